@@ -1,0 +1,232 @@
+/**
+ * The model as the generator knows it after every check has passed: readonly, serialisable, defaults filled in.
+ * Links between its parts are names; {@link file://./lookup.ts} follows them.
+ */
+export interface Model {
+  readonly name: string;
+  readonly description?: string;
+  readonly databases: readonly Database[];
+  readonly reportFormat: string;
+  readonly limits: Limits;
+  readonly protocol: ProtocolOptions;
+  /** In the order of the model file. */
+  readonly dataclasses: readonly Dataclass[];
+  /** Functions of the datastore class. */
+  readonly functions: readonly ClassFunction[];
+  readonly singletons: readonly Singleton[];
+  /** Absent when the model has no `roles`: everything is allowed to everyone. */
+  readonly roles?: Roles;
+}
+
+export type Database = 'sqlite' | 'postgres';
+
+/** Sizes are bytes, times are seconds; `null` means no limit. */
+export interface Limits {
+  readonly pageSize: number;
+  readonly maxPageSize: number | null;
+  readonly entitySetTimeout: number;
+  readonly recreatedEntitySetTimeout: number;
+  readonly maxEntitySetsPerSession: number | null;
+  readonly maxEntitySetTimeout: number | null;
+  readonly sessionIdleTimeout: number;
+  readonly bodySize: number;
+  readonly uploadSize: number;
+  readonly uploadTimeout: number;
+  readonly filterLength: number;
+  readonly filterDepth: number;
+  readonly expandDepth: number;
+  readonly batchSize: number | null;
+  readonly queryTimeout: number | null;
+}
+
+export interface ProtocolOptions {
+  readonly dateOnlyFormat: 'iso' | 'bang';
+  readonly accentInsensitive: boolean;
+  readonly wildcard: boolean;
+}
+
+export interface Dataclass {
+  readonly name: string;
+  readonly table: string;
+  readonly exposed: boolean;
+  readonly description?: string;
+  readonly collectionName: string;
+  /** Name of the primary key attribute. */
+  readonly key: string;
+  /** In model order; a foreign key that the model leaves out is appended as an unexposed storage attribute. */
+  readonly attributes: readonly Attribute[];
+  readonly functions: {
+    readonly dataclass: readonly ClassFunction[];
+    readonly selection: readonly ClassFunction[];
+    readonly entity: readonly ClassFunction[];
+  };
+  readonly events: readonly EventName[];
+  readonly restrict: boolean;
+  /** Composite indexes: lists of attribute names. */
+  readonly indexes: readonly (readonly string[])[];
+}
+
+export type StorageType =
+  | 'string'
+  | 'uuid'
+  | 'number'
+  | 'integer'
+  | 'boolean'
+  | 'date'
+  | 'duration'
+  | 'object'
+  | 'image'
+  | 'blob'
+  | 'vector';
+
+export type Attribute =
+  | StorageAttribute
+  | RelatedEntityAttribute
+  | RelatedEntitiesAttribute
+  | CalculatedAttribute
+  | AliasAttribute;
+
+interface AttributeBase {
+  readonly name: string;
+  /** Already `false` where the attribute leads to a dataclass that is not exposed. */
+  readonly exposed: boolean;
+  readonly description?: string;
+}
+
+export interface StorageAttribute extends AttributeBase {
+  readonly kind: 'storage';
+  readonly type: StorageType;
+  readonly column: string;
+  readonly dateOnly: boolean;
+  /** Of a vector. */
+  readonly dimensions?: number;
+  readonly key: boolean;
+  readonly generated?: 'sequence' | 'uuid';
+  readonly unique: boolean;
+  readonly indexed: boolean;
+  readonly mandatory: boolean;
+  readonly readOnly: boolean;
+  readonly default?: JsonValue;
+  readonly enum?: readonly (string | number)[];
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly min?: number | string;
+  readonly max?: number | string;
+  /** Source of a regular expression, to be compiled with the flag `u`. */
+  readonly pattern?: string;
+}
+
+/** A to-one relation. */
+export interface RelatedEntityAttribute extends AttributeBase {
+  readonly kind: 'relatedEntity';
+  /** Name of the related dataclass. */
+  readonly target: string;
+  /** Name of the storage attribute of this dataclass that holds the related key. */
+  readonly foreignKey: string;
+  /** Name of the to-many relation of the other side, when it has one. */
+  readonly inverse?: string;
+  readonly onDelete: 'restrict' | 'setNull' | 'cascade';
+  readonly mandatory: boolean;
+}
+
+/** A to-many relation. */
+export interface RelatedEntitiesAttribute extends AttributeBase {
+  readonly kind: 'relatedEntities';
+  readonly target: string;
+  /** Name of the to-one relation of the target that leads back here. */
+  readonly inverse: string;
+}
+
+export interface CalculatedAttribute extends AttributeBase {
+  readonly kind: 'calculated';
+  readonly type: StorageType;
+  readonly dateOnly: boolean;
+  /** SQL over the columns of the table; absent when class code computes the value. */
+  readonly expression?: string;
+  /** Column that holds the expression's value. */
+  readonly column?: string;
+  /** Empty when there is an expression. */
+  readonly accessors: readonly Accessor[];
+}
+
+export interface AliasAttribute extends AttributeBase {
+  readonly kind: 'alias';
+  /** To-one relations, then the attribute that the alias stands for. */
+  readonly path: readonly string[];
+  /** Type of the attribute at the end of the path. */
+  readonly type: StorageType;
+  readonly dateOnly: boolean;
+}
+
+export type Accessor = 'get' | 'set' | 'query' | 'orderBy';
+
+export type EventName =
+  | 'validateSave'
+  | 'saving'
+  | 'afterSave'
+  | 'validateDrop'
+  | 'dropping'
+  | 'afterDrop';
+
+export interface ClassFunction {
+  readonly name: string;
+  readonly exposed: boolean;
+  readonly onHTTPGet: boolean;
+  readonly params: readonly Parameter[];
+  readonly returns: FunctionType;
+  readonly description?: string;
+}
+
+export interface Parameter {
+  readonly name: string;
+  readonly type: FunctionType;
+  readonly optional: boolean;
+  readonly description?: string;
+}
+
+export type FunctionType =
+  | { readonly kind: 'storage'; readonly type: StorageType }
+  | { readonly kind: 'any' | 'void' | 'message' }
+  | { readonly kind: 'entity' | 'selection'; readonly dataclass: string }
+  | { readonly kind: 'list'; readonly of: FunctionType };
+
+export interface Singleton {
+  readonly name: string;
+  readonly scope: 'process' | 'shared' | 'session';
+  readonly description?: string;
+  readonly functions: readonly ClassFunction[];
+}
+
+/** The roles file, names checked, and what follows from it for each resource. */
+export interface Roles {
+  readonly forceLogin: boolean;
+  readonly restrictedByDefault: boolean;
+  /** Every declared privilege with all that it includes, itself first; transitive. */
+  readonly privileges: readonly { readonly name: string; readonly includes: readonly string[] }[];
+  readonly roles: readonly { readonly name: string; readonly privileges: readonly string[] }[];
+  readonly permissions: readonly Permission[];
+}
+
+/** Who may do what with one resource; an absent action is not restricted here. */
+export interface Permission {
+  readonly applyTo: string;
+  readonly type: 'datastore' | 'dataclass' | 'attribute' | 'method' | 'singleton' | 'singletonMethod';
+  readonly actions: Readonly<Partial<Record<Action, readonly string[]>>>;
+}
+
+export type Action =
+  | 'create'
+  | 'read'
+  | 'update'
+  | 'drop'
+  | 'execute'
+  | 'promote'
+  | 'describe';
+
+export type JsonValue =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly JsonValue[]
+  | { readonly [key: string]: JsonValue };

@@ -1,0 +1,26 @@
+/** A stretch of a source file; offsets count UTF-16 code units, `end` is exclusive. */
+export interface Origin {
+  readonly file: string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** One problem of a model file, ready to be shown or sent as data. */
+export interface Diagnostic {
+  /** Stable, `family/problem`; listed in CONTRIBUTING.md. */
+  readonly code: string;
+  readonly severity: 'error' | 'warning';
+  /** What is wrong and what would be right, one or two sentences. */
+  readonly message: string;
+  readonly origin: Origin;
+  /** Where in the model, for instance `dataclasses.Employee.attributes.employer.to`; empty for the whole file. */
+  readonly path: string;
+  /** A near name or another way out, shown beside the caret. */
+  readonly help?: string;
+}
+
+/** What a stage of the generator answers: a value, unless a problem is an error. */
+export interface Checked<T> {
+  readonly value: T | undefined;
+  readonly problems: readonly Diagnostic[];
+}

@@ -1,0 +1,100 @@
+/**
+ * The tables that the generator writes for each dataclass, and all that the runtime knows of a model.
+ * Names of attributes and relations are the protocol's; `column` and `table` are SQL names, quoted where they are used.
+ */
+export interface DataclassDefinition {
+  readonly name: string;
+  readonly table: string;
+  readonly collectionName: string;
+  /** `false`: reachable by relations inside the server alone. */
+  readonly exposed: boolean;
+  /** Name of the primary key attribute. */
+  readonly key: string;
+  /** In model order, which is the order of every answer. */
+  readonly attributes: readonly AttributeDefinition[];
+}
+
+export type StorageType =
+  | 'string'
+  | 'uuid'
+  | 'number'
+  | 'integer'
+  | 'boolean'
+  | 'date'
+  | 'duration'
+  | 'object'
+  | 'image'
+  | 'blob'
+  | 'vector';
+
+export type AttributeDefinition =
+  | StorageDefinition
+  | CalculatedDefinition
+  | AliasDefinition
+  | RelatedEntityDefinition
+  | RelatedEntitiesDefinition;
+
+interface NamedDefinition {
+  readonly name: string;
+  /** Only ever `false`: a client cannot name this attribute. */
+  readonly exposed?: false;
+}
+
+export interface StorageDefinition extends NamedDefinition {
+  readonly kind: 'storage';
+  readonly type: StorageType;
+  readonly column: string;
+  /** Column beside `column` that holds the folded text, for comparison without regard to case by an index. */
+  readonly foldedColumn?: string;
+  readonly dateOnly?: true;
+  /** Length of a vector. */
+  readonly dimensions?: number;
+  readonly key?: true;
+  readonly generated?: 'sequence' | 'uuid';
+  readonly unique?: true;
+  readonly indexed?: true;
+  readonly mandatory?: true;
+  readonly readOnly?: true;
+  /** In its JSON form, as a client would send it. */
+  readonly default?: unknown;
+  readonly enum?: readonly (string | number)[];
+  readonly minLength?: number;
+  readonly maxLength?: number;
+  readonly min?: number | string;
+  readonly max?: number | string;
+  readonly pattern?: RegExp;
+}
+
+/** A value that an SQL expression of the model computes, kept by the database as a generated column. */
+export interface CalculatedDefinition extends NamedDefinition {
+  readonly kind: 'calculated';
+  readonly type: StorageType;
+  readonly column: string;
+  readonly dateOnly?: true;
+}
+
+export interface AliasDefinition extends NamedDefinition {
+  readonly kind: 'alias';
+  readonly type: StorageType;
+  /** To-one relations, then an attribute. */
+  readonly path: readonly string[];
+  readonly dateOnly?: true;
+}
+
+/** A to-one relation. */
+export interface RelatedEntityDefinition extends NamedDefinition {
+  readonly kind: 'relatedEntity';
+  readonly target: string;
+  /** Name of the storage attribute that holds the related key. */
+  readonly foreignKey: string;
+  readonly inverse?: string;
+  readonly mandatory?: true;
+}
+
+/** A to-many relation. */
+export interface RelatedEntitiesDefinition extends NamedDefinition {
+  readonly kind: 'relatedEntities';
+  readonly target: string;
+  /** Name of the target's to-one relation that leads back. */
+  readonly inverse: string;
+}

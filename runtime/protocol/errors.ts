@@ -1,0 +1,76 @@
+/** Everything that can go wrong with a request: code of the protocol, HTTP status (protocol sections 20.1, 20.3, 20.4). */
+export const errorCodes = {
+  cannotSave: { code: 1046, status: 422 },
+  wrongComparator: { code: 1112, status: 400 },
+  invalidQuery: { code: 1162, status: 400 },
+  stampChanged: { code: 1263, status: 409 },
+  formulaNotAllowed: { code: 1278, status: 400 },
+  placeholderMissing: { code: 1279, status: 400 },
+  placeholderType: { code: 1280, status: 400 },
+  attributeNotFound: { code: 1500, status: 400 },
+  entityNotSaved: { code: 1517, status: 422 },
+  newEntityNotSaved: { code: 1534, status: 422 },
+  keyNotFound: { code: 1542, status: 404 },
+  entityMissing: { code: 1543, status: 404 },
+  valueRule: { code: 1569, status: 422 },
+  validationFailed: { code: 1570, status: 422 },
+  notFound: { code: 1800, status: 404 },
+  unsupportedFormat: { code: 1801, status: 400 },
+  entitySetNotFound: { code: 1802, status: 404 },
+  attributeList: { code: 1804, status: 400 },
+  expandList: { code: 1805, status: 400 },
+  malformedUrl: { code: 1806, status: 400 },
+  missingSingleQuote: { code: 1808, status: 400 },
+  missingDoubleQuote: { code: 1809, status: 400 },
+  orderBy: { code: 1810, status: 400 },
+  unknownParameter: { code: 1811, status: 400 },
+  unknownMethod: { code: 1812, status: 400 },
+  methodNotApplicable: { code: 1813, status: 400 },
+  emptyAttributeList: { code: 1816, status: 400 },
+  functionUnknown: { code: 1827, status: 404 },
+  crossSite: { code: 1831, status: 403 },
+  methodNotAllowed: { code: 1832, status: 405 },
+  badBody: { code: 1833, status: 400 },
+  tooLarge: { code: 1834, status: 413 },
+  uriTooLong: { code: 1835, status: 414 },
+  unavailable: { code: 1836, status: 503 },
+  internal: { code: 1837, status: 500 },
+  notBuilt: { code: 1838, status: 501 },
+} as const satisfies Record<string, { code: number; status: number }>;
+
+export type ErrorName = keyof typeof errorCodes;
+
+/** One item of `__ERROR`. */
+export interface ProtocolError {
+  readonly message: string;
+  readonly componentSignature: string;
+  readonly errCode: number;
+}
+
+/** One item of `__ERROR`, from the table. */
+export function protocolError(name: ErrorName, message: string): ProtocolError {
+  return { message, componentSignature: 'dbmg', errCode: errorCodes[name].code };
+}
+
+/** Ends a request with a status and an `__ERROR` body; its messages are meant for the client. */
+export class RequestError extends Error {
+  readonly status: number;
+  readonly errors: readonly ProtocolError[];
+  readonly headers: Readonly<Record<string, string>>;
+
+  constructor(
+    status: number,
+    errors: readonly ProtocolError[],
+    headers: Readonly<Record<string, string>> = {},
+  ) {
+    super(errors[0]?.message ?? 'request refused');
+    this.status = status;
+    this.errors = errors;
+    this.headers = headers;
+  }
+}
+
+/** A {@link RequestError} with one item and the table's status. */
+export function refuse(name: ErrorName, message: string): RequestError {
+  return new RequestError(errorCodes[name].status, [protocolError(name, message)]);
+}
