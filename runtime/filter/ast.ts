@@ -43,6 +43,8 @@ export interface LiteralValue {
   readonly kind: 'literal';
   /** A quoted or bare text, a number, or a boolean, as written; the attribute's type decides what it means. */
   readonly value: string | number | boolean;
+  /** The same value as text: what stood in the filter, without its quotes and escapes. */
+  readonly text: string;
   /** `true` when the value stood in quotes, and is a text whatever it looks like. */
   readonly quoted: boolean;
   readonly start: number;
