@@ -1,18 +1,75 @@
+import { dayFromText, instantFromText } from './dates.js';
 import type { StorageType } from './definition.js';
+import { fold } from './fold.js';
+import { numberFromText } from './numbers.js';
+import { normaliseUuid } from './uuid.js';
+import { isWellFormed } from './well-formed.js';
 
+/** A value that a client compares an attribute with: a literal of a filter, or an item of `$params`. */
 export interface ComparisonInput {
   /** Of a literal, or a JSON value of `$params`. */
   readonly value: unknown;
-  /** Of a literal: its text. */
+  /** Of a literal: its text, so that `zip = 01234` compares with the text `01234`. */
   readonly text?: string;
 }
 
-/** `undefined`: no value of that type. */
+/**
+ * The value to bind for a comparison with an attribute of that type: text folded, dates as they are stored, booleans as 0
+ * and 1. A value of another type is coerced where that loses nothing (protocol 7.13); `undefined` means that it cannot be
+ * a value of the type, and so equals none. Null stays null.
+ *
+ * Integers are compared with any number: `ID > 1.5` is well defined, and what a double cannot hold is beyond every
+ * stored integer. An object, image, BLOB or vector is comparable with nothing.
+ */
 export function comparisonValue(
   type: StorageType,
   dateOnly: boolean,
   input: ComparisonInput,
 ): string | number | null | undefined {
-  void [type, dateOnly, input];
-  throw new Error('not written yet');
+  const { value } = input;
+  if (value === null) return null;
+  switch (type) {
+    case 'string': {
+      const text = textOf(input);
+      return text === undefined || !isWellFormed(text) ? undefined : fold(text);
+    }
+    case 'uuid': {
+      const text = textOf(input);
+      return text === undefined ? undefined : normaliseUuid(text);
+    }
+    case 'number':
+    case 'integer':
+    case 'duration':
+      return numberOf(value);
+    case 'boolean':
+      return booleanOf(value);
+    case 'date':
+      if (typeof value !== 'string') return undefined;
+      return dateOnly ? dayFromText(value) : instantFromText(value);
+    case 'object':
+    case 'image':
+    case 'blob':
+    case 'vector':
+      return undefined;
+  }
+}
+
+function textOf({ text, value }: ComparisonInput): string | undefined {
+  if (text !== undefined) return text;
+  if (typeof value === 'string') return value;
+  return typeof value === 'number' || typeof value === 'boolean' ? String(value) : undefined;
+}
+
+function numberOf(value: unknown): number | undefined {
+  if (typeof value === 'number') return value + 0;
+  return typeof value === 'string' ? numberFromText(value) : undefined;
+}
+
+function booleanOf(value: unknown): number | undefined {
+  if (value === true || value === 1) return 1;
+  if (value === false || value === 0) return 0;
+  if (typeof value !== 'string') return undefined;
+  const text = value.toLowerCase();
+  if (text === 'true') return 1;
+  return text === 'false' ? 0 : undefined;
 }

@@ -1,17 +1,72 @@
 import type { StorageType } from './definition.js';
+import { refuse } from './errors.js';
+import { integerFromText, numberFromText } from './numbers.js';
+import { normaliseUuid } from './uuid.js';
 
+/** The literal of a key clause, as it stands in a URL. */
 export interface KeyText {
+  /** Without its quotes. */
   readonly text: string;
   readonly quoted: boolean;
 }
 
+/**
+ * Reads what follows the `(` of `Employee(12)`, `Employee("AB12")` or `Employee:email('a@b.c')` (protocol 1.11): the last
+ * character must be the closing parenthesis, and one pair of matching quotes is taken off. What stands between the quotes
+ * is the key as it is, so a quoted key may hold parentheses and quotes.
+ *
+ * @param clause percent-decoded, such as `"AB12")`
+ * @throws RequestError 400 with 1806 when the parenthesis or the key is missing, 1808 or 1809 when a quote is not closed
+ */
 export function readKeyClause(clause: string): KeyText {
-  void clause;
-  throw new Error('not written yet');
+  const end = clause.length - 1;
+  if (clause.charCodeAt(end) !== 0x29) {
+    throw refuse('malformedUrl', 'The key in the URL lacks its closing parenthesis.');
+  }
+  const first = clause.charCodeAt(0);
+  if (first !== 0x22 && first !== 0x27) {
+    if (end === 0) throw refuse('malformedUrl', 'The parentheses in the URL hold no key.');
+    return { text: clause.slice(0, end), quoted: false };
+  }
+  if (end < 2 || clause.charCodeAt(end - 1) !== first) throw missingQuote(first);
+  return { text: clause.slice(1, end - 1), quoted: true };
 }
 
-/** `undefined`: no entity can have this key. */
+/**
+ * The value of a primary key, or of a unique attribute, from its text in a URL or a `__KEY`. `undefined` means that no
+ * entity can have it, which is answered like a key that does not exist (404).
+ *
+ * Integers are digits with an optional minus, exact to 2^53; `007` is 7. Numbers are decimal, with an optional exponent.
+ */
 export function decodeKey(type: StorageType, text: string): string | number | undefined {
-  void [type, text];
-  throw new Error('not written yet');
+  switch (type) {
+    case 'string':
+      return text;
+    case 'uuid':
+      return normaliseUuid(text);
+    case 'integer':
+    case 'duration':
+      return integerFromText(text);
+    case 'number':
+      return finiteNumber(text);
+    case 'boolean':
+    case 'date':
+    case 'object':
+    case 'image':
+    case 'blob':
+    case 'vector':
+      return undefined;
+  }
+}
+
+function finiteNumber(text: string): number | undefined {
+  if (text.startsWith('+')) return undefined;
+  const value = numberFromText(text);
+  return value !== undefined && Number.isFinite(value) ? value : undefined;
+}
+
+function missingQuote(quote: number): Error {
+  return quote === 0x22
+    ? refuse('missingDoubleQuote', 'The key in the URL lacks its closing double quote.')
+    : refuse('missingSingleQuote', 'The key in the URL lacks its closing single quote.');
 }

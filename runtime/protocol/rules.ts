@@ -1,8 +1,79 @@
+import { comparisonValue } from './comparison-value.js';
 import type { StorageDefinition } from './definition.js';
 import type { StoredValue } from './values.js';
 
-/** Predicates of sentences that begin with the attribute's name, one for each broken rule. */
+const noMessages: readonly string[] = Object.freeze([]);
+
+/**
+ * Holds a stored value against the model's rules: mandatory, enum, length, range, pattern. Answers the predicates of
+ * sentences that begin with the attribute's name, one for each broken rule: `['must not be null']`.
+ *
+ * Null breaks `mandatory` only. Lengths count Unicode characters; a pattern may match anywhere in the text, as in JSON
+ * Schema; the bounds of a date are dates.
+ */
 export function checkRules(definition: StorageDefinition, value: StoredValue): readonly string[] {
-  void [definition, value];
-  throw new Error('not written yet');
+  if (value === null) return definition.mandatory === true ? ['must not be null'] : noMessages;
+  const messages: string[] = [];
+  if (definition.enum !== undefined && !definition.enum.includes(value)) {
+    messages.push(`must be one of ${definition.enum.join(', ')}`);
+  }
+  if (typeof value === 'string' && definition.type !== 'object' && definition.type !== 'vector') {
+    checkText(definition, value, messages);
+  }
+  checkRange(definition, value, messages);
+  return messages.length === 0 ? noMessages : messages;
+}
+
+function checkText(definition: StorageDefinition, value: string, messages: string[]): void {
+  const { minLength, maxLength, pattern } = definition;
+  if (minLength !== undefined && !hasLength(value, minLength)) {
+    messages.push(`must have at least ${count(minLength)}`);
+  }
+  if (maxLength !== undefined && hasLength(value, maxLength + 1)) {
+    messages.push(`must have at most ${count(maxLength)}`);
+  }
+  // Unlike test(), search() pays no heed to the expression's lastIndex.
+  if (pattern !== undefined && value.search(pattern) === -1) {
+    messages.push(`must match the pattern ${pattern.source}`);
+  }
+}
+
+function count(characters: number): string {
+  return characters === 1 ? '1 character' : `${characters} characters`;
+}
+
+/** Whether the text has that many characters at least; a character takes one or two code units. */
+function hasLength(value: string, characters: number): boolean {
+  if (value.length < characters) return false;
+  if (value.length >= characters * 2) return true;
+  let counted = 0;
+  for (let at = 0; at < value.length && counted < characters; counted += 1) {
+    at += (value.codePointAt(at) as number) > 0xffff ? 2 : 1;
+  }
+  return counted >= characters;
+}
+
+function checkRange(
+  definition: StorageDefinition,
+  value: string | number,
+  messages: string[],
+): void {
+  const { min, max } = definition;
+  if (min !== undefined && isBelow(value, bound(definition, min))) {
+    messages.push(`must not be below ${min}`);
+  }
+  if (max !== undefined && isBelow(bound(definition, max), value)) {
+    messages.push(`must not be above ${max}`);
+  }
+}
+
+function bound(definition: StorageDefinition, limit: number | string): string | number | undefined {
+  const dateOnly = definition.dateOnly === true;
+  return comparisonValue(definition.type, dateOnly, { value: limit }) ?? undefined;
+}
+
+/** Values of different kinds are not ordered against each other. */
+function isBelow(left: string | number | undefined, right: string | number | undefined): boolean {
+  if (typeof left === 'number') return typeof right === 'number' && left < right;
+  return typeof left === 'string' && typeof right === 'string' && left < right;
 }

@@ -1,5 +1,11 @@
+import { dayFromText, instantFromText } from './dates.js';
 import type { StorageDefinition } from './definition.js';
+import { type JsonProblem, jsonProblem, loneSurrogate } from './json-problem.js';
+import { integerFromText, numberFromText } from './numbers.js';
+import { normaliseUuid } from './uuid.js';
+import { isWellFormed } from './well-formed.js';
 
+/** What the database holds: booleans are 0 and 1, dates ISO text, objects and vectors JSON text. */
 export type StoredValue = string | number | null;
 
 export type ValueResult = AcceptedValue | RefusedValue;
@@ -13,11 +19,117 @@ export interface RefusedValue {
   readonly ok: false;
   /** Predicate of a sentence that begins with the attribute's name: `must be a whole number`. */
   readonly message: string;
-  /** No value of any attribute: the whole body is malformed (400). */
+  /** No value of any attribute, such as a text that is not Unicode: the whole body is at fault (400). */
   readonly malformed: boolean;
 }
 
+/**
+ * The stored form of an attribute's value in a JSON body (specification, "Value formats on input"; protocol section 5 and
+ * decisions 7 to 9). Null is accepted for every type; the model's rules are for `checkRules`.
+ *
+ * Numbers may come as text (`"309"`), booleans as `"true"` and `"false"`, an empty text is a null date. Texts are kept to
+ * the character.
+ */
 export function storedValue(definition: StorageDefinition, json: unknown): ValueResult {
-  void [definition, json];
-  throw new Error('not written yet');
+  if (json === null) return nothing;
+  switch (definition.type) {
+    case 'string':
+      return stringValue(json);
+    case 'uuid':
+      return fromText(json, normaliseUuid, notUuid);
+    case 'number':
+      return numberValue(json);
+    case 'integer':
+      return integerValue(json, notInteger);
+    case 'duration':
+      return integerValue(json, notDuration);
+    case 'boolean':
+      return booleanValue(json);
+    case 'date':
+      if (json === '') return nothing;
+      return definition.dateOnly === true
+        ? fromText(json, dayFromText, notDay)
+        : fromText(json, instantFromText, notDate);
+    case 'object':
+      return objectValue(json);
+    case 'vector':
+      return vectorValue(json, definition.dimensions);
+    case 'image':
+    case 'blob':
+      return noUploads;
+  }
+}
+
+function accepted(value: string | number): AcceptedValue {
+  return { ok: true, value };
+}
+
+function refused(message: string): RefusedValue {
+  return { ok: false, message, malformed: false };
+}
+
+const nothing: AcceptedValue = { ok: true, value: null };
+const notText = refused('must be a text');
+const notUuid = refused('must be a UUID: 32 hexadecimal digits, with or without dashes');
+const notNumber = refused('must be a number');
+const notInteger = refused('must be a whole number between -(2^53 - 1) and 2^53 - 1');
+const notDuration = refused('must be a whole number of milliseconds');
+const notBoolean = refused('must be true or false');
+const notDate = refused('must be a date such as 2026-03-09T14:25:36Z, of the years 0000 to 9999');
+const notDay = refused('must be a date such as 2026-03-09 or 9!3!2026');
+const notObject = refused('must be a JSON object or array');
+const notVector = refused('must be an array of numbers');
+const noUploads = refused('can only be set to null, since uploads are not supported yet');
+
+function stringValue(json: unknown): ValueResult {
+  if (typeof json !== 'string') return notText;
+  return isWellFormed(json) ? accepted(json) : refusedFor(loneSurrogate);
+}
+
+function fromText(
+  json: unknown,
+  read: (text: string) => string | undefined,
+  refusal: RefusedValue,
+): ValueResult {
+  const value = typeof json === 'string' ? read(json) : undefined;
+  return value === undefined ? refusal : accepted(value);
+}
+
+function numberValue(json: unknown): ValueResult {
+  const value = typeof json === 'string' ? numberFromText(json) : json;
+  if (typeof value !== 'number') return notNumber;
+  // Adding 0 turns -0, which a database does not keep, into 0.
+  return Number.isFinite(value) ? accepted(value + 0) : notNumber;
+}
+
+function integerValue(json: unknown, refusal: RefusedValue): ValueResult {
+  const value = typeof json === 'string' ? integerFromText(json) : json;
+  return typeof value === 'number' && Number.isSafeInteger(value) ? accepted(value + 0) : refusal;
+}
+
+function booleanValue(json: unknown): ValueResult {
+  if (json === true || json === 'true') return accepted(1);
+  if (json === false || json === 'false') return accepted(0);
+  return notBoolean;
+}
+
+function objectValue(json: unknown): ValueResult {
+  if (typeof json !== 'object') return notObject;
+  const problem = jsonProblem(json);
+  return problem === undefined ? accepted(JSON.stringify(json)) : refusedFor(problem);
+}
+
+function vectorValue(json: unknown, dimensions: number | undefined): ValueResult {
+  if (!Array.isArray(json)) return notVector;
+  if (dimensions !== undefined && json.length !== dimensions) {
+    return refused(`must be an array of ${dimensions} numbers`);
+  }
+  for (const item of json) {
+    if (typeof item !== 'number' || !Number.isFinite(item)) return notVector;
+  }
+  return accepted(JSON.stringify(json));
+}
+
+function refusedFor({ message, malformed }: JsonProblem): RefusedValue {
+  return { ok: false, message, malformed };
 }

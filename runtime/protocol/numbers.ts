@@ -1,0 +1,44 @@
+/**
+ * A number written out: optional sign, digits, optional fraction, optional exponent; leading zeros are allowed, blanks and
+ * the words `NaN` and `Infinity` are not. Answers `undefined` for anything else, and an infinity for `1e999`.
+ */
+export function numberFromText(text: string): number | undefined {
+  return isNumber(text) ? Number(text) + 0 : undefined;
+}
+
+/** An integer written as digits with an optional minus, when it is exact (protocol decision 9). */
+export function integerFromText(text: string): number | undefined {
+  const digits = text.charCodeAt(0) === 0x2d ? 1 : 0;
+  if (digits === text.length || digitsEnd(text, digits) !== text.length) return undefined;
+  const value = Number(text) + 0;
+  return Number.isSafeInteger(value) ? value : undefined;
+}
+
+/** Whether the text is a number as {@link numberFromText} reads it. */
+export function isNumber(text: string): boolean {
+  const first = text.charCodeAt(0);
+  const integer = first === 0x2b || first === 0x2d ? 1 : 0;
+  let end = digitsEnd(text, integer);
+  if (end === integer) return false;
+  if (text.charCodeAt(end) === 0x2e) {
+    const fraction = end + 1;
+    end = digitsEnd(text, fraction);
+    if (end === fraction) return false;
+  }
+  if ((text.charCodeAt(end) | 0x20) === 0x65) {
+    const sign = text.charCodeAt(end + 1);
+    const exponent = sign === 0x2b || sign === 0x2d ? end + 2 : end + 1;
+    end = digitsEnd(text, exponent);
+    if (end === exponent) return false;
+  }
+  return end === text.length;
+}
+
+/** Where the digits that begin at `start` end. */
+export function digitsEnd(text: string, start: number): number {
+  let at = start;
+  for (let unit = text.charCodeAt(at); unit >= 0x30 && unit <= 0x39; unit = text.charCodeAt(at)) {
+    at += 1;
+  }
+  return at;
+}
