@@ -1,0 +1,31 @@
+import { join } from 'node:path';
+import type { Model } from '../model/model.js';
+import { emitContext } from './context.js';
+import type { EmittedFile } from './file.js';
+import { runtimeFiles } from './runtime-files.js';
+import { Templates } from './templates.js';
+import { dataclassUnits, modelUnits } from './units.js';
+
+/**
+ * Every file of the server for a model, in order of path. Pure, but for reading templates and runtime sources.
+ * @param input.packageRoot folder of this package, which holds `templates/` and `runtime/`
+ * @param input.modelFileName named in the emitted files
+ */
+export function emitServer(
+  model: Model,
+  input: { readonly packageRoot: string; readonly modelFileName: string },
+): EmittedFile[] {
+  const context = emitContext(model, input.modelFileName);
+  const templates = new Templates(join(input.packageRoot, 'templates'));
+  const files: EmittedFile[] = runtimeFiles(join(input.packageRoot, 'runtime'));
+  for (const { path, owner, template, view } of modelUnits) {
+    files.push({ path, owner, text: templates.render(template, view(context)) });
+  }
+  for (const { path, when, owner, template, view } of dataclassUnits) {
+    for (const dataclass of model.dataclasses.filter(when)) {
+      const text = templates.render(template, view(context, dataclass));
+      files.push({ path: path(dataclass), owner, text });
+    }
+  }
+  return files.sort((a, b) => (a.path < b.path ? -1 : 1));
+}

@@ -1,0 +1,191 @@
+import { eastAsianWidth } from 'get-east-asian-width';
+
+/** A value that can stand in emitted code as a literal; absent properties are left out. */
+export type Literal =
+  | string
+  | number
+  | boolean
+  | null
+  | RawCode
+  | readonly Literal[]
+  | { readonly [name: string]: Literal | undefined };
+
+/** Code that is written as it is; only for text that no model wrote, or that passed a helper of this folder. */
+export class RawCode {
+  constructor(readonly code: string) {}
+}
+
+/** Columns of a line, as prettier counts them; emitted code is laid out the way prettier would, without its cost. */
+const maxWidth = 100;
+
+/** Columns that a text takes up; wide characters take two. */
+export function width(text: string): number {
+  if (isPrintableAscii(text)) return text.length;
+  let columns = 0;
+  for (const character of text.normalize()) {
+    const point = character.codePointAt(0) ?? 0;
+    if (point <= 0x1f || (point >= 0x7f && point <= 0x9f)) continue;
+    if (/^\p{M}$/u.test(character)) continue;
+    columns += eastAsianWidth(point);
+  }
+  return columns;
+}
+
+function isPrintableAscii(text: string): boolean {
+  for (let i = 0; i < text.length; i += 1) {
+    const code = text.charCodeAt(i);
+    if (code < 0x20 || code > 0x7e) return false;
+  }
+  return true;
+}
+
+/**
+ * A literal as code. What fits in the line stays in it.
+ * @param indent columns that the line of the literal is indented by
+ * @param before columns of the line that are taken before the literal, indentation included
+ * @param after columns that must follow it in the line, a comma for one
+ */
+export function literal(value: Literal, indent: number, before: number, after: number): string {
+  const flat = flatLiteral(value);
+  if (!mustBreak(value) && before + width(flat) + after <= maxWidth) return flat;
+  const inner = ' '.repeat(indent + 2);
+  const end = ' '.repeat(indent);
+  if (Array.isArray(value)) {
+    const items = value as readonly Literal[];
+    if (items.length === 0) return '[]';
+    if (items.every((item) => typeof item === 'number')) return filled(items, indent);
+    const lines = items.map((item) => `${inner}${literal(item, indent + 2, indent + 2, 1)},\n`);
+    return `[\n${lines.join('')}${end}]`;
+  }
+  if (isObject(value)) {
+    const lines = entries(value).map(([name, member]) => {
+      const label = `${propertyName(name)}:`;
+      const start = indent + 2 + width(label) + 1;
+      const text = literal(member, indent + 2, start, 1);
+      const isText = typeof member === 'string' || typeof member === 'number';
+      return isText && start + width(text) + 1 > maxWidth
+        ? `${inner}${label}\n${inner}  ${text},\n`
+        : `${inner}${label} ${text},\n`;
+    });
+    return `{\n${lines.join('')}${end}}`;
+  }
+  return flat;
+}
+
+/** Prettier fills lines with numbers where it gives other members a line each. */
+function filled(items: readonly number[], indent: number): string {
+  const inner = ' '.repeat(indent + 2);
+  const lines: string[] = [];
+  let line = '';
+  for (const item of items) {
+    const text = `${String(item)},`;
+    if (line !== '' && indent + 2 + line.length + 1 + text.length > maxWidth) {
+      lines.push(line);
+      line = text;
+    } else {
+      line = line === '' ? text : `${line} ${text}`;
+    }
+  }
+  lines.push(line);
+  return `[\n${lines.map((each) => `${inner}${each}\n`).join('')}${' '.repeat(indent)}]`;
+}
+
+/** Prettier breaks a list of several objects, or of several lists, wherever it stands. */
+function mustBreak(value: Literal): boolean {
+  if (Array.isArray(value)) {
+    const items = value as readonly Literal[];
+    const isTable =
+      items.length > 1 &&
+      (items.every((item) => isObject(item) && entries(item).length > 1) ||
+        items.every((item) => Array.isArray(item) && item.length > 1));
+    return isTable || items.some(mustBreak);
+  }
+  return isObject(value) && entries(value).some(([, member]) => mustBreak(member));
+}
+
+function flatLiteral(value: Literal): string {
+  if (typeof value === 'string') return stringLiteral(value);
+  if (value === null || typeof value === 'number' || typeof value === 'boolean') {
+    return String(value);
+  }
+  if (value instanceof RawCode) return value.code;
+  if (Array.isArray(value)) return `[${(value as readonly Literal[]).map(flatLiteral).join(', ')}]`;
+  if (!isObject(value)) throw new Error('A literal is a text, a number, a list or an object.');
+  const members = entries(value).map(
+    ([name, member]) => `${propertyName(name)}: ${flatLiteral(member)}`,
+  );
+  return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`;
+}
+
+function isObject(value: Literal): value is { readonly [name: string]: Literal | undefined } {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    !Array.isArray(value) &&
+    !(value instanceof RawCode)
+  );
+}
+
+function entries(value: { readonly [name: string]: Literal | undefined }): [string, Literal][] {
+  return Object.entries(value).filter(
+    (entry): entry is [string, Literal] => entry[1] !== undefined,
+  );
+}
+
+/** A text as a string literal: in single quotes, unless it holds more of them than double ones. */
+export function stringLiteral(text: string): string {
+  const quote = count(text, "'") > count(text, '"') ? '"' : "'";
+  let code = quote;
+  for (const character of text) {
+    if (character === quote || character === '\\') code += `\\${character}`;
+    else
+      code += /[\p{Cc}\p{Cf}\p{Cs}\p{Co}\u2028\u2029]/u.test(character)
+        ? escaped(character)
+        : character;
+  }
+  return code + quote;
+}
+
+function count(text: string, character: string): number {
+  return text.split(character).length - 1;
+}
+
+function escaped(character: string): string {
+  const names: Readonly<Record<string, string>> = { '\n': '\\n', '\r': '\\r', '\t': '\\t' };
+  const known = names[character];
+  if (known !== undefined) return known;
+  return Array.from(
+    { length: character.length },
+    (_, i) => `\\u${character.charCodeAt(i).toString(16).padStart(4, '0')}`,
+  ).join('');
+}
+
+const simpleName = /^[A-Za-z_$][A-Za-z0-9_$]*$/;
+
+/** A name where an object's property stands; `__proto__` would set the prototype. */
+function propertyName(name: string): string {
+  if (name === '__proto__') return "['__proto__']";
+  return simpleName.test(name) ? name : stringLiteral(name);
+}
+
+/** A call as a statement without its semicolon: in one line, or an argument in each. */
+export function call(callee: string, args: readonly string[], indent: number): string {
+  const flat = `${callee}(${args.join(', ')})`;
+  if (indent + width(flat) + 1 <= maxWidth) return flat;
+  const inner = ' '.repeat(indent + 2);
+  return `${callee}(\n${args.map((each) => `${inner}${each},\n`).join('')}${' '.repeat(indent)})`;
+}
+
+/** A description as a doc comment, in lines that begin with `indent` spaces; empty for no description. */
+export function docComment(text: string | undefined, indent = 0): string {
+  if (text === undefined || text.trim() === '') return '';
+  const margin = ' '.repeat(indent);
+  const lines = text
+    .trim()
+    .replaceAll('*/', '*\\/')
+    .split(/\r\n|[\n\r\u2028\u2029]/)
+    .map((line) => line.trimEnd());
+  if (lines.length === 1) return `${margin}/** ${String(lines[0])} */\n`;
+  const body = lines.map((line) => (line === '' ? `${margin} *\n` : `${margin} * ${line}\n`));
+  return `${margin}/**\n${body.join('')}${margin} */\n`;
+}

@@ -1,0 +1,169 @@
+import { attributeNamed, dataclassNamed } from '../../model/lookup.js';
+import { foldedColumn, isLarge } from './columns.js';
+import type {
+  Attribute,
+  CalculatedAttribute,
+  Dataclass,
+  Model,
+  RelatedEntityAttribute,
+  StorageAttribute,
+  StorageType,
+} from '../../model/model.js';
+
+/** The SQLite schema of a model: one statement for each table and index, in model order. */
+export function sqliteSchema(model: Model): string[] {
+  return model.dataclasses.flatMap((dataclass) => [
+    createTable(model, dataclass),
+    ...createIndexes(dataclass),
+  ]);
+}
+
+/** A number's affinity is NUMERIC, so that a whole one is kept and sent without a fraction. */
+const columnTypes: Readonly<Record<StorageType, string>> = {
+  string: 'TEXT',
+  uuid: 'TEXT',
+  number: 'NUMERIC',
+  integer: 'INTEGER',
+  boolean: 'INTEGER',
+  date: 'TEXT',
+  duration: 'INTEGER',
+  object: 'TEXT',
+  image: 'BLOB',
+  blob: 'BLOB',
+  vector: 'TEXT',
+};
+
+function createTable(model: Model, dataclass: Dataclass): string {
+  const stored = dataclass.attributes.filter((each) => each.kind === 'storage');
+  const key = stored.filter((each) => each.key);
+  // Large values stand last: SQLite reads a row from its beginning, and only as far as it must.
+  const small = stored.filter((each) => !each.key && !isLarge(each.type));
+  const large = stored.filter((each) => isLarge(each.type));
+  const columns = [
+    ...key.map((each) => column(model, dataclass, each)),
+    '"__STAMP" INTEGER NOT NULL DEFAULT 1',
+    '"__TIMESTAMP" TEXT NOT NULL',
+    ...small.map((each) => column(model, dataclass, each)),
+    ...stored.flatMap((each) => {
+      const folded = foldedColumn(each);
+      return folded === undefined ? [] : [`${name(folded)} TEXT`];
+    }),
+    ...dataclass.attributes.filter(isExpression).map(generatedColumn),
+    ...large.map((each) => column(model, dataclass, each)),
+  ];
+  return `CREATE TABLE ${name(dataclass.table)} (\n  ${columns.join(',\n  ')}\n)`;
+}
+
+function column(model: Model, dataclass: Dataclass, attribute: StorageAttribute): string {
+  const parts = [name(attribute.column), columnTypes[attribute.type]];
+  if (attribute.key) {
+    parts.push('PRIMARY KEY');
+    // A key that was used once is never given again: a client may still hold it.
+    if (attribute.type === 'integer' && attribute.generated === 'sequence') {
+      parts.push('AUTOINCREMENT');
+    }
+  }
+  if (attribute.mandatory || attribute.key) parts.push('NOT NULL');
+  for (const check of checks(attribute)) parts.push(`CHECK (${check})`);
+  const relation = dataclass.attributes.find(
+    (each): each is RelatedEntityAttribute =>
+      each.kind === 'relatedEntity' && each.foreignKey === attribute.name,
+  );
+  if (relation !== undefined) parts.push(reference(model, relation));
+  return parts.join(' ');
+}
+
+function reference(model: Model, relation: RelatedEntityAttribute): string {
+  const target = dataclassNamed(model, relation.target);
+  const key = attributeNamed(target, target.key) as StorageAttribute;
+  const onDelete = { restrict: 'RESTRICT', setNull: 'SET NULL', cascade: 'CASCADE' };
+  return `REFERENCES ${name(target.table)} (${name(key.column)}) ON DELETE ${onDelete[relation.onDelete]}`;
+}
+
+function checks(attribute: StorageAttribute): string[] {
+  const value = name(attribute.column);
+  const conditions: string[] = [];
+  if (attribute.type === 'boolean') conditions.push(`${value} IN (0, 1)`);
+  if (attribute.enum !== undefined) {
+    conditions.push(`${value} IN (${attribute.enum.map(constant).join(', ')})`);
+  }
+  if (attribute.minLength !== undefined) {
+    conditions.push(`length(${value}) >= ${String(attribute.minLength)}`);
+  }
+  if (attribute.maxLength !== undefined) {
+    conditions.push(`length(${value}) <= ${String(attribute.maxLength)}`);
+  }
+  if (attribute.min !== undefined) conditions.push(`${value} >= ${constant(attribute.min)}`);
+  if (attribute.max !== undefined) conditions.push(`${value} <= ${constant(attribute.max)}`);
+  return conditions;
+}
+
+function isExpression(attribute: Attribute): attribute is CalculatedAttribute {
+  return attribute.kind === 'calculated' && attribute.expression !== undefined;
+}
+
+function generatedColumn(attribute: CalculatedAttribute): string {
+  const { column: columnName = attribute.name, expression = '' } = attribute;
+  return `${name(columnName)} ${columnTypes[attribute.type]} GENERATED ALWAYS AS (${expression}) VIRTUAL`;
+}
+
+function createIndexes(dataclass: Dataclass): string[] {
+  const { attributes } = dataclass;
+  const single = attributes.filter(
+    (each): each is StorageAttribute =>
+      each.kind === 'storage' && (each.unique || each.indexed) && !isRowid(each),
+  );
+  const composite = dataclass.indexes.map((list) =>
+    index(
+      dataclass,
+      list.join(','),
+      false,
+      list.map((each) => indexedColumn(storageOf(dataclass, each))),
+    ),
+  );
+  return [
+    ...single
+      .filter((each) => !each.key || foldedColumn(each) !== undefined)
+      .map((each) => index(dataclass, each.name, each.unique, [indexedColumn(each)])),
+    ...composite,
+  ];
+}
+
+/** An integer primary key is the table's own order and needs no index. */
+function isRowid(attribute: StorageAttribute): boolean {
+  return attribute.key && attribute.type === 'integer';
+}
+
+function storageOf(dataclass: Dataclass, attributeName: string): StorageAttribute {
+  const attribute = attributeNamed(dataclass, attributeName);
+  return attribute.kind === 'relatedEntity'
+    ? (attributeNamed(dataclass, attribute.foreignKey) as StorageAttribute)
+    : (attribute as StorageAttribute);
+}
+
+function indexedColumn(attribute: StorageAttribute): string {
+  return foldedColumn(attribute) ?? attribute.column;
+}
+
+function index(
+  dataclass: Dataclass,
+  suffix: string,
+  isUnique: boolean,
+  columns: readonly string[],
+): string {
+  const key = attributeNamed(dataclass, dataclass.key) as StorageAttribute;
+  // Ties are broken by the key; an integer key is part of every index already.
+  const tieBreak = isUnique || isRowid(key) || columns.includes(key.column) ? [] : [key.column];
+  const list = [...columns, ...tieBreak].map(name).join(', ');
+  const kind = isUnique ? 'UNIQUE INDEX' : 'INDEX';
+  return `CREATE ${kind} ${name(`${dataclass.table}.${suffix}`)} ON ${name(dataclass.table)} (${list})`;
+}
+
+/** An SQL name in quotes. */
+function name(text: string): string {
+  return `"${text.replaceAll('"', '""')}"`;
+}
+
+function constant(value: string | number): string {
+  return typeof value === 'number' ? String(value) : `'${value.replaceAll("'", "''")}'`;
+}

@@ -1,0 +1,46 @@
+import type { Dataclass } from '../../model/model.js';
+import type { EmitContext } from '../context.js';
+import { call, literal, RawCode, stringLiteral } from '../layout.js';
+
+/** The list of all attribute tables. */
+export function definitionsView(context: EmitContext): object {
+  const { dataclasses } = context.model;
+  const names = dataclasses.map((each) => `${context.identifier(each)}Dataclass`);
+  const declaration = 'export const definitions: readonly DataclassDefinition[] = ';
+  return {
+    header: context.header,
+    imports: sorted(
+      dataclasses.map((each, index) =>
+        importLine(names[index] ?? '', `./dataclasses/${each.name}.js`),
+      ),
+    ),
+    list: literal(
+      names.map((name) => new RawCode(name)),
+      0,
+      declaration.length,
+      1,
+    ),
+  };
+}
+
+/** The assembly of the service: every exposed dataclass registers its addresses. */
+export function appView(context: EmitContext): object {
+  const exposed = context.model.dataclasses.filter((dataclass) => dataclass.exposed);
+  const register = (dataclass: Dataclass): string => `register${context.identifier(dataclass)}`;
+  return {
+    header: context.header,
+    imports: sorted(exposed.map((each) => importLine(register(each), `./routes/${each.name}.js`))),
+    registrations: exposed.map((each) =>
+      call(register(each), ['app', `services(${stringLiteral(each.name)})`], 2),
+    ),
+  };
+}
+
+function importLine(name: string, module: string): string {
+  return `import { ${name} } from ${stringLiteral(module)};`;
+}
+
+/** By code point, so that the order is the same on every machine. */
+function sorted(lines: readonly string[]): string[] {
+  return [...lines].sort((a, b) => (a < b ? -1 : Number(a > b)));
+}

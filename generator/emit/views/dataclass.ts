@@ -1,0 +1,102 @@
+import type { Attribute, Dataclass, StorageAttribute } from '../../model/model.js';
+import type { EmitContext } from '../context.js';
+import { docComment, type Literal, literal, RawCode } from '../layout.js';
+import { foldedColumn } from '../schema/columns.js';
+
+/** The attribute table of a dataclass. */
+export function dataclassView(context: EmitContext, dataclass: Dataclass): object {
+  const name = `${context.identifier(dataclass)}Dataclass`;
+  return {
+    header: context.header,
+    doc: docComment(dataclass.description),
+    identifier: name,
+    definition: literal(definition(dataclass), 0, 0, 0),
+  };
+}
+
+function definition(dataclass: Dataclass): Literal {
+  return {
+    name: dataclass.name,
+    table: dataclass.table,
+    collectionName: dataclass.collectionName,
+    exposed: dataclass.exposed,
+    key: dataclass.key,
+    attributes: dataclass.attributes.map(attributeDefinition),
+  };
+}
+
+function attributeDefinition(attribute: Attribute): Literal {
+  const hidden = attribute.exposed ? {} : { exposed: false };
+  switch (attribute.kind) {
+    case 'storage':
+      return { ...head(attribute), ...storage(attribute), ...hidden };
+    case 'calculated':
+      return {
+        ...head(attribute),
+        type: attribute.type,
+        column: attribute.column,
+        dateOnly: onlyTrue(attribute.dateOnly),
+        ...hidden,
+      };
+    case 'alias':
+      return {
+        ...head(attribute),
+        type: attribute.type,
+        path: attribute.path,
+        dateOnly: onlyTrue(attribute.dateOnly),
+        ...hidden,
+      };
+    case 'relatedEntity':
+      return {
+        ...head(attribute),
+        target: attribute.target,
+        foreignKey: attribute.foreignKey,
+        inverse: attribute.inverse,
+        mandatory: onlyTrue(attribute.mandatory),
+        ...hidden,
+      };
+    case 'relatedEntities':
+      return {
+        ...head(attribute),
+        target: attribute.target,
+        inverse: attribute.inverse,
+        ...hidden,
+      };
+  }
+}
+
+function head({ name, kind }: Attribute): { readonly name: string; readonly kind: string } {
+  return { name, kind };
+}
+
+function storage(attribute: StorageAttribute): { readonly [name: string]: Literal | undefined } {
+  return {
+    type: attribute.type,
+    column: attribute.column,
+    foldedColumn: foldedColumn(attribute),
+    dateOnly: onlyTrue(attribute.dateOnly),
+    dimensions: attribute.dimensions,
+    key: onlyTrue(attribute.key),
+    generated: attribute.generated,
+    unique: onlyTrue(attribute.unique),
+    indexed: onlyTrue(attribute.indexed),
+    mandatory: onlyTrue(attribute.mandatory),
+    readOnly: onlyTrue(attribute.readOnly),
+    default: attribute.default,
+    enum: attribute.enum,
+    minLength: attribute.minLength,
+    maxLength: attribute.maxLength,
+    min: attribute.min,
+    max: attribute.max,
+    pattern: attribute.pattern === undefined ? undefined : regularExpression(attribute.pattern),
+  };
+}
+
+function onlyTrue(value: boolean): true | undefined {
+  return value ? true : undefined;
+}
+
+/** The source that `RegExp` gives back has every slash and line end escaped, so nothing can leave the literal. */
+function regularExpression(pattern: string): RawCode {
+  return new RawCode(new RegExp(pattern, 'u').toString());
+}

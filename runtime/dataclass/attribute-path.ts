@@ -1,0 +1,110 @@
+import type {
+  AliasDefinition,
+  AttributeDefinition,
+  CalculatedDefinition,
+  RelatedEntitiesDefinition,
+  RelatedEntityDefinition,
+  StorageDefinition,
+} from '../protocol/definition.js';
+import type { Dataclass } from './dataclasses.js';
+import type { From, Source } from './source.js';
+
+/** An attribute that a column holds. */
+export type ColumnDefinition = StorageDefinition | CalculatedDefinition;
+
+/** What a path ends in, and the to-one and to-many relations on its way. */
+export interface ResolvedPath {
+  readonly relations: readonly (RelatedEntityDefinition | RelatedEntitiesDefinition)[];
+  readonly end: ColumnDefinition | RelatedEntityDefinition | RelatedEntitiesDefinition;
+}
+
+/** Why a client's path leads nowhere. */
+export type PathProblem =
+  | { readonly kind: 'unknown'; readonly name: string; readonly dataclass: string }
+  | { readonly kind: 'objectProperty'; readonly name: string };
+
+/** The attributes that each entity has besides those of the model (protocol decisions 6 and 12). */
+const stamp: StorageDefinition = {
+  name: '__STAMP',
+  kind: 'storage',
+  type: 'integer',
+  column: '__STAMP',
+  mandatory: true,
+};
+const timestamp: StorageDefinition = {
+  name: '__TIMESTAMP',
+  kind: 'storage',
+  type: 'date',
+  column: '__TIMESTAMP',
+  mandatory: true,
+};
+
+/** Follows a path of names that a client wrote; only what is exposed can be named. */
+export function resolvePath(
+  dataclass: Dataclass,
+  names: readonly string[],
+): ResolvedPath | PathProblem {
+  const relations: (RelatedEntityDefinition | RelatedEntitiesDefinition)[] = [];
+  let here = dataclass;
+  for (const [index, name] of names.entries()) {
+    const attribute = clientAttribute(here, name);
+    const isLast = index === names.length - 1;
+    if (attribute === undefined) return { kind: 'unknown', name, dataclass: here.name };
+    if (attribute.kind === 'alias') {
+      const alias = resolveAlias(here, attribute);
+      if (!isLast) return beyondColumn(alias.end, here, names[index + 1] as string);
+      return { relations: [...relations, ...alias.relations], end: alias.end };
+    }
+    if (isLast) return { relations, end: attribute };
+    if (attribute.kind !== 'relatedEntity' && attribute.kind !== 'relatedEntities') {
+      return beyondColumn(attribute, here, names[index + 1] as string);
+    }
+    relations.push(attribute);
+    here = here.target(attribute);
+  }
+  throw new Error('A path has at least one name.');
+}
+
+function clientAttribute(dataclass: Dataclass, name: string): AttributeDefinition | undefined {
+  if (name === '__KEY') return dataclass.key;
+  if (name === '__STAMP') return stamp;
+  if (name === '__TIMESTAMP') return timestamp;
+  return dataclass.exposedAttributes.get(name);
+}
+
+function beyondColumn(attribute: ColumnDefinition, here: Dataclass, name: string): PathProblem {
+  return attribute.type === 'object'
+    ? { kind: 'objectProperty', name: attribute.name }
+    : { kind: 'unknown', name, dataclass: here.name };
+}
+
+/** An alias may pass through what is not exposed: its author opened the way (protocol decision 28). */
+export function resolveAlias(
+  dataclass: Dataclass,
+  alias: AliasDefinition,
+): { readonly relations: readonly RelatedEntityDefinition[]; readonly end: ColumnDefinition } {
+  const relations: RelatedEntityDefinition[] = [];
+  let here = dataclass;
+  for (const name of alias.path) {
+    const attribute = here.allAttributes.get(name);
+    if (attribute?.kind === 'relatedEntity') {
+      relations.push(attribute);
+      here = here.target(attribute);
+    } else if (attribute?.kind === 'alias') {
+      const further = resolveAlias(here, attribute);
+      return { relations: [...relations, ...further.relations], end: further.end };
+    } else if (attribute?.kind === 'storage' || attribute?.kind === 'calculated') {
+      return { relations, end: attribute };
+    }
+  }
+  throw new Error(`The alias ${dataclass.name}.${alias.name} does not end in an attribute.`);
+}
+
+/** Joins every relation of a list in turn and answers the table at its end. */
+export function followAll(
+  from: From,
+  start: Source,
+  relations: readonly RelatedEntityDefinition[],
+): Source {
+  return relations.reduce((source, relation) => from.follow(source, relation), start);
+}

@@ -1,0 +1,72 @@
+import type {
+  AttributeDefinition,
+  DataclassDefinition,
+  RelatedEntitiesDefinition,
+  RelatedEntityDefinition,
+  StorageDefinition,
+} from '../protocol/definition.js';
+
+/** A definition with its names looked up: what queries are written from. */
+export interface Dataclass {
+  readonly name: string;
+  readonly table: string;
+  readonly exposed: boolean;
+  readonly key: StorageDefinition;
+  /** In model order. */
+  readonly attributes: readonly AttributeDefinition[];
+  /** What a client may name. */
+  readonly exposedAttributes: ReadonlyMap<string, AttributeDefinition>;
+  readonly allAttributes: ReadonlyMap<string, AttributeDefinition>;
+  /** The dataclass that a relation leads to. */
+  target(relation: RelatedEntityDefinition | RelatedEntitiesDefinition): Dataclass;
+  /** The column that holds the related key of a to-one relation. */
+  foreignKey(relation: RelatedEntityDefinition): StorageDefinition;
+  /** The to-one relation of the target that a to-many relation is the other side of. */
+  inverse(relation: RelatedEntitiesDefinition): RelatedEntityDefinition;
+}
+
+/** Links the definitions of a datastore by their names. */
+export function linkDataclasses(
+  definitions: readonly DataclassDefinition[],
+): ReadonlyMap<string, Dataclass> {
+  const dataclasses = new Map<string, Dataclass>();
+  for (const definition of definitions) {
+    dataclasses.set(definition.name, link(definition, dataclasses));
+  }
+  return dataclasses;
+}
+
+function link(
+  definition: DataclassDefinition,
+  dataclasses: ReadonlyMap<string, Dataclass>,
+): Dataclass {
+  const allAttributes = new Map(definition.attributes.map((each) => [each.name, each]));
+  const target = (relation: { readonly target: string }): Dataclass =>
+    known(dataclasses.get(relation.target), relation.target);
+  return {
+    name: definition.name,
+    table: definition.table,
+    exposed: definition.exposed,
+    key: known(allAttributes.get(definition.key), definition.key) as StorageDefinition,
+    attributes: definition.attributes,
+    exposedAttributes: new Map(
+      definition.attributes
+        .filter((each) => each.exposed !== false)
+        .map((each) => [each.name, each]),
+    ),
+    allAttributes,
+    target,
+    foreignKey: (relation) =>
+      known(allAttributes.get(relation.foreignKey), relation.foreignKey) as StorageDefinition,
+    inverse: (relation) =>
+      known(
+        target(relation).allAttributes.get(relation.inverse),
+        relation.inverse,
+      ) as RelatedEntityDefinition,
+  };
+}
+
+function known<T>(found: T | undefined, name: string): T {
+  if (found === undefined) throw new Error(`The generated definitions do not hold ${name}.`);
+  return found;
+}

@@ -1,0 +1,66 @@
+import { sql } from 'kysely';
+import type { Sql } from '../dialect/dialect.js';
+import type { RelatedEntityDefinition } from '../protocol/definition.js';
+import type { Dataclass } from './dataclasses.js';
+
+/** A table in a statement, under the name that it has there. */
+export interface Source {
+  readonly dataclass: Dataclass;
+  readonly alias: string;
+}
+
+/** Hands out table names that are unique in one statement. */
+export class Aliases {
+  #count = 0;
+
+  next(): string {
+    this.#count += 1;
+    return `t${this.#count}`;
+  }
+}
+
+/** The FROM clause of one level of a statement: a table, and the to-one relations that were followed from it. */
+export class From {
+  readonly root: Source;
+  readonly #joins = new Map<string, { readonly source: Source; readonly clause: Sql }>();
+
+  constructor(
+    private readonly aliases: Aliases,
+    dataclass: Dataclass,
+  ) {
+    this.root = { dataclass, alias: aliases.next() };
+  }
+
+  /** The table at the other end of a to-one relation; joined once, however often it is asked for. */
+  follow(source: Source, relation: RelatedEntityDefinition): Source {
+    const name = `${source.alias}.${relation.name}`;
+    const known = this.#joins.get(name);
+    if (known !== undefined) return known.source;
+    const joined: Source = {
+      dataclass: source.dataclass.target(relation),
+      alias: this.aliases.next(),
+    };
+    const foreignKey = column(source, source.dataclass.foreignKey(relation).column);
+    const clause = sql`left join ${table(joined)} on ${column(joined, joined.dataclass.key.column)} = ${foreignKey}`;
+    this.#joins.set(name, { source: joined, clause });
+    return joined;
+  }
+
+  /** Written last, when every join is known. */
+  get clause(): Sql {
+    const joins = [...this.#joins.values()].map((join) => join.clause);
+    return sql`from ${sql.join([table(this.root), ...joins], sql` `)}`;
+  }
+}
+
+function table(source: Source): Sql {
+  return sql`${sql.id(source.dataclass.table)} as ${sql.id(source.alias)}`;
+}
+
+export function column(source: Source, name: string): Sql {
+  return sql`${sql.id(source.alias, name)}`;
+}
+
+export function keyColumn(source: Source): Sql {
+  return column(source, source.dataclass.key.column);
+}

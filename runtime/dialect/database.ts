@@ -1,0 +1,10 @@
+import type { Dialect } from './dialect.js';
+import type { Executor } from './executor.js';
+
+/** An open database: how SQL is written for it, and what runs it. */
+export interface Database {
+  readonly dialect: Dialect;
+  readonly executor: Executor;
+  /** 32 hexadecimal digits, made with the schema: `__UNIQID` of the catalog. */
+  readonly uniqueId: string;
+}

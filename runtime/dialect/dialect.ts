@@ -1,0 +1,38 @@
+import type { RawBuilder } from 'kysely';
+import type { Statement } from './statement.js';
+
+/** An SQL expression or clause; its type argument is of no use here, since answers leave the database as bytes. */
+export type Sql = RawBuilder<unknown>;
+
+/** A piece of a JSON text: written as it is, or computed by the database. */
+export type JsonPart = string | Sql;
+
+/**
+ * What differs between databases when a statement is written. Every database builds the JSON of an answer itself, so that a
+ * row reaches the socket without becoming a JavaScript object in between.
+ */
+export interface Dialect {
+  /** Turns a whole query into its SQL text and the list of what is to be bound. */
+  compile(query: Sql): Statement;
+  /** One text from pieces; a piece that is null counts as empty. */
+  concat(parts: readonly JsonPart[]): Sql;
+  /** The rows of a subquery's text column as one text, separated by commas, in the order of the subquery. */
+  joinRows(text: Sql): Sql;
+  /** Gives a text to the server as bytes. */
+  asBytes(text: Sql): Sql;
+  /** A text value folded as {@link file://../protocol/fold.ts} does it. */
+  fold(text: Sql): Sql;
+  /** Whether a value is null, without reading a large one. */
+  isNull(value: Sql): Sql;
+  /** JSON of a text: quoted and escaped, or `null`. */
+  jsonText(value: Sql): Sql;
+  /** JSON of a number or of stored JSON: itself, or `null`. */
+  jsonRaw(value: Sql): Sql;
+  jsonBoolean(value: Sql): Sql;
+  /** `d!m!yyyy` in quotes from `YYYY-MM-DD`, or `null`. */
+  jsonBangDate(value: Sql): Sql;
+  /** A text as one segment of a URI: percent-encoded where a URI demands it. */
+  uriText(value: Sql): Sql;
+  /** An integer that is bound, as a text without fraction. */
+  integerText(value: Sql): Sql;
+}

@@ -1,0 +1,41 @@
+import type { SqlValue, Statement } from './statement.js';
+
+/** Runs statements. Reads never wait for a write transaction that is open. */
+export interface Executor {
+  /** The first column of the first row, as bytes; `undefined` when there is no row or the value is null. */
+  read(statement: Statement, values: readonly SqlValue[]): Promise<Uint8Array | undefined>;
+  /**
+   * Runs `work` in one transaction and stores what it did, or nothing of it when it throws. Transactions run one after the
+   * other.
+   */
+  write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
+  close(): Promise<void>;
+}
+
+export interface Transaction {
+  /** @throws ConstraintError when the database refuses the change; the transaction itself goes on. */
+  run(statement: Statement, values: readonly SqlValue[]): Promise<{ readonly insertedKey: number }>;
+  /** The first column of the first row; `undefined` when there is no row. */
+  value(statement: Statement, values: readonly SqlValue[]): Promise<SqlValue | undefined>;
+  /** The first column of the first row, as bytes. */
+  read(statement: Statement, values: readonly SqlValue[]): Promise<Uint8Array | undefined>;
+}
+
+/** A constraint of the schema that a change would break. */
+export class ConstraintError extends Error {
+  constructor(
+    readonly kind: 'unique' | 'foreignKey' | 'notNull' | 'check',
+    /** SQL names of the columns, where the database tells them. */
+    readonly columns: readonly string[],
+    cause: unknown,
+  ) {
+    super(`${kind} constraint failed`, { cause });
+  }
+}
+
+/** The database cannot take part in this request now: locked, full, read-only, out of reach. */
+export class DatabaseUnavailableError extends Error {
+  constructor(reason: string, cause: unknown) {
+    super(reason, { cause });
+  }
+}

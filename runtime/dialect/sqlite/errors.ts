@@ -1,0 +1,37 @@
+import Database from 'better-sqlite3';
+import { ConstraintError, DatabaseUnavailableError } from '../executor.js';
+
+const constraintKinds: Readonly<Record<string, ConstraintError['kind']>> = {
+  SQLITE_CONSTRAINT_UNIQUE: 'unique',
+  SQLITE_CONSTRAINT_PRIMARYKEY: 'unique',
+  SQLITE_CONSTRAINT_ROWID: 'unique',
+  SQLITE_CONSTRAINT_FOREIGNKEY: 'foreignKey',
+  SQLITE_CONSTRAINT_NOTNULL: 'notNull',
+  SQLITE_CONSTRAINT_CHECK: 'check',
+};
+
+/** Matched by the beginning of SQLite's code, since extended codes add to it. */
+const unavailable: readonly (readonly [string, string])[] = [
+  ['SQLITE_BUSY', 'the database is locked by another process'],
+  ['SQLITE_LOCKED', 'the database is locked'],
+  ['SQLITE_FULL', 'the disk is full'],
+  ['SQLITE_READONLY', 'the database is read-only'],
+  ['SQLITE_IOERR', 'the database cannot be read or written'],
+  ['SQLITE_CANTOPEN', 'the database cannot be opened'],
+  ['SQLITE_NOMEM', 'the database is out of memory'],
+];
+
+/** SQLite's error as the runtime knows it; anything else comes back as it is. */
+export function translateError(error: unknown): unknown {
+  if (!(error instanceof Database.SqliteError)) return error;
+  const kind = constraintKinds[error.code];
+  if (kind !== undefined) return new ConstraintError(kind, columnsOf(error.message), error);
+  const reason = unavailable.find(([code]) => error.code.startsWith(code))?.[1];
+  return reason === undefined ? error : new DatabaseUnavailableError(reason, error);
+}
+
+/** From `UNIQUE constraint failed: Company.name, Company.city`. */
+function columnsOf(message: string): string[] {
+  const list = message.slice(message.indexOf(': ') + 2);
+  return list.split(', ').map((column) => column.slice(column.indexOf('.') + 1));
+}

@@ -1,0 +1,120 @@
+import type { Database, Statement as Prepared } from 'better-sqlite3';
+import { BoundedCache } from '../bounded-cache.js';
+import type { Executor, Transaction } from '../executor.js';
+import { bind, type SqlValue, type Statement } from '../statement.js';
+import { translateError } from './errors.js';
+import type { Connections } from './open.js';
+
+const maxPreparedStatements = 2_000;
+
+export class SqliteExecutor implements Executor {
+  readonly #reader: StatementCache;
+  readonly #connections: Connections;
+  readonly #transaction: SqliteTransaction;
+  /** Ends when the last transaction asked for so far has ended. */
+  #writers: Promise<unknown> = Promise.resolve();
+
+  constructor(connections: Connections) {
+    this.#connections = connections;
+    this.#reader = new StatementCache(connections.reader);
+    this.#transaction = new SqliteTransaction(
+      connections.reader === connections.writer
+        ? this.#reader
+        : new StatementCache(connections.writer),
+    );
+  }
+
+  // Not an async function: a rejected promise is made only where there is an error.
+  read(statement: Statement, values: readonly SqlValue[]): Promise<Uint8Array | undefined> {
+    try {
+      return Promise.resolve(firstBytes(this.#reader.get(statement.sql), statement, values));
+    } catch (error) {
+      return Promise.reject(translateError(error) as Error);
+    }
+  }
+
+  write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    const result = this.#writers.then(() => this.#run(work));
+    this.#writers = result.catch(() => undefined);
+    return result;
+  }
+
+  async #run<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    const { writer } = this.#connections;
+    try {
+      writer.exec('BEGIN IMMEDIATE');
+      const result = await work(this.#transaction);
+      writer.exec('COMMIT');
+      return result;
+    } catch (error) {
+      // SQLite has rolled back by itself after some errors, a full disk for one.
+      if (writer.inTransaction) writer.exec('ROLLBACK');
+      throw translateError(error);
+    }
+  }
+
+  async close(): Promise<void> {
+    await this.#writers;
+    this.#connections.reader.close();
+    this.#connections.writer.close();
+  }
+}
+
+class SqliteTransaction implements Transaction {
+  constructor(private readonly statements: StatementCache) {}
+
+  run(
+    statement: Statement,
+    values: readonly SqlValue[],
+  ): Promise<{ readonly insertedKey: number }> {
+    return attempt(() => {
+      const result = this.statements.get(statement.sql).run(...bind(statement, values));
+      return { insertedKey: Number(result.lastInsertRowid) };
+    });
+  }
+
+  value(statement: Statement, values: readonly SqlValue[]): Promise<SqlValue | undefined> {
+    return attempt(() => {
+      // `all`, not `get`: a statement that returns rows of a change must run to its end.
+      const rows = this.statements.get(statement.sql).all(...bind(statement, values));
+      return rows[0] as SqlValue | undefined;
+    });
+  }
+
+  read(statement: Statement, values: readonly SqlValue[]): Promise<Uint8Array | undefined> {
+    return attempt(() => firstBytes(this.statements.get(statement.sql), statement, values));
+  }
+}
+
+function attempt<T>(work: () => T): Promise<T> {
+  try {
+    return Promise.resolve(work());
+  } catch (error) {
+    return Promise.reject(translateError(error) as Error);
+  }
+}
+
+function firstBytes(
+  prepared: Prepared,
+  statement: Statement,
+  values: readonly SqlValue[],
+): Uint8Array | undefined {
+  const bytes = prepared.get(...bind(statement, values));
+  return bytes === null ? undefined : (bytes as Uint8Array | undefined);
+}
+
+/** Prepared statements of one connection by their SQL text; a statement that returns rows gives their first column. */
+class StatementCache {
+  readonly #prepared = new BoundedCache<string, Prepared>(maxPreparedStatements);
+
+  constructor(private readonly database: Database) {}
+
+  get(text: string): Prepared {
+    const known = this.#prepared.get(text);
+    if (known !== undefined) return known;
+    const prepared = this.database.prepare(text);
+    if (prepared.reader) prepared.pluck();
+    this.#prepared.set(text, prepared);
+    return prepared;
+  }
+}

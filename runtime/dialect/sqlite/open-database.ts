@@ -1,0 +1,29 @@
+import type { Database } from '../database.js';
+import { sqliteDialect } from './dialect.js';
+import { SqliteExecutor } from './executor.js';
+import { openConnections } from './open.js';
+import { prepareSchema } from './schema.js';
+
+/**
+ * Opens the database of a `DATABASE_URL` and creates its schema, or compares it with the one that is there.
+ * @throws Error when it cannot be opened, SchemaMismatchError when it was made for another model
+ */
+export function openDatabase(url: string, schema: readonly string[]): Database {
+  const connections = openConnections(url);
+  try {
+    prepareSchema(connections.writer, schema);
+    const uniqueId = connections.writer
+      .prepare(`select "value" from "__datastore" where "name" = 'uniqueID'`)
+      .pluck()
+      .get();
+    return {
+      dialect: sqliteDialect,
+      executor: new SqliteExecutor(connections),
+      uniqueId: String(uniqueId),
+    };
+  } catch (error) {
+    connections.reader.close();
+    connections.writer.close();
+    throw error;
+  }
+}

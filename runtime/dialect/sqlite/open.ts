@@ -1,0 +1,50 @@
+import Database from 'better-sqlite3';
+import { registerFunctions } from './functions.js';
+
+/** The two connections of a server: one that writes, and one for reads, which see only what is committed. */
+export interface Connections {
+  readonly writer: Database.Database;
+  /** The same as `writer` for a database in memory, which no second connection can see. */
+  readonly reader: Database.Database;
+}
+
+/** How long a statement waits for another process that holds the database. */
+const busyTimeoutMilliseconds = 5_000;
+
+/**
+ * Opens the database that a `DATABASE_URL` names: `sqlite:./data.sqlite`, `sqlite:/absolute/path` or `sqlite::memory:`.
+ * @throws Error that names the path, when it cannot be opened.
+ */
+export function openConnections(url: string): Connections {
+  const file = databaseFile(url);
+  const writer = connect(file, false);
+  if (file === ':memory:') return { writer, reader: writer };
+  writer.pragma('journal_mode = WAL');
+  writer.pragma('synchronous = NORMAL');
+  return { writer, reader: connect(file, true) };
+}
+
+function databaseFile(url: string): string {
+  const scheme = 'sqlite:';
+  if (!url.startsWith(scheme) || url.length === scheme.length) {
+    throw new Error(
+      `DATABASE_URL is ${JSON.stringify(url)}; this server takes sqlite:<path> or sqlite::memory:.`,
+    );
+  }
+  return url.slice(scheme.length).replace(/^\/\/(?=\/)/, '');
+}
+
+function connect(file: string, readonly: boolean): Database.Database {
+  let database: Database.Database;
+  try {
+    database = new Database(file, { readonly, timeout: busyTimeoutMilliseconds });
+  } catch (error) {
+    throw new Error(`Cannot open the database ${file}: ${(error as Error).message}`, {
+      cause: error,
+    });
+  }
+  database.pragma('foreign_keys = ON');
+  database.pragma('cache_size = -65536');
+  registerFunctions(database);
+  return database;
+}

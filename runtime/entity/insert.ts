@@ -1,0 +1,43 @@
+import { sql } from 'kysely';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { Dialect } from '../dialect/dialect.js';
+import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
+import type { StorageDefinition } from '../protocol/definition.js';
+import { fold } from '../protocol/fold.js';
+import type { StoredValue } from '../protocol/values.js';
+
+/** How a dataclass's new entities are stored: one statement for all of them. */
+export interface InsertPlan {
+  readonly statement: Statement;
+  /** The values to bind for an entity that is created at `timestamp`. */
+  readonly values: (entity: ReadonlyMap<string, StoredValue>, timestamp: string) => SqlValue[];
+}
+
+export function planInsert(dialect: Dialect, dataclass: Dataclass): InsertPlan {
+  const stored = dataclass.attributes.filter(
+    (each): each is StorageDefinition => each.kind === 'storage',
+  );
+  const folded = stored.filter((each) => each.foldedColumn !== undefined);
+  const columns = [
+    ...stored.map((each) => each.column),
+    ...folded.map((each) => each.foldedColumn ?? ''),
+    '__STAMP',
+    '__TIMESTAMP',
+  ];
+  const names = columns.map((column) => sql.id(column));
+  const slots = columns.map((_, index) => sql`${new Slot(index)}`);
+  return {
+    statement: dialect.compile(
+      sql`insert into ${sql.id(dataclass.table)} (${sql.join(names)}) values (${sql.join(slots)})`,
+    ),
+    values: (entity, timestamp) => [
+      ...stored.map((each) => entity.get(each.name) ?? null),
+      ...folded.map((each) => {
+        const value = entity.get(each.name);
+        return typeof value === 'string' ? fold(value) : null;
+      }),
+      1,
+      timestamp,
+    ],
+  };
+}

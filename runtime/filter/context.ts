@@ -1,0 +1,17 @@
+import type { Aliases } from '../dataclass/source.js';
+import type { Dialect } from '../dialect/dialect.js';
+import type { ComparisonNode } from './ast.js';
+import type { FilterSlots } from './slots.js';
+
+/** What the conditions of one filter share while they are written. */
+export interface FilterContext {
+  readonly dialect: Dialect;
+  readonly aliases: Aliases;
+  readonly slots: FilterSlots;
+  /** Position of each comparison's value among the filter's inputs; none for a written `null`. */
+  readonly inputs: ReadonlyMap<ComparisonNode, number>;
+  /** Inputs that are null: placeholders whose parameter is. */
+  readonly nulls: ReadonlySet<number>;
+  /** Inputs that cannot be a value of the type they are compared with: such a comparison holds for nothing. */
+  readonly mismatched: ReadonlySet<number>;
+}

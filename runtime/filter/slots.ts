@@ -1,0 +1,36 @@
+import { Slot, type SqlValue } from '../dialect/statement.js';
+import type { ComparisonInput } from '../protocol/comparison-value.js';
+
+/** Makes the value to bind; `undefined` when the input cannot be a value of the attribute's type. */
+export type Convert = (input: ComparisonInput) => SqlValue | undefined;
+
+/** The values that a filter's statement binds: which input each one is made from, and how. */
+export class FilterSlots {
+  readonly #byPurpose = new Map<string, Slot>();
+  readonly #sources: { readonly input: number; readonly convert: Convert }[] = [];
+
+  /** @param first the position of the filter's first value in the statement's list of values */
+  constructor(private readonly first: number) {}
+
+  /** The slot for an input and a purpose; the same one each time, since a filter may stand in a statement twice. */
+  take(input: number, purpose: string, convert: Convert): Slot {
+    const name = `${input} ${purpose}`;
+    const known = this.#byPurpose.get(name);
+    if (known !== undefined) return known;
+    const slot = new Slot(this.first + this.#sources.length);
+    this.#sources.push({ input, convert });
+    this.#byPurpose.set(name, slot);
+    return slot;
+  }
+
+  /** Appends the values to bind to `values`; answers the inputs that fit their attribute's type no way. */
+  fill(inputs: readonly ComparisonInput[], values: SqlValue[]): number[] {
+    const mismatched: number[] = [];
+    for (const source of this.#sources) {
+      const value = source.convert(inputs[source.input] as ComparisonInput);
+      if (value === undefined) mismatched.push(source.input);
+      values.push(value ?? null);
+    }
+    return mismatched;
+  }
+}

@@ -1,0 +1,213 @@
+import type { FastifyInstance } from 'fastify';
+import type {
+  AttributeDefinition,
+  DataclassDefinition,
+  RelatedEntitiesDefinition,
+} from '../protocol/definition.js';
+import { refuse } from '../protocol/errors.js';
+import { sendJson } from './reply.js';
+import type { Settings } from './settings.js';
+
+interface CatalogInput {
+  readonly definitions: readonly DataclassDefinition[];
+  readonly settings: Settings;
+  readonly uniqueId: string;
+}
+
+/** `$catalog`, `$catalog/$all`, `$catalog/<dataClass>` and `$catalog/A,B` (protocol section 3); each made when first asked for. */
+export function registerCatalog(app: FastifyInstance, input: CatalogInput): void {
+  const { settings, uniqueId } = input;
+  const exposed = input.definitions
+    .filter((definition) => definition.exposed)
+    .sort((a, b) => (a.name < b.name ? -1 : 1));
+  const tableNumbers = new Map(input.definitions.map((each, index) => [each.name, index + 1]));
+  const byName = new Map(exposed.map((definition) => [definition.name, definition]));
+  const full = (definition: DataclassDefinition): object =>
+    dataclassEntry(definition, input.definitions, tableNumbers.get(definition.name) ?? 0);
+  const envelope = (dataClasses: readonly object[]): string =>
+    JSON.stringify({
+      __UNIQID: uniqueId,
+      __BASEID: null,
+      __NAME: settings.name,
+      properties: { supportJSONEntityKey: true },
+      methods: [],
+      dataClasses,
+    });
+  const brief = once(() => envelope(exposed.map(briefEntry)));
+  const all = once(() => envelope(exposed.map(full)));
+
+  app.get('/rest/$catalog', (_request, reply) => sendJson(reply, brief()));
+  app.get<{ Params: { names: string } }>('/rest/$catalog/:names', (request, reply) => {
+    const { names } = request.params;
+    if (names === '$all') return sendJson(reply, all());
+    const chosen = names.split(',').map((name) => known(byName, name.trim()));
+    const [only] = chosen;
+    return sendJson(
+      reply,
+      chosen.length === 1 && only !== undefined
+        ? JSON.stringify(full(only))
+        : envelope(chosen.map(full)),
+    );
+  });
+}
+
+function known(
+  byName: ReadonlyMap<string, DataclassDefinition>,
+  name: string,
+): DataclassDefinition {
+  const definition = byName.get(name);
+  if (definition === undefined)
+    throw refuse('notFound', `The "${name}" dataclass cannot be found.`);
+  return definition;
+}
+
+function once(make: () => string): () => string {
+  let made: string | undefined;
+  return () => (made ??= make());
+}
+
+function briefEntry({ name }: DataclassDefinition): object {
+  const segment = encodeURIComponent(name);
+  return { name, uri: `/rest/$catalog/${segment}`, dataURI: `/rest/${segment}` };
+}
+
+function dataclassEntry(
+  definition: DataclassDefinition,
+  definitions: readonly DataclassDefinition[],
+  tableNumber: number,
+): object {
+  const { name, collectionName, attributes } = definition;
+  return {
+    name,
+    className: name,
+    collectionName,
+    tableNumber,
+    scope: 'public',
+    exposed: true,
+    dataURI: `/rest/${encodeURIComponent(name)}`,
+    attributes: attributes
+      .filter((attribute) => attribute.exposed !== false)
+      .map((attribute) => attributeEntry(attribute, definition, definitions)),
+    methods: [],
+    key: isExposed(definition, definition.key) ? [{ name: definition.key }] : [],
+  };
+}
+
+/** An attribute as protocol section 3.4 lists it; a property that is not so is left out. */
+function attributeEntry(
+  attribute: AttributeDefinition,
+  owner: DataclassDefinition,
+  definitions: readonly DataclassDefinition[],
+): object {
+  const common = { name: attribute.name, kind: attribute.kind, scope: 'public', exposed: true };
+  const position = (name: string): number =>
+    owner.attributes.findIndex((each) => each.name === name) + 1;
+  switch (attribute.kind) {
+    case 'storage':
+      return {
+        ...common,
+        fieldPos: position(attribute.name),
+        ...valueType(attribute.type, attribute.dateOnly),
+        ...(attribute.indexed === true || attribute.unique === true ? { indexed: true } : {}),
+        ...(attribute.unique === true ? { unique: true } : {}),
+        ...(attribute.mandatory === true ? { not_null: true } : {}),
+        ...(attribute.generated === 'sequence' ? { autosequence: true } : {}),
+        ...(attribute.minLength === undefined ? {} : { minLength: attribute.minLength }),
+        ...(attribute.maxLength === undefined ? {} : { maxLength: attribute.maxLength }),
+        ...(attribute.readOnly === true ? { readOnly: true } : {}),
+        ...(attribute.key === true ? { identifying: true } : {}),
+      };
+    case 'calculated':
+      return { ...common, ...valueType(attribute.type, attribute.dateOnly), readOnly: true };
+    case 'alias':
+      return {
+        ...common,
+        ...valueType(attribute.type, attribute.dateOnly),
+        ...(isOpenPath(owner, attribute.path, definitions)
+          ? { path: attribute.path.join('.') }
+          : {}),
+        readOnly: true,
+      };
+    case 'relatedEntity':
+      return {
+        ...common,
+        fieldPos: position(attribute.foreignKey),
+        type: attribute.target,
+        path: attribute.target,
+        ...(isExposed(owner, attribute.foreignKey) ? { foreignKey: attribute.foreignKey } : {}),
+        ...(attribute.mandatory === true ? { not_null: true } : {}),
+        ...exposedInverse(attribute, definitions),
+      };
+    case 'relatedEntities':
+      return {
+        ...common,
+        fieldPos: position(owner.key),
+        type: collectionNameOf(attribute.target, definitions),
+        reversePath: true,
+        ...exposedPath(attribute, definitions),
+        ...exposedInverse(attribute, definitions),
+      };
+  }
+}
+
+function isExposed(definition: DataclassDefinition | undefined, name: string): boolean {
+  const attribute = definition?.attributes.find((each) => each.name === name);
+  return attribute !== undefined && attribute.exposed !== false;
+}
+
+/** What is not exposed is not named, the other side of a relation included. */
+function exposedInverse(
+  relation: { readonly target: string; readonly inverse?: string },
+  definitions: readonly DataclassDefinition[],
+): { readonly inverseName?: string } {
+  const target = definitions.find((each) => each.name === relation.target);
+  return relation.inverse !== undefined && isExposed(target, relation.inverse)
+    ? { inverseName: relation.inverse }
+    : {};
+}
+
+function exposedPath(
+  relation: RelatedEntitiesDefinition,
+  definitions: readonly DataclassDefinition[],
+): { readonly path?: string } {
+  const { inverseName } = exposedInverse(relation, definitions);
+  return inverseName === undefined ? {} : { path: inverseName };
+}
+
+/** An alias may pass through what is not exposed; its way is told only where it does not. */
+function isOpenPath(
+  owner: DataclassDefinition,
+  path: readonly string[],
+  definitions: readonly DataclassDefinition[],
+): boolean {
+  let here: DataclassDefinition | undefined = owner;
+  for (const name of path) {
+    if (here?.exposed !== true || !isExposed(here, name)) return false;
+    const attribute: AttributeDefinition | undefined = here.attributes.find(
+      (each) => each.name === name,
+    );
+    if (attribute?.kind === 'relatedEntity') {
+      const { target }: { target: string } = attribute;
+      here = definitions.find((each) => each.name === target);
+    }
+  }
+  return true;
+}
+
+function collectionNameOf(name: string, definitions: readonly DataclassDefinition[]): string {
+  return definitions.find((each) => each.name === name)?.collectionName ?? name;
+}
+
+const wireTypes: Readonly<Record<string, string>> = {
+  boolean: 'bool',
+  integer: 'long64',
+  vector: 'object',
+};
+
+function valueType(type: string, dateOnly: true | undefined): object {
+  return {
+    type: wireTypes[type] ?? type,
+    ...(type === 'date' ? { simpleDate: dateOnly === true } : {}),
+    ...(type === 'vector' ? { classID: '4D.Vector' } : {}),
+  };
+}

@@ -1,0 +1,133 @@
+import fastify, {
+  type FastifyInstance,
+  type FastifyReply,
+  type FastifyRequest,
+  type FastifyServerOptions,
+} from 'fastify';
+import { FilterParser } from '../filter/prepared-filter.js';
+import { linkDataclasses } from '../dataclass/dataclasses.js';
+import { openDatabase } from '../dialect/sqlite/open-database.js';
+import type { DataclassDefinition } from '../protocol/definition.js';
+import { protocolError, refuse, RequestError } from '../protocol/errors.js';
+import { registerCatalog } from './catalog.js';
+import { refuseCrossSite } from './cross-site.js';
+import { DataclassService } from './dataclass-service.js';
+import { handleError } from './errors.js';
+import { sendError, sendJson } from './reply.js';
+import { rewriteUrl } from './rewrite-url.js';
+import { limitsFrom, type Settings } from './settings.js';
+
+/** What the generator knows about the model. */
+export interface GeneratedModel {
+  readonly definitions: readonly DataclassDefinition[];
+  /** The database schema, one statement each. */
+  readonly schema: readonly string[];
+  readonly settings: Settings;
+}
+
+export interface AppOptions {
+  /** `sqlite:<path>` or `sqlite::memory:`; `DATABASE_URL`, or `sqlite:./data.sqlite`, when left out. */
+  readonly databaseUrl?: string;
+  /** Fastify's `logger`; JSON lines on stderr from `LOG_LEVEL` (info) up, when left out. */
+  readonly logger?: FastifyServerOptions['logger'];
+  /** Where limits are looked up; `process.env` when left out. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+}
+
+const maxUrlLength = 64 * 1024;
+const allowedMethods = new Set(['GET', 'HEAD', 'POST']);
+
+/** A Fastify instance that serves everything but the dataclasses' own addresses, and the services to register those with. */
+export async function createApp(
+  { definitions, schema, settings }: GeneratedModel,
+  options: AppOptions,
+): Promise<{
+  readonly app: FastifyInstance;
+  readonly services: (dataclass: string) => DataclassService;
+}> {
+  const environment = options.environment ?? process.env;
+  const limits = limitsFrom(settings.limits, environment);
+  const url = options.databaseUrl ?? environment['DATABASE_URL'] ?? 'sqlite:./data.sqlite';
+  const database = openDatabase(url, schema);
+  const app = fastify({
+    logger: options.logger ?? { level: environment['LOG_LEVEL'] ?? 'info', stream: process.stderr },
+    disableRequestLogging: true,
+    bodyLimit: limits.bodySize,
+    return503OnClosing: false,
+    rewriteUrl: (request) => rewriteUrl(request.url ?? '/'),
+    frameworkErrors: handleError,
+    http: { maxHeaderSize: maxUrlLength + 16 * 1024 },
+    routerOptions: { ignoreTrailingSlash: true, maxParamLength: maxUrlLength },
+  });
+  app.addHook('onClose', () => database.executor.close());
+  acceptEveryBody(app);
+  guardRequests(app);
+  const dataclasses = linkDataclasses(definitions);
+  registerCatalog(app, { definitions, settings, uniqueId: database.uniqueId });
+  app.get('/health', (_request, reply) => sendJson(reply, '{"ok":true}'));
+  if (settings.isOpen) {
+    app.log.warn('The model has no roles: everything is allowed to everyone who can reach this.');
+  }
+  const context = {
+    dataclasses,
+    database,
+    limits,
+    dateOnlyFormat: settings.dateOnlyFormat,
+    filters: new FilterParser(limits),
+  };
+  await Promise.resolve();
+  return { app, services: (name) => new DataclassService(context, name) };
+}
+
+/** Bodies arrive as bytes: clients label JSON as all sorts of things, or send none with a label (protocol decision 3). */
+function acceptEveryBody(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
+    done(null, body);
+  });
+}
+
+function guardRequests(app: FastifyInstance): void {
+  let isClosing = false;
+  app.addHook('preClose', (done) => {
+    isClosing = true;
+    done();
+  });
+  app.addHook('onRequest', (request, _reply, done) => {
+    if (isClosing) {
+      done(
+        new RequestError(503, [protocolError('unavailable', 'The server is shutting down.')], {
+          connection: 'close',
+        }),
+      );
+      return;
+    }
+    if ((request.raw.url ?? '').length > maxUrlLength) {
+      done(refuse('uriTooLong', `An address has at most ${maxUrlLength} characters.`));
+      return;
+    }
+    if (request.method === 'POST') refuseCrossSite(request.headers);
+    done();
+  });
+  app.setErrorHandler(handleError);
+  app.setNotFoundHandler(answerNotFound);
+}
+
+function answerNotFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+  if (allowedMethods.has(request.method)) {
+    return sendError(reply, refuse('notFound', 'Nothing is at this address.'));
+  }
+  return sendError(
+    reply,
+    new RequestError(
+      405,
+      [
+        protocolError(
+          'methodNotAllowed',
+          `${request.method} is not served: read with GET, change with POST.`,
+        ),
+      ],
+      { allow: 'GET, HEAD, POST' },
+    ),
+  );
+}

@@ -1,0 +1,171 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { Database } from '../dialect/database.js';
+import { FilterParser } from '../filter/prepared-filter.js';
+import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
+import { protocolError, refuse, RequestError } from '../protocol/errors.js';
+import { decodeKey, readKeyClause } from '../protocol/key.js';
+import type { AnswerOptions } from '../query/context.js';
+import { type Parameters, readParameters } from '../query/parameters.js';
+import { unknownAttribute } from '../query/projection.js';
+import { CollectionReader } from '../query/collection-reader.js';
+import { EntityReader } from '../query/entity-reader.js';
+import { readLookup } from '../protocol/lookup.js';
+import { sendJson } from './reply.js';
+import type { Limits } from './settings.js';
+import { WriteService } from './write-service.js';
+
+/** What the services of all dataclasses share. */
+export interface ServiceContext {
+  readonly dataclasses: ReadonlyMap<string, Dataclass>;
+  readonly database: Database;
+  readonly limits: Limits;
+  readonly dateOnlyFormat: AnswerOptions['dateOnlyFormat'];
+  readonly filters: FilterParser;
+}
+
+type Request = FastifyRequest<{
+  Params: { readonly key?: string; readonly attributes?: string; readonly lookup?: string };
+}>;
+
+/** Methods that a GET may name, and what this version says to them. */
+const methodsOfPost = new Set(['update', 'validate', 'delete']);
+const methodsNotBuilt = new Set(['entityset', 'subentityset', 'release']);
+
+/** Answers the addresses of one dataclass; its members are registered as Fastify handlers. */
+export class DataclassService {
+  readonly #dataclass: Dataclass;
+  readonly #collections: CollectionReader;
+  readonly #entities: EntityReader;
+  readonly #writes: WriteService;
+
+  constructor(context: ServiceContext, name: string) {
+    const dataclass = context.dataclasses.get(name);
+    if (dataclass === undefined) throw new Error(`There is no dataclass ${name}.`);
+    this.#dataclass = dataclass;
+    const options: AnswerOptions = {
+      pageSize: context.limits.pageSize,
+      dateOnlyFormat: context.dateOnlyFormat,
+    };
+    const reading = { ...context, options, limits: context.limits };
+    this.#collections = new CollectionReader(reading, dataclass);
+    this.#entities = new EntityReader(reading, dataclass);
+    this.#writes = new WriteService(reading, dataclass);
+  }
+
+  /** `GET /<dataClass>` and `GET /<dataClass>/<attributes>` */
+  readonly readCollection = async (
+    request: Request,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> => {
+    const parameters = readingParameters(request);
+    const answer = await this.#collections.read(parameters, request.params.attributes);
+    return sendFound(reply, answer, this.#dataclass.name);
+  };
+
+  /** `GET /<dataClass>(<key>)`, and the same followed by attributes or by one relation */
+  readonly readEntity = async (request: Request, reply: FastifyReply): Promise<FastifyReply> => {
+    const parameters = readingParameters(request);
+    const { key: clause = '', attributes } = request.params;
+    const { text } = readKeyClause(clause);
+    const { key, name } = this.#dataclass;
+    const value = decodeKey(key.type, text);
+    if (value === undefined) throw missingEntity(name);
+    const relation = this.#expandedRelation(attributes, parameters);
+    const answer =
+      relation === undefined
+        ? await this.#entities.read(key, value, parameters, attributes)
+        : await this.#collections.readRelated(relation, value, parameters);
+    return sendFound(reply, answer, name);
+  };
+
+  /** `GET /<dataClass>:<attribute>(<value>)`, and the same followed by attributes */
+  readonly readByValue = async (request: Request, reply: FastifyReply): Promise<FastifyReply> => {
+    const parameters = readingParameters(request);
+    const { lookup = '', attributes } = request.params;
+    const answer = await this.#entities.readByValue(readLookup(lookup), parameters, attributes);
+    return sendFound(reply, answer, this.#dataclass.name);
+  };
+
+  /** `POST /<dataClass>?$method=update` */
+  readonly writeCollection = async (
+    request: Request,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> => {
+    const { method } = readParameters(request.query as Record<string, unknown>, 'write');
+    if (method === undefined) {
+      throw refuse('unknownMethod', 'A POST names what to do: $method=update.');
+    }
+    if (method !== 'update') throw refusedMethod(method, 'POST');
+    const { status, json } = await this.#writes.update(
+      request.body,
+      request.headers['content-type'],
+    );
+    return sendJson(reply.code(status), json);
+  };
+
+  /** `POST /<dataClass>(<key>)` */
+  readonly writeEntity = (request: Request): never => {
+    const { method } = readParameters(request.query as Record<string, unknown>, 'write');
+    throw refusedMethod(method ?? 'update', 'POST');
+  };
+
+  /** `POST` to a function: this model has none that can be called. */
+  readonly writeAttributes = (request: Request): never => {
+    throw unknownAttribute(this.#dataclass, request.params.attributes ?? '', 'path');
+  };
+
+  /** `/<dataClass>/$entityset/<id>` */
+  readonly readEntitySet = (): never => {
+    throw refuse('notBuilt', 'Entity sets are not supported yet.');
+  };
+
+  readonly writeEntitySet = this.readEntitySet;
+
+  /** The to-many relation whose entities are asked for: named in the path, and expanded. */
+  #expandedRelation(
+    attributes: string | undefined,
+    { expand }: Parameters,
+  ): RelatedEntitiesDefinition | undefined {
+    if (attributes === undefined || expand === undefined) return undefined;
+    const name = attributes.trim();
+    const attribute = this.#dataclass.exposedAttributes.get(name);
+    const isExpanded = expand.split(',').some((each) => {
+      const path = each.trim();
+      return path === name || path === `${name}.*`;
+    });
+    return attribute?.kind === 'relatedEntities' && isExpanded ? attribute : undefined;
+  }
+}
+
+function readingParameters(request: Request): Parameters {
+  const parameters = readParameters(request.query as Record<string, unknown>, 'read');
+  if (parameters.method !== undefined) throw refusedMethod(parameters.method, 'GET');
+  return parameters;
+}
+
+function refusedMethod(method: string, verb: 'GET' | 'POST'): RequestError {
+  if (verb === 'GET' && methodsOfPost.has(method)) {
+    return new RequestError(
+      405,
+      [protocolError('methodNotAllowed', `$method=${method} changes data and is sent with POST.`)],
+      { allow: 'POST' },
+    );
+  }
+  return methodsOfPost.has(method) || methodsNotBuilt.has(method)
+    ? refuse('notBuilt', `$method=${method} is not supported here yet.`)
+    : refuse('unknownMethod', `"${method}" is no $method.`);
+}
+
+function sendFound(
+  reply: FastifyReply,
+  answer: Uint8Array | undefined,
+  dataclass: string,
+): FastifyReply {
+  if (answer === undefined) throw missingEntity(dataclass);
+  return sendJson(reply, answer);
+}
+
+function missingEntity(dataclass: string): RequestError {
+  return refuse('entityMissing', `The entity cannot be found in the "${dataclass}" dataclass.`);
+}

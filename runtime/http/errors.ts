@@ -1,0 +1,43 @@
+import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
+import { DatabaseUnavailableError } from '../dialect/executor.js';
+import { type ErrorName, protocolError, refuse, RequestError } from '../protocol/errors.js';
+import { sendError } from './reply.js';
+
+/** Errors that Fastify meets before a handler runs, by their status. */
+const transportErrors: Readonly<Record<number, ErrorName>> = {
+  400: 'malformedUrl',
+  405: 'methodNotAllowed',
+  413: 'tooLarge',
+  414: 'uriTooLong',
+};
+
+/** Answers every error of a request with an `__ERROR` body; what is no client's fault is logged, and told by its id alone. */
+export function handleError(
+  error: FastifyError | Error,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): FastifyReply {
+  return sendError(reply, asRequestError(error, request));
+}
+
+function asRequestError(error: FastifyError | Error, request: FastifyRequest): RequestError {
+  if (error instanceof RequestError) return error;
+  if (error instanceof DatabaseUnavailableError) {
+    request.log.error(error);
+    return new RequestError(
+      503,
+      [protocolError('unavailable', `The data cannot be reached now: ${error.message}.`)],
+      { 'retry-after': '1' },
+    );
+  }
+  const status = 'statusCode' in error ? error.statusCode : undefined;
+  if (status !== undefined && status >= 400 && status < 500) {
+    const name = transportErrors[status] ?? 'badBody';
+    return new RequestError(status, [protocolError(name, error.message)]);
+  }
+  request.log.error(error);
+  return refuse(
+    'internal',
+    `An error of the server. It is logged under the request ${request.id}.`,
+  );
+}

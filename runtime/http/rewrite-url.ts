@@ -1,0 +1,26 @@
+/**
+ * Brings the spellings of a path that clients use to the one that routes are written for: `%24` for `$`, and brackets for
+ * parentheses around a key (protocol decision 1). The query is left as it is.
+ */
+export function rewriteUrl(url: string): string {
+  const query = url.indexOf('?');
+  const path = query === -1 ? url : url.slice(0, query);
+  if (!/[[%]/.test(path)) return url;
+  const plain = path
+    .replace(/%24/g, '$')
+    .replace(/%5B/gi, '[')
+    .replace(/%5D/gi, ']')
+    .split('/')
+    .map(withParentheses)
+    .join('/');
+  return query === -1 ? plain : plain + url.slice(query);
+}
+
+/** `Employee[12]` as `Employee(12)`; only the outermost pair, since a key may hold brackets. */
+function withParentheses(segment: string): string {
+  const open = segment.indexOf('[');
+  const close = segment.lastIndexOf(']');
+  const parenthesis = segment.indexOf('(');
+  if (open === -1 || close < open || (parenthesis !== -1 && parenthesis < open)) return segment;
+  return `${segment.slice(0, open)}(${segment.slice(open + 1, close)})${segment.slice(close + 1)}`;
+}

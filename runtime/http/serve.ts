@@ -1,0 +1,41 @@
+import type { AddressInfo } from 'node:net';
+import type { FastifyInstance } from 'fastify';
+
+/**
+ * Starts a server and stops it again when the process is told to: `PORT` (8080, 0 for any), `HOST` (127.0.0.1). Prints one
+ * line when it listens; on SIGTERM or SIGINT takes no more requests, finishes those that run, closes the database and ends
+ * with 0. A start that fails is told on stderr and ends with 1.
+ */
+export async function serve(build: () => Promise<FastifyInstance>): Promise<void> {
+  try {
+    const app = await build();
+    await app.listen({ port: port(process.env['PORT']), host: process.env['HOST'] ?? '127.0.0.1' });
+    for (const signal of ['SIGTERM', 'SIGINT'] as const) {
+      process.once(signal, () => void stop(app));
+    }
+    const { address, family, port: chosen } = app.server.address() as AddressInfo;
+    const host = family === 'IPv6' ? `[${address}]` : address;
+    process.stdout.write(`listening on http://${host}:${chosen}/rest\n`);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.exitCode = 1;
+  }
+}
+
+function port(text = '8080'): number {
+  const value = Number(text);
+  if (!Number.isInteger(value) || value < 0 || value > 65_535) {
+    throw new Error(`PORT is ${JSON.stringify(text)}; it must be a whole number from 0 to 65535.`);
+  }
+  return value;
+}
+
+async function stop(app: FastifyInstance): Promise<void> {
+  try {
+    await app.close();
+    process.exitCode = 0;
+  } catch (error) {
+    app.log.error(error);
+    process.exitCode = 1;
+  }
+}

@@ -1,0 +1,149 @@
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import { BoundedCache } from '../dialect/bounded-cache.js';
+import type { Database } from '../dialect/database.js';
+import type { SqlValue } from '../dialect/statement.js';
+import { type FilterInputs, filterInputs, type FilterParser } from '../filter/prepared-filter.js';
+import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
+import { refuse } from '../protocol/errors.js';
+import { fold } from '../protocol/fold.js';
+import { type CollectionPlan, type CollectionShape, planCollection } from './collection.js';
+import type { AnswerOptions } from './context.js';
+import { parseOrderBy } from './order-by.js';
+import type { Parameters } from './parameters.js';
+import { project, wholeEntity, type Projection } from './projection.js';
+import { projectionTree } from './projection-tree.js';
+
+/** What readers of all dataclasses share. */
+export interface ReadingContext {
+  readonly database: Database;
+  readonly options: AnswerOptions;
+  readonly filters: FilterParser;
+  readonly limits: { readonly maxPageSize: number | null; readonly expandDepth: number };
+}
+
+const noInputs: FilterInputs = { inputs: [], nulls: [] };
+const maxPlans = 1_000;
+
+/** Reads collections; a statement is written once for all requests that differ in values alone. */
+export class CollectionReader {
+  readonly #plans = new BoundedCache<string, CollectionPlan>(maxPlans);
+
+  constructor(
+    private readonly context: ReadingContext,
+    private readonly dataclass: Dataclass,
+  ) {}
+
+  /** @param attributes the list in the path */
+  read(parameters: Parameters, attributes: string | undefined): Promise<Uint8Array | undefined> {
+    return this.#read(parameters, attributes, undefined, null);
+  }
+
+  /** The entities that a to-many relation of one entity leads to; no answer when there is no such entity. */
+  readRelated(
+    relation: RelatedEntitiesDefinition,
+    key: string | number,
+    parameters: Parameters,
+  ): Promise<Uint8Array | undefined> {
+    const value = this.dataclass.key.type === 'string' ? fold(String(key)) : key;
+    return this.#read(parameters, undefined, relation, value);
+  }
+
+  #read(
+    parameters: Parameters,
+    attributes: string | undefined,
+    relation: RelatedEntitiesDefinition | undefined,
+    ownerKey: SqlValue,
+  ): Promise<Uint8Array | undefined> {
+    const { database, limits, options } = this.context;
+    const top = parameters.top ?? options.pageSize;
+    if (limits.maxPageSize !== null && top > limits.maxPageSize) {
+      throw refuse(
+        'malformedUrl',
+        `$top is ${top}; this server sends at most ${limits.maxPageSize} entities.`,
+      );
+    }
+    const filter =
+      parameters.filter === undefined ? undefined : this.context.filters.prepare(parameters.filter);
+    const { inputs, nulls } =
+      filter === undefined ? noInputs : filterInputs(filter, parameters.params);
+    const name = shapeName([
+      relation?.name,
+      attributes,
+      parameters.attributes,
+      parameters.expand,
+      parameters.orderby,
+      filter?.shape,
+      nulls.length === 0 ? undefined : nulls.join(),
+    ]);
+    const plan = (mismatched: readonly number[]): CollectionPlan =>
+      this.#plan(`${mismatched.join()}${name}`, () => ({
+        ...this.#target(relation),
+        filter,
+        nulls,
+        mismatched,
+        order: parameters.orderby === undefined ? [] : parseOrderBy(parameters.orderby),
+        projection: this.#projection(parameters, attributes, relation),
+      }));
+    const values: SqlValue[] = [ownerKey, parameters.skip ?? 0, top];
+    let chosen = plan([]);
+    const mismatched = chosen.filterSlots.fill(inputs, values);
+    if (mismatched.length > 0) {
+      chosen = plan(mismatched);
+      values.length = 3;
+      chosen.filterSlots.fill(inputs, values);
+    }
+    return database.executor.read(chosen.statement, values);
+  }
+
+  #plan(name: string, shape: () => CollectionShape): CollectionPlan {
+    const known = this.#plans.get(name);
+    if (known !== undefined) return known;
+    const { database, options } = this.context;
+    const plan = planCollection(database.dialect, options, shape());
+    this.#plans.set(name, plan);
+    return plan;
+  }
+
+  #target(
+    relation: RelatedEntitiesDefinition | undefined,
+  ): Pick<CollectionShape, 'dataclass' | 'owner'> {
+    return relation === undefined
+      ? { dataclass: this.dataclass, owner: undefined }
+      : {
+          dataclass: this.dataclass.target(relation),
+          owner: { dataclass: this.dataclass, relation },
+        };
+  }
+
+  #projection(
+    parameters: Parameters,
+    attributes: string | undefined,
+    relation: RelatedEntitiesDefinition | undefined,
+  ): Projection {
+    const { dataclass } = this.#target(relation);
+    // What `$expand` names for a relation's own read is the relation itself.
+    const expand = relation === undefined ? parameters.expand : undefined;
+    return projectionOf(dataclass, attributes, { ...parameters, expand }, this.context);
+  }
+}
+
+/** One name for the texts of a request that decide its statement; no two lists of texts have the same. */
+export function shapeName(texts: readonly (string | undefined)[]): string {
+  let name = '';
+  for (const text of texts) name += text === undefined ? '|' : `|${text.length}:${text}`;
+  return name;
+}
+
+/** What a request's attribute lists choose; everything, where there is none. */
+export function projectionOf(
+  dataclass: Dataclass,
+  pathList: string | undefined,
+  { attributes, expand }: Pick<Parameters, 'attributes' | 'expand'>,
+  { limits }: Pick<ReadingContext, 'limits'>,
+): Projection {
+  const tree = projectionTree({ pathList, attributes, expand }, limits.expandDepth);
+  if (tree === undefined) return wholeEntity(dataclass);
+  const origin =
+    attributes !== undefined ? 'attributes' : pathList !== undefined ? 'path' : 'expand';
+  return project(dataclass, tree, origin);
+}

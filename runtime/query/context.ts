@@ -1,0 +1,18 @@
+import type { Aliases } from '../dataclass/source.js';
+import type { Dialect, Sql } from '../dialect/dialect.js';
+
+/** What the model and the environment decide about answers. */
+export interface AnswerOptions {
+  /** Entities in a page when the client names no number. */
+  readonly pageSize: number;
+  readonly dateOnlyFormat: 'iso' | 'bang';
+}
+
+/** What the parts of one statement share while they are written. */
+export interface QueryContext {
+  readonly dialect: Dialect;
+  readonly aliases: Aliases;
+  readonly options: AnswerOptions;
+  /** The datastore's counter of changes, `__GlobalStamp` (protocol section 21). */
+  readonly globalStamp: Sql;
+}

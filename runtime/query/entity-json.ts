@@ -1,0 +1,174 @@
+import { sql } from 'kysely';
+import { followAll, resolveAlias } from '../dataclass/attribute-path.js';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import { column, From, keyColumn, type Source } from '../dataclass/source.js';
+import type { JsonPart, Sql } from '../dialect/dialect.js';
+import type {
+  AttributeDefinition,
+  RelatedEntitiesDefinition,
+  RelatedEntityDefinition,
+} from '../protocol/definition.js';
+import { keyOrder } from './order-sql.js';
+import { page } from './page.js';
+import type { QueryContext } from './context.js';
+import type { Projection } from './projection.js';
+import { entityUri, keyedUri, keyJson, valueJson } from './value-json.js';
+
+/** One entity as JSON, its fields in the order of protocol section 4.2. */
+export function entityJson(
+  context: QueryContext,
+  from: From,
+  source: Source,
+  projection: Projection,
+  head: readonly JsonPart[] = [],
+): readonly JsonPart[] {
+  const { dataclass } = source;
+  const parts: JsonPart[] = [
+    '{',
+    ...head,
+    '"__KEY":',
+    ...keyJson(context, dataclass.key, keyColumn(source)),
+  ];
+  if (projection.hasTimestamp) {
+    parts.push(',"__TIMESTAMP":"', column(source, '__TIMESTAMP'), '"');
+  }
+  parts.push(',"__STAMP":', column(source, '__STAMP'));
+  for (const field of projection.fields) {
+    parts.push(`,${JSON.stringify(field.attribute.name)}:`);
+    parts.push(...fieldJson(context, from, source, field.attribute, field.expanded));
+  }
+  parts.push('}');
+  return parts;
+}
+
+function fieldJson(
+  context: QueryContext,
+  from: From,
+  source: Source,
+  attribute: AttributeDefinition,
+  expanded: Projection | undefined,
+): readonly JsonPart[] {
+  switch (attribute.kind) {
+    case 'storage':
+    case 'calculated':
+      return valueJson(context, source, attribute);
+    case 'alias': {
+      const { relations, end } = resolveAlias(source.dataclass, attribute);
+      const target = followAll(from, source, relations);
+      return valueOfJoined(context, target, valueJson(context, target, end), relations.length > 0);
+    }
+    case 'relatedEntity':
+      return [
+        expanded === undefined
+          ? deferredEntity(context, source, attribute)
+          : inlineEntity(context, from, source, attribute, expanded),
+      ];
+    case 'relatedEntities':
+      return expanded === undefined
+        ? deferredEntities(context, source, attribute)
+        : inlineEntities(context, source, attribute, expanded);
+  }
+}
+
+/** A value that is never null in its table is null where the way to it ends early. */
+function valueOfJoined(
+  { dialect }: QueryContext,
+  target: Source,
+  value: readonly JsonPart[],
+  isJoined: boolean,
+): readonly JsonPart[] {
+  if (!isJoined) return value;
+  return [sql`iif(${keyColumn(target)} is null, 'null', ${dialect.concat(value)})`];
+}
+
+function deferredEntity(
+  context: QueryContext,
+  source: Source,
+  relation: RelatedEntityDefinition,
+): Sql {
+  const { dataclass } = source;
+  const target = dataclass.target(relation);
+  const key = column(source, dataclass.foreignKey(relation).column);
+  const deferred = context.dialect.concat([
+    '{"__deferred":{"uri":"',
+    ...keyedUri(context, target.name, target.key, key),
+    '","__KEY":',
+    ...keyJson(context, target.key, key),
+    '}}',
+  ]);
+  return relation.mandatory === true ? deferred : sql`iif(${key} is null, 'null', ${deferred})`;
+}
+
+function inlineEntity(
+  context: QueryContext,
+  from: From,
+  source: Source,
+  relation: RelatedEntityDefinition,
+  expanded: Projection,
+): Sql {
+  const target = from.follow(source, relation);
+  const json = context.dialect.concat(entityJson(context, from, target, expanded));
+  return sql`iif(${keyColumn(target)} is null, 'null', ${json})`;
+}
+
+function relationUri(
+  context: QueryContext,
+  source: Source,
+  relation: RelatedEntitiesDefinition,
+): readonly JsonPart[] {
+  const name = encodeURIComponent(relation.name);
+  return [...entityUri(context, source), `/${name}?$expand=${name}`];
+}
+
+function deferredEntities(
+  context: QueryContext,
+  source: Source,
+  relation: RelatedEntitiesDefinition,
+): readonly JsonPart[] {
+  return ['{"__deferred":{"uri":"', ...relationUri(context, source, relation), '"}}'];
+}
+
+/** The first page of the related entities with the number of all of them (decision 7), as a part of the owner's row. */
+function inlineEntities(
+  context: QueryContext,
+  source: Source,
+  relation: RelatedEntitiesDefinition,
+  expanded: Projection,
+): readonly JsonPart[] {
+  const { dataclass } = source;
+  const target = dataclass.target(relation);
+  const from = new From(context.aliases, target);
+  const related = relatedTo(from.root, dataclass, relation, keyColumn(source));
+  const counted = new From(context.aliases, target);
+  const all = relatedTo(counted.root, dataclass, relation, keyColumn(source));
+  const { json, from: pageFrom } = page(context, {
+    head: [
+      '{"__ENTITYSET":"',
+      ...relationUri(context, source, relation),
+      '","__GlobalStamp":',
+      context.globalStamp,
+      ',"__COUNT":',
+      sql`(select count(*) ${counted.clause} where ${all})`,
+      ',',
+    ],
+    from,
+    where: related,
+    json: context.dialect.concat(entityJson(context, from, from.root, expanded)),
+    order: keyOrder(context, from.root),
+    skip: undefined,
+    top: sql.lit(context.options.pageSize),
+    first: '0',
+  });
+  return [sql`(select ${json} ${pageFrom})`];
+}
+
+/** The condition that an entity of a to-many relation's target belongs to the owner with this key. */
+export function relatedTo(
+  target: Source,
+  owner: Dataclass,
+  relation: RelatedEntitiesDefinition,
+  ownerKey: Sql,
+): Sql {
+  const foreignKey = target.dataclass.foreignKey(owner.inverse(relation));
+  return sql`${column(target, foreignKey.column)} = ${ownerKey}`;
+}

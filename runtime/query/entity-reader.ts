@@ -1,0 +1,86 @@
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import { BoundedCache } from '../dialect/bounded-cache.js';
+import type { Statement } from '../dialect/statement.js';
+import { comparisonValue } from '../protocol/comparison-value.js';
+import type { StorageDefinition } from '../protocol/definition.js';
+import { refuse } from '../protocol/errors.js';
+import { fold } from '../protocol/fold.js';
+import type { Lookup } from '../protocol/lookup.js';
+import { projectionOf, type ReadingContext, shapeName } from './collection-reader.js';
+import { planEntity } from './entity.js';
+import type { Parameters } from './parameters.js';
+import { unknownAttribute } from './projection.js';
+
+const maxPlans = 500;
+
+/** The types of attributes whose values can stand in an address. */
+const lookupTypes: ReadonlySet<string> = new Set([
+  'string',
+  'uuid',
+  'number',
+  'integer',
+  'boolean',
+  'date',
+  'duration',
+]);
+
+/** Reads single entities, by key or by the value of another attribute. */
+export class EntityReader {
+  readonly #plans = new BoundedCache<string, Statement>(maxPlans);
+
+  constructor(
+    private readonly context: ReadingContext,
+    private readonly dataclass: Dataclass,
+  ) {}
+
+  /**
+   * @param attributes the list in the path
+   * @returns `undefined` when no entity has the key
+   */
+  read(
+    key: StorageDefinition,
+    value: string | number,
+    parameters: Parameters,
+    attributes: string | undefined,
+  ): Promise<Uint8Array | undefined> {
+    const statement = this.#plan(key, parameters, attributes);
+    const bound = key.type === 'string' ? fold(String(value)) : value;
+    return this.context.database.executor.read(statement, [bound]);
+  }
+
+  /** @returns `undefined` when no entity has the value; the first in key order when several have it */
+  readByValue(
+    { name, text }: Lookup,
+    parameters: Parameters,
+    attributes: string | undefined,
+  ): Promise<Uint8Array | undefined> {
+    const attribute = this.dataclass.exposedAttributes.get(name);
+    if (attribute === undefined) throw unknownAttribute(this.dataclass, name, 'path');
+    if (attribute.kind !== 'storage' || !lookupTypes.has(attribute.type)) {
+      throw refuse('malformedUrl', `Entities cannot be looked up by "${name}".`);
+    }
+    const statement = this.#plan(attribute, parameters, attributes);
+    const value = comparisonValue(attribute.type, attribute.dateOnly === true, {
+      value: text,
+      text,
+    });
+    if (value === undefined) return Promise.resolve(undefined);
+    return this.context.database.executor.read(statement, [value]);
+  }
+
+  #plan(
+    attribute: StorageDefinition,
+    parameters: Parameters,
+    attributes: string | undefined,
+  ): Statement {
+    const name = shapeName([attribute.name, attributes, parameters.attributes, parameters.expand]);
+    const known = this.#plans.get(name);
+    if (known !== undefined) return known;
+    const { database, options } = this.context;
+    const projection = projectionOf(this.dataclass, attributes, parameters, this.context);
+    const { dialect } = database;
+    const statement = planEntity(dialect, options, this.dataclass, attribute, projection);
+    this.#plans.set(name, statement);
+    return statement;
+  }
+}

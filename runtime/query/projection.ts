@@ -1,0 +1,97 @@
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { AttributeDefinition } from '../protocol/definition.js';
+import { protocolError, refuse, RequestError } from '../protocol/errors.js';
+import type { ProjectionNode } from './projection-tree.js';
+
+/** Which attributes of an entity an answer holds. */
+export interface Projection {
+  /** A list in the path leaves `__TIMESTAMP` out (specification, "Reading"). */
+  readonly hasTimestamp: boolean;
+  /** In model order. */
+  readonly fields: readonly ProjectedField[];
+}
+
+export interface ProjectedField {
+  readonly attribute: AttributeDefinition;
+  /** The related entity or entities stand in place of a deferred relation. */
+  readonly expanded: Projection | undefined;
+}
+
+/** Where a list of attributes stands, and so what an unknown name is answered with (decision 22). */
+export type ListOrigin = 'path' | 'attributes' | 'expand';
+
+/** What every entity carries, listed or not. */
+const alwaysSent: ReadonlySet<string> = new Set(['__KEY', '__STAMP', '__TIMESTAMP']);
+
+/** Every exposed attribute, relations deferred. */
+export function wholeEntity(dataclass: Dataclass): Projection {
+  const fields = [...dataclass.exposedAttributes.values()].map((attribute) => ({
+    attribute,
+    expanded: undefined,
+  }));
+  return { hasTimestamp: true, fields };
+}
+
+/**
+ * The attributes that a client asks for.
+ * @throws RequestError for a name that is not exposed: 404 in a path, 400 in a parameter, with 1500 and 1804 or 1805
+ */
+export function project(
+  dataclass: Dataclass,
+  node: ProjectionNode,
+  origin: ListOrigin,
+  isRoot = true,
+): Projection {
+  const wanted = new Map(node.children.map((child) => [child.name, child]));
+  for (const name of wanted.keys()) {
+    if (!dataclass.exposedAttributes.has(name) && !alwaysSent.has(name)) {
+      throw unknownAttribute(dataclass, name, origin);
+    }
+  }
+  const fields: ProjectedField[] = [];
+  for (const attribute of dataclass.exposedAttributes.values()) {
+    const child = wanted.get(attribute.name);
+    if (child === undefined && !node.all) continue;
+    fields.push({ attribute, expanded: expansion(dataclass, attribute, child, origin) });
+  }
+  return { hasTimestamp: !(isRoot && origin === 'path'), fields };
+}
+
+function expansion(
+  dataclass: Dataclass,
+  attribute: AttributeDefinition,
+  child: ProjectionNode | undefined,
+  origin: ListOrigin,
+): Projection | undefined {
+  if (child === undefined || (!child.all && child.children.length === 0)) return undefined;
+  if (attribute.kind === 'relatedEntity' || attribute.kind === 'relatedEntities') {
+    return project(dataclass.target(attribute), child, origin, false);
+  }
+  const [beyond] = child.children;
+  if (beyond === undefined) return undefined;
+  if (attribute.kind !== 'alias' && attribute.type === 'object') {
+    throw refuse(
+      origin === 'expand' ? 'expandList' : 'attributeList',
+      `"${attribute.name}" is an object: it is sent as a whole, its property "${beyond.name}" cannot be listed.`,
+    );
+  }
+  throw unknownAttribute(dataclass, beyond.name, origin);
+}
+
+/** The errors of a name that does not exist for this client; for a function's name too (protocol section 20.5). */
+export function unknownAttribute(
+  dataclass: Dataclass,
+  name: string,
+  origin: ListOrigin,
+): RequestError {
+  return new RequestError(origin === 'path' ? 404 : 400, [
+    protocolError(
+      'attributeNotFound',
+      `The "${name}" attribute cannot be found in the "${dataclass.name}" dataclass`,
+    ),
+    protocolError(
+      origin === 'expand' ? 'expandList' : 'attributeList',
+      `Cannot completely build a list of attributes with "${name}" for the "${dataclass.name}" dataclass`,
+    ),
+  ]);
+}

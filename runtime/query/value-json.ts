@@ -1,0 +1,91 @@
+import type { ColumnDefinition } from '../dataclass/attribute-path.js';
+import { column, keyColumn, type Source } from '../dataclass/source.js';
+import type { JsonPart } from '../dialect/dialect.js';
+import { sql } from 'kysely';
+import type { StorageDefinition } from '../protocol/definition.js';
+import type { QueryContext } from './context.js';
+
+/** The JSON of a column's value, as protocol section 5 and decisions 6 to 9 want it. */
+export function valueJson(
+  context: QueryContext,
+  source: Source,
+  attribute: ColumnDefinition,
+): readonly JsonPart[] {
+  const { dialect, options } = context;
+  const value = column(source, attribute.column);
+  switch (attribute.type) {
+    case 'string':
+      return [dialect.jsonText(value)];
+    case 'uuid':
+    case 'date':
+      if (attribute.dateOnly === true && options.dateOnlyFormat === 'bang') {
+        return [dialect.jsonBangDate(value)];
+      }
+      // Neither holds anything that JSON would escape.
+      return isNeverNull(attribute) ? ['"', value, '"'] : [dialect.jsonText(value)];
+    case 'boolean':
+      return [dialect.jsonBoolean(value)];
+    case 'number':
+    case 'integer':
+    case 'duration':
+    case 'object':
+    case 'vector':
+      return [isNeverNull(attribute) ? value : dialect.jsonRaw(value)];
+    case 'image':
+    case 'blob':
+      return [deferredMedia(context, source, attribute)];
+  }
+}
+
+function isNeverNull(attribute: ColumnDefinition): boolean {
+  return attribute.kind === 'storage' && (attribute.mandatory === true || attribute.key === true);
+}
+
+/** Where the bytes are, instead of the bytes; `null` when there are none. */
+function deferredMedia(
+  context: QueryContext,
+  source: Source,
+  attribute: ColumnDefinition,
+): JsonPart {
+  const { dialect } = context;
+  const name = encodeURIComponent(attribute.name);
+  const uri: readonly JsonPart[] = [...entityUri(context, source), `/${name}?`];
+  const deferred =
+    attribute.type === 'image'
+      ? [
+          '{"__deferred":{"uri":"',
+          ...uri,
+          '$imageformat=best&$version=',
+          column(source, '__STAMP'),
+          `&$expand=${name}","image":true}}`,
+        ]
+      : ['{"__deferred":{"uri":"', ...uri, `$binary=true&$expand=${name}"}}`];
+  const isNull = dialect.isNull(column(source, attribute.column));
+  return sql`iif(${isNull}, 'null', ${dialect.concat(deferred)})`;
+}
+
+/** `/rest/Company(7)`, ready to stand inside a JSON string. */
+export function entityUri(context: QueryContext, source: Source): readonly JsonPart[] {
+  return keyedUri(context, source.dataclass.name, source.dataclass.key, keyColumn(source));
+}
+
+/** `/rest/<dataClass>(<key>)` for a key that `value` holds. */
+export function keyedUri(
+  { dialect }: QueryContext,
+  dataclass: string,
+  key: StorageDefinition,
+  value: Exclude<JsonPart, string>,
+): readonly JsonPart[] {
+  const text = key.type === 'string' ? dialect.uriText(value) : value;
+  return [`/rest/${encodeURIComponent(dataclass)}(`, text, ')'];
+}
+
+/** A key as `__KEY` has it: always a JSON string. */
+export function keyJson(
+  { dialect }: QueryContext,
+  key: StorageDefinition,
+  value: Exclude<JsonPart, string>,
+): readonly JsonPart[] {
+  // Numbers and uuids hold nothing that JSON would escape.
+  return key.type === 'string' ? [dialect.jsonText(value)] : ['"', value, '"'];
+}
