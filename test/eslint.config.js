@@ -4,7 +4,7 @@ export default tseslint.config(
   { ignores: ['**/node_modules/**', '**/dist/**', '**/.tmp/**', 'test/golden/*/expected/**', 'examples/*/server/**', '**/*.js', '**/*.mjs'] },
   ...tseslint.configs.strictTypeChecked,
   {
-    languageOptions: { parserOptions: { projectService: true } },
+    languageOptions: { parserOptions: { projectService: true, tsconfigRootDir: `${import.meta.dirname}/..` } },
     rules: {
       '@typescript-eslint/restrict-template-expressions': ['error', { allowNumber: true, allowBoolean: true }],
       '@typescript-eslint/switch-exhaustiveness-check': 'error',

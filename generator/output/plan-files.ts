@@ -1,0 +1,86 @@
+import { join } from 'node:path';
+import type { EmittedFile } from '../emit/file.js';
+import { decideStale, decideWanted } from './decide.js';
+import type { Disk } from './disk.js';
+import { lookInto, type Look, type Seen } from './look.js';
+import { parseManifest, printManifest, type Manifest } from './manifest.js';
+import { findOutputFolder } from './output-folder.js';
+import { assertSoundPaths, compareCodePoints, foldCase, manifestPath } from './paths.js';
+import type { Plan, PlannedFile } from './plan.js';
+import { Refusal } from './refusal.js';
+import { hashText } from './text.js';
+
+export interface PlanInput {
+  readonly disk: Disk;
+  /** Absolute path of the output folder, which need not exist. */
+  readonly folder: string;
+  readonly files: readonly EmittedFile[];
+  readonly generatorVersion: string;
+}
+
+/** Compares a set of files with the disk; writes nothing. */
+export async function planFiles(input: PlanInput): Promise<Plan> {
+  const { disk, files } = input;
+  assertSoundPaths(files.map((file) => file.path));
+  const root = await findOutputFolder(disk, input.folder);
+  const look = lookInto(disk, root);
+  const record = await look(manifestPath);
+  const last = readRecord(record, join(root, manifestPath));
+  const stale = await planStale(look, files, last);
+  const gone = new Set(
+    stale.flatMap((file) => (file.action === 'delete' ? [foldCase(file.path)] : [])),
+  );
+  const wanted = await Promise.all(
+    files.map(async (file) => {
+      const seen = await look(file.path);
+      const known = { hasManifest: last !== undefined, hash: last?.files.get(file.path) };
+      return decideWanted(file, withoutGone(file.path, seen, gone), known);
+    }),
+  );
+  const manifest = planManifest(record, printManifest(manifestOf(input)));
+  const planned = [...stale, ...wanted, manifest];
+  return {
+    root,
+    isFirst: last === undefined,
+    files: planned.sort((a, b) => compareCodePoints(a.path, b.path)),
+  };
+}
+
+async function planStale(
+  look: Look,
+  files: readonly EmittedFile[],
+  last: Manifest | undefined,
+): Promise<readonly PlannedFile[]> {
+  const wanted = new Set(files.map((file) => file.path));
+  const stale = [...(last?.files ?? [])].filter(([path]) => !wanted.has(path));
+  const planned = await Promise.all(
+    stale.map(async ([path, hash]) => decideStale(path, await look(path), hash)),
+  );
+  return planned.filter((file) => file !== undefined);
+}
+
+/** A new name that differs from a deleted one in case alone is free, since deletions come first. */
+function withoutGone(path: string, seen: Seen, gone: ReadonlySet<string>): Seen {
+  return seen.kind === 'variant' && gone.has(foldCase(path)) ? { kind: 'absent' } : seen;
+}
+
+function readRecord(record: Seen, path: string): Manifest | undefined {
+  if (record.kind === 'absent') return undefined;
+  if (record.kind === 'file') return parseManifest(record.text);
+  throw new Refusal(`${path} is not an ordinary file in an ordinary folder.`);
+}
+
+function manifestOf(input: PlanInput): Manifest {
+  const owned = input.files.filter((file) => file.owner === 'generator');
+  return {
+    generator: input.generatorVersion,
+    files: new Map(owned.map((file) => [file.path, hashText(file.text)])),
+  };
+}
+
+function planManifest(record: Seen, text: string): PlannedFile {
+  const [path, owner] = [manifestPath, 'generator'] as const;
+  if (record.kind !== 'file') return { action: 'create', path, owner, text };
+  if (record.text === text) return { action: 'keep', path, owner };
+  return { action: 'update', path, owner, text, before: record.text };
+}

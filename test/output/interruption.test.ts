@@ -1,0 +1,172 @@
+import { describe, expect, it } from 'vitest';
+import type { EmittedFile } from '../../generator/emit/file.js';
+import { heal, needsHealing } from '../../generator/output/heal.js';
+import { writeOutput } from '../../generator/output/write-output.js';
+import { faultyDisk, type Fault } from './faulty-disk.js';
+import { host, ours, request, theirs } from './fixture.js';
+import { memoryDisk, type MemoryDisk } from './memory-disk.js';
+
+const out = '/home/server';
+
+const before: readonly EmittedFile[] = [
+  ours('a.ts'),
+  ours('gen/kept.ts'),
+  ours('gone/b.ts'),
+  ours('gone/deep/c.ts'),
+  ours('gen/foo.ts'),
+  theirs('main.ts'),
+];
+const after: readonly EmittedFile[] = [
+  ours('a.ts', 'new a\n'),
+  ours('gen/kept.ts'),
+  ours('gen/Foo.ts', 'new foo\n'),
+  ours('fresh/deep/d.ts'),
+  theirs('fresh/main.ts'),
+  theirs('main.ts', 'other\n'),
+];
+
+async function started(isFirst: boolean, ignoresCase = false): Promise<MemoryDisk> {
+  const disk = memoryDisk({ ignoresCase });
+  disk.folder('/home');
+  if (!isFirst) await writeOutput(request(before), host(disk));
+  disk.changes.length = 0;
+  return disk;
+}
+
+interface Trees {
+  readonly old: Record<string, string>;
+  readonly new: Record<string, string>;
+  readonly count: number;
+}
+
+async function treesOf(isFirst: boolean): Promise<Trees> {
+  const disk = await started(isFirst);
+  const old = disk.tree(out);
+  await writeOutput(request(after), host(disk));
+  return { old, new: disk.tree(out), count: disk.changes.length };
+}
+
+/** The tree without what an interrupted run keeps for itself. */
+function wholeTree(disk: MemoryDisk): Record<string, string> {
+  const own = /^\.drs-gen\/(?:lock|journal|staging)/;
+  return Object.fromEntries(Object.entries(disk.tree(out)).filter(([path]) => !own.test(path)));
+}
+
+function faultsOf(kind: Fault['kind'], count: number): readonly Fault[] {
+  const places = Array.from({ length: count }, (_, at) => at);
+  return places.flatMap((at) =>
+    (['before', 'after', 'half'] as const).map((moment) => ({ at, moment, kind })),
+  );
+}
+
+describe.each([
+  ['the first run', true],
+  ['another run', false],
+])('%s', (_, isFirst) => {
+  it('leaves all or nothing when it crashes at any step', async () => {
+    const trees = await treesOf(isFirst);
+    const ends = new Set<string>();
+    for (const fault of faultsOf('crash', trees.count)) {
+      const disk = await started(isFirst);
+      await expect(writeOutput(request(after), host(faultyDisk(disk, fault)))).rejects.toThrow();
+      await heal(disk, out);
+      ends.add(expectWhole(disk, trees, fault));
+      await writeOutput(request(after), host(disk, { pid: 11 }));
+      expect(disk.tree(out), JSON.stringify(fault)).toEqual(trees.new);
+      expect(await needsHealing(disk, out)).toBe(false);
+      expect(disk.emptyFolders(out)).toEqual([]);
+    }
+    expect([...ends].sort()).toEqual(['new', 'old']);
+  });
+
+  it('is healed by the next run, also when that run is interrupted at any step', async () => {
+    const trees = await treesOf(isFirst);
+    for (const fault of faultsOf('crash', trees.count)) {
+      const broken = await started(isFirst);
+      const first = host(faultyDisk(broken, fault));
+      await writeOutput(request(after), first).catch(() => undefined);
+      broken.changes.length = 0;
+      for (let at = 0; ; at += 3) {
+        const disk = copyOf(broken);
+        const faulty = faultyDisk(disk, { at, moment: 'before', kind: 'crash' });
+        await writeOutput(request(after), host(faulty, { pid: 11 })).catch(() => undefined);
+        await heal(disk, out);
+        expectWhole(disk, trees, fault);
+        if (!faulty.hasFailed()) break;
+      }
+    }
+  });
+
+  it.each(['error', 'full'] as const)('is undone at once after an error: %s', async (kind) => {
+    const trees = await treesOf(isFirst);
+    for (const fault of faultsOf(kind, trees.count)) {
+      const disk = await started(isFirst);
+      const failure: unknown = await writeOutput(
+        request(after),
+        host(faultyDisk(disk, fault)),
+      ).catch((error: unknown) => error);
+      const end = expectWhole(disk, trees, fault);
+      if (end === 'old' && !isFirst) expect(failure).toBeInstanceOf(Error);
+      // Only a lock may stay behind, when the very change that made it failed.
+      const left = Object.keys(disk.tree(out)).filter((path) => /journal|staging/.test(path));
+      if (kind === 'error' && end === 'old') expect(left).toEqual([]);
+    }
+  });
+});
+
+it('is undone when the user interrupts it', async () => {
+  const trees = await treesOf(false);
+  for (let at = 0; at < trees.count; at += 1) {
+    const disk = await started(false);
+    const controller = new AbortController();
+    const interrupting = interruptAt(disk, at, controller);
+    const failure: unknown = await writeOutput(
+      request(after),
+      host(interrupting, { signal: controller.signal }),
+    ).catch((error: unknown) => error);
+    const end = expectWhole(disk, trees, at);
+    if (end === 'old') expect(failure).toBe(controller.signal.reason);
+    expect(await needsHealing(disk, out)).toBe(false);
+  }
+});
+
+it('keeps what the user wrote between the interruption and the next run', async () => {
+  const disk = await started(false);
+  const faulty = faultyDisk(disk, { at: 30, moment: 'before', kind: 'crash' });
+  await writeOutput(request(after), host(faulty)).catch(() => undefined);
+  expect(disk.tree(out)).toMatchObject({ 'a.ts': 'new a\n' });
+  disk.put(`${out}/a.ts`, 'precious');
+  const plan = await writeOutput(request(after), host(disk));
+  expect(plan.files).toContainEqual(
+    expect.objectContaining({ path: 'a.ts', action: 'conflict', before: 'precious' }),
+  );
+  expect(disk.tree(out)).toMatchObject({ 'a.ts': 'precious', 'gone/b.ts': 'gone/b.ts\n' });
+});
+
+function expectWhole(disk: MemoryDisk, trees: Trees, fault: unknown): 'old' | 'new' {
+  const tree = wholeTree(disk);
+  const end = JSON.stringify(tree) === JSON.stringify(trees.old) ? 'old' : 'new';
+  expect(tree, JSON.stringify(fault)).toEqual(trees[end]);
+  return end;
+}
+
+function copyOf(disk: MemoryDisk): MemoryDisk {
+  const copy = memoryDisk();
+  copy.folder(out);
+  for (const folder of disk.emptyFolders('/home')) copy.folder(`/home/${folder}`);
+  for (const [path, text] of Object.entries(disk.tree('/home'))) copy.put(`/home/${path}`, text);
+  return copy;
+}
+
+function interruptAt(disk: MemoryDisk, at: number, controller: AbortController): MemoryDisk {
+  const abort = () => {
+    if (disk.changes.length > at) controller.abort(new Error('Interrupted'));
+  };
+  return {
+    ...disk,
+    create: (path, text) => disk.create(path, text).then(abort),
+    rename: (from, to) => disk.rename(from, to).then(abort),
+    flush: (path) => disk.flush(path).then(abort),
+    makeFolder: (path) => disk.makeFolder(path).then(abort),
+  };
+}

@@ -1,0 +1,82 @@
+import { describe, expect, it } from 'vitest';
+import { withLock } from '../../generator/output/lock.js';
+import { planOutput, writeOutput } from '../../generator/output/write-output.js';
+import { host, ours, request } from './fixture.js';
+import { memoryDisk } from './memory-disk.js';
+
+const out = '/home/server';
+const lock = `${out}/.drs-gen/lock`;
+
+function locked(text: string) {
+  const disk = memoryDisk();
+  disk.put(lock, text);
+  return disk;
+}
+
+describe('two runs on one folder', () => {
+  it('do not write at the same time', async () => {
+    const disk = locked('99\n');
+    const busy = host(disk, { isAlive: (pid) => pid === 99 });
+    await expect(writeOutput(request([ours('a.ts')]), busy)).rejects.toThrow(
+      `Another run (process 99) is writing into this folder. Wait for it; if there is none, delete ${lock}.`,
+    );
+    expect(disk.tree(out)).toEqual({ '.drs-gen/lock': '99\n' });
+  });
+
+  it('do not look at half a tree', async () => {
+    const busy = host(locked('99\n'), { isAlive: () => true });
+    await expect(planOutput(request([ours('a.ts')]), busy)).rejects.toThrow('interrupted');
+  });
+
+  it('take turns', async () => {
+    const disk = memoryDisk();
+    disk.folder(`${out}/.drs-gen`);
+    const order: string[] = [];
+    const first = withLock(out, host(disk, { pid: 1, isAlive: () => true }), async () => {
+      order.push('first');
+      await expect(
+        withLock(out, host(disk, { pid: 2, isAlive: () => true }), () => Promise.resolve()),
+      ).rejects.toThrow('process 1');
+    });
+    await first;
+    await withLock(out, host(disk, { pid: 2 }), () => Promise.resolve(order.push('second')));
+    expect(order).toEqual(['first', 'second']);
+    expect(disk.tree(out)).toEqual({});
+  });
+});
+
+describe('a lock that a dead run left', () => {
+  it.each([
+    ['of another process', '99\n'],
+    ['of our own number', '10\n'],
+    ['written by half', ''],
+  ])('is taken over: %s', async (_, text) => {
+    const disk = locked(text);
+    await writeOutput(request([ours('a.ts')]), host(disk));
+    expect(Object.keys(disk.tree(out))).toEqual(['.drs-gen/manifest.json', 'a.ts']);
+  });
+
+  it('is given back when another run took it over first', async () => {
+    const disk = locked('99\n');
+    const racing = {
+      ...disk,
+      rename: (from: string, to: string) => {
+        if (from === lock) disk.put(lock, '77\n');
+        return disk.rename(from, to);
+      },
+    };
+    const isAlive = (pid: number) => pid === 77;
+    await expect(withLock(out, host(racing, { isAlive }), () => Promise.resolve())).rejects.toThrow(
+      'process 77',
+    );
+    expect(disk.tree(out)).toEqual({ '.drs-gen/lock': '77\n' });
+  });
+
+  it('is removed after a failure', async () => {
+    const disk = memoryDisk();
+    disk.folder(`${out}/.drs-gen`);
+    const failing = withLock(out, host(disk), () => Promise.reject(new Error('no')));
+    await expect(failing).rejects.toThrow('no');
+    expect(disk.tree(out)).toEqual({});
+  });
+});

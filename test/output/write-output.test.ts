@@ -1,0 +1,320 @@
+import { describe, expect, it } from 'vitest';
+import { Refusal } from '../../generator/output/refusal.js';
+import { conflictsOf } from '../../generator/output/plan.js';
+import { planOutput, writeOutput } from '../../generator/output/write-output.js';
+import { host, ours, request, theirs } from './fixture.js';
+import { memoryDisk, type MemoryDisk } from './memory-disk.js';
+
+const out = '/home/server';
+
+async function generated(files = [ours('a.ts'), ours('gen/b.ts'), theirs('main.ts')]) {
+  const disk = memoryDisk();
+  disk.folder('/home');
+  await writeOutput(request(files), host(disk));
+  return disk;
+}
+
+async function actions(disk: MemoryDisk, changes: Parameters<typeof request>) {
+  const plan = await planOutput(request(...changes), host(disk));
+  return Object.fromEntries(
+    plan.files.map((file) => [
+      file.path,
+      file.action === 'conflict' ? `conflict: ${file.reason}` : file.action,
+    ]),
+  );
+}
+
+describe('the first run', () => {
+  it('creates every file and a manifest that lists ours', async () => {
+    const disk = await generated();
+    const tree = disk.tree(out);
+    expect(Object.keys(tree)).toEqual(['.drs-gen/manifest.json', 'a.ts', 'gen/b.ts', 'main.ts']);
+    expect(tree['.drs-gen/manifest.json']).toMatchInlineSnapshot(`
+      "{
+        "format": 1,
+        "generator": "1.0.0",
+        "files": {
+          "a.ts": "238591e18c6a52da0649019e8c54856c3204959a625cb3ca4ec1602f5a7d677f",
+          "gen/b.ts": "5e513cf7cb1f400dddc357a73c0c809a092ec28e10a737c23ab1820a59a46b29"
+        }
+      }
+      "
+    `);
+    expect(disk.emptyFolders(out)).toEqual([]);
+  });
+
+  it('creates files beside those of others', async () => {
+    const disk = memoryDisk();
+    disk.put(`${out}/notes.txt`, 'mine');
+    const plan = await writeOutput(request([ours('a.ts')]), host(disk));
+    expect(plan.isFirst).toBe(true);
+    expect(disk.tree(out)).toMatchObject({ 'notes.txt': 'mine', 'a.ts': 'a.ts\n' });
+  });
+
+  it.each([ours('a.ts'), theirs('a.ts')])('refuses to replace a file of others', async (file) => {
+    const disk = memoryDisk();
+    disk.put(`${out}/a.ts`, 'mine');
+    const plan = await writeOutput(request([file, ours('b.ts')]), host(disk));
+    expect(conflictsOf(plan)).toMatchObject([{ path: 'a.ts', reason: 'foreign', before: 'mine' }]);
+    expect(disk.changes).toEqual([]);
+  });
+
+  it('takes files of others over when forced, but not those that are the user’s', async () => {
+    const disk = memoryDisk();
+    disk.put(`${out}/a.ts`, 'mine');
+    disk.put(`${out}/main.ts`, 'mine');
+    await writeOutput(request([ours('a.ts'), theirs('main.ts')], { force: true }), host(disk));
+    expect(disk.tree(out)).toMatchObject({ 'a.ts': 'a.ts\n', 'main.ts': 'mine' });
+  });
+
+  it('accepts files that are already what they should be', async () => {
+    const disk = memoryDisk();
+    disk.put(`${out}/a.ts`, 'a.ts\r\n');
+    expect(await actions(disk, [[ours('a.ts')]])).toEqual({
+      'a.ts': 'keep',
+      '.drs-gen/manifest.json': 'create',
+    });
+  });
+});
+
+describe('another run', () => {
+  it('changes nothing when the files are the same', async () => {
+    const disk = await generated();
+    disk.changes.length = 0;
+    await writeOutput(
+      request([theirs('main.ts', 'new'), ours('gen/b.ts'), ours('a.ts')]),
+      host(disk),
+    );
+    expect(disk.changes).toEqual([]);
+  });
+
+  it('updates, creates and deletes, and removes folders that became empty', async () => {
+    const disk = await generated();
+    disk.folder(`${out}/empty`);
+    await writeOutput(request([ours('a.ts', 'new'), ours('deep/er/c.ts')]), host(disk));
+    expect(disk.tree(out)).toMatchObject({ 'a.ts': 'new', 'deep/er/c.ts': 'deep/er/c.ts\n' });
+    expect(Object.keys(disk.tree(out))).not.toContain('gen/b.ts');
+    expect(disk.tree(out)['main.ts']).toBe('main.ts\n');
+    expect(disk.emptyFolders(out)).toEqual(['empty']);
+  });
+
+  it('creates deleted files again', async () => {
+    const disk = await generated();
+    await disk.removeFile(`${out}/a.ts`);
+    await disk.removeFile(`${out}/main.ts`);
+    await writeOutput(request([ours('a.ts'), ours('gen/b.ts'), theirs('main.ts')]), host(disk));
+    expect(disk.tree(out)).toMatchObject({ 'a.ts': 'a.ts\n', 'main.ts': 'main.ts\n' });
+  });
+
+  it('never touches what the user owns', async () => {
+    const disk = await generated();
+    disk.put(`${out}/main.ts`, 'edited');
+    await writeOutput(request([ours('a.ts')], { force: true }), host(disk));
+    expect(disk.tree(out)['main.ts']).toBe('edited');
+  });
+
+  it('leaves a file alone that passes from us to the user', async () => {
+    const disk = await generated();
+    disk.put(`${out}/a.ts`, 'edited');
+    await writeOutput(request([theirs('a.ts')]), host(disk));
+    expect(disk.tree(out)['a.ts']).toBe('edited');
+    expect(disk.tree(out)['.drs-gen/manifest.json']).not.toContain('a.ts');
+  });
+
+  it('notes another version of the generator', async () => {
+    const disk = await generated([ours('a.ts')]);
+    expect(await actions(disk, [[ours('a.ts')], { generatorVersion: '2.0.0' }])).toEqual({
+      'a.ts': 'keep',
+      '.drs-gen/manifest.json': 'update',
+    });
+  });
+});
+
+describe('a file of ours that was edited', () => {
+  it('is a conflict when it would be replaced, and nothing at all is written', async () => {
+    const disk = await generated();
+    disk.put(`${out}/a.ts`, 'edited');
+    disk.changes.length = 0;
+    const plan = await writeOutput(request([ours('a.ts', 'new'), ours('z.ts')]), host(disk));
+    expect(conflictsOf(plan)).toEqual([
+      {
+        action: 'conflict',
+        path: 'a.ts',
+        owner: 'generator',
+        reason: 'edited',
+        text: 'new',
+        before: 'edited',
+      },
+    ]);
+    expect(disk.changes).toEqual([]);
+  });
+
+  it('is a conflict when the new text is the old one', async () => {
+    const disk = await generated();
+    disk.put(`${out}/a.ts`, 'edited');
+    expect(await actions(disk, [[ours('a.ts'), ours('gen/b.ts')]])).toMatchObject({
+      'a.ts': 'conflict: edited',
+    });
+  });
+
+  it('is kept when the edit is what the generator would write', async () => {
+    const disk = await generated();
+    disk.put(`${out}/a.ts`, 'new');
+    expect(await actions(disk, [[ours('a.ts', 'new')]])).toMatchObject({ 'a.ts': 'keep' });
+  });
+
+  it('is a conflict when it would be deleted', async () => {
+    const disk = await generated();
+    disk.put(`${out}/a.ts`, 'edited');
+    expect(await actions(disk, [[ours('gen/b.ts')]])).toMatchObject({
+      'a.ts': 'conflict: edited-stale',
+    });
+  });
+
+  it.each([
+    ['replaced', [ours('a.ts', 'new')], 'new'],
+    ['deleted', [ours('b.ts')], undefined],
+  ])('is %s when forced', async (_, files, text) => {
+    const disk = await generated();
+    disk.put(`${out}/a.ts`, 'edited');
+    await writeOutput(request(files, { force: true }), host(disk));
+    expect(disk.tree(out)['a.ts']).toBe(text);
+  });
+
+  it('is not edited by line ends', async () => {
+    const disk = await generated([ours('a.ts', 'x\ny\n'), ours('b.ts', 'x\n')]);
+    disk.put(`${out}/a.ts`, 'x\r\ny\r\n');
+    disk.put(`${out}/b.ts`, 'x\r\n');
+    expect(await actions(disk, [[ours('a.ts', 'x\ny\n'), ours('b.ts', 'z\n')]])).toMatchObject({
+      'a.ts': 'keep',
+      'b.ts': 'update',
+    });
+  });
+});
+
+describe('names that differ in case alone', () => {
+  it('replace each other on a disk that takes them for one', async () => {
+    const disk = memoryDisk({ ignoresCase: true });
+    await writeOutput(request([ours('gen/foo.ts', 'old')]), host(disk));
+    await writeOutput(request([ours('gen/Foo.ts', 'new')]), host(disk));
+    expect(disk.tree(out)).toMatchObject({ 'gen/Foo.ts': 'new' });
+    expect(Object.keys(disk.tree(out))).toHaveLength(2);
+  });
+
+  it.each([ours('Main.ts'), theirs('Main.ts')])('collide with other files', async (file) => {
+    const disk = memoryDisk({ ignoresCase: true });
+    await writeOutput(request([theirs('main.ts')]), host(disk));
+    expect(await actions(disk, [[file], { force: true }])).toMatchObject({
+      'Main.ts': 'conflict: case',
+    });
+  });
+});
+
+describe('things in the way', () => {
+  it('are conflicts that force does not decide', async () => {
+    const disk = memoryDisk();
+    disk.put(`${out}/a.ts/x`, 'x');
+    disk.put(`${out}/gen`, 'x');
+    expect(await actions(disk, [[ours('a.ts'), ours('gen/b.ts')], { force: true }])).toMatchObject({
+      'a.ts': 'conflict: obstacle',
+      'gen/b.ts': 'conflict: obstacle',
+    });
+  });
+
+  it('are a conflict when they are links, which force replaces without following', async () => {
+    const disk = memoryDisk();
+    disk.put('/etc/passwd', 'root');
+    disk.link(`${out}/a.ts`, '/etc/passwd');
+    expect(await actions(disk, [[ours('a.ts')]])).toMatchObject({ 'a.ts': 'conflict: link' });
+    await writeOutput(request([ours('a.ts')], { force: true }), host(disk));
+    expect(disk.tree(out)['a.ts']).toBe('a.ts\n');
+    expect(disk.tree('/etc')).toEqual({ passwd: 'root' });
+  });
+});
+
+describe('folders that are links', () => {
+  it('are followed when they are the output itself', async () => {
+    const disk = memoryDisk();
+    disk.folder('/data');
+    disk.link(out, '/data');
+    await writeOutput(request([ours('gen/a.ts')]), host(disk));
+    expect(disk.tree('/data')).toMatchObject({ 'gen/a.ts': 'gen/a.ts\n' });
+  });
+
+  it('are followed inside the output', async () => {
+    const disk = memoryDisk();
+    disk.folder(`${out}/real`);
+    disk.link(`${out}/gen`, `${out}/real`);
+    await writeOutput(request([ours('gen/a.ts')]), host(disk));
+    expect(disk.tree(out)).toMatchObject({ 'real/a.ts': 'gen/a.ts\n' });
+  });
+
+  it.each([
+    ['gen', [ours('gen/a.ts')]],
+    ['gen', [theirs('gen/a.ts')]],
+    ['.drs-gen', [ours('a.ts')]],
+  ])('are refused when they leave it: %s', async (name, files) => {
+    const disk = memoryDisk();
+    disk.folder('/data');
+    disk.link(`${out}/${name}`, '/data');
+    await expect(writeOutput(request(files, { force: true }), host(disk))).rejects.toThrow(Refusal);
+    expect(disk.changes).toEqual([]);
+  });
+
+  it('do not matter above files that the user moved away', async () => {
+    const disk = memoryDisk();
+    disk.put('/data/a.ts', 'mine');
+    disk.link(`${out}/gen`, '/data');
+    expect(await actions(disk, [[theirs('gen/a.ts')]])).toMatchObject({ 'gen/a.ts': 'user-kept' });
+  });
+});
+
+describe('output folders that cannot be', () => {
+  const cases: readonly [string, string, (disk: MemoryDisk) => void][] = [
+    ['the root', '/', () => undefined],
+    [
+      'a file',
+      out,
+      (disk) => {
+        disk.put(out, 'x');
+      },
+    ],
+    [
+      'a link to a file',
+      out,
+      (disk) => {
+        disk.put('/f', 'x');
+        disk.link(out, '/f');
+      },
+    ],
+    [
+      'a link to nothing',
+      out,
+      (disk) => {
+        disk.link(out, '/nothing');
+      },
+    ],
+    [
+      'drs-gen itself',
+      out,
+      (disk) => {
+        disk.put(`${out}/package.json`, '{ "name": "drs-gen" }');
+      },
+    ],
+    [
+      'below a file',
+      `${out}/a/b`,
+      (disk) => {
+        disk.put(out, 'x');
+      },
+    ],
+  ];
+  it.each(cases)('are refused: %s', async (_, folder, prepare) => {
+    const disk = memoryDisk();
+    prepare(disk);
+    await expect(writeOutput(request([ours('a.ts')], { folder }), host(disk))).rejects.toThrow(
+      Refusal,
+    );
+    expect(disk.changes).toEqual([]);
+  });
+});
