@@ -1,7 +1,8 @@
 import { digitsEnd } from '../protocol/numbers.js';
+import { found } from '../protocol/found.js';
 import { nameCharacterWidth, nameEnd } from '../protocol/names.js';
 import type { AttributePath, Comparator, PathStep, PlaceholderValue } from './ast.js';
-import { filterError, found } from './filter-error.js';
+import { filterError } from './filter-error.js';
 
 /** A place in a filter's text. What a word means depends on where it stands, so there is no list of tokens. */
 export interface Cursor {

@@ -1,7 +1,8 @@
+import { found } from '../protocol/found.js';
 import { isNumber } from '../protocol/numbers.js';
 import { isWellFormed } from '../protocol/well-formed.js';
 import type { FilterValue, LiteralValue } from './ast.js';
-import { filterError, found } from './filter-error.js';
+import { filterError } from './filter-error.js';
 import { type Cursor, isBlank, isOrderBy, isWord, skipBlanks, takePlaceholder } from './lexer.js';
 
 const hexDigits = /^[0-9A-Fa-f]{4}$/;

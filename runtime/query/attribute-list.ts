@@ -1,13 +1,54 @@
-/** Which list: of the path or `$attributes` (errors 1804), or of `$expand` (errors 1805). */
+import { type RequestError, refuse } from '../protocol/errors.js';
+import { found } from '../protocol/found.js';
+import { dottedPath, skipSpaces } from './dotted-path.js';
+
+/** Which list: of the path or `$attributes` (errors are 1804), or of `$expand` (1805). */
 export type ListKind = 'path' | '$attributes' | '$expand';
 
+/** One item of a list. */
 export interface ListedPath {
+  /** Empty for `*` alone. */
   readonly path: readonly string[];
-  /** Ends in `*`. */
+  /** Ends in `*`: every attribute of what the path leads to. */
   readonly all: boolean;
+  /** Offset in the list, in UTF-16 code units. */
+  readonly start: number;
 }
 
+/**
+ * Reads `name, employer.name, staff.*, *` (protocol section 9). Spaces around items are allowed; in `$expand`, which names
+ * relations, `*` alone is not.
+ *
+ * @throws RequestError 400 with 1816 for an empty list, 1804 or 1805 for a malformed one; the message names the character,
+ * counted from 1
+ */
 export function parseAttributeList(text: string, kind: ListKind): readonly ListedPath[] {
-  void [text, kind];
-  throw new Error('not written yet');
+  const items: ListedPath[] = [];
+  let at = skipSpaces(text, 0);
+  if (at === text.length) throw refuse('emptyAttributeList', `${listName(kind)} is empty.`);
+  for (;;) {
+    const { path, end: pathEnd } = dottedPath(text, at);
+    const star = path.length === 0 ? at : text.charCodeAt(pathEnd) === 0x2e ? pathEnd + 1 : -1;
+    const all = star !== -1 && text.charCodeAt(star) === 0x2a;
+    if ((star !== -1 && !all) || (all && path.length === 0 && kind === '$expand')) {
+      throw listError(kind, star, `expected a name, ${found(text, star)}`);
+    }
+    items.push({ path, all, start: at });
+    const end = skipSpaces(text, all ? star + 1 : pathEnd);
+    if (end === text.length) return items;
+    if (text.charCodeAt(end) !== 0x2c) {
+      throw listError(kind, end, `expected a comma or the end, ${found(text, end)}`);
+    }
+    at = skipSpaces(text, end + 1);
+  }
+}
+
+/** Refuses a list at an item or a character of it. */
+export function listError(kind: ListKind, offset: number, problem: string): RequestError {
+  const message = `Character ${offset + 1} of ${listName(kind)}: ${problem}.`;
+  return refuse(kind === '$expand' ? 'expandList' : 'attributeList', message);
+}
+
+function listName(kind: ListKind): string {
+  return kind === 'path' ? 'the attribute list' : kind;
 }

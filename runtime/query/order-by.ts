@@ -1,9 +1,69 @@
+import { type RequestError, refuse } from '../protocol/errors.js';
+import { found } from '../protocol/found.js';
+import { nameEnd } from '../protocol/names.js';
+import { dottedPath, skipSpaces } from './dotted-path.js';
+
+/** One attribute to sort by. */
 export interface OrderItem {
+  /** Relations, then an attribute. */
   readonly path: readonly string[];
   readonly descending: boolean;
 }
 
+interface ReadItem {
+  readonly item: OrderItem;
+  /** Offset behind the item and the spaces after it. */
+  readonly end: number;
+}
+
+/**
+ * Reads an `$orderby` (protocol section 8), without the quotes around it: paths, each with `ASC` or `DESC` in any case, `ASC`
+ * when neither is written. A path that was named before changes nothing and is left out.
+ *
+ * @example parseOrderBy('employer.name desc, lastName')
+ * @throws RequestError 400 with 1810, or 1278 for `eval(`; the message names the character, counted from 1
+ */
 export function parseOrderBy(text: string): readonly OrderItem[] {
-  void text;
-  throw new Error('not written yet');
+  const items: OrderItem[] = [];
+  const named = new Set<string>();
+  for (let at = 0; ; at += 1) {
+    const { item, end } = readItem(text, skipSpaces(text, at));
+    const name = item.path.join('.');
+    if (!named.has(name)) {
+      named.add(name);
+      items.push(item);
+    }
+    if (end === text.length) return items;
+    if (text.charCodeAt(end) !== 0x2c) {
+      throw orderError(end, `expected a comma or the end, ${found(text, end)}`);
+    }
+    at = end;
+  }
+}
+
+function readItem(text: string, start: number): ReadItem {
+  const { path, end } = dottedPath(text, start);
+  if (path.length === 0) throw orderError(start, `expected an attribute, ${found(text, start)}`);
+  if (text.charCodeAt(end) === 0x2e) {
+    throw orderError(end + 1, `expected a name after the dot, ${found(text, end + 1)}`);
+  }
+  const directionAt = skipSpaces(text, end);
+  if (text.charCodeAt(directionAt) === 0x28 && path.join('.').toLowerCase() === 'eval') {
+    throw refuse('formulaNotAllowed', `${place(start)}: formulas are not allowed.`);
+  }
+  const directionEnd = nameEnd(text, directionAt);
+  if (directionEnd === directionAt) return { item: { path, descending: false }, end: directionAt };
+  const direction = text.slice(directionAt, directionEnd).toLowerCase();
+  if (direction !== 'asc' && direction !== 'desc') {
+    throw orderError(directionAt, `expected ASC, DESC or a comma, ${found(text, directionAt)}`);
+  }
+  return { item: { path, descending: direction === 'desc' }, end: skipSpaces(text, directionEnd) };
+}
+
+function place(offset: number): string {
+  return `Character ${offset + 1} of $orderby`;
+}
+
+function orderError(offset: number, problem: string): RequestError {
+  return refuse('orderBy', `${place(offset)}: ${problem}.`);
 }

@@ -1,20 +1,166 @@
+import { type RequestError, refuse } from '../protocol/errors.js';
+import { shortened } from '../protocol/found.js';
+import { nearestName } from '../protocol/nearest-name.js';
+import { digitsEnd } from '../protocol/numbers.js';
+import { type ParameterRule, parameterNames, parameterRules } from './parameter-table.js';
+
+/** The query string of a request, read. What a client did not send is `undefined`; what it sent empty is an empty text. */
 export interface Parameters {
   readonly filter: string | undefined;
+  /** Values for the placeholders of the filter, or arguments of a function. */
   readonly params: readonly unknown[] | undefined;
   readonly orderby: string | undefined;
   readonly skip: number | undefined;
+  /** `$top`, or else `$limit`. */
   readonly top: number | undefined;
   readonly expand: string | undefined;
   readonly attributes: string | undefined;
   readonly method: string | undefined;
 }
 
+/** A request that changes data refuses every parameter that it does not know (protocol decision 25). */
 export type RequestMode = 'read' | 'write';
 
+type MutableParameters = { -readonly [Name in keyof Parameters]: Parameters[Name] };
+
+const noParameters: Parameters = Object.freeze(emptyParameters());
+
+/**
+ * Reads the parameters of a request (protocol section 1, and decisions 2, 5 and 25): names in any case, blanks and one pair
+ * of quotes around a value taken off, so that offsets in errors count from behind the quote.
+ *
+ * @param query the parsed query string: texts, or an array of texts for a parameter that was given twice
+ * @throws RequestError 400 with 1806 for a repeated parameter or a malformed number or switch, 1808 or 1809 for an unclosed
+ * quote, 1811 for an unknown name, 1280 for `$params` that are no JSON array; 501 for what this version does not serve
+ */
 export function readParameters(
   query: Readonly<Record<string, unknown>>,
   mode: RequestMode,
 ): Parameters {
-  void [query, mode];
-  throw new Error('not written yet');
+  const names = Object.keys(query);
+  if (names.length === 0) return noParameters;
+  const parameters = emptyParameters();
+  for (const name of names) {
+    const rule = parameterRules.get(name) ?? parameterRules.get(name.toLowerCase());
+    if (rule === undefined) {
+      if (mode === 'write' || name.startsWith('$')) throw unknownParameter(name);
+    } else {
+      if (name !== rule.name) checkSpelling(rule, name, names);
+      readParameter(parameters, rule, unquoted(rule, query[name]));
+    }
+  }
+  return parameters;
+}
+
+function emptyParameters(): MutableParameters {
+  return {
+    filter: undefined,
+    params: undefined,
+    orderby: undefined,
+    skip: undefined,
+    top: undefined,
+    expand: undefined,
+    attributes: undefined,
+    method: undefined,
+  };
+}
+
+function readParameter(parameters: MutableParameters, rule: ParameterRule, text: string): void {
+  const { role } = rule;
+  switch (role) {
+    case 'filter':
+    case 'orderby':
+    case 'expand':
+    case 'attributes':
+    case 'method':
+      parameters[role] = text;
+      return;
+    case 'params':
+      parameters.params = jsonArray(text);
+      return;
+    case 'skip':
+    case 'top':
+      parameters[role] = wholeNumber(rule, text);
+      return;
+    case 'limit': {
+      const limit = wholeNumber(rule, text);
+      parameters.top ??= limit;
+      return;
+    }
+    case 'ignored':
+      return;
+    case 'unbuiltSwitch':
+    case 'unbuiltDefinition':
+    case 'format':
+    case 'unbuiltSeconds':
+    case 'unbuilt':
+      checkUnbuilt(rule, text);
+      return;
+  }
+}
+
+/** Lets the default pass of a parameter that is not built. */
+function checkUnbuilt(rule: ParameterRule, text: string): void {
+  const { name, role } = rule;
+  const value = text.toLowerCase();
+  if (role === 'unbuiltSeconds') wholeNumber(rule, text);
+  if (role === 'unbuiltSwitch' && value !== 'true' && value !== 'false') {
+    throw refuse('malformedUrl', `${name} must be true or false.`);
+  }
+  const isSwitch = role === 'unbuiltSwitch' || role === 'unbuiltDefinition';
+  if (isSwitch && value === 'false') return;
+  if (role === 'format' && value === 'json') return;
+  throw refuse('notBuilt', `${name}=${shortened(text)} is not supported yet.`);
+}
+
+/** The value as text, without blanks and one pair of quotes around it. */
+function unquoted({ name }: ParameterRule, value: unknown): string {
+  if (typeof value !== 'string') throw repeated(name);
+  const text = value.trim();
+  const first = text.charCodeAt(0);
+  if (first !== 0x22 && first !== 0x27) return text;
+  if (text.length > 1 && text.charCodeAt(text.length - 1) === first) return text.slice(1, -1);
+  throw first === 0x22
+    ? refuse('missingDoubleQuote', `${name} lacks its closing double quote.`)
+    : refuse('missingSingleQuote', `${name} lacks its closing single quote.`);
+}
+
+/** A name in another case than the protocol's may be given in yet another one. */
+function checkSpelling(rule: ParameterRule, name: string, names: readonly string[]): void {
+  const same = rule.name.toLowerCase();
+  if (names.some((other) => other !== name && other.toLowerCase() === same)) {
+    throw repeated(rule.name);
+  }
+}
+
+function repeated(name: string): RequestError {
+  return refuse('malformedUrl', `${name} is given more than once.`);
+}
+
+function wholeNumber({ name }: ParameterRule, text: string): number {
+  const value = Number(text);
+  if (text === '' || digitsEnd(text, 0) !== text.length || !Number.isSafeInteger(value)) {
+    throw refuse('malformedUrl', `${name} must be a whole number, 0 or greater.`);
+  }
+  return value;
+}
+
+function jsonArray(text: string): readonly unknown[] {
+  let value: unknown;
+  try {
+    value = JSON.parse(text);
+  } catch {
+    throw refuse('malformedUrl', '$params is not JSON: an array of values is expected.');
+  }
+  if (!Array.isArray(value)) {
+    throw refuse('placeholderType', '$params must be a JSON array of values.');
+  }
+  return value;
+}
+
+function unknownParameter(name: string): RequestError {
+  const bare = name.startsWith('$') ? name : `$${name}`;
+  const nearest = nearestName(bare, parameterNames);
+  const hint = nearest === undefined ? '' : ` Did you mean ${nearest}?`;
+  return refuse('unknownParameter', `Unknown parameter ${shortened(name)}.${hint}`);
 }
