@@ -31,6 +31,10 @@ export function width(text: string): number {
   return columns;
 }
 
+export function fits(line: string): boolean {
+  return width(line) <= maxWidth;
+}
+
 function isPrintableAscii(text: string): boolean {
   for (let i = 0; i < text.length; i += 1) {
     const code = text.charCodeAt(i);

@@ -33,6 +33,6 @@ export interface Dialect {
   jsonBangDate(value: Sql): Sql;
   /** A text as one segment of a URI: percent-encoded where a URI demands it. */
   uriText(value: Sql): Sql;
-  /** An integer that is bound, as a text without fraction. */
-  integerText(value: Sql): Sql;
+  /** A bound integer, which the driver may have sent as a real number. */
+  integer(value: Sql): Sql;
 }

@@ -3,6 +3,7 @@ import fastify, {
   type FastifyReply,
   type FastifyRequest,
   type FastifyServerOptions,
+  LogController,
 } from 'fastify';
 import { FilterParser } from '../filter/prepared-filter.js';
 import { linkDataclasses } from '../dataclass/dataclasses.js';
@@ -51,7 +52,7 @@ export async function createApp(
   const database = openDatabase(url, schema);
   const app = fastify({
     logger: options.logger ?? { level: environment['LOG_LEVEL'] ?? 'info', stream: process.stderr },
-    disableRequestLogging: true,
+    logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: limits.bodySize,
     return503OnClosing: false,
     rewriteUrl: (request) => rewriteUrl(request.url ?? '/'),

@@ -35,7 +35,7 @@ export class WriteService {
     this.#creator = new EntityCreator(dialect, dataclass);
     this.#readSaved = planSavedEntity(dialect, context.options, dataclass, wholeEntity(dataclass));
     this.#raiseGlobalStamp = dialect.compile(
-      sql`update "__datastore" set "value" = "value" + ${new Slot(0)} where "name" = 'globalStamp'`,
+      sql`update "__datastore" set "value" = "value" + ${dialect.integer(sql`${new Slot(0)}`)} where "name" = 'globalStamp'`,
     );
   }
 

@@ -3,7 +3,7 @@
  * quotes where it could be taken for a quoted one.
  */
 export function uriKey(key: string): string {
-  const encoded = encodeURIComponent(key.isWellFormed() ? key : key.toWellFormed()).replace(
+  const encoded = encodeURIComponent(key).replace(
     /[!'()*]/g,
     (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
   );

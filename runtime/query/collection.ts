@@ -68,7 +68,7 @@ export function planCollection(
     order: orderSql(context, from, order),
     skip: sql`${skipSlot}`,
     top: sql`${topSlot}`,
-    first: dialect.integerText(sql`${skipSlot}`),
+    first: dialect.integer(sql`${skipSlot}`),
   });
   const answer = dialect.asBytes(json);
   const selected =

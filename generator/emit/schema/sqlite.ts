@@ -45,7 +45,7 @@ function createTable(model: Model, dataclass: Dataclass): string {
     '"__TIMESTAMP" TEXT NOT NULL',
     ...small.map((each) => column(model, dataclass, each)),
     ...stored.flatMap((each) => {
-      const folded = foldedColumn(each);
+      const folded = foldedColumn(dataclass, each);
       return folded === undefined ? [] : [`${name(folded)} TEXT`];
     }),
     ...dataclass.attributes.filter(isExpression).map(generatedColumn),
@@ -118,13 +118,13 @@ function createIndexes(dataclass: Dataclass): string[] {
       dataclass,
       list.join(','),
       false,
-      list.map((each) => indexedColumn(storageOf(dataclass, each))),
+      list.map((each) => indexedColumn(dataclass, storageOf(dataclass, each))),
     ),
   );
   return [
     ...single
-      .filter((each) => !each.key || foldedColumn(each) !== undefined)
-      .map((each) => index(dataclass, each.name, each.unique, [indexedColumn(each)])),
+      .filter((each) => !each.key || foldedColumn(dataclass, each) !== undefined)
+      .map((each) => index(dataclass, each.name, each.unique, [indexedColumn(dataclass, each)])),
     ...composite,
   ];
 }
@@ -141,8 +141,8 @@ function storageOf(dataclass: Dataclass, attributeName: string): StorageAttribut
     : (attribute as StorageAttribute);
 }
 
-function indexedColumn(attribute: StorageAttribute): string {
-  return foldedColumn(attribute) ?? attribute.column;
+function indexedColumn(dataclass: Dataclass, attribute: StorageAttribute): string {
+  return foldedColumn(dataclass, attribute) ?? attribute.column;
 }
 
 function index(

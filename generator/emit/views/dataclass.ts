@@ -21,15 +21,15 @@ function definition(dataclass: Dataclass): Literal {
     collectionName: dataclass.collectionName,
     exposed: dataclass.exposed,
     key: dataclass.key,
-    attributes: dataclass.attributes.map(attributeDefinition),
+    attributes: dataclass.attributes.map((each) => attributeDefinition(dataclass, each)),
   };
 }
 
-function attributeDefinition(attribute: Attribute): Literal {
+function attributeDefinition(dataclass: Dataclass, attribute: Attribute): Literal {
   const hidden = attribute.exposed ? {} : { exposed: false };
   switch (attribute.kind) {
     case 'storage':
-      return { ...head(attribute), ...storage(attribute), ...hidden };
+      return { ...head(attribute), ...storage(dataclass, attribute), ...hidden };
     case 'calculated':
       return {
         ...head(attribute),
@@ -69,11 +69,14 @@ function head({ name, kind }: Attribute): { readonly name: string; readonly kind
   return { name, kind };
 }
 
-function storage(attribute: StorageAttribute): { readonly [name: string]: Literal | undefined } {
+function storage(
+  dataclass: Dataclass,
+  attribute: StorageAttribute,
+): { readonly [name: string]: Literal | undefined } {
   return {
     type: attribute.type,
     column: attribute.column,
-    foldedColumn: foldedColumn(attribute),
+    foldedColumn: foldedColumn(dataclass, attribute),
     dateOnly: onlyTrue(attribute.dateOnly),
     dimensions: attribute.dimensions,
     key: onlyTrue(attribute.key),

@@ -1,6 +1,6 @@
 import type { Dataclass } from '../../model/model.js';
 import type { EmitContext } from '../context.js';
-import { call, stringLiteral } from '../layout.js';
+import { call, fits, stringLiteral } from '../layout.js';
 
 /** Each address of a dataclass and the member of its service that answers there (protocol section 2). */
 const addresses: readonly (readonly [verb: 'get' | 'post', suffix: string, member: string])[] = [
@@ -25,7 +25,7 @@ export function routesView(context: EmitContext, dataclass: Dataclass): object {
   return {
     header: context.header,
     name: dataclass.name,
-    register: `register${context.identifier(dataclass)}`,
+    signature: signature(`register${context.identifier(dataclass)}`),
     routes: addresses.map(([verb, suffix, member]) =>
       call(
         `app.${verb}`,
@@ -34,4 +34,12 @@ export function routesView(context: EmitContext, dataclass: Dataclass): object {
       ),
     ),
   };
+}
+
+function signature(name: string): string {
+  const parameters = ['app: FastifyInstance', 'service: DataclassService'];
+  const flat = `export function ${name}(${parameters.join(', ')}): void {`;
+  return fits(flat)
+    ? flat
+    : `export function ${name}(\n${parameters.map((each) => `  ${each},\n`).join('')}): void {`;
 }

@@ -40,7 +40,7 @@ export const sqliteDialect: Dialect = {
   jsonBangDate: (value) =>
     sql`ifnull('"' || cast(substr(${value}, 9, 2) as integer) || '!' || cast(substr(${value}, 6, 2) as integer) || '!' || substr(${value}, 1, 4) || '"', 'null')`,
   uriText: (value) => sql`drs_uri(${value})`,
-  integerText: (value) => sql`cast(${value} as integer)`,
+  integer: (value) => sql`cast(${value} as integer)`,
 };
 
 function concat(parts: readonly JsonPart[]): Sql {
