@@ -49,7 +49,7 @@ export async function createApp(
   const environment = options.environment ?? process.env;
   const limits = limitsFrom(settings.limits, environment);
   const url = options.databaseUrl ?? environment['DATABASE_URL'] ?? 'sqlite:./data.sqlite';
-  const database = openDatabase(url, schema);
+  const database = await openDatabase(url, schema);
   const app = fastify({
     logger: options.logger ?? { level: environment['LOG_LEVEL'] ?? 'info', stream: process.stderr },
     logController: new LogController({ disableRequestLogging: true }),
@@ -60,7 +60,11 @@ export async function createApp(
     http: { maxHeaderSize: maxUrlLength + 16 * 1024 },
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: maxUrlLength },
   });
-  app.addHook('onClose', () => database.executor.close());
+  app.addHook('onClose', (_app, done) => {
+    database.executor.close().then(() => {
+      done();
+    }, done);
+  });
   acceptEveryBody(app);
   guardRequests(app);
   const dataclasses = linkDataclasses(definitions);
@@ -76,7 +80,6 @@ export async function createApp(
     dateOnlyFormat: settings.dateOnlyFormat,
     filters: new FilterParser(limits),
   };
-  await Promise.resolve();
   return { app, services: (name) => new DataclassService(context, name) };
 }
 

@@ -22,7 +22,8 @@ const unavailable: readonly (readonly [string, string])[] = [
 ];
 
 /** SQLite's error as the runtime knows it; anything else comes back as it is. */
-export function translateError(error: unknown): unknown {
+export function translateError(error: unknown): Error {
+  if (!(error instanceof Error)) return new Error(String(error));
   if (!(error instanceof Database.SqliteError)) return error;
   const kind = constraintKinds[error.code];
   if (kind !== undefined) return new ConstraintError(kind, columnsOf(error.message), error);

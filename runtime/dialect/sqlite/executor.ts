@@ -29,7 +29,7 @@ export class SqliteExecutor implements Executor {
     try {
       return Promise.resolve(firstBytes(this.#reader.get(statement.sql), statement, values));
     } catch (error) {
-      return Promise.reject(translateError(error) as Error);
+      return Promise.reject(translateError(error));
     }
   }
 
@@ -90,7 +90,7 @@ function attempt<T>(work: () => T): Promise<T> {
   try {
     return Promise.resolve(work());
   } catch (error) {
-    return Promise.reject(translateError(error) as Error);
+    return Promise.reject(translateError(error));
   }
 }
 

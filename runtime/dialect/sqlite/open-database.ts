@@ -8,7 +8,14 @@ import { prepareSchema } from './schema.js';
  * Opens the database of a `DATABASE_URL` and creates its schema, or compares it with the one that is there.
  * @throws Error when it cannot be opened, SchemaMismatchError when it was made for another model
  */
-export function openDatabase(url: string, schema: readonly string[]): Database {
+export function openDatabase(url: string, schema: readonly string[]): Promise<Database> {
+  // A promise because other databases are reached over a network.
+  return new Promise((resolve) => {
+    resolve(open(url, schema));
+  });
+}
+
+function open(url: string, schema: readonly string[]): Database {
   const connections = openConnections(url);
   try {
     prepareSchema(connections.writer, schema);
