@@ -7,6 +7,8 @@ import fastify, {
 } from 'fastify';
 import { FilterParser } from '../filter/prepared-filter.js';
 import { linkDataclasses } from '../dataclass/dataclasses.js';
+import type { Database } from '../dialect/database.js';
+import { observedExecutor, type StatementObserver } from '../dialect/observed-executor.js';
 import { openDatabase } from '../dialect/sqlite/open-database.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';
@@ -31,6 +33,8 @@ export interface AppOptions {
   readonly databaseUrl?: string;
   /** Fastify's `logger`; JSON lines on stderr from `LOG_LEVEL` (info) up, when left out. */
   readonly logger?: FastifyServerOptions['logger'];
+  /** Called with each SQL statement and its values before it runs: for tracing. */
+  readonly onStatement?: StatementObserver;
   /** Where limits are looked up; `process.env` when left out. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
@@ -49,14 +53,16 @@ export async function createApp(
   const environment = options.environment ?? process.env;
   const limits = limitsFrom(settings.limits, environment);
   const url = options.databaseUrl ?? environment['DATABASE_URL'] ?? 'sqlite:./data.sqlite';
-  const database = await openDatabase(url, schema);
+  const database = await openObserved(url, schema, options.onStatement);
   const app = fastify({
     logger: options.logger ?? { level: environment['LOG_LEVEL'] ?? 'info', stream: process.stderr },
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: limits.bodySize,
     return503OnClosing: false,
     rewriteUrl: (request) => rewriteUrl(request.url ?? '/'),
-    frameworkErrors: handleError,
+    frameworkErrors: (error, request, reply) => {
+      handleError(error, request, reply);
+    },
     http: { maxHeaderSize: maxUrlLength + 16 * 1024 },
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: maxUrlLength },
   });
@@ -81,6 +87,17 @@ export async function createApp(
     filters: new FilterParser(limits),
   };
   return { app, services: (name) => new DataclassService(context, name) };
+}
+
+async function openObserved(
+  url: string,
+  schema: readonly string[],
+  observe: StatementObserver | undefined,
+): Promise<Database> {
+  const database = await openDatabase(url, schema);
+  return observe === undefined
+    ? database
+    : { ...database, executor: observedExecutor(database.executor, observe) };
 }
 
 /** Bodies arrive as bytes: clients label JSON as all sorts of things, or send none with a label (protocol decision 3). */

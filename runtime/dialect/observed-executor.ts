@@ -1,0 +1,28 @@
+import type { Executor, Transaction } from './executor.js';
+import type { SqlValue, Statement } from './statement.js';
+
+/** Is told of every statement before it runs. */
+export type StatementObserver = (sql: string, values: readonly SqlValue[]) => void;
+
+/** An executor that tells an observer what it runs. */
+export function observedExecutor(executor: Executor, observe: StatementObserver): Executor {
+  const told =
+    <T>(run: (statement: Statement, values: readonly SqlValue[]) => Promise<T>) =>
+    (statement: Statement, values: readonly SqlValue[]): Promise<T> => {
+      observe(statement.sql, values);
+      return run(statement, values);
+    };
+  return {
+    read: told((statement, values) => executor.read(statement, values)),
+    write: (work) =>
+      executor.write((transaction) => {
+        const observed: Transaction = {
+          run: told((statement, values) => transaction.run(statement, values)),
+          value: told((statement, values) => transaction.value(statement, values)),
+          read: told((statement, values) => transaction.read(statement, values)),
+        };
+        return work(observed);
+      }),
+    close: () => executor.close(),
+  };
+}

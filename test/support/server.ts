@@ -1,0 +1,88 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import type { FastifyInstance } from 'fastify';
+import { checkModel } from '../../generator/check/check-model.js';
+import { emitServer } from '../../generator/emit/emit-server.js';
+import type { Model } from '../../generator/model/model.js';
+import type { AppOptions } from '../../runtime/http/create-app.js';
+
+export const packageRoot = fileURLToPath(new URL('../..', import.meta.url));
+
+/** Checks the text of a model that must be right. */
+export function modelOf(text: string): Model {
+  const { value, problems } = checkModel({
+    file: 'model.yaml',
+    text,
+    readBeside: () => undefined,
+  });
+  if (value !== undefined) return value;
+  throw new Error(problems.map((each) => `${each.path} ${each.code}: ${each.message}`).join('\n'));
+}
+
+/**
+ * Writes the server of a model below the repository, so that it finds the repository's own packages.
+ * @returns its folder; the same for the same files
+ */
+export function writeServer(model: Model): string {
+  const files = emitServer(model, { packageRoot, modelFileName: 'model.yaml' });
+  const hash = createHash('sha256');
+  for (const file of files) hash.update(file.path).update('\0').update(file.text).update('\0');
+  const servers = join(packageRoot, '.tmp', 'servers');
+  const folder = join(servers, hash.digest('hex').slice(0, 24));
+  if (existsSync(folder)) return folder;
+  // Tests run side by side: the folder appears whole or not at all.
+  const staging = `${folder}-${String(process.pid)}`;
+  for (const file of files) {
+    const path = join(staging, file.path);
+    mkdirSync(dirname(path), { recursive: true });
+    writeFileSync(path, file.text);
+  }
+  try {
+    renameSync(staging, folder);
+  } catch (error) {
+    rmSync(staging, { recursive: true });
+    if (!existsSync(folder)) throw error;
+  }
+  return folder;
+}
+
+interface GeneratedApp {
+  readonly buildApp: (options: AppOptions) => Promise<FastifyInstance>;
+}
+
+/** Generates the server of a model and starts it in this process, on an empty database in memory. */
+export async function serverOf(
+  yaml: string | Model,
+  options: AppOptions = {},
+): Promise<FastifyInstance> {
+  const folder = writeServer(typeof yaml === 'string' ? modelOf(yaml) : yaml);
+  const url = pathToFileURL(join(folder, 'src/generated/app.ts')).href;
+  const { buildApp } = (await import(/* @vite-ignore */ url)) as GeneratedApp;
+  return buildApp({
+    databaseUrl: 'sqlite::memory:',
+    logger: false,
+    environment: {},
+    ...options,
+  });
+}
+
+/** Creates entities and answers what the server made of them; a refused one fails the test. */
+export async function create(
+  app: FastifyInstance,
+  dataclass: string,
+  entities: readonly object[],
+): Promise<readonly Record<string, unknown>[]> {
+  const response = await app.inject({
+    method: 'POST',
+    url: `/rest/${encodeURIComponent(dataclass)}?$method=update`,
+    payload: JSON.stringify(entities),
+  });
+  const body: { readonly __ENTITIES?: readonly Record<string, unknown>[] } = response.json();
+  const created = body.__ENTITIES;
+  if (created === undefined || created.some((each) => '__ERROR' in each)) {
+    throw new Error(`${dataclass}: ${response.body}`);
+  }
+  return created;
+}
