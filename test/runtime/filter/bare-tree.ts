@@ -1,0 +1,33 @@
+import type { FilterNode, FilterValue } from '../../../runtime/filter/ast.js';
+
+/** A filter as nested arrays, without offsets: `['and', ['a', '=', 1], ['not', ['b.c', '<', ':1']]]`. */
+export type BareTree = readonly unknown[];
+
+/** The tree alone, to compare filters that were written differently. */
+export function bareTree(node: FilterNode): BareTree {
+  switch (node.kind) {
+    case 'comparison':
+      return [
+        node.path.steps.map((step) => step.name).join('.'),
+        node.comparator,
+        bareValue(node.value),
+      ];
+    case 'not':
+      return ['not', bareTree(node.operand)];
+    case 'and':
+    case 'or':
+    case 'except':
+      return [node.kind, bareTree(node.left), bareTree(node.right)];
+  }
+}
+
+function bareValue(value: FilterValue): unknown {
+  switch (value.kind) {
+    case 'null':
+      return null;
+    case 'placeholder':
+      return { placeholder: value.index };
+    case 'literal':
+      return value.quoted ? { quoted: value.value } : { bare: value.value, text: value.text };
+  }
+}

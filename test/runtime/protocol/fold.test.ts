@@ -1,0 +1,65 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { compareFolded, fold } from '../../../runtime/protocol/fold.js';
+
+const text = fc.string({ unit: 'binary' }).filter((given) => !/\p{Surrogate}/u.test(given));
+
+describe('fold', () => {
+  it.each([
+    ['Paris', 'paris'],
+    ['ÉCOLE', 'école'],
+    ['e\u0301', 'é'],
+    ['E\u0301', 'é'],
+    ['\u212b', 'å'],
+    ['STRASSE', 'strasse'],
+    ['Straße', 'straße'],
+    ['ΟΔΟΣ', 'οδος'],
+    ['\u{10400}', '\u{10428}'],
+    ['İ', 'i\u0307'],
+    ['\ud800', '\ud800'],
+    ['', ''],
+  ])('%s', (given, want) => {
+    expect(fold(given)).toBe(want);
+  });
+
+  it('is what the definition says, by either way', () => {
+    fc.assert(
+      fc.property(text, (given) => {
+        expect(fold(given)).toBe(given.normalize('NFC').toLowerCase());
+      }),
+    );
+  });
+
+  it('is the same for every normal form', () => {
+    fc.assert(
+      fc.property(text, (given) => {
+        expect(fold(given.normalize('NFD'))).toBe(fold(given));
+      }),
+    );
+  });
+});
+
+describe('compareFolded', () => {
+  it('orders by code point, like a database that compares UTF-8', () => {
+    const texts = [
+      '',
+      'a',
+      'aa',
+      'b',
+      'é',
+      '\ud7ff',
+      '\ue000',
+      '\uff5e',
+      '😀',
+      '😀a',
+      '\u{10ffff}',
+    ];
+    expect(texts.toReversed().toSorted(compareFolded)).toEqual(texts);
+    fc.assert(
+      fc.property(text, text, (a, b) => {
+        const bytes = Buffer.compare(Buffer.from(a), Buffer.from(b));
+        expect(Math.sign(compareFolded(a, b))).toBe(bytes);
+      }),
+    );
+  });
+});

@@ -1,0 +1,21 @@
+import { describe, expect, it } from 'vitest';
+import { nearestName } from '../../../runtime/protocol/nearest-name.js';
+
+const names = ['$filter', '$top', '$orderby', '$skip'];
+
+describe('nearestName', () => {
+  it.each([
+    ['$fliter', '$filter'],
+    ['$filtr', '$filter'],
+    ['$FILTERS', '$filter'],
+    ['$tpo', '$top'],
+    ['$orderBy', '$orderby'],
+    ['$sk', undefined],
+    ['$foo', undefined],
+    ['$', undefined],
+    ['', undefined],
+    ['$filter'.repeat(1000), undefined],
+  ])('%s', (name, want) => {
+    expect(nearestName(name, names)).toBe(want);
+  });
+});

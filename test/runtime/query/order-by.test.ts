@@ -1,0 +1,68 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import { parseOrderBy } from '../../../runtime/query/order-by.js';
+import { isServed, refusalOf } from '../refusal.js';
+
+function summary(text: string): string {
+  return parseOrderBy(text)
+    .map(({ path, descending }) => `${path.join('/')} ${descending ? '-' : '+'}`)
+    .join(', ');
+}
+
+describe('$orderby', () => {
+  it.each([
+    ['a', 'a +'],
+    ['a ASC', 'a +'],
+    ['a desc', 'a -'],
+    [' boss.name  DeSc ,b,\tc Asc ', 'boss/name -, b +, c +'],
+    ['desc desc, asc', 'desc -, asc +'],
+    ['prénom,__KEY,𐐀', 'prénom +, __KEY +, 𐐀 +'],
+    ['a desc, b, a asc', 'a -, b +'],
+    ['eval', 'eval +'],
+  ])('%j', (text, want) => {
+    expect(summary(text)).toBe(want);
+  });
+
+  it.each([
+    ['', 1, 'expected an attribute, found the end'],
+    ['  ', 3, 'expected an attribute, found the end'],
+    ['a,', 3, 'expected an attribute, found the end'],
+    [',a', 1, 'expected an attribute, found ","'],
+    ['a,,b', 3, 'found ","'],
+    ['a.', 3, 'expected a name after the dot, found the end'],
+    ['a..b', 3, 'found "."'],
+    ['a down', 3, 'expected ASC, DESC or a comma, found "down"'],
+    ['a ascending', 3, 'found "ascending"'],
+    ['a desc asc', 8, 'expected a comma or the end, found "asc"'],
+    ['a;drop', 2, 'expected a comma or the end, found ";"'],
+    ['"a"', 1, 'found "\\""'],
+    ['a[1]', 2, 'found "["'],
+    ['a 😀', 3, 'found "😀"'],
+  ])('%j is 1810 at character %i', (text, position, problem) => {
+    const { status, code, message } = refusalOf(() => parseOrderBy(text));
+    expect({ status, code }).toEqual({ status: 400, code: 1810 });
+    expect(message).toContain(`Character ${position} of $orderby: `);
+    expect(message).toContain(problem);
+  });
+
+  it('refuses formulas', () => {
+    expect(refusalOf(() => parseOrderBy('a, eval(This.a)')).code).toBe(1278);
+  });
+
+  it('parses or is refused, whatever the text', () => {
+    const soup = fc.array(fc.constantFrom('a', '.', ',', ' ', 'desc', 'é', '\ud800', '('), {
+      maxLength: 30,
+    });
+    fc.assert(
+      fc.property(
+        fc.oneof(
+          soup.map((parts) => parts.join('')),
+          fc.string(),
+        ),
+        (text) => {
+          expect(isServed(() => parseOrderBy(text))).toBeTypeOf('boolean');
+        },
+      ),
+    );
+  });
+});

@@ -1,0 +1,79 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import {
+  type ProjectionNode,
+  type ProjectionTexts,
+  projectionTree,
+} from '../../../runtime/query/projection-tree.js';
+import { isServed, refusalOf } from '../refusal.js';
+
+/** `*` for all attributes, children in braces. */
+function sketch({ name, all, children }: ProjectionNode): string {
+  const inside = [...(all ? ['*'] : []), ...children.map(sketch)].join(' ');
+  return inside === '' ? name : `${name}{${inside}}`;
+}
+
+function tree(texts: ProjectionTexts): string | undefined {
+  const root = projectionTree(texts, 5);
+  return root === undefined ? undefined : sketch(root);
+}
+
+describe('projectionTree', () => {
+  it.each<[ProjectionTexts, string | undefined]>([
+    [{}, undefined],
+    [{ attributes: '*' }, '{*}'],
+    [{ attributes: 'a,b' }, '{a b}'],
+    [{ pathList: 'b,a' }, '{b a}'],
+    [{ pathList: 'x', attributes: 'a' }, '{a}'],
+    [{ attributes: 'boss' }, '{boss}'],
+    [{ attributes: 'boss.*' }, '{boss{*}}'],
+    [{ attributes: 'boss.a,b,boss.c,b' }, '{boss{a c} b}'],
+    [{ attributes: 'boss,boss.a' }, '{boss{a}}'],
+    [{ attributes: 'a.b.c,a.b.*,a.d' }, '{a{b{* c} d}}'],
+    [{ attributes: '*,boss.*' }, '{* boss{*}}'],
+    [{ expand: 'boss' }, '{* boss{*}}'],
+    [{ expand: 'boss,staff.*' }, '{* boss{*} staff{*}}'],
+    [{ expand: 'boss.employer' }, '{* boss{* employer{*}}}'],
+    [{ attributes: 'a,boss.b', expand: 'boss' }, '{a boss{* b}}'],
+    [{ pathList: 'a', expand: 'boss' }, '{a boss{*}}'],
+    [{ attributes: 'constructor.__proto__' }, '{constructor{__proto__}}'],
+  ])('%j', (texts, want) => {
+    expect(tree(texts)).toBe(want);
+  });
+
+  it('bounds the relations of a path', () => {
+    const path = 'r.r.r.r.r';
+    for (const texts of [
+      { attributes: `${path}.a` },
+      { attributes: `${path}.*` },
+      { expand: path },
+    ]) {
+      expect(isServed(() => tree(texts))).toBe(true);
+    }
+    const refusals = [
+      { attributes: `a,${path}.r.a` },
+      { pathList: `a,${path}.r.*` },
+      { expand: `a,${path}.r` },
+    ].map((texts) => refusalOf(() => tree(texts)));
+    expect(refusals.map(({ code }) => code)).toEqual([1804, 1804, 1805]);
+    expect(refusals[0]?.message).toBe(
+      'Character 3 of $attributes: a path must not follow more than 5 relations.',
+    );
+  });
+
+  it('refuses an empty list even where another one is there', () => {
+    expect(refusalOf(() => tree({ pathList: 'a', attributes: '' })).code).toBe(1816);
+    expect(refusalOf(() => tree({ attributes: 'a', expand: ' ' })).code).toBe(1816);
+  });
+
+  it('builds or refuses, whatever the text', () => {
+    const soup = fc
+      .array(fc.constantFrom('a', 'b', '.', ',', ' ', '*', 'é', '\ud800'), { maxLength: 30 })
+      .map((parts) => parts.join(''));
+    fc.assert(
+      fc.property(soup, soup, (attributes, expand) => {
+        expect(isServed(() => tree({ attributes, expand }))).toBeTypeOf('boolean');
+      }),
+    );
+  });
+});
