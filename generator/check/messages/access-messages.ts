@@ -1,0 +1,88 @@
+import type { MessageTable } from './message.js';
+
+/** Functions, and who may do what. */
+export const accessMessages = {
+  'function/accessor-name': {
+    severity: 'error',
+    meaning: 'A dataclass function has the name that an accessor of a computed attribute gets.',
+    text: (f: { name: string; attribute: string }) =>
+      `The name ${f.name} is taken by an accessor of the computed attribute ${f.attribute}.`,
+  },
+  'function/get-not-exposed': {
+    severity: 'error',
+    meaning: 'onHTTPGet stands at a function that is not exposed.',
+    text: (f: { name: string }) =>
+      `${f.name} has onHTTPGet, and cannot be called at all without exposed: true.`,
+  },
+  'function/name-taken': {
+    severity: 'error',
+    meaning:
+      'A function has the name of an attribute, or of another function of the same dataclass.',
+    text: (f: { name: string; other: string }) =>
+      `The name ${f.name} is that of ${f.other} already, and one URL would mean both.`,
+  },
+  'function/optional-order': {
+    severity: 'error',
+    meaning: 'A mandatory parameter stands behind an optional one.',
+    text: (f: { parameter: string; optional: string }) =>
+      `${f.parameter} is not optional, and so must stand before ${f.optional}, which is.`,
+  },
+  'function/result-only-type': {
+    severity: 'error',
+    meaning: 'void or message is used for a parameter or inside a list.',
+    text: (f: { type: string }) => `${f.type} can only be what a function returns.`,
+  },
+  'function/unknown-type': {
+    severity: 'error',
+    meaning: 'The type of a parameter or result does not exist.',
+    text: (f: { type: string }) =>
+      `There is no type ${f.type}. A type is a storage type, any, a dataclass, <dataclass>.selection, or one of these with [].`,
+  },
+  'roles/absent': {
+    severity: 'warning',
+    meaning: 'The model has no roles.',
+    text: () => 'The model has no roles, so everything is allowed to everyone.',
+  },
+  'roles/action': {
+    severity: 'error',
+    meaning: 'An action does not fit the type of the permission.',
+    text: (f: { action: string; type: string; fitting: string }) =>
+      `${f.action} means nothing for a ${f.type}. What fits: ${f.fitting}.`,
+  },
+  'roles/duplicate': {
+    severity: 'error',
+    meaning: 'A privilege, role or permission is declared twice, without regard to case.',
+    text: (f: { what: string; name: string }) => `The ${f.what} ${f.name} is declared already.`,
+  },
+  'roles/file-not-found': {
+    severity: 'error',
+    meaning: 'The roles file does not exist.',
+    text: (f: { path: string }) => `There is no file ${f.path} beside the model.`,
+  },
+  'roles/file-outside': {
+    severity: 'error',
+    meaning: 'The path of the roles file leaves the folder of the model.',
+    text: (f: { path: string }) =>
+      `${f.path} does not lie beside the model. Give a path from the folder of the model, without .. in it.`,
+  },
+  'roles/include-cycle': {
+    severity: 'error',
+    meaning: 'A privilege includes itself, if over others.',
+    text: (f: { circle: string }) => `A privilege cannot include itself: ${f.circle}.`,
+  },
+  'roles/reserved-privilege': {
+    severity: 'warning',
+    meaning: 'A privilege is declared that is built in or kept for administration.',
+    text: (f: { name: string }) => `${f.name} exists without being declared.`,
+  },
+  'roles/unknown-privilege': {
+    severity: 'error',
+    meaning: 'A privilege is not declared.',
+    text: (f: { name: string }) => `No privilege is called ${f.name}.`,
+  },
+  'roles/unknown-resource': {
+    severity: 'error',
+    meaning: 'applyTo names nothing of the type that the permission has.',
+    text: (f: { type: string; applyTo: string }) => `The model has no ${f.type} ${f.applyTo}.`,
+  },
+} satisfies MessageTable;

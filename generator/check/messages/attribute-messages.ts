@@ -1,0 +1,171 @@
+import type { MessageTable } from './message.js';
+
+interface OfType {
+  readonly attribute: string;
+  readonly type: string;
+}
+
+/** Attributes that hold or compute values. */
+export const attributeMessages = {
+  'attribute/date-only': {
+    severity: 'error',
+    meaning: 'dateOnly stands at an attribute that is no date.',
+    text: (f: OfType) => `${f.attribute} is of type ${f.type}, and dateOnly fits a date only.`,
+  },
+  'attribute/no-kind': {
+    severity: 'error',
+    meaning: 'An attribute has none of type, to, computed and alias.',
+    text: (f: { attribute: string }) =>
+      `Nothing says what ${f.attribute} is. Give it one of type, to, computed and alias.`,
+  },
+  'attribute/several-kinds': {
+    severity: 'error',
+    meaning: 'An attribute has more than one of type, to, computed and alias.',
+    text: (f: { attribute: string; first: string; second: string }) =>
+      `${f.attribute} has ${f.first} and ${f.second}, and can be one of these only.`,
+  },
+  'storage/bad-bound': {
+    severity: 'error',
+    meaning: 'min or max is no value of the attribute’s type.',
+    text: (f: OfType & { key: string; expected: string }) =>
+      `${f.key} of ${f.attribute} must be ${f.expected}, as its type is ${f.type}.`,
+  },
+  'storage/bad-default': {
+    severity: 'error',
+    meaning: 'A default is no value of the attribute’s type, or breaks one of its rules.',
+    text: (f: { attribute: string; reason: string }) =>
+      `The default of ${f.attribute} ${f.reason}.`,
+  },
+  'storage/bad-enum-value': {
+    severity: 'error',
+    meaning: 'A value of an enum is not of the attribute’s type, or stands in it twice.',
+    text: (f: { attribute: string; reason: string }) =>
+      `This value of the enum of ${f.attribute} ${f.reason}.`,
+  },
+  'storage/bad-pattern': {
+    severity: 'error',
+    meaning: 'A pattern is no regular expression (JavaScript, flag u).',
+    text: (f: { attribute: string; reason: string }) =>
+      `The pattern of ${f.attribute} is no regular expression: ${f.reason}.`,
+  },
+  'storage/default-assigned': {
+    severity: 'error',
+    meaning: 'A default stands at a key or at an attribute that the server assigns.',
+    text: (f: { attribute: string; kind: string }) =>
+      `${f.attribute} is ${f.kind}, and a default would never be of use there.`,
+  },
+  'storage/dimensions': {
+    severity: 'error',
+    meaning: 'A vector lacks its dimensions, or they stand at an attribute of another type.',
+    text: (f: OfType) =>
+      f.type === 'vector'
+        ? `${f.attribute} is a vector and lacks its dimensions.`
+        : `${f.attribute} is of type ${f.type}, and dimensions fit a vector only.`,
+  },
+  'storage/generated-type': {
+    severity: 'error',
+    meaning: 'A sequence is not of type integer, or a generated uuid not of type uuid.',
+    text: (f: OfType & { generated: string; needed: string }) =>
+      `${f.attribute} is of type ${f.type}, and generated: ${f.generated} needs the type ${f.needed}.`,
+  },
+  'storage/key-optional': {
+    severity: 'error',
+    meaning: 'A primary key says that it is not unique or not mandatory.',
+    text: (f: { attribute: string; flag: string }) =>
+      `${f.attribute} is the primary key, and a key is always ${f.flag}.`,
+  },
+  'storage/key-type': {
+    severity: 'error',
+    meaning: 'A primary key is of a type that cannot be one.',
+    text: (f: OfType) =>
+      `${f.attribute} is of type ${f.type}, and a primary key is a string, uuid, integer or number.`,
+  },
+  'storage/not-indexable': {
+    severity: 'error',
+    meaning: 'unique or indexed stands at an attribute of a type that no index can hold.',
+    text: (f: OfType & { flag: string }) =>
+      `${f.attribute} is of type ${f.type}, and an attribute of that type cannot be ${f.flag}.`,
+  },
+  'storage/range': {
+    severity: 'error',
+    meaning: 'A lower bound is above the upper one.',
+    text: (f: { attribute: string; lower: string; upper: string }) =>
+      `${f.lower} of ${f.attribute} is above its ${f.upper}.`,
+  },
+  'storage/rule-type': {
+    severity: 'error',
+    meaning: 'A rule (enum, minLength, maxLength, min, max, pattern) does not fit the type.',
+    text: (f: OfType & { rule: string; fitting: string }) =>
+      `${f.attribute} is of type ${f.type}, and ${f.rule} fits ${f.fitting} only.`,
+  },
+  'computed/bad-expression': {
+    severity: 'error',
+    meaning: 'The database refuses an expression.',
+    text: (f: { attribute: string; reason: string }) =>
+      `The expression of ${f.attribute} is refused by the database: ${f.reason}.`,
+  },
+  'computed/expression-and-accessors': {
+    severity: 'error',
+    meaning: 'A computed attribute has an expression and accessors.',
+    text: (f: { attribute: string }) =>
+      `${f.attribute} has an expression and accessors, and can have one of these only.`,
+  },
+  'computed/expression-type': {
+    severity: 'error',
+    meaning: 'An expression is said to yield an image, a BLOB or a vector.',
+    text: (f: OfType) => `${f.attribute} is of type ${f.type}, and no expression yields that.`,
+  },
+  'computed/no-getter': {
+    severity: 'error',
+    meaning: 'The accessors of a computed attribute do not hold get.',
+    text: (f: { attribute: string }) =>
+      `${f.attribute} has no accessor get, so nobody could read it.`,
+  },
+  'computed/not-deterministic': {
+    severity: 'error',
+    meaning: 'The value of an expression changes with the time or at random.',
+    text: (f: { attribute: string; reason: string }) =>
+      `The expression of ${f.attribute} must give the same value for the same columns: ${f.reason}.`,
+  },
+  'computed/not-one-expression': {
+    severity: 'error',
+    meaning: 'An expression holds a comment, a semicolon or an unpaired parenthesis or quote.',
+    text: (f: { attribute: string; reason: string }) =>
+      `The expression of ${f.attribute} must be one SQL expression: ${f.reason}.`,
+  },
+  'alias/bad-path': {
+    severity: 'error',
+    meaning: 'The path of an alias is not names with dots between, over one relation at least.',
+    text: (f: { alias: string }) =>
+      `${f.alias} needs a path such as employer.name: relations, then an attribute, with dots between.`,
+  },
+  'alias/cycle': {
+    severity: 'error',
+    meaning: 'An alias leads back to itself.',
+    text: (f: { alias: string; circle: string }) => `${f.alias} leads back to itself: ${f.circle}.`,
+  },
+  'alias/not-a-relation': {
+    severity: 'error',
+    meaning: 'The path of an alias goes on behind an attribute that is no relation.',
+    text: (f: { alias: string; step: string }) =>
+      `${f.alias} cannot go on behind ${f.step}, which is no relation.`,
+  },
+  'alias/to-many': {
+    severity: 'error',
+    meaning: 'The path of an alias leads over a to-many relation.',
+    text: (f: { alias: string; step: string }) =>
+      `${f.alias} leads over ${f.step}, a to-many relation, and an alias has one value only.`,
+  },
+  'alias/to-relation': {
+    severity: 'error',
+    meaning: 'The path of an alias ends at a relation.',
+    text: (f: { alias: string; step: string }) =>
+      `${f.alias} ends at ${f.step}, a relation. Let it go on to one of the attributes there.`,
+  },
+  'alias/unknown-step': {
+    severity: 'error',
+    meaning: 'The path of an alias names an attribute that does not exist.',
+    text: (f: { alias: string; dataclass: string; step: string }) =>
+      `${f.alias} leads over ${f.step}, and ${f.dataclass} has no such attribute.`,
+  },
+} satisfies MessageTable;

@@ -1,0 +1,140 @@
+import type { MessageTable } from './message.js';
+
+interface Detail {
+  readonly detail: string;
+}
+
+/** What keeps a file from being read, and what does not have the shape of a model. */
+export const fileMessages = {
+  'yaml/alias': {
+    severity: 'error',
+    meaning: 'An alias names no anchor before it, or one that it stands in itself.',
+    text: (f: Detail) =>
+      f.detail === '' || f.detail.includes(' ')
+        ? `This alias or anchor cannot be followed: ${f.detail}.`
+        : `*${f.detail} is an alias of an anchor &${f.detail} that does not stand before it.`,
+  },
+  'yaml/directive': {
+    severity: 'error',
+    meaning: 'A line that begins with % is no directive of YAML 1.2.',
+    text: (f: Detail) => `This is no directive of YAML 1.2: ${f.detail}.`,
+  },
+  'yaml/duplicate-key': {
+    severity: 'error',
+    meaning: 'A mapping has the same key twice.',
+    text: (f: Detail) => `The key ${f.detail} stands twice in this mapping.`,
+  },
+  'yaml/empty': {
+    severity: 'error',
+    meaning: 'The file holds nothing.',
+    text: () => 'The file is empty, and a mapping was expected.',
+  },
+  'yaml/escape': {
+    severity: 'error',
+    meaning: 'A backslash in a double-quoted text begins no known escape.',
+    text: (f: Detail) => `${f.detail}. Write \\\\ for a backslash, or use single quotes.`,
+  },
+  'yaml/indent': {
+    severity: 'error',
+    meaning: 'A line is indented by too much or too little.',
+    text: (f: Detail) => `The indentation is wrong here: ${f.detail}.`,
+  },
+  'yaml/key': {
+    severity: 'error',
+    meaning: 'A key is no plain text on one line, or a value holds a colon and no quotes.',
+    text: (f: Detail) =>
+      `This cannot be a key: ${f.detail}. Put a text that holds a colon in quotes.`,
+  },
+  'yaml/missing-character': {
+    severity: 'error',
+    meaning: 'A closing quote, a colon, a comma or a space is missing.',
+    text: (f: Detail) => `A character is missing here: ${f.detail}.`,
+  },
+  'yaml/not-a-number': {
+    severity: 'error',
+    meaning: 'A number is infinite or none at all.',
+    text: () => 'Only finite numbers can be used here.',
+  },
+  'yaml/not-utf8': {
+    severity: 'error',
+    meaning: 'The file holds bytes that are not UTF-8.',
+    text: () => 'The bytes here are not UTF-8. Save the file in that encoding.',
+  },
+  'yaml/several-documents': {
+    severity: 'error',
+    meaning: 'The file holds more than one YAML document.',
+    text: () => 'A second document begins here, and a model file holds one only.',
+  },
+  'yaml/syntax': {
+    severity: 'error',
+    meaning: 'The file breaks another rule of YAML.',
+    text: (f: Detail) => `This is not YAML: ${f.detail}.`,
+  },
+  'yaml/tab': {
+    severity: 'error',
+    meaning: 'A line is indented with a tab.',
+    text: () => 'A tab cannot indent a line in YAML. Use spaces.',
+  },
+  'yaml/tag': {
+    severity: 'error',
+    meaning: 'A tag (!name) is used; a model needs none.',
+    text: (f: Detail) => `A model file has no tags: ${f.detail}.`,
+  },
+  'yaml/too-deep': {
+    severity: 'error',
+    meaning: 'Mappings and lists are nested beyond 100 levels.',
+    text: () => 'This is nested too deeply. 100 levels are the limit.',
+  },
+  'yaml/too-many-aliases': {
+    severity: 'error',
+    meaning: 'The aliases of the file stand for more than 100 000 values.',
+    text: () => 'The aliases of this file stand for too many values. 100 000 are the limit.',
+  },
+  'yaml/unexpected-character': {
+    severity: 'error',
+    meaning: 'A character cannot stand where it does.',
+    text: (f: Detail) => `${f.detail}. Put a text that begins with such a character in quotes.`,
+  },
+  'shape/misplaced-key': {
+    severity: 'error',
+    meaning: 'A key belongs to another kind of attribute.',
+    text: (f: { key: string; kind: string }) => `The key ${f.key} does not belong to ${f.kind}.`,
+  },
+  'shape/missing-key': {
+    severity: 'error',
+    meaning: 'A required key is missing.',
+    text: (f: { owner: string; key: string }) => `${f.owner} lacks the key ${f.key}.`,
+  },
+  'shape/out-of-range': {
+    severity: 'error',
+    meaning: 'A number is too small or too large.',
+    text: (f: { what: string; bound: string }) => `${f.what} must be ${f.bound}.`,
+  },
+  'shape/repeated-item': {
+    severity: 'error',
+    meaning: 'A list holds the same item twice.',
+    text: (f: { what: string }) => `${f.what} holds an item that stands in it before.`,
+  },
+  'shape/too-few': {
+    severity: 'error',
+    meaning: 'A list, mapping or text holds too little.',
+    text: (f: { what: string; needed: string }) => `${f.what} must hold at least ${f.needed}.`,
+  },
+  'shape/unknown-key': {
+    severity: 'error',
+    meaning: 'A key has no meaning where it stands.',
+    text: (f: { owner: string; key: string }) => `${f.owner} has no key ${f.key}.`,
+  },
+  'shape/unknown-value': {
+    severity: 'error',
+    meaning: 'A value is not one of those that are possible.',
+    text: (f: { what: string; value: string; possible: string }) =>
+      `${f.what} cannot be ${f.value}. Possible: ${f.possible}.`,
+  },
+  'shape/wrong-type': {
+    severity: 'error',
+    meaning: 'A value is of another type, for instance a text instead of a number.',
+    text: (f: { what: string; expected: string; found: string }) =>
+      `${f.what} must be ${f.expected}, and is ${f.found}.`,
+  },
+} satisfies MessageTable;

@@ -1,0 +1,11 @@
+import type { Diagnostic } from '../../source/diagnostic.js';
+
+/** One kind of problem. The holes of its text are typed, so that each report fills exactly those. */
+export interface Message<Fill> {
+  readonly severity: Diagnostic['severity'];
+  /** For the table of all problems in CONTRIBUTING.md. */
+  readonly meaning: string;
+  readonly text: (fill: Fill) => string;
+}
+
+export type MessageTable = Readonly<Record<string, Message<never>>>;

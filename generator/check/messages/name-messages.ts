@@ -1,0 +1,118 @@
+import type { MessageTable } from './message.js';
+
+/** Names, tables and columns; dataclasses, their indexes and limits. */
+export const nameMessages = {
+  'name/bad-character': {
+    severity: 'error',
+    meaning:
+      'A name holds a character that is no letter, digit or underscore, or begins with a digit.',
+    text: (f: { name: string; character: string }) =>
+      `The name ${f.name} cannot hold ${f.character} there. Names are letters, digits and _, and do not begin with a digit.`,
+  },
+  'name/collection': {
+    severity: 'error',
+    meaning: 'Two dataclasses have the same collection name, without regard to case.',
+    text: (f: { name: string; other: string }) =>
+      `The collection name ${f.name} is that of ${f.other} already, without regard to case.`,
+  },
+  'name/datastore': {
+    severity: 'error',
+    meaning: 'The name of the datastore cannot be that of a package.',
+    text: (f: { name: string }) =>
+      `The datastore cannot be called ${f.name}. Its name begins with one of A-Z, goes on with these, digits, _ and -, and has at most 63 characters.`,
+  },
+  'name/duplicate': {
+    severity: 'error',
+    meaning: 'Two names of one scope are the same, without regard to case.',
+    text: (f: { name: string; other: string; scope: string }) =>
+      f.name === f.other
+        ? `${f.scope} has the name ${f.name} twice.`
+        : `${f.scope} has the names ${f.other} and ${f.name}, which differ in case alone.`,
+  },
+  'name/empty': {
+    severity: 'error',
+    meaning: 'A name is an empty text.',
+    text: () => 'A name is missing here. It begins with a letter or _.',
+  },
+  'name/report-format': {
+    severity: 'error',
+    meaning: 'The report format cannot stand in a URL as it is.',
+    text: (f: { name: string }) =>
+      `The report format cannot be called ${f.name}. Its name is 1 to 63 of A-Z, digits, _, . and -.`,
+  },
+  'name/reserved': {
+    severity: 'error',
+    meaning: 'A name is that of a member of a base class, or has a meaning of its own.',
+    text: (f: { name: string; owner: string }) =>
+      `The name ${f.name} is taken: ${f.owner} has it already.`,
+  },
+  'name/reserved-prefix': {
+    severity: 'error',
+    meaning: 'A name begins with two underscores.',
+    text: (f: { name: string }) =>
+      `The name ${f.name} begins with __, and such names belong to the protocol.`,
+  },
+  'name/too-long': {
+    severity: 'error',
+    meaning: 'A name has more than 63 characters.',
+    text: (f: { name: string; length: number }) =>
+      `The name ${f.name} has ${f.length} characters, and may have 63.`,
+  },
+  'sql/bad-name': {
+    severity: 'error',
+    meaning: 'A table or column name is one that a database refuses or keeps for itself.',
+    text: (f: { what: string; reason: string }) => `The ${f.what} name ${f.reason}.`,
+  },
+  'sql/duplicate-column': {
+    severity: 'error',
+    meaning: 'Two attributes of a dataclass are kept in one column, without regard to case.',
+    text: (f: { column: string; other: string }) =>
+      `The column ${f.column} is that of the attribute ${f.other} already, without regard to case.`,
+  },
+  'sql/duplicate-table': {
+    severity: 'error',
+    meaning: 'Two dataclasses are kept in one table, without regard to case.',
+    text: (f: { table: string; other: string }) =>
+      `The table ${f.table} is that of the dataclass ${f.other} already, without regard to case.`,
+  },
+  'dataclass/no-key': {
+    severity: 'error',
+    meaning: 'A dataclass has no primary key.',
+    text: (f: { dataclass: string }) =>
+      `${f.dataclass} has no primary key. Give one of its attributes key: true.`,
+  },
+  'dataclass/several-keys': {
+    severity: 'error',
+    meaning: 'A dataclass has more than one primary key.',
+    text: (f: { dataclass: string; first: string }) =>
+      `${f.dataclass} has a primary key already, ${f.first}, and can have one only.`,
+  },
+  'index/not-indexable': {
+    severity: 'error',
+    meaning: 'An index names an attribute that no index can hold.',
+    text: (f: { attribute: string; kind: string }) =>
+      `${f.attribute} is ${f.kind}, and an index cannot hold it.`,
+  },
+  'index/repeated': {
+    severity: 'error',
+    meaning: 'Two indexes of a dataclass are over the same attributes in the same order.',
+    text: (f: { attributes: string }) => `There is an index over ${f.attributes} already.`,
+  },
+  'index/repeated-attribute': {
+    severity: 'error',
+    meaning: 'An index names an attribute twice.',
+    text: (f: { attribute: string }) => `${f.attribute} stands in this index already.`,
+  },
+  'index/unknown-attribute': {
+    severity: 'error',
+    meaning: 'An index names an attribute that does not exist.',
+    text: (f: { dataclass: string; attribute: string }) =>
+      `${f.dataclass} has no attribute ${f.attribute} that an index could hold.`,
+  },
+  'limits/order': {
+    severity: 'error',
+    meaning: 'A default is above the limit that is set for it.',
+    text: (f: { smaller: string; larger: string; value: number; limit: number }) =>
+      `${f.smaller} is ${f.value}, and must not be above ${f.larger}, which is ${f.limit}.`,
+  },
+} satisfies MessageTable;

@@ -1,0 +1,29 @@
+import { messages, messageText } from './messages.js';
+import type { Diagnostic } from '../source/diagnostic.js';
+import type { Place } from '../source/tree.js';
+import type { Code, Fill } from './messages.js';
+
+/** Notes a problem: which, the holes of its text, where, and another way out. */
+export type Report = <C extends Code>(code: C, fill: Fill<C>, at: Place, help?: string) => void;
+
+export interface Reports {
+  readonly report: Report;
+  readonly problems: readonly Diagnostic[];
+}
+
+/** A collector of problems; the same problem at the same place is kept once. */
+export function createReports(): Reports {
+  const problems: Diagnostic[] = [];
+  const seen = new Set<string>();
+  const report: Report = (code, fill, at, help) => {
+    const message = messageText(code, fill);
+    const { file, start, end, path } = at;
+    const identity = JSON.stringify([code, message, file, start, path]);
+    if (seen.has(identity)) return;
+    seen.add(identity);
+    const { severity } = messages[code];
+    const found = { code, severity, message, origin: { file, start, end }, path };
+    problems.push(help === undefined ? found : { ...found, help });
+  };
+  return { report, problems };
+}

@@ -1,0 +1,48 @@
+/** A limit of the model file; `null` as its default means that there is none, and may then be written too. */
+export interface LimitRule {
+  readonly default: number | null;
+  readonly minimum: number;
+  readonly maximum: number;
+  readonly description: string;
+}
+
+const largest = Number.MAX_SAFE_INTEGER;
+/** A timer of Node holds 31 bits of milliseconds. */
+const longestSeconds = 2_147_483;
+
+/** In the order of the documentation. */
+export const limitRules = {
+  pageSize: rule(100, 1, largest, 'Entities in an answer when the request has no $top.'),
+  maxPageSize: rule(null, 1, largest, 'Largest $top that is accepted. Not set: no limit.'),
+  entitySetTimeout: seconds(7200, 'Seconds an entity set is kept after its last use.'),
+  recreatedEntitySetTimeout: seconds(600, 'Seconds a re-created entity set is kept.'),
+  maxEntitySetsPerSession: rule(
+    null,
+    1,
+    largest,
+    'Entity sets that one session may hold. Not set: no limit.',
+  ),
+  maxEntitySetTimeout: seconds(null, 'Largest $timeout that is accepted. Not set: no limit.'),
+  sessionIdleTimeout: seconds(3600, 'Seconds after which an unused session ends.'),
+  bodySize: rule(1_048_576, 1, largest, 'Bytes of a request body.'),
+  uploadSize: rule(33_554_432, 1, largest, 'Bytes of an uploaded image or BLOB.'),
+  uploadTimeout: seconds(120, 'Seconds an upload waits for the entity that takes it.'),
+  filterLength: rule(16_384, 1, largest, 'Characters of a filter.'),
+  filterDepth: rule(64, 1, 1000, 'Nested parentheses and NOTs of a filter.'),
+  expandDepth: rule(5, 0, 100, 'Relations that one $expand may follow in a row.'),
+  batchSize: rule(null, 1, largest, 'Entities in the body of one update. Not set: no limit.'),
+  queryTimeout: seconds(null, 'Seconds that a query may run. Not set: no limit.'),
+} satisfies Readonly<Record<string, LimitRule>>;
+
+function rule(
+  defaultValue: number | null,
+  minimum: number,
+  maximum: number,
+  description: string,
+): LimitRule {
+  return { default: defaultValue, minimum, maximum, description };
+}
+
+function seconds(defaultValue: number | null, description: string): LimitRule {
+  return rule(defaultValue, 1, longestSeconds, description);
+}

@@ -1,0 +1,133 @@
+import { limitRules, type LimitRule } from './limits.js';
+import { attributeSchemas, sqlName } from './schema/attribute-schemas.js';
+import { functionSchemas } from './schema/function-schemas.js';
+import { roleSchemas } from './schema/role-schemas.js';
+import {
+  datastorePattern,
+  flag,
+  list,
+  mapping,
+  named,
+  ref,
+  reportFormatPattern,
+  text,
+  type Definitions,
+  type JsonSchema,
+} from './schema/json-schema.js';
+import { databases, dateOnlyFormats, eventNames } from './vocabulary.js';
+
+const description = text('Kept in the catalog, the OpenAPI document and the doc comments.');
+
+const model = mapping(
+  'A data model, from which drs-gen makes a REST server.',
+  {
+    drs: { description: 'Version of the format.', const: 1, default: 1 },
+    name: {
+      ...text('Name of the datastore, its package and its session cookie.', 'staff'),
+      pattern: datastorePattern,
+    },
+    description,
+    database: ref('database'),
+    reportFormat: {
+      ...text('Value of $format that selects the report format.'),
+      default: 'looker',
+      pattern: reportFormatPattern,
+    },
+    limits: ref('limits'),
+    protocol: ref('protocol'),
+    dataclasses: { ...named('Dataclasses by name.', 'dataclass'), minProperties: 1 },
+    datastore: mapping('The datastore itself.', { functions: ref('functions') }),
+    singletons: named('Singletons by name.', 'singleton'),
+    roles: ref('rolesOrPath'),
+  },
+  ['drs', 'name', 'dataclasses'],
+);
+
+const dataclass = mapping(
+  'A dataclass: a table and what clients see of it.',
+  {
+    table: sqlName('SQL table. The dataclass’s name when left out.'),
+    exposed: flag('Whether clients can see it. What is not exposed does not exist for them.', true),
+    description,
+    collectionName: text(
+      'Name of the entity selection class in the catalog. <Name>Selection when left out.',
+    ),
+    attributes: {
+      ...named(
+        'Attributes by name; their order is kept. Exactly one is the primary key.',
+        'attribute',
+      ),
+      examples: [{ ID: { type: 'integer', key: true, generated: 'sequence' }, name: 'string' }],
+    },
+    functions: mapping('Functions of the classes of this dataclass.', {
+      dataclass: ref('functions'),
+      selection: ref('functions'),
+      entity: ref('functions'),
+    }),
+    events: {
+      ...list('Events that the entity class handles.', { enum: eventNames }),
+      uniqueItems: true,
+    },
+    restrict: flag('Class code limits which entities a session can reach.', false),
+    indexes: {
+      ...list('Composite indexes.', {
+        ...list('Attributes of one index, in order.', { type: 'string' }),
+        minItems: 2,
+      }),
+      examples: [[['lastName', 'firstName']]],
+    },
+  },
+  ['attributes'],
+);
+
+const protocol = mapping('Choices within the protocol.', {
+  dateOnlyFormat: {
+    description: 'How a day is sent: iso (2026-01-31) or bang (31!1!2026), for older clients.',
+    enum: dateOnlyFormats,
+    default: 'iso',
+  },
+  accentInsensitive: flag('Comparisons of text ignore accents.', false),
+  wildcard: flag('@ and a trailing * match any text in =, != and IN.', false),
+});
+
+const database: JsonSchema = {
+  description: 'The database drivers that the server ships with; the first is the default.',
+  default: 'sqlite',
+  anyOf: [
+    { enum: databases },
+    { ...list('Databases.', { enum: databases }), minItems: 1, uniqueItems: true },
+  ],
+};
+
+export const definitions: Definitions = {
+  model,
+  database,
+  limits: mapping(
+    'Limits; each can be overridden by an environment variable of the server.',
+    Object.fromEntries(
+      Object.entries<LimitRule>(limitRules).map(([name, each]) => [name, limit(each)]),
+    ),
+  ),
+  protocol,
+  dataclass,
+  ...attributeSchemas,
+  ...functionSchemas,
+  ...roleSchemas,
+};
+
+/** The shape of the model file, for editors and for `drs-gen schema`. */
+export const modelSchema: JsonSchema & {
+  readonly $schema: string;
+  readonly definitions: Definitions;
+} = {
+  $schema: 'http://json-schema.org/draft-07/schema#',
+  title: 'drs-gen model',
+  ...model,
+  definitions,
+};
+
+function limit(rule: LimitRule): JsonSchema {
+  const { description: what, default: usual, minimum, maximum } = rule;
+  if (usual === null) return { description: what, type: ['integer', 'null'], minimum, maximum };
+  return { description: what, type: 'integer', default: usual, minimum, maximum };
+}

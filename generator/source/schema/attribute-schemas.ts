@@ -1,0 +1,164 @@
+import { accessors, deleteRules, generatedKinds, storageTypes } from '../vocabulary.js';
+import {
+  flag,
+  list,
+  mapping,
+  ref,
+  text,
+  type Definitions,
+  type JsonSchema,
+} from './json-schema.js';
+
+const exposed = flag(
+  'Whether clients can see it. What is not exposed does not exist for them.',
+  true,
+);
+const description = text('Kept in the catalog, the OpenAPI document and the doc comments.');
+const dateOnly = flag('Of a date: a day without time, as YYYY-MM-DD.', false);
+
+const storageType: JsonSchema = {
+  description:
+    'number is a double, integer has 53 bits, duration is milliseconds, object is JSON, vector is a list of numbers.',
+  enum: storageTypes,
+};
+
+const storageAttribute = mapping(
+  'An attribute that a column holds.',
+  {
+    type: storageType,
+    dateOnly,
+    dimensions: {
+      description: 'How many numbers a vector has; one of another length is refused.',
+      type: 'integer',
+      minimum: 1,
+      maximum: 65_535,
+      examples: [3, 1536],
+    },
+    key: flag('The primary key: a string, uuid, integer or number.', false),
+    generated: {
+      description:
+        'The server assigns the value when the client sends none: sequence (integer) or uuid (uuid).',
+      enum: generatedKinds,
+    },
+    unique: flag('No two entities have the same value. Has an index.', false),
+    indexed: flag('Has an index, so that filters and orders are fast.', false),
+    mandatory: flag('The value must not be null.', false),
+    default: {
+      description: 'Value of a new entity when the client sends none.',
+      examples: [0, true, 'open'],
+    },
+    enum: {
+      ...list('The only values that are possible.', { type: ['string', 'number'] }),
+      minItems: 1,
+      examples: [['open', 'paid', 'closed']],
+    },
+    minLength: length('Fewest characters of a string.'),
+    maxLength: length('Most characters of a string.'),
+    min: { description: 'Smallest number, duration or date.', type: ['number', 'string'] },
+    max: { description: 'Largest number, duration or date.', type: ['number', 'string'] },
+    pattern: text(
+      'Regular expression (JavaScript, flag u) that a string must match.',
+      '^[A-Z]{2}$',
+    ),
+    exposed,
+    column: sqlName('SQL column. The attribute’s name when left out.'),
+    description,
+    readOnly: flag('Clients may not write it; class code may.', false),
+  },
+  ['type'],
+);
+
+const to = text('The related dataclass.', 'Company');
+
+const toOneAttribute = mapping(
+  'A relation to one entity.',
+  {
+    to,
+    many: flag('A to-many relation.', false),
+    foreignKey: text(
+      'The storage attribute that holds the related key. When left out, <relation>_id is made, not exposed.',
+      'employerID',
+    ),
+    inverse: text('The to-many relation of the other side, checked against it.', 'staff'),
+    onDelete: {
+      description:
+        'What happens to this entity when the related one is deleted. setNull when left out, or restrict where the relation is mandatory.',
+      enum: deleteRules,
+    },
+    mandatory: flag('There must be a related entity.', false),
+    exposed,
+    description,
+  },
+  ['to'],
+);
+
+const toManyAttribute = mapping(
+  'A relation to many entities.',
+  {
+    to,
+    many: { ...flag('A to-many relation.', false), const: true },
+    inverse: text('The to-one relation of the other side.', 'employer'),
+    exposed,
+    description,
+  },
+  ['to', 'many', 'inverse'],
+);
+
+const computedAttribute = mapping(
+  'An attribute whose value is computed.',
+  {
+    computed: storageType,
+    dateOnly,
+    expression: text(
+      'SQL over the columns of the same table. Can be filtered, sorted and aggregated.',
+      "firstName || ' ' || lastName",
+    ),
+    accessors: {
+      ...list('Accessors that class code has instead of an expression.', { enum: accessors }),
+      minItems: 1,
+      uniqueItems: true,
+      default: ['get'],
+    },
+    exposed,
+    description,
+  },
+  ['computed'],
+);
+
+const aliasAttribute = mapping(
+  'Another name for an attribute of a related entity; never written.',
+  {
+    alias: text('To-one relations, then the attribute, with dots between.', 'employer.name'),
+    exposed,
+    description,
+  },
+  ['alias'],
+);
+
+export const attributeSchemas: Definitions = {
+  attribute: {
+    description: 'A storage type alone, or a mapping with one of type, to, computed and alias.',
+    anyOf: [
+      storageType,
+      ref('storageAttribute'),
+      ref('toOneAttribute'),
+      ref('toManyAttribute'),
+      ref('computedAttribute'),
+      ref('aliasAttribute'),
+    ],
+  },
+  storageAttribute,
+  toOneAttribute,
+  toManyAttribute,
+  computedAttribute,
+  aliasAttribute,
+};
+
+function length(what: string): JsonSchema {
+  return { description: what, type: 'integer', minimum: 0, maximum: 1_000_000_000 };
+}
+
+/** Also the shape of a table's name. */
+export function sqlName(what: string): JsonSchema {
+  return { description: what, type: 'string', minLength: 1, maxLength: 63 };
+}

@@ -1,0 +1,57 @@
+/** The closed sets of words of the model file. */
+export const storageTypes = [
+  'string',
+  'uuid',
+  'number',
+  'integer',
+  'boolean',
+  'date',
+  'duration',
+  'object',
+  'image',
+  'blob',
+  'vector',
+] as const;
+
+export const databases = ['sqlite', 'postgres'] as const;
+export const dateOnlyFormats = ['iso', 'bang'] as const;
+export const generatedKinds = ['sequence', 'uuid'] as const;
+export const deleteRules = ['restrict', 'setNull', 'cascade'] as const;
+export const accessors = ['get', 'set', 'query', 'orderBy'] as const;
+export const singletonScopes = ['process', 'shared', 'session'] as const;
+
+export const eventNames = [
+  'validateSave',
+  'saving',
+  'afterSave',
+  'validateDrop',
+  'dropping',
+  'afterDrop',
+] as const;
+
+export const permissionTypes = [
+  'datastore',
+  'dataclass',
+  'attribute',
+  'method',
+  'singleton',
+  'singletonMethod',
+] as const;
+
+export const actions = [
+  'create',
+  'read',
+  'update',
+  'drop',
+  'execute',
+  'promote',
+  'describe',
+] as const;
+
+/** The key that tells the kind of an attribute. */
+export const kindKeys = ['type', 'to', 'computed', 'alias'] as const;
+
+/** Whether a text is one of the words, for the compiler too. */
+export function isOneOf<T extends string>(words: readonly T[], text: unknown): text is T {
+  return (words as readonly unknown[]).includes(text);
+}
