@@ -1,0 +1,159 @@
+import { basename, resolve } from 'node:path';
+import type { CheckedModel } from '../../check/check-model.js';
+import type { EmittedFile } from '../../emit/file.js';
+import type { Model } from '../../model/model.js';
+import { modelLockPath } from '../../output/paths.js';
+import { changesAnything, conflictsOf, type Plan } from '../../output/plan.js';
+import { Refusal } from '../../output/refusal.js';
+import { planOutput, writeOutput, type OutputRequest } from '../../output/write-output.js';
+import { diagnosticsJson } from '../diagnostics-json.js';
+import { exitCode } from '../exit-code.js';
+import { Interruption, isSystemError, UsageError } from '../failure.js';
+import { planJson, renderChanges, renderPlan, renderRefusal, renderSummary } from '../plan-text.js';
+import { readModel } from '../read-model.js';
+import { print, printJson, tell, tellProblems, type Session } from '../session.js';
+import { shellWord } from '../shell-word.js';
+import { hasFailed } from './check.js';
+
+export interface GenerateOptions {
+  readonly output?: string;
+  readonly check?: boolean;
+  readonly dryRun?: boolean;
+  readonly force?: boolean;
+  readonly json?: boolean;
+  readonly warnAsError?: boolean;
+}
+
+/** `drs-gen <model> -o <dir>`: makes a folder hold the server of a model. */
+export async function generate(
+  session: Session,
+  file: string,
+  options: GenerateOptions,
+): Promise<number> {
+  const folder = options.output;
+  if (folder === undefined || folder === '') {
+    throw new UsageError(`Say where the server goes: drs-gen ${shellWord(file)} -o server`);
+  }
+  const checked = await readModel(session.world, file);
+  const { value: model } = checked;
+  if (options.json !== true) tellProblems(session, checked);
+  if (model === undefined || hasFailed(checked, options)) {
+    if (options.json === true) printReport(session, checked, { ok: false });
+    return exitCode.failed;
+  }
+  try {
+    const request = await makeRequest(session, { file, folder, model, options });
+    const { plan, interruption } = await carryOut(session, request, options);
+    if (options.json === true) printReport(session, checked, { ok: isFine(plan, options), plan });
+    else await tellPlan(session, { plan, folder, options });
+    if (interruption instanceof Interruption) return exitCode.interrupted[interruption.signal];
+    return codeFor(plan, options);
+  } catch (error) {
+    if (options.json === true && error instanceof Refusal) {
+      printReport(session, checked, { ok: false, error: error.message });
+    }
+    throw error;
+  }
+}
+
+async function makeRequest(
+  { world }: Session,
+  target: { file: string; folder: string; model: Model; options: GenerateOptions },
+): Promise<OutputRequest> {
+  const { model, options } = target;
+  const { root: packageRoot, version } = world.package;
+  const modelFileName = basename(target.file);
+  const files = await world.compiler.emit(model, { packageRoot, modelFileName });
+  const lock: EmittedFile = {
+    path: modelLockPath,
+    owner: 'generator',
+    text: await world.compiler.serialize(model),
+  };
+  return {
+    folder: resolve(world.cwd, target.folder),
+    files: [...files, lock],
+    generatorVersion: version,
+    force: options.force === true,
+  };
+}
+
+interface Outcome {
+  readonly plan: Plan;
+  /** The user asked to stop when it was too late for that. */
+  readonly interruption: unknown;
+}
+
+async function carryOut(
+  { world }: Session,
+  request: OutputRequest,
+  options: GenerateOptions,
+): Promise<Outcome> {
+  const isDry = options.check === true || options.dryRun === true;
+  const controller = new AbortController();
+  const { signal } = controller;
+  const host = { ...world.host, signal };
+  const release = world.onInterrupt((name) => {
+    controller.abort(new Interruption(name));
+  });
+  try {
+    const plan = await (isDry ? planOutput(request, host) : writeOutput(request, host));
+    return { plan, interruption: signal.reason };
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+    throw new Refusal(
+      `${request.folder} could not be written: ${error.message}. Nothing was changed.`,
+      { cause: error },
+    );
+  } finally {
+    release();
+  }
+}
+
+async function tellPlan(
+  session: Session,
+  { plan, folder, options }: { plan: Plan; folder: string; options: GenerateOptions },
+): Promise<void> {
+  if (options.check === true) {
+    if (!changesAnything(plan)) return;
+    tell(session, `${folder} is not what the model says. What would change:`);
+    print(session, renderPlan(plan, session.out));
+    return;
+  }
+  if (options.dryRun === true) {
+    const text = [renderPlan(plan, session.out), await renderChanges(plan, session.out)];
+    const shown = text.filter((part) => part !== '').join('\n');
+    if (shown !== '') print(session, shown);
+    tell(session, `${renderSummary(plan, folder)} (dry run: nothing was written)`);
+    return;
+  }
+  if (conflictsOf(plan).length > 0) {
+    tell(session, await renderRefusal(plan, folder, session.err));
+    return;
+  }
+  tell(session, session.err.bold(renderSummary(plan, folder)));
+  if (plan.isFirst) {
+    tell(session, `Next: cd ${shellWord(folder)} && npm install && npm run build && npm start`);
+  }
+}
+
+function isFine(plan: Plan, options: GenerateOptions): boolean {
+  return codeFor(plan, options) === exitCode.ok;
+}
+
+function codeFor(plan: Plan, options: GenerateOptions): number {
+  if (options.check === true) return changesAnything(plan) ? exitCode.failed : exitCode.ok;
+  return conflictsOf(plan).length > 0 ? exitCode.refused : exitCode.ok;
+}
+
+function printReport(
+  session: Session,
+  { problems, sources }: CheckedModel,
+  { ok, plan, error }: { ok: boolean; plan?: Plan; error?: string },
+): void {
+  printJson(session, {
+    ok,
+    diagnostics: diagnosticsJson(problems, sources),
+    plan: plan === undefined ? [] : planJson(plan),
+    ...(error === undefined ? {} : { error }),
+  });
+}

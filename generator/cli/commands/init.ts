@@ -1,0 +1,41 @@
+import { basename, join, resolve } from 'node:path';
+import { makeFolders } from '../../output/folders.js';
+import { Refusal } from '../../output/refusal.js';
+import { exitCode } from '../exit-code.js';
+import { isSystemError } from '../failure.js';
+import { firstModel, schemaFileName } from '../first-model.js';
+import { tell, type Session } from '../session.js';
+import { shellWord } from '../shell-word.js';
+
+/** `drs-gen init [dir]`: writes a first model file, with its schema beside it for the editor; replaces nothing. */
+export async function init(session: Session, folder: string): Promise<number> {
+  const { world } = session;
+  const { disk } = world.host;
+  const root = resolve(world.cwd, folder);
+  const files = [
+    { path: join(root, 'model.yaml'), text: firstModel(basename(root)) },
+    { path: join(root, schemaFileName), text: await world.compiler.schema() },
+  ];
+  for (const { path } of files) {
+    if ((await disk.kind(path)) !== undefined) {
+      throw new Refusal(`${path} exists already. Nothing was written.`);
+    }
+  }
+  const made: string[] = [];
+  try {
+    await makeFolders(disk, root);
+    for (const { path, text } of files) {
+      made.push(path);
+      await disk.create(path, text);
+    }
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+    // The last one is the one that failed; it may stand there by half, or be somebody else's.
+    for (const path of made.slice(0, -1)) await disk.removeFile(path);
+    throw new Refusal(`${root} could not be written: ${error.message}.`, { cause: error });
+  }
+  const model = join(folder, 'model.yaml');
+  tell(session, `Wrote ${model}, and ${schemaFileName} beside it for your editor.`);
+  tell(session, `Next: drs-gen ${shellWord(model)} -o ${shellWord(join(folder, 'server'))}`);
+  return exitCode.ok;
+}

@@ -1,0 +1,32 @@
+import { diagnosticsJson } from '../diagnostics-json.js';
+import { exitCode } from '../exit-code.js';
+import { describeModel } from '../describe-model.js';
+import { readModel } from '../read-model.js';
+import { print, printJson, tellProblems, type Session } from '../session.js';
+
+export interface InspectOptions {
+  readonly json?: boolean;
+}
+
+/** `drs-gen inspect <model>`: shows what the generator understood, with defaults filled in. */
+export async function inspect(
+  session: Session,
+  file: string,
+  options: InspectOptions,
+): Promise<number> {
+  const checked = await readModel(session.world, file, { allowUnsupported: true });
+  const { value: model, problems, sources } = checked;
+  if (model === undefined) {
+    if (options.json === true) {
+      printJson(session, { ok: false, diagnostics: diagnosticsJson(problems, sources), plan: [] });
+    } else tellProblems(session, checked);
+    return exitCode.failed;
+  }
+  tellProblems(session, checked);
+  const { compiler } = session.world;
+  print(
+    session,
+    options.json === true ? await compiler.serialize(model) : describeModel(model, session.out),
+  );
+  return exitCode.ok;
+}

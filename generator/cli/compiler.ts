@@ -1,0 +1,23 @@
+import type { CheckedModel, CheckOptions, ModelInput } from '../check/check-model.js';
+import type { EmittedFile } from '../emit/file.js';
+import type { Model } from '../model/model.js';
+
+/** The stages of the generator. They are loaded when they are needed, so that `--help` answers at once. */
+export interface Compiler {
+  check(input: ModelInput, options?: CheckOptions): Promise<CheckedModel>;
+  emit(
+    model: Model,
+    input: { readonly packageRoot: string; readonly modelFileName: string },
+  ): Promise<readonly EmittedFile[]>;
+  serialize(model: Model): Promise<string>;
+  /** The JSON Schema of model files, as text. */
+  schema(): Promise<string>;
+}
+
+export const lazyCompiler: Compiler = {
+  check: async (input, options) =>
+    (await import('../check/check-model.js')).checkModel(input, options),
+  emit: async (model, input) => (await import('../emit/emit-server.js')).emitServer(model, input),
+  serialize: async (model) => (await import('../model/serialize.js')).serializeModel(model),
+  schema: () => Promise.resolve('{}\n'),
+};

@@ -1,0 +1,105 @@
+import { Command, type OutputConfiguration } from 'commander';
+import type { GenerateOptions } from './commands/generate.js';
+import type { CheckOptions } from './commands/check.js';
+import type { InspectOptions } from './commands/inspect.js';
+import { UsageError } from './failure.js';
+import { helpAfter, purpose } from './help-text.js';
+import type { Session } from './session.js';
+
+/** The command line as commander reads it; `finish` gets the exit code of the verb that ran. */
+export function makeProgram(session: Session, finish: (code: number) => void): Command {
+  const program = base(new Command('drs-gen'), session)
+    .description(purpose)
+    .usage('<model> -o <dir> [options]\n       drs-gen <command> [options]')
+    .version(session.world.package.version, '-V, --version', 'print the version')
+    .enablePositionalOptions()
+    .argument('[model]', 'model file, YAML or JSON')
+    .option('-o, --output <dir>', 'folder of the server')
+    .option('--check', 'write nothing; exit 1 if the folder is not what the model says')
+    .option('--dry-run', 'write nothing; print what would change')
+    .option('--force', 'take over files of the generator that were edited')
+    .option('--json', 'print problems and plan as JSON on stdout')
+    .option('--warn-as-error', 'generate nothing when there are warnings')
+    .addHelpText('after', helpAfter)
+    .action(async (model: string | undefined, options: GenerateOptions) => {
+      if (model === undefined) throw new UsageError('Name a model file; drs-gen --help shows how.');
+      if (options.check === true && options.dryRun === true) {
+        throw new UsageError('--check and --dry-run exclude each other.');
+      }
+      finish(await (await import('./commands/generate.js')).generate(session, model, options));
+    });
+
+  verb(session, program, 'check')
+    .description('show every problem of a model; write nothing')
+    .argument('<model>', 'model file')
+    .option('--json', 'print problems as JSON on stdout')
+    .option('--warn-as-error', 'exit 1 when there are warnings')
+    .action(async (model: string, options: CheckOptions) => {
+      finish(await (await import('./commands/check.js')).check(session, model, options));
+    });
+
+  verb(session, program, 'init')
+    .description('write a first model.yaml, with its schema beside it for the editor')
+    .argument('[dir]', 'folder for it', '.')
+    .action(async (folder: string) => {
+      finish(await (await import('./commands/init.js')).init(session, folder));
+    });
+
+  verb(session, program, 'inspect')
+    .description('show what the generator understands of a model')
+    .argument('<model>', 'model file')
+    .option('--json', 'print the whole resolved model as JSON')
+    .action(async (model: string, options: InspectOptions) => {
+      finish(await (await import('./commands/inspect.js')).inspect(session, model, options));
+    });
+
+  verb(session, program, 'schema')
+    .description('print the JSON Schema of model files')
+    .action(async () => {
+      finish(await (await import('./commands/schema.js')).schema(session));
+    });
+
+  return program;
+}
+
+function verb(session: Session, program: Command, name: string): Command {
+  const command = base(new Command(name), session).hook('preAction', () => {
+    const [misplaced] = Object.keys(program.opts()).filter(
+      (key) => key !== 'color' && program.getOptionValueSource(key) === 'cli',
+    );
+    if (misplaced === undefined) return;
+    throw new UsageError(`Options come after the command: drs-gen ${name} …`);
+  });
+  program.addCommand(command);
+  return command;
+}
+
+/** What all commands have in common. Colours were decided before: the option is here to be listed and accepted. */
+function base(command: Command, session: Session): Command {
+  return command
+    .exitOverride()
+    .configureOutput(outputOf(session))
+    .showSuggestionAfterError()
+    .allowExcessArguments(false)
+    .helpCommand(false)
+    .helpOption('-h, --help', 'show this')
+    .option('--no-color', 'use no colours; so does the environment variable NO_COLOR');
+}
+
+function outputOf({ world, err, out }: Session): OutputConfiguration {
+  return {
+    writeOut: (text) => {
+      world.stdout.write(text);
+    },
+    writeErr: (text) => {
+      world.stderr.write(text);
+    },
+    outputError: (text, write) => {
+      write(err.red(text.trimEnd()) + '\n');
+    },
+    getOutHelpWidth: () => Math.min(world.stdout.columns ?? 100, 100),
+    getErrHelpWidth: () => Math.min(world.stderr.columns ?? 100, 100),
+    getOutHasColors: () => out.isColorSupported,
+    getErrHasColors: () => err.isColorSupported,
+  };
+}

@@ -1,0 +1,39 @@
+import { dirname, resolve } from 'node:path';
+import type { CheckedModel, CheckOptions } from '../check/check-model.js';
+import { isSystemError, textOf, UsageError } from './failure.js';
+import type { World } from './world.js';
+
+/** Reads and checks a model file; a file that cannot be read is an error of the command line. */
+export async function readModel(
+  world: World,
+  file: string,
+  options?: CheckOptions,
+): Promise<CheckedModel> {
+  const path = resolve(world.cwd, file);
+  const text = readNamed(world, file, path);
+  const readBeside = (relative: string) => {
+    const beside = resolve(dirname(path), relative);
+    return world.isFile(beside) ? world.readFile(beside) : undefined;
+  };
+  return world.compiler.check({ file, text, readBeside }, options);
+}
+
+function readNamed(world: World, file: string, path: string): Uint8Array {
+  try {
+    return world.readFile(path);
+  } catch (error) {
+    if (!isSystemError(error)) throw error;
+    throw new UsageError(`Cannot read ${file}: ${reasonOf(error)}.`);
+  }
+}
+
+function reasonOf(error: Error): string {
+  const reasons: Readonly<Record<string, string>> = {
+    ENOENT: 'there is no such file, and no command has that name',
+    ENOTDIR: 'there is no such file',
+    EISDIR: 'it is a folder',
+    EACCES: 'permission denied',
+  };
+  const code = 'code' in error && typeof error.code === 'string' ? error.code : '';
+  return reasons[code] ?? textOf(error);
+}

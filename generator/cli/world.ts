@@ -1,0 +1,29 @@
+import type { Host } from '../output/host.js';
+import type { Compiler } from './compiler.js';
+
+/** All that the command line sees of the machine. */
+export interface World {
+  readonly cwd: string;
+  readonly env: Readonly<Record<string, string | undefined>>;
+  /** For data. */
+  readonly stdout: Stream;
+  /** For messages. */
+  readonly stderr: Stream;
+  readonly host: Omit<Host, 'signal'>;
+  /** Calls back instead of dying when the user interrupts the program, until the answer is called. */
+  onInterrupt(listener: (signal: 'SIGINT' | 'SIGTERM') => void): () => void;
+  /** Reads a file at once; throws what the system says. */
+  readFile(path: string): Uint8Array;
+  /** Whether a path leads to an ordinary file. */
+  isFile(path: string): boolean;
+  /** This package. */
+  readonly package: { readonly root: string; readonly version: string };
+  readonly compiler: Compiler;
+}
+
+export interface Stream {
+  write(text: string): void;
+  readonly isTTY: boolean;
+  /** Width of the terminal. */
+  readonly columns?: number | undefined;
+}
