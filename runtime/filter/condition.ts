@@ -127,7 +127,7 @@ function checkComparator(attribute: ColumnDefinition, { node, comparator }: Comp
     throw wrongComparator(node, `the ${type} attribute ${name} can be compared with null only`);
   }
   if (comparator === '=' || comparator === '!=') return;
-  if (comparator === 'begin' ? type !== 'string' && type !== 'uuid' : !orderedTypes.has(type)) {
+  if (comparator === 'begin' ? type !== 'string' : !orderedTypes.has(type)) {
     throw wrongComparator(node, `${comparator} does not apply to the ${type} attribute ${name}`);
   }
 }

@@ -12,20 +12,19 @@ interface Column {
 
 /** What the database `actual` lacks or has otherwise than `expected`; tables that the model does not know are let be. */
 export function schemaDifferences(expected: Database, actual: Database): string[] {
+  const found = new Set(names(actual, 'table'));
   return names(expected, 'table').flatMap((table) =>
-    names(actual, 'table').includes(table)
-      ? tableDifferences(expected, actual, table)
-      : [`table "${table}" is missing`],
+    found.has(table) ? tableDifferences(expected, actual, table) : [`table "${table}" is missing`],
   );
 }
 
 function names(database: Database, type: 'table' | 'index', table?: string): string[] {
   const text =
-    "select name from sqlite_schema where type = ? and name not like 'sqlite\\_%' escape '\\' and (?2 is null or tbl_name = ?2) order by rowid";
+    "select name from sqlite_schema where type = @type and name not like 'sqlite\\_%' escape '\\' and (@table is null or tbl_name = @table) order by rowid";
   return database
     .prepare(text)
     .pluck()
-    .all(type, table ?? null) as string[];
+    .all({ type, table: table ?? null }) as string[];
 }
 
 function tableDifferences(expected: Database, actual: Database, table: string): string[] {

@@ -51,7 +51,7 @@ export function prepareSchema(database: Database.Database, statements: readonly 
 
 function isEmpty(database: Database.Database): boolean {
   const count = database.prepare(
-    "select count(*) from sqlite_schema where name not like 'sqlite_%'",
+    "select count(*) from sqlite_schema where name not like 'sqlite\\_%' escape '\\'",
   );
   return count.pluck().get() === 0;
 }
