@@ -19,5 +19,8 @@ export const lazyCompiler: Compiler = {
     (await import('../check/check-model.js')).checkModel(input, options),
   emit: async (model, input) => (await import('../emit/emit-server.js')).emitServer(model, input),
   serialize: async (model) => (await import('../model/serialize.js')).serializeModel(model),
-  schema: () => Promise.resolve('{}\n'),
+  schema: async () => {
+    const { modelSchema } = await import('../source/model.schema.js');
+    return `${JSON.stringify(modelSchema, null, 2)}\n`;
+  },
 };

@@ -115,10 +115,14 @@ function functionTypeText(type: FunctionType): string {
   }
 }
 
+/** Aligns all columns but the last. */
 function table(rows: readonly (readonly string[])[]): readonly string[] {
   const widths = [0, 1].map((at) => Math.max(...rows.map((row) => displayWidth(row[at] ?? ''))));
   return rows.map((row) => {
-    const cells = row.map((cell, at) => cell + ' '.repeat((widths[at] ?? 0) - displayWidth(cell)));
+    const cells = row.map((cell, at) => {
+      const free = (widths[at] ?? 0) - displayWidth(cell);
+      return cell + ' '.repeat(Math.max(free, 0));
+    });
     return `  ${cells.join('  ')}`.trimEnd();
   });
 }

@@ -1,3 +1,4 @@
+import { recordFolder } from '../output/paths.js';
 import { conflictsOf, type Conflict, type Plan, type PlannedFile } from '../output/plan.js';
 import type { Colors } from './colors.js';
 import { printable } from './terminal-text.js';
@@ -18,11 +19,11 @@ export function renderPlan(plan: Plan, colors: Colors): string {
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }
 
-/** The changes inside files, with those that conflicts forbid. */
+/** The changes inside files, with those that conflicts forbid; our records follow from the rest. */
 export async function renderChanges(plan: Plan, colors: Colors): Promise<string> {
   const blocks: string[] = [];
   for (const file of plan.files) {
-    if (file.action === 'update') {
+    if (file.action === 'update' && !file.path.startsWith(`${recordFolder}/`)) {
       const from = { name: `${file.path} (on disk)`, text: file.before };
       const to = { name: `${file.path} (generated)`, text: file.text };
       blocks.push(renderDiff(await unifiedDiff(from, to), colors));

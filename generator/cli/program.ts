@@ -1,4 +1,5 @@
-import { Command, type OutputConfiguration } from 'commander';
+import { resolve } from 'node:path';
+import { Command, Option, type OutputConfiguration } from 'commander';
 import type { GenerateOptions } from './commands/generate.js';
 import type { CheckOptions } from './commands/check.js';
 import type { InspectOptions } from './commands/inspect.js';
@@ -20,9 +21,12 @@ export function makeProgram(session: Session, finish: (code: number) => void): C
     .option('--force', 'take over files of the generator that were edited')
     .option('--json', 'print problems and plan as JSON on stdout')
     .option('--warn-as-error', 'generate nothing when there are warnings')
+    .option('--no-color', 'use no colours; so does the environment variable NO_COLOR')
+    .allowExcessArguments()
     .addHelpText('after', helpAfter)
     .action(async (model: string | undefined, options: GenerateOptions) => {
       if (model === undefined) throw new UsageError('Name a model file; drs-gen --help shows how.');
+      if (program.args.length > 1) throw tooMany(session, program.args);
       if (options.check === true && options.dryRun === true) {
         throw new UsageError('--check and --dry-run exclude each other.');
       }
@@ -62,6 +66,13 @@ export function makeProgram(session: Session, finish: (code: number) => void): C
   return program;
 }
 
+function tooMany({ world }: Session, args: readonly string[]): UsageError {
+  const [first = ''] = args;
+  return world.isFile(resolve(world.cwd, first))
+    ? new UsageError(`More than one model file: ${args.join(' ')}`)
+    : new UsageError(`No command is called ${first}; drs-gen --help lists them.`);
+}
+
 function verb(session: Session, program: Command, name: string): Command {
   const command = base(new Command(name), session).hook('preAction', () => {
     const [misplaced] = Object.keys(program.opts()).filter(
@@ -70,11 +81,13 @@ function verb(session: Session, program: Command, name: string): Command {
     if (misplaced === undefined) return;
     throw new UsageError(`Options come after the command: drs-gen ${name} …`);
   });
+  // Accepted behind every command, and listed once.
+  command.addOption(new Option('--no-color').hideHelp());
   program.addCommand(command);
   return command;
 }
 
-/** What all commands have in common. Colours were decided before: the option is here to be listed and accepted. */
+/** What all commands have in common. */
 function base(command: Command, session: Session): Command {
   return command
     .exitOverride()
@@ -82,8 +95,7 @@ function base(command: Command, session: Session): Command {
     .showSuggestionAfterError()
     .allowExcessArguments(false)
     .helpCommand(false)
-    .helpOption('-h, --help', 'show this')
-    .option('--no-color', 'use no colours; so does the environment variable NO_COLOR');
+    .helpOption('-h, --help', 'show this');
 }
 
 function outputOf({ world, err, out }: Session): OutputConfiguration {

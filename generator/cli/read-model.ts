@@ -23,13 +23,14 @@ function readNamed(world: World, file: string, path: string): Uint8Array {
     return world.readFile(path);
   } catch (error) {
     if (!isSystemError(error)) throw error;
-    throw new UsageError(`Cannot read ${file}: ${reasonOf(error)}.`);
+    const hint = /^[a-z]+$/.test(file) ? ', and no command has that name' : '';
+    throw new UsageError(`Cannot read ${file}: ${reasonOf(error)}${hint}.`);
   }
 }
 
 function reasonOf(error: Error): string {
   const reasons: Readonly<Record<string, string>> = {
-    ENOENT: 'there is no such file, and no command has that name',
+    ENOENT: 'there is no such file',
     ENOTDIR: 'there is no such file',
     EISDIR: 'it is a folder',
     EACCES: 'permission denied',

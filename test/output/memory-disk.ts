@@ -147,5 +147,5 @@ export function memoryDisk(options: { ignoresCase?: boolean } = {}): MemoryDisk 
 }
 
 export function systemError(code: string, path: string): Error {
-  return Object.assign(new Error(`${code}: ${path}`), { code });
+  return Object.assign(new Error(`${code}: ${path}`), { code, syscall: 'test' });
 }

@@ -30,11 +30,11 @@ export async function generate(
   file: string,
   options: GenerateOptions,
 ): Promise<number> {
+  const checked = await readModel(session.world, file);
   const folder = options.output;
   if (folder === undefined || folder === '') {
     throw new UsageError(`Say where the server goes: drs-gen ${shellWord(file)} -o server`);
   }
-  const checked = await readModel(session.world, file);
   const { value: model } = checked;
   if (options.json !== true) tellProblems(session, checked);
   if (model === undefined || hasFailed(checked, options)) {

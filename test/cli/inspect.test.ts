@@ -1,0 +1,125 @@
+import { describe, expect, it } from 'vitest';
+import { plain } from '../../generator/cli/colors.js';
+import { describeModel } from '../../generator/cli/describe-model.js';
+import type { Model, StorageAttribute } from '../../generator/model/model.js';
+import { fakeWorld, model as empty } from './fake-world.js';
+
+const id: StorageAttribute = {
+  kind: 'storage',
+  name: 'ID',
+  type: 'integer',
+  column: 'ID',
+  dateOnly: false,
+  exposed: true,
+  key: true,
+  generated: 'sequence',
+  unique: false,
+  indexed: false,
+  mandatory: false,
+  readOnly: false,
+};
+
+const staff: Model = {
+  ...empty,
+  databases: ['sqlite', 'postgres'],
+  dataclasses: [
+    {
+      name: 'Company',
+      table: 'companies',
+      exposed: true,
+      collectionName: 'CompanySelection',
+      key: 'ID',
+      attributes: [
+        id,
+        { ...id, name: '名前', type: 'string', key: false, unique: true, exposed: false },
+        {
+          kind: 'relatedEntities',
+          name: 'staff',
+          exposed: true,
+          target: 'Employee',
+          inverse: 'employer',
+        },
+        {
+          kind: 'calculated',
+          name: 'label',
+          exposed: true,
+          type: 'string',
+          dateOnly: false,
+          expression: "name || '\u001b'",
+          accessors: [],
+        },
+      ],
+      functions: {
+        dataclass: [],
+        selection: [],
+        entity: [
+          {
+            name: 'hire',
+            exposed: true,
+            onHTTPGet: false,
+            params: [
+              { name: 'person', type: { kind: 'entity', dataclass: 'Employee' }, optional: false },
+              {
+                name: 'tags',
+                type: { kind: 'list', of: { kind: 'storage', type: 'string' } },
+                optional: true,
+              },
+            ],
+            returns: { kind: 'selection', dataclass: 'Employee' },
+          },
+        ],
+      },
+      events: ['saving'],
+      restrict: true,
+      indexes: [],
+    },
+  ],
+  singletons: [{ name: 'Clock', scope: 'shared', functions: [] }],
+};
+
+describe('inspect', () => {
+  it('shows what the generator understood', () => {
+    expect(describeModel(staff, plain)).toMatchInlineSnapshot(`
+      "staff  sqlite, postgres
+
+      Company  table companies, restricted
+        ID     integer         key, sequence
+        名前   string          unique, sequence, not exposed
+        staff  Employee, many  through employer
+        label  string          name || '<U+001B>'
+        hire(person: Employee, tags?: string[]): Employee.selection  of an entity
+        events: saving
+
+      Clock  singleton, shared
+      "
+    `);
+  });
+
+  it('prints to stdout, problems to stderr', async () => {
+    const { code, out, err } = await fakeWorld().run('inspect model.yaml');
+    expect({ code, out, err }).toEqual({ code: 0, out: 'staff  sqlite\n', err: '' });
+  });
+
+  it('prints the resolved model as JSON', async () => {
+    const { code, out } = await fakeWorld().run('inspect model.yaml --json');
+    expect(code).toBe(0);
+    expect(JSON.parse(out)).toEqual(empty);
+  });
+
+  it.each(['', '--json'])('ends with 1 when the model has errors: %s', async (flag) => {
+    const problem = {
+      code: 'a/b',
+      severity: 'error',
+      message: 'No.',
+      origin: { file: 'model.yaml', start: 0, end: 3 },
+      path: '',
+    } as const;
+    const { code, out } = await fakeWorld({ problems: [problem] }).run(
+      `inspect model.yaml ${flag}`,
+    );
+    expect(code).toBe(1);
+    expect(out === '' || JSON.parse(out)).toSatisfy(
+      (value) => value === true || typeof value === 'object',
+    );
+  });
+});

@@ -1,0 +1,109 @@
+import { execFile } from 'node:child_process';
+import { cp, mkdir, mkdtemp, readdir, readFile, rm, stat, writeFile } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { promisify } from 'node:util';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+
+const repository = fileURLToPath(new URL('../..', import.meta.url));
+const execute = promisify(execFile);
+
+interface Finished {
+  readonly code: number;
+  readonly out: string;
+  readonly err: string;
+}
+
+let folder = '';
+const quiet = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'];
+
+async function start(cwd: string, command: string, ...args: readonly string[]): Promise<Finished> {
+  try {
+    const { stdout, stderr } = await execute(command, args, { cwd, maxBuffer: 1e8 });
+    return { code: 0, out: stdout, err: stderr };
+  } catch (error) {
+    const { code, stdout, stderr } = error as { code: unknown; stdout: string; stderr: string };
+    if (typeof code !== 'number') throw error;
+    return { code, out: stdout, err: stderr };
+  }
+}
+
+const drsGen = (...args: readonly string[]) =>
+  start(folder, 'npx', '--no-install', 'drs-gen', ...args);
+
+async function mustWork(work: Promise<Finished>): Promise<Finished> {
+  const result = await work;
+  expect(result.code, result.err + result.out).toBe(0);
+  return result;
+}
+
+/** Packs the package, and installs it in an empty folder as a user would. */
+beforeAll(async () => {
+  folder = await mkdtemp(join(tmpdir(), 'drs-gen-pack-'));
+  await mustWork(
+    start(repository, 'npm', 'pack', '--loglevel=error', '--pack-destination', folder),
+  );
+  const [tarball = ''] = await readdir(folder);
+  await writeFile(join(folder, 'package.json'), '{ "private": true }');
+  // Compiling better-sqlite3 takes a minute; the one of this repository is compiled.
+  await mustWork(start(folder, 'npm', 'install', '--ignore-scripts', ...quiet, `./${tarball}`));
+  const addition = join('node_modules', 'better-sqlite3', 'build');
+  await mkdir(join(folder, addition), { recursive: true });
+  await cp(join(repository, addition), join(folder, addition), { recursive: true });
+}, 300_000);
+afterAll(() => rm(folder, { recursive: true, force: true }));
+
+describe('the package', () => {
+  it('carries what it needs and no more', async () => {
+    const root = join(folder, 'node_modules', 'drs-gen');
+    expect((await readdir(root)).sort()).toEqual(
+      expect.arrayContaining(['dist', 'package.json', 'runtime', 'templates']),
+    );
+    const files = await readdir(root, { recursive: true });
+    expect(files.filter((path) => /\.test\.|^test|^dist\/test|^generator/.test(path))).toEqual([]);
+    const main = join(root, 'dist', 'generator', 'cli', 'main.js');
+    expect((await stat(main)).mode & 0o111).not.toBe(0);
+  });
+
+  it('answers --help and --version', async () => {
+    expect((await mustWork(drsGen('--help'))).out).toContain('drs-gen <model> -o <dir>');
+    const { version } = JSON.parse(await readFile(join(repository, 'package.json'), 'utf8')) as {
+      version: string;
+    };
+    expect((await mustWork(drsGen('--version'))).out).toBe(`${version}\n`);
+  });
+
+  it('makes a first model, whose schema works offline, and a server from it', async () => {
+    await mustWork(drsGen('init', 'shop'));
+    const schema: unknown = JSON.parse(
+      await readFile(join(folder, 'shop', 'model.schema.json'), 'utf8'),
+    );
+    expect(schema).toHaveProperty('properties.dataclasses');
+    await mustWork(drsGen('check', 'shop/model.yaml'));
+    const first = await mustWork(drsGen('shop/model.yaml', '-o', 'shop/server'));
+    expect(first.out).toBe('');
+    expect(first.err).toMatch(/\d+ created\nNext: cd shop\/server && npm install/);
+    const files = await readdir(join(folder, 'shop', 'server'), { recursive: true });
+    expect(files).toEqual(
+      expect.arrayContaining([
+        '.drs-gen/manifest.json',
+        '.drs-gen/model.lock.json',
+        'package.json',
+        'src/main.ts',
+        'src/generated/app.ts',
+      ]),
+    );
+    const second = await mustWork(drsGen('shop/model.yaml', '-o', 'shop/server'));
+    expect(second.err).not.toMatch(/created|updated|deleted/);
+    await mustWork(drsGen('shop/model.yaml', '-o', 'shop/server', '--check'));
+  });
+
+  it('names the place of an error', async () => {
+    await writeFile(join(folder, 'bad.yaml'), 'drs: 1\nname: bad\ndataclasses: 7\n');
+    const { code, err } = await drsGen('bad.yaml', '-o', 'bad');
+    expect(code).toBe(1);
+    expect(err).toMatch(/^bad\.yaml:3:\d+ {2}error/m);
+    expect(await readdir(folder)).not.toContain('bad');
+  });
+});

@@ -1,0 +1,232 @@
+import { describe, expect, it } from 'vitest';
+import { fakeWorld, type FakeOptions } from './fake-world.js';
+import { ours } from '../output/fixture.js';
+import type { Diagnostic } from '../../generator/source/diagnostic.js';
+
+const problem: Diagnostic = {
+  code: 'a/b',
+  severity: 'error',
+  message: 'No.',
+  origin: { file: 'model.yaml', start: 0, end: 3 },
+  path: '',
+};
+
+describe('help', () => {
+  it('teaches', async () => {
+    const { code, out, err } = await fakeWorld().run('--help');
+    expect({ code, err }).toEqual({ code: 0, err: '' });
+    expect(out).toMatchInlineSnapshot(`
+      "Usage: drs-gen <model> -o <dir> [options]
+             drs-gen <command> [options]
+
+      Compiles a data model into an ordinary, typed Node server that speaks the data access REST protocol.
+
+      Arguments:
+        model                      model file, YAML or JSON
+
+      Options:
+        -V, --version              print the version
+        -o, --output <dir>         folder of the server
+        --check                    write nothing; exit 1 if the folder is not what the model says
+        --dry-run                  write nothing; print what would change
+        --force                    take over files of the generator that were edited
+        --json                     print problems and plan as JSON on stdout
+        --warn-as-error            generate nothing when there are warnings
+        --no-color                 use no colours; so does the environment variable NO_COLOR
+        -h, --help                 show this
+
+      Commands:
+        check [options] <model>    show every problem of a model; write nothing
+        init [options] [dir]       write a first model.yaml, with its schema beside it for the editor
+        inspect [options] <model>  show what the generator understands of a model
+        schema [options]           print the JSON Schema of model files
+
+      Examples:
+        drs-gen init                            a first model.yaml, to be edited
+        drs-gen check model.yaml                is it right?
+        drs-gen model.yaml -o server            generate; again after every change of the model
+        drs-gen model.yaml -o server --dry-run  what would change?
+        drs-gen model.yaml -o server --check    for CI: does the folder fit the model?
+
+      Files under src/generated and src/runtime are written anew at every run. All others are
+      written once, then yours: put your code into src/classes.
+      A model file that has the name of a command is written as a path: drs-gen ./check -o server
+
+      Exit codes:
+        0   done
+        1   the model has errors, or --check found differences
+        2   the command line is wrong, or the model file cannot be read
+        3   refused: files were edited, or could not be written; nothing was changed
+        70  a bug of drs-gen
+
+      "
+    `);
+  });
+
+  it.each(['check', 'init', 'inspect', 'schema'])('tells about %s', async (name) => {
+    const { code, out } = await fakeWorld().run(`${name} --help`);
+    expect(code).toBe(0);
+    expect(out).toMatchSnapshot();
+  });
+
+  it('is what a lonely command line gets, as a message', async () => {
+    const { code, out, err } = await fakeWorld().run('');
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    expect(err).toContain('Usage: drs-gen <model> -o <dir>');
+  });
+
+  it('lists only what exists', async () => {
+    const { out } = await fakeWorld().run('--help');
+    expect(out).not.toMatch(/^ +(?:migrate|diff)|--watch/m);
+  });
+});
+
+it('prints its version', async () => {
+  expect(await fakeWorld().run('--version')).toEqual({ code: 0, out: '1.2.3\n', err: '' });
+});
+
+describe('a wrong command line', () => {
+  it.each([
+    ['model.yaml', 'error: Say where the server goes: drs-gen model.yaml -o server\n'],
+    ['-o server', 'error: Name a model file; drs-gen --help shows how.\n'],
+    ['model.yaml -o', "error: option '-o, --output <dir>' argument missing\n"],
+    ['model.yaml -o server --chek', "error: unknown option '--chek'\n(Did you mean --check?)\n"],
+    ['model.yaml other.yaml -o server', 'error: More than one model file: model.yaml other.yaml\n'],
+    ['model.yaml -o s --check --dry-run', 'error: --check and --dry-run exclude each other.\n'],
+    ['nothing.yaml -o server', /Cannot read nothing.yaml: there is no such file/],
+    ['frobnicate -o server', /Cannot read frobnicate: .*no command has that name/],
+    ['frobnicate', /no command has that name/],
+    ['check', "error: missing required argument 'model'\n"],
+    ['check nothing.yaml', /Cannot read nothing.yaml/],
+    ['--json check model.yaml', 'error: Options come after the command: drs-gen check …\n'],
+    ['schema extra', /too many arguments/],
+    [
+      'frobnicate model.yaml',
+      'error: No command is called frobnicate; drs-gen --help lists them.\n',
+    ],
+    ['migrate', /no command has that name/],
+  ])('ends with 2: drs-gen %s', async (line, message) => {
+    const { code, out, err } = await fakeWorld().run(line);
+    expect({ code, out }).toEqual({ code: 2, out: '' });
+    if (typeof message === 'string') expect(err).toBe(message);
+    else expect(err).toMatch(message);
+  });
+});
+
+it('takes a verb before a file of that name, and a path for the file', async () => {
+  const world = fakeWorld({ files: [ours('a.ts')] });
+  world.disk.put('/home/check', 'drs: 1\n');
+  expect((await world.run('check -o server')).code).toBe(2);
+  expect((await world.run('./check -o server')).code).toBe(0);
+});
+
+it('reports a bug of ours as such', async () => {
+  const compiler = { check: () => Promise.reject(new TypeError('x is not a function')) };
+  const { code, out, err } = await fakeWorld({ compiler }).run('check model.yaml');
+  expect({ code, out }).toEqual({ code: 70, out: '' });
+  expect(err).toMatch(/^internal error, please report\nTypeError: x is not a function\n +at /);
+});
+
+it('takes bad paths of the emit stage for a bug of ours', async () => {
+  const world = fakeWorld({ files: [ours('../a.ts')] });
+  const { code } = await world.run('model.yaml -o server');
+  expect(code).toBe(70);
+  expect(world.disk.changes).toEqual([]);
+});
+
+describe('check', () => {
+  it('praises a good model', async () => {
+    const result = await fakeWorld().run('check model.yaml');
+    expect(result).toEqual({ code: 0, out: '', err: 'model.yaml is fine.\n' });
+  });
+
+  it('shows problems', async () => {
+    const { code, out, err } = await fakeWorld({ problems: [problem] }).run('check model.yaml');
+    expect({ code, out }).toEqual({ code: 1, out: '' });
+    expect(err).toMatchInlineSnapshot(`
+      "model.yaml:1:1  error  a/b
+        No.
+
+        1 | drs: 1
+          | ^^^
+
+      1 error
+      "
+    `);
+  });
+
+  it('lets warnings pass, unless told otherwise', async () => {
+    const world = fakeWorld({ problems: [{ ...problem, severity: 'warning' }] });
+    expect((await world.run('check model.yaml')).code).toBe(0);
+    expect((await world.run('check model.yaml --warn-as-error')).code).toBe(1);
+  });
+
+  it('prints JSON', async () => {
+    const { code, out, err } = await fakeWorld({ problems: [problem] }).run(
+      'check model.yaml --json',
+    );
+    expect({ code, err }).toEqual({ code: 1, err: '' });
+    expect(JSON.parse(out)).toMatchObject({ ok: false, diagnostics: [{ code: 'a/b' }] });
+  });
+});
+
+describe('colours', () => {
+  const cases: readonly [string, string, FakeOptions, boolean][] = [
+    ['a terminal', '', { isTTY: true }, true],
+    ['no terminal', '', {}, false],
+    ['a dumb terminal', '', { isTTY: true, env: { TERM: 'dumb' } }, false],
+    ['NO_COLOR', '', { isTTY: true, env: { NO_COLOR: '1' } }, false],
+    ['an empty NO_COLOR', '', { isTTY: true, env: { NO_COLOR: '' } }, true],
+    ['FORCE_COLOR', '', { env: { FORCE_COLOR: '1' } }, true],
+    ['FORCE_COLOR=0', '', { isTTY: true, env: { FORCE_COLOR: '0' } }, false],
+    ['NO_COLOR and FORCE_COLOR', '', { env: { NO_COLOR: '1', FORCE_COLOR: '1' } }, false],
+    ['--no-color', '--no-color', { isTTY: true, env: { FORCE_COLOR: '1' } }, false],
+  ];
+  it.each(cases)('follow %s', async (_, flag, options, isPainted) => {
+    const world = fakeWorld({ problems: [problem], ...options });
+    for (const line of [`check model.yaml ${flag}`, `model.yaml -o s ${flag}`, `--nope ${flag}`]) {
+      const { err } = await world.run(line);
+      expect(err.includes('\u001b['), line).toBe(isPainted);
+    }
+  });
+
+  it('may be turned off before the command too', async () => {
+    const world = fakeWorld({ problems: [problem], isTTY: true });
+    const { code, err } = await world.run('--no-color check model.yaml');
+    expect(code).toBe(1);
+    expect(err).not.toContain('\u001b');
+  });
+});
+
+describe('schema', () => {
+  it('prints the schema as data', async () => {
+    const result = await fakeWorld().run('schema');
+    expect(result).toEqual({ code: 0, out: '{ "type": "object" }\n', err: '' });
+  });
+});
+
+describe('init', () => {
+  it('writes a first model with its schema', async () => {
+    const world = fakeWorld();
+    expect(await world.run('init My-Shop!')).toEqual({
+      code: 0,
+      out: '',
+      err: "Wrote My-Shop!/model.yaml, and model.schema.json beside it for your editor.\nNext: drs-gen 'My-Shop!/model.yaml' -o 'My-Shop!/server'\n",
+    });
+    const tree = world.disk.tree('/home/My-Shop!');
+    expect(tree['model.yaml']).toMatch(
+      /^# yaml-language-server: \$schema=\.\/model\.schema\.json\n/,
+    );
+    expect(tree['model.yaml']).toContain('\nname: my-shop\n');
+    expect(tree['model.schema.json']).toBe('{ "type": "object" }\n');
+  });
+
+  it.each(['model.yaml', 'model.schema.json'])('never replaces %s', async (name) => {
+    const world = fakeWorld();
+    world.disk.put(`/home/shop/${name}`, 'mine');
+    const { code, err } = await world.run('init shop');
+    expect(code).toBe(3);
+    expect(err).toBe(`Refused: /home/shop/${name} exists already. Nothing was written.\n`);
+    expect(world.disk.changes).toEqual([]);
+  });
+});
