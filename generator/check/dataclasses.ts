@@ -1,0 +1,87 @@
+import { child, entriesOf, entry, itemsOf, textOf } from '../source/tree.js';
+import { fold } from './fold.js';
+import { checkName, checkReserved, checkUnique } from './names.js';
+import { datastoreMembers, entityMembers, protocolNames, selectionMembers } from './reserved.js';
+import { isKey, type AttributeDraft, type DataclassDraft, type World } from './world.js';
+import type { Context } from './context.js';
+
+/** Names and primary keys of the dataclasses, and names of their attributes. */
+export function checkDataclasses(context: Context, world: World): void {
+  checkClassNames(context, world);
+  checkCollectionNames(context, world);
+  for (const dataclass of world.dataclasses) {
+    checkAttributeNames(context, dataclass);
+    checkKeys(context, dataclass);
+  }
+}
+
+/** Dataclasses and singletons share one scope: each becomes a class of the server. */
+function checkClassNames(context: Context, { root, dataclasses }: World): void {
+  const singletons = entriesOf(child(root, 'singletons')).map(({ key }) => key);
+  const keys = [...dataclasses.map(({ key }) => key), ...singletons];
+  for (const key of keys) checkName(context, key);
+  checkUnique(context, 'The model', keys);
+  for (const { key } of dataclasses) {
+    checkReserved(context, key, datastoreMembers, 'the datastore');
+    // In a roles file ds is the datastore, and names there are compared without regard to case.
+    if (fold(key.name) === 'ds') {
+      context.report('name/reserved', { name: key.name, owner: 'the datastore' }, key);
+    }
+  }
+}
+
+function checkCollectionNames(context: Context, { dataclasses }: World): void {
+  const owners = new Map<string, DataclassDraft>();
+  for (const dataclass of dataclasses) {
+    const given = entry(dataclass.node, 'collectionName');
+    const name = collectionNameOf(dataclass);
+    const at = given?.value ?? dataclass.key;
+    if (textOf(given?.value) !== undefined) checkName(context, { ...at, name });
+    const other = owners.get(fold(name));
+    if (other === undefined) owners.set(fold(name), dataclass);
+    else context.report('name/collection', { name, other: other.name }, at);
+  }
+}
+
+export function collectionNameOf(dataclass: DataclassDraft): string {
+  return textOf(child(dataclass.node, 'collectionName')) ?? `${dataclass.name}Selection`;
+}
+
+function checkAttributeNames(context: Context, dataclass: DataclassDraft): void {
+  const { attributes, node, name } = dataclass;
+  const events = new Set(itemsOf(child(node, 'events')).map((each) => textOf(each) ?? ''));
+  checkUnique(
+    context,
+    name,
+    attributes.map(({ key }) => key),
+  );
+  for (const attribute of attributes) {
+    const { key } = attribute;
+    checkName(context, key);
+    checkReserved(context, key, entityMembers, 'every entity');
+    checkReserved(context, key, protocolNames, 'the protocol');
+    checkReserved(context, key, events, `the class of ${name} entities, for an event,`);
+    if (isRelation(attribute) && !entityMembers.has(key.name)) {
+      checkReserved(
+        context,
+        key,
+        selectionMembers,
+        'every selection, where relations can be followed,',
+      );
+    }
+  }
+}
+
+function isRelation({ kind }: AttributeDraft): boolean {
+  return kind === 'toOne' || kind === 'toMany';
+}
+
+function checkKeys({ report }: Context, dataclass: DataclassDraft): void {
+  const [first, ...others] = dataclass.attributes.filter(isKey);
+  const fill = { dataclass: dataclass.name };
+  if (first === undefined) report('dataclass/no-key', fill, dataclass.key);
+  for (const { node } of others) {
+    const at = entry(node, 'key')?.key ?? node;
+    report('dataclass/several-keys', { ...fill, first: first?.name ?? '' }, at);
+  }
+}

@@ -1,0 +1,120 @@
+import { booleanOf, child, entry, textOf } from '../source/tree.js';
+import { fold } from './fold.js';
+import { keyDraft, type AttributeDraft, type DataclassDraft } from './world.js';
+import type { StorageAttribute, StorageType } from '../model/model.js';
+import type { Place, SourceNode } from '../source/tree.js';
+import type { Context } from './context.js';
+
+const maxLength = 63;
+
+/** The attribute that holds the key of a related entity. */
+export interface ForeignKey {
+  readonly name: string;
+  /** Of one that the model does not write down. */
+  readonly made: boolean;
+  readonly type: StorageType;
+  readonly isMandatory: boolean;
+  readonly at: Place;
+}
+
+export function foreignKeyOf(
+  context: Context,
+  dataclass: DataclassDraft,
+  relation: AttributeDraft,
+  target: DataclassDraft | undefined,
+): ForeignKey {
+  const related = target === undefined ? undefined : keyDraft(target);
+  const type = related?.type ?? 'integer';
+  const given = child(relation.node, 'foreignKey');
+  const name = textOf(given);
+  if (given === undefined || name === undefined) {
+    const made = `${relation.name}_id`;
+    if (entry(relation.node, 'foreignKey') === undefined) {
+      checkMadeName(context, dataclass, relation, made);
+    }
+    return { name: made, made: true, type, isMandatory: false, at: relation.key };
+  }
+  const found = dataclass.attribute.get(name);
+  if (found === undefined) unknown(context, dataclass, relation, given, name);
+  else if (found.kind !== undefined && found.kind !== 'storage') {
+    const fill = { relation: relation.label, foreignKey: found.label };
+    context.report('relation/foreign-key-kind', fill, given);
+  } else if (found.type !== undefined && related?.type !== undefined && found.type !== type) {
+    const fill = { foreignKey: found.label, type: found.type, key: related.label, keyType: type };
+    context.report('relation/foreign-key-type', fill, given);
+  }
+  const flag = (key: string): boolean => booleanOf(child(found?.node, key)) === true;
+  return { name, made: false, type, isMandatory: flag('mandatory') || flag('key'), at: given };
+}
+
+function unknown(
+  context: Context,
+  dataclass: DataclassDraft,
+  relation: AttributeDraft,
+  at: SourceNode,
+  name: string,
+): void {
+  const fill = { relation: relation.label, dataclass: dataclass.name, foreignKey: name };
+  const stored = dataclass.attributes.filter(({ kind }) => kind === 'storage');
+  const help = context.suggest(
+    name,
+    stored.map((each) => each.name),
+  );
+  context.report('relation/foreign-key-unknown', fill, at, help);
+}
+
+function checkMadeName(
+  { report }: Context,
+  dataclass: DataclassDraft,
+  relation: AttributeDraft,
+  made: string,
+): void {
+  const fill = { relation: relation.label, foreignKey: made };
+  const length = Array.from(made).length;
+  if (length > maxLength) {
+    const reason = `has ${length} characters and may have ${maxLength}`;
+    report('relation/foreign-key-name', { ...fill, reason }, relation.key);
+  }
+  const taken = dataclass.attributes.find(({ name }) => fold(name) === fold(made));
+  if (taken !== undefined) {
+    const reason = `${taken.label} has already`;
+    const help = taken.kind === 'storage' ? `foreignKey: ${taken.name} uses that one` : undefined;
+    report('relation/foreign-key-name', { ...fill, reason }, relation.key, help);
+  }
+}
+
+/** A foreign key belongs to one relation. */
+export function checkShared(
+  { report }: Context,
+  dataclass: string,
+  relations: readonly { readonly name: string; readonly foreignKey: ForeignKey }[],
+): void {
+  const owners = new Map<string, string>();
+  for (const { name, foreignKey } of relations) {
+    const other = owners.get(foreignKey.name);
+    if (other === undefined) owners.set(foreignKey.name, name);
+    else {
+      const relation = `${dataclass}.${name}`;
+      const fill = { relation, foreignKey: foreignKey.name, other: `${dataclass}.${other}` };
+      report('relation/foreign-key-shared', fill, foreignKey.at);
+    }
+  }
+}
+
+/** The storage attribute that a relation without a foreign key of its own gets. */
+export function madeAttribute(foreignKey: ForeignKey): StorageAttribute {
+  const { name, type, isMandatory } = foreignKey;
+  return {
+    kind: 'storage',
+    name,
+    type,
+    column: name,
+    dateOnly: false,
+    key: false,
+    unique: false,
+    indexed: true,
+    mandatory: isMandatory,
+    readOnly: false,
+    exposed: false,
+  };
+}

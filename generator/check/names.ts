@@ -1,0 +1,60 @@
+import { fold } from './fold.js';
+import type { SourceKey } from '../source/tree.js';
+import type { Context } from './context.js';
+
+const maxLength = 63;
+
+/** The rules for names of dataclasses, attributes, functions, parameters and singletons. */
+export function checkName({ report }: Context, key: SourceKey): void {
+  const { name } = key;
+  const length = Array.from(name).length;
+  if (length === 0) {
+    report('name/empty', {}, key);
+    return;
+  }
+  const wrong = wrongCharacter(name);
+  if (wrong !== undefined) {
+    report('name/bad-character', { name, character: shown(wrong) }, key);
+  } else if (name.startsWith('__')) {
+    report('name/reserved-prefix', { name }, key);
+  } else if (length > maxLength) {
+    report('name/too-long', { name, length }, key);
+  }
+}
+
+function wrongCharacter(name: string): string | undefined {
+  if (/^[\p{L}_][\p{L}\p{N}_]*$/u.test(name)) return undefined;
+  return Array.from(name).find(
+    (each, index) => !(index === 0 ? /^[\p{L}_]$/u : /^[\p{L}\p{N}_]$/u).test(each),
+  );
+}
+
+/** A character as itself when it can be seen, else as its code point. */
+export function shown(character: string): string {
+  if (character === ' ') return 'a space';
+  if (/^[\p{L}\p{N}\p{P}\p{S}]$/u.test(character)) return character;
+  const code = character.codePointAt(0) ?? 0;
+  return `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
+}
+
+/** Names of one scope differ in more than case; the later one is at fault. */
+export function checkUnique({ report }: Context, scope: string, keys: Iterable<SourceKey>): void {
+  const first = new Map<string, string>();
+  for (const key of keys) {
+    const { name } = key;
+    const folded = fold(name);
+    const other = first.get(folded);
+    if (other === undefined) first.set(folded, name);
+    else report('name/duplicate', { name, other, scope }, key);
+  }
+}
+
+/** Names that a class or the protocol has itself. */
+export function checkReserved(
+  { report }: Context,
+  key: SourceKey,
+  members: ReadonlySet<string>,
+  owner: string,
+): void {
+  if (members.has(key.name)) report('name/reserved', { name: key.name, owner }, key);
+}

@@ -1,0 +1,139 @@
+import { child, entry, itemsOf, isNull } from '../../source/tree.js';
+import type { ErrorObject } from 'ajv';
+import type { Place, SourceKey, SourceNode } from '../../source/tree.js';
+import type { JsonSchema } from '../../source/schema/json-schema.js';
+import type { Context } from '../context.js';
+
+/** A part of the file with the key that it stands under. */
+export interface Part {
+  readonly node: SourceNode;
+  readonly key?: SourceKey;
+}
+
+/** Says in our words, at the node or key that is meant, what the schema check has found. */
+export function describeError(context: Context, root: Part, error: ErrorObject): void {
+  const part = partAt(root, error.instancePath);
+  const what = labelOf(part);
+  const at = placeOf(part);
+  const schema = error.parentSchema as JsonSchema;
+  switch (error.keyword) {
+    case 'additionalProperties':
+      unknownKey(
+        context,
+        part,
+        (error.params as { additionalProperty: string }).additionalProperty,
+        schema,
+      );
+      return;
+    case 'required': {
+      const key = (error.params as { missingProperty: string }).missingProperty;
+      context.report('shape/missing-key', { owner: what, key }, part.key ?? startOf(part.node));
+      return;
+    }
+    case 'type': {
+      const expected = typeWords(schema);
+      context.report('shape/wrong-type', { what, expected, found: foundWords(part.node) }, at);
+      return;
+    }
+    case 'const':
+    case 'enum':
+      unknownValue(context, part, schema);
+      return;
+    case 'minimum':
+      context.report('shape/out-of-range', { what, bound: `at least ${schema.minimum ?? 0}` }, at);
+      return;
+    case 'maximum':
+      context.report('shape/out-of-range', { what, bound: `at most ${schema.maximum ?? 0}` }, at);
+      return;
+    case 'minItems':
+    case 'minProperties': {
+      const fewest = schema.minItems ?? schema.minProperties ?? 1;
+      const needed = fewest === 1 ? 'one' : String(fewest);
+      context.report('shape/too-few', { what, needed }, part.key ?? at);
+      return;
+    }
+    case 'uniqueItems': {
+      const repeated = itemsOf(part.node)[(error.params as { i: number }).i];
+      context.report('shape/repeated-item', { what }, repeated ?? at);
+      return;
+    }
+    // Names and texts with a pattern have rules of their own, which say more.
+    default:
+  }
+}
+
+export function unknownKey(context: Context, part: Part, key: string, schema: JsonSchema): void {
+  const help = context.suggest(key, Object.keys(schema.properties ?? {}));
+  const at = entry(part.node, key)?.key ?? part.node;
+  context.report('shape/unknown-key', { owner: labelOf(part), key }, at, help);
+}
+
+/** Reports a value that is not one of the schema's; a value of another type altogether is told as that. */
+export function unknownValue(context: Context, part: Part, schema: JsonSchema): void {
+  const { node } = part;
+  const words = (schema.enum ?? [schema.const]).map(String);
+  const what = labelOf(part);
+  if (node.kind !== 'scalar' || node.value === null) {
+    const expected = words.length === 1 ? (words[0] ?? '') : `one of ${words.join(', ')}`;
+    const fill = { what, expected, found: foundWords(node) };
+    context.report('shape/wrong-type', fill, placeOf(part));
+    return;
+  }
+  const value = String(node.value);
+  const fill = { what, value, possible: words.join(', ') };
+  context.report('shape/unknown-value', fill, node, context.suggest(value, words));
+}
+
+/** What a part is called in a message: its key, or its place in a list. */
+export function labelOf({ node }: Part): string {
+  const last = node.path.slice(node.path.lastIndexOf('.') + 1);
+  return last === '' ? 'The model' : last;
+}
+
+/** The value, or the key where the value is left out and so has no place of its own. */
+export function placeOf(part: Part): Place {
+  const { node, key } = part;
+  return key !== undefined && isNull(node) && node.start === node.end ? key : node;
+}
+
+export function foundWords(node: SourceNode): string {
+  if (node.kind === 'list') return 'a list';
+  if (node.kind === 'mapping') return 'a mapping';
+  if (node.value === null) return 'empty';
+  if (typeof node.value === 'string') return 'a text';
+  if (typeof node.value === 'boolean') return String(node.value);
+  return `the number ${node.value}`;
+}
+
+const words: Readonly<Record<string, string>> = {
+  array: 'a list',
+  boolean: 'true or false',
+  integer: 'a whole number',
+  null: 'null',
+  number: 'a number',
+  object: 'a mapping',
+  string: 'a text',
+};
+
+function typeWords(schema: JsonSchema): string {
+  const types = typeof schema.type === 'string' ? [schema.type] : (schema.type ?? []);
+  return types.map((each) => words[each] ?? each).join(' or ');
+}
+
+function partAt(root: Part, pointer: string): Part {
+  let part = root;
+  for (const segment of pointer.split('/').slice(1)) {
+    const name = segment.replaceAll('~1', '/').replaceAll('~0', '~');
+    const found = entry(part.node, name);
+    const item = itemsOf(part.node)[Number(name)] ?? child(part.node, name) ?? part.node;
+    part = found === undefined ? { node: item } : { node: found.value, key: found.key };
+  }
+  return part;
+}
+
+/** A mapping without key is the file itself or an item; its first line is enough to point at. */
+function startOf(node: SourceNode): Place {
+  const { file, start, path } = node;
+  const [first] = node.kind === 'mapping' ? node.entries.values() : [];
+  return first === undefined ? { file, start, end: start, path } : { ...first.key, path };
+}

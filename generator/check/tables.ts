@@ -1,0 +1,78 @@
+import { entry, textOf } from '../source/tree.js';
+import { fold } from './fold.js';
+import type { Place } from '../source/tree.js';
+import type { Context } from './context.js';
+import type { AttributeDraft, DataclassDraft, World } from './world.js';
+
+const maxLength = 63;
+
+/** Tables differ in more than case, and bear names that a database takes. */
+export function checkTables(context: Context, { dataclasses }: World): void {
+  const owners = new Map<string, string>();
+  for (const dataclass of dataclasses) {
+    const { name, table } = dataclass;
+    const given = entry(dataclass.node, 'table')?.value;
+    const at = given ?? dataclass.key;
+    if (textOf(given) !== undefined) checkSqlName(context, 'table', table, at);
+    else if (/^sqlite_/i.test(name)) {
+      const reason = `${table} begins with sqlite_, which belongs to the database. Give another with table`;
+      context.report('sql/bad-name', { what: 'table', reason }, at);
+    }
+    const other = owners.get(fold(table));
+    if (other === undefined) owners.set(fold(table), name);
+    else context.report('sql/duplicate-table', { table, other }, at);
+  }
+}
+
+/** An attribute that is kept in a column, and where to point when the column cannot be. */
+export interface ColumnUse {
+  readonly attribute: string;
+  readonly column: string;
+  readonly at: Place;
+}
+
+/** Columns of one table differ in more than case; names that differ in case alone are reported as names already. */
+export function checkColumns(context: Context, uses: readonly ColumnUse[]): void {
+  const owners = new Map<string, string>();
+  for (const { attribute, column, at } of uses) {
+    const other = owners.get(fold(column));
+    if (other === undefined) owners.set(fold(column), attribute);
+    else if (fold(other) !== fold(attribute)) {
+      context.report('sql/duplicate-column', { column, other }, at);
+    }
+  }
+}
+
+/** The columns that a dataclass writes down itself; foreign keys that are made come on top. */
+export function writtenColumns(context: Context, dataclass: DataclassDraft): ColumnUse[] {
+  return dataclass.attributes.flatMap((draft) => {
+    if (draft.kind === 'storage') return [storageColumn(context, draft)];
+    const hasColumn = draft.kind === 'computed' && entry(draft.node, 'expression') !== undefined;
+    return hasColumn ? [{ attribute: draft.name, column: draft.name, at: draft.key }] : [];
+  });
+}
+
+function storageColumn(context: Context, draft: AttributeDraft): ColumnUse {
+  const given = entry(draft.node, 'column')?.value;
+  const column = textOf(given);
+  if (given === undefined || column === undefined) {
+    return { attribute: draft.name, column: draft.name, at: draft.key };
+  }
+  checkSqlName(context, 'column', column, given);
+  return { attribute: draft.name, column, at: given };
+}
+
+function checkSqlName({ report }: Context, what: string, name: string, at: Place): void {
+  const reason = whyNot(name);
+  if (reason !== undefined) report('sql/bad-name', { what, reason }, at);
+}
+
+function whyNot(name: string): string | undefined {
+  if (name === '') return 'is empty';
+  if (name.includes('\0') || /\p{Cs}/u.test(name)) return 'holds a character that SQL cannot';
+  const length = Array.from(name).length;
+  if (length > maxLength) return `has ${length} characters, and may have ${maxLength}`;
+  if (name.startsWith('__')) return `${name} begins with __, which belongs to the server`;
+  if (/^sqlite_/i.test(name)) return `${name} begins with sqlite_, which belongs to the database`;
+  return undefined;
+}

@@ -1,0 +1,87 @@
+import { booleanOf, child, entriesOf, textOf } from '../source/tree.js';
+import { isOneOf, storageTypes } from '../source/vocabulary.js';
+import { attributeKind, type AttributeKind } from './attribute-kind.js';
+import type { StorageType } from '../model/model.js';
+import type { SourceKey, SourceNode } from '../source/tree.js';
+
+/** An attribute as it is written, its kind found; what it refers to is looked for later. */
+export interface AttributeDraft {
+  readonly name: string;
+  /** With its dataclass, as messages say it: `Employee.employer`. */
+  readonly label: string;
+  readonly key: SourceKey;
+  readonly node: SourceNode;
+  /** `undefined` where the shape checks have found that nothing tells it. */
+  readonly kind: AttributeKind | undefined;
+  /** Of a storage or computed attribute, when it is a type that exists. */
+  readonly type: StorageType | undefined;
+  readonly exposed: boolean;
+}
+
+export interface DataclassDraft {
+  readonly name: string;
+  readonly key: SourceKey;
+  readonly node: SourceNode;
+  readonly table: string;
+  readonly exposed: boolean;
+  readonly attributes: readonly AttributeDraft[];
+  readonly attribute: ReadonlyMap<string, AttributeDraft>;
+}
+
+/** All dataclasses of the file, before their links are followed. */
+export interface World {
+  readonly root: SourceNode;
+  readonly dataclasses: readonly DataclassDraft[];
+  readonly dataclass: ReadonlyMap<string, DataclassDraft>;
+}
+
+export function createWorld(root: SourceNode): World {
+  const dataclasses = entriesOf(child(root, 'dataclasses')).map(({ key, value }) =>
+    dataclassDraft(key, value),
+  );
+  return { root, dataclasses, dataclass: new Map(dataclasses.map((each) => [each.name, each])) };
+}
+
+function dataclassDraft(key: SourceKey, node: SourceNode): DataclassDraft {
+  const attributes = entriesOf(child(node, 'attributes')).map((each) =>
+    attributeDraft(key.name, each.key, each.value),
+  );
+  return {
+    name: key.name,
+    key,
+    node,
+    table: textOf(child(node, 'table')) ?? key.name,
+    exposed: booleanOf(child(node, 'exposed')) ?? true,
+    attributes,
+    attribute: new Map(attributes.map((each) => [each.name, each])),
+  };
+}
+
+function attributeDraft(dataclass: string, key: SourceKey, node: SourceNode): AttributeDraft {
+  const kind = attributeKind(node);
+  const type = textOf(node) ?? textOf(child(node, 'type')) ?? textOf(child(node, 'computed')) ?? '';
+  return {
+    name: key.name,
+    label: `${dataclass}.${key.name}`,
+    key,
+    node,
+    kind,
+    type: isOneOf(storageTypes, type) ? type : undefined,
+    exposed: booleanOf(child(node, 'exposed')) ?? true,
+  };
+}
+
+/** The primary key, the first where there are several. */
+export function keyDraft(dataclass: DataclassDraft): AttributeDraft | undefined {
+  return dataclass.attributes.find(isKey);
+}
+
+export function isKey(attribute: AttributeDraft): boolean {
+  return attribute.kind === 'storage' && booleanOf(child(attribute.node, 'key')) === true;
+}
+
+/** The text at a key of an attribute's mapping, for a description that exactOptionalPropertyTypes takes. */
+export function describedBy(node: SourceNode): { readonly description?: string } {
+  const description = textOf(child(node, 'description'));
+  return description === undefined ? {} : { description };
+}
