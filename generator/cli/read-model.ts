@@ -11,11 +11,10 @@ export async function readModel(
 ): Promise<CheckedModel> {
   const path = resolve(world.cwd, file);
   const text = readNamed(world, file, path);
-  const readBeside = (relative: string) => {
-    const beside = resolve(dirname(path), relative);
-    return world.isFile(beside) ? world.readFile(beside) : undefined;
-  };
-  return world.compiler.check({ file, text, readBeside }, options);
+  return world.compiler.check(
+    { file, text, readBeside: (relative) => readNear(world, resolve(dirname(path), relative)) },
+    options,
+  );
 }
 
 function readNamed(world: World, file: string, path: string): Uint8Array {
@@ -25,6 +24,15 @@ function readNamed(world: World, file: string, path: string): Uint8Array {
     if (!isSystemError(error)) throw error;
     const hint = /^[a-z]+$/.test(file) ? ', and no command has that name' : '';
     throw new UsageError(`Cannot read ${file}: ${reasonOf(error)}${hint}.`);
+  }
+}
+
+/** A model can name anything; what cannot be read is as good as absent, and the checks say so with its place. */
+function readNear(world: World, path: string): Uint8Array | undefined {
+  try {
+    return world.isFile(path) ? world.readFile(path) : undefined;
+  } catch {
+    return undefined;
   }
 }
 

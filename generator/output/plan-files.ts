@@ -4,6 +4,7 @@ import { decideStale, decideWanted } from './decide.js';
 import type { Disk } from './disk.js';
 import { lookInto, type Look, type Seen } from './look.js';
 import { parseManifest, printManifest, type Manifest } from './manifest.js';
+import { mapInBatches } from './map-in-batches.js';
 import { findOutputFolder } from './output-folder.js';
 import { assertSoundPaths, compareCodePoints, foldCase, manifestPath } from './paths.js';
 import type { Plan, PlannedFile } from './plan.js';
@@ -30,13 +31,11 @@ export async function planFiles(input: PlanInput): Promise<Plan> {
   const gone = new Set(
     stale.flatMap((file) => (file.action === 'delete' ? [foldCase(file.path)] : [])),
   );
-  const wanted = await Promise.all(
-    files.map(async (file) => {
-      const seen = await look(file.path);
-      const known = { hasManifest: last !== undefined, hash: last?.files.get(file.path) };
-      return decideWanted(file, withoutGone(file.path, seen, gone), known);
-    }),
-  );
+  const wanted = await mapInBatches(files, async (file) => {
+    const seen = await look(file.path);
+    const known = { hasManifest: last !== undefined, hash: last?.files.get(file.path) };
+    return decideWanted(file, withoutGone(file.path, seen, gone), known);
+  });
   const manifest = planManifest(record, printManifest(manifestOf(input)));
   const planned = [...stale, ...wanted, manifest];
   return {
@@ -53,8 +52,8 @@ async function planStale(
 ): Promise<readonly PlannedFile[]> {
   const wanted = new Set(files.map((file) => file.path));
   const stale = [...(last?.files ?? [])].filter(([path]) => !wanted.has(path));
-  const planned = await Promise.all(
-    stale.map(async ([path, hash]) => decideStale(path, await look(path), hash)),
+  const planned = await mapInBatches(stale, async ([path, hash]) =>
+    decideStale(path, await look(path), hash),
   );
   return planned.filter((file) => file !== undefined);
 }
