@@ -24,9 +24,11 @@ export class From {
   readonly root: Source;
   readonly #joins = new Map<string, { readonly source: Source; readonly clause: Sql }>();
 
+  /** @param keys a subquery whose only column, `key`, chooses the entities and gives their order; all when left out */
   constructor(
     private readonly aliases: Aliases,
     dataclass: Dataclass,
+    private readonly keys?: Sql,
   ) {
     this.root = { dataclass, alias: aliases.next() };
   }
@@ -49,7 +51,14 @@ export class From {
   /** Written last, when every join is known. */
   get clause(): Sql {
     const joins = [...this.#joins.values()].map((join) => join.clause);
-    return sql`from ${sql.join([table(this.root), ...joins], sql` `)}`;
+    return sql`from ${sql.join([this.#start(), ...joins], sql` `)}`;
+  }
+
+  #start(): Sql {
+    if (this.keys === undefined) return table(this.root);
+    const chosen = this.aliases.next();
+    // CROSS JOIN keeps SQLite from reading the tables in another order than they are written in.
+    return sql`(${this.keys}) as ${sql.id(chosen)} cross join ${table(this.root)} on ${keyColumn(this.root)} = ${sql.id(chosen, 'key')}`;
   }
 }
 

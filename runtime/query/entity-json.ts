@@ -9,7 +9,7 @@ import type {
   RelatedEntityDefinition,
 } from '../protocol/definition.js';
 import { keyOrder } from './order-sql.js';
-import { page } from './page.js';
+import { page, selectExtract } from './page.js';
 import type { QueryContext } from './context.js';
 import type { Projection } from './projection.js';
 import { entityUri, keyedUri, keyJson, valueJson } from './value-json.js';
@@ -151,12 +151,16 @@ function inlineEntities(
       sql`(select count(*) ${counted.clause} where ${all})`,
       ',',
     ],
-    from,
-    where: related,
-    json: context.dialect.concat(entityJson(context, from, from.root, expanded)),
-    order: keyOrder(context, from.root),
-    skip: undefined,
-    top: sql.lit(context.options.pageSize),
+    rows: selectExtract(
+      context.dialect.concat(entityJson(context, from, from.root, expanded)),
+      'json',
+      {
+        from,
+        where: related,
+        order: keyOrder(context, from.root),
+        top: sql.lit(context.options.pageSize),
+      },
+    ),
     first: '0',
   });
   return [sql`(select ${json} ${pageFrom})`];

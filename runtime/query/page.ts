@@ -7,13 +7,8 @@ import type { QueryContext } from './context.js';
 export interface Page {
   /** JSON from the opening brace to the comma before `"__SENT"`. */
   readonly head: readonly JsonPart[];
-  readonly from: From;
-  readonly where: Sql | undefined;
-  /** One entity. */
-  readonly json: Sql;
-  readonly order: Sql;
-  readonly skip: Sql | undefined;
-  readonly top: Sql;
+  /** Gives each entity as the text column `json`, in order. */
+  readonly rows: Sql;
   /** What `__FIRST` says. */
   readonly first: JsonPart;
 }
@@ -21,24 +16,36 @@ export interface Page {
 /** A collection as JSON: the column to select, and the FROM clause that goes with it. */
 export function page(
   context: QueryContext,
-  { head, from, where, json, order, ...range }: Page,
+  { head, rows, first }: Page,
 ): { readonly json: Sql; readonly from: Sql } {
   const { dialect } = context;
-  const condition = where === undefined ? sql`` : sql` where ${where}`;
-  const offset = range.skip === undefined ? sql`` : sql` offset ${range.skip}`;
   const alias = context.aliases.next();
   const parts: readonly JsonPart[] = [
     ...head,
     '"__SENT":',
     sql`count(*)`,
     ',"__FIRST":',
-    range.first,
+    first,
     ',"__ENTITIES":[',
     dialect.joinRows(sql`${sql.id(alias, 'json')}`),
     ']}',
   ];
-  return {
-    json: dialect.concat(parts),
-    from: sql`from (select ${json} as ${sql.id('json')} ${from.clause}${condition} order by ${order} limit ${range.top}${offset}) as ${sql.id(alias)}`,
-  };
+  return { json: dialect.concat(parts), from: sql`from (${rows}) as ${sql.id(alias)}` };
+}
+
+/** A part of a table: its conditions, its order, and how much of it. */
+export interface Extract {
+  readonly from: From;
+  readonly where: Sql | undefined;
+  readonly order: Sql;
+  readonly top: Sql;
+  readonly skip?: Sql;
+}
+
+/** `select <column> as <name>` over a part of a table; written when every join of its FROM is known. */
+export function selectExtract(column: Sql, name: string, extract: Extract): Sql {
+  const { from, where, order, top, skip } = extract;
+  const condition = where === undefined ? sql`` : sql` where ${where}`;
+  const offset = skip === undefined ? sql`` : sql` offset ${skip}`;
+  return sql`select ${column} as ${sql.id(name)} ${from.clause}${condition} order by ${order} limit ${top}${offset}`;
 }
