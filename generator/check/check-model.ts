@@ -1,5 +1,27 @@
+import { entry } from '../source/tree.js';
+import { createAliases } from './aliases.js';
+import { buildDataclass } from './build-dataclass.js';
+import { datastoreFunctions, singletons } from './class-functions.js';
+import { checkDataclasses } from './dataclasses.js';
+import { checkExpressions } from './expressions.js';
+import { checkInverses } from './inverses.js';
+import { createSuggest } from './near-name.js';
+import { createReports, type Report } from './report.js';
+import { checkRoles } from './roles/check-roles.js';
+import { resourcesOf } from './roles/resources.js';
+import { rolesNode, type RolesInput } from './roles/roles-source.js';
+import { settings } from './settings.js';
+import { checkModelShape } from './shape/check-shape.js';
+import { sortProblems } from './sort-problems.js';
+import { checkTables } from './tables.js';
+import { unsupported } from './unsupported.js';
+import { createWorld } from './world.js';
+import { readFile } from './yaml-problems.js';
 import type { Model } from '../model/model.js';
 import type { Checked } from '../source/diagnostic.js';
+import type { SourceNode } from '../source/tree.js';
+import type { Context } from './context.js';
+import type { UnsupportedCode } from './unsupported.js';
 
 export interface ModelInput {
   /** Name of the model file, as problems shall show it. */
@@ -20,7 +42,58 @@ export interface CheckedModel extends Checked<Model> {
 }
 
 /** Reads and checks a model file. The value is there unless a problem is an error; problems stand in file order. */
-export function checkModel(input: ModelInput, _options: CheckOptions = {}): CheckedModel {
-  const text = typeof input.text === 'string' ? input.text : new TextDecoder().decode(input.text);
-  return { value: undefined, problems: [], sources: new Map([[input.file, text]]) };
+export function checkModel(input: ModelInput, options: CheckOptions = {}): CheckedModel {
+  const { file, readBeside } = input;
+  const { report, problems } = createReports();
+  const { root, text } = readFile(report, file, input.text);
+  const sources = new Map([[file, text]]);
+  let model: Model | undefined;
+  if (root !== undefined) {
+    const context: Context = { report, suggest: createSuggest() };
+    model = buildModel(context, root, { modelFile: file, readBeside, sources });
+    if (options.allowUnsupported !== true) reportUnsupported(report, root);
+  }
+  const hasErrors = problems.some(({ severity }) => severity === 'error');
+  const value = hasErrors ? undefined : model;
+  return { value, problems: sortProblems(file, problems), sources };
+}
+
+/** Goes through everything, whatever has been found before, so that one run tells all problems. */
+function buildModel(context: Context, root: SourceNode, rolesInput: RolesInput): Model {
+  checkModelShape(context, root);
+  const world = createWorld(root);
+  checkDataclasses(context, world);
+  checkTables(context, world);
+  const links = {
+    world,
+    inverses: checkInverses(context, world),
+    aliases: createAliases(context, world),
+  };
+  const dataclasses = world.dataclasses.map((each) => buildDataclass(context, links, each));
+  checkExpressions(context, world, dataclasses);
+  const parts = {
+    dataclasses,
+    functions: datastoreFunctions(context, world),
+    singletons: singletons(context, world),
+  };
+  const roles = rolesNode(context, root, rolesInput);
+  if (entry(root, 'roles') === undefined) context.report('roles/absent', {}, firstKey(root));
+  return {
+    ...settings(context, root),
+    ...parts,
+    ...(roles === undefined ? {} : { roles: checkRoles(context, roles, resourcesOf(parts)) }),
+  };
+}
+
+function reportUnsupported(report: Report, root: SourceNode): void {
+  for (const code of Object.keys(unsupported) as UnsupportedCode[]) {
+    for (const place of unsupported[code].uses(root)) report(code, {}, place);
+  }
+}
+
+/** What is said of the whole file is shown at its first key. */
+function firstKey(root: SourceNode): SourceNode {
+  const [first] = root.kind === 'mapping' ? root.entries.values() : [];
+  const { start, end } = first?.key ?? { start: root.start, end: root.start };
+  return { ...root, start, end };
 }

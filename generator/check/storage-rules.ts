@@ -1,4 +1,4 @@
-import { child, entry, isNull, itemsOf, numberOf, textOf } from '../source/tree.js';
+import { child, entry, isNull, numberOf, textOf } from '../source/tree.js';
 import { expectedValue, valueOf, type ValueType } from './values.js';
 import { isKey, type AttributeDraft } from './world.js';
 import type { JsonValue, StorageAttribute, StorageType } from '../model/model.js';

@@ -25,10 +25,10 @@ export function storageAttribute(
   draft: AttributeDraft,
   use: ForeignKeyUse,
 ): StorageAttribute | undefined {
-  const { node, name, type } = draft;
+  const { node, name, type, dateOnly } = draft;
   if (type === undefined) return undefined;
   const key = isKey(draft);
-  const dateOnly = checkDateOnly(context, draft);
+  checkDateOnly(context, draft);
   const dimensions = checkDimensions(context, draft, type);
   const generated = checkGenerated(context, draft, type);
   checkFlags(context, draft, type);
@@ -53,14 +53,13 @@ export function storageAttribute(
   };
 }
 
-/** Whether an attribute is a date without time; also of computed attributes. */
-export function checkDateOnly({ report }: Context, draft: AttributeDraft): boolean {
+/** A date alone can be without time; also of computed attributes. */
+export function checkDateOnly({ report }: Context, draft: AttributeDraft): void {
   const { node, type, label } = draft;
   const given = entry(node, 'dateOnly');
-  if (given === undefined || booleanOf(given.value) !== true) return false;
-  if (type === undefined || type === 'date') return true;
+  if (given === undefined || booleanOf(given.value) !== true) return;
+  if (type === undefined || type === 'date') return;
   report('attribute/date-only', { attribute: label, type }, given.key);
-  return false;
 }
 
 function checkDimensions(

@@ -15,6 +15,7 @@ export interface AttributeDraft {
   readonly kind: AttributeKind | undefined;
   /** Of a storage or computed attribute, when it is a type that exists. */
   readonly type: StorageType | undefined;
+  readonly dateOnly: boolean;
   readonly exposed: boolean;
 }
 
@@ -67,6 +68,7 @@ function attributeDraft(dataclass: string, key: SourceKey, node: SourceNode): At
     node,
     kind,
     type: isOneOf(storageTypes, type) ? type : undefined,
+    dateOnly: type === 'date' && booleanOf(child(node, 'dateOnly')) === true,
     exposed: booleanOf(child(node, 'exposed')) ?? true,
   };
 }

@@ -18,7 +18,7 @@ import { databases, dateOnlyFormats, eventNames } from './vocabulary.js';
 
 const description = text('Kept in the catalog, the OpenAPI document and the doc comments.');
 
-const model = mapping(
+export const modelDefinition = mapping(
   'A data model, from which drs-gen makes a REST server.',
   {
     drs: { description: 'Version of the format.', const: 1, default: 1 },
@@ -90,18 +90,24 @@ const protocol = mapping('Choices within the protocol.', {
   wildcard: flag('@ and a trailing * match any text in =, != and IN.', false),
 });
 
+const databaseName: JsonSchema = { description: 'A database driver.', enum: databases };
+
+const databaseList: JsonSchema = {
+  ...list('Database drivers; the first is the default.', databaseName),
+  minItems: 1,
+  uniqueItems: true,
+};
+
 const database: JsonSchema = {
   description: 'The database drivers that the server ships with; the first is the default.',
   default: 'sqlite',
-  anyOf: [
-    { enum: databases },
-    { ...list('Databases.', { enum: databases }), minItems: 1, uniqueItems: true },
-  ],
+  anyOf: [ref('databaseName'), ref('databaseList')],
 };
 
 export const definitions: Definitions = {
-  model,
   database,
+  databaseName,
+  databaseList,
   limits: mapping(
     'Limits; each can be overridden by an environment variable of the server.',
     Object.fromEntries(
@@ -122,7 +128,7 @@ export const modelSchema: JsonSchema & {
 } = {
   $schema: 'http://json-schema.org/draft-07/schema#',
   title: 'drs-gen model',
-  ...model,
+  ...modelDefinition,
   definitions,
 };
 

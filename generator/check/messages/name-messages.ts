@@ -111,7 +111,7 @@ export const nameMessages = {
   },
   'limits/order': {
     severity: 'error',
-    meaning: 'A default is above the limit that is set for it.',
+    meaning: 'pageSize or entitySetTimeout is above the limit that the model sets for requests.',
     text: (f: { smaller: string; larger: string; value: number; limit: number }) =>
       `${f.smaller} is ${f.value}, and must not be above ${f.larger}, which is ${f.limit}.`,
   },

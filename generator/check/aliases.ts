@@ -1,0 +1,131 @@
+import { child, textOf } from '../source/tree.js';
+import { relationTarget } from './relation-target.js';
+import { describedBy, type AttributeDraft, type DataclassDraft, type World } from './world.js';
+import type { AliasAttribute, StorageType } from '../model/model.js';
+import type { SourceNode } from '../source/tree.js';
+import type { Context } from './context.js';
+
+/** What an alias stands for, once other aliases on its way are replaced by what they stand for. */
+interface Resolved {
+  readonly path: readonly string[];
+  readonly type: StorageType;
+  readonly dateOnly: boolean;
+}
+
+export interface Aliases {
+  readonly attribute: (
+    dataclass: DataclassDraft,
+    draft: AttributeDraft,
+  ) => AliasAttribute | undefined;
+}
+
+/** Follows the paths of aliases; each is followed once, and its problems are told once. */
+export function createAliases(context: Context, world: World): Aliases {
+  const known = new Map<AttributeDraft, Resolved | undefined>();
+  const open: AttributeDraft[] = [];
+
+  function resolve(dataclass: DataclassDraft, draft: AttributeDraft): Resolved | undefined {
+    if (known.has(draft)) return known.get(draft);
+    open.push(draft);
+    const resolved = follow(dataclass, draft);
+    open.pop();
+    known.set(draft, resolved);
+    return resolved;
+  }
+
+  function follow(dataclass: DataclassDraft, draft: AttributeDraft): Resolved | undefined {
+    const end = endOf(context, world, dataclass, draft);
+    if (end === undefined) return undefined;
+    const { attribute, hops, at } = end;
+    if (attribute.kind !== 'alias') {
+      if (attribute.type === undefined) return undefined;
+      const { name, type, dateOnly } = attribute;
+      return { path: [...hops, name], type, dateOnly };
+    }
+    const circle = open.indexOf(attribute);
+    if (circle !== -1) {
+      const labels = [...open.slice(circle), attribute].map(({ label }) => label);
+      context.report('alias/cycle', { alias: draft.label, circle: labels.join(', ') }, at);
+      return undefined;
+    }
+    const inner = resolve(end.dataclass, attribute);
+    return inner === undefined ? undefined : { ...inner, path: [...hops, ...inner.path] };
+  }
+
+  return {
+    attribute: (dataclass, draft) => {
+      const resolved = resolve(dataclass, draft);
+      if (resolved === undefined) return undefined;
+      const { name, exposed, node } = draft;
+      return { kind: 'alias', name, exposed, ...describedBy(node), ...resolved };
+    },
+  };
+}
+
+interface End {
+  readonly dataclass: DataclassDraft;
+  readonly attribute: AttributeDraft;
+  readonly hops: readonly string[];
+  readonly at: SourceNode;
+}
+
+/** Walks the path to the attribute at its end, over to-one relations. */
+function endOf(
+  context: Context,
+  world: World,
+  start: DataclassDraft,
+  draft: AttributeDraft,
+): End | undefined {
+  const at = child(draft.node, 'alias');
+  const text = textOf(at);
+  if (at === undefined || text === undefined) return undefined;
+  const steps = text.split('.');
+  if (steps.length < 2 || steps.includes('')) {
+    context.report('alias/bad-path', { alias: draft.label }, at);
+    return undefined;
+  }
+  const hops = steps.slice(0, -1);
+  let dataclass: DataclassDraft | undefined = start;
+  for (const name of hops) {
+    const step = stepOf(context, dataclass, draft, at, name);
+    if (step === undefined || !isToOne(context, draft, at, step)) return undefined;
+    dataclass = relationTarget(world, step);
+    if (dataclass === undefined) return undefined;
+  }
+  const attribute = stepOf(context, dataclass, draft, at, steps.at(-1) ?? '');
+  if (attribute?.kind === 'toOne' || attribute?.kind === 'toMany') {
+    const code = attribute.kind === 'toOne' ? 'alias/to-relation' : 'alias/to-many';
+    context.report(code, { alias: draft.label, step: attribute.label }, at);
+    return undefined;
+  }
+  return attribute === undefined ? undefined : { dataclass, attribute, hops, at };
+}
+
+function stepOf(
+  context: Context,
+  dataclass: DataclassDraft,
+  draft: AttributeDraft,
+  at: SourceNode,
+  name: string,
+): AttributeDraft | undefined {
+  const found = dataclass.attribute.get(name);
+  if (found !== undefined) return found;
+  const fill = { alias: draft.label, dataclass: dataclass.name, step: name };
+  const help = context.suggest(name, dataclass.attribute.keys());
+  context.report('alias/unknown-step', fill, at, help);
+  return undefined;
+}
+
+function isToOne(
+  { report }: Context,
+  draft: AttributeDraft,
+  at: SourceNode,
+  step: AttributeDraft,
+): boolean {
+  const fill = { alias: draft.label, step: step.label };
+  if (step.kind === 'toMany') report('alias/to-many', fill, at);
+  else if (step.kind !== 'toOne' && step.kind !== undefined) {
+    report('alias/not-a-relation', fill, at);
+  }
+  return step.kind === 'toOne';
+}

@@ -1,0 +1,114 @@
+import { booleanOf, child, itemsOf, textOf } from '../source/tree.js';
+import { eventNames } from '../source/vocabulary.js';
+import { dataclassFunctions } from './class-functions.js';
+import { computedAttribute } from './computed.js';
+import { collectionNameOf } from './dataclasses.js';
+import { checkShared, madeAttribute, type ForeignKey } from './foreign-keys.js';
+import { compositeIndexes } from './indexes.js';
+import { toManyRelation, toOneRelation, type ToOne } from './relations.js';
+import { storageAttribute } from './storage.js';
+import { checkColumns, writtenColumns } from './tables.js';
+import {
+  describedBy,
+  keyDraft,
+  type AttributeDraft,
+  type DataclassDraft,
+  type World,
+} from './world.js';
+import type { Attribute, Dataclass } from '../model/model.js';
+import type { Aliases } from './aliases.js';
+import type { Context } from './context.js';
+import type { Inverses } from './inverses.js';
+
+/** What the attributes of all dataclasses need to know of each other. */
+export interface Links {
+  readonly world: World;
+  readonly inverses: Inverses;
+  readonly aliases: Aliases;
+}
+
+/** A dataclass with all its parts; parts that are not sound are left out, and the model is not used then. */
+export function buildDataclass(
+  context: Context,
+  links: Links,
+  dataclass: DataclassDraft,
+): Dataclass {
+  const { node, name } = dataclass;
+  const toOnes = relationsOf(context, links, dataclass);
+  const foreignKeys = new Map(
+    [...toOnes].map(([draft, { foreignKey }]) => [draft.name, foreignKey]),
+  );
+  const made = [...foreignKeys.values()].filter((each) => each.made);
+  const named = new Map(
+    [...foreignKeys].map(([relation, foreignKey]) => [relation, foreignKey.name]),
+  );
+  checkColumns(context, [
+    ...writtenColumns(context, dataclass),
+    ...made.map((each) => ({ attribute: each.name, column: each.name, at: each.at })),
+  ]);
+  return {
+    name,
+    table: dataclass.table,
+    exposed: dataclass.exposed,
+    ...describedBy(node),
+    collectionName: collectionNameOf(dataclass),
+    key: keyDraft(dataclass)?.name ?? '',
+    attributes: [...attributesOf(context, links, dataclass, toOnes), ...made.map(madeAttribute)],
+    functions: dataclassFunctions(context, links.world, dataclass),
+    events: eventNames.filter((each) =>
+      itemsOf(child(node, 'events')).some((item) => textOf(item) === each),
+    ),
+    restrict: booleanOf(child(node, 'restrict')) === true,
+    indexes: compositeIndexes(context, dataclass, named),
+  };
+}
+
+function relationsOf(
+  context: Context,
+  { world, inverses }: Links,
+  dataclass: DataclassDraft,
+): ReadonlyMap<AttributeDraft, ToOne> {
+  const found = new Map<AttributeDraft, ToOne>();
+  for (const draft of dataclass.attributes) {
+    if (draft.kind !== 'toOne') continue;
+    const relation = toOneRelation(context, world, dataclass, draft, inverses);
+    if (relation !== undefined) found.set(draft, relation);
+  }
+  const uses = [...found].map(([{ name }, { foreignKey }]) => ({ name, foreignKey }));
+  checkShared(context, dataclass.name, uses);
+  return found;
+}
+
+function attributesOf(
+  context: Context,
+  { world, aliases }: Links,
+  dataclass: DataclassDraft,
+  toOnes: ReadonlyMap<AttributeDraft, ToOne>,
+): readonly Attribute[] {
+  const uses = new Map<string, ForeignKey>();
+  for (const { foreignKey } of toOnes.values()) uses.set(foreignKey.name, foreignKey);
+  return dataclass.attributes.flatMap((draft) => {
+    const found = attributeOf(draft);
+    return found === undefined ? [] : [found];
+  });
+
+  function attributeOf(draft: AttributeDraft): Attribute | undefined {
+    switch (draft.kind) {
+      case 'storage': {
+        const use = uses.get(draft.name);
+        const isMandatory = use?.isMandatory === true;
+        return storageAttribute(context, draft, { isForeignKey: use !== undefined, isMandatory });
+      }
+      case 'toOne':
+        return toOnes.get(draft)?.relation;
+      case 'toMany':
+        return toManyRelation(context, world, draft);
+      case 'computed':
+        return computedAttribute(context, draft);
+      case 'alias':
+        return aliases.attribute(dataclass, draft);
+      case undefined:
+        return undefined;
+    }
+  }
+}

@@ -1,0 +1,86 @@
+import { createRequire } from 'node:module';
+import type { Database } from 'better-sqlite3';
+import type { StorageType } from '../model/model.js';
+
+export interface ProbeColumn {
+  readonly name: string;
+  readonly type: StorageType;
+  /** Of a generated column. */
+  readonly expression?: string;
+}
+
+/** An empty database that says what is wrong with a table. */
+export interface Probe {
+  /** The database's own words, or `undefined` when the table can be made and read. */
+  readonly refusal: (columns: readonly ProbeColumn[]) => string | undefined;
+  readonly close: () => void;
+}
+
+/** The types that the server's columns have. */
+const columnTypes: Readonly<Record<StorageType, string>> = {
+  string: 'TEXT',
+  uuid: 'TEXT',
+  number: 'NUMERIC',
+  integer: 'INTEGER',
+  boolean: 'INTEGER',
+  date: 'TEXT',
+  duration: 'INTEGER',
+  object: 'TEXT',
+  image: 'BLOB',
+  blob: 'BLOB',
+  vector: 'TEXT',
+};
+
+/** Opens the database. Its driver is loaded here, since that takes time and most models have no expression. */
+export function openProbe(): Probe {
+  const load = createRequire(import.meta.url);
+  const Constructor = load('better-sqlite3') as new (file: string) => Database;
+  const database = new Constructor(':memory:');
+  return {
+    refusal: (columns) => refusal(database, columns),
+    close: () => {
+      database.close();
+    },
+  };
+}
+
+function refusal(database: Database, columns: readonly ProbeColumn[]): string | undefined {
+  database.exec('BEGIN');
+  try {
+    database.exec(`CREATE TABLE probe (${columns.map(columnSql).join(', ')})`);
+    const strange = strangeTable(database, columns);
+    if (strange !== undefined) return strange;
+    // Some functions are refused only when they are computed.
+    database.exec('INSERT INTO probe DEFAULT VALUES');
+    const names = columns.map(({ name }) => quoted(name)).join(', ');
+    database.prepare(`SELECT ${names} FROM probe`).all();
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  } finally {
+    database.exec('ROLLBACK');
+  }
+}
+
+/** Whether an expression has made anything but its own column. */
+function strangeTable(database: Database, columns: readonly ProbeColumn[]): string | undefined {
+  const objects = database.prepare('SELECT name FROM sqlite_schema').pluck().all();
+  const found = database.prepare('SELECT name, hidden FROM pragma_table_xinfo(?)').all('probe');
+  const wanted = columns.map(({ name, expression }) => ({
+    name,
+    hidden: expression === undefined ? 0 : 2,
+  }));
+  const isWanted = JSON.stringify([objects, found]) === JSON.stringify([['probe'], wanted]);
+  return isWanted ? undefined : 'it does more than compute a value';
+}
+
+function columnSql({ name, type, expression }: ProbeColumn): string {
+  const column = `${quoted(name)} ${columnTypes[type]}`;
+  return expression === undefined
+    ? column
+    : `${column} GENERATED ALWAYS AS (${expression}) VIRTUAL`;
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

@@ -1,0 +1,100 @@
+import { child, textOf } from '../source/tree.js';
+import { soundExpression, type ExpressionUse } from './computed.js';
+import { openProbe, type Probe, type ProbeColumn } from './expression-probe.js';
+import { dependsOnTime } from './expression-time.js';
+import { fold } from './fold.js';
+import type { Dataclass } from '../model/model.js';
+import type { Context } from './context.js';
+import type { DataclassDraft, World } from './world.js';
+
+/** Lets a database look at every expression, in the form in which the server keeps it: a generated column. */
+export function checkExpressions(
+  context: Context,
+  world: World,
+  dataclasses: readonly Dataclass[],
+): void {
+  const tables = world.dataclasses
+    .map((dataclass, index) => ({
+      uses: usesOf(context, dataclass),
+      stored: [...storedColumns(dataclasses[index]), ...unknownColumns(dataclass)],
+    }))
+    .filter(({ uses }) => uses.length > 0);
+  if (tables.length === 0) return;
+  const probe = openProbe();
+  try {
+    for (const { stored, uses } of tables) checkTable(context, probe, stored, uses);
+  } finally {
+    probe.close();
+  }
+}
+
+function usesOf(context: Context, dataclass: DataclassDraft): readonly ExpressionUse[] {
+  return dataclass.attributes.flatMap((draft) => {
+    const use = soundExpression(context, draft);
+    return use === undefined ? [] : [use];
+  });
+}
+
+/** Each expression alone, so that a problem is told where it is; then all together, since they can refer to each other. */
+function checkTable(
+  context: Context,
+  probe: Probe,
+  stored: readonly ProbeColumn[],
+  uses: readonly ExpressionUse[],
+): void {
+  const refusals = uses.map((use) => {
+    const others = uses.filter((each) => each !== use).map(plainColumn);
+    const refusal = probe.refusal(distinct([generatedColumn(use), ...stored, ...others]));
+    if (refusal !== undefined) tell(context, use, refusal);
+    else {
+      const reason = dependsOnTime(use.expression);
+      if (reason !== undefined) notDeterministic(context, use, reason);
+    }
+    return refusal;
+  });
+  if (uses.length < 2 || refusals.some((each) => each !== undefined)) return;
+  const refusal = probe.refusal(distinct([...uses.map(generatedColumn), ...stored]));
+  if (refusal === undefined) return;
+  const culprit = uses.find(({ draft }) => refusal.includes(`"${draft.name}"`)) ?? uses[0];
+  if (culprit !== undefined) tell(context, culprit, refusal);
+}
+
+function tell(context: Context, use: ExpressionUse, refusal: string): void {
+  const attribute = use.draft.label;
+  if (/non-deterministic/i.test(refusal)) notDeterministic(context, use, refusal);
+  else context.report('computed/bad-expression', { attribute, reason: refusal }, use.at);
+}
+
+function notDeterministic({ report }: Context, use: ExpressionUse, reason: string): void {
+  report('computed/not-deterministic', { attribute: use.draft.label, reason }, use.at);
+}
+
+function generatedColumn({ draft, type, expression }: ExpressionUse): ProbeColumn {
+  return { name: draft.name, type, expression };
+}
+
+function plainColumn({ draft, type }: ExpressionUse): ProbeColumn {
+  return { name: draft.name, type };
+}
+
+function storedColumns(dataclass: Dataclass | undefined): readonly ProbeColumn[] {
+  const stored = (dataclass?.attributes ?? []).filter((each) => each.kind === 'storage');
+  return stored.map(({ column, type }) => ({ name: column, type }));
+}
+
+/** Attributes that are reported elsewhere, so that an expression over them is not reported too. */
+function unknownColumns({ attributes }: DataclassDraft): readonly ProbeColumn[] {
+  return attributes
+    .filter(({ kind, type }) => kind === undefined || (kind === 'storage' && type === undefined))
+    .map(({ node, name }) => ({ name: textOf(child(node, 'column')) ?? name, type: 'string' }));
+}
+
+/** Columns that clash are reported elsewhere, and would hide what is wrong with an expression. */
+function distinct(columns: readonly ProbeColumn[]): readonly ProbeColumn[] {
+  const seen = new Set<string>();
+  return columns.filter(({ name }) => {
+    const isNew = name !== '' && !name.includes('\0') && !seen.has(fold(name));
+    seen.add(fold(name));
+    return isNew;
+  });
+}

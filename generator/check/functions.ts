@@ -1,0 +1,92 @@
+import { booleanOf, child, entriesOf, entry, textOf } from '../source/tree.js';
+import { functionType } from './function-types.js';
+import { checkName, checkReserved, checkUnique } from './names.js';
+import { describedBy, type World } from './world.js';
+import type { ClassFunction, FunctionType, Parameter } from '../model/model.js';
+import type { SourceEntry, SourceNode } from '../source/tree.js';
+import type { Context } from './context.js';
+
+/** A mapping of functions, and what they belong to. */
+export interface FunctionGroup {
+  readonly functions: SourceNode | undefined;
+  /** How messages speak of the class that has them. */
+  readonly owner: string;
+  readonly reserved: ReadonlySet<string>;
+}
+
+export function classFunctions(
+  context: Context,
+  world: World,
+  group: FunctionGroup,
+): readonly ClassFunction[] {
+  const found = entriesOf(group.functions);
+  checkUnique(
+    context,
+    group.owner,
+    found.map(({ key }) => key),
+  );
+  return found.map(({ key, value }) => {
+    checkName(context, key);
+    checkReserved(context, key, group.reserved, group.owner);
+    return classFunction(context, world, { key, value });
+  });
+}
+
+function classFunction(context: Context, world: World, { key, value }: SourceEntry): ClassFunction {
+  const exposed = booleanOf(child(value, 'exposed')) === true;
+  const get = entry(value, 'onHTTPGet');
+  const onHTTPGet = get !== undefined && booleanOf(get.value) === true;
+  if (onHTTPGet && !exposed) {
+    context.report('function/get-not-exposed', { name: key.name }, get.key);
+  }
+  return {
+    name: key.name,
+    exposed,
+    onHTTPGet,
+    params: parameters(context, world, child(value, 'params')),
+    returns: typeAt(context, world, child(value, 'returns'), true),
+    ...describedBy(value),
+  };
+}
+
+function parameters(
+  context: Context,
+  world: World,
+  node: SourceNode | undefined,
+): readonly Parameter[] {
+  const found = entriesOf(node);
+  checkUnique(
+    context,
+    'The list of parameters',
+    found.map(({ key }) => key),
+  );
+  let lastOptional: string | undefined;
+  return found.map(({ key, value }) => {
+    checkName(context, key);
+    const optional = booleanOf(child(value, 'optional')) === true;
+    if (optional) lastOptional = key.name;
+    else if (lastOptional !== undefined) {
+      const fill = { parameter: key.name, optional: lastOptional };
+      context.report('function/optional-order', fill, key);
+    }
+    const type = value.kind === 'mapping' ? child(value, 'type') : value;
+    return {
+      name: key.name,
+      type: typeAt(context, world, type, false),
+      optional,
+      ...describedBy(value),
+    };
+  });
+}
+
+/** A type that is left out, or against the shape, is any. */
+function typeAt(
+  context: Context,
+  world: World,
+  at: SourceNode | undefined,
+  isResult: boolean,
+): FunctionType {
+  const text = textOf(at);
+  if (at === undefined || text === undefined) return { kind: 'any' };
+  return functionType(context, world, { text, at, isResult });
+}

@@ -1,0 +1,93 @@
+import { booleanOf, child, entry, itemsOf, textOf } from '../../source/tree.js';
+import { actions as actionWords, isOneOf, permissionTypes } from '../../source/vocabulary.js';
+import { fold } from '../fold.js';
+import { checkPrivileges, type Privileges } from './privileges.js';
+import type { Action, Permission, Roles } from '../../model/model.js';
+import type { SourceNode } from '../../source/tree.js';
+import type { Context } from '../context.js';
+import type { Resources } from './resources.js';
+
+const dataActions: readonly Action[] = ['create', 'read', 'update', 'drop', 'execute', 'describe'];
+
+const fittingActions: Readonly<Record<Permission['type'], readonly Action[]>> = {
+  datastore: dataActions,
+  dataclass: dataActions,
+  attribute: ['create', 'read', 'update', 'drop', 'describe'],
+  method: ['execute', 'promote', 'describe'],
+  singleton: ['execute', 'describe'],
+  singletonMethod: ['execute', 'promote', 'describe'],
+};
+
+/** Privileges, roles and permissions, every name in them found. */
+export function checkRoles(context: Context, roles: SourceNode, resources: Resources): Roles {
+  const privileges = checkPrivileges(context, roles);
+  return {
+    forceLogin: booleanOf(child(roles, 'forceLogin')) === true,
+    restrictedByDefault: booleanOf(child(roles, 'restrictedByDefault')) === true,
+    privileges: privileges.declared,
+    roles: bundles(context, roles, privileges),
+    permissions: permissions(context, roles, privileges, resources),
+  };
+}
+
+function bundles(context: Context, roles: SourceNode, privileges: Privileges): Roles['roles'] {
+  const known = new Set<string>();
+  return itemsOf(child(roles, 'roles')).flatMap((item) => {
+    const at = child(item, 'role');
+    const name = textOf(at);
+    const held = privileges.named(child(item, 'privileges'));
+    if (at === undefined || name === undefined) return [];
+    if (known.has(fold(name))) context.report('roles/duplicate', { what: 'role', name }, at);
+    known.add(fold(name));
+    return [{ name, privileges: held }];
+  });
+}
+
+function permissions(
+  context: Context,
+  roles: SourceNode,
+  privileges: Privileges,
+  resources: Resources,
+): readonly Permission[] {
+  const known = new Set<string>();
+  return itemsOf(child(child(roles, 'permissions'), 'allowed')).flatMap((item) => {
+    const type = textOf(child(item, 'type'));
+    const at = child(item, 'applyTo');
+    const written = textOf(at);
+    if (at === undefined || written === undefined || !isOneOf(permissionTypes, type)) return [];
+    const applyTo = resources[type].get(fold(written));
+    const fitting = fittingPrivileges(context, item, type, privileges);
+    if (applyTo === undefined) {
+      const help = context.suggest(written, resources[type].values());
+      context.report('roles/unknown-resource', { type, applyTo: written }, at, help);
+      return [];
+    }
+    const identity = `${type} ${applyTo}`;
+    if (known.has(identity)) {
+      context.report('roles/duplicate', { what: 'permission for the', name: identity }, at);
+    }
+    known.add(identity);
+    return [{ applyTo, type, actions: fitting }];
+  });
+}
+
+/** An empty list says nothing about its action, as in the files of the field. */
+function fittingPrivileges(
+  { report }: Context,
+  item: SourceNode,
+  type: Permission['type'],
+  privileges: Privileges,
+): Permission['actions'] {
+  const found: Partial<Record<Action, readonly string[]>> = {};
+  for (const action of actionWords) {
+    const given = entry(item, action);
+    const names = privileges.named(given?.value);
+    if (given === undefined || names.length === 0) continue;
+    if (fittingActions[type].includes(action)) found[action] = names;
+    // Files of the field close promote for the whole datastore with none, which changes nothing.
+    else if (names.some((name) => name !== 'none')) {
+      report('roles/action', { action, type, fitting: fittingActions[type].join(', ') }, given.key);
+    }
+  }
+  return found;
+}

@@ -1,0 +1,19 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { serializeModel } from '../../generator/model/serialize.js';
+import { expectProblems } from './expect-problems.js';
+
+const yaml = readFileSync(new URL('models/complete.yaml', import.meta.url), 'utf8');
+
+describe('the complete example', () => {
+  it('is free of problems', () => {
+    const model = expectProblems({ yaml }, []);
+    expect(model).toBeDefined();
+  });
+
+  it('becomes the whole model, its defaults filled in', async () => {
+    const model = expectProblems({ yaml }, []);
+    if (model === undefined) return;
+    await expect(serializeModel(model)).toMatchFileSnapshot('models/complete.json');
+  });
+});
