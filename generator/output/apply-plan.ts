@@ -10,6 +10,7 @@ import {
   type Journal,
   type Step,
 } from './journal.js';
+import { mapInBatches } from './map-in-batches.js';
 import { foldersAbove, manifestPath, recordFolder } from './paths.js';
 import type { Plan, PlannedFile } from './plan.js';
 import { Refusal } from './refusal.js';
@@ -84,11 +85,11 @@ async function stage(
 ): Promise<void> {
   const folder = recordPath(root, journal.staging);
   await makeFolders(disk, folder);
-  for (const [index, change] of changes.entries()) {
+  await mapInBatches(changes, async (change, index) => {
     signal.throwIfAborted();
-    if (change.action === 'delete') continue;
+    if (change.action === 'delete') return;
     await disk.create(stagedPath(root, journal, index, 'new'), change.text);
-  }
+  });
   await disk.flush(folder);
 }
 

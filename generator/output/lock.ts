@@ -35,17 +35,24 @@ export async function withLock<T>(root: string, host: Host, work: () => Promise<
   return result;
 }
 
+/** What a lock says: the number of its process, nothing yet, or that it is not there any more. */
+type Holder = number | 'unknown' | 'gone';
+
 async function takeLock(path: string, host: Host): Promise<void> {
-  for (let left = patience.tries; left > 0; left -= 1) {
-    if (await tryCreate(host.disk, path, `${host.pid}\n`)) return;
+  let unknown = 0;
+  while (!(await tryCreate(host.disk, path, `${host.pid}\n`))) {
     const holder = await readHolder(host.disk, path);
-    if (holder === undefined) await host.pause(patience.milliseconds);
-    else if (isHeld(holder, host)) throw busy(path, holder);
-    else await removeStale(path, host, holder);
+    if (holder === 'gone') continue;
+    if (holder === 'unknown') {
+      // A run that died while it wrote its number leaves a lock that never gets one.
+      unknown += 1;
+      if (unknown < patience.tries) {
+        await host.pause(patience.milliseconds);
+        continue;
+      }
+    } else if (isHeld(holder, host)) throw busy(path, holder);
+    await removeStale(path, host, holder);
   }
-  // A lock without a holder for so long was left by a run that died while it wrote the number.
-  await host.disk.removeFile(path);
-  if (!(await tryCreate(host.disk, path, `${host.pid}\n`))) throw busy(path, undefined);
 }
 
 /** Our own number in a lock that we do not hold is that of a dead process, as happens in containers. */
@@ -54,7 +61,7 @@ function isHeld(holder: number, host: Host): boolean {
 }
 
 /** Two runs may find the same stale lock: the one that moved a fresh one away by mistake gives it back. */
-async function removeStale(path: string, { disk, pid }: Host, holder: number): Promise<void> {
+async function removeStale(path: string, { disk, pid }: Host, holder: Holder): Promise<void> {
   const aside = `${path}-${pid}`;
   try {
     await disk.rename(path, aside);
@@ -76,19 +83,18 @@ async function tryCreate(disk: Disk, path: string, text: string): Promise<boolea
   }
 }
 
-async function readHolder(disk: Disk, path: string): Promise<number | undefined> {
+async function readHolder(disk: Disk, path: string): Promise<Holder> {
   try {
-    const text = decodeText(await disk.read(path)).trim();
-    return /^\d+$/.test(text) ? Number(text) : undefined;
+    const text = decodeText(await disk.read(path));
+    return /^\d+\n$/.test(text) ? Number(text) : 'unknown';
   } catch (error) {
-    if (errorCode(error) === 'ENOENT') return undefined;
+    if (errorCode(error) === 'ENOENT') return 'gone';
     throw error;
   }
 }
 
-function busy(path: string, holder: number | undefined): Refusal {
-  const who = holder === undefined ? 'Another run' : `Another run (process ${holder})`;
+function busy(path: string, holder: number): Refusal {
   return new Refusal(
-    `${who} is writing into this folder. Wait for it; if there is none, delete ${path}.`,
+    `Another run (process ${holder}) is writing into this folder. Wait for it; if there is none, delete ${path}.`,
   );
 }

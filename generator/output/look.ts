@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import type { Disk } from './disk.js';
 import { errorCode } from './error-code.js';
-import { foldersAbove } from './paths.js';
+import { foldCase, foldersAbove } from './paths.js';
 import { decodeText } from './text.js';
 import { isInside } from './output-folder.js';
 
@@ -66,7 +66,10 @@ export function lookInto(disk: Disk, root: string): Look {
     if (kind !== 'file') return { kind: 'obstacle', at: path };
     const [folder, name] = [join(full, '..'), path.slice(path.lastIndexOf('/') + 1)];
     const inFolder = await remembered(names, folder, () => namesIn(folder));
-    if (!inFolder.has(name.normalize('NFC'))) return { kind: 'variant', name };
+    const variant = [...inFolder].find((other) => foldCase(other) === foldCase(name));
+    if (variant !== undefined && !inFolder.has(name.normalize('NFC'))) {
+      return { kind: 'variant', name: variant };
+    }
     return { kind: 'file', text: decodeText(await disk.read(full)) };
   };
 }

@@ -1,12 +1,20 @@
-/** Maps a list with a promise for each item, a few at a time: an open file for each could be too many. */
+/**
+ * Maps a list with a promise for each item, a few at a time: an open file for each could be too many. When one fails,
+ * its batch comes to rest before the failure is thrown, so that nothing is written behind a clean-up.
+ */
 export async function mapInBatches<T, R>(
   items: readonly T[],
-  map: (item: T) => Promise<R>,
-  size = 64,
+  map: (item: T, index: number) => Promise<R>,
+  size = 32,
 ): Promise<readonly R[]> {
   const results: R[] = [];
-  for (let at = 0; at < items.length; at += size) {
-    results.push(...(await Promise.all(items.slice(at, at + size).map(map))));
+  for (let start = 0; start < items.length; start += size) {
+    const batch = items.slice(start, start + size);
+    const settled = await Promise.allSettled(batch.map((item, at) => map(item, start + at)));
+    for (const result of settled) {
+      if (result.status === 'rejected') throw result.reason;
+      results.push(result.value);
+    }
   }
   return results;
 }

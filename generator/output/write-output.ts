@@ -1,5 +1,6 @@
 import { join } from 'node:path';
 import { applyPlan } from './apply-plan.js';
+import { errorCode } from './error-code.js';
 import { makeFolders, removeIfEmpty } from './folders.js';
 import { heal, needsHealing } from './heal.js';
 import type { Host } from './host.js';
@@ -8,7 +9,7 @@ import { lookInto } from './look.js';
 import { findOutputFolder } from './output-folder.js';
 import { changesAnything, conflictsOf, forced, type Plan } from './plan.js';
 import { planFiles, type PlanInput } from './plan-files.js';
-import { manifestPath, recordFolder } from './paths.js';
+import { recordFolder } from './paths.js';
 import { Refusal } from './refusal.js';
 
 export type OutputRequest = Omit<PlanInput, 'disk'> & {
@@ -31,24 +32,47 @@ export async function planOutput(request: OutputRequest, host: Host): Promise<Pl
 export async function writeOutput(request: OutputRequest, host: Host): Promise<Plan> {
   const { disk } = host;
   const root = await findOutputFolder(disk, request.folder);
-  if (!(await needsHealing(disk, root))) {
-    // Taking the lock would already change the folder.
-    const plan = await planNow(request, host);
-    if (!changesAnything(plan) || conflictsOf(plan).length > 0) return plan;
-  }
+  const plan = await planUnlocked(request, host, root);
+  if (plan !== undefined && isSettled(plan)) return plan;
   await refuseForeignRecords(request, host, root);
   const made = await makeFolders(disk, join(root, recordFolder));
   try {
     return await withLock(root, host, async () => {
       await heal(disk, root);
-      const plan = await planNow(request, host);
-      if (changesAnything(plan) && conflictsOf(plan).length === 0) await applyPlan(plan, host);
-      return plan;
+      const current = await planNow(request, host);
+      if (changesAnything(current) && conflictsOf(current).length === 0) {
+        await applyPlan(current, host);
+      }
+      return current;
     });
   } catch (error) {
     for (const folder of [...made].reverse()) await removeIfEmpty(disk, folder);
     throw error;
   }
+}
+
+/**
+ * Plans before the lock is taken, since that would already change the folder. Another run may be at work, so only a
+ * plan that has nothing to do can be trusted.
+ */
+async function planUnlocked(
+  request: OutputRequest,
+  host: Host,
+  root: string,
+): Promise<Plan | undefined> {
+  if (await needsHealing(host.disk, root)) return undefined;
+  try {
+    return await planNow(request, host);
+  } catch (error) {
+    // A file that was listed is gone already.
+    if (errorCode(error) === 'ENOENT') return undefined;
+    throw error;
+  }
+}
+
+/** Whether there is nothing to do; or nothing that may be done, in a folder where no other run can be at work. */
+function isSettled(plan: Plan): boolean {
+  return !changesAnything(plan) || (plan.isFirst && conflictsOf(plan).length > 0);
 }
 
 async function planNow(request: OutputRequest, host: Host): Promise<Plan> {
@@ -62,9 +86,8 @@ async function refuseForeignRecords(
   { disk }: Host,
   root: string,
 ): Promise<void> {
-  const seen = await lookInto(disk, root)(manifestPath);
-  if (seen.kind === 'file' || seen.kind === 'absent') return;
-  throw new Refusal(
-    `${join(request.folder, manifestPath)} is not an ordinary file in an ordinary folder.`,
-  );
+  // No run makes this file, so looking for it tells about its folder alone, also while another run is at work.
+  const seen = await lookInto(disk, root)(`${recordFolder}/none`);
+  if (seen.kind !== 'outside' && seen.kind !== 'obstacle') return;
+  throw new Refusal(`${join(request.folder, recordFolder)} is not an ordinary folder.`);
 }
