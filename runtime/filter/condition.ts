@@ -40,7 +40,7 @@ export function condition(context: FilterContext, source: Source, comparison: Co
     return nullCondition(context, source, attribute, comparison);
   }
   checkComparator(attribute, comparison);
-  if (context.mismatched.has(input)) return comparator === '!=' ? sql`true` : sql`false`;
+  if (context.mismatched.has(input)) return comparator === '!=' ? sql`1 = 1` : sql`1 = 0`;
   const compared = comparableColumn(context.dialect, source, attribute);
   if (comparator === 'begin') return beginCondition(context, compared, attribute, input);
   const value = context.slots.take(input, 'value', converter(attribute));

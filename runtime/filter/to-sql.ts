@@ -36,7 +36,8 @@ function conjunction(context: FilterContext, from: From, filter: FilterNode): Sq
   const conditions: Sql[] = [];
   const pending: Pending[] = [];
   for (const { node, negated } of conjuncts(filter)) {
-    if (negated) conditions.push(sql`(${conjunction(context, from, node)}) is not true`);
+    // A column may be called true, so that word is never written.
+    if (negated) conditions.push(sql`not coalesce(${conjunction(context, from, node)}, 1 = 0)`);
     else if (node.kind === 'comparison') pending.push(resolve(from.root.dataclass, node));
     else if (node.kind === 'or') conditions.push(disjunction(context, from, node));
     else conditions.push(conjunction(context, from, node));
