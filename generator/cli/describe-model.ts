@@ -74,7 +74,8 @@ function traits(attribute: Attribute): readonly string[] {
   switch (attribute.kind) {
     case 'storage': {
       const { key, generated, unique, indexed, mandatory, readOnly } = attribute;
-      const flags = { key, unique, indexed, mandatory, 'read-only': readOnly };
+      // A key is all the rest by its nature.
+      const flags = key ? { key } : { unique, indexed, mandatory, 'read-only': readOnly };
       const set = Object.entries(flags).flatMap(([name, isSet]) => (isSet ? [name] : []));
       return [...set, ...(generated === undefined ? [] : [generated]), ...hidden];
     }
