@@ -17,10 +17,9 @@ interface CatalogInput {
 /** `$catalog`, `$catalog/$all`, `$catalog/<dataClass>` and `$catalog/A,B` (protocol section 3); each made when first asked for. */
 export function registerCatalog(app: FastifyInstance, input: CatalogInput): void {
   const { settings, uniqueId } = input;
-  const exposed = input.definitions
-    .filter((definition) => definition.exposed)
-    .sort((a, b) => (a.name < b.name ? -1 : 1));
-  const tableNumbers = new Map(input.definitions.map((each, index) => [each.name, index + 1]));
+  const inModelOrder = input.definitions.filter((definition) => definition.exposed);
+  const exposed = inModelOrder.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+  const tableNumbers = new Map(inModelOrder.map((each, index) => [each.name, index + 1]));
   const byName = new Map(exposed.map((definition) => [definition.name, definition]));
   const full = (definition: DataclassDefinition): object =>
     dataclassEntry(definition, input.definitions, tableNumbers.get(definition.name) ?? 0);
@@ -100,13 +99,17 @@ function attributeEntry(
   definitions: readonly DataclassDefinition[],
 ): object {
   const common = { name: attribute.name, kind: attribute.kind, scope: 'public', exposed: true };
-  const position = (name: string): number =>
-    owner.attributes.findIndex((each) => each.name === name) + 1;
+  // Only what is exposed is counted: a gap would tell of the rest.
+  const open = owner.attributes.filter((each) => each.exposed !== false);
+  const position = (name: string): { readonly fieldPos?: number } => {
+    const index = open.findIndex((each) => each.name === name);
+    return index === -1 ? {} : { fieldPos: index + 1 };
+  };
   switch (attribute.kind) {
     case 'storage':
       return {
         ...common,
-        fieldPos: position(attribute.name),
+        ...position(attribute.name),
         ...valueType(attribute.type, attribute.dateOnly),
         ...(attribute.indexed === true || attribute.unique === true ? { indexed: true } : {}),
         ...(attribute.unique === true ? { unique: true } : {}),
@@ -131,7 +134,7 @@ function attributeEntry(
     case 'relatedEntity':
       return {
         ...common,
-        fieldPos: position(attribute.foreignKey),
+        ...position(attribute.foreignKey),
         type: attribute.target,
         path: attribute.target,
         ...(isExposed(owner, attribute.foreignKey) ? { foreignKey: attribute.foreignKey } : {}),
@@ -141,7 +144,7 @@ function attributeEntry(
     case 'relatedEntities':
       return {
         ...common,
-        fieldPos: position(owner.key),
+        ...position(owner.key),
         type: collectionNameOf(attribute.target, definitions),
         reversePath: true,
         ...exposedPath(attribute, definitions),

@@ -1,0 +1,80 @@
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { modelFile } from '../support/model-file.js';
+import { serverOf } from '../support/server.js';
+import { ask } from './ask.js';
+import { fill, filledServer, moment } from './fixture.js';
+import type { Row } from './row.js';
+import { bodyRows } from './rows/bodies.js';
+import { catalogRows } from './rows/catalog.js';
+import { envelopeRows } from './rows/envelopes.js';
+import { errorRows } from './rows/errors.js';
+import { filterRows } from './rows/filters.js';
+import { orderRows } from './rows/orders.js';
+import { projectionRows } from './rows/projections.js';
+import { requestRows } from './rows/requests.js';
+import { valueRows } from './rows/values.js';
+import { writeRows } from './rows/writes.js';
+
+const tables: Readonly<Record<string, readonly Row[]>> = {
+  requests: requestRows,
+  errors: errorRows,
+  envelopes: envelopeRows,
+  values: valueRows,
+  filters: filterRows,
+  orders: orderRows,
+  projections: projectionRows,
+  catalog: catalogRows,
+  writes: writeRows,
+  bodies: bodyRows,
+};
+
+const rows = Object.values(tables).flat();
+
+vi.useFakeTimers({ toFake: ['Date'], now: new Date(moment) });
+
+function isRead(row: Row): boolean {
+  return row.request.method !== 'POST';
+}
+
+it('names each row once', () => {
+  const ids = rows.map((row) => row.id);
+  expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
+});
+
+describe('reads', () => {
+  let app: FastifyInstance;
+  let close: () => Promise<void>;
+
+  beforeAll(async () => {
+    ({ app, close } = await filledServer());
+  });
+  afterAll(() => close());
+
+  for (const [name, table] of Object.entries(tables)) {
+    const reads = table.filter(isRead);
+    if (reads.length === 0) continue;
+    describe(name, () => {
+      it.each(reads)('$id: $says', async ({ request, expect: expected, then = [] }) => {
+        await ask(app, request, expected);
+        for (const [next, answer] of then) await ask(app, next, answer);
+      });
+    });
+  }
+});
+
+describe('changes, each on data of its own', () => {
+  it.each(rows.filter((row) => !isRead(row)))(
+    '$id: $says',
+    async ({ request, expect: expected, then = [] }) => {
+      const app = await serverOf(modelFile('staff'));
+      try {
+        await fill(app);
+        await ask(app, request, expected);
+        for (const [next, answer] of then) await ask(app, next, answer);
+      } finally {
+        await app.close();
+      }
+    },
+  );
+});

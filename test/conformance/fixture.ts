@@ -1,0 +1,103 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import type { FastifyInstance } from 'fastify';
+import type { AppOptions } from '../../runtime/http/create-app.js';
+import { modelFile } from '../support/model-file.js';
+import { create, packageRoot, serverOf } from '../support/server.js';
+
+/** The moment at which everything in the fixture was made. */
+export const moment = '2026-03-01T10:20:30.456Z';
+
+/** Key of the employee of that number. */
+export function employee(number: number): string {
+  return String(number).padStart(32, '0');
+}
+
+const companies = [
+  {
+    name: 'Ärger',
+    city: 'Berlin',
+    founded: '1990-05-04',
+    revenue: 1500.5,
+    headcount: 12,
+    rank: 'gold',
+    extra: { tags: ['a', 'b'], deep: { x: 1 } },
+    embedding: [1, 0, 0],
+  },
+  { name: 'Bolt', city: 'Paris', revenue: 20, headcount: 7, rank: 'silver' },
+  { name: "O'Reilly & Co", city: 'paris', revenue: -3, active: false },
+  { name: 'Zeta' },
+];
+
+const employees = [
+  {
+    ID: employee(1),
+    firstName: 'Ada',
+    lastName: 'Lovelace',
+    email: 'ada@example.org',
+    birthDate: '1815-12-10',
+    hiredAt: '2020-01-02T03:04:05.678Z',
+    salary: 5000,
+    shift: 28_800_000,
+    remote: true,
+    employer: 1,
+  },
+  {
+    ID: employee(2),
+    firstName: 'Bo',
+    lastName: 'Ångström',
+    salary: 3000,
+    employer: 1,
+    boss: employee(1),
+  },
+  {
+    ID: employee(3),
+    firstName: 'Cy',
+    lastName: 'Cohen',
+    salary: 3000,
+    employer: 2,
+    boss: employee(1),
+  },
+  { ID: employee(4), firstName: 'Dee', lastName: 'LOVELACE', remote: false, boss: employee(2) },
+];
+
+const notes = [
+  { code: 'A/1 (x)', text: 'first', about: employee(1) },
+  { code: 'b', text: 'second', about: employee(1), parent: 'a/1 (X)' },
+];
+
+/** Number of entities that the fixture creates, and so the datastore's stamp. */
+export const created = companies.length + employees.length + notes.length + 1;
+
+/** Creates the fixture's entities; the clock must stand at {@link moment}. */
+export async function fill(app: FastifyInstance): Promise<void> {
+  await create(app, 'Company', companies);
+  await create(app, 'Employee', employees);
+  await create(app, 'Company', [{ name: 'Managed', city: 'Oslo', manager: employee(1) }]);
+  await create(app, 'Note', notes);
+}
+
+/** A server with the fixture's entities, its database a file, for what HTTP cannot store: the first company has media. */
+export async function filledServer(
+  options: AppOptions = {},
+): Promise<{ readonly app: FastifyInstance; readonly close: () => Promise<void> }> {
+  const temporary = join(packageRoot, '.tmp');
+  mkdirSync(temporary, { recursive: true });
+  const folder = mkdtempSync(join(temporary, 'fixture-'));
+  const file = join(folder, 'data.sqlite');
+  const app = await serverOf(modelFile('staff'), { databaseUrl: `sqlite:${file}`, ...options });
+  await fill(app);
+  const database = new Database(file);
+  database
+    .prepare('update "Company" set "logo" = ?, "brochure" = ? where "ID" = 1')
+    .run(Buffer.from('logo'), Buffer.from('brochure'));
+  database.close();
+  return {
+    app,
+    close: async () => {
+      await app.close();
+      rmSync(folder, { recursive: true });
+    },
+  };
+}

@@ -1,0 +1,470 @@
+import { employee } from './fixture.js';
+import { type Expectation, get, notBuilt, post, refused, type Request } from './row.js';
+
+/** The issue that a gap belongs to. */
+export type Family =
+  | 'aggregates'
+  | 'entity sets'
+  | 'filters'
+  | 'functions'
+  | 'locks'
+  | 'media'
+  | 'reports'
+  | 'sessions'
+  | 'update and delete';
+
+/** A sentence of the specification or of the protocol's decisions that this version does not keep yet. */
+export interface Gap {
+  readonly id: string;
+  readonly family: Family;
+  readonly says: string;
+  readonly request: Request;
+  /** What the sentence wants. */
+  readonly wanted: Expectation;
+  /** What this version answers instead. */
+  readonly today: Expectation;
+}
+
+type Line = readonly [
+  id: string,
+  says: string,
+  request: Request,
+  wanted: Expectation,
+  today?: Expectation,
+];
+
+const set = '0123456789ABCDEF0123456789ABCDEF';
+const ada = `/rest/Employee(${employee(1)})`;
+const update = '/rest/Company?$method=update';
+const ok: Expectation = { is: { ok: true } };
+const nothing = refused(404, 1800);
+const noFunction = refused(404, 1500, 1804);
+const stale: Expectation = { ...refused(409, 1263, 1046, 1517), has: { __STATUS: { status: 2 } } };
+
+const writing: readonly Line[] = [
+  [
+    'spec.update.2',
+    '__KEY and __STAMP change an entity',
+    post(update, { __KEY: '1', __STAMP: 1, city: 'Rome' }),
+    { has: { __STAMP: 2, city: 'Rome', name: 'Ärger' } },
+  ],
+  [
+    'spec.update.6',
+    'a body may mix changes and creations',
+    post(update, [{ __KEY: '1', __STAMP: 1, city: 'Rome' }, { name: 'M' }]),
+    { keys: ['1', '6'] },
+  ],
+  [
+    'spec.stamp',
+    'a stale stamp is answered with the current entity',
+    post(update, { __KEY: '1', __STAMP: 7, city: 'Rome' }),
+    stale,
+  ],
+  [
+    'd22.update',
+    'an unknown __KEY with a stamp',
+    post(update, { __KEY: '99', __STAMP: 1 }),
+    refused(404, 1542),
+  ],
+  [
+    '11.1 address',
+    'the key may stand in the address',
+    post('/rest/Company(1)', { __STAMP: 1, city: 'Rome' }),
+    { has: { __STAMP: 2 } },
+  ],
+  [
+    '11.1 address with method',
+    'also beside $method=update',
+    post('/rest/Company(1)?$method=update', { __STAMP: 1, city: 'Rome' }),
+    { has: { __STAMP: 2 } },
+  ],
+  [
+    'spec.delete key',
+    'an entity is deleted by its key',
+    post('/rest/Company(4)?$method=delete'),
+    ok,
+  ],
+  [
+    'spec.delete filter',
+    'the entities of a filter are deleted',
+    post('/rest/Company?$filter="ID = 4"&$method=delete'),
+    ok,
+  ],
+  [
+    'd25.delete',
+    'a delete without a filter deletes nothing',
+    post('/rest/Company?$method=delete'),
+    { status: 400 },
+  ],
+  [
+    'd25.delete empty',
+    'a delete with an empty filter deletes nothing',
+    post('/rest/Company?$method=delete&$filter='),
+    { status: 400 },
+  ],
+  [
+    'd25.delete restrict',
+    'a restricted delete deletes nothing',
+    post('/rest/Company(1)?$method=delete'),
+    { status: 409, has: { ok: false } },
+  ],
+  [
+    'spec.atomic',
+    '$atomic=true saves all or nothing',
+    post(`${update}&$atomic=true`, [{ name: 'M' }, { name: 'N' }]),
+    { keys: ['6', '7'] },
+  ],
+  [
+    'spec.atOnce',
+    '$atOnce is $atomic',
+    post(`${update}&$atOnce=true`, [{ name: 'M' }]),
+    { keys: ['6'] },
+  ],
+  [
+    'spec.validate',
+    '$method=validate checks entities',
+    post('/rest/Company?$method=validate', { name: 'M' }),
+    ok,
+  ],
+  [
+    '11.8',
+    '$refresh=true computes without saving',
+    post(`${update}&$refresh=true`, { name: 'M' }),
+    { has: { name: 'M' } },
+  ],
+];
+
+const sets: readonly Line[] = [
+  [
+    'spec.set',
+    '$method=entityset keeps a selection',
+    get('/rest/Company?$filter="ID < 3"&$method=entityset'),
+    { keys: ['1', '2'] },
+  ],
+  [
+    'spec.set by POST',
+    'also by POST (decision 20)',
+    post('/rest/Company?$method=entityset'),
+    { has: { __COUNT: 5 } },
+  ],
+  ['spec.set read', 'an unknown set', get(`/rest/Company/$entityset/${set}`), refused(404, 1802)],
+  [
+    'spec.set attributes',
+    'an unknown set with attributes',
+    get(`/rest/Company/name/$entityset/${set}`),
+    refused(404, 1802),
+  ],
+  [
+    'spec.set delete',
+    'the entities of an unknown set are not deleted',
+    post(`/rest/Company/$entityset/${set}?$method=delete`),
+    refused(404, 1802),
+  ],
+  [
+    'spec.set logic',
+    'sets are combined',
+    get(`/rest/Company/$entityset/${set}?$logicOperator=AND&$otherCollection=${set}`),
+    refused(404, 1802),
+  ],
+  [
+    'spec.set clean',
+    '$clean makes a set without deleted entities',
+    get(`/rest/Company/$entityset/${set}?$clean=true&$method=entityset`),
+    refused(404, 1802),
+  ],
+  [
+    'd16.release',
+    'a set is released',
+    get(`/rest/Company/$entityset/${set}?$method=release`),
+    refused(404, 1802),
+  ],
+  [
+    'd16.release list',
+    'sets are released by a list',
+    post('/rest/$entityset/$release', [set]),
+    ok,
+    nothing,
+  ],
+  [
+    'spec.subentityset',
+    '$method=subentityset keeps related entities',
+    get('/rest/Company(1)/staff?$expand=staff&$method=subentityset&$subOrderby=lastName DESC'),
+    { keys: [employee(2), employee(1)] },
+  ],
+  [
+    'spec.timeout',
+    '$timeout is the lifetime of a set',
+    get('/rest/Company?$method=entityset&$timeout=60'),
+    { has: { __COUNT: 5 } },
+  ],
+  [
+    'spec.savedfilter',
+    '$savedfilter keeps the definition',
+    get('/rest/Company?$filter="ID=1"&$method=entityset&$savedfilter=true'),
+    { keys: ['1'] },
+  ],
+  [
+    'spec.savedorderby',
+    '$savedorderby keeps the order',
+    get('/rest/Company?$orderby="ID desc"&$method=entityset&$savedorderby=true&$top=1'),
+    { keys: ['5'] },
+  ],
+  [
+    'timeout alone',
+    '$timeout without a set has no effect',
+    get('/rest/Company?$timeout=60&$top=1'),
+    { keys: ['1'] },
+  ],
+];
+
+const aggregates: readonly Line[] = [
+  [
+    'spec.compute all',
+    '$compute=$all of a number',
+    get('/rest/Company/revenue?$compute=$all'),
+    { is: { revenue: { count: 3, sum: 1517.5, average: 1517.5 / 3, min: -3, max: 1500.5 } } },
+  ],
+  [
+    'spec.compute text',
+    '$compute=$all of a text',
+    get('/rest/Company/city?$compute=$all'),
+    { is: { city: { count: 4, min: 'Berlin', max: 'Paris' } } },
+  ],
+  [
+    'spec.compute sum',
+    'a keyword answers the bare value',
+    get('/rest/Company/revenue?$compute=sum'),
+    { is: 1517.5 },
+  ],
+  [
+    'spec.compute object',
+    '$compute of a property of an object',
+    get('/rest/Company/extra.deep?$compute=count'),
+    { is: 1 },
+  ],
+  [
+    '13 distinct',
+    '$distinct lists values',
+    get('/rest/Company/city?$distinct=true'),
+    { is: ['Berlin', 'Oslo', 'Paris'] },
+  ],
+  [
+    '13 asArray',
+    '$asArray answers an array',
+    get('/rest/Company/name?$asArray=true'),
+    { status: 200 },
+  ],
+  [
+    '13 queryplan',
+    '$queryplan tells the plan',
+    get('/rest/Company?$filter="ID=1"&$queryplan=true'),
+    { keys: ['1'] },
+  ],
+  [
+    '13 querypath',
+    '$querypath tells the path',
+    get('/rest/Company?$filter="ID=1"&$querypath=true'),
+    { keys: ['1'] },
+  ],
+];
+
+const filterLines: readonly (readonly [
+  says: string,
+  filter: string,
+  keys: readonly string[],
+  today: Expectation,
+])[] = [
+  ['IN', "city IN ['Berlin','Oslo']", ['1', '5'], refused(400, 1162)],
+  ['IN with a placeholder', 'ID IN :1&$params=[1,3]', ['1', '3'], refused(400, 1162)],
+  ['contains', "name contains 'olt'", ['2'], refused(400, 1162)],
+  ['a whole word', "name % 'co'", ['3'], refused(400, 1162)],
+  ['a property of an object', 'extra.deep.x = 1', ['1'], notBuilt],
+  ['any element of an array', "extra.tags[] = 'a'", ['1'], refused(400, 1162)],
+  ['the length of an array', 'extra.tags.length = 2', ['1'], notBuilt],
+  ['a vector', 'embedding > :1&$params=[{"vector":[1,0,0]}]', ['1'], notBuilt],
+  [
+    'another related entity',
+    "staff.salary = 5000 AND staff{2}.lastName begin 'Å'",
+    ['1'],
+    refused(400, 1162),
+  ],
+  ['a placeholder for a path', ':1 = :2&$params=["city","Oslo"]', ['5'], refused(400, 1162)],
+  ['order by', 'ID < 3 order by ID desc', ['2', '1'], refused(400, 1162)],
+];
+
+const filters: readonly Line[] = [
+  ...filterLines.map(([says, filter, keys, today]): Line => [
+    `filter ${filter}`,
+    says,
+    get(`/rest/Company?$filter=${filter.replace('%', '%25')}`),
+    { keys },
+    today,
+  ]),
+  [
+    '8 object',
+    'ordering by a property of an object',
+    get('/rest/Company?$orderby=extra.deep.x desc&$top=1'),
+    { keys: ['1'] },
+  ],
+  [
+    '8 vector',
+    'ordering by a vector',
+    get('/rest/Company?$orderby=embedding&$top=1'),
+    { keys: ['1'] },
+    refused(400, 1810),
+  ],
+];
+
+const media: readonly Line[] = [
+  [
+    'spec.image',
+    'the content of an image',
+    get('/rest/Company(1)/logo?$imageformat=best&$version=1&$expand=logo'),
+    { status: 200, headers: { 'content-type': 'image/png' } },
+  ],
+  [
+    'spec.blob',
+    'the content of a BLOB',
+    get('/rest/Company(1)/brochure?$binary=true&$expand=brochure'),
+    { status: 200, headers: { 'content-type': 'application/octet-stream' } },
+  ],
+  [
+    'spec.upload',
+    'a file is sent before its entity',
+    post('/rest/$upload', 'bytes'),
+    { status: 200 },
+    nothing,
+  ],
+  [
+    'spec.upload ID',
+    'an upload is applied to an image',
+    post('/rest/Company?$method=update', { name: 'M', logo: { ID: set } }),
+    { has: { name: 'M' } },
+    refused(422, 1569, 1570, 1534),
+  ],
+];
+
+const functions: readonly Line[] = [
+  [
+    'spec.functions datastore',
+    'a function of the datastore',
+    post('/rest/$catalog/authentify', ['a', 'b']),
+    { has: { result: '' } },
+    nothing,
+  ],
+  [
+    'spec.functions dataclass',
+    'a function of a dataclass',
+    post('/rest/Company/fromCity', ['Paris']),
+    { keys: ['2', '3'] },
+    noFunction,
+  ],
+  [
+    'spec.functions selection',
+    'a function of a set',
+    post(`/rest/Company/total/$entityset/${set}`, []),
+    refused(404, 1802),
+    nothing,
+  ],
+  [
+    'spec.functions set',
+    'the other address of the same',
+    post(`/rest/Company/$entityset/${set}/total`, []),
+    refused(404, 1802),
+    nothing,
+  ],
+  [
+    'spec.functions entity',
+    'a function of an entity',
+    post('/rest/Company(1)/hire', [{}]),
+    { status: 200 },
+    noFunction,
+  ],
+  [
+    'spec.functions singleton',
+    'a function of a singleton',
+    post('/rest/$singleton/Clock/now', []),
+    { status: 200 },
+    nothing,
+  ],
+  [
+    '1827',
+    'an unknown function of the datastore',
+    post('/rest/$catalog/nothing', []),
+    refused(404, 1827),
+    nothing,
+  ],
+];
+
+const sessions: readonly Line[] = [
+  [
+    'd18.login',
+    'a session is opened',
+    post('/rest/$directory/login', ['user', 'password', 60]),
+    { status: 401, is: { result: false } },
+    nothing,
+  ],
+  [
+    'd18.logout',
+    'a session is closed',
+    get('/rest/$directory/logout'),
+    { is: { result: true } },
+    nothing,
+  ],
+  [
+    'd18.currentUser',
+    'who is logged in',
+    get('/rest/$directory/currentUser'),
+    { status: 200 },
+    nothing,
+  ],
+  ['16.8', '$info tells of sets and sessions', get('/rest/$info'), { status: 200 }, nothing],
+];
+
+const others: readonly Line[] = [
+  [
+    '12.3 lock',
+    'an entity is locked',
+    get(`${ada}?$lock=true`),
+    { has: { __STATUS: { success: true } } },
+  ],
+  [
+    '12.3 unlock',
+    'and unlocked',
+    get(`${ada}?$lock=false`),
+    { has: { __STATUS: { success: true } } },
+  ],
+];
+
+const reports: readonly Line[] = [
+  [
+    'spec.format',
+    '$format selects the report format',
+    get('/rest/Company/name?$format=looker'),
+    { has: { __COUNT: 5, filtersApplied: false } },
+  ],
+  ['1801', 'a format that is none', get('/rest/Company?$format=xml'), refused(400, 1801)],
+];
+
+const lines: Readonly<Record<Family, readonly Line[]>> = {
+  aggregates,
+  'entity sets': sets,
+  filters,
+  functions,
+  locks: others,
+  media,
+  reports,
+  sessions,
+  'update and delete': writing,
+};
+
+export const gaps: readonly Gap[] = (Object.keys(lines) as Family[]).flatMap((family) =>
+  lines[family].map(([id, says, request, wanted, today = notBuilt]) => ({
+    id,
+    family,
+    says,
+    request,
+    wanted,
+    today,
+  })),
+);

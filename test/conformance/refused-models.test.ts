@@ -1,0 +1,39 @@
+import { expect, it } from 'vitest';
+import { checkModel } from '../../generator/check/check-model.js';
+import type { unsupported } from '../../generator/check/unsupported.js';
+
+const key = 'ID: { type: integer, key: true }';
+
+/** What the model file knows and no server has yet: each is refused by the generator, not left out of the server. */
+const refusedModels: Readonly<Record<keyof typeof unsupported, string>> = {
+  'unsupported/accent-insensitive': model('', 'protocol: { accentInsensitive: true }'),
+  'unsupported/accessors': model('', '', 'c: { computed: string, accessors: [get, set] }'),
+  'unsupported/events': model('events: [saving]'),
+  'unsupported/functions': model('functions: { entity: { f: { exposed: true } } }'),
+  'unsupported/postgres': model('', 'database: postgres'),
+  'unsupported/query-timeout': model('', 'limits: { queryTimeout: 5 }'),
+  'unsupported/restrict': model('restrict: true'),
+  'unsupported/roles': model('', 'roles: { privileges: [{ privilege: p, includes: [] }] }'),
+  'unsupported/singletons': model('', 'singletons: { S: { functions: { f: { exposed: true } } } }'),
+  'unsupported/wildcard': model('', 'protocol: { wildcard: true }'),
+};
+
+function model(inDataclass: string, atTop = '', attribute = 'name: string'): string {
+  const lines = ['drs: 1', 'name: small', atTop, 'dataclasses:', '  A:', `    ${inDataclass}`];
+  return [...lines, '    attributes:', `      ${key}`, `      ${attribute}`].join('\n');
+}
+
+function codesOf(text: string): string[] {
+  const input = { file: 'model.yaml', text, readBeside: () => undefined };
+  return checkModel(input)
+    .problems.filter((problem) => problem.severity === 'error')
+    .map((problem) => problem.code);
+}
+
+it('takes the model without any of it', () => {
+  expect(codesOf(model(''))).toEqual([]);
+});
+
+it.each(Object.entries(refusedModels))('%s stops the generator', (code, text) => {
+  expect(codesOf(text)).toEqual([code]);
+});

@@ -1,0 +1,81 @@
+import { get, post, postText, refused, type Row } from '../row.js';
+
+const update = '/rest/Company?$method=update';
+const body = '{"name":"M"}';
+const made = { has: { __KEY: '6', name: 'M' } };
+const nothingStored: Row['then'] = [[get('/rest/Company?$top=0'), { has: { __COUNT: 5 } }]];
+
+const types = [
+  'application/json',
+  'application/json; charset=utf-8',
+  'text/plain',
+  'text/plain;charset=UTF-8',
+  'application/x-www-form-urlencoded',
+  'application/octet-stream',
+  'multipart/form-data; boundary=x',
+  'text/html',
+];
+
+/** Decision 3; the last sentence of "Status codes and errors". */
+export const bodyRows: readonly Row[] = [
+  ...types.map((type) => ({
+    id: `d3.type ${type}`,
+    says: 'a JSON body is read under any content type',
+    request: postText(update, body, { 'content-type': type }),
+    expect: made,
+  })),
+  {
+    id: 'd3.no type',
+    says: 'a content type that HTTP does not know as one is refused',
+    request: postText(update, body, { 'content-type': 'nonsense' }),
+    expect: refused(415, 1833),
+    then: nothingStored,
+  },
+  {
+    id: 'd3.form',
+    says: 'five characters may be percent-encoded in a form',
+    request: postText(update, '{"name":"%21%27%28%29%2A%2a %41"}', {
+      'content-type': 'application/x-www-form-urlencoded; charset=utf-8',
+    }),
+    expect: { has: { name: "!'()** %41" } },
+  },
+  {
+    id: 'd3.form only',
+    says: 'and nowhere else',
+    request: postText(update, '{"name":"%21"}', { 'content-type': 'application/json' }),
+    expect: { has: { name: '%21' } },
+  },
+  {
+    id: 'd3.BOM',
+    says: 'a byte order mark is passed over',
+    request: postText(update, `\ufeff${body}`),
+    expect: made,
+  },
+  ...[undefined, 'application/json', 'text/plain'].map((type) => ({
+    id: `d3.empty ${String(type)}`,
+    says: 'an update without a body is refused',
+    request: post(update, undefined, type === undefined ? {} : { 'content-type': type }),
+    expect: refused(400, 1833),
+    then: nothingStored,
+  })),
+  ...['{', '[{"name":"M"},', 'name=M', '{"name":"M"}{"name":"N"}', "{'name':'M'}"].map((text) => ({
+    id: `not JSON ${text}`,
+    says: 'a body that is not JSON changes nothing',
+    request: postText(update, text),
+    expect: refused(400, 1833),
+    then: nothingStored,
+  })),
+  ...['1', '"x"', 'null', 'true', '[1]', '[{"name":"M"},null]', '[[{"name":"M"}]]'].map((text) => ({
+    id: `no entity ${text}`,
+    says: 'a body that holds a non-object changes nothing',
+    request: postText(update, text),
+    expect: refused(400, 1833),
+    then: nothingStored,
+  })),
+  {
+    id: 'a body of a read',
+    says: 'a body beside GET has no effect',
+    request: { method: 'GET', url: '/rest/Company(1)/name', text: '{' },
+    expect: { has: { name: 'Ärger' } },
+  },
+];

@@ -1,0 +1,211 @@
+import { created, employee } from '../fixture.js';
+import { get, type Row } from '../row.js';
+
+/** Specification, "Resources and their fields", "Reading", "Limits"; decisions 6 and 7; protocol sections 4 and 6. */
+export const envelopeRows: readonly Row[] = [
+  {
+    id: 'spec.collection',
+    says: 'a collection has these fields',
+    request: get('/rest/Company/name?$skip=1&$top=1'),
+    expect: {
+      is: {
+        __entityModel: 'Company',
+        __GlobalStamp: created,
+        __COUNT: 5,
+        __SENT: 1,
+        __FIRST: 1,
+        __ENTITIES: [{ __KEY: '2', __STAMP: 1, name: 'Bolt' }],
+      },
+    },
+  },
+  {
+    id: 'spec.__COUNT',
+    says: '__COUNT is the size of the whole selection',
+    request: get('/rest/Company?$filter="city=paris"&$top=1'),
+    expect: { has: { __COUNT: 2, __SENT: 1 }, keys: ['2'] },
+  },
+  {
+    id: 'spec.__FIRST',
+    says: '__FIRST is the $skip value, also beyond the end',
+    request: get('/rest/Company?$skip=40'),
+    expect: { has: { __COUNT: 5, __SENT: 0, __FIRST: 40, __ENTITIES: [] } },
+  },
+  {
+    id: '6.3',
+    says: '$skip counts from zero',
+    request: get('/rest/Company?$skip=3'),
+    expect: { keys: ['4', '5'], has: { __FIRST: 3 } },
+  },
+  {
+    id: 'spec.entity order',
+    says: 'one entity has these fields in this order',
+    request: get('/rest/Company(2)'),
+    expect: {
+      members: [
+        '__entityModel',
+        '__KEY',
+        '__TIMESTAMP',
+        '__STAMP',
+        'ID',
+        'name',
+        'city',
+        'founded',
+        'revenue',
+        'headcount',
+        'active',
+        'rank',
+        'extra',
+        'logo',
+        'brochure',
+        'embedding',
+        'rating',
+        'manager',
+        'staff',
+        'label',
+        'managerName',
+      ],
+    },
+  },
+  {
+    id: '4.2 items',
+    says: 'an entity of a collection carries no __entityModel',
+    request: get('/rest/Note?$top=1'),
+    expect: {
+      members: ['__KEY', '__TIMESTAMP', '__STAMP', 'code', 'text', 'about', 'parent', 'replies'],
+    },
+  },
+  {
+    id: 'spec.__KEY',
+    says: '__KEY is the primary key as a string; the stamp begins at 1',
+    request: get('/rest/Company(2)/ID'),
+    expect: { is: { __entityModel: 'Company', __KEY: '2', __STAMP: 1, ID: 2 } },
+  },
+  {
+    id: 'spec.key forms',
+    says: 'the key may be a quoted string',
+    request: get('/rest/Company("2")/name'),
+    expect: { has: { name: 'Bolt' } },
+    then: [[get(`/rest/Company('2')/name`), { has: { name: 'Bolt' } }]],
+  },
+  {
+    id: 'spec.key text',
+    says: 'a text key may be bare or quoted, in any case',
+    request: get('/rest/Note(B)/code'),
+    expect: { has: { __KEY: 'b', code: 'b' } },
+    then: [[get('/rest/Note("B")/code'), { has: { __KEY: 'b' } }]],
+  },
+  {
+    id: 'spec.key uuid',
+    says: 'a UUID may come in its usual form',
+    request: get('/rest/Employee(00000000-0000-0000-0000-000000000001)/firstName'),
+    expect: { has: { __KEY: employee(1), firstName: 'Ada' } },
+  },
+  {
+    id: 'spec.attribute list',
+    says: 'a path may list storage and relation attributes',
+    request: get('/rest/Employee/lastName,employer?$top=1'),
+    expect: {
+      members: ['__KEY', '__STAMP', 'lastName', 'employer'],
+    },
+  },
+  {
+    id: 'spec.attribute list of an entity',
+    says: 'also behind a key',
+    request: get(`/rest/Employee(${employee(1)})/lastName,firstName`),
+    expect: { members: ['__entityModel', '__KEY', '__STAMP', 'firstName', 'lastName'] },
+  },
+  {
+    id: 'spec.by value',
+    says: 'one entity by a unique value, case ignored',
+    request: get('/rest/Company:name("äRGER")'),
+    expect: { has: { __entityModel: 'Company', __KEY: '1' } },
+  },
+  {
+    id: 'spec.by value bare',
+    says: 'the value may be bare',
+    request: get('/rest/Employee:email(ADA@example.org)'),
+    expect: { has: { __KEY: employee(1) } },
+  },
+  {
+    id: 'spec.by value list',
+    says: 'and may be followed by attributes',
+    request: get('/rest/Company:name(Bolt)/city'),
+    expect: { is: { __entityModel: 'Company', __KEY: '2', __STAMP: 1, city: 'Paris' } },
+  },
+  {
+    id: 'spec.by value $attributes',
+    says: 'and takes $attributes',
+    request: get('/rest/Company:name(Bolt)?$attributes=city'),
+    expect: { members: ['__entityModel', '__KEY', '__TIMESTAMP', '__STAMP', 'city'] },
+  },
+  {
+    id: '4.6 several',
+    says: 'the first in key order where several have the value',
+    request: get('/rest/Company:city(PARIS)/name'),
+    expect: { has: { __KEY: '2' } },
+  },
+  {
+    id: 'spec.related',
+    says: 'the related entities of one entity are a collection',
+    request: get('/rest/Company(1)/staff?$expand=staff&$attributes=lastName'),
+    expect: {
+      has: { __entityModel: 'Employee', __COUNT: 2, __SENT: 2, __FIRST: 0 },
+      keys: [employee(1), employee(2)],
+      members: ['__KEY', '__TIMESTAMP', '__STAMP', 'lastName'],
+    },
+  },
+  {
+    id: 'spec.related none',
+    says: 'an entity without related ones has an empty collection',
+    request: get('/rest/Company(4)/staff?$expand=staff'),
+    expect: { has: { __COUNT: 0, __SENT: 0, __ENTITIES: [] } },
+  },
+  {
+    id: 'spec.related filter',
+    says: 'related entities can be filtered, ordered and paged',
+    request: get(
+      '/rest/Company(1)/staff?$expand=staff&$filter="salary > 1"&$orderby="salary"&$top=1&$skip=1',
+    ),
+    expect: { has: { __COUNT: 2, __FIRST: 1 }, keys: [employee(1)] },
+  },
+  {
+    id: 'spec.related text key',
+    says: 'the relation of an entity with a text key, in another case',
+    request: get('/rest/Note("a%2F1 (X)")/replies?$expand=replies'),
+    expect: { keys: ['b'] },
+  },
+  {
+    id: '4.5 not expanded',
+    says: 'without $expand the owner comes, the relation deferred',
+    request: get('/rest/Company(1)/staff'),
+    expect: {
+      is: {
+        __entityModel: 'Company',
+        __KEY: '1',
+        __STAMP: 1,
+        staff: { __deferred: { uri: '/rest/Company(1)/staff?$expand=staff' } },
+      },
+    },
+  },
+  {
+    id: '4.5 to-one',
+    says: 'a to-one relation expanded stands in its owner',
+    request: get('/rest/Company(5)/manager?$expand=manager'),
+    expect: {
+      members: ['__entityModel', '__KEY', '__STAMP', 'manager'],
+      has: { __KEY: '5', manager: { __KEY: employee(1), lastName: 'Lovelace' } },
+    },
+  },
+  {
+    id: 'd6.stamp of the datastore',
+    says: '__GlobalStamp has counted every creation',
+    request: get('/rest/Note?$top=0'),
+    expect: { has: { __GlobalStamp: created } },
+  },
+  {
+    id: 'spec.order',
+    says: 'without $orderby entities come in key order',
+    request: get('/rest/Employee?$attributes=ID'),
+    expect: { keys: [1, 2, 3, 4].map(employee) },
+  },
+];

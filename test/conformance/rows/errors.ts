@@ -1,0 +1,197 @@
+import { get, post, refused, type Row } from '../row.js';
+
+/** "Status codes and errors" of Part 1, decision 22. */
+export const errorRows: readonly Row[] = [
+  {
+    id: 'status.404 dataclass',
+    says: 'an unknown dataclass',
+    request: get('/rest/Nowhere'),
+    expect: refused(404, 1800),
+  },
+  {
+    id: 'status.404 dataclass with a key',
+    says: 'an entity of an unknown dataclass',
+    request: get('/rest/Nowhere(1)'),
+    expect: refused(404, 1800),
+  },
+  {
+    id: 'status.404 outside',
+    says: 'an address outside of the base',
+    request: get('/Company'),
+    expect: refused(404, 1800),
+  },
+  {
+    id: 'status.404 deeper',
+    says: 'an address deeper than any',
+    request: get('/rest/Company(1)/staff/lastName'),
+    expect: refused(404, 1800),
+  },
+  {
+    id: 'status.404 entity',
+    says: 'an unknown key',
+    request: get('/rest/Company(99)'),
+    expect: refused(404, 1543),
+  },
+  {
+    id: 'status.404 key of another type',
+    says: 'a key that no entity can have',
+    request: get('/rest/Company(abc)'),
+    expect: refused(404, 1543),
+  },
+  {
+    id: 'status.404 uuid',
+    says: 'a key that is no UUID',
+    request: get('/rest/Employee(12)'),
+    expect: refused(404, 1543),
+  },
+  {
+    id: 'status.404 related',
+    says: 'the relation of an unknown entity',
+    request: get('/rest/Company(99)/staff?$expand=staff'),
+    expect: refused(404, 1543),
+  },
+  {
+    id: 'status.404 value',
+    says: 'a value that no entity has',
+    request: get('/rest/Company:name("Nobody")'),
+    expect: refused(404, 1543),
+  },
+  {
+    id: 'status.404 lookup',
+    says: 'an unknown attribute to look up by',
+    request: get('/rest/Company:nothing(1)'),
+    expect: refused(404, 1500, 1804),
+  },
+  {
+    id: 'status.400 lookup',
+    says: 'an attribute that has no value to look up by',
+    request: get('/rest/Company:staff(1)'),
+    expect: refused(400, 1806),
+  },
+  {
+    id: 'status.400 key',
+    says: 'a key without its closing parenthesis',
+    request: get('/rest/Company(1'),
+    expect: refused(400, 1806),
+  },
+  {
+    id: 'status.400 empty key',
+    says: 'parentheses without a key',
+    request: get('/rest/Company()'),
+    expect: refused(400, 1806),
+  },
+  {
+    id: 'status.400 quote in a key',
+    says: 'a key whose quote is not closed',
+    request: get('/rest/Note("A)'),
+    expect: refused(400, 1809),
+  },
+  {
+    id: 'status.400 url',
+    says: 'a malformed URL',
+    request: get('/rest/Company(%E2%28)'),
+    expect: refused(400, 1806),
+  },
+  {
+    id: 'status.400 query',
+    says: 'a malformed percent-encoding in a parameter',
+    request: get('/rest/Company?$filter=city=%E2%28'),
+    expect: refused(400, 1806),
+  },
+  {
+    id: 'd22.path',
+    says: 'a segment that is neither function nor attribute is 404',
+    request: get('/rest/Company/nothing'),
+    expect: {
+      is: {
+        __ERROR: [
+          {
+            message: 'The "nothing" attribute cannot be found in the "Company" dataclass',
+            componentSignature: 'dbmg',
+            errCode: 1500,
+          },
+          {
+            message:
+              'Cannot completely build a list of attributes with "nothing" for the "Company" dataclass',
+            componentSignature: 'dbmg',
+            errCode: 1804,
+          },
+        ],
+      },
+      status: 404,
+    },
+  },
+  {
+    id: 'd22.path of an entity',
+    says: 'and behind a key',
+    request: get('/rest/Company(1)/nothing'),
+    expect: refused(404, 1500, 1804),
+  },
+  {
+    id: 'd22.function',
+    says: 'a POST to what is no function is the same',
+    request: post('/rest/Company/nothing', []),
+    expect: refused(404, 1500, 1804),
+  },
+  {
+    id: 'd22.function of an entity',
+    says: 'and behind a key',
+    request: post('/rest/Company(1)/nothing', []),
+    expect: refused(404, 1500, 1804),
+  },
+  {
+    id: 'd22.filter',
+    says: 'an unknown attribute in a filter is 400',
+    request: get('/rest/Company?$filter=nothing=1'),
+    expect: refused(400, 1500, 1162),
+  },
+  {
+    id: 'd22.orderby',
+    says: 'an unknown attribute in an order is 400',
+    request: get('/rest/Company?$orderby=nothing'),
+    expect: refused(400, 1500, 1810),
+  },
+  {
+    id: 'd22.attributes',
+    says: 'an unknown attribute in a list is 400',
+    request: get('/rest/Company?$attributes=name,nothing'),
+    expect: refused(400, 1500, 1804),
+  },
+  {
+    id: 'd22.expand',
+    says: 'an unknown relation to expand is 400',
+    request: get('/rest/Company?$expand=nothing'),
+    expect: refused(400, 1500, 1805),
+  },
+  {
+    id: '4.4 empty list',
+    says: 'an empty attribute list',
+    request: get('/rest/Company?$attributes='),
+    expect: refused(400, 1816),
+  },
+  {
+    id: '11 unknown method',
+    says: 'an unknown $method',
+    request: get('/rest/Company?$method=remove'),
+    expect: refused(400, 1812),
+  },
+  {
+    id: '11 unknown method by POST',
+    says: 'an unknown $method by POST',
+    request: post('/rest/Company?$method=remove'),
+    expect: refused(400, 1812),
+  },
+  {
+    id: '11 no method',
+    says: 'a POST that does not say what to do',
+    request: post('/rest/Company', { name: 'X' }),
+    expect: refused(400, 1812),
+    then: [[get('/rest/Company?$top=0'), { has: { __COUNT: 5 } }]],
+  },
+  {
+    id: 'catalog 404',
+    says: 'the catalog of an unknown dataclass',
+    request: get('/rest/$catalog/Nowhere'),
+    expect: refused(404, 1800),
+  },
+];
