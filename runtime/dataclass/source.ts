@@ -33,6 +33,10 @@ export class From {
     this.root = { dataclass, alias: aliases.next() };
   }
 
+  get joinCount(): number {
+    return this.#joins.size;
+  }
+
   /** The table at the other end of a to-one relation; joined once, however often it is asked for. */
   follow(source: Source, relation: RelatedEntityDefinition): Source {
     const name = `${source.alias}.${relation.name}`;

@@ -16,6 +16,8 @@ export interface Dialect {
   compile(query: Sql): Statement;
   /** One text from pieces; a piece that is null counts as empty. */
   concat(parts: readonly JsonPart[]): Sql;
+  /** The same for a short text, such as one entity. */
+  fill(parts: readonly JsonPart[]): Sql;
   /** The rows of a subquery's text column as one text, separated by commas, in the order of the subquery. */
   joinRows(text: Sql): Sql;
   /** Gives a text to the server as bytes. */

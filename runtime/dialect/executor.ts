@@ -1,9 +1,12 @@
 import type { SqlValue, Statement } from './statement.js';
 
+/** JSON as a statement gives it: as bytes where it is long, since those need no decoding. */
+export type JsonAnswer = string | Uint8Array;
+
 /** Runs statements. Reads never wait for a write transaction that is open. */
 export interface Executor {
-  /** The first column of the first row, as bytes; `undefined` when there is no row or the value is null. */
-  read(statement: Statement, values: readonly SqlValue[]): Promise<Uint8Array | undefined>;
+  /** The first column of the first row; `undefined` when there is no row or the value is null. */
+  read(statement: Statement, values: readonly SqlValue[]): Promise<JsonAnswer | undefined>;
   /**
    * Runs `work` in one transaction and stores what it did, or nothing of it when it throws. Transactions run one after the
    * other.
@@ -17,8 +20,8 @@ export interface Transaction {
   run(statement: Statement, values: readonly SqlValue[]): Promise<{ readonly insertedKey: number }>;
   /** The first column of the first row; `undefined` when there is no row. */
   value(statement: Statement, values: readonly SqlValue[]): Promise<SqlValue | undefined>;
-  /** The first column of the first row, as bytes. */
-  read(statement: Statement, values: readonly SqlValue[]): Promise<Uint8Array | undefined>;
+  /** As {@link Executor.read}, but what the transaction did is seen. */
+  read(statement: Statement, values: readonly SqlValue[]): Promise<JsonAnswer | undefined>;
 }
 
 /** A constraint of the schema that a change would break. */

@@ -14,7 +14,7 @@ import type { DataclassDefinition } from '../protocol/definition.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';
 import { registerCatalog } from './catalog.js';
 import { refuseCrossSite } from './cross-site.js';
-import { DataclassService } from './dataclass-service.js';
+import { DataclassService, maxUrlLength } from './dataclass-service.js';
 import { handleError } from './errors.js';
 import { sendError, sendJson } from './reply.js';
 import { rewriteUrl } from './rewrite-url.js';
@@ -39,7 +39,6 @@ export interface AppOptions {
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
 
-const maxUrlLength = 64 * 1024;
 const allowedMethods = new Set(['GET', 'HEAD', 'POST']);
 
 /** A Fastify instance that serves everything but the dataclasses' own addresses, and the services to register those with. */
@@ -108,27 +107,14 @@ function acceptEveryBody(app: FastifyInstance): void {
   });
 }
 
+/** Guards are put on the routes that need them: what runs for every request is paid for by every read. */
 function guardRequests(app: FastifyInstance): void {
-  let isClosing = false;
-  app.addHook('preClose', (done) => {
-    isClosing = true;
-    done();
-  });
-  app.addHook('onRequest', (request, _reply, done) => {
-    if (isClosing) {
-      done(
-        new RequestError(503, [protocolError('unavailable', 'The server is shutting down.')], {
-          connection: 'close',
-        }),
-      );
-      return;
-    }
-    if ((request.raw.url ?? '').length > maxUrlLength) {
-      done(refuse('uriTooLong', `An address has at most ${maxUrlLength} characters.`));
-      return;
-    }
-    if (request.method === 'POST') refuseCrossSite(request.headers);
-    done();
+  app.addHook('onRoute', (route) => {
+    if (route.method !== 'POST') return;
+    route.onRequest = (request, _reply, done) => {
+      refuseCrossSite(request.headers);
+      done();
+    };
   });
   app.setErrorHandler(handleError);
   app.setNotFoundHandler(answerNotFound);

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
+import type { JsonAnswer } from '../dialect/executor.js';
 import type { FilterParser } from '../filter/prepared-filter.js';
 import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';
@@ -28,6 +29,9 @@ type Request = FastifyRequest<{
   Params: { readonly key?: string; readonly attributes?: string; readonly lookup?: string };
 }>;
 
+/** A longer address does not reach the routes, unless a parameter of its query makes it so long. */
+export const maxUrlLength = 64 * 1024;
+
 /** Methods that a GET may name, and what this version says to them. */
 const methodsOfPost = new Set(['update', 'validate', 'delete']);
 const methodsNotBuilt = new Set(['entityset', 'subentityset', 'release']);
@@ -54,17 +58,14 @@ export class DataclassService {
   }
 
   /** `GET /<dataClass>` and `GET /<dataClass>/<attributes>` */
-  readonly readCollection = async (
-    request: Request,
-    reply: FastifyReply,
-  ): Promise<FastifyReply> => {
+  readonly readCollection = (request: Request, reply: FastifyReply): void => {
     const parameters = readingParameters(request);
-    const answer = await this.#collections.read(parameters, request.params.attributes);
-    return sendFound(reply, answer, this.#dataclass.name);
+    const answer = this.#collections.read(parameters, request.params.attributes);
+    this.#send(reply, answer);
   };
 
   /** `GET /<dataClass>(<key>)`, and the same followed by attributes or by one relation */
-  readonly readEntity = async (request: Request, reply: FastifyReply): Promise<FastifyReply> => {
+  readonly readEntity = (request: Request, reply: FastifyReply): void => {
     const parameters = readingParameters(request);
     const { key: clause = '', attributes } = request.params;
     const { text } = readKeyClause(clause);
@@ -74,17 +75,17 @@ export class DataclassService {
     const relation = this.#expandedRelation(attributes, parameters);
     const answer =
       relation === undefined
-        ? await this.#entities.read(key, value, parameters, attributes)
-        : await this.#collections.readRelated(relation, value, parameters);
-    return sendFound(reply, answer, name);
+        ? this.#entities.read(key, value, parameters, attributes)
+        : this.#collections.readRelated(relation, value, parameters);
+    this.#send(reply, answer);
   };
 
   /** `GET /<dataClass>:<attribute>(<value>)`, and the same followed by attributes */
-  readonly readByValue = async (request: Request, reply: FastifyReply): Promise<FastifyReply> => {
+  readonly readByValue = (request: Request, reply: FastifyReply): void => {
     const parameters = readingParameters(request);
     const { lookup = '', attributes } = request.params;
-    const answer = await this.#entities.readByValue(readLookup(lookup), parameters, attributes);
-    return sendFound(reply, answer, this.#dataclass.name);
+    const answer = this.#entities.readByValue(readLookup(lookup), parameters, attributes);
+    this.#send(reply, answer);
   };
 
   /** `POST /<dataClass>?$method=update` */
@@ -122,6 +123,19 @@ export class DataclassService {
 
   readonly writeEntitySet = this.readEntitySet;
 
+  /** Sends an answer when it is there. A read is too short for what Fastify does around a handler's promise. */
+  #send(reply: FastifyReply, answer: Promise<JsonAnswer | undefined>): void {
+    answer.then(
+      (json) => {
+        if (json === undefined) reply.send(missingEntity(this.#dataclass.name));
+        else sendJson(reply, json);
+      },
+      (error: unknown) => {
+        reply.send(error);
+      },
+    );
+  }
+
   /** The to-many relation whose entities are asked for: named in the path, and expanded. */
   #expandedRelation(
     attributes: string | undefined,
@@ -139,6 +153,10 @@ export class DataclassService {
 }
 
 function readingParameters(request: Request): Parameters {
+  const { length } = request.raw.url ?? '';
+  if (length > maxUrlLength) {
+    throw refuse('uriTooLong', `An address has at most ${maxUrlLength} characters.`);
+  }
   const parameters = readParameters(request.query as Record<string, unknown>, 'read');
   if (parameters.method !== undefined) throw refusedMethod(parameters.method, 'GET');
   return parameters;
@@ -155,15 +173,6 @@ function refusedMethod(method: string, verb: 'GET' | 'POST'): RequestError {
   return methodsOfPost.has(method) || methodsNotBuilt.has(method)
     ? refuse('notBuilt', `$method=${method} is not supported here yet.`)
     : refuse('unknownMethod', `"${method}" is no $method.`);
-}
-
-function sendFound(
-  reply: FastifyReply,
-  answer: Uint8Array | undefined,
-  dataclass: string,
-): FastifyReply {
-  if (answer === undefined) throw missingEntity(dataclass);
-  return sendJson(reply, answer);
 }
 
 function missingEntity(dataclass: string): RequestError {

@@ -72,8 +72,8 @@ export class WriteService {
       const result = await this.#creator.create(transaction, entity, timestamp);
       if ('key' in result) {
         created += 1;
-        const bytes = await transaction.read(this.#readSaved, [result.key]);
-        answers.push({ status: 200, json: Buffer.from(bytes as Uint8Array).toString() });
+        const json = await transaction.read(this.#readSaved, [result.key]);
+        answers.push({ status: 200, json: String(json) });
       } else {
         answers.push({ status: result.status, json: refusedEntity(result) });
       }

@@ -1,5 +1,6 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { BoundedCache } from '../dialect/bounded-cache.js';
+import type { JsonAnswer } from '../dialect/executor.js';
 import type { Database } from '../dialect/database.js';
 import type { SqlValue } from '../dialect/statement.js';
 import { type FilterInputs, filterInputs, type FilterParser } from '../filter/prepared-filter.js';
@@ -34,7 +35,7 @@ export class CollectionReader {
   ) {}
 
   /** @param attributes the list in the path */
-  read(parameters: Parameters, attributes: string | undefined): Promise<Uint8Array | undefined> {
+  read(parameters: Parameters, attributes: string | undefined): Promise<JsonAnswer | undefined> {
     return this.#read(parameters, attributes, undefined, null);
   }
 
@@ -43,7 +44,7 @@ export class CollectionReader {
     relation: RelatedEntitiesDefinition,
     key: string | number,
     parameters: Parameters,
-  ): Promise<Uint8Array | undefined> {
+  ): Promise<JsonAnswer | undefined> {
     const value = this.dataclass.key.type === 'string' ? fold(String(key)) : key;
     return this.#read(parameters, undefined, relation, value);
   }
@@ -53,7 +54,7 @@ export class CollectionReader {
     attributes: string | undefined,
     relation: RelatedEntitiesDefinition | undefined,
     ownerKey: SqlValue,
-  ): Promise<Uint8Array | undefined> {
+  ): Promise<JsonAnswer | undefined> {
     const { database, limits, options } = this.context;
     const top = parameters.top ?? options.pageSize;
     if (limits.maxPageSize !== null && top > limits.maxPageSize) {

@@ -9,10 +9,10 @@ import { FilterSlots } from '../filter/slots.js';
 import { filterCondition } from '../filter/to-sql.js';
 import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
 import type { AnswerOptions, QueryContext } from './context.js';
-import { entityJson, relatedTo } from './entity-json.js';
+import { entityText, relatedTo } from './entity-json.js';
 import type { OrderItem } from './order-by.js';
 import { orderSql } from './order-sql.js';
-import { page, selectExtract } from './page.js';
+import { type Extract, page, selectExtract } from './page.js';
 import type { Projection } from './projection.js';
 
 /** A read of many entities, but for the values that each request brings. */
@@ -72,25 +72,39 @@ export function planCollection(
 
 /** The entities of the page, in order. */
 function pageRows(context: QueryContext, shape: CollectionShape, slots: FilterSlots): Sql {
-  const { dialect, aliases } = context;
   const { dataclass, projection, order } = shape;
-  const from = new From(aliases, dataclass);
-  const extract = {
+  if (order.length === 0) {
+    const from = new From(context.aliases, dataclass);
+    const extract = pageExtract(context, from, shape, slots);
+    const before = from.joinCount;
+    const json = entityText(context, from, from.root, projection);
+    if (from.joinCount === before) return selectExtract(json, 'json', extract);
+  }
+  // Sorting moves keys alone, an index that covers the order serves a deep page without touching the table, and what is
+  // joined for the answer is not joined for rows that are skipped.
+  const chosen = new From(context.aliases, dataclass);
+  const extract = pageExtract(context, chosen, shape, slots);
+  const keys = selectExtract(keyColumn(chosen.root), 'key', extract);
+  const from = new From(context.aliases, dataclass, keys);
+  const json = entityText(context, from, from.root, projection);
+  return sql`select ${json} as ${sql.id('json')} ${from.clause}`;
+}
+
+function pageExtract(
+  context: QueryContext,
+  from: From,
+  shape: CollectionShape,
+  slots: FilterSlots,
+): Extract {
+  const { dialect } = context;
+  return {
     from,
     where: conditions(context, from, shape, slots),
-    order: orderSql(context, from, order),
+    order: orderSql(context, from, shape.order),
     // A bare variable behind LIMIT makes SQLite prepare the statement anew for every value.
     top: dialect.integer(sql`${topSlot}`),
     skip: dialect.integer(sql`${skipSlot}`),
   };
-  if (order.length === 0) {
-    const json = dialect.concat(entityJson(context, from, from.root, projection));
-    return selectExtract(json, 'json', extract);
-  }
-  // Sorting moves keys alone, and an index that covers the order serves a deep page without touching the table.
-  const chosen = new From(aliases, dataclass, selectExtract(keyColumn(from.root), 'key', extract));
-  const json = dialect.concat(entityJson(context, chosen, chosen.root, projection));
-  return sql`select ${json} as ${sql.id('json')} ${chosen.clause}`;
 }
 
 export function queryContext(dialect: Dialect, options: AnswerOptions): QueryContext {

@@ -41,6 +41,18 @@ export function entityJson(
   return parts;
 }
 
+/** One entity as a text. */
+export function entityText(
+  context: QueryContext,
+  from: From,
+  source: Source,
+  projection: Projection,
+): Sql {
+  const parts = entityJson(context, from, source, projection);
+  const isLong = projection.fields.some(({ expanded }) => expanded !== undefined);
+  return isLong ? context.dialect.concat(parts) : context.dialect.fill(parts);
+}
+
 function fieldJson(
   context: QueryContext,
   from: From,
@@ -89,7 +101,7 @@ function deferredEntity(
   const { dataclass } = source;
   const target = dataclass.target(relation);
   const key = column(source, dataclass.foreignKey(relation).column);
-  const deferred = context.dialect.concat([
+  const deferred = context.dialect.fill([
     '{"__deferred":{"uri":"',
     ...keyedUri(context, target.name, target.key, key),
     '","__KEY":',
@@ -107,7 +119,7 @@ function inlineEntity(
   expanded: Projection,
 ): Sql {
   const target = from.follow(source, relation);
-  const json = context.dialect.concat(entityJson(context, from, target, expanded));
+  const json = entityText(context, from, target, expanded);
   return sql`iif(${keyColumn(target)} is null, 'null', ${json})`;
 }
 
@@ -151,16 +163,12 @@ function inlineEntities(
       sql`(select count(*) ${counted.clause} where ${all})`,
       ',',
     ],
-    rows: selectExtract(
-      context.dialect.concat(entityJson(context, from, from.root, expanded)),
-      'json',
-      {
-        from,
-        where: related,
-        order: keyOrder(context, from.root),
-        top: sql.lit(context.options.pageSize),
-      },
-    ),
+    rows: selectExtract(entityText(context, from, from.root, expanded), 'json', {
+      from,
+      where: related,
+      order: keyOrder(context, from.root),
+      top: sql.lit(context.options.pageSize),
+    }),
     first: '0',
   });
   return [sql`(select ${json} ${pageFrom})`];

@@ -1,5 +1,6 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { BoundedCache } from '../dialect/bounded-cache.js';
+import type { JsonAnswer } from '../dialect/executor.js';
 import type { Statement } from '../dialect/statement.js';
 import { comparisonValue } from '../protocol/comparison-value.js';
 import type { StorageDefinition } from '../protocol/definition.js';
@@ -42,7 +43,7 @@ export class EntityReader {
     value: string | number,
     parameters: Parameters,
     attributes: string | undefined,
-  ): Promise<Uint8Array | undefined> {
+  ): Promise<JsonAnswer | undefined> {
     const statement = this.#plan(key, parameters, attributes);
     const bound = key.type === 'string' ? fold(String(value)) : value;
     return this.context.database.executor.read(statement, [bound]);
@@ -53,7 +54,7 @@ export class EntityReader {
     { name, text }: Lookup,
     parameters: Parameters,
     attributes: string | undefined,
-  ): Promise<Uint8Array | undefined> {
+  ): Promise<JsonAnswer | undefined> {
     const attribute = this.dataclass.exposedAttributes.get(name);
     if (attribute === undefined) throw unknownAttribute(this.dataclass, name, 'path');
     if (attribute.kind !== 'storage' || !lookupTypes.has(attribute.type)) {

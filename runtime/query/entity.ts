@@ -32,8 +32,9 @@ export function planEntity(
     attribute.key === true || attribute.unique === true
       ? sql``
       : sql` order by ${keyOrder(context, from.root)} limit 1`;
+  // Not as bytes: Node sends a short text together with the headers.
   return dialect.compile(
-    sql`select ${dialect.asBytes(json)} ${from.clause} where ${value} = ${new Slot(0)}${order}`,
+    sql`select ${json} ${from.clause} where ${value} = ${new Slot(0)}${order}`,
   );
 }
 
@@ -56,6 +57,6 @@ export function planSavedEntity(
   ];
   const json = dialect.concat(entityJson(context, from, from.root, projection, head));
   return dialect.compile(
-    sql`select ${dialect.asBytes(json)} ${from.clause} where ${keyColumn(from.root)} = ${new Slot(0)}`,
+    sql`select ${json} ${from.clause} where ${keyColumn(from.root)} = ${new Slot(0)}`,
   );
 }

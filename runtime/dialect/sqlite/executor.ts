@@ -1,6 +1,6 @@
 import type { Database, Statement as Prepared } from 'better-sqlite3';
 import { BoundedCache } from '../bounded-cache.js';
-import type { Executor, Transaction } from '../executor.js';
+import type { Executor, JsonAnswer, Transaction } from '../executor.js';
 import { bind, type SqlValue, type Statement } from '../statement.js';
 import { translateError } from './errors.js';
 import type { Connections } from './open.js';
@@ -25,9 +25,9 @@ export class SqliteExecutor implements Executor {
   }
 
   // Not an async function: a rejected promise is made only where there is an error.
-  read(statement: Statement, values: readonly SqlValue[]): Promise<Uint8Array | undefined> {
+  read(statement: Statement, values: readonly SqlValue[]): Promise<JsonAnswer | undefined> {
     try {
-      return Promise.resolve(firstBytes(this.#reader.get(statement.sql), statement, values));
+      return Promise.resolve(firstValue(this.#reader.get(statement.sql), statement, values));
     } catch (error) {
       return Promise.reject(translateError(error));
     }
@@ -81,8 +81,8 @@ class SqliteTransaction implements Transaction {
     });
   }
 
-  read(statement: Statement, values: readonly SqlValue[]): Promise<Uint8Array | undefined> {
-    return attempt(() => firstBytes(this.statements.get(statement.sql), statement, values));
+  read(statement: Statement, values: readonly SqlValue[]): Promise<JsonAnswer | undefined> {
+    return attempt(() => firstValue(this.statements.get(statement.sql), statement, values));
   }
 }
 
@@ -94,13 +94,13 @@ function attempt<T>(work: () => T): Promise<T> {
   }
 }
 
-function firstBytes(
+function firstValue(
   prepared: Prepared,
   statement: Statement,
   values: readonly SqlValue[],
-): Uint8Array | undefined {
-  const bytes = prepared.get(...bind(statement, values));
-  return bytes === null ? undefined : (bytes as Uint8Array | undefined);
+): JsonAnswer | undefined {
+  const answer = prepared.get(...bind(statement, values));
+  return answer === null ? undefined : (answer as JsonAnswer | undefined);
 }
 
 /** Prepared statements of one connection by their SQL text; a statement that returns rows gives their first column. */
