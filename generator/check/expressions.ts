@@ -35,34 +35,37 @@ function usesOf(context: Context, dataclass: DataclassDraft): readonly Expressio
   });
 }
 
-/** Each expression alone, so that a problem is told where it is; then all together, since they can refer to each other. */
+/** All expressions at once, since they can refer to each other; each alone where that goes wrong, to tell which it is. */
 function checkTable(
   context: Context,
   probe: Probe,
   stored: readonly ProbeColumn[],
   uses: readonly ExpressionUse[],
 ): void {
-  const refusals = uses.map((use) => {
-    const others = uses.filter((each) => each !== use).map(plainColumn);
-    const refusal = probe.refusal(distinct([generatedColumn(use), ...stored, ...others]));
-    if (refusal !== undefined) tell(context, use, refusal);
-    else {
-      const reason = dependsOnTime(use.expression);
-      if (reason !== undefined) notDeterministic(context, use, reason);
-    }
-    return refusal;
-  });
-  if (uses.length < 2 || refusals.some((each) => each !== undefined)) return;
+  for (const use of uses) {
+    const reason = dependsOnTime(use.expression);
+    if (reason !== undefined) notDeterministic(context, use, reason);
+  }
   const refusal = probe.refusal(distinct([...uses.map(generatedColumn), ...stored]));
   if (refusal === undefined) return;
+  const alone = uses.map((use): [ExpressionUse, string | undefined] => {
+    const others = uses.filter((each) => each !== use).map(plainColumn);
+    return [use, probe.refusal(distinct([generatedColumn(use), ...stored, ...others]))];
+  });
+  for (const [use, reason] of alone) if (reason !== undefined) tell(context, use, reason);
+  if (alone.some(([, reason]) => reason !== undefined)) return;
   const culprit = uses.find(({ draft }) => refusal.includes(`"${draft.name}"`)) ?? uses[0];
   if (culprit !== undefined) tell(context, culprit, refusal);
 }
 
 function tell(context: Context, use: ExpressionUse, refusal: string): void {
   const attribute = use.draft.label;
-  if (/non-deterministic/i.test(refusal)) notDeterministic(context, use, refusal);
-  else context.report('computed/bad-expression', { attribute, reason: refusal }, use.at);
+  if (/non-deterministic/i.test(refusal)) {
+    // Its text may have told as much already.
+    if (dependsOnTime(use.expression) === undefined) notDeterministic(context, use, refusal);
+    return;
+  }
+  context.report('computed/bad-expression', { attribute, reason: refusal }, use.at);
 }
 
 function notDeterministic({ report }: Context, use: ExpressionUse, reason: string): void {

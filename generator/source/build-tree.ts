@@ -1,5 +1,4 @@
 import { isAlias, isMap, isScalar, isSeq } from 'yaml';
-import { aliasTargets } from './aliases.js';
 import type { Alias, Document, Pair, ParsedNode, YAMLMap } from 'yaml';
 import type { Place, SourceEntry, SourceKey, SourceNode, SourceScalar } from './tree.js';
 import type { YamlProblem, YamlProblemKind } from './yaml-problem.js';
@@ -30,8 +29,11 @@ interface Where {
 }
 
 /** Turns a document without errors into our tree; aliases are replaced by what they stand for. */
-export function buildTree(file: string, document: Document.Parsed): BuiltTree {
-  const targets = aliasTargets(document);
+export function buildTree(
+  file: string,
+  document: Document.Parsed,
+  targets: ReadonlyMap<Alias, ParsedNode>,
+): BuiltTree {
   const builder: Builder = { file, targets, problems: [], open: new Set(), aliasNodes: 0 };
   if (document.contents === null) {
     return { problems: [{ kind: 'empty', detail: '', start: 0, end: 0, path: '' }] };

@@ -1,4 +1,5 @@
 import { parseDocument } from 'yaml';
+import { aliasTargets } from './aliases.js';
 import { buildTree } from './build-tree.js';
 import { problemKinds } from './yaml-problem.js';
 import type { YAMLError } from 'yaml';
@@ -18,7 +19,9 @@ export function readTree(file: string, text: string): BuiltTree {
   });
   const failures = [...document.errors, ...document.warnings];
   if (failures.length > 0) return { problems: failures.map(problemOf) };
-  return buildTree(file, document);
+  // Few files have anchors, and to look for them takes a walk over the whole document.
+  const targets = text.includes('&') ? aliasTargets(document) : new Map<never, never>();
+  return buildTree(file, document, targets);
 }
 
 function problemOf(error: YAMLError): YamlProblem {

@@ -1,5 +1,5 @@
 import { definitions } from '../../source/model.schema.js';
-import { plainValue } from '../../source/plain-value.js';
+import { plainValue, type PlainValue } from '../../source/plain-value.js';
 import { child, entriesOf, entry, isNull } from '../../source/tree.js';
 import { kindKeys, storageTypes, isOneOf } from '../../source/vocabulary.js';
 import { attributeKind, kindKeysOf, type AttributeKind } from '../attribute-kind.js';
@@ -18,12 +18,15 @@ import type { Context } from '../context.js';
 
 /** Holds the whole file against the schema. The roles have their own check, as they may lie in a file of their own. */
 export function checkModelShape(context: Context, root: SourceNode): void {
-  check(context, { node: root }, 'model');
+  const plain = plainValue(root);
+  checkPlain(context, { node: root }, 'model', plain);
   const database = entry(root, 'database');
   if (database !== undefined) checkDatabase(context, partOf(database));
-  for (const { value } of entriesOf(child(root, 'dataclasses'))) {
+  const dataclasses = at(plain, 'dataclasses');
+  for (const { key, value } of entriesOf(child(root, 'dataclasses'))) {
+    const attributes = at(at(dataclasses, key.name), 'attributes');
     for (const attribute of entriesOf(child(value, 'attributes'))) {
-      checkAttribute(context, partOf(attribute));
+      checkAttribute(context, partOf(attribute), at(attributes, attribute.key.name));
     }
     for (const group of entriesOf(child(value, 'functions'))) checkParameters(context, group.value);
   }
@@ -38,9 +41,19 @@ export function checkRolesShape(context: Context, roles: Part): void {
 }
 
 function check(context: Context, part: Part, definition: string): void {
-  for (const error of shapeErrors(definition, plainValue(part.node))) {
+  checkPlain(context, part, definition, plainValue(part.node));
+}
+
+function checkPlain(context: Context, part: Part, definition: string, plain: PlainValue): void {
+  for (const error of shapeErrors(definition, plain)) {
     describeError(context, part, error);
   }
+}
+
+/** What stands below a key; null where nothing does. */
+function at(value: PlainValue, key: string): PlainValue {
+  const isMapping = typeof value === 'object' && value !== null && !Array.isArray(value);
+  return isMapping ? ((value as Readonly<Record<string, PlainValue>>)[key] ?? null) : null;
 }
 
 function partOf({ key, value }: SourceEntry): Part {
@@ -72,7 +85,7 @@ const attributeKeys = new Set(
   Object.values(definitionOf).flatMap((name) => Object.keys(definitions[name]?.properties ?? {})),
 );
 
-function checkAttribute(context: Context, part: Part): void {
+function checkAttribute(context: Context, part: Part, plain: PlainValue): void {
   const { node } = part;
   const attribute = labelOf(part);
   const kind = attributeKind(node);
@@ -93,7 +106,7 @@ function checkAttribute(context: Context, part: Part): void {
       const at = entry(node, second)?.key ?? node;
       context.report('attribute/several-kinds', { attribute, first, second }, at);
     }
-    checkKind(context, part, kind);
+    checkKind(context, part, kind, plain);
   }
 }
 
@@ -108,8 +121,8 @@ function missingKind(context: Context, part: Part): void {
   context.report('attribute/no-kind', { attribute: labelOf(part) }, part.key ?? placeOf(part));
 }
 
-function checkKind(context: Context, part: Part, kind: AttributeKind): void {
-  for (const error of shapeErrors(definitionOf[kind], plainValue(part.node))) {
+function checkKind(context: Context, part: Part, kind: AttributeKind, plain: PlainValue): void {
+  for (const error of shapeErrors(definitionOf[kind], plain)) {
     const params = error.params as { readonly additionalProperty?: string };
     const key = error.instancePath === '' ? params.additionalProperty : undefined;
     if (isOneOf(kindKeys, key)) continue;
