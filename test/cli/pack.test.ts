@@ -1,4 +1,4 @@
-import { execFile } from 'node:child_process';
+import { execFile, spawn } from 'node:child_process';
 import {
   cp,
   mkdir,
@@ -141,4 +141,24 @@ describe('the package', () => {
     expect(err).toMatch(/^bad\.yaml:3:\d+ {2}error/m);
     expect(await readdir(folder)).not.toContain('bad');
   });
+
+  it('leaves a whole server or none when it is interrupted', async () => {
+    const main = join(copy, 'dist', 'generator', 'cli', 'main.js');
+    await writeFile(join(folder, 'model.yaml'), await readFile(join(folder, 'shop/model.yaml')));
+    const whole = (await readdir(join(folder, 'shop', 'other'), { recursive: true })).length;
+    for (let round = 0; round < 10; round += 1) {
+      const target = join(folder, `interrupted-${round}`);
+      const child = spawn(process.execPath, [main, 'model.yaml', '-o', target], { cwd: folder });
+      const exit = new Promise((resolve) => child.once('exit', resolve));
+      await new Promise((resolve) => setTimeout(resolve, 150 + round * 20));
+      child.kill(round % 2 === 0 ? 'SIGINT' : 'SIGTERM');
+      // Before it writes, a signal ends it at once; afterwards there is nothing left to stop.
+      expect([null, 0, 130, 143]).toContain(await exit);
+      expect([0, whole]).toContain(await countIn(target));
+    }
+  });
 });
+
+async function countIn(target: string): Promise<number> {
+  return (await readdir(target, { recursive: true }).catch(() => [])).length;
+}
