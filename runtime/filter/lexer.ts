@@ -72,7 +72,7 @@ export function takePath(cursor: Cursor): AttributePath {
     const unit = text.charCodeAt(end);
     if (unit === 0x5b || unit === 0x7b) {
       const mark = unit === 0x5b ? 'brackets' : 'braces';
-      throw filterError(end, `${mark} after a name are not supported yet`);
+      throw filterError(end, `${mark} after a name are not supported yet`, 'notBuilt');
     }
     if (unit !== 0x2e) {
       cursor.at = end;
@@ -84,7 +84,11 @@ export function takePath(cursor: Cursor): AttributePath {
 
 function notName(text: string, at: number, isFirst: boolean): Error {
   if (isFirst && text.charCodeAt(at) === 0x3a) {
-    return filterError(at, 'a placeholder in place of an attribute is not supported yet');
+    return filterError(
+      at,
+      'a placeholder in place of an attribute is not supported yet',
+      'notBuilt',
+    );
   }
   const expected = isFirst ? 'an attribute, NOT or an opening parenthesis' : 'a name after the dot';
   return filterError(at, `expected ${expected}, ${found(text, at)}`);
@@ -141,10 +145,10 @@ function notComparator(text: string, at: number, path: AttributePath): Error {
   }
   for (const comparator of ['in', 'contains']) {
     if (isWord(text, at, comparator)) {
-      return filterError(at, `the comparator ${comparator} is not supported yet`);
+      return filterError(at, `the comparator ${comparator} is not supported yet`, 'notBuilt');
     }
   }
-  if (unit === 0x25) return filterError(at, 'the comparator % is not supported yet');
+  if (unit === 0x25) return filterError(at, 'the comparator % is not supported yet', 'notBuilt');
   if (isName && isWord(text, path.start, 'not')) {
     return filterError(at, 'expected an opening parenthesis after NOT, ' + found(text, at));
   }

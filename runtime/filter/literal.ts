@@ -26,7 +26,7 @@ export function takeValue(cursor: Cursor): FilterValue {
     case 0x27:
       return takeQuoted(cursor);
     case 0x5b:
-      throw filterError(at, 'a list of values is not supported yet');
+      throw filterError(at, 'a list of values is not supported yet', 'notBuilt');
     case 0x28:
       throw filterError(at, 'expected a value; one that begins with a parenthesis must be quoted');
     case 0x21:

@@ -13,6 +13,7 @@ import { openDatabase } from '../dialect/sqlite/open-database.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';
 import { registerCatalog } from './catalog.js';
+import { answerClientError } from './client-error.js';
 import { refuseCrossSite } from './cross-site.js';
 import { DataclassService, maxUrlLength } from './dataclass-service.js';
 import { handleError } from './errors.js';
@@ -59,6 +60,7 @@ export async function createApp(
     bodyLimit: limits.bodySize,
     return503OnClosing: false,
     rewriteUrl: (request) => rewriteUrl(request.url ?? '/'),
+    clientErrorHandler: answerClientError,
     frameworkErrors: (error, request, reply) => {
       handleError(error, request, reply);
     },

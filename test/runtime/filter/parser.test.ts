@@ -265,7 +265,10 @@ describe('$filter: refusals', () => {
     ['order by b', 7, 'expected a comparator'],
   ])('%j at character %i: %s', (text, position, problem) => {
     const { status, code, message } = refusalOf(() => tree(text));
-    expect({ status, code }).toEqual({ status: 400, code: 1162 });
+    const isLater = problem.includes('not supported yet');
+    expect({ status, code }).toEqual(
+      isLater ? { status: 501, code: 1838 } : { status: 400, code: 1162 },
+    );
     expect(message).toContain(problem);
     expect(message).toMatch(new RegExp(`^Character ${position} of \\$filter: .*\\.$`, 's'));
   });
