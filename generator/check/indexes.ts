@@ -14,7 +14,7 @@ export function compositeIndexes(
   const indexes: (readonly string[])[] = [];
   for (const list of itemsOf(child(dataclass.node, 'indexes'))) {
     const names = indexedNames(context, dataclass, foreignKeys, itemsOf(list));
-    if (names.length === 0) continue;
+    if (names === undefined) continue;
     const attributes = names.join(', ');
     if (known.has(attributes)) context.report('index/repeated', { attributes }, list);
     else indexes.push(names);
@@ -23,12 +23,13 @@ export function compositeIndexes(
   return indexes;
 }
 
+/** `undefined` where an item is at fault. */
 function indexedNames(
   context: Context,
   dataclass: DataclassDraft,
   foreignKeys: ReadonlyMap<string, string>,
   items: readonly SourceNode[],
-): readonly string[] {
+): readonly string[] | undefined {
   const names = new Set<string>();
   for (const item of items) {
     const written = textOf(item);
@@ -46,7 +47,7 @@ function indexedNames(
       context.report('index/repeated-attribute', { attribute: written }, item);
     } else names.add(name);
   }
-  return [...names];
+  return names.size === items.length ? [...names] : undefined;
 }
 
 function isForeignKey(foreignKeys: ReadonlyMap<string, string>, name: string): boolean {

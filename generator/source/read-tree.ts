@@ -18,13 +18,25 @@ export function readTree(file: string, text: string): BuiltTree {
     logLevel: 'error',
   });
   const failures = [...document.errors, ...document.warnings];
-  if (failures.length > 0) return { problems: failures.map(problemOf) };
+  if (failures.length > 0) {
+    return { problems: firstAtEachPlace(failures.map((each) => problemOf(each, text.length))) };
+  }
   // Few files have anchors, and to look for them takes a walk over the whole document.
   const targets = text.includes('&') ? aliasTargets(document) : new Map<never, never>();
   return buildTree(file, document, targets);
 }
 
-function problemOf(error: YAMLError): YamlProblem {
-  const [start, end] = error.pos;
+function problemOf(error: YAMLError, length: number): YamlProblem {
+  const [start, end] = error.pos.map((offset) => Math.min(offset, length)) as [number, number];
   return { kind: problemKinds[error.code], detail: error.message, start, end, path: '' };
+}
+
+/** One slip makes the reader stumble several times; the first time tells what it is. */
+function firstAtEachPlace(problems: readonly YamlProblem[]): readonly YamlProblem[] {
+  const seen = new Set<number>();
+  return problems.filter(({ start }) => {
+    const isFirst = !seen.has(start);
+    seen.add(start);
+    return isFirst;
+  });
 }

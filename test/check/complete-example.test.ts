@@ -14,6 +14,6 @@ describe('the complete example', () => {
   it('becomes the whole model, its defaults filled in', async () => {
     const model = expectProblems({ yaml }, []);
     if (model === undefined) return;
-    await expect(serializeModel(model)).toMatchFileSnapshot('models/complete.json');
+    await expect(serializeModel(model)).toMatchFileSnapshot('models/complete.snapshot');
   });
 });

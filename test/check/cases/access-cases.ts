@@ -1,0 +1,168 @@
+import { model, sound, type ProblemCase } from './case.js';
+
+/** Functions, singletons and roles. */
+export const functionCases: readonly ProblemCase[] = [
+  {
+    name: 'functions',
+    yaml: model(`  A:
+    attributes:
+      ID: { type: integer, key: true }
+      x: string
+      full: { computed: string, accessors: [get, query] }
+    restrict: true
+    events: [saving]
+    functions:
+      dataclass:
+        <<a>>all: {}
+        <<b>>x: {}
+        <<c>>queryFull: {}
+        <<d>>restrict: {}
+        twice: {}
+        <<e>>Twice: {}
+      selection:
+        <<f>>twice: {}
+        <<g>>first: {}
+        <<h>>then: {}
+      entity:
+        <<i>>save: {}
+        <<j>>saving: {}
+        <<k>>a b: {}
+        get: { <<l>>onHTTPGet: true }
+datastore:
+  functions: { <<m>>A: {}, <<n>>transaction: {}, all: {} }
+singletons:
+  S: { functions: { <<o>>constructor: {} } }
+`),
+    expected: [
+      ...['a', 'd', 'g', 'h', 'i', 'j', 'm', 'n', 'o'].map((at) => ({
+        code: 'name/reserved' as const,
+        at,
+      })),
+      { code: 'function/name-taken', at: 'b' },
+      { code: 'function/accessor-name', at: 'c' },
+      { code: 'name/duplicate', at: 'e' },
+      { code: 'function/name-taken', at: 'f' },
+      { code: 'name/bad-character', at: 'k' },
+      { code: 'function/get-not-exposed', at: 'l' },
+    ],
+  },
+  {
+    name: 'types',
+    yaml: sound(`roles: {}
+datastore:
+  functions:
+    a: { params: { p: <<a>>B, q: <<b>>void, r: "A.selection[]" }, returns: message }
+    b: { params: { p: { type: string, optional: true }, <<c>>q: string }, returns: <<d>>"void[]" }
+    c: { params: { p: string, <<e>>P: any }, returns: <<f>>A.slection }
+    d: { params: { p: "string[][]", q: A }, returns: A.selection }
+`),
+    expected: [
+      { code: 'function/unknown-type', at: 'a' },
+      { code: 'function/result-only-type', at: 'b' },
+      { code: 'function/optional-order', at: 'c' },
+      { code: 'function/result-only-type', at: 'd' },
+      { code: 'name/duplicate', at: 'e' },
+      { code: 'function/unknown-type', at: 'f', says: 'did you mean A.selection?' },
+    ],
+  },
+];
+
+export const roleCases: readonly ProblemCase[] = [
+  { name: 'no roles', yaml: sound(''), expected: [{ code: 'roles/absent' }] },
+  {
+    name: 'files that cannot be read',
+    yaml: sound('roles: <<a>>roles.json'),
+    expected: [{ code: 'roles/file-not-found', at: 'a' }],
+  },
+  {
+    name: 'files elsewhere',
+    yaml: sound('roles: <<a>>../roles.json'),
+    beside: { '../roles.json': '{}' },
+    expected: [{ code: 'roles/file-outside', at: 'a' }],
+  },
+  {
+    name: 'problems in a roles file',
+    yaml: sound('roles: conf/roles.json'),
+    beside: {
+      'conf/roles.json': `{
+  "privileges": [
+    { "privilege": "read", "includes": [<<a>>"rad"], "id": "1" },
+    { "privilege": "none", <<b>>"include": [] },
+    { "privilege": <<c>>"Read" },
+    { "privilege": "p1", "includes": ["P2"] },
+    { "privilege": "p2", "includes": [<<d>>"p1", "read"] }
+  ],
+  "roles": [{ "role": "X", "privileges": [<<e>>"write", "READ"] }, { "role": <<f>>"x" }],
+  "permissions": { "allowed": [
+    { "applyTo": "ds", "type": "datastore", "read": ["none"], "promote": ["none"], "create": [] },
+    { "applyTo": <<g>>"B", "type": "dataclass", "read": [<<h>>"rea"] },
+    { "applyTo": "a.X", "type": "attribute", <<i>>"execute": ["read"] },
+    { "applyTo": <<j>>"A.x", "type": "attribute" },
+    { "applyTo": <<k>>"A.x", "type": "method", "execute": ["guest"] },
+    { "applyTo": "A", "type": <<l>>"class" }
+  ] }
+}`.replace('"none", <<b>>', '<<m>>"none", <<b>>'),
+    },
+    expected: [
+      { code: 'roles/unknown-privilege', at: 'a', says: 'did you mean read?' },
+      { code: 'shape/unknown-key', at: 'b', says: 'did you mean includes?' },
+      { code: 'roles/duplicate', at: 'c' },
+      { code: 'roles/include-cycle', at: 'd', says: 'p1 > p2 > p1' },
+      { code: 'roles/unknown-privilege', at: 'e' },
+      { code: 'roles/duplicate', at: 'f' },
+      { code: 'roles/unknown-resource', at: 'g' },
+      { code: 'roles/unknown-privilege', at: 'h' },
+      { code: 'roles/action', at: 'i' },
+      { code: 'roles/duplicate', at: 'j' },
+      { code: 'roles/unknown-resource', at: 'k' },
+      { code: 'shape/unknown-value', at: 'l' },
+      { code: 'roles/reserved-privilege', at: 'm' },
+    ],
+  },
+  {
+    name: 'a roles file that is not YAML',
+    yaml: sound('roles: roles.yaml'),
+    beside: { 'roles.yaml': 'roles: <<a>>@' },
+    expected: [{ code: 'yaml/unexpected-character', at: 'a' }],
+  },
+];
+
+export const unsupportedCases: readonly ProblemCase[] = [
+  {
+    name: 'everything that is not built yet',
+    options: {},
+    yaml: `drs: 1
+name: test
+database: [sqlite, <<a>>postgres]
+limits: { queryTimeout: <<b>>3 }
+protocol: { accentInsensitive: <<c>>true, wildcard: <<d>>true }
+dataclasses:
+  A:
+    attributes:
+      ID: { type: integer, key: true }
+      <<e>>e: { computed: string }
+      f: { computed: string, <<f>>accessors: [get] }
+      g: { computed: string, expression: "1" }
+    functions: { entity: { <<g>>hire: {} } }
+    events: [<<h>>saving]
+    restrict: <<i>>true
+datastore: { functions: { <<j>>now: {} } }
+singletons: { <<k>>Clock: {} }
+<<l>>roles: {}
+`,
+    expected: [
+      { code: 'unsupported/postgres', at: 'a' },
+      { code: 'unsupported/query-timeout', at: 'b' },
+      { code: 'unsupported/accent-insensitive', at: 'c' },
+      { code: 'unsupported/wildcard', at: 'd' },
+      { code: 'unsupported/accessors', at: 'e' },
+      { code: 'unsupported/accessors', at: 'f' },
+      { code: 'unsupported/functions', at: 'g' },
+      { code: 'unsupported/events', at: 'h' },
+      { code: 'unsupported/restrict', at: 'i' },
+      { code: 'unsupported/functions', at: 'j' },
+      { code: 'unsupported/singletons', at: 'k' },
+      { code: 'unsupported/roles', at: 'l' },
+    ],
+  },
+];

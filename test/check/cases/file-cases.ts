@@ -1,0 +1,188 @@
+import { attributes, model, sound, type ProblemCase } from './case.js';
+
+/** What keeps a file from being read. */
+export const fileCases: readonly ProblemCase[] = [
+  { name: 'alias of nothing', yaml: 'drs: <<a>>*one', expected: [{ code: 'yaml/alias', at: 'a' }] },
+  {
+    name: 'alias inside its own anchor',
+    yaml: 'drs: &one [<<a>>*one]',
+    expected: [{ code: 'yaml/alias', at: 'a' }],
+  },
+  { name: 'directive', yaml: '%NO\n---\ndrs: 1', expected: [{ code: 'yaml/directive' }] },
+  {
+    name: 'duplicate key',
+    yaml: sound('roles: {}\n<<a>>name: again\n'),
+    expected: [{ code: 'yaml/duplicate-key', at: 'a' }],
+  },
+  { name: 'empty file', yaml: '# nothing\n', expected: [{ code: 'yaml/empty' }] },
+  { name: 'escape', yaml: 'name: "<<a>>\\q"', expected: [{ code: 'yaml/escape', at: 'a' }] },
+  {
+    name: 'indentation',
+    yaml: 'a:\n  b: 1\n<<a>> c: 2',
+    expected: [{ code: 'yaml/indent', at: 'a' }],
+  },
+  { name: 'key', yaml: 'a: <<a>>b: c', expected: [{ code: 'yaml/key', at: 'a' }] },
+  {
+    name: 'missing quote',
+    yaml: 'a: "bc<<a>>',
+    expected: [{ code: 'yaml/missing-character', at: 'a' }],
+  },
+  {
+    name: 'not a number',
+    yaml: 'a: <<a>>.inf',
+    expected: [{ code: 'yaml/not-a-number', at: 'a' }],
+  },
+  {
+    name: 'two documents',
+    yaml: 'a: 1\n<<a>>---\nb: 2',
+    expected: [{ code: 'yaml/several-documents', at: 'a' }],
+  },
+  {
+    name: 'a block in brackets',
+    yaml: 'a: {b:\n <<a>>- c}',
+    expected: [{ code: 'yaml/syntax', at: 'a' }],
+  },
+  {
+    name: 'tab',
+    yaml: 'a:\n<<a>>\tb: 1',
+    expected: [{ code: 'yaml/tab', at: 'a' }],
+  },
+  { name: 'tag', yaml: 'a: <<a>>!x 1', expected: [{ code: 'yaml/tag', at: 'a' }] },
+  {
+    name: 'depth',
+    yaml: `a: ${'['.repeat(99)}[<<a>>[${']'.repeat(101)}`,
+    expected: [{ code: 'yaml/too-deep', at: 'a' }],
+  },
+  {
+    name: 'unexpected character',
+    yaml: 'a: <<a>>@x',
+    expected: [{ code: 'yaml/unexpected-character', at: 'a' }],
+  },
+];
+
+/** What does not have the shape of a model. */
+export const shapeCases: readonly ProblemCase[] = [
+  {
+    name: 'a list instead of a model',
+    yaml: '[1]',
+    expected: [
+      { code: 'shape/wrong-type', says: 'The model must be a mapping, and is a list.' },
+      { code: 'roles/absent' },
+    ],
+  },
+  {
+    name: 'nothing but a version',
+    yaml: 'drs: 1',
+    expected: [
+      { code: 'shape/missing-key', says: 'lacks the key name' },
+      { code: 'shape/missing-key', says: 'lacks the key dataclasses' },
+      { code: 'roles/absent' },
+    ],
+  },
+  {
+    name: 'another version',
+    yaml: sound('roles: {}').replace('drs: 1', 'drs: <<a>>2'),
+    expected: [{ code: 'shape/unknown-value', at: 'a', says: 'drs cannot be 2' }],
+  },
+  {
+    name: 'unknown keys, near and far',
+    yaml: sound('roles: {}\n<<a>>databse: sqlite\n<<b>>xyz: 1'),
+    expected: [
+      { code: 'shape/unknown-key', at: 'a', says: 'did you mean database?' },
+      { code: 'shape/unknown-key', at: 'b' },
+    ],
+  },
+  {
+    name: 'keys of another kind',
+    yaml: attributes([
+      'a: { type: string, <<a>>inverse: x }',
+      'b: { to: A, <<b>>maxLength: 3 }',
+      'c: { to: A, many: true, inverse: b, <<c>>foreignKey: a }',
+      'd: { computed: string, expression: "1", <<d>>column: x }',
+      'e: { alias: b.a, <<e>>mandatory: true }',
+      'f: { type: string, <<f>>nonsense: true }',
+    ]),
+    expected: ['a', 'b', 'c', 'd', 'e', 'f'].map((at) => ({
+      code: at === 'f' ? ('shape/unknown-key' as const) : ('shape/misplaced-key' as const),
+      at,
+    })),
+  },
+  {
+    name: 'numbers out of range and of another kind',
+    yaml: sound(
+      'roles: {}\nlimits: { pageSize: <<a>>0, filterDepth: <<b>>5000, bodySize: <<c>>1.5, batchSize: <<d>>many, maxPageSize: null, <<e>>uploadSize: }',
+    ),
+    expected: [
+      { code: 'shape/out-of-range', at: 'a', says: 'at least 1' },
+      { code: 'shape/out-of-range', at: 'b', says: 'at most 1000' },
+      { code: 'shape/wrong-type', at: 'c', says: 'must be a whole number, and is the number 1.5' },
+      { code: 'shape/wrong-type', at: 'd', says: 'a whole number or null, and is a text' },
+      { code: 'shape/wrong-type', at: 'e', says: 'is empty' },
+    ],
+  },
+  {
+    name: 'databases',
+    yaml: sound('roles: {}\ndatabase: [sqlite, <<a>>mysql, <<b>>sqlite]'),
+    expected: [
+      { code: 'shape/unknown-value', at: 'a' },
+      { code: 'shape/repeated-item', at: 'b' },
+    ],
+  },
+  {
+    name: 'lists that hold too little',
+    yaml: attributes(
+      [
+        'x: string',
+        'y: { type: string, <<b>>enum: [] }',
+        'z: { computed: string, <<c>>accessors: [] }',
+      ],
+      ['indexes: [<<a>>[x]]'],
+    ),
+    expected: [
+      { code: 'shape/too-few', at: 'a', says: 'must hold at least 2' },
+      { code: 'shape/too-few', at: 'b' },
+      { code: 'shape/too-few', at: 'c' },
+    ],
+  },
+  {
+    name: 'no dataclasses',
+    yaml: 'drs: 1\nname: test\nroles: {}\n<<a>>dataclasses: {}',
+    expected: [{ code: 'shape/too-few', at: 'a' }],
+  },
+  {
+    name: 'types of attributes',
+    yaml: attributes([
+      'a: <<a>>strng',
+      'b: { type: <<b>>text }',
+      'c: <<c>>3',
+      'd: <<d>>[string]',
+      '<<e>>e:',
+      'f: { type: <<f>>[x] }',
+    ]),
+    expected: [
+      { code: 'shape/unknown-value', at: 'a', says: 'did you mean string?' },
+      { code: 'shape/unknown-value', at: 'b' },
+      { code: 'shape/wrong-type', at: 'c' },
+      { code: 'shape/wrong-type', at: 'd' },
+      { code: 'attribute/no-kind', at: 'e' },
+      { code: 'shape/wrong-type', at: 'f' },
+    ],
+  },
+  {
+    name: 'events twice, scope and parameters',
+    yaml: model(`  A:
+    attributes: { ID: { type: integer, key: true } }
+    events: [saving, <<a>>saving, <<b>>savng]
+    functions:
+      dataclass: { f: { params: { p: <<c>>3, <<q>>q: { <<d>>typ: string } } } }
+`).replace('roles: {}', 'roles: {}\nsingletons: { S: { scope: <<e>>global } }'),
+    expected: [
+      { code: 'shape/repeated-item', at: 'a' },
+      { code: 'shape/unknown-value', at: 'b', says: 'did you mean saving?' },
+      { code: 'shape/wrong-type', at: 'c' },
+      { code: 'shape/unknown-key', at: 'd' },
+      { code: 'shape/unknown-value', at: 'e' },
+      { code: 'shape/missing-key', at: 'q' },
+    ],
+  },
+];

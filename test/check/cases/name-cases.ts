@@ -1,0 +1,177 @@
+import { attributes, model, sound, type ProblemCase } from './case.js';
+
+const long = 'n'.repeat(64);
+
+/** Names, tables, columns, keys, indexes and limits. */
+export const nameCases: readonly ProblemCase[] = [
+  {
+    name: 'characters, length, prefix',
+    yaml: attributes([
+      '<<a>>1st: string',
+      '<<b>>two words: string',
+      `<<c>>${long}: string`,
+      '<<d>>__x: string',
+      '<<e>>"": string',
+      'überraschung2: string',
+      'select: string',
+      '<<f>>"e\\u0301": string',
+    ]),
+    expected: [
+      { code: 'name/bad-character', at: 'a', says: 'cannot hold 1 there' },
+      { code: 'name/bad-character', at: 'b', says: 'a space' },
+      { code: 'name/too-long', at: 'c' },
+      { code: 'name/reserved-prefix', at: 'd' },
+      { code: 'name/empty', at: 'e' },
+      { code: 'name/bad-character', at: 'f', says: 'U+0301' },
+    ],
+  },
+  {
+    name: 'the same but for case',
+    yaml: model(`  A: { attributes: { ID: { type: integer, key: true }, ä: string, <<b>>Ä: string } }
+  <<a>>a: { table: b, attributes: { ID: { type: integer, key: true } } }
+`).replace('roles: {}', 'roles: {}\nsingletons: { <<c>>A: {} }'),
+    expected: [
+      { code: 'name/duplicate', at: 'a', says: 'differ in case alone' },
+      { code: 'name/duplicate', at: 'b' },
+      { code: 'name/duplicate', at: 'c', says: 'The model has the name A twice' },
+      { code: 'name/collection', at: 'a' },
+    ],
+  },
+  {
+    name: 'members of classes',
+    yaml: model(`  <<a>>transaction:
+    events: [saving]
+    attributes:
+      ID: { type: integer, key: true }
+      <<b>>save: string
+      <<c>>saving: string
+      <<d>>first: { to: transaction }
+      <<e>>uri: string
+      count: integer
+      toString: string
+  <<f>>DS: { attributes: { ID: { type: integer, key: true } } }
+`),
+    expected: [
+      { code: 'name/reserved', at: 'a' },
+      { code: 'name/reserved', at: 'b', says: 'every entity has it already' },
+      { code: 'name/reserved', at: 'c' },
+      { code: 'name/reserved', at: 'd' },
+      { code: 'name/reserved', at: 'e' },
+      { code: 'name/reserved', at: 'f' },
+    ],
+  },
+  {
+    name: 'datastore and report format',
+    yaml: sound('roles: {}\nreportFormat: <<b>>a b').replace('name: test', 'name: <<a>>1st'),
+    expected: [
+      { code: 'name/datastore', at: 'a' },
+      { code: 'name/report-format', at: 'b' },
+    ],
+  },
+  {
+    name: 'collection names',
+    yaml: model(`  A: { attributes: { ID: { type: integer, key: true } } }
+  B: { collectionName: <<a>>aSelection, attributes: { ID: { type: integer, key: true } } }
+  C: { collectionName: <<b>>a-b, attributes: { ID: { type: integer, key: true } } }
+`),
+    expected: [
+      { code: 'name/collection', at: 'a' },
+      { code: 'name/bad-character', at: 'b' },
+    ],
+  },
+  {
+    name: 'tables',
+    yaml: model(`  A: { attributes: { ID: { type: integer, key: true } } }
+  B: { table: <<a>>a, attributes: { ID: { type: integer, key: true } } }
+  C: { table: <<b>>"", attributes: { ID: { type: integer, key: true } } }
+  D: { table: <<c>>SQLite_x, attributes: { ID: { type: integer, key: true } } }
+  E: { table: <<d>>__x, attributes: { ID: { type: integer, key: true } } }
+  F: { table: <<e>>"a\\0b", attributes: { ID: { type: integer, key: true } } }
+  G: { table: "order; drop", attributes: { ID: { type: integer, key: true } } }
+  <<f>>sqlite_h: { attributes: { ID: { type: integer, key: true } } }
+  I: { table: <<g>>${long}, attributes: { ID: { type: integer, key: true } } }
+`),
+    expected: [
+      { code: 'sql/duplicate-table', at: 'a' },
+      ...['b', 'c', 'd', 'e', 'f', 'g'].map((at) => ({ code: 'sql/bad-name' as const, at })),
+    ],
+  },
+  {
+    name: 'columns',
+    yaml: attributes([
+      'a: { type: string, column: b }',
+      '<<b>>B: string',
+      'c: { type: string, column: <<c>>__STAMP }',
+      'd: { type: string, column: <<d>>boss_id }',
+      '<<e>>boss: { to: A }',
+      'e: { type: string, column: <<f>>sum }',
+      'sum: { computed: integer, expression: "1 + 1" }',
+    ])
+      .replace('column: <<d>>boss_id', 'column: boss_id')
+      .replace('<<f>>sum', 'sum')
+      .replace('      sum:', '      <<f>>sum:'),
+    expected: [
+      { code: 'sql/duplicate-column', at: 'b' },
+      { code: 'sql/bad-name', at: 'c' },
+      { code: 'sql/duplicate-column', at: 'e' },
+      { code: 'sql/duplicate-column', at: 'f' },
+    ],
+  },
+  {
+    name: 'primary keys',
+    yaml: model(`  <<a>>A: { attributes: { x: string } }
+  B: { attributes: { x: { type: string, key: true }, y: { type: string, <<b>>key: true } } }
+  C: { attributes: { x: { type: <<c>>date, key: true } } }
+  D: { attributes: { x: { type: string, key: true, unique: <<d>>false, mandatory: <<e>>false } } }
+`),
+    expected: [
+      { code: 'dataclass/no-key', at: 'a' },
+      { code: 'dataclass/several-keys', at: 'b' },
+      { code: 'storage/key-type', at: 'c' },
+      { code: 'storage/key-optional', at: 'd' },
+      { code: 'storage/key-optional', at: 'e' },
+    ],
+  },
+  {
+    name: 'indexes',
+    yaml: attributes(
+      [
+        'x: string',
+        'y: object',
+        'boss: { to: A }',
+        'z: { alias: boss.x }',
+        'staff: { to: A, many: true, inverse: boss }',
+      ],
+      [
+        'indexes:',
+        '- [x, <<a>>xx]',
+        '- [x, <<b>>y]',
+        '- [x, <<c>>x]',
+        '- [boss, <<d>>boss_id]',
+        '- [x, boss]',
+        '- <<e>>[x, boss_id]',
+        '- [<<f>>z, <<g>>staff]',
+        '- [ID, x]',
+      ],
+    ),
+    expected: [
+      { code: 'index/unknown-attribute', at: 'a' },
+      { code: 'index/not-indexable', at: 'b' },
+      { code: 'index/repeated-attribute', at: 'c' },
+      { code: 'index/repeated-attribute', at: 'd' },
+      { code: 'index/repeated', at: 'e' },
+      { code: 'index/not-indexable', at: 'f' },
+      { code: 'index/not-indexable', at: 'g' },
+    ],
+  },
+  {
+    name: 'limits that contradict each other',
+    yaml: sound(
+      'roles: {}\nlimits: { pageSize: <<a>>60, maxPageSize: 50, entitySetTimeout: <<b>>3, maxEntitySetTimeout: 2 }',
+    ),
+    expected: [
+      { code: 'limits/order', at: 'a' },
+      { code: 'limits/order', at: 'b' },
+    ],
+  },
+];

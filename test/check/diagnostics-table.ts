@@ -1,0 +1,24 @@
+import { messages } from '../../generator/check/messages.js';
+
+const begin = '<!-- diagnostics -->';
+const end = '<!-- /diagnostics -->';
+
+/** The table of all problems as CONTRIBUTING.md has it. */
+export function diagnosticsTable(): string {
+  const rows = Object.entries(messages)
+    .toSorted(([a], [b]) => (a < b ? -1 : 1))
+    .map(([code, { severity, meaning }]) => `| \`${code}\` | ${severity} | ${escaped(meaning)} |`);
+  return ['| code | severity | meaning |', '|---|---|---|', ...rows].join('\n');
+}
+
+/** The document with the table between its markers, which are put at the end when they are not there. */
+export function withTable(document: string, table: string): string {
+  const [start, stop] = [document.indexOf(begin), document.indexOf(end)];
+  const section = `${begin}\n${table}\n${end}`;
+  if (start === -1 || stop === -1) return `${document.trimEnd()}\n\n## Diagnostics\n\n${section}\n`;
+  return document.slice(0, start) + section + document.slice(stop + end.length);
+}
+
+function escaped(text: string): string {
+  return text.replaceAll('|', '\\|').replaceAll('<', '&lt;');
+}

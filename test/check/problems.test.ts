@@ -1,0 +1,74 @@
+import { describe, expect, it } from 'vitest';
+import { checkModel } from '../../generator/check/check-model.js';
+import { messages } from '../../generator/check/messages.js';
+import { functionCases, roleCases, unsupportedCases } from './cases/access-cases.js';
+import { computedCases, storageCases } from './cases/attribute-cases.js';
+import { fileCases, shapeCases } from './cases/file-cases.js';
+import { nameCases } from './cases/name-cases.js';
+import { relationCases } from './cases/relation-cases.js';
+import { expectProblems, metCodes } from './expect-problems.js';
+
+const families = {
+  'the file': fileCases,
+  shape: shapeCases,
+  names: nameCases,
+  'storage attributes': storageCases,
+  'computed attributes and aliases': computedCases,
+  relations: relationCases,
+  functions: functionCases,
+  roles: roleCases,
+  'not built yet': unsupportedCases,
+};
+
+for (const [family, cases] of Object.entries(families)) {
+  describe(family, () => {
+    for (const { name, expected, ...given } of cases) {
+      it(name, () => {
+        expectProblems(given, expected);
+      });
+    }
+  });
+}
+
+const nothingBeside = (): undefined => undefined;
+
+describe('bytes', () => {
+  it('must be UTF-8', () => {
+    const text = Uint8Array.from([0x61, 0x3a, 0x20, 0xff, 0x0a]);
+    const { problems } = checkModel({ file: 'm.yaml', text, readBeside: nothingBeside });
+    expect(problems[0]).toMatchObject({ code: 'yaml/not-utf8', origin: { start: 3, end: 4 } });
+    metCodes.add('yaml/not-utf8');
+  });
+
+  it('may begin with a byte order mark', () => {
+    const text = new TextEncoder().encode('\uFEFFdrs: 2');
+    const { problems } = checkModel({ file: 'm.yaml', text, readBeside: nothingBeside });
+    expect(problems.find(({ code }) => code === 'shape/unknown-value')?.origin.start).toBe(5);
+  });
+});
+
+describe('aliases', () => {
+  it('cannot make a small file large', () => {
+    const lines = ['a0: &a0 [1, 1, 1, 1, 1, 1, 1, 1, 1, 1]'];
+    for (let level = 1; level < 12; level += 1) {
+      lines.push(`a${level}: &a${level} [${`*a${level - 1}, `.repeat(10)}]`);
+    }
+    const { problems } = checkModel({
+      file: 'm',
+      text: lines.join('\n'),
+      readBeside: nothingBeside,
+    });
+    expect(problems.map(({ code }) => code)).toEqual(['yaml/too-many-aliases']);
+    metCodes.add('yaml/too-many-aliases');
+  });
+});
+
+describe('the table of messages', () => {
+  it('has a case for each of its codes', () => {
+    expect([...metCodes].toSorted()).toEqual(Object.keys(messages).toSorted());
+  });
+
+  it('speaks in whole sentences', () => {
+    for (const { meaning } of Object.values(messages)) expect(meaning).toMatch(/^\S.*\.$/);
+  });
+});
