@@ -76,6 +76,14 @@ export function literal(value: Literal, indent: number, before: number, after: n
   return flat;
 }
 
+/** `head = literal;`, the literal below the head where its first line does not fit behind it. */
+export function declaration(head: string, value: Literal): string {
+  const first = flatLiteral(value).slice(0, 1);
+  return fits(`${head} = ${first}`)
+    ? `${head} = ${literal(value, 0, width(head) + 3, 1)};`
+    : `${head} =\n  ${literal(value, 2, 2, 1)};`;
+}
+
 /** Prettier fills lines with numbers where it gives other members a line each. */
 function filled(items: readonly number[], indent: number): string {
   const inner = ' '.repeat(indent + 2);

@@ -1,12 +1,11 @@
 import type { Dataclass } from '../../model/model.js';
 import type { EmitContext } from '../context.js';
-import { call, literal, RawCode, stringLiteral } from '../layout.js';
+import { call, declaration, RawCode, stringLiteral } from '../layout.js';
 
 /** The list of all attribute tables. */
 export function definitionsView(context: EmitContext): object {
   const { dataclasses } = context.model;
   const names = dataclasses.map((each) => `${context.identifier(each)}Dataclass`);
-  const declaration = 'export const definitions: readonly DataclassDefinition[] = ';
   return {
     header: context.header,
     imports: sorted(
@@ -14,11 +13,9 @@ export function definitionsView(context: EmitContext): object {
         importLine(names[index] ?? '', `./dataclasses/${each.name}.js`),
       ),
     ),
-    list: literal(
+    declaration: declaration(
+      'export const definitions: readonly DataclassDefinition[]',
       names.map((name) => new RawCode(name)),
-      0,
-      declaration.length,
-      1,
     ),
   };
 }

@@ -1,16 +1,17 @@
 import type { Attribute, Dataclass, StorageAttribute } from '../../model/model.js';
 import type { EmitContext } from '../context.js';
-import { docComment, type Literal, literal, RawCode } from '../layout.js';
+import { declaration, docComment, type Literal, RawCode } from '../layout.js';
 import { foldedColumn } from '../schema/columns.js';
 
 /** The attribute table of a dataclass. */
 export function dataclassView(context: EmitContext, dataclass: Dataclass): object {
-  const name = `${context.identifier(dataclass)}Dataclass`;
   return {
     header: context.header,
     doc: docComment(dataclass.description),
-    identifier: name,
-    definition: literal(definition(dataclass), 0, 0, 0),
+    declaration: declaration(
+      `export const ${context.identifier(dataclass)}Dataclass: DataclassDefinition`,
+      definition(dataclass),
+    ),
   };
 }
 

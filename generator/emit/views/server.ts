@@ -1,6 +1,6 @@
 import type { Limits } from '../../model/model.js';
 import type { EmitContext } from '../context.js';
-import { literal, stringLiteral } from '../layout.js';
+import { declaration, literal, stringLiteral } from '../layout.js';
 import { sqliteSchema } from '../schema/sqlite.js';
 
 /** A limit that the server of this version keeps: its name in the environment and what it limits. */
@@ -29,17 +29,12 @@ export function settingsView(context: EmitContext): object {
   const limits = Object.fromEntries(servedLimits.map(({ limit }) => [limit, model.limits[limit]]));
   return {
     header: context.header,
-    settings: literal(
-      {
-        name: model.name,
-        limits,
-        dateOnlyFormat: model.protocol.dateOnlyFormat,
-        isOpen: model.roles === undefined,
-      },
-      0,
-      'export const settings: Settings = '.length,
-      1,
-    ),
+    declaration: declaration('export const settings: Settings', {
+      name: model.name,
+      limits,
+      dateOnlyFormat: model.protocol.dateOnlyFormat,
+      isOpen: model.roles === undefined,
+    }),
   };
 }
 

@@ -52,12 +52,11 @@ function concat(parts: readonly JsonPart[]): Sql {
 
 /** One call with everything fixed in a single literal is a tenth cheaper than `concat`, but only while the text is short. */
 function fill(parts: readonly JsonPart[]): Sql {
-  if (parts.filter((part) => typeof part !== 'string').length >= maxArguments) return concat(parts);
+  const values = parts.filter((part) => typeof part !== 'string');
+  if (values.length === 0 || values.length >= maxArguments) return concat(parts);
   const pattern = parts
     .map((part) => (typeof part === 'string' ? part.replaceAll('%', '%%') : '%s'))
     .join('');
-  const values = parts.filter((part) => typeof part !== 'string');
-  if (values.length === 0) return sql`${sql.lit(parts.join(''))}`;
   return sql`format(${sql.lit(pattern)}, ${sql.join(values)})`;
 }
 

@@ -1,0 +1,87 @@
+// Generates the examples and the golden cases anew. With --check nothing is written, and a difference ends with 1.
+// A golden case is a folder with a model, `case.json` (`{ "args": [...], "exit": 0 }`), and what is expected of the run:
+// `expected/` (without the runtime, which is the same for every model) and `stderr.txt`.
+import { spawnSync } from 'node:child_process';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { dirname, join, relative, sep } from 'node:path';
+import { fileURLToPath } from 'node:url';
+
+const root = fileURLToPath(new URL('../..', import.meta.url));
+const isCheck = process.argv.includes('--check');
+const differences = [];
+
+for (const name of foldersIn('examples')) regenerateExample(name);
+for (const name of foldersIn('test/golden')) regenerateCase(name);
+if (differences.length > 0) {
+  console.error(`Not as generated (npm run regenerate writes them anew):\n${differences.map((each) => `  ${each}`).join('\n')}`);
+  process.exit(1);
+}
+
+function foldersIn(path) {
+  return readdirSync(join(root, path), { withFileTypes: true })
+    .filter((entry) => entry.isDirectory())
+    .map((entry) => entry.name);
+}
+
+function drsGen(cwd, args) {
+  return spawnSync(process.execPath, [join(root, 'dist/generator/cli/main.js'), ...args], {
+    cwd,
+    encoding: 'utf8',
+    env: { ...process.env, NO_COLOR: '1' },
+  });
+}
+
+function regenerateExample(name) {
+  const folder = join('examples', name);
+  const fresh = mkdtempSync(join(tmpdir(), 'drs-gen-'));
+  const { status, stderr } = drsGen(root, [join(folder, 'model.yaml'), '-o', fresh]);
+  if (status !== 0) throw new Error(`${name}: ${stderr}`);
+  compare(join(root, folder, 'server'), fresh);
+  rmSync(fresh, { recursive: true });
+}
+
+function regenerateCase(name) {
+  const folder = join(root, 'test/golden', name);
+  const { args, exit } = JSON.parse(readFileSync(join(folder, 'case.json'), 'utf8'));
+  const work = mkdtempSync(join(tmpdir(), 'drs-gen-'));
+  cpSync(folder, work, { recursive: true, filter: (path) => !path.includes(`${sep}expected`) });
+  const { status, stderr } = drsGen(work, args);
+  if (status !== exit) differences.push(`test/golden/${name}: ended with ${status}, not ${exit}\n${stderr}`);
+  compareText(join(folder, 'stderr.txt'), stderr);
+  compare(join(folder, 'expected'), join(work, 'server'));
+  rmSync(work, { recursive: true });
+}
+
+/** Both ways: a file that is missing and one too many are differences alike. */
+function compare(kept, fresh) {
+  const wanted = filesBelow(fresh);
+  for (const file of filesBelow(kept)) {
+    if (wanted.includes(file)) continue;
+    differ(join(kept, file), () => rmSync(join(kept, file)));
+  }
+  for (const file of wanted) compareText(join(kept, file), readFileSync(join(fresh, file), 'utf8'));
+}
+
+/** What is committed: not what was installed or built, nor the runtime. */
+function filesBelow(folder) {
+  if (!existsSync(folder)) return [];
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter((entry) => entry.isFile())
+    .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join('/'))
+    .filter((path) => !/^(node_modules|dist|src\/runtime|\.drs-gen)\/|^package-lock|\.sqlite/.test(path));
+}
+
+function compareText(file, text) {
+  const kept = existsSync(file) ? readFileSync(file, 'utf8') : undefined;
+  if (kept === text) return;
+  differ(file, () => {
+    mkdirSync(dirname(file), { recursive: true });
+    writeFileSync(file, text);
+  });
+}
+
+function differ(file, write) {
+  if (isCheck) differences.push(relative(root, file));
+  else write();
+}
