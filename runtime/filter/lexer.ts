@@ -183,7 +183,8 @@ export function takeConnective(cursor: Cursor): Connective {
 
 function notConnective(text: string, at: number): Error {
   if (isOrderBy(text, at)) {
-    return filterError(at, 'order by is not supported in a filter yet; $orderby is');
+    const problem = 'order by in a filter is not supported yet; $orderby is';
+    return filterError(at, problem, 'notBuilt');
   }
   const unit = text.charCodeAt(at);
   const hint =

@@ -93,7 +93,7 @@ export class DataclassService {
     request: Request,
     reply: FastifyReply,
   ): Promise<FastifyReply> => {
-    const { method } = readParameters(request.query as Record<string, unknown>, 'write');
+    const { method } = readParameters(queryOf(request), 'write');
     if (method === undefined) {
       throw refuse('unknownMethod', 'A POST names what to do: $method=update.');
     }
@@ -107,7 +107,7 @@ export class DataclassService {
 
   /** `POST /<dataClass>(<key>)` */
   readonly writeEntity = (request: Request): never => {
-    const { method } = readParameters(request.query as Record<string, unknown>, 'write');
+    const { method } = readParameters(queryOf(request), 'write');
     throw refusedMethod(method ?? 'update', 'POST');
   };
 
@@ -157,9 +157,30 @@ function readingParameters(request: Request): Parameters {
   if (length > maxUrlLength) {
     throw refuse('uriTooLong', `An address has at most ${maxUrlLength} characters.`);
   }
-  const parameters = readParameters(request.query as Record<string, unknown>, 'read');
+  const parameters = readParameters(queryOf(request), 'read');
   if (parameters.method !== undefined) throw refusedMethod(parameters.method, 'GET');
   return parameters;
+}
+
+/** The query string, parsed. What cannot be decoded its parser leaves as it is, percent signs and all. */
+function queryOf(request: Request): Record<string, unknown> {
+  const query = request.query as Record<string, unknown>;
+  for (const name in query) {
+    const value = query[name];
+    if (typeof value === 'string' && value.includes('%')) {
+      checkEncoding(request.raw.url ?? '');
+      break;
+    }
+  }
+  return query;
+}
+
+function checkEncoding(url: string): void {
+  try {
+    decodeURIComponent(url.slice(url.indexOf('?')));
+  } catch {
+    throw refuse('malformedUrl', 'The percent-encoding of a parameter is malformed.');
+  }
 }
 
 function refusedMethod(method: string, verb: 'GET' | 'POST'): RequestError {

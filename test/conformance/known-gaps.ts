@@ -268,37 +268,26 @@ const aggregates: readonly Line[] = [
   ],
 ];
 
-const filterLines: readonly (readonly [
-  says: string,
-  filter: string,
-  keys: readonly string[],
-  today: Expectation,
-])[] = [
-  ['IN', "city IN ['Berlin','Oslo']", ['1', '5'], refused(400, 1162)],
-  ['IN with a placeholder', 'ID IN :1&$params=[1,3]', ['1', '3'], refused(400, 1162)],
-  ['contains', "name contains 'olt'", ['2'], refused(400, 1162)],
-  ['a whole word', "name % 'co'", ['3'], refused(400, 1162)],
-  ['a property of an object', 'extra.deep.x = 1', ['1'], notBuilt],
-  ['any element of an array', "extra.tags[] = 'a'", ['1'], refused(400, 1162)],
-  ['the length of an array', 'extra.tags.length = 2', ['1'], notBuilt],
-  ['a vector', 'embedding > :1&$params=[{"vector":[1,0,0]}]', ['1'], notBuilt],
-  [
-    'another related entity',
-    "staff.salary = 5000 AND staff{2}.lastName begin 'Å'",
-    ['1'],
-    refused(400, 1162),
-  ],
-  ['a placeholder for a path', ':1 = :2&$params=["city","Oslo"]', ['5'], refused(400, 1162)],
-  ['order by', 'ID < 3 order by ID desc', ['2', '1'], refused(400, 1162)],
+const filterLines: readonly (readonly [says: string, filter: string, keys: readonly string[]])[] = [
+  ['IN', "city IN ['Berlin','Oslo']", ['1', '5']],
+  ['IN with a placeholder', 'ID IN :1&$params=[1,3]', ['1', '3']],
+  ['contains', "name contains 'olt'", ['2']],
+  ['a whole word', "name % 'co'", ['3']],
+  ['a property of an object', 'extra.deep.x = 1', ['1']],
+  ['any element of an array', "extra.tags[] = 'a'", ['1']],
+  ['the length of an array', 'extra.tags.length = 2', ['1']],
+  ['a vector', 'embedding > :1&$params=[{"vector":[1,0,0]}]', ['1']],
+  ['another related entity', "staff.salary = 5000 AND staff{2}.lastName begin 'Å'", ['1']],
+  ['a placeholder for a path', ':1 = :2&$params=["city","Oslo"]', ['5']],
+  ['order by', 'ID < 3 order by ID desc', ['2', '1']],
 ];
 
 const filters: readonly Line[] = [
-  ...filterLines.map(([says, filter, keys, today]): Line => [
+  ...filterLines.map(([says, filter, keys]): Line => [
     `filter ${filter}`,
     says,
     get(`/rest/Company?$filter=${filter.replace('%', '%25')}`),
     { keys },
-    today,
   ]),
   [
     '8 object',

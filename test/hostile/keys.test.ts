@@ -18,7 +18,7 @@ dataclasses:
 
 /** Texts that a path, a quote, a parenthesis or an escape could swallow. */
 const hostileKeys = [
-  ...'"\'()[]{}/\\?#%&=+;:,.@!*$~|<>^` ',
+  ...Array.from('"\'()[]{}/\\?#%&=+;:,.@!*$~|<>^` '),
   ...[
     '""',
     "''",

@@ -260,8 +260,8 @@ describe('$filter: refusals', () => {
     ['a = [1]', 5, 'a list of values is not supported yet'],
     ['a[].b=1', 2, 'brackets after a name are not supported yet'],
     ['a{2}.b=1', 2, 'braces after a name are not supported yet'],
-    ["a='x' ORDER  BY b", 7, 'order by is not supported in a filter yet'],
-    ['a=x order by b', 5, 'order by is not supported in a filter yet'],
+    ["a='x' ORDER  BY b", 7, 'order by in a filter is not supported yet'],
+    ['a=x order by b', 5, 'order by in a filter is not supported yet'],
     ['order by b', 7, 'expected a comparator'],
   ])('%j at character %i: %s', (text, position, problem) => {
     const { status, code, message } = refusalOf(() => tree(text));
