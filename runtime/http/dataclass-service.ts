@@ -14,7 +14,7 @@ import { EntityReader } from '../query/entity-reader.js';
 import { readLookup } from '../protocol/lookup.js';
 import { sendJson } from './reply.js';
 import type { Limits } from './settings.js';
-import { WriteService } from './write-service.js';
+import { type WritingContext, WriteService } from './write-service.js';
 
 /** What the services of all dataclasses share. */
 export interface ServiceContext {
@@ -41,7 +41,9 @@ export class DataclassService {
   readonly #dataclass: Dataclass;
   readonly #collections: CollectionReader;
   readonly #entities: EntityReader;
-  readonly #writes: WriteService;
+  readonly #reading: WritingContext;
+  /** Made at the first write: a server with many dataclasses starts without writing their statements. */
+  #writes: WriteService | undefined;
 
   constructor(context: ServiceContext, name: string) {
     const dataclass = context.dataclasses.get(name);
@@ -54,7 +56,7 @@ export class DataclassService {
     const reading = { ...context, options, limits: context.limits };
     this.#collections = new CollectionReader(reading, dataclass);
     this.#entities = new EntityReader(reading, dataclass);
-    this.#writes = new WriteService(reading, dataclass);
+    this.#reading = reading;
   }
 
   /** `GET /<dataClass>` and `GET /<dataClass>/<attributes>` */
@@ -98,10 +100,10 @@ export class DataclassService {
       throw refuse('unknownMethod', 'A POST names what to do: $method=update.');
     }
     if (method !== 'update') throw refusedMethod(method, 'POST');
-    const { status, json } = await this.#writes.update(
-      request.body,
-      request.headers['content-type'],
-    );
+    const { status, json } = await (this.#writes ??= new WriteService(
+      this.#reading,
+      this.#dataclass,
+    )).update(request.body, request.headers['content-type']);
     return sendJson(reply.code(status), json);
   };
 

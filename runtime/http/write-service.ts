@@ -9,7 +9,8 @@ import { planSavedEntity } from '../query/entity.js';
 import { wholeEntity } from '../query/projection.js';
 import { readJson } from './body.js';
 
-interface WritingContext extends ReadingContext {
+/** What the services of all dataclasses share when they write. */
+export interface WritingContext extends ReadingContext {
   readonly limits: ReadingContext['limits'] & { readonly batchSize: number | null };
 }
 
