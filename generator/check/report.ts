@@ -16,14 +16,26 @@ export function createReports(): Reports {
   const problems: Diagnostic[] = [];
   const seen = new Set<string>();
   const report: Report = (code, fill, at, help) => {
-    const message = messageText(code, fill);
-    const { file, start, end, path } = at;
+    const message = shownText(messageText(code, fill));
+    const { file, start, end } = at;
+    const path = shownText(at.path);
     const identity = JSON.stringify([code, message, file, start, path]);
     if (seen.has(identity)) return;
     seen.add(identity);
     const { severity } = messages[code];
     const found = { code, severity, message, origin: { file, start, end }, path };
-    problems.push(help === undefined ? found : { ...found, help });
+    problems.push(help === undefined ? found : { ...found, help: shownText(help) });
   };
   return { report, problems };
+}
+
+const maxLength = 500;
+
+/** Text of a model on one line of bounded length, with nothing in it that a terminal would obey. */
+function shownText(text: string): string {
+  const line = text.replace(
+    /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu,
+    (each) => `\\u{${(each.codePointAt(0) ?? 0).toString(16)}}`,
+  );
+  return line.length <= maxLength ? line : `${line.slice(0, maxLength)}…`;
 }

@@ -1,4 +1,4 @@
-import { child, entry, itemsOf, isNull } from '../../source/tree.js';
+import { booleanOf, child, entry, itemsOf, isNull } from '../../source/tree.js';
 import type { ErrorObject } from 'ajv';
 import type { Place, SourceKey, SourceNode } from '../../source/tree.js';
 import type { JsonSchema } from '../../source/schema/json-schema.js';
@@ -32,11 +32,14 @@ export function describeError(context: Context, root: Part, error: ErrorObject):
     }
     case 'type': {
       const expected = typeWords(schema);
-      context.report('shape/wrong-type', { what, expected, found: foundWords(part.node) }, at);
+      const fill = { what, expected, found: foundWords(part.node) };
+      context.report('shape/wrong-type', fill, at, typeHelp(part.node, schema));
       return;
     }
     case 'const':
     case 'enum':
+      // A value of another type is told as that, once.
+      if (schema.type === 'boolean' && booleanOf(part.node) === undefined) return;
       unknownValue(context, part, schema);
       return;
     case 'minimum':
@@ -118,6 +121,16 @@ const words: Readonly<Record<string, string>> = {
 function typeWords(schema: JsonSchema): string {
   const types = typeof schema.type === 'string' ? [schema.type] : (schema.type ?? []);
   return types.map((each) => words[each] ?? each).join(' or ');
+}
+
+/** Two slips that YAML invites: yes and no are texts, and a text that looks like a number is one. */
+function typeHelp(node: SourceNode, { type }: JsonSchema): string | undefined {
+  if (node.kind !== 'scalar' || node.value === null) return undefined;
+  if (type === 'string') return 'put it in quotes to make it a text';
+  if (type !== 'boolean') return undefined;
+  const written = String(node.value).toLowerCase();
+  if (['yes', 'y', 'on', 'true', '1'].includes(written)) return 'write true';
+  return ['no', 'n', 'off', 'false', '0'].includes(written) ? 'write false' : undefined;
 }
 
 function partAt(root: Part, pointer: string): Part {

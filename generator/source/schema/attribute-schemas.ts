@@ -74,7 +74,7 @@ const toOneAttribute = mapping(
   'A relation to one entity.',
   {
     to,
-    many: flag('A to-many relation.', false),
+    many: { ...flag('A to-many relation.', false), const: false },
     foreignKey: text(
       'The storage attribute that holds the related key. When left out, <relation>_id is made, not exposed.',
       'employerID',

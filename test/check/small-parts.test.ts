@@ -1,0 +1,83 @@
+import { describe, expect, it } from 'vitest';
+import { dayOf, momentOf } from '../../generator/check/dates.js';
+import { outsideOneExpression } from '../../generator/check/expression-text.js';
+import { createSuggest, editDistance } from '../../generator/check/near-name.js';
+
+describe('near names', () => {
+  it('count slips of the pen', () => {
+    const table = [
+      ['', 'abc', 3],
+      ['abc', 'abc', 0],
+      ['Compnay', 'Company', 1],
+      ['kitten', 'sitting', 3],
+      ['ab', 'ba', 1],
+    ] as const;
+    for (const [a, b, distance] of table) expect(editDistance(a, b)).toBe(distance);
+  });
+
+  it('are offered only when they are near', () => {
+    const suggest = createSuggest();
+    const names = ['Company', 'Employee', 'ID'];
+    expect(suggest('company', names)).toBe('did you mean Company?');
+    expect(suggest('Emploee', names)).toBe('did you mean Employee?');
+    expect(suggest('Id', names)).toBe('did you mean ID?');
+    expect(suggest('Invoice', names)).toBeUndefined();
+    expect(suggest('x'.repeat(10_000), names)).toBeUndefined();
+  });
+
+  it('stop when there is too much to look for', () => {
+    const suggest = createSuggest();
+    const names = Array.from({ length: 250_000 }, (_, index) => `name${index}`);
+    expect(suggest('nme7', names)).toBeUndefined();
+  });
+});
+
+describe('dates', () => {
+  it('are days of the calendar', () => {
+    expect(dayOf('2024-02-29')).toBe('2024-02-29');
+    for (const text of ['2026-02-29', '2026-13-01', '2026-1-1', '2026-01-01T00:00:00Z', 'x']) {
+      expect(dayOf(text)).toBeUndefined();
+    }
+  });
+
+  it('are moments in UTC', () => {
+    expect(momentOf('2026-01-31')).toBe('2026-01-31T00:00:00.000Z');
+    expect(momentOf('2026-01-31T10:20')).toBe('2026-01-31T10:20:00.000Z');
+    expect(momentOf('2026-01-31T10:20:30.5+02:00')).toBe('2026-01-31T08:20:30.500Z');
+    for (const text of ['2026-02-30T10:20', '2026-01-31T25:00', '2026-01-31T24:00', '10:20', '']) {
+      expect(momentOf(text)).toBeUndefined();
+    }
+  });
+});
+
+describe('expressions', () => {
+  it('may hold anything inside texts and quoted names', () => {
+    for (const text of [
+      "'--;/*)'",
+      '"a;b"',
+      "'it''s (' || [x)]",
+      '`a--b`',
+      'round((a + b) / 2.0)',
+    ]) {
+      expect(outsideOneExpression(text)).toBeUndefined();
+    }
+  });
+
+  it('cannot leave their parentheses', () => {
+    for (const text of [
+      '1)',
+      '1) (',
+      "'a",
+      '"a',
+      '[a',
+      'a]',
+      '1 -- x',
+      '1 /* x */',
+      'a;b',
+      '',
+      '\0',
+    ]) {
+      expect(outsideOneExpression(text)).toBeDefined();
+    }
+  });
+});

@@ -1,0 +1,49 @@
+import { readFileSync } from 'node:fs';
+import { describe, expect, it } from 'vitest';
+import { checkModel } from '../../generator/check/check-model.js';
+import {
+  attributeNamed,
+  dataclassNamed,
+  keyOf,
+  storageNamed,
+  targetOf,
+} from '../../generator/model/lookup.js';
+import { serializeModel } from '../../generator/model/serialize.js';
+import type { Model } from '../../generator/model/model.js';
+
+const text = readFileSync(new URL('../check/models/complete.yaml', import.meta.url), 'utf8');
+
+function complete(): Model {
+  const input = { file: 'model.yaml', text, readBeside: () => undefined };
+  const { value } = checkModel(input, { allowUnsupported: true });
+  if (value === undefined) throw new Error('The complete example has errors.');
+  return value;
+}
+
+describe('looking up parts of a model', () => {
+  const model = complete();
+  const employee = dataclassNamed(model, 'Employee');
+
+  it('follows names', () => {
+    expect(keyOf(employee).type).toBe('uuid');
+    expect(storageNamed(employee, 'employerID').indexed).toBe(true);
+    const employer = attributeNamed(employee, 'employer');
+    expect(employer.kind === 'relatedEntity' && targetOf(model, employer).name).toBe('Company');
+  });
+
+  it('takes a name that leads nowhere for a bug', () => {
+    expect(() => dataclassNamed(model, 'Nobody')).toThrow('no dataclass Nobody');
+    expect(() => attributeNamed(employee, 'nothing')).toThrow('no attribute Employee.nothing');
+    expect(() => storageNamed(employee, 'employer')).toThrow('no storage attribute');
+  });
+});
+
+describe('the serialised model', () => {
+  it('is the same for equal models and can be read back', () => {
+    const model = complete();
+    const serialized = serializeModel(model);
+    expect(serializeModel(complete())).toBe(serialized);
+    expect(JSON.parse(serialized)).toEqual(model);
+    expect(serializeModel(JSON.parse(serialized) as Model)).toBe(serialized);
+  });
+});
