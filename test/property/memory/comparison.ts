@@ -1,0 +1,88 @@
+import type { JsonValue, StorageType } from '../../../generator/model/model.js';
+
+/** A single value that is not null, in the form that is compared. */
+export type Scalar = string | number | boolean;
+
+/** Decision 24: default lower-casing of the NFC form. */
+export function folded(text: string): string {
+  return text.normalize('NFC').toLowerCase();
+}
+
+/** Text by code point of its folded form, numbers by size, false before true; nulls come first (decision 11). */
+export function compareValues(left: JsonValue, right: JsonValue, type: StorageType): number {
+  if (left === null || right === null) return Number(left !== null) - Number(right !== null);
+  if (typeof left === 'string' && typeof right === 'string') {
+    return type === 'string'
+      ? compareByCodePoint(folded(left), folded(right))
+      : compareByCodePoint(left, right);
+  }
+  return Number(left) - Number(right) > 0 ? 1 : Number(left) < Number(right) ? -1 : 0;
+}
+
+function compareByCodePoint(left: string, right: string): number {
+  const a = Array.from(left, (each) => each.codePointAt(0) ?? 0);
+  const b = Array.from(right, (each) => each.codePointAt(0) ?? 0);
+  for (let at = 0; at < Math.min(a.length, b.length); at += 1) {
+    const difference = (a[at] ?? 0) - (b[at] ?? 0);
+    if (difference !== 0) return difference;
+  }
+  return a.length - b.length;
+}
+
+const numeric = /^[+-]?\d+(\.\d+)?([eE][+-]?\d+)?$/;
+const dayForm = /^\d{4}-\d\d-\d\d$/;
+const instantForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)$/;
+const bangForm = /^(\d{1,2})!(\d{1,2})!(\d{4})$/;
+const uuidForm = /^([0-9A-F]{32}|[0-9A-F]{8}-[0-9A-F]{4}-[0-9A-F]{4}-[0-9A-F]{4}-[0-9A-F]{12})$/i;
+
+/** A client's value as one of the type; `undefined` when it can be none, and so matches nothing (protocol 7.13). */
+export function coerced(type: StorageType, dateOnly: boolean, value: Scalar): Scalar | undefined {
+  switch (type) {
+    case 'string':
+      return String(value);
+    case 'uuid':
+      return typeof value === 'string' && uuidForm.test(value)
+        ? value.replaceAll('-', '').toUpperCase()
+        : undefined;
+    case 'number':
+    case 'integer':
+    case 'duration':
+      if (typeof value === 'number') return value + 0;
+      return typeof value === 'string' && numeric.test(value) ? Number(value) + 0 : undefined;
+    case 'boolean':
+      if (value === 'true' || value === 'false') return value === 'true';
+      return typeof value === 'boolean' ? value : undefined;
+    case 'date':
+      if (typeof value !== 'string') return undefined;
+      return dateOnly ? dayOf(value) : instantOf(value);
+    case 'object':
+    case 'vector':
+    case 'image':
+    case 'blob':
+      return undefined;
+  }
+}
+
+function dayOf(text: string): string | undefined {
+  if (dayForm.test(text)) return isInCalendar(text) ? text : undefined;
+  if (instantForm.test(text)) return text.slice(0, 10);
+  const [, day, month, year] = bangForm.exec(text) ?? [];
+  if (day === undefined || month === undefined || year === undefined) return undefined;
+  return `${year}-${month.padStart(2, '0')}-${day.padStart(2, '0')}`;
+}
+
+function instantOf(text: string): string | undefined {
+  if (!dayForm.test(text) && !instantForm.test(text)) return undefined;
+  return isInCalendar(text) ? new Date(text).toISOString() : undefined;
+}
+
+function isInCalendar(text: string): boolean {
+  return new Date(text).toISOString().startsWith(text.slice(0, 10));
+}
+
+/** A value of a body in the form that is stored and sent. */
+export function sentForm(type: StorageType, dateOnly: boolean, value: JsonValue): JsonValue {
+  if (value === null) return null;
+  if (typeof value === 'object') return JSON.parse(JSON.stringify(value)) as JsonValue;
+  return coerced(type, dateOnly, value) ?? null;
+}

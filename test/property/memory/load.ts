@@ -1,0 +1,143 @@
+import type { FastifyInstance } from 'fastify';
+import type {
+  Dataclass,
+  JsonValue,
+  RelatedEntityAttribute,
+  StorageAttribute,
+} from '../../../generator/model/model.js';
+import { create } from '../../support/server.js';
+import type { Random } from '../model/random.js';
+import { inputsOf } from '../model/values.js';
+import { folded, sentForm } from './comparison.js';
+import type { Entity, Store } from './store.js';
+
+/** Fills the server and the store with the same entities, over HTTP, in rounds: relations may lead in circles. */
+export async function load(app: FastifyInstance, store: Store, random: Random): Promise<void> {
+  const taken = new Set<string>();
+  for (let round = 0; round < 3; round += 1) {
+    for (const dataclass of store.model.dataclasses) {
+      if (!dataclass.exposed) continue;
+      const bodies: Body[] = [];
+      const count = random.int(0, 6);
+      const drawn = drawnValues(dataclass, random, count);
+      for (let i = 0; i < count; i += 1) {
+        const body = newBody(store, dataclass, random, drawn, i);
+        if (isUnique(dataclass, body, taken)) bodies.push(body);
+      }
+      if (bodies.length === 0) continue;
+      const sent = bodies.map((body) => Object.fromEntries(body.json));
+      const answers = await create(app, dataclass.name, sent);
+      for (const [index, body] of bodies.entries()) {
+        store.add(entityOf(store, dataclass, body, answers[index] ?? {}));
+      }
+    }
+  }
+}
+
+interface Body {
+  readonly json: Map<string, unknown>;
+  /** Stored values of attributes, as far as the client decides them. */
+  readonly stored: Map<string, JsonValue>;
+}
+
+type Drawn = ReadonlyMap<string, readonly JsonValue[]>;
+
+function storageOf(dataclass: Dataclass): StorageAttribute[] {
+  return dataclass.attributes.filter((each) => each.kind === 'storage');
+}
+
+function drawnValues(dataclass: Dataclass, random: Random, count: number): Drawn {
+  return new Map(
+    storageOf(dataclass).map(({ name, type, dateOnly }) => [
+      name,
+      random.values(inputsOf(type, dateOnly), count),
+    ]),
+  );
+}
+
+function newBody(
+  store: Store,
+  dataclass: Dataclass,
+  random: Random,
+  drawn: Drawn,
+  index: number,
+): Body {
+  const relations = dataclass.attributes.filter((each) => each.kind === 'relatedEntity');
+  const foreignKeys = new Set(relations.map((each) => each.foreignKey));
+  const body: Body = { json: new Map(), stored: new Map() };
+  for (const attribute of storageOf(dataclass)) {
+    if (foreignKeys.has(attribute.name)) continue;
+    const { name, type, dateOnly, default: byDefault = null } = attribute;
+    const isGenerated = attribute.generated !== undefined;
+    if (!attribute.exposed || isGenerated) {
+      if (!isGenerated) body.stored.set(name, sentForm(type, dateOnly, byDefault));
+      continue;
+    }
+    const isNull = !attribute.mandatory && random.chance(20);
+    const value = isNull ? null : (drawn.get(name)?.[index] ?? null);
+    if (!isNull || random.chance(50)) body.json.set(name, value);
+    body.stored.set(name, sentForm(type, dateOnly, value));
+  }
+  for (const relation of relations) giveRelation(store, dataclass, relation, body, random);
+  return body;
+}
+
+function giveRelation(
+  store: Store,
+  dataclass: Dataclass,
+  relation: RelatedEntityAttribute,
+  { json, stored }: Body,
+  random: Random,
+): void {
+  const candidates = store.all(relation.target);
+  const foreignKey = storageOf(dataclass).find((each) => each.name === relation.foreignKey);
+  if (candidates.length === 0 || random.chance(20)) {
+    stored.set(relation.foreignKey, null);
+    return;
+  }
+  const { key } = random.pick(candidates);
+  const spelled = respelled(key, random);
+  if (relation.exposed) json.set(relation.name, random.chance(50) ? { __KEY: spelled } : spelled);
+  else if (foreignKey?.exposed === true) json.set(relation.foreignKey, spelled);
+  stored.set(relation.foreignKey, relation.exposed || foreignKey?.exposed === true ? key : null);
+}
+
+/** Text keys are found without regard to case. */
+function respelled(key: string | number, random: Random): string | number {
+  if (typeof key === 'number') return random.chance(30) ? String(key) : key;
+  const upper = key.toUpperCase();
+  return random.chance(30) && folded(upper) === folded(key) ? upper : key;
+}
+
+/** Keeps values of unique attributes apart, by the form in which they are compared. */
+function isUnique(dataclass: Dataclass, { stored }: Body, taken: Set<string>): boolean {
+  const names: string[] = [];
+  for (const { name, unique, type } of storageOf(dataclass)) {
+    const value = stored.get(name) ?? null;
+    if (!unique || value === null) continue;
+    const compared = type === 'string' && typeof value === 'string' ? folded(value) : value;
+    names.push(JSON.stringify([dataclass.name, name, compared]));
+  }
+  if (names.some((each) => taken.has(each))) return false;
+  for (const each of names) taken.add(each);
+  return true;
+}
+
+function entityOf(
+  store: Store,
+  dataclass: Dataclass,
+  { stored }: Body,
+  answer: Readonly<Record<string, unknown>>,
+): Entity {
+  const { name, type } = store.key(dataclass);
+  const text = String(answer['__KEY']);
+  const given = stored.get(name) ?? null;
+  const key = given ?? (type === 'integer' || type === 'number' ? Number(text) : text);
+  stored.set(name, key);
+  return {
+    dataclass,
+    key: key as string | number,
+    timestamp: String(answer['__TIMESTAMP']),
+    stored,
+  };
+}

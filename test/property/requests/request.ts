@@ -1,0 +1,101 @@
+import type { Dataclass } from '../../../generator/model/model.js';
+import {
+  collectionAnswer,
+  entityAnswer,
+  type Lists,
+  type Path,
+  type Query,
+} from '../memory/answers.js';
+import type { Entity, Store } from '../memory/store.js';
+import { filterText } from './filter-text.js';
+
+/** A read, of which the store knows the right answer. */
+export interface ReadRequest extends Query, Lists {
+  readonly dataclass: string;
+  /** One entity, by key or by the value of an attribute; or the entities of its relation. */
+  readonly entity?: Entity | undefined;
+  readonly lookup?: { readonly attribute: string; readonly value: string } | undefined;
+  readonly relation?: string | undefined;
+  /** Chooses among spellings of the address. */
+  readonly spelling: number;
+}
+
+/** The address of a request below the server. */
+export function addressOf(request: ReadRequest): string {
+  const { spelling, relation, inPath } = request;
+  const list = relation === undefined ? inPath?.join(spelling % 2 === 0 ? ',' : ', ') : relation;
+  const path = `/rest/${encodeURIComponent(request.dataclass)}${entityClause(request)}`;
+  const parameters = parametersOf(request).map(
+    ([name, value]) => `${spelled(name, spelling)}=${encodeURIComponent(value)}`,
+  );
+  const query = parameters.length === 0 ? '' : `?${parameters.join('&')}`;
+  return `${path}${list === undefined ? '' : `/${encodeURIComponent(list)}`}${query}`;
+}
+
+function spelled(name: string, spelling: number): string {
+  if (spelling % 5 === 0) return name.replace('$', '%24');
+  return spelling % 5 === 1 ? name.toUpperCase() : name;
+}
+
+function entityClause({ entity, lookup, spelling }: ReadRequest): string {
+  if (entity === undefined) return '';
+  if (lookup !== undefined) {
+    return `:${encodeURIComponent(lookup.attribute)}(${encodeURIComponent(`"${lookup.value}"`)})`;
+  }
+  const { key } = entity;
+  const text = typeof key === 'number' && spelling % 3 > 0 ? String(key) : `"${String(key)}"`;
+  const encoded = encodeURIComponent(text);
+  return spelling % 4 === 0 ? `[${encoded}]` : `(${encoded})`;
+}
+
+function parametersOf(request: ReadRequest): [string, string][] {
+  const { filter, orderby, skip, top, attributes, expand, relation, spelling } = request;
+  const parameters: [string, string][] = [];
+  if (filter !== undefined) {
+    const { text, params } = filterText(filter);
+    const quote = spelling % 3 === 0 ? '' : '"';
+    parameters.push(['$filter', `${quote}${text}${quote}`]);
+    const list = JSON.stringify(params);
+    if (params.length > 0) parameters.push(['$params', spelling % 2 === 0 ? list : `'${list}'`]);
+  }
+  if (orderby !== undefined) {
+    const items = orderby.map(
+      ({ path, isDescending }) => `${path.join('.')}${direction(isDescending, spelling)}`,
+    );
+    parameters.push(['$orderby', items.join(spelling % 2 === 0 ? ',' : ' , ')]);
+  }
+  if (skip !== undefined) parameters.push(['$skip', String(skip)]);
+  if (top !== undefined) parameters.push([spelling % 2 === 0 ? '$top' : '$limit', String(top)]);
+  if (attributes !== undefined) parameters.push(['$attributes', listText(attributes)]);
+  if (relation !== undefined) parameters.push(['$expand', relation]);
+  else if (expand !== undefined) parameters.push(['$expand', listText(expand)]);
+  return parameters;
+}
+
+function direction(isDescending: boolean, spelling: number): string {
+  if (isDescending) return spelling % 2 === 0 ? ' desc' : ' DESC';
+  return spelling % 2 === 0 ? '' : ' Asc';
+}
+
+function listText(paths: readonly Path[]): string {
+  return paths.map((path) => path.join('.')).join(',');
+}
+
+/** What the server must answer. */
+export function expectedAnswer(store: Store, request: ReadRequest): unknown {
+  const { entity, relation } = request;
+  const dataclass = dataclassOf(store, request.dataclass);
+  if (entity === undefined) {
+    return collectionAnswer(store, dataclass, store.all(dataclass.name), request);
+  }
+  if (relation === undefined) {
+    return { __entityModel: dataclass.name, ...entityAnswer(store, entity, request) };
+  }
+  const attribute = dataclass.attributes.find((each) => each.name === relation);
+  if (attribute?.kind !== 'relatedEntities') throw new Error(`${relation} is no to-many relation.`);
+  return collectionAnswer(store, store.target(attribute), store.many(entity, attribute), request);
+}
+
+export function dataclassOf(store: Store, name: string): Dataclass {
+  return store.target({ target: name });
+}

@@ -1,0 +1,81 @@
+import { deepStrictEqual } from 'node:assert/strict';
+import { rmSync } from 'node:fs';
+import { isDeepStrictEqual } from 'node:util';
+import fc from 'fast-check';
+import type { FastifyInstance } from 'fastify';
+import { describe, it } from 'vitest';
+import { serverOf, writeServer } from '../support/server.js';
+import { load } from './memory/load.js';
+import { Store } from './memory/store.js';
+import { Random } from './model/random.js';
+import { randomModel } from './model/random-model.js';
+import { comparableAnswer } from './requests/comparable-answer.js';
+import { addressOf, expectedAnswer, type ReadRequest } from './requests/request.js';
+import { requests } from './requests/random-request.js';
+
+/** `PROPERTY_MODELS=1000` and `PROPERTY_REQUESTS=1000` look further than the ordinary run. */
+const models = Number(process.env['PROPERTY_MODELS'] ?? 40);
+const requestsPerModel = Number(process.env['PROPERTY_REQUESTS'] ?? 80);
+/** `PROPERTY_SEED=<counterexample>` runs one model again. */
+const onlySeed = process.env['PROPERTY_SEED'];
+
+describe('a generated server, compared with a model of it in memory', () => {
+  it('answers every read alike', { timeout: 3_600_000 }, async () => {
+    const seeds = onlySeed === undefined ? fc.integer() : fc.constant(Number(onlySeed));
+    await fc.assert(fc.asyncProperty(fc.noShrink(seeds), compareOneModel), {
+      numRuns: onlySeed === undefined ? models : 1,
+    });
+  });
+});
+
+async function compareOneModel(seed: number): Promise<void> {
+  const random = new Random(seed);
+  const store = new Store(randomModel(random));
+  const app = await serverOf(store.model);
+  try {
+    await load(app, store, random);
+    const reads = requests(store).map((request) => new Read(app, store, request));
+    const property = fc.asyncProperty(reads, (read) => read.compare());
+    await fc.assert(property, { seed, numRuns: requestsPerModel });
+  } finally {
+    await app.close();
+    rmSync(writeServer(store.model), { recursive: true });
+  }
+}
+
+/** One request; as a text it is its address, which is all that a failure needs to show. */
+class Read {
+  readonly #url: string;
+
+  constructor(
+    private readonly app: FastifyInstance,
+    private readonly store: Store,
+    private readonly request: ReadRequest,
+  ) {
+    this.#url = addressOf(request);
+  }
+
+  async compare(): Promise<void> {
+    const { body } = await this.app.inject({ method: 'GET', url: this.#url });
+    const answer = comparableAnswer(this.store, JSON.parse(body));
+    const expected = comparableAnswer(this.store, expectedAnswer(this.store, this.request));
+    if (isDeepStrictEqual(answer, expected)) return;
+    const difference = messageOf(() => {
+      deepStrictEqual(answer, expected);
+    });
+    throw new Error(`${this.toString()}\nanswered ${body}\n${difference}`);
+  }
+
+  toString(): string {
+    return decodeURIComponent(this.#url);
+  }
+}
+
+function messageOf(act: () => void): string {
+  try {
+    act();
+    return '';
+  } catch (error) {
+    return (error as Error).message;
+  }
+}
