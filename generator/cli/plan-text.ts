@@ -103,7 +103,7 @@ function adviceFor(conflicts: readonly Conflict[]): string {
     conflicts.some((conflict) => reasons.includes(conflict.reason));
   const advice: string[] = [];
   if (has('edited', 'edited-stale')) {
-    advice.push('Code of your own belongs in src/classes and the other files that are yours.');
+    advice.push('Code of your own belongs in the files that are yours, src/main.ts for one.');
   }
   if (has('edited', 'foreign', 'link')) {
     advice.push(

@@ -76,7 +76,7 @@ describe('generate', () => {
       +mine
        two
 
-      Code of your own belongs in src/classes and the other files that are yours.
+      Code of your own belongs in the files that are yours, src/main.ts for one.
       --force replaces these files, except those that would be yours: they stay as they are.
       "
     `);
