@@ -5,6 +5,9 @@ import type { AliasAttribute, StorageType } from '../model/model.js';
 import type { SourceNode } from '../source/tree.js';
 import type { Context } from './context.js';
 
+/** How many aliases may stand for each other in a row. */
+const maxAliases = 100;
+
 /** What an alias stands for, once other aliases on its way are replaced by what they stand for. */
 interface Resolved {
   readonly path: readonly string[];
@@ -46,6 +49,10 @@ export function createAliases(context: Context, world: World): Aliases {
     if (circle !== -1) {
       const labels = [...open.slice(circle), attribute].map(({ label }) => label);
       context.report('alias/cycle', { alias: draft.label, circle: labels.join(', ') }, at);
+      return undefined;
+    }
+    if (open.length >= maxAliases) {
+      context.report('alias/too-deep', { alias: draft.label, limit: maxAliases }, at);
       return undefined;
     }
     const inner = resolve(end.dataclass, attribute);

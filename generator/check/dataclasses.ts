@@ -79,7 +79,9 @@ function isRelation({ kind }: AttributeDraft): boolean {
 function checkKeys({ report }: Context, dataclass: DataclassDraft): void {
   const [first, ...others] = dataclass.attributes.filter(isKey);
   const fill = { dataclass: dataclass.name };
-  if (first === undefined) report('dataclass/no-key', fill, dataclass.key);
+  // Without attributes there is something else to say, and it has been said.
+  const hasAttributes = child(dataclass.node, 'attributes')?.kind === 'mapping';
+  if (first === undefined && hasAttributes) report('dataclass/no-key', fill, dataclass.key);
   for (const { node } of others) {
     const at = entry(node, 'key')?.key ?? node;
     report('dataclass/several-keys', { ...fill, first: first?.name ?? '' }, at);

@@ -75,7 +75,7 @@ function checkMadeName(
     const reason = `has ${length} characters and may have ${maxLength}`;
     report('relation/foreign-key-name', { ...fill, reason }, relation.key);
   }
-  const taken = dataclass.attributes.find(({ name }) => fold(name) === fold(made));
+  const taken = dataclass.folded.get(fold(made));
   if (taken !== undefined) {
     const reason = `${taken.label} has already`;
     const help = taken.kind === 'storage' ? `foreignKey: ${taken.name} uses that one` : undefined;

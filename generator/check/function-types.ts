@@ -11,10 +11,15 @@ export interface TypeUse {
   readonly isResult: boolean;
 }
 
+/** Lists of lists of lists... mean nothing to anyone. */
+const maxLists = 5;
+
 /** A type of a parameter or result: `Company`, `Company.selection`, `string[]`. */
 export function functionType(context: Context, world: World, use: TypeUse): FunctionType {
   const { text, at } = use;
-  if (text.endsWith('[]')) {
+  if (text.endsWith('[]'.repeat(maxLists + 1))) {
+    unknownType(context, world, text, at);
+  } else if (text.endsWith('[]')) {
     const item = { text: text.slice(0, -2), at, isResult: false };
     return { kind: 'list', of: functionType(context, world, item) };
   }

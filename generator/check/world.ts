@@ -1,6 +1,7 @@
 import { booleanOf, child, entriesOf, textOf } from '../source/tree.js';
 import { isOneOf, storageTypes } from '../source/vocabulary.js';
 import { attributeKind, type AttributeKind } from './attribute-kind.js';
+import { fold } from './fold.js';
 import type { StorageType } from '../model/model.js';
 import type { SourceKey, SourceNode } from '../source/tree.js';
 
@@ -27,6 +28,8 @@ export interface DataclassDraft {
   readonly exposed: boolean;
   readonly attributes: readonly AttributeDraft[];
   readonly attribute: ReadonlyMap<string, AttributeDraft>;
+  /** By the folded form of their names. */
+  readonly folded: ReadonlyMap<string, AttributeDraft>;
 }
 
 /** All dataclasses of the file, before their links are followed. */
@@ -55,6 +58,7 @@ function dataclassDraft(key: SourceKey, node: SourceNode): DataclassDraft {
     exposed: booleanOf(child(node, 'exposed')) ?? true,
     attributes,
     attribute: new Map(attributes.map((each) => [each.name, each])),
+    folded: new Map(attributes.map((each) => [fold(each.name), each])),
   };
 }
 

@@ -1,10 +1,11 @@
 import { readFileSync } from 'node:fs';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { stringify } from 'yaml';
+import { Ajv } from 'ajv';
+import { parse, stringify } from 'yaml';
 import { checkModel } from '../../generator/check/check-model.js';
 import { messages } from '../../generator/check/messages.js';
-import { definitions, modelDefinition } from '../../generator/source/model.schema.js';
+import { definitions, modelDefinition, modelSchema } from '../../generator/source/model.schema.js';
 
 const complete = readFileSync(new URL('models/complete.yaml', import.meta.url), 'utf8');
 
@@ -25,15 +26,18 @@ const words = [
   'random()',
 ];
 
+const isPublishedShape = new Ajv({ strict: false }).compile(modelSchema);
+
 /** Holds a text against what every answer of the checks promises. */
 function check(text: string | Uint8Array): void {
-  const { problems, value, sources } = checkModel({
-    file: 'model.yaml',
-    text,
-    readBeside: (path) => (path === 'Company' ? complete : undefined),
-  });
+  const readBeside = (path: string): string | undefined =>
+    path === 'Company' ? complete : undefined;
+  const input = { file: 'model.yaml', text, readBeside };
+  const { problems, value, sources } = checkModel(input, { allowUnsupported: true });
   const hasErrors = problems.some(({ severity }) => severity === 'error');
   expect(value === undefined).toBe(hasErrors);
+  // What an editor would underline is never let through.
+  if (value !== undefined) expect(isPublishedShape(parse(String(text)))).toBe(true);
   for (const { code, origin, message } of problems) {
     expect(messages).toHaveProperty([code]);
     expect(message).not.toMatch(/undefined|\[object/);

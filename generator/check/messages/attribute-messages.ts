@@ -162,6 +162,12 @@ export const attributeMessages = {
     text: (f: { alias: string; step: string }) =>
       `${f.alias} ends at ${f.step}, a relation. Let it go on to one of the attributes there.`,
   },
+  'alias/too-deep': {
+    severity: 'error',
+    meaning: 'An alias stands for an alias that stands for an alias, more than 100 times.',
+    text: (f: { alias: string; limit: number }) =>
+      `${f.alias} is one of more than ${f.limit} aliases that stand for each other.`,
+  },
   'alias/unknown-step': {
     severity: 'error',
     meaning: 'The path of an alias names an attribute that does not exist.',

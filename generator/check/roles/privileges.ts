@@ -38,12 +38,11 @@ export function checkPrivileges(context: Context, roles: SourceNode): Privileges
     return [...new Set(found)];
   };
 
-  for (const { includes } of declared.values()) for (const list of includes) named(list);
+  const included = new Map(
+    [...declared.values()].map(({ name, includes }) => [name, includes.flatMap(named)]),
+  );
   checkCycles(context, declared);
-  const all = [...declared.values()].map((privilege) => ({
-    name: privilege.name,
-    includes: allIncluded(declared, names, privilege),
-  }));
+  const all = [...included.keys()].map((name) => ({ name, includes: allIncluded(included, name) }));
   return { declared: all, named };
 }
 
@@ -68,50 +67,46 @@ function declaredPrivileges(
   return declared;
 }
 
-interface Walk {
-  readonly context: Context;
-  readonly declared: ReadonlyMap<string, Privilege>;
-  readonly done: Set<Privilege>;
-  /** Those that lead here, in order. */
-  readonly open: Privilege[];
+/** A privilege on the way of the walk below, and those that it includes and that are still to be visited. */
+interface Step {
+  readonly privilege: Privilege;
+  readonly rest: SourceNode[];
 }
 
+/** Depth first, without recursion: a long chain of includes is no reason to fail. */
 function checkCycles(context: Context, declared: ReadonlyMap<string, Privilege>): void {
-  const walk: Walk = { context, declared, done: new Set(), open: [] };
-  for (const privilege of declared.values()) visit(walk, privilege);
-}
-
-function visit(walk: Walk, privilege: Privilege): void {
-  const { context, declared, done, open } = walk;
-  if (done.has(privilege)) return;
-  open.push(privilege);
-  for (const item of privilege.includes.flatMap(itemsOf)) {
-    const included = declared.get(fold(textOf(item) ?? ''));
-    if (included === undefined) continue;
-    const start = open.indexOf(included);
-    if (start === -1) visit(walk, included);
-    else {
-      const circle = [...open.slice(start), included].map(({ name }) => name).join(' > ');
-      context.report('roles/include-cycle', { circle }, item);
+  const done = new Set<Privilege>();
+  for (const start of declared.values()) {
+    const open = done.has(start) ? [] : [stepTo(start)];
+    for (let step = open.at(-1); step !== undefined; step = open.at(-1)) {
+      const item = step.rest.shift();
+      if (item === undefined) {
+        done.add(step.privilege);
+        open.pop();
+        continue;
+      }
+      const included = declared.get(fold(textOf(item) ?? ''));
+      if (included === undefined || done.has(included)) continue;
+      const circle = open.findIndex(({ privilege }) => privilege === included);
+      if (circle === -1) open.push(stepTo(included));
+      else tellCircle(context, [...open.slice(circle), stepTo(included)], item);
     }
   }
-  open.pop();
-  done.add(privilege);
+}
+
+function stepTo(privilege: Privilege): Step {
+  return { privilege, rest: privilege.includes.flatMap(itemsOf) };
+}
+
+function tellCircle({ report }: Context, steps: readonly Step[], at: SourceNode): void {
+  const circle = steps.map(({ privilege }) => privilege.name).join(' > ');
+  report('roles/include-cycle', { circle }, at);
 }
 
 /** A privilege and all that it brings along, itself first. */
-function allIncluded(
-  declared: ReadonlyMap<string, Privilege>,
-  names: ReadonlyMap<string, string>,
-  privilege: Privilege,
-): readonly string[] {
-  const found = new Set([privilege.name]);
+function allIncluded(included: ReadonlyMap<string, readonly string[]>, name: string): string[] {
+  const found = new Set([name]);
   // A set goes on over what is added while it is walked.
-  for (const name of found) {
-    for (const item of declared.get(fold(name))?.includes.flatMap(itemsOf) ?? []) {
-      const included = names.get(fold(textOf(item) ?? ''));
-      if (included !== undefined) found.add(included);
-    }
-  }
+  for (const each of found) for (const next of included.get(each) ?? []) found.add(next);
   return [...found];
 }

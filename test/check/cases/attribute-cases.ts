@@ -196,6 +196,18 @@ export const computedCases: readonly ProblemCase[] = [
     })),
   },
   {
+    name: 'many aliases of aliases',
+    yaml: attributes([
+      'boss: { to: A }',
+      ...Array.from({ length: 101 }, (_, index) => {
+        const marker = index === 99 ? '<<a>>' : '';
+        return `a${index}: { alias: ${marker}boss.a${index + 1} }`;
+      }),
+      'a101: string',
+    ]),
+    expected: [{ code: 'alias/too-deep', at: 'a' }],
+  },
+  {
     name: 'aliases',
     yaml: attributes([
       'x: string',
