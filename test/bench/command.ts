@@ -1,0 +1,25 @@
+import { spawnSync } from 'node:child_process';
+
+/**
+ * Runs a command to its end and answers how long that took, in milliseconds.
+ * @throws Error with what it printed, when it fails
+ */
+export function run(
+  command: string,
+  args: readonly string[],
+  options: { readonly cwd: string; readonly env?: NodeJS.ProcessEnv },
+): number {
+  const start = performance.now();
+  const { status, error, stdout, stderr } = spawnSync(command, args, {
+    ...options,
+    encoding: 'utf8',
+    maxBuffer: 2 ** 28,
+  });
+  const milliseconds = performance.now() - start;
+  if (error !== undefined) throw error;
+  if (status !== 0) {
+    const said = `${stdout}\n${stderr}`.trim().slice(-2_000);
+    throw new Error(`${command} ${args.join(' ')} ended with ${String(status)}:\n${said}`);
+  }
+  return milliseconds;
+}

@@ -1,0 +1,41 @@
+import Database from 'better-sqlite3';
+import { seededRandom } from './random.js';
+import { companyCount, companyRow, employeeRow, type Row } from './rows.js';
+
+/** Fills the empty tables of a database that a generated server made; the same rows in every run. */
+export function fillDatabase(file: string, employeeCount: number): void {
+  const random = seededRandom(20_240_229);
+  const database = new Database(file);
+  database.pragma('journal_mode = WAL');
+  database.pragma('synchronous = OFF');
+  database.transaction(() => {
+    insertRows(database, 'Company', companyCount, (id) => companyRow(id, random));
+    insertRows(database, 'Employee', employeeCount, (id) => employeeRow(id, random));
+    database
+      .prepare(`update "__datastore" set "value" = ? where "name" = 'globalStamp'`)
+      .run(companyCount + employeeCount);
+  })();
+  // One file without a log beside it, so that a copy of it is the whole database.
+  database.pragma('wal_checkpoint(TRUNCATE)');
+  database.close();
+}
+
+function insertRows(
+  database: Database.Database,
+  table: string,
+  count: number,
+  row: (id: number) => Row,
+): void {
+  let insert: Database.Statement | undefined;
+  for (let id = 1; id <= count; id += 1) {
+    const values = row(id);
+    insert ??= database.prepare(
+      `insert into "${table}" (${Object.keys(values)
+        .map((each) => `"${each}"`)
+        .join(', ')}) values (${Object.keys(values)
+        .map(() => '?')
+        .join(', ')})`,
+    );
+    insert.run(Object.values(values));
+  }
+}

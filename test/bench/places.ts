@@ -1,0 +1,8 @@
+import { join, resolve } from 'node:path';
+
+/** Root of the package; this file runs from `.tmp/bench/dist`. */
+export const root = resolve(import.meta.dirname, '../../..');
+/** Everything that the bench makes. */
+export const work = join(root, '.tmp/bench');
+export const compiler = join(root, 'dist/generator/cli/main.js');
+export const typescript = join(root, 'node_modules/typescript/bin/tsc');

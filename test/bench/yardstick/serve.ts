@@ -1,0 +1,53 @@
+import type { AddressInfo } from 'node:net';
+import Database from 'better-sqlite3';
+import { type FastifyReply, fastify } from 'fastify';
+import { type PageQuery, type QueryString, readPageQuery } from './query.js';
+
+/** JSON as it is sent; nothing for what is not there or not understood. */
+export type Answer = string | Uint8Array | undefined;
+
+/** The answers that two ways of writing the same server differ in. */
+export interface Answers {
+  readonly employee: (key: number) => Answer;
+  readonly employees: (query: PageQuery) => Answer;
+  readonly companies: (query: PageQuery) => Answer;
+}
+
+const headers = {
+  'content-type': 'application/json; charset=utf-8',
+  'cache-control': 'no-store',
+};
+
+/** Serves the measured requests and no others from the database of `DATABASE_URL`. */
+export async function serveYardstick(
+  answers: (database: Database.Database) => Answers,
+): Promise<void> {
+  const file = (process.env['DATABASE_URL'] ?? '').replace(/^sqlite:/, '');
+  const database = new Database(file, { fileMustExist: true });
+  database.pragma('journal_mode = WAL');
+  database.pragma('cache_size = -65536');
+  const { employee, employees, companies } = answers(database);
+
+  const app = fastify({ exposeHeadRoutes: false });
+  app.get<{ Params: { key: string } }>('/rest/Employee(:key', (request, reply) => {
+    send(reply, employee(Number.parseInt(request.params.key, 10)));
+  });
+  app.get<{ Querystring: QueryString }>('/rest/Employee', (request, reply) => {
+    const query = readPageQuery(request.query);
+    send(reply, query && employees(query));
+  });
+  app.get<{ Querystring: QueryString }>('/rest/Company', (request, reply) => {
+    const query = readPageQuery(request.query);
+    send(reply, query && companies(query));
+  });
+
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  process.once('SIGTERM', () => void app.close());
+  const { port } = app.server.address() as AddressInfo;
+  process.stdout.write(`listening on http://127.0.0.1:${port}/rest\n`);
+}
+
+function send(reply: FastifyReply, answer: Answer): void {
+  if (answer === undefined) reply.code(404).send();
+  else reply.headers(headers).send(answer);
+}
