@@ -54,25 +54,33 @@ function build(builder: Builder, node: ParsedNode, where: Where): SourceNode {
     if (builder.aliasNodes > maxAliasNodes) return nothing(placeOf(builder, node, where));
   }
   if (isAlias(node)) return followed(builder, node, where);
-  const place = placeOf(builder, node, where);
-  if (isMap(node)) return { ...place, kind: 'mapping', entries: entries(builder, node, where) };
+  // Plain literals, since large models have many nodes.
+  const { file } = builder;
+  const { path, depth } = where;
+  const [start, end] = node.range;
+  if (isMap(node)) {
+    return { kind: 'mapping', file, start, end, path, entries: entries(builder, node, where) };
+  }
   if (isSeq(node)) {
     const items = node.items.map((item, index) =>
-      build(builder, item, { path: `${where.path}[${index}]`, depth: where.depth + 1 }),
+      build(builder, item, { path: `${path}[${index}]`, depth: depth + 1 }),
     );
-    return { ...place, kind: 'list', items };
+    return { kind: 'list', file, start, end, path, items };
   }
-  return isScalar(node) ? scalar(builder, node.value, place) : nothing(place);
+  const value = isScalar(node)
+    ? scalarValue(builder, node.value, { file, start, end, path })
+    : null;
+  return { kind: 'scalar', file, start, end, path, value };
 }
 
-function scalar(builder: Builder, value: unknown, place: Place): SourceScalar {
-  if (typeof value === 'number' && !Number.isFinite(value)) {
+function scalarValue(builder: Builder, value: unknown, place: Place): SourceScalar['value'] {
+  if (typeof value === 'string' || typeof value === 'boolean') return value;
+  if (typeof value !== 'number') return null;
+  if (!Number.isFinite(value)) {
     const { start, end, path } = place;
     builder.problems.push({ kind: 'not-a-number', detail: '', start, end, path });
   }
-  const isPlain =
-    typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean';
-  return { ...place, kind: 'scalar', value: isPlain ? value : null };
+  return value;
 }
 
 function followed(builder: Builder, alias: Alias.Parsed, where: Where): SourceNode {
