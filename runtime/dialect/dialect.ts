@@ -30,6 +30,10 @@ export interface Dialect {
   jsonText(value: Sql): Sql;
   /** JSON of a number or of stored JSON: itself, or `null`. */
   jsonRaw(value: Sql): Sql;
+  /** The same of a value that may be no finite number: `null` then. */
+  jsonIfNumber(value: Sql): Sql;
+  /** The same of a text that may be no JSON: `null` then. */
+  jsonIfJson(value: Sql): Sql;
   jsonBoolean(value: Sql): Sql;
   /** `d!m!yyyy` in quotes from `YYYY-MM-DD`, or `null`. */
   jsonBangDate(value: Sql): Sql;

@@ -87,6 +87,7 @@ export class CollectionReader {
       }));
     const values: SqlValue[] = [ownerKey, parameters.skip ?? 0, top];
     let chosen = plan([]);
+    refuseTooManyRelated(top * chosen.mostRelated);
     const mismatched = chosen.filterSlots.fill(inputs, values);
     if (mismatched.length > 0) {
       chosen = plan(mismatched);

@@ -14,6 +14,7 @@ import type { OrderItem } from './order-by.js';
 import { orderSql } from './order-sql.js';
 import { type Extract, page, selectExtract } from './page.js';
 import type { Projection } from './projection.js';
+import { mostRelated } from './related-count.js';
 
 /** A read of many entities, but for the values that each request brings. */
 export interface CollectionShape {
@@ -32,6 +33,8 @@ export interface CollectionShape {
 export interface CollectionPlan {
   readonly statement: Statement;
   readonly filterSlots: FilterSlots;
+  /** The most related entities that an entity of the page can bring with it. */
+  readonly mostRelated: number;
 }
 
 const ownerSlot = new Slot(0);
@@ -67,7 +70,11 @@ export function planCollection(
   const answer = dialect.asBytes(json);
   const selected =
     shape.owner === undefined ? answer : ifOwnerExists(context, shape.owner.dataclass, answer);
-  return { statement: dialect.compile(sql`select ${selected} ${pageFrom}`), filterSlots };
+  return {
+    statement: dialect.compile(sql`select ${selected} ${pageFrom}`),
+    filterSlots,
+    mostRelated: mostRelated(shape.projection, options.pageSize),
+  };
 }
 
 /** The entities of the page, in order. */

@@ -11,6 +11,7 @@ import { projectionOf, type ReadingContext, shapeName } from './collection-reade
 import { planEntity } from './entity.js';
 import type { Parameters } from './parameters.js';
 import { unknownAttribute } from './projection.js';
+import { mostRelated, refuseTooManyRelated } from './related-count.js';
 
 const maxPlans = 500;
 
@@ -79,6 +80,7 @@ export class EntityReader {
     if (known !== undefined) return known;
     const { database, options } = this.context;
     const projection = projectionOf(this.dataclass, attributes, parameters, this.context);
+    refuseTooManyRelated(mostRelated(projection, options.pageSize));
     const { dialect } = database;
     const statement = planEntity(dialect, options, this.dataclass, attribute, projection);
     this.#plans.set(name, statement);

@@ -28,9 +28,12 @@ export function valueJson(
     case 'number':
     case 'integer':
     case 'duration':
+      // An expression may yield anything.
+      if (attribute.kind === 'calculated') return [dialect.jsonIfNumber(value)];
+      return [isNeverNull(attribute) ? value : dialect.jsonRaw(value)];
     case 'object':
     case 'vector':
-      return [isNeverNull(attribute) ? value : dialect.jsonRaw(value)];
+      return [attribute.kind === 'calculated' ? dialect.jsonIfJson(value) : dialect.jsonRaw(value)];
     case 'image':
     case 'blob':
       return [deferredMedia(context, source, attribute)];

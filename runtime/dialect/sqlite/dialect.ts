@@ -37,6 +37,10 @@ export const sqliteDialect: Dialect = {
   isNull: (value) => sql`typeof(${value}) = 'null'`,
   jsonText: (value) => sql`json_quote(${value})`,
   jsonRaw: (value) => sql`ifnull(${value}, 'null')`,
+  // Every text is greater than every number, and an infinity lies outside.
+  jsonIfNumber: (value) =>
+    sql`iif(${value} between -1.7976931348623157e308 and 1.7976931348623157e308, ${value}, 'null')`,
+  jsonIfJson: (value) => sql`iif(json_valid(${value}), ${value}, 'null')`,
   jsonBoolean: (value) => sql`case ${value} when 1 then 'true' when 0 then 'false' else 'null' end`,
   jsonBangDate: (value) =>
     sql`ifnull('"' || cast(substr(${value}, 9, 2) as integer) || '!' || cast(substr(${value}, 6, 2) as integer) || '!' || substr(${value}, 1, 4) || '"', 'null')`,

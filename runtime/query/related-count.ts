@@ -1,0 +1,31 @@
+import { refuse } from '../protocol/errors.js';
+import type { Projection } from './projection.js';
+
+/** Two levels of to-many relations fit with pages of 100, three levels only below few entities. */
+const maxRelatedEntities = 1_000_000;
+
+/**
+ * The most entities that one entity of an answer can bring with it: each to-many relation brings up to a page, and each
+ * entity of that page what is expanded of it.
+ */
+export function mostRelated({ fields }: Projection, pageSize: number): number {
+  let most = 0;
+  for (const { attribute, expanded } of fields) {
+    if (expanded === undefined) continue;
+    const count = attribute.kind === 'relatedEntities' ? pageSize : 1;
+    most += count * (1 + mostRelated(expanded, pageSize));
+  }
+  return most;
+}
+
+/**
+ * Relations of relations multiply: an answer that could hold too many entities is refused before any work is done.
+ * @throws RequestError 400 with 1805
+ */
+export function refuseTooManyRelated(count: number): void {
+  if (count <= maxRelatedEntities) return;
+  throw refuse(
+    'expandList',
+    `The expanded relations could bring more than ${maxRelatedEntities} entities: name fewer of them, or a smaller $top.`,
+  );
+}
