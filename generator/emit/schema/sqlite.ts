@@ -125,8 +125,19 @@ function createIndexes(dataclass: Dataclass): string[] {
     ...single
       .filter((each) => !each.key || foldedColumn(dataclass, each) !== undefined)
       .map((each) => index(dataclass, each.name, each.unique, [indexedColumn(dataclass, each)])),
+    ...textForeignKeys(dataclass).map((each) =>
+      index(dataclass, `${each.name} as stored`, false, [each.column]),
+    ),
     ...composite,
   ];
+}
+
+/** Relations are followed by keys as they are stored, and what a client writes is compared folded: each has its index. */
+function textForeignKeys(dataclass: Dataclass): StorageAttribute[] {
+  return dataclass.attributes
+    .filter((each) => each.kind === 'relatedEntity')
+    .map((relation) => storageOf(dataclass, relation.foreignKey))
+    .filter((each) => !each.key && foldedColumn(dataclass, each) !== undefined);
 }
 
 /** An integer primary key is the table's own order and needs no index. */

@@ -114,6 +114,7 @@ function draft(random: Random, name: string, table: string, options: { exposed: 
   const key: StorageAttribute = {
     ...storage(freeNames.pop() ?? 'ID', type),
     key: true,
+    indexed: true,
     unique: true,
     mandatory: true,
     ...(type === 'integer' && random.chance(60) ? { generated: 'sequence' } : {}),
@@ -198,7 +199,7 @@ function relate(random: Random, owner: Draft, drafts: readonly Draft[]): void {
     const foreignKey: StorageAttribute = {
       ...storage(isKeyHidden ? `${name}_id` : keyName, target.key.type),
       exposed: !isKeyHidden,
-      indexed: random.chance(50),
+      indexed: true,
     };
     const isBothSided = random.chance(75);
     const inverse = isBothSided ? target.freeNames.pop() : undefined;

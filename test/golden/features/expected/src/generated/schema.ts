@@ -47,6 +47,7 @@ export const schema: readonly string[] = [
   `CREATE INDEX "library books.author_id" ON "library books" ("__folded_author_id", "ID")`,
   `CREATE INDEX "library books.sequelOf_id" ON "library books" ("sequelOf_id", "ID")`,
   `CREATE INDEX "library books.borrower_id" ON "library books" ("borrower_id", "ID")`,
+  `CREATE INDEX "library books.author_id as stored" ON "library books" ("author_id", "ID")`,
   `CREATE INDEX "library books.language,title" ON "library books" ("__folded_language", "__folded_title", "ID")`,
   `CREATE INDEX "library books.author_id,added" ON "library books" ("__folded_author_id", "added", "ID")`,
   `CREATE TABLE "Borrower" (
