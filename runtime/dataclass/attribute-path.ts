@@ -6,6 +6,7 @@ import type {
   RelatedEntityDefinition,
   StorageDefinition,
 } from '../protocol/definition.js';
+import { refuse } from '../protocol/errors.js';
 import type { Dataclass } from './dataclasses.js';
 import type { From, Source } from './source.js';
 
@@ -39,11 +40,20 @@ const timestamp: StorageDefinition = {
   mandatory: true,
 };
 
-/** Follows a path of names that a client wrote; only what is exposed can be named. */
+/** Each name of a path costs the database a table; no database takes more. */
+const maxPathLength = 64;
+
+/**
+ * Follows a path of names that a client wrote; only what is exposed can be named.
+ * @throws RequestError 400 for a path that is too long
+ */
 export function resolvePath(
   dataclass: Dataclass,
   names: readonly string[],
 ): ResolvedPath | PathProblem {
+  if (names.length > maxPathLength) {
+    throw refuse('invalidQuery', `A path has at most ${maxPathLength} names.`);
+  }
   const relations: (RelatedEntityDefinition | RelatedEntitiesDefinition)[] = [];
   let here = dataclass;
   for (const [index, name] of names.entries()) {

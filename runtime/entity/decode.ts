@@ -141,5 +141,6 @@ class Decoding {
 function relatedKey(json: unknown): unknown {
   if (typeof json !== 'object' || json === null) return json;
   const { __KEY: key, __deferred: deferred } = json as { __KEY?: unknown; __deferred?: unknown };
-  return key ?? (deferred === undefined ? json : relatedKey(deferred));
+  if (typeof deferred !== 'object' || deferred === null) return key ?? deferred ?? json;
+  return key ?? (deferred as { __KEY?: unknown }).__KEY ?? json;
 }

@@ -1,5 +1,5 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { DatabaseUnavailableError } from '../dialect/executor.js';
+import { DatabaseUnavailableError, TooComplexError } from '../dialect/executor.js';
 import { type ErrorName, protocolError, refuse, RequestError } from '../protocol/errors.js';
 import { sendError } from './reply.js';
 
@@ -22,6 +22,7 @@ export function handleError(
 
 function asRequestError(error: FastifyError | Error, request: FastifyRequest): RequestError {
   if (error instanceof RequestError) return error;
+  if (error instanceof TooComplexError) return refuse('invalidQuery', error.message);
   if (error instanceof DatabaseUnavailableError) {
     request.log.error(error);
     return new RequestError(

@@ -1,5 +1,5 @@
 import Database from 'better-sqlite3';
-import { ConstraintError, DatabaseUnavailableError } from '../executor.js';
+import { ConstraintError, DatabaseUnavailableError, TooComplexError } from '../executor.js';
 
 const constraintKinds: Readonly<Record<string, ConstraintError['kind']>> = {
   SQLITE_CONSTRAINT_UNIQUE: 'unique',
@@ -21,12 +21,17 @@ const unavailable: readonly (readonly [string, string])[] = [
   ['SQLITE_NOMEM', 'the database is out of memory'],
 ];
 
+/** SQLite's limits on the size of a statement, which have no code of their own. */
+const tooComplex =
+  /^(?:at most \d+ tables in a join|parser stack overflow|Expression tree is too large|too many )/;
+
 /** SQLite's error as the runtime knows it; anything else comes back as it is. */
 export function translateError(error: unknown): Error {
   if (!(error instanceof Error)) return new Error(String(error));
   if (!(error instanceof Database.SqliteError)) return error;
   const kind = constraintKinds[error.code];
   if (kind !== undefined) return new ConstraintError(kind, columnsOf(error.message), error);
+  if (tooComplex.test(error.message)) return new TooComplexError(error);
   const reason = unavailable.find(([code]) => error.code.startsWith(code))?.[1];
   return reason === undefined ? error : new DatabaseUnavailableError(reason, error);
 }

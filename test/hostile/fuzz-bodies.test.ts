@@ -1,0 +1,88 @@
+import type { FastifyInstance } from 'fastify';
+import fc from 'fast-check';
+import { afterAll, beforeAll, it } from 'vitest';
+import { modelFile } from '../support/model-file.js';
+import { create, serverOf } from '../support/server.js';
+import { expectServed } from './served.js';
+
+const model = modelFile('staff');
+let app: FastifyInstance;
+
+beforeAll(async () => {
+  app = await serverOf(model, { environment: { BODY_SIZE: '200000' } });
+  await create(app, 'Company', [{ name: 'first', city: 'Berlin' }, { name: 'second' }]);
+  await create(app, 'Employee', [{ ID: '1'.repeat(32), lastName: 'one', employer: 1 }]);
+  await create(app, 'Note', [{ code: 'a', about: '1'.repeat(32) }]);
+});
+afterAll(() => app.close());
+
+const names = model.dataclasses.flatMap((each) => [
+  each.name,
+  ...each.attributes.map((attribute) => attribute.name),
+]);
+const dataclass = fc.constantFrom(...model.dataclasses.map((each) => each.name));
+
+const json = fc.oneof(
+  fc.jsonValue(),
+  fc.constantFrom(
+    null,
+    1e308,
+    -0,
+    2 ** 53,
+    '',
+    '1',
+    '2020-01-01',
+    '\ud800',
+    [[]],
+    { __KEY: 1 },
+    { __deferred: {} },
+  ),
+);
+const entity = fc.dictionary(
+  fc.oneof(fc.constantFrom(...names, '__KEY', '__STAMP', 'uri'), fc.string()),
+  json,
+  { maxKeys: 6 },
+);
+
+it('any entity is stored or refused', async () => {
+  await fc.assert(
+    fc.asyncProperty(
+      dataclass,
+      fc.oneof(entity, fc.array(entity, { maxLength: 3 })),
+      async (of, body) => {
+        const payload = JSON.stringify(body);
+        const url = `/rest/${of}?$method=update`;
+        expectServed(await app.inject({ method: 'POST', url, payload }), payload);
+      },
+    ),
+    { numRuns: 2_000 },
+  );
+}, 120_000);
+
+it('any body is read or refused', async () => {
+  const bytes = fc.oneof(
+    fc.uint8Array({ maxLength: 60 }).map((each) => Buffer.from(each)),
+    fc.json().map((each) => Buffer.from(each)),
+    fc
+      .tuple(fc.json(), fc.uint8Array({ maxLength: 4 }))
+      .map(([of, rest]) => Buffer.concat([Buffer.from(of), rest])),
+  );
+  const types = fc.constantFrom(
+    'application/json',
+    'text/plain',
+    'application/x-www-form-urlencoded',
+    'x',
+    '',
+  );
+  await fc.assert(
+    fc.asyncProperty(bytes, types, async (payload, type) => {
+      const url = '/rest/Company?$method=update';
+      const headers = type === '' ? {} : { 'content-type': type };
+      expectServed(
+        await app.inject({ method: 'POST', url, payload, headers }),
+        payload.toString('hex'),
+      );
+    }),
+    { numRuns: 1_500 },
+  );
+}, 120_000);
