@@ -11,7 +11,8 @@ import { type CollectionPlan, type CollectionShape, planCollection } from './col
 import type { AnswerOptions } from './context.js';
 import { parseOrderBy } from './order-by.js';
 import type { Parameters } from './parameters.js';
-import { project, wholeEntity, type Projection } from './projection.js';
+import { project, type Projection, wholeEntity } from './projection.js';
+import { refuseTooManyRelated } from './related-count.js';
 import { projectionTree } from './projection-tree.js';
 
 /** What readers of all dataclasses share. */
