@@ -2,7 +2,7 @@ import { refuse } from '../protocol/errors.js';
 import type { Projection } from './projection.js';
 
 /** Two levels of to-many relations fit with pages of 100, three levels only below few entities. */
-const maxRelatedEntities = 1_000_000;
+const maxRelatedEntities = 2_000_000;
 
 /**
  * The most entities that one entity of an answer can bring with it: each to-many relation brings up to a page, and each
