@@ -161,12 +161,7 @@ export interface AliasAttribute extends AttributeBase {
 export type Accessor = 'get' | 'set' | 'query' | 'orderBy';
 
 export type EventName =
-  | 'validateSave'
-  | 'saving'
-  | 'afterSave'
-  | 'validateDrop'
-  | 'dropping'
-  | 'afterDrop';
+  'validateSave' | 'saving' | 'afterSave' | 'validateDrop' | 'dropping' | 'afterDrop';
 
 export interface ClassFunction {
   readonly name: string;
@@ -210,23 +205,12 @@ export interface Roles {
 /** Who may do what with one resource; an absent action is not restricted here. */
 export interface Permission {
   readonly applyTo: string;
-  readonly type: 'datastore' | 'dataclass' | 'attribute' | 'method' | 'singleton' | 'singletonMethod';
+  readonly type:
+    'datastore' | 'dataclass' | 'attribute' | 'method' | 'singleton' | 'singletonMethod';
   readonly actions: Readonly<Partial<Record<Action, readonly string[]>>>;
 }
 
-export type Action =
-  | 'create'
-  | 'read'
-  | 'update'
-  | 'drop'
-  | 'execute'
-  | 'promote'
-  | 'describe';
+export type Action = 'create' | 'read' | 'update' | 'drop' | 'execute' | 'promote' | 'describe';
 
 export type JsonValue =
-  | string
-  | number
-  | boolean
-  | null
-  | readonly JsonValue[]
-  | { readonly [key: string]: JsonValue };
+  string | number | boolean | null | readonly JsonValue[] | { readonly [key: string]: JsonValue };

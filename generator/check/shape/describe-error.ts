@@ -90,7 +90,7 @@ export function unknownValue(context: Context, part: Part, schema: JsonSchema): 
 /** What a part is called in a message: its key, or its place in a list. */
 export function labelOf({ node }: Part): string {
   const last = node.path.slice(node.path.lastIndexOf('.') + 1);
-  return last === '' ? 'The model' : last;
+  return last === '' ? 'The file' : last;
 }
 
 /** The value, or the key where the value is left out and so has no place of its own. */

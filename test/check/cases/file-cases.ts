@@ -66,7 +66,7 @@ export const shapeCases: readonly ProblemCase[] = [
     name: 'a list instead of a model',
     yaml: '[1]',
     expected: [
-      { code: 'shape/wrong-type', says: 'The model must be a mapping, and is a list.' },
+      { code: 'shape/wrong-type', says: 'The file must be a mapping, and is a list.' },
       { code: 'roles/absent' },
     ],
   },
