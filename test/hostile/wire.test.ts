@@ -40,11 +40,16 @@ function exchange(bytes: Buffer): Promise<Answer> {
   });
 }
 
-function raw(method: string, target: string | Buffer, headers = '', body = Buffer.of()): Buffer {
+function raw(method: string, target: string | Buffer, headers = '', body?: Buffer): Buffer {
   const fixed = `HTTP/1.1\r\nHost: 127.0.0.1:${port}\r\nConnection: close\r\n`;
   const head = `${method} `;
   const rest = ` ${fixed}${headers}\r\n`;
-  return Buffer.concat([Buffer.from(head), Buffer.from(target), Buffer.from(rest), body]);
+  return Buffer.concat([
+    Buffer.from(head),
+    Buffer.from(target),
+    Buffer.from(rest),
+    body ?? Buffer.of(),
+  ]);
 }
 
 function update(body: Buffer, headers = ''): Buffer {

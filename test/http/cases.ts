@@ -1,0 +1,148 @@
+import { employee } from '../conformance/fixture.js';
+
+/** A request whose answer and SQL are kept in `expected/<topic>/<name>.txt`. */
+export interface Case {
+  readonly topic: string;
+  readonly name: string;
+  readonly url: string;
+  /** Sent with POST. */
+  readonly body?: unknown;
+  /** Statements that it may cause: one for a read, whatever it expands. */
+  readonly statements: number;
+}
+
+type Lines = Readonly<Record<string, string>>;
+
+function reads(topic: string, lines: Lines, statements = 1): Case[] {
+  return Object.entries(lines).map(([name, url]) => ({
+    topic,
+    name,
+    url: `/rest/${url}`,
+    statements,
+  }));
+}
+
+function writes(
+  topic: string,
+  lines: Readonly<Record<string, readonly [dataclass: string, body: unknown, statements: number]>>,
+): Case[] {
+  return Object.entries(lines).map(([name, [dataclass, body, statements]]) => ({
+    topic,
+    name,
+    url: `/rest/${dataclass}?$method=update`,
+    body,
+    statements,
+  }));
+}
+
+const ada = `Employee(${employee(1)})`;
+
+export const readCases: readonly Case[] = [
+  ...reads('collection', {
+    all: 'Company',
+    page: 'Company?$skip=1&$top=2',
+    count: 'Company?$top=0',
+    'beyond the end': 'Company?$skip=99',
+    'listed in the path': 'Company/name,city?$top=2',
+    'text keys': 'Note',
+    'uuid keys': 'Employee?$attributes=lastName',
+  }),
+  ...reads('entity', {
+    whole: 'Company(1)',
+    brackets: 'Company[1]/name',
+    'text key in another case': 'Note(B)',
+    'uuid key': ada,
+    listed: 'Company(1)/name,city',
+    'by value': 'Company:name("äRGER")/city',
+    'by value not unique': 'Company:city(paris)/name',
+    'by value without index': 'Employee:salary(3000)/lastName',
+    'by value of a date': 'Company:founded(1990-05-04)/name',
+    missing: 'Company(99)',
+    'missing value': 'Company:name(nobody)',
+  }),
+  ...reads('relation', {
+    'to-many': 'Company(1)/staff?$expand=staff',
+    'to-many filtered': 'Company(1)/staff?$expand=staff&$filter=salary>4000&$attributes=lastName',
+    'to-many ordered': 'Company(1)/staff?$expand=staff&$orderby=lastName desc&$top=1',
+    'to-many of a missing entity': 'Company(99)/staff?$expand=staff',
+    'to-many over text keys': 'Note(a%2F1 (X))/replies?$expand=replies',
+    'to-one': `${ada}/employer?$expand=employer`,
+    deferred: `${ada}/employer,team`,
+  }),
+  ...reads('expand', {
+    'to-one': 'Employee?$expand=employer&$top=2',
+    'to-many': 'Company?$expand=staff&$top=2',
+    'to-one of to-one': 'Employee?$attributes=lastName,boss.employer.name',
+    'to-many of to-one': 'Employee?$attributes=employer.staff.lastName&$top=2',
+    'to-many of to-many': 'Company?$attributes=staff.team.lastName&$top=2',
+    'to-one of to-many': 'Company?$attributes=name,staff.boss.lastName&$top=2',
+    'two to-many': 'Employee?$attributes=lastName,team.lastName,employer.staff.lastName',
+    'everything to the limit':
+      'Company?$attributes=staff.team.boss.boss.lastName,manager.team.employer.name&$top=5',
+    'one entity': 'Company(1)?$expand=staff,manager',
+    alias: 'Employee?$attributes=employerName',
+    'over text keys': 'Note?$attributes=parent.text,replies.text',
+  }),
+  ...reads('filter', {
+    equal: "Company?$filter=city='PARIS'&$attributes=name",
+    'not equal': "Company?$filter=city!='PARIS'&$attributes=name",
+    less: 'Company?$filter=revenue<20&$attributes=name',
+    begin: "Company?$filter=name begin 'z'&$attributes=name",
+    null: 'Company?$filter=city=null&$attributes=name',
+    'not null': 'Company?$filter=city!=null&$attributes=name',
+    'and, or, except':
+      "Company?$filter=(city='paris' or ID=1) and active=true except ID=2&$attributes=name",
+    not: "Company?$filter=not(city='paris' and active=true)&$attributes=name",
+    placeholders: 'Company?$filter=city=:1 or headcount>:2&$params=["berlin",7]&$attributes=name',
+    'null placeholder': 'Company?$filter=city=:1&$params=[null]&$attributes=name',
+    'to-one': "Employee?$filter=employer.city='paris'&$attributes=lastName",
+    'to-one unequal': "Employee?$filter=employer.city!='paris'&$attributes=lastName",
+    'to-one key': 'Employee?$filter=employer=1&$attributes=lastName',
+    'to-many': "Company?$filter=staff.lastName='cohen'&$attributes=name",
+    'to-many unequal': "Company?$filter=staff.lastName!='cohen'&$attributes=name",
+    'to-many of one entity':
+      "Company?$filter=staff.salary=3000 and staff.lastName='cohen'&$attributes=name",
+    'to-many of to-many': "Company?$filter=staff.team.lastName='cohen'&$attributes=name",
+    'value of no type': 'Company?$filter=headcount=many&$attributes=name',
+    date: 'Employee?$filter=hiredAt>=2020-01-02 and birthDate<10!12!1900&$attributes=lastName',
+    computed: "Company?$filter=label begin 'bolt'&$attributes=name",
+    'alias and stamp': "Employee?$filter=employerName='bolt' and __STAMP=1&$attributes=lastName",
+    'with order and page':
+      "Employee?$filter=lastName>'a'&$orderby=salary desc&$skip=1&$top=2&$attributes=salary",
+  }),
+  ...reads('order', {
+    ascending: 'Company?$orderby=city&$attributes=city',
+    descending: 'Company?$orderby=city desc,name&$attributes=city',
+    key: 'Company?$orderby=ID desc&$attributes=ID',
+    'to-one': 'Employee?$orderby=employer.name,boss.lastName desc&$attributes=lastName',
+    alias: 'Employee?$orderby=employerName&$attributes=employerName',
+    computed: 'Company?$orderby=label&$attributes=label',
+  }),
+  ...reads(
+    'refused',
+    { attribute: 'Company/nothing', dataclass: 'Vault', filter: 'Company?$filter=city' },
+    0,
+  ),
+  ...reads(
+    'refused',
+    { top: 'Company?$top=x', change: 'Company?$method=delete', expand: 'Company?$expand=x' },
+    0,
+  ),
+  ...reads('catalog', { dataclass: '$catalog/Company', 'text key': '$catalog/Note' }, 0),
+];
+
+export const writeCases: readonly Case[] = [
+  ...writes('create', {
+    one: ['Company', { name: 'New', city: 'Rome' }, 3],
+    several: ['Company', [{ name: 'New' }, { name: 'Newer' }, { name: 'Newest' }], 7],
+    related: ['Employee', { ID: employee(9), lastName: 'Nine', employer: 1, boss: employee(1) }, 3],
+    'text key': ['Note', { code: 'C', about: employee(1), parent: 'B' }, 4],
+    'own key': ['Company', { __KEY: '70', name: 'Own' }, 3],
+    'some refused': ['Company', [{ name: 'New' }, { name: 'bolt' }, { city: 'x' }], 4],
+    refused: ['Company', { rank: 'x', headcount: 1.5 }, 0],
+    'not unique': ['Company', { name: 'BOLT' }, 1],
+    'existing key': ['Company', { __KEY: '1', name: 'Own' }, 1],
+    'unknown relation': ['Employee', { ID: employee(9), lastName: 'Nine', employer: 99 }, 2],
+    nothing: ['Company', [], 0],
+  }),
+];

@@ -1,0 +1,83 @@
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { send } from '../conformance/ask.js';
+import { fill, filledServer, moment } from '../conformance/fixture.js';
+import { modelFile } from '../support/model-file.js';
+import { serverOf } from '../support/server.js';
+import { type Case, readCases, writeCases } from './cases.js';
+
+vi.useFakeTimers({ toFake: ['Date'], now: new Date(moment) });
+
+/** Statements since the last request began. */
+const statements: string[] = [];
+
+function onStatement(sql: string, values: readonly unknown[]): void {
+  const lines = sql.replaceAll(
+    / (?=(?:from|where|left join|order by|limit|values|returning) )/g,
+    '\n',
+  );
+  statements.push(`${lines}\n-- ${JSON.stringify(values)}\n`);
+}
+
+/** Sends a case's request; the answer and the SQL of it as a text. */
+async function record(app: FastifyInstance, { url, body }: Case): Promise<string> {
+  statements.length = 0;
+  const response = await send(
+    app,
+    body === undefined ? { method: 'GET', url } : { method: 'POST', url, body },
+  );
+  return [
+    `${body === undefined ? 'GET' : 'POST'} ${url}`,
+    ...(body === undefined ? [] : ['', JSON.stringify(body, undefined, 2)]),
+    '',
+    String(response.statusCode),
+    ...Object.entries(response.headers)
+      .filter(([name]) => ['content-type', 'cache-control', 'allow'].includes(name))
+      .map(([name, value]) => `${name}: ${String(value)}`),
+    '',
+    JSON.stringify(response.json(), undefined, 2),
+    ...statements.map((statement) => `\n${statement}`),
+    '',
+  ].join('\n');
+}
+
+async function check(app: FastifyInstance, each: Case): Promise<void> {
+  const text = await record(app, each);
+  expect(statements.length, statements.join('\n')).toBe(each.statements);
+  await expect(text).toMatchFileSnapshot(
+    `expected/${each.topic}/${each.name.replaceAll(' ', '-')}.txt`,
+  );
+}
+
+describe('a read is one statement', () => {
+  let app: FastifyInstance;
+  let close: () => Promise<void>;
+
+  beforeAll(async () => {
+    ({ app, close } = await filledServer({ onStatement }));
+  });
+  afterAll(() => close());
+
+  it.each(readCases)('$topic: $name', async (each) => {
+    await check(app, each);
+  });
+
+  it('also when it was written before', async () => {
+    for (const each of readCases) {
+      await record(app, each);
+      expect(statements.length, each.url).toBe(each.statements);
+    }
+  });
+});
+
+describe('a creation takes as many statements as it has entities, and few more', () => {
+  it.each(writeCases)('$topic: $name', async (each) => {
+    const app = await serverOf(modelFile('staff'), { onStatement });
+    try {
+      await fill(app);
+      await check(app, each);
+    } finally {
+      await app.close();
+    }
+  });
+});
