@@ -4,6 +4,7 @@ import { inputsOf } from '../model/values.js';
 import type { Scalar } from '../memory/comparison.js';
 import { type Comparator, type Filter, typeOf } from '../memory/filter.js';
 import type { PathStep, Store } from '../memory/store.js';
+import { crossedFilters } from './crossed.js';
 
 /** A path that a comparison or an order may end. */
 interface EndPath {
@@ -61,12 +62,13 @@ export function somePath(paths: readonly EndPath[]): fc.Arbitrary<EndPath> {
 export function filters(store: Store, dataclass: Dataclass): fc.Arbitrary<Filter> {
   const paths = endPaths(store, dataclass);
   const comparison = somePath(paths).chain((path) => comparisons(store, path));
+  const crossed = crossedFilters(store, dataclass);
   const { tree } = fc.letrec<{ tree: Filter; leaf: Filter }>((tie) => ({
     leaf: comparison,
     tree: fc.oneof(
       { maxDepth: 3, withCrossShrink: true },
       { weight: 4, arbitrary: tie('leaf') },
-      { weight: 2, arbitrary: sharedWay(store, paths) },
+      { weight: 2, arbitrary: fc.oneof(sharedWay(store, paths), ...crossed) },
       {
         weight: 4,
         arbitrary: fc.record({
