@@ -27,7 +27,7 @@ export interface Transaction {
 /** A constraint of the schema that a change would break. */
 export class ConstraintError extends Error {
   constructor(
-    readonly kind: 'unique' | 'foreignKey' | 'notNull' | 'check',
+    readonly kind: 'unique' | 'foreignKey' | 'notNull' | 'check' | 'expression',
     /** SQL names of the columns, where the database tells them. */
     readonly columns: readonly string[],
     cause: unknown,

@@ -133,12 +133,7 @@ export class EntityCreator {
         ? this.#existingKey(String(values.get(this.dataclass.key.name)))
         : this.#notUnique(names);
     }
-    const rule =
-      error.kind === 'notNull' ? 'must not be null' : 'breaks a constraint of the database';
-    const problems = [
-      protocolError('valueRule', `${names.join(', ')} ${rule}.`),
-      ...this.#summary(),
-    ];
+    const problems = [protocolError('valueRule', brokenRule(error, names)), ...this.#summary()];
     return { problems, status: errorCodes.valueRule.status, entityStatus: 8 };
   }
 
@@ -195,6 +190,12 @@ export class EntityCreator {
       protocolError('newEntityNotSaved', `The new entity of "${name}" was not saved.`),
     ];
   }
+}
+
+function brokenRule({ kind }: ConstraintError, names: readonly string[]): string {
+  if (kind === 'expression') return 'A computed attribute cannot be computed from these values.';
+  const rule = kind === 'notNull' ? 'must not be null' : 'breaks a constraint of the database';
+  return `${names.join(', ')} ${rule}.`;
 }
 
 /** Finds the key of an entity as it is stored; its value is the key, folded if it is a text. */

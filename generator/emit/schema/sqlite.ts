@@ -167,7 +167,8 @@ function index(
   const tieBreak = isUnique || isRowid(key) || columns.includes(key.column) ? [] : [key.column];
   const list = [...columns, ...tieBreak].map(name).join(', ');
   const kind = isUnique ? 'UNIQUE INDEX' : 'INDEX';
-  return `CREATE ${kind} ${name(`${dataclass.table}.${suffix}`)} ON ${name(dataclass.table)} (${list})`;
+  // Tables and indexes share their names; no table begins with two underscores.
+  return `CREATE ${kind} ${name(`__${dataclass.table}.${suffix}`)} ON ${name(dataclass.table)} (${list})`;
 }
 
 /** An SQL name in quotes. */

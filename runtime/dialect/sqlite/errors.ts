@@ -36,6 +36,16 @@ export function translateError(error: unknown): Error {
   return reason === undefined ? error : new DatabaseUnavailableError(reason, error);
 }
 
+/**
+ * The same for a change whose statement was prepared already: SQLite computes generated columns with it, and an expression
+ * may fail for the values at hand.
+ */
+export function translateChangeError(error: unknown): Error {
+  return error instanceof Database.SqliteError && error.code === 'SQLITE_ERROR'
+    ? new ConstraintError('expression', [], error)
+    : translateError(error);
+}
+
 /** From `UNIQUE constraint failed: Company.name, Company.city`. */
 function columnsOf(message: string): string[] {
   const list = message.slice(message.indexOf(': ') + 2);

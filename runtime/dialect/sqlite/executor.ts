@@ -2,7 +2,7 @@ import type { Database, Statement as Prepared } from 'better-sqlite3';
 import { BoundedCache } from '../bounded-cache.js';
 import type { Executor, JsonAnswer, Transaction } from '../executor.js';
 import { bind, type SqlValue, type Statement } from '../statement.js';
-import { translateError } from './errors.js';
+import { translateChangeError, translateError } from './errors.js';
 import type { Connections } from './open.js';
 
 const maxPreparedStatements = 2_000;
@@ -68,8 +68,13 @@ class SqliteTransaction implements Transaction {
     values: readonly SqlValue[],
   ): Promise<{ readonly insertedKey: number }> {
     return attempt(() => {
-      const result = this.statements.get(statement.sql).run(...bind(statement, values));
-      return { insertedKey: Number(result.lastInsertRowid) };
+      const prepared = this.statements.get(statement.sql);
+      try {
+        const result = prepared.run(...bind(statement, values));
+        return { insertedKey: Number(result.lastInsertRowid) };
+      } catch (error) {
+        throw translateChangeError(error);
+      }
     });
   }
 

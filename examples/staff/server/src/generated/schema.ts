@@ -20,10 +20,10 @@ export const schema: readonly string[] = [
   "label" TEXT GENERATED ALWAYS AS (name || ', ' || city) VIRTUAL,
   "logo" BLOB
 )`,
-  `CREATE UNIQUE INDEX "Company.name" ON "Company" ("__folded_name")`,
-  `CREATE INDEX "Company.city" ON "Company" ("__folded_city")`,
-  `CREATE INDEX "Company.manager_id" ON "Company" ("manager_id")`,
-  `CREATE INDEX "Company.city,name" ON "Company" ("__folded_city", "__folded_name")`,
+  `CREATE UNIQUE INDEX "__Company.name" ON "Company" ("__folded_name")`,
+  `CREATE INDEX "__Company.city" ON "Company" ("__folded_city")`,
+  `CREATE INDEX "__Company.manager_id" ON "Company" ("manager_id")`,
+  `CREATE INDEX "__Company.city,name" ON "Company" ("__folded_city", "__folded_name")`,
   `CREATE TABLE "Employee" (
   "ID" TEXT PRIMARY KEY NOT NULL,
   "__STAMP" INTEGER NOT NULL DEFAULT 1,
@@ -41,7 +41,7 @@ export const schema: readonly string[] = [
   "photo" BLOB,
   "cv" BLOB
 )`,
-  `CREATE INDEX "Employee.lastName" ON "Employee" ("__folded_lastName", "ID")`,
-  `CREATE UNIQUE INDEX "Employee.email" ON "Employee" ("__folded_email")`,
-  `CREATE INDEX "Employee.employerID" ON "Employee" ("employerID", "ID")`,
+  `CREATE INDEX "__Employee.lastName" ON "Employee" ("__folded_lastName", "ID")`,
+  `CREATE UNIQUE INDEX "__Employee.email" ON "Employee" ("__folded_email")`,
+  `CREATE INDEX "__Employee.employerID" ON "Employee" ("employerID", "ID")`,
 ];

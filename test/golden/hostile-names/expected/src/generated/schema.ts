@@ -12,9 +12,9 @@ export const schema: readonly string[] = [
   "__folded_default" TEXT,
   "__folded_select" TEXT
 )`,
-  `CREATE UNIQUE INDEX "class.default" ON "class" ("__folded_default")`,
-  `CREATE INDEX "class.select" ON "class" ("__folded_select", "default")`,
-  `CREATE INDEX "class.group_id" ON "class" ("group_id", "default")`,
+  `CREATE UNIQUE INDEX "__class.default" ON "class" ("__folded_default")`,
+  `CREATE INDEX "__class.select" ON "class" ("__folded_select", "default")`,
+  `CREATE INDEX "__class.group_id" ON "class" ("group_id", "default")`,
   `CREATE TABLE "Object" (
   "toString" INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
   "__STAMP" INTEGER NOT NULL DEFAULT 1,
@@ -36,8 +36,8 @@ export const schema: readonly string[] = [
   "an_attribute_with_sixty_three_characters_as_long_as_it_may_be_4" INTEGER REFERENCES "a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_" ("an_attribute_with_sixty_three_characters_as_long_as_it_may_be_1") ON DELETE SET NULL,
   "__folded_an_attribute_with_sixty_three_characters_as_long_as_it_may_be_2" TEXT
 )`,
-  `CREATE INDEX "a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_.an_attribute_with_sixty_three_characters_as_long_as_it_may_be_2" ON "a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_" ("__folded_an_attribute_with_sixty_three_characters_as_long_as_it_may_be_2")`,
-  `CREATE INDEX "a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_.an_attribute_with_sixty_three_characters_as_long_as_it_may_be_4" ON "a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_" ("an_attribute_with_sixty_three_characters_as_long_as_it_may_be_4")`,
+  `CREATE INDEX "__a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_.an_attribute_with_sixty_three_characters_as_long_as_it_may_be_2" ON "a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_" ("__folded_an_attribute_with_sixty_three_characters_as_long_as_it_may_be_2")`,
+  `CREATE INDEX "__a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_.an_attribute_with_sixty_three_characters_as_long_as_it_may_be_4" ON "a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_" ("an_attribute_with_sixty_three_characters_as_long_as_it_may_be_4")`,
   `CREATE TABLE "数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称" (
   "键" INTEGER PRIMARY KEY NOT NULL,
   "__STAMP" INTEGER NOT NULL DEFAULT 1,
