@@ -5,15 +5,15 @@ import type { Projection } from './projection.js';
 const maxRelatedEntities = 2_000_000;
 
 /**
- * The most entities that one entity of an answer can bring with it: each to-many relation brings up to a page, and each
+ * The most entities that one entity of an answer can bring with it over to-many relations: each to-many relation brings up to a page, and each
  * entity of that page what is expanded of it.
  */
 export function mostRelated({ fields }: Projection, pageSize: number): number {
   let most = 0;
   for (const { attribute, expanded } of fields) {
     if (expanded === undefined) continue;
-    const count = attribute.kind === 'relatedEntities' ? pageSize : 1;
-    most += count * (1 + mostRelated(expanded, pageSize));
+    const beyond = mostRelated(expanded, pageSize);
+    most += attribute.kind === 'relatedEntities' ? pageSize * (1 + beyond) : beyond;
   }
   return most;
 }

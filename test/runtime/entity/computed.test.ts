@@ -1,0 +1,67 @@
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { create, serverOf } from '../../support/server.js';
+
+const model = `
+drs: 1
+name: computed
+dataclasses:
+  Note:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      text: string
+      day: { computed: string, expression: "date(text)" }
+      number: { computed: number, expression: "text" }
+      json: { computed: object, expression: "text" }
+      a: { computed: string, expression: "iif(text like '{%', json_extract(text, '$.a'), null)" }
+      infinite: { computed: number, expression: "iif(text = 'x', 9e999, 1)" }
+`;
+
+describe('computed attributes with an expression', () => {
+  let app: FastifyInstance;
+  beforeAll(async () => {
+    app = await serverOf(model);
+  });
+  afterAll(() => app.close());
+
+  const post = (body: unknown): ReturnType<FastifyInstance['inject']> =>
+    app.inject({
+      method: 'POST',
+      url: '/rest/Note?$method=update',
+      payload: JSON.stringify(body),
+    });
+
+  it.each([
+    ['x', { number: null, json: null, infinite: null }],
+    ['12', { number: 12, json: 12, infinite: 1 }],
+    ['{"a":"b"}', { number: null, json: { a: 'b' }, a: 'b' }],
+    ['"', { number: null, json: null }],
+    [null, { number: null, json: null, day: null }],
+  ])('are JSON whatever the expression yields: %j', async (text, wanted) => {
+    const [note] = await create(app, 'Note', [{ text }]);
+    expect(note).toMatchObject(wanted);
+  });
+
+  it.each(['now', '{'])('refuse values that the expression fails for: %j', async (text) => {
+    const response = await post({ text });
+    expect(response.statusCode).toBe(422);
+    const { __STATUS, __ERROR } = response.json<{
+      readonly __STATUS: object;
+      readonly __ERROR: readonly object[];
+    }>();
+    expect(__STATUS).toMatchObject({ status: 8 });
+    expect(__ERROR[0]).toMatchObject({ errCode: 1569 });
+  });
+
+  it('refuse one entity of a list and keep the others', async () => {
+    const before = await count();
+    const response = await post([{ text: 'a' }, { text: 'now' }, { text: 'b' }]);
+    expect(response.statusCode).toBe(200);
+    expect(await count()).toBe(before + 2);
+  });
+
+  async function count(): Promise<number> {
+    const response = await app.inject('/rest/Note?$top=0');
+    return response.json<{ readonly __COUNT: number }>().__COUNT;
+  }
+});
