@@ -5,8 +5,8 @@ import type { Projection } from './projection.js';
 const maxRelatedEntities = 2_000_000;
 
 /**
- * The most entities that one entity of an answer can bring with it over to-many relations: each to-many relation brings up to a page, and each
- * entity of that page what is expanded of it.
+ * The most entities that one entity of an answer can bring with it over to-many relations: each brings up to a page, and
+ * each entity of that page what is expanded of it.
  */
 export function mostRelated({ fields }: Projection, pageSize: number): number {
   let most = 0;
