@@ -1,11 +1,14 @@
 import { deepStrictEqual } from 'node:assert/strict';
-import { rmSync } from 'node:fs';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
 import { describe, it } from 'vitest';
 import { serverOf, writeServer } from '../support/server.js';
-import { load } from './memory/load.js';
+import type { Model } from '../../generator/model/model.js';
+import { load, opened } from './memory/load.js';
 import { Store } from './memory/store.js';
 import { Random } from './model/random.js';
 import { randomModel } from './model/random-model.js';
@@ -14,7 +17,7 @@ import { addressOf, expectedAnswer, type ReadRequest } from './requests/request.
 import { requests } from './requests/random-request.js';
 
 /** `PROPERTY_MODELS=1000` and `PROPERTY_REQUESTS=1000` look further than the ordinary run. */
-const models = Number(process.env['PROPERTY_MODELS'] ?? 40);
+const models = Number(process.env['PROPERTY_MODELS'] ?? 30);
 const requestsPerModel = Number(process.env['PROPERTY_REQUESTS'] ?? 80);
 /** `PROPERTY_SEED=<counterexample>` runs one model again. */
 const onlySeed = process.env['PROPERTY_SEED'];
@@ -31,15 +34,32 @@ describe('a generated server, compared with a model of it in memory', () => {
 async function compareOneModel(seed: number): Promise<void> {
   const random = new Random(seed);
   const store = new Store(randomModel(random));
-  const app = await serverOf(store.model);
+  const folder = mkdtempSync(join(tmpdir(), 'drs-property-'));
+  const databaseUrl = `sqlite:${join(folder, 'data.sqlite')}`;
+  const whole = opened(store.model);
   try {
-    await load(app, store, random);
-    const reads = requests(store).map((request) => new Read(app, store, request));
-    const property = fc.asyncProperty(reads, (read) => read.compare());
-    await fc.assert(property, { seed, numRuns: requestsPerModel });
+    await serving(whole, databaseUrl, (app) => load(app, store, random));
+    await serving(store.model, databaseUrl, async (app) => {
+      const reads = requests(store).map((request) => new Read(app, store, request));
+      const property = fc.asyncProperty(reads, (read) => read.compare());
+      await fc.assert(property, { seed, numRuns: requestsPerModel });
+    });
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}
+
+async function serving(
+  model: Model,
+  databaseUrl: string,
+  use: (app: FastifyInstance) => Promise<void>,
+): Promise<void> {
+  const app = await serverOf(model, { databaseUrl });
+  try {
+    await use(app);
   } finally {
     await app.close();
-    rmSync(writeServer(store.model), { recursive: true });
+    rmSync(writeServer(model), { recursive: true });
   }
 }
 

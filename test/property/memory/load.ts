@@ -2,6 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import type {
   Dataclass,
   JsonValue,
+  Model,
   RelatedEntityAttribute,
   StorageAttribute,
 } from '../../../generator/model/model.js';
@@ -11,12 +12,25 @@ import { inputsOf } from '../model/values.js';
 import { folded, sentForm } from './comparison.js';
 import type { Entity, Store } from './store.js';
 
-/** Fills the server and the store with the same entities, over HTTP, in rounds: relations may lead in circles. */
+/** The same model with nothing hidden: over HTTP its server fills every table. */
+export function opened(model: Model): Model {
+  return {
+    ...model,
+    dataclasses: model.dataclasses.map((dataclass) => ({
+      ...dataclass,
+      exposed: true,
+      attributes: dataclass.attributes.map((each) => ({ ...each, exposed: true })),
+    })),
+  };
+}
+
+/**
+ * Fills the server of an {@link opened} model and the store with the same entities, in rounds: relations may lead in circles.
+ */
 export async function load(app: FastifyInstance, store: Store, random: Random): Promise<void> {
   const taken = new Set<string>();
   for (let round = 0; round < 3; round += 1) {
     for (const dataclass of store.model.dataclasses) {
-      if (!dataclass.exposed) continue;
       const bodies: Body[] = [];
       const count = random.int(0, 6);
       const drawn = drawnValues(dataclass, random, count);
@@ -67,39 +81,38 @@ function newBody(
   const body: Body = { json: new Map(), stored: new Map() };
   for (const attribute of storageOf(dataclass)) {
     if (foreignKeys.has(attribute.name)) continue;
-    const { name, type, dateOnly, default: byDefault = null } = attribute;
-    const isGenerated = attribute.generated !== undefined;
-    if (!attribute.exposed || isGenerated) {
-      if (!isGenerated) body.stored.set(name, sentForm(type, dateOnly, byDefault));
-      continue;
-    }
-    const isNull = !attribute.mandatory && random.chance(20);
-    const value = isNull ? null : (drawn.get(name)?.[index] ?? null);
-    if (!isNull || random.chance(50)) body.json.set(name, value);
+    if (attribute.generated !== undefined) continue;
+    const { name, type, dateOnly, default: byDefault } = attribute;
+    const isUnset = !attribute.mandatory && random.chance(20);
+    const value = (isUnset ? byDefault : drawn.get(name)?.[index]) ?? null;
+    if (!isUnset || (byDefault === undefined && random.chance(50))) body.json.set(name, value);
     body.stored.set(name, sentForm(type, dateOnly, value));
   }
-  for (const relation of relations) giveRelation(store, dataclass, relation, body, random);
+  for (const relation of relations) giveRelation(store, relation, body, random);
   return body;
 }
 
 function giveRelation(
   store: Store,
-  dataclass: Dataclass,
   relation: RelatedEntityAttribute,
   { json, stored }: Body,
   random: Random,
 ): void {
   const candidates = store.all(relation.target);
-  const foreignKey = storageOf(dataclass).find((each) => each.name === relation.foreignKey);
   if (candidates.length === 0 || random.chance(20)) {
     stored.set(relation.foreignKey, null);
     return;
   }
   const { key } = random.pick(candidates);
   const spelled = respelled(key, random);
-  if (relation.exposed) json.set(relation.name, random.chance(50) ? { __KEY: spelled } : spelled);
-  else if (foreignKey?.exposed === true) json.set(relation.foreignKey, spelled);
-  stored.set(relation.foreignKey, relation.exposed || foreignKey?.exposed === true ? key : null);
+  const spellings = [
+    [relation.name, spelled],
+    [relation.name, { __KEY: spelled }],
+    [relation.foreignKey, spelled],
+  ] as const;
+  const [name, value] = random.pick(spellings);
+  json.set(name, value);
+  stored.set(relation.foreignKey, key);
 }
 
 /** Text keys are found without regard to case. */
