@@ -45,7 +45,7 @@ export class DatabaseUnavailableError extends Error {
 
 /** The database takes no statement of this size: a request follows too many relations, for one. */
 export class TooComplexError extends Error {
-  constructor(cause: unknown) {
-    super('The request follows too many relations, or combines too many conditions.', { cause });
+  constructor(reason: string, cause: unknown) {
+    super(reason, { cause });
   }
 }

@@ -31,7 +31,13 @@ export function translateError(error: unknown): Error {
   if (!(error instanceof Database.SqliteError)) return error;
   const kind = constraintKinds[error.code];
   if (kind !== undefined) return new ConstraintError(kind, columnsOf(error.message), error);
-  if (tooComplex.test(error.message)) return new TooComplexError(error);
+  if (error.code === 'SQLITE_TOOBIG') {
+    return new TooComplexError('The answer would be too long: ask for fewer entities.', error);
+  }
+  if (tooComplex.test(error.message)) {
+    const reason = 'The request follows too many relations, or combines too many conditions.';
+    return new TooComplexError(reason, error);
+  }
   const reason = unavailable.find(([code]) => error.code.startsWith(code))?.[1];
   return reason === undefined ? error : new DatabaseUnavailableError(reason, error);
 }
