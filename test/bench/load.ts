@@ -1,8 +1,9 @@
-/** One process of load: its job comes as JSON in the first argument, and what it measured goes to stdout as JSON. */
+/** One process of load: its job comes as JSON on stdin, and what it measured goes to stdout as JSON. */
+import { text } from 'node:stream/consumers';
 import autocannon from 'autocannon';
 import { latencyStep, type LoadJob, type LoadResult } from './load-job.js';
 
-const job = JSON.parse(process.argv[2] ?? '') as LoadJob;
+const job = JSON.parse(await text(process.stdin)) as LoadJob;
 process.stdout.write(JSON.stringify(await putLoad(job)));
 
 async function putLoad({ url, connections, seconds, paths }: LoadJob): Promise<LoadResult> {

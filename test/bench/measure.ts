@@ -63,10 +63,10 @@ export async function measure(
 }
 
 async function load(core: string | undefined, job: LoadJob): Promise<LoadResult> {
-  const script = join(work, 'dist/load.js');
-  const [command, args] = pinned(core, process.execPath, [script, JSON.stringify(job)]);
-  const { stdout } = await execute(command, [...args], { maxBuffer: 2 ** 26 });
-  return JSON.parse(stdout) as LoadResult;
+  const [command, args] = pinned(core, process.execPath, [join(work, 'dist/load.js')]);
+  const running = execute(command, args, { maxBuffer: 2 ** 26 });
+  running.child.stdin?.end(JSON.stringify(job));
+  return JSON.parse((await running).stdout) as LoadResult;
 }
 
 function percentile(results: readonly LoadResult[], part: number): number {

@@ -25,11 +25,13 @@ import { Server } from './server.js';
 
 const warmUpSeconds = 1;
 
+// An end by `process.exit` takes the servers along.
+for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 try {
   await bench(readOptions(process.argv.slice(2)));
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
-  process.exitCode = 1;
+  process.exit(1);
 }
 
 async function bench(options: Options): Promise<void> {
