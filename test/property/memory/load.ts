@@ -36,7 +36,7 @@ export async function load(app: FastifyInstance, store: Store, random: Random): 
       const drawn = drawnValues(dataclass, random, count);
       for (let i = 0; i < count; i += 1) {
         const body = newBody(store, dataclass, random, drawn, i);
-        if (isUnique(dataclass, body, taken)) bodies.push(body);
+        if (isWhole(dataclass, body) && isUnique(dataclass, body, taken)) bodies.push(body);
       }
       if (bodies.length === 0) continue;
       const sent = bodies.map((body) => Object.fromEntries(body.json));
@@ -88,23 +88,27 @@ function newBody(
     if (!isUnset || (byDefault === undefined && random.chance(50))) body.json.set(name, value);
     body.stored.set(name, sentForm(type, dateOnly, value));
   }
-  for (const relation of relations) giveRelation(store, relation, body, random);
+  for (const relation of relations) giveRelation(store, dataclass, relation, body, random);
   return body;
 }
 
 function giveRelation(
   store: Store,
+  dataclass: Dataclass,
   relation: RelatedEntityAttribute,
   { json, stored }: Body,
   random: Random,
 ): void {
-  const candidates = store.all(relation.target);
-  if (candidates.length === 0 || random.chance(20)) {
+  const candidates = store.all(relation.target).map((each) => each.key);
+  // An entity may be related to itself before it is stored.
+  const own = relation.target === dataclass.name ? stored.get(dataclass.key) : undefined;
+  const isOwn = (typeof own === 'string' || typeof own === 'number') && random.chance(25);
+  if ((candidates.length === 0 && !isOwn) || (!relation.mandatory && random.chance(20))) {
     stored.set(relation.foreignKey, null);
     return;
   }
-  const { key } = random.pick(candidates);
-  const spelled = respelled(key, random);
+  const key = isOwn ? own : random.pick(candidates);
+  const spelled = isOwn ? own : respelled(key, random);
   const spellings = [
     [relation.name, spelled],
     [relation.name, { __KEY: spelled }],
@@ -120,6 +124,16 @@ function respelled(key: string | number, random: Random): string | number {
   if (typeof key === 'number') return random.chance(30) ? String(key) : key;
   const upper = key.toUpperCase();
   return random.chance(30) && folded(upper) === folded(key) ? upper : key;
+}
+
+/** A mandatory relation may lead to a dataclass that has no entities yet. */
+function isWhole(dataclass: Dataclass, { stored }: Body): boolean {
+  return dataclass.attributes.every(
+    (each) =>
+      each.kind !== 'relatedEntity' ||
+      !each.mandatory ||
+      (stored.get(each.foreignKey) ?? null) !== null,
+  );
 }
 
 /** Keeps values of unique attributes apart, by the form in which they are compared. */

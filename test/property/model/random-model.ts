@@ -196,10 +196,12 @@ function relate(random: Random, owner: Draft, drafts: readonly Draft[]): void {
     const keyName = owner.freeNames.pop();
     if (name === undefined || keyName === undefined) return;
     const isKeyHidden = random.chance(60);
+    const mandatory = target !== owner && random.chance(15);
     const foreignKey: StorageAttribute = {
       ...storage(isKeyHidden ? `${name}_id` : keyName, target.key.type),
       exposed: !isKeyHidden,
       indexed: true,
+      mandatory,
     };
     const isBothSided = random.chance(75);
     const inverse = isBothSided ? target.freeNames.pop() : undefined;
@@ -209,8 +211,8 @@ function relate(random: Random, owner: Draft, drafts: readonly Draft[]): void {
       kind: 'relatedEntity',
       target: target.name,
       foreignKey: foreignKey.name,
-      onDelete: 'setNull',
-      mandatory: false,
+      onDelete: mandatory ? 'restrict' : 'setNull',
+      mandatory,
       exposed,
       ...(inverse === undefined ? {} : { inverse }),
     });
