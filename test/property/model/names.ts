@@ -14,7 +14,7 @@ export const attributeNames = [
   'name',
   'city',
   'not',
-  'and',
+  'And',
   'Begin',
   'null',
   'order',

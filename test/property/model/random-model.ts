@@ -142,11 +142,11 @@ function storageAttribute(random: Random, owner: Draft): StorageAttribute {
     indexed: role === 'indexed' && type !== 'boolean',
     mandatory: !isMedia && random.chance(20),
     exposed: !isHidden,
-    ...(isHidden && !isMedia ? { default: defaultOf(type) } : {}),
+    ...(isHidden && !isMedia ? { default: defaultOf(type, dateOnly) } : {}),
   };
 }
 
-function defaultOf(type: StorageType): JsonValue {
+function defaultOf(type: StorageType, dateOnly: boolean): JsonValue {
   switch (type) {
     case 'string':
       return 'Zürich';
@@ -155,7 +155,7 @@ function defaultOf(type: StorageType): JsonValue {
     case 'boolean':
       return true;
     case 'date':
-      return '2024-02-29';
+      return dateOnly ? '2024-02-29' : '2024-02-29T00:00:00.000Z';
     case 'object':
       return { a: [1, null] };
     case 'vector':

@@ -1,0 +1,35 @@
+import fc from 'fast-check';
+import { describe, expect, it } from 'vitest';
+import type { Model } from '../../generator/model/model.js';
+import { modelOf } from '../support/server.js';
+import { Store } from './memory/store.js';
+import { Random } from './model/random.js';
+import { randomModel, type RandomModel } from './model/random-model.js';
+import { yamlOf } from './model/yaml.js';
+
+describe('the file of a random model', () => {
+  it('is checked and becomes the model again, aliases of aliases followed to their ends', () => {
+    fc.assert(
+      fc.property(fc.noShrink(fc.integer()), (seed) => {
+        const random = randomModel(new Random(seed));
+        expect(modelOf(yamlOf(random.model))).toEqual(withWholeAliases(random));
+      }),
+      { numRuns: Number(process.env['PROPERTY_FILES'] ?? 100) },
+    );
+  });
+});
+
+function withWholeAliases(random: RandomModel): Model {
+  const store = new Store(random);
+  return {
+    ...random.model,
+    dataclasses: random.model.dataclasses.map((dataclass) => ({
+      ...dataclass,
+      attributes: dataclass.attributes.map((each) => {
+        if (each.kind !== 'alias') return each;
+        const steps = store.steps(dataclass, each.path);
+        return { ...each, path: steps.map((step) => ('name' in step ? step.name : '')) };
+      }),
+    })),
+  };
+}
