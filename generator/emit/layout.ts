@@ -18,18 +18,28 @@ export class RawCode {
 /** Columns of a line, as prettier counts them; emitted code is laid out the way prettier would, without its cost. */
 const maxWidth = 100;
 
+/** An emoji takes two columns, however many characters it is made of. */
+const emoji = new RegExp('\\p{RGI_Emoji}|\\p{Emoji_Modifier_Base}', 'gv');
+
 /** Columns that a text takes up; wide characters take two. */
 export function width(text: string): number {
   if (isPrintableAscii(text)) return text.length;
   let columns = 0;
-  for (const character of text.normalize()) {
+  const rest = text.replace(emoji, () => {
+    columns += 2;
+    return '';
+  });
+  for (const character of rest) {
     const point = character.codePointAt(0) ?? 0;
     if (point <= 0x1f || (point >= 0x7f && point <= 0x9f)) continue;
-    if (/^\p{M}$/u.test(character)) continue;
+    if (/^[\p{Mn}\p{Me}]$/u.test(character)) continue;
     columns += eastAsianWidth(point);
   }
   return columns;
 }
+
+/** Behind a label of so many columns prettier never breaks a line: nothing would be gained. */
+const shortLabel = 5;
 
 export function fits(line: string): boolean {
   return width(line) <= maxWidth;
@@ -65,11 +75,13 @@ export function literal(value: Literal, indent: number, before: number, after: n
     const lines = entries(value).map(([name, member]) => {
       const label = `${propertyName(name)}:`;
       const start = indent + 2 + width(label) + 1;
-      const text = literal(member, indent + 2, start, 1);
-      const isText = typeof member === 'string' || typeof member === 'number';
-      return isText && start + width(text) + 1 > maxWidth
-        ? `${inner}${label}\n${inner}  ${text},\n`
-        : `${inner}${label} ${text},\n`;
+      const stays =
+        typeof member === 'boolean' ||
+        (typeof member === 'number' && !(member < 0)) ||
+        (width(label) <= shortLabel && !label.startsWith('['));
+      return stays || start + width(firstPart(member, ',')) <= maxWidth
+        ? `${inner}${label} ${literal(member, indent + 2, start, 1)},\n`
+        : `${inner}${label}\n${inner}  ${literal(member, indent + 4, indent + 4, 1)},\n`;
     });
     return `{\n${lines.join('')}${end}}`;
   }
@@ -78,10 +90,18 @@ export function literal(value: Literal, indent: number, before: number, after: n
 
 /** `head = literal;`, the literal below the head where its first line does not fit behind it. */
 export function declaration(head: string, value: Literal): string {
-  const first = flatLiteral(value).slice(0, 1);
-  return fits(`${head} = ${first}`)
+  return fits(`${head} = ${firstPart(value, ';')}`)
     ? `${head} = ${literal(value, 0, width(head) + 3, 1)};`
     : `${head} =\n  ${literal(value, 2, 2, 1)};`;
+}
+
+/** What must stand in one line at the beginning of a literal: all of it where it cannot be broken. */
+function firstPart(value: Literal, after: string): string {
+  const flat = flatLiteral(value);
+  const isBreakable = Array.isArray(value)
+    ? value.length > 0
+    : isObject(value) && entries(value).length > 0;
+  return isBreakable ? flat.slice(0, 1) : `${flat}${after}`;
 }
 
 /** Prettier fills lines with numbers where it gives other members a line each. */
@@ -90,7 +110,7 @@ function filled(items: readonly number[], indent: number): string {
   const lines: string[] = [];
   let line = '';
   for (const item of items) {
-    const text = `${String(item)},`;
+    const text = `${numberLiteral(item)},`;
     if (line !== '' && indent + 2 + line.length + 1 + text.length > maxWidth) {
       lines.push(line);
       line = text;
@@ -117,9 +137,8 @@ function mustBreak(value: Literal): boolean {
 
 function flatLiteral(value: Literal): string {
   if (typeof value === 'string') return stringLiteral(value);
-  if (value === null || typeof value === 'number' || typeof value === 'boolean') {
-    return String(value);
-  }
+  if (typeof value === 'number') return numberLiteral(value);
+  if (value === null || typeof value === 'boolean') return String(value);
   if (value instanceof RawCode) return value.code;
   if (Array.isArray(value)) return `[${(value as readonly Literal[]).map(flatLiteral).join(', ')}]`;
   if (!isObject(value)) throw new Error('A literal is a text, a number, a list or an object.');
@@ -127,6 +146,11 @@ function flatLiteral(value: Literal): string {
     ([name, member]) => `${propertyName(name)}: ${flatLiteral(member)}`,
   );
   return members.length === 0 ? '{}' : `{ ${members.join(', ')} }`;
+}
+
+/** `1e21`, where JavaScript writes `1e+21`. */
+function numberLiteral(value: number): string {
+  return String(value).replace('e+', 'e');
 }
 
 function isObject(value: Literal): value is { readonly [name: string]: Literal | undefined } {
@@ -173,11 +197,15 @@ function escaped(character: string): string {
 }
 
 const simpleName = /^[A-Za-z_$][A-Za-z0-9_$]*$/;
+const anyName = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u;
 
-/** A name where an object's property stands; `__proto__` would set the prototype. */
+/**
+ * A name where an object's property stands. `__proto__` would set the prototype; and whether a name beyond ASCII keeps its
+ * quotes depends on the version of Unicode that prettier knows, so neither stands there plainly.
+ */
 function propertyName(name: string): string {
-  if (name === '__proto__') return "['__proto__']";
-  return simpleName.test(name) ? name : stringLiteral(name);
+  if (simpleName.test(name) && name !== '__proto__') return name;
+  return anyName.test(name) ? `[${stringLiteral(name)}]` : stringLiteral(name);
 }
 
 /** A call as a statement without its semicolon: in one line, or an argument in each. */

@@ -83,6 +83,10 @@ function reference(model: Model, relation: RelatedEntityAttribute): string {
 function checks(attribute: StorageAttribute): string[] {
   const value = name(attribute.column);
   const conditions: string[] = [];
+  // What the database draws ends where a client can no longer tell two keys apart.
+  if (attribute.key && attribute.generated === 'sequence') {
+    conditions.push(`${value} <= ${String(Number.MAX_SAFE_INTEGER)}`);
+  }
   if (attribute.type === 'boolean') conditions.push(`${value} IN (0, 1)`);
   if (attribute.enum !== undefined) {
     conditions.push(`${value} IN (${attribute.enum.map(constant).join(', ')})`);

@@ -27,9 +27,10 @@ export function appView(context: EmitContext): object {
   return {
     header: context.header,
     imports: sorted(exposed.map((each) => importLine(register(each), `./routes/${each.name}.js`))),
-    registrations: exposed.map((each) =>
-      call(register(each), ['app', `services(${stringLiteral(each.name)})`], 2),
-    ),
+    registrations: exposed.map((each) => {
+      const service = call('services', [stringLiteral(each.name)], 4);
+      return call(register(each), ['app', service], 2);
+    }),
   };
 }
 

@@ -45,9 +45,10 @@ export function schemaView(context: EmitContext): object {
   };
 }
 
-/** SQL in a template literal, so that it keeps its lines. */
+/** SQL in a template literal, so that it keeps its lines; there a carriage return would become a line feed. */
 function templateLiteral(text: string): string {
-  return `\`${text.replace(/[\\`]|\$\{/g, (each) => `\\${each}`)}\``;
+  const escaped = text.replace(/[\\`]|\$\{/g, (each) => `\\${each}`);
+  return `\`${escaped.replaceAll('\r', '\\r')}\``;
 }
 
 export function packageView({ model }: EmitContext): object {

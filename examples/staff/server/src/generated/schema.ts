@@ -3,7 +3,7 @@
 /** The database schema: what an empty database is given, and what any other is compared with. */
 export const schema: readonly string[] = [
   `CREATE TABLE "Company" (
-  "ID" INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
+  "ID" INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL CHECK ("ID" <= 9007199254740991),
   "__STAMP" INTEGER NOT NULL DEFAULT 1,
   "__TIMESTAMP" TEXT NOT NULL,
   "name" TEXT NOT NULL CHECK (length("name") <= 120),

@@ -16,7 +16,7 @@ export const schema: readonly string[] = [
   `CREATE INDEX "__class.select" ON "class" ("__folded_select", "default")`,
   `CREATE INDEX "__class.group_id" ON "class" ("group_id", "default")`,
   `CREATE TABLE "Object" (
-  "toString" INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
+  "toString" INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL CHECK ("toString" <= 9007199254740991),
   "__STAMP" INTEGER NOT NULL DEFAULT 1,
   "__TIMESTAMP" TEXT NOT NULL,
   "hasOwnProperty" TEXT,
@@ -45,13 +45,13 @@ export const schema: readonly string[] = [
   "名称名称名称名称名称名称名称名称名称名称名称名称名称名称名称名称" TEXT CHECK ("名称名称名称名称名称名称名称名称名称名称名称名称名称名称名称名称" IN ('一二三', '四五六', '七八九', 'quote''d', 'double"d', 'both''"'))
 )`,
   `CREATE TABLE "x²" (
-  "h½" INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
+  "h½" INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL CHECK ("h½" <= 9007199254740991),
   "__STAMP" INTEGER NOT NULL DEFAULT 1,
   "__TIMESTAMP" TEXT NOT NULL,
   "Größe" NUMERIC
 )`,
   `CREATE TABLE "x_" (
-  "ID" INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
+  "ID" INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL CHECK ("ID" <= 9007199254740991),
   "__STAMP" INTEGER NOT NULL DEFAULT 1,
   "__TIMESTAMP" TEXT NOT NULL
 )`,
