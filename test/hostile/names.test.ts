@@ -129,6 +129,19 @@ const relations = model.dataclasses.flatMap((dataclass) =>
     .map((relation) => ({ dataclass, relation, name: `${dataclass.name}.${relation.name}` })),
 );
 
+it('every value of an enum can be stored', async () => {
+  for (const dataclass of model.dataclasses) {
+    for (const { name, enum: values = [] } of storages(dataclass)) {
+      const bodies = values.map((value, i) => ({
+        [name]: value,
+        ...(keyOf(dataclass).generated ? {} : { [dataclass.key]: 500 + i }),
+      }));
+      const made = await create(app, dataclass.name, bodies);
+      expect(made.map((each) => each[name])).toEqual(values);
+    }
+  }
+});
+
 describe('relations', () => {
   beforeAll(async () => {
     for (const [index, { dataclass, relation }] of relations.entries()) {
