@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, LightMyRequestResponse as Response } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { create, serverOf } from '../../support/server.js';
 
@@ -24,12 +24,13 @@ describe('computed attributes with an expression', () => {
   });
   afterAll(() => app.close());
 
-  const post = (body: unknown): ReturnType<FastifyInstance['inject']> =>
-    app.inject({
+  function post(body: unknown): Promise<Response> {
+    return app.inject({
       method: 'POST',
       url: '/rest/Note?$method=update',
       payload: JSON.stringify(body),
     });
+  }
 
   it.each([
     ['x', { number: null, json: null, infinite: null }],
