@@ -1,0 +1,240 @@
+import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openDatabase } from '../../../runtime/dialect/sqlite/open-database.js';
+import { SchemaMismatchError } from '../../../runtime/dialect/sqlite/schema.js';
+import { packageRoot } from '../../support/server.js';
+
+const schema = [
+  `CREATE TABLE "Item" (
+  "ID" INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL,
+  "__STAMP" INTEGER NOT NULL DEFAULT 1,
+  "__TIMESTAMP" TEXT NOT NULL,
+  "name" TEXT NOT NULL CHECK (length("name") <= 10),
+  "size" INTEGER,
+  "owner_id" INTEGER REFERENCES "Owner" ("ID") ON DELETE SET NULL,
+  "double" INTEGER GENERATED ALWAYS AS ("size" * 2) VIRTUAL
+)`,
+  `CREATE TABLE "Owner" ("ID" INTEGER PRIMARY KEY NOT NULL, "code" TEXT)`,
+  'CREATE INDEX "Item.size" ON "Item" ("size")',
+  'CREATE UNIQUE INDEX "Owner.code" ON "Owner" ("code")',
+];
+
+let folder: string;
+let file: string;
+
+beforeEach(() => {
+  mkdirSync(join(packageRoot, '.tmp'), { recursive: true });
+  folder = mkdtempSync(join(packageRoot, '.tmp', 'schema-'));
+  file = join(folder, 'data.sqlite');
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+});
+
+/** Opens and closes; answers the identity that the datastore gave itself. */
+async function start(statements: readonly string[] = schema): Promise<string> {
+  const { executor, uniqueId } = await openDatabase(`sqlite:${file}`, statements);
+  await executor.close();
+  return uniqueId;
+}
+
+function edit(work: (database: Database.Database) => void): void {
+  const database = new Database(file);
+  work(database);
+  database.pragma('wal_checkpoint(TRUNCATE)');
+  database.close();
+}
+
+function run(...statements: readonly string[]): void {
+  edit((database) => {
+    for (const statement of statements) database.exec(statement);
+  });
+}
+
+/** What stops the start; the file is as it was before. */
+async function differences(statements: readonly string[] = schema): Promise<readonly string[]> {
+  const before = content();
+  const error: unknown = await start(statements).then(
+    () => undefined,
+    (reason: unknown) => reason,
+  );
+  expect(error).toBeInstanceOf(SchemaMismatchError);
+  expect(content()).toEqual(before);
+  const mismatch = error as SchemaMismatchError;
+  expect(mismatch.message).toContain('Nothing was changed');
+  for (const each of mismatch.differences) expect(mismatch.message).toContain(each);
+  return mismatch.differences;
+}
+
+/** Everything in the database. */
+function content(): unknown {
+  const database = new Database(file, { readonly: true });
+  const objects = database
+    .prepare('select type, name, sql from sqlite_schema order by type, name')
+    .all() as { type: string; name: string }[];
+  const rows = objects
+    .filter((each) => each.type === 'table')
+    .map(({ name }) => database.prepare(`select * from "${name}"`).all());
+  database.close();
+  return { objects, rows };
+}
+
+describe('an empty database', () => {
+  it('gets the schema, and keeps its identity at every later start', async () => {
+    const id = await start();
+    expect(id).toMatch(/^[0-9A-F]{32}$/);
+    const before = content();
+    expect(await start()).toBe(id);
+    expect(await start()).toBe(id);
+    expect(content()).toEqual(before);
+  });
+
+  it('gets nothing of a schema that fails in the middle', async () => {
+    await expect(start([...schema, 'CREATE TABLE "Item" ("x")'])).rejects.toThrow('already exists');
+    expect(content()).toEqual({ objects: [], rows: [] });
+    await start();
+  });
+
+  it('may be a file of no bytes', async () => {
+    run('PRAGMA user_version = 0');
+    await start();
+    expect(readFileSync(file).length).toBeGreaterThan(0);
+  });
+});
+
+describe('a database that matches still starts', () => {
+  it.each([
+    ['analysed', 'INSERT INTO "Item" ("__TIMESTAMP", "name", "size") VALUES (1, 2, 3); ANALYZE'],
+    ['vacuumed', 'VACUUM'],
+    ['with a table of somebody else', 'CREATE TABLE other (x); INSERT INTO other VALUES (1)'],
+    ['with an index of somebody else', 'CREATE INDEX mine ON "Item" ("name")'],
+    [
+      'with a view and a trigger',
+      'CREATE VIEW v AS SELECT 1; CREATE TRIGGER t AFTER INSERT ON "Owner" BEGIN SELECT 1; END',
+    ],
+    ['in another journal mode', 'PRAGMA journal_mode = DELETE'],
+    ['with another version', 'PRAGMA user_version = 42'],
+    [
+      'with an index that was made again',
+      'DROP INDEX "Item.size"; CREATE INDEX "Item.size" ON  "Item"\n("size")',
+    ],
+  ])('%s', async (_, statements) => {
+    const id = await start();
+    run(statements);
+    expect(await start()).toBe(id);
+    expect(await start()).toBe(id);
+  });
+});
+
+describe('a database that differs is refused with every difference, and left as it is', () => {
+  it.each([
+    [
+      'a missing column',
+      'ALTER TABLE "Owner" RENAME COLUMN "code" TO "label"',
+      [/column "code" is missing/, /column "label" is not in the model/, /index "Owner.code"/],
+    ],
+    [
+      'a column too many',
+      'ALTER TABLE "Item" ADD COLUMN "extra" TEXT',
+      [/column "extra" is not in the model/],
+    ],
+    ['a missing index', 'DROP INDEX "Item.size"', [/index "Item.size" is missing/]],
+    [
+      'an index that is not unique',
+      'DROP INDEX "Owner.code"; CREATE INDEX "Owner.code" ON "Owner" ("code")',
+      [/index "Owner.code" is defined otherwise/],
+    ],
+    [
+      'an index on another column',
+      'DROP INDEX "Item.size"; CREATE INDEX "Item.size" ON "Item" ("name")',
+      [/index "Item.size" is defined otherwise/],
+    ],
+    [
+      'a missing table',
+      'PRAGMA foreign_keys = OFF; DROP TABLE "Owner"',
+      [/table "Owner" is missing/],
+    ],
+    [
+      'several at once',
+      'DROP INDEX "Item.size"; ALTER TABLE "Owner" ADD COLUMN "a" TEXT; ALTER TABLE "Owner" ADD COLUMN "b" TEXT',
+      [/index "Item.size"/, /column "a"/, /column "b"/],
+    ],
+  ])('%s', async (_, statements, expected) => {
+    await start();
+    run(statements);
+    const found = await differences();
+    expect(found).toHaveLength(expected.length);
+    for (const each of expected) {
+      expect(found.filter((difference) => each.test(difference))).toHaveLength(1);
+    }
+    expect(await differences()).toEqual(found);
+  });
+
+  it.each([
+    ['a CHECK', '<= 10', '<= 20', /constraints or expressions differ/],
+    ['a generated column', '"size" * 2', '"size" * 3', /constraints or expressions differ/],
+    ['what a deletion does', 'SET NULL', 'CASCADE', /foreign key/],
+    ['a type', '"size" INTEGER', '"size" TEXT', /column "size" is INTEGER, the model wants TEXT/],
+    [
+      'NOT NULL',
+      '"name" TEXT NOT NULL',
+      '"name" TEXT',
+      /column "name" is TEXT NOT NULL, the model wants TEXT/,
+    ],
+    ['a default', 'DEFAULT 1', 'DEFAULT 2', /column "__STAMP"/],
+  ])('a model with another %s', async (_, from, to, expected) => {
+    await start();
+    const changed = schema.map((statement) => statement.replace(from, to));
+    expect(changed).not.toEqual(schema);
+    for (const difference of await differences(changed)) expect(difference).toMatch(expected);
+    await start();
+  });
+
+  it('a database of somebody else', async () => {
+    run(
+      'CREATE TABLE "Item" ("ID" INTEGER)',
+      'CREATE TABLE notes (text)',
+      "INSERT INTO notes VALUES ('x')",
+    );
+    const found = await differences();
+    expect(found.join('\n')).toMatch(/table "__datastore" is missing/);
+    expect(found.join('\n')).toMatch(/table "Owner" is missing/);
+    expect(found.join('\n')).not.toContain('notes');
+  });
+
+  it('a database whose tables match, but that no server made', async () => {
+    run(...schema);
+    expect(await differences()).toEqual(['table "__datastore" is missing']);
+  });
+});
+
+describe('what cannot be opened is named', () => {
+  it('a folder', async () => {
+    await expect(openDatabase(`sqlite:${folder}`, schema)).rejects.toThrow(folder);
+  });
+
+  it('a file in a folder that does not exist', async () => {
+    const missing = join(folder, 'none', 'data.sqlite');
+    await expect(openDatabase(`sqlite:${missing}`, schema)).rejects.toThrow(missing);
+  });
+
+  it('a file that is no database', async () => {
+    edit((database) => database.exec('CREATE TABLE x (y)'));
+    rmSync(file);
+    const { writeFileSync } = await import('node:fs');
+    writeFileSync(file, 'This is a letter, and no database at all.'.repeat(50));
+    await expect(start()).rejects.toThrow(/not a database/);
+    expect(readFileSync(file, 'utf8')).toContain('a letter');
+  });
+
+  it.each(['', 'sqlite', 'sqlite:', 'postgres://localhost/x', 'file.sqlite', 'SQLITE:x'])(
+    'the address %j',
+    async (url) => {
+      await expect(openDatabase(url, schema)).rejects.toThrow(
+        `DATABASE_URL is ${JSON.stringify(url)}`,
+      );
+    },
+  );
+});
