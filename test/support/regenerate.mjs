@@ -2,7 +2,16 @@
 // A golden case is a folder with a model, `case.json` (`{ "args": [...], "exit": 0 }`), and what is expected of the run:
 // `expected/` (without the runtime, which is the same for every model) and `stderr.txt`.
 import { spawnSync } from 'node:child_process';
-import { cpSync, existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs';
 import { tmpdir } from 'node:os';
 import { dirname, join, relative, sep } from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -14,7 +23,9 @@ const differences = [];
 for (const name of foldersIn('examples')) regenerateExample(name);
 for (const name of foldersIn('test/golden')) regenerateCase(name);
 if (differences.length > 0) {
-  console.error(`Not as generated (npm run regenerate writes them anew):\n${differences.map((each) => `  ${each}`).join('\n')}`);
+  console.error(
+    `Not as generated (npm run regenerate writes them anew):\n${differences.map((each) => `  ${each}`).join('\n')}`,
+  );
   process.exit(1);
 }
 
@@ -47,7 +58,8 @@ function regenerateCase(name) {
   const work = mkdtempSync(join(tmpdir(), 'drs-gen-'));
   cpSync(folder, work, { recursive: true, filter: (path) => !path.includes(`${sep}expected`) });
   const { status, stderr } = drsGen(work, args);
-  if (status !== exit) differences.push(`test/golden/${name}: ended with ${status}, not ${exit}\n${stderr}`);
+  if (status !== exit)
+    differences.push(`test/golden/${name}: ended with ${status}, not ${exit}\n${stderr}`);
   compareText(join(folder, 'stderr.txt'), stderr);
   compare(join(folder, 'expected'), join(work, 'server'));
   rmSync(work, { recursive: true });
@@ -69,7 +81,9 @@ function filesBelow(folder) {
   return readdirSync(folder, { recursive: true, withFileTypes: true })
     .filter((entry) => entry.isFile())
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join('/'))
-    .filter((path) => !/^(node_modules|dist|src\/runtime|\.drs-gen)\/|^package-lock|\.sqlite/.test(path));
+    .filter(
+      (path) => !/^(node_modules|dist|src\/runtime|\.drs-gen)\/|^package-lock|\.sqlite/.test(path),
+    );
 }
 
 function compareText(file, text) {
