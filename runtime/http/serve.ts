@@ -8,23 +8,25 @@ import type { FastifyInstance } from 'fastify';
  */
 export async function serve(build: () => Promise<FastifyInstance>): Promise<void> {
   try {
+    const chosenPort = port(process.env['PORT']);
     const app = await build();
-    await app.listen({ port: port(process.env['PORT']), host: process.env['HOST'] ?? '127.0.0.1' });
+    await app.listen({ port: chosenPort, host: process.env['HOST'] ?? '127.0.0.1' });
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       process.once(signal, () => void stop(app));
     }
-    const { address, family, port: chosen } = app.server.address() as AddressInfo;
+    const { address, family, port: taken } = app.server.address() as AddressInfo;
     const host = family === 'IPv6' ? `[${address}]` : address;
-    process.stdout.write(`listening on http://${host}:${chosen}/rest\n`);
+    process.stdout.write(`listening on http://${host}:${taken}/rest\n`);
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = 1;
   }
 }
 
-function port(text = '8080'): number {
+function port(text = ''): number {
+  if (text === '') return 8080;
   const value = Number(text);
-  if (!Number.isInteger(value) || value < 0 || value > 65_535) {
+  if (!/^\d{1,5}$/.test(text) || value > 65_535) {
     throw new Error(`PORT is ${JSON.stringify(text)}; it must be a whole number from 0 to 65535.`);
   }
   return value;
@@ -32,6 +34,8 @@ function port(text = '8080'): number {
 
 async function stop(app: FastifyInstance): Promise<void> {
   try {
+    // A connection whose request still runs would be kept for the client's next one.
+    app.server.keepAliveTimeout = 1;
     await app.close();
     process.exitCode = 0;
   } catch (error) {
