@@ -4,7 +4,8 @@ import type {
   DataclassDefinition,
   RelatedEntitiesDefinition,
 } from '../protocol/definition.js';
-import { refuse } from '../protocol/errors.js';
+import { methodNotAllowed, refuse } from '../protocol/errors.js';
+import { readingParameters } from './reading-parameters.js';
 import { sendJson } from './reply.js';
 import type { Settings } from './settings.js';
 
@@ -35,8 +36,12 @@ export function registerCatalog(app: FastifyInstance, input: CatalogInput): void
   const brief = once(() => envelope(exposed.map(briefEntry)));
   const all = once(() => envelope(exposed.map(full)));
 
-  app.get('/rest/$catalog', (_request, reply) => sendJson(reply, brief()));
+  app.get('/rest/$catalog', (request, reply) => {
+    readingParameters(request);
+    return sendJson(reply, brief());
+  });
   app.get<{ Params: { names: string } }>('/rest/$catalog/:names', (request, reply) => {
+    readingParameters(request);
     const { names } = request.params;
     if (names === '$all') return sendJson(reply, all());
     const chosen = names.split(',').map((name) => known(byName, name.trim()));
@@ -48,6 +53,11 @@ export function registerCatalog(app: FastifyInstance, input: CatalogInput): void
         : envelope(chosen.map(full)),
     );
   });
+  for (const address of ['/rest/$catalog', '/rest/$catalog/$all']) {
+    app.post(address, () => {
+      throw methodNotAllowed('The catalog is read with GET.', 'GET, HEAD');
+    });
+  }
 }
 
 function known(

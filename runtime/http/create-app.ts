@@ -1,3 +1,4 @@
+import type { IncomingHttpHeaders } from 'node:http';
 import fastify, {
   type FastifyInstance,
   type FastifyReply,
@@ -11,15 +12,16 @@ import type { Database } from '../dialect/database.js';
 import { observedExecutor, type StatementObserver } from '../dialect/observed-executor.js';
 import { openDatabase } from '../dialect/sqlite/open-database.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
-import { protocolError, refuse, RequestError } from '../protocol/errors.js';
+import { methodNotAllowed, refuse } from '../protocol/errors.js';
 import { registerCatalog } from './catalog.js';
 import { answerClientError } from './client-error.js';
 import { refuseCrossSite } from './cross-site.js';
-import { DataclassService, maxUrlLength } from './dataclass-service.js';
+import { DataclassService } from './dataclass-service.js';
 import { handleError } from './errors.js';
 import { sendError, sendJson } from './reply.js';
+import { maxUrlLength } from './reading-parameters.js';
 import { rewriteUrl } from './rewrite-url.js';
-import { limitsFrom, type Settings } from './settings.js';
+import { limitsFrom, logLevel, setting, type Settings } from './settings.js';
 
 /** What the generator knows about the model. */
 export interface GeneratedModel {
@@ -52,12 +54,15 @@ export async function createApp(
 }> {
   const environment = options.environment ?? process.env;
   const limits = limitsFrom(settings.limits, environment);
-  const url = options.databaseUrl ?? environment['DATABASE_URL'] ?? 'sqlite:./data.sqlite';
+  const url = options.databaseUrl ?? setting(environment, 'DATABASE_URL', 'sqlite:./data.sqlite');
+  const logger = options.logger ?? { level: logLevel(environment), stream: process.stderr };
   const database = await openObserved(url, schema, options.onStatement);
   const app = fastify({
-    logger: options.logger ?? { level: environment['LOG_LEVEL'] ?? 'info', stream: process.stderr },
+    logger,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: limits.bodySize,
+    // A client that stops in the middle of a request holds its connection no longer than this.
+    requestTimeout: 60_000,
     return503OnClosing: false,
     rewriteUrl: (request) => rewriteUrl(request.url ?? '/'),
     clientErrorHandler: answerClientError,
@@ -77,6 +82,12 @@ export async function createApp(
   const dataclasses = linkDataclasses(definitions);
   registerCatalog(app, { definitions, settings, uniqueId: database.uniqueId });
   app.get('/health', (_request, reply) => sendJson(reply, '{"ok":true}'));
+  app.post('/rest/$upload', () => {
+    throw refuse('notBuilt', 'Uploads are not supported yet.');
+  });
+  app.post('/rest/$entityset/$release', () => {
+    throw refuse('notBuilt', 'Entity sets are not supported yet.');
+  });
   if (settings.isOpen) {
     app.log.warn('The model has no roles: everything is allowed to everyone who can reach this.');
   }
@@ -109,12 +120,21 @@ function acceptEveryBody(app: FastifyInstance): void {
   });
 }
 
+/** Fastify refuses a content type that is none; here it says nothing, whatever it is (protocol decision 3). */
+function passOverContentType(headers: IncomingHttpHeaders): void {
+  const type = headers['content-type'];
+  if (type !== undefined && !/^[^\s/;]+\/[^\s/;]+\s*(?:;|$)/.test(type)) {
+    delete headers['content-type'];
+  }
+}
+
 /** Guards are put on the routes that need them: what runs for every request is paid for by every read. */
 function guardRequests(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     if (route.method !== 'POST') return;
     route.onRequest = (request, _reply, done) => {
       refuseCrossSite(request.headers);
+      passOverContentType(request.headers);
       done();
     };
   });
@@ -126,17 +146,6 @@ function answerNotFound(request: FastifyRequest, reply: FastifyReply): FastifyRe
   if (allowedMethods.has(request.method)) {
     return sendError(reply, refuse('notFound', 'Nothing is at this address.'));
   }
-  return sendError(
-    reply,
-    new RequestError(
-      405,
-      [
-        protocolError(
-          'methodNotAllowed',
-          `${request.method} is not served: read with GET, change with POST.`,
-        ),
-      ],
-      { allow: 'GET, HEAD, POST' },
-    ),
-  );
+  const message = `${request.method} is not served: read with GET, change with POST.`;
+  return sendError(reply, methodNotAllowed(message, 'GET, HEAD, POST'));
 }

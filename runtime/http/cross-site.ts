@@ -12,7 +12,7 @@ export function refuseCrossSite(headers: IncomingHttpHeaders): void {
   const isForeign =
     site === 'cross-site' ||
     site === 'same-site' ||
-    (origin !== undefined && hostOf(origin) !== headers.host);
+    (origin !== undefined && hostOf(origin) !== headers.host?.toLowerCase());
   if (isForeign) throw refuse('crossSite', 'A page of another site may not change data here.');
 }
 

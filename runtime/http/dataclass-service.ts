@@ -4,7 +4,7 @@ import type { Database } from '../dialect/database.js';
 import type { JsonAnswer } from '../dialect/executor.js';
 import type { FilterParser } from '../filter/prepared-filter.js';
 import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
-import { protocolError, refuse, RequestError } from '../protocol/errors.js';
+import { refuse, type RequestError } from '../protocol/errors.js';
 import { decodeKey, readKeyClause } from '../protocol/key.js';
 import type { AnswerOptions } from '../query/context.js';
 import { type Parameters, readParameters } from '../query/parameters.js';
@@ -12,6 +12,7 @@ import { unknownAttribute } from '../query/projection.js';
 import { CollectionReader } from '../query/collection-reader.js';
 import { EntityReader } from '../query/entity-reader.js';
 import { readLookup } from '../protocol/lookup.js';
+import { queryOf, readingParameters, refusedMethod } from './reading-parameters.js';
 import { sendJson } from './reply.js';
 import type { Limits } from './settings.js';
 import { type WritingContext, WriteService } from './write-service.js';
@@ -28,13 +29,6 @@ export interface ServiceContext {
 type Request = FastifyRequest<{
   Params: { readonly key?: string; readonly attributes?: string; readonly lookup?: string };
 }>;
-
-/** A longer address does not reach the routes, unless a parameter of its query makes it so long. */
-export const maxUrlLength = 64 * 1024;
-
-/** Methods that a GET may name, and what this version says to them. */
-const methodsOfPost = new Set(['update', 'validate', 'delete']);
-const methodsNotBuilt = new Set(['entityset', 'subentityset', 'release']);
 
 /** Answers the addresses of one dataclass; its members are registered as Fastify handlers. */
 export class DataclassService {
@@ -152,50 +146,6 @@ export class DataclassService {
     });
     return attribute?.kind === 'relatedEntities' && isExpanded ? attribute : undefined;
   }
-}
-
-function readingParameters(request: Request): Parameters {
-  const { length } = request.raw.url ?? '';
-  if (length > maxUrlLength) {
-    throw refuse('uriTooLong', `An address has at most ${maxUrlLength} characters.`);
-  }
-  const parameters = readParameters(queryOf(request), 'read');
-  if (parameters.method !== undefined) throw refusedMethod(parameters.method, 'GET');
-  return parameters;
-}
-
-/** The query string, parsed. What cannot be decoded its parser leaves as it is, percent signs and all. */
-function queryOf(request: Request): Record<string, unknown> {
-  const query = request.query as Record<string, unknown>;
-  for (const name in query) {
-    const value = query[name];
-    if (typeof value === 'string' && value.includes('%')) {
-      checkEncoding(request.raw.url ?? '');
-      break;
-    }
-  }
-  return query;
-}
-
-function checkEncoding(url: string): void {
-  try {
-    decodeURIComponent(url.slice(url.indexOf('?')));
-  } catch {
-    throw refuse('malformedUrl', 'The percent-encoding of a parameter is malformed.');
-  }
-}
-
-function refusedMethod(method: string, verb: 'GET' | 'POST'): RequestError {
-  if (verb === 'GET' && methodsOfPost.has(method)) {
-    return new RequestError(
-      405,
-      [protocolError('methodNotAllowed', `$method=${method} changes data and is sent with POST.`)],
-      { allow: 'POST' },
-    );
-  }
-  return methodsOfPost.has(method) || methodsNotBuilt.has(method)
-    ? refuse('notBuilt', `$method=${method} is not supported here yet.`)
-    : refuse('unknownMethod', `"${method}" is no $method.`);
 }
 
 function missingEntity(dataclass: string): RequestError {

@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import type { FastifyInstance } from 'fastify';
+import { setting } from './settings.js';
 
 /**
  * Starts a server and stops it again when the process is told to: `PORT` (8080, 0 for any), `HOST` (127.0.0.1). Prints one
@@ -8,9 +9,9 @@ import type { FastifyInstance } from 'fastify';
  */
 export async function serve(build: () => Promise<FastifyInstance>): Promise<void> {
   try {
-    const chosenPort = port(process.env['PORT']);
+    const chosenPort = port(setting(process.env, 'PORT', '8080'));
     const app = await build();
-    await app.listen({ port: chosenPort, host: process.env['HOST'] ?? '127.0.0.1' });
+    await app.listen({ port: chosenPort, host: setting(process.env, 'HOST', '127.0.0.1') });
     for (const signal of ['SIGTERM', 'SIGINT'] as const) {
       process.once(signal, () => void stop(app));
     }
@@ -23,8 +24,7 @@ export async function serve(build: () => Promise<FastifyInstance>): Promise<void
   }
 }
 
-function port(text = ''): number {
-  if (text === '') return 8080;
+function port(text: string): number {
   const value = Number(text);
   if (!/^\d{1,5}$/.test(text) || value > 65_535) {
     throw new Error(`PORT is ${JSON.stringify(text)}; it must be a whole number from 0 to 65535.`);
@@ -32,7 +32,13 @@ function port(text = ''): number {
   return value;
 }
 
+/** How long requests that run may take to end after the process was told to stop. */
+const graceMilliseconds = 10_000;
+
 async function stop(app: FastifyInstance): Promise<void> {
+  const overtime = setTimeout(() => {
+    app.server.closeAllConnections();
+  }, graceMilliseconds);
   try {
     // A connection whose request still runs would be kept for the client's next one.
     app.server.keepAliveTimeout = 1;
@@ -41,5 +47,7 @@ async function stop(app: FastifyInstance): Promise<void> {
   } catch (error) {
     app.log.error(error);
     process.exitCode = 1;
+  } finally {
+    clearTimeout(overtime);
   }
 }

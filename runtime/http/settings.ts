@@ -37,25 +37,48 @@ export const limitVariables: Readonly<Record<keyof Limits, string>> = {
   batchSize: 'BATCH_SIZE',
 };
 
+type Environment = Readonly<Record<string, string | undefined>>;
+
+/** A variable of the environment; an empty one counts as not set. */
+export function setting(environment: Environment, variable: string, otherwise: string): string {
+  const text = environment[variable];
+  return text === undefined || text === '' ? otherwise : text;
+}
+
+const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
+
+/** @throws Error that names `LOG_LEVEL`, when it is no level */
+export function logLevel(environment: Environment): string {
+  const level = setting(environment, 'LOG_LEVEL', 'info');
+  if (logLevels.includes(level)) return level;
+  throw new Error(
+    `LOG_LEVEL is ${JSON.stringify(level)}; it must be one of ${logLevels.join(', ')}.`,
+  );
+}
+
 /**
- * The model's limits, with those of the environment in their place.
- * @throws Error that names the variable, when one is not a positive whole number.
+ * The model's limits, with those of the environment in their place. A lower `MAX_PAGE_SIZE` pulls the page size of the model
+ * down with it.
+ * @throws Error that names the variable, when one is not a positive whole number, or two contradict each other
  */
-export function limitsFrom(
-  limits: Limits,
-  environment: Readonly<Record<string, string | undefined>>,
-): Limits {
-  const overridden: Record<string, number> = {};
+export function limitsFrom(limits: Limits, environment: Environment): Limits {
+  const overridden: Partial<Record<keyof Limits, number>> = {};
   for (const [limit, variable] of Object.entries(limitVariables)) {
-    const text = environment[variable];
-    if (text === undefined || text === '') continue;
+    const text = setting(environment, variable, '');
+    if (text === '') continue;
     const value = Number(text);
     if (!Number.isSafeInteger(value) || value < 1) {
       throw new Error(
         `${variable} is ${JSON.stringify(text)}; it must be a positive whole number.`,
       );
     }
-    overridden[limit] = value;
+    overridden[limit as keyof Limits] = value;
   }
-  return { ...limits, ...overridden };
+  const result = { ...limits, ...overridden };
+  const { pageSize, maxPageSize } = result;
+  if (maxPageSize === null || pageSize <= maxPageSize) return result;
+  if (overridden.pageSize === undefined) return { ...result, pageSize: maxPageSize };
+  throw new Error(
+    `PAGE_SIZE is ${pageSize}; it must not be greater than MAX_PAGE_SIZE, ${maxPageSize}.`,
+  );
 }

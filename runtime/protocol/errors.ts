@@ -70,6 +70,11 @@ export class RequestError extends Error {
   }
 }
 
+/** A {@link RequestError} that tells the verbs that would be right. */
+export function methodNotAllowed(message: string, allow: string): RequestError {
+  return new RequestError(405, [protocolError('methodNotAllowed', message)], { allow });
+}
+
 /** A {@link RequestError} with one item and the table's status. */
 export function refuse(name: ErrorName, message: string): RequestError {
   return new RequestError(errorCodes[name].status, [protocolError(name, message)]);

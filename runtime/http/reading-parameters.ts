@@ -1,0 +1,55 @@
+import type { FastifyRequest } from 'fastify';
+import { methodNotAllowed, refuse, type RequestError } from '../protocol/errors.js';
+import { type Parameters, readParameters } from '../query/parameters.js';
+
+/** A longer address does not reach the routes, unless a parameter of its query makes it so long. */
+export const maxUrlLength = 64 * 1024;
+
+/** Methods that a GET may name, and what this version says to them. */
+const methodsOfPost = new Set(['update', 'validate', 'delete']);
+const methodsNotBuilt = new Set(['entityset', 'subentityset', 'release']);
+
+/**
+ * The parameters of a read.
+ * @throws RequestError for a parameter or an address that is not right, and for a $method that is no read
+ */
+export function readingParameters(request: FastifyRequest): Parameters {
+  const { length } = request.raw.url ?? '';
+  if (length > maxUrlLength) {
+    throw refuse('uriTooLong', `An address has at most ${maxUrlLength} characters.`);
+  }
+  const parameters = readParameters(queryOf(request), 'read');
+  if (parameters.method !== undefined) throw refusedMethod(parameters.method, 'GET');
+  return parameters;
+}
+
+/** The query string, parsed. What cannot be decoded its parser leaves as it is, percent signs and all. */
+export function queryOf(request: FastifyRequest): Record<string, unknown> {
+  const query = request.query as Record<string, unknown>;
+  for (const name in query) {
+    const value = query[name];
+    if (typeof value === 'string' && value.includes('%')) {
+      checkEncoding(request.raw.url ?? '');
+      break;
+    }
+  }
+  return query;
+}
+
+function checkEncoding(url: string): void {
+  try {
+    decodeURIComponent(url.slice(url.indexOf('?')));
+  } catch {
+    throw refuse('malformedUrl', 'The percent-encoding of a parameter is malformed.');
+  }
+}
+
+/** What a `$method` that cannot be served is answered with. */
+export function refusedMethod(method: string, verb: 'GET' | 'POST'): RequestError {
+  if (verb === 'GET' && methodsOfPost.has(method)) {
+    return methodNotAllowed(`$method=${method} changes data and is sent with POST.`, 'POST');
+  }
+  return methodsOfPost.has(method) || methodsNotBuilt.has(method)
+    ? refuse('notBuilt', `$method=${method} is not supported here yet.`)
+    : refuse('unknownMethod', `"${method}" is no $method.`);
+}
