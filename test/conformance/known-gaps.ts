@@ -178,13 +178,7 @@ const sets: readonly Line[] = [
     get(`/rest/Company/$entityset/${set}?$method=release`),
     refused(404, 1802),
   ],
-  [
-    'd16.release list',
-    'sets are released by a list',
-    post('/rest/$entityset/$release', [set]),
-    ok,
-    nothing,
-  ],
+  ['d16.release list', 'sets are released by a list', post('/rest/$entityset/$release', [set]), ok],
   [
     'spec.subentityset',
     '$method=subentityset keeps related entities',
@@ -322,7 +316,6 @@ const media: readonly Line[] = [
     'a file is sent before its entity',
     post('/rest/$upload', 'bytes'),
     { status: 200 },
-    nothing,
   ],
   [
     'spec.upload ID',
