@@ -1,4 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { createRequire } from 'node:module';
 import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { join } from 'node:path';
@@ -14,7 +15,7 @@ let folder: string;
 beforeAll(() => {
   const server = writeServer(modelFile('staff'));
   const out = join(server, 'dist');
-  const tsc = join(packageRoot, 'node_modules/typescript/bin/tsc');
+  const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
   execFileSync(process.execPath, [tsc, '-p', server, '--outDir', out]);
   program = join(out, 'src/main.js');
 }, 120_000);
