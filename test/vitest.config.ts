@@ -5,7 +5,7 @@ export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
     include: ['test/**/*.test.ts'],
-    exclude: ['**/node_modules/**', 'test/bench/**'],
+    exclude: ['**/node_modules/**', 'test/bench/**', 'test/golden/**'],
     pool: 'forks',
     testTimeout: 60_000,
     hookTimeout: 60_000,

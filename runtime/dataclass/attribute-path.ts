@@ -19,7 +19,7 @@ export interface ResolvedPath {
   readonly end: ColumnDefinition | RelatedEntityDefinition | RelatedEntitiesDefinition;
 }
 
-/** Why a client's path leads nowhere. */
+/** Why a client's path leads nowhere; `name` is what the client wrote. */
 export type PathProblem =
   | { readonly kind: 'unknown'; readonly name: string; readonly dataclass: string }
   | { readonly kind: 'objectProperty'; readonly name: string };
@@ -62,12 +62,12 @@ export function resolvePath(
     if (attribute === undefined) return { kind: 'unknown', name, dataclass: here.name };
     if (attribute.kind === 'alias') {
       const alias = resolveAlias(here, attribute);
-      if (!isLast) return beyondColumn(alias.end, here, names[index + 1] as string);
+      if (!isLast) return beyondColumn(alias.end, here, names, index);
       return { relations: [...relations, ...alias.relations], end: alias.end };
     }
     if (isLast) return { relations, end: attribute };
     if (attribute.kind !== 'relatedEntity' && attribute.kind !== 'relatedEntities') {
-      return beyondColumn(attribute, here, names[index + 1] as string);
+      return beyondColumn(attribute, here, names, index);
     }
     relations.push(attribute);
     here = here.target(attribute);
@@ -82,10 +82,16 @@ function clientAttribute(dataclass: Dataclass, name: string): AttributeDefinitio
   return dataclass.exposedAttributes.get(name);
 }
 
-function beyondColumn(attribute: ColumnDefinition, here: Dataclass, name: string): PathProblem {
+/** A path that goes on behind the attribute at `index`, which may be another one than the client can name. */
+function beyondColumn(
+  attribute: ColumnDefinition,
+  here: Dataclass,
+  names: readonly string[],
+  index: number,
+): PathProblem {
   return attribute.type === 'object'
-    ? { kind: 'objectProperty', name: attribute.name }
-    : { kind: 'unknown', name, dataclass: here.name };
+    ? { kind: 'objectProperty', name: names.slice(0, index + 1).join('.') }
+    : { kind: 'unknown', name: names[index + 1] as string, dataclass: here.name };
 }
 
 /** An alias may pass through what is not exposed: its author opened the way (protocol decision 28). */

@@ -5,31 +5,24 @@ import { Aliases, From, keyColumn } from '../dataclass/source.js';
 import type { Dialect } from '../dialect/dialect.js';
 import { ConstraintError, type Transaction } from '../dialect/executor.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
-import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
-import { errorCodes, type ProtocolError, protocolError } from '../protocol/errors.js';
+import type { RelatedEntityDefinition } from '../protocol/definition.js';
 import { fold } from '../protocol/fold.js';
 import type { StoredValue } from '../protocol/values.js';
 import { decodeNewEntity } from './decode.js';
 import { type InsertPlan, planInsert } from './insert.js';
+import { attributeOfColumn, type Refusal, Refusals } from './refusals.js';
+import { Sequences } from './sequences.js';
 
 /** What became of an entity of a body. */
-export type CreateResult =
-  | { readonly key: string | number }
-  | {
-      readonly problems: readonly ProtocolError[];
-      /** HTTP status, when the entity stood alone in the body. */
-      readonly status: number;
-      /** `status` of `__STATUS` (protocol section 11.4). */
-      readonly entityStatus: number;
-    };
+export type CreateResult = { readonly key: string | number } | Refusal;
 
 /** Stores new entities of one dataclass. */
 export class EntityCreator {
   readonly #insert: InsertPlan;
   readonly #relations: readonly RelatedEntityDefinition[];
   readonly #findRelated = new Map<string, Statement>();
-  readonly #nextSequence: Statement;
-  readonly #sequences: readonly StorageDefinition[];
+  readonly #sequences: Sequences;
+  readonly #refusals: Refusals;
 
   constructor(
     dialect: Dialect,
@@ -40,13 +33,8 @@ export class EntityCreator {
     for (const relation of this.#relations) {
       this.#findRelated.set(relation.name, planFindKey(dialect, dataclass.target(relation)));
     }
-    this.#sequences = dataclass.attributes.filter(
-      (each): each is StorageDefinition =>
-        each.kind === 'storage' && each.generated === 'sequence' && each.key !== true,
-    );
-    this.#nextSequence = dialect.compile(
-      sql`insert into "__datastore" ("name", "value") values (${new Slot(0)}, 1) on conflict ("name") do update set "value" = "value" + 1 returning "value"`,
-    );
+    this.#sequences = new Sequences(dialect, dataclass);
+    this.#refusals = new Refusals(dataclass);
   }
 
   /** Stores one entity, or tells everything that is wrong with it; the transaction goes on either way. */
@@ -59,13 +47,14 @@ export class EntityCreator {
     if ('problems' in decoded) return { ...decoded, entityStatus: 8 };
     const values = new Map(decoded.values);
     const missing = await this.#resolveTextKeys(transaction, values);
-    if (missing.length > 0) return this.#unknownRelated(missing);
-    await this.#drawSequences(transaction, values);
+    if (missing.length > 0) return this.#refusals.unknownRelated(missing);
+    const ended = await this.#sequences.draw(transaction, values);
+    if (ended !== undefined) return this.#refusals.sequenceEnded(ended);
     try {
       const bound = this.#insert.values(values, timestamp);
       const { insertedKey } = await transaction.run(this.#insert.statement, bound);
-      const key = values.get(this.dataclass.key.name);
-      return { key: key ?? insertedKey };
+      await this.#sequences.raise(transaction, decoded.values);
+      return { key: this.#ownKey(values) ?? insertedKey };
     } catch (error) {
       if (!(error instanceof ConstraintError)) throw error;
       return this.#refused(transaction, error, values, body);
@@ -79,36 +68,38 @@ export class EntityCreator {
   ): Promise<RelatedEntityDefinition[]> {
     const missing: RelatedEntityDefinition[] = [];
     for (const relation of this.#relations) {
-      const { foreignKey, target } = relation;
-      const given = values.get(foreignKey);
-      if (typeof given !== 'string' || this.dataclass.target(relation).key.type !== 'string')
-        continue;
-      const found = await this.#storedKey(transaction, relation, given);
-      if (typeof found === 'string') values.set(foreignKey, found);
-      // An entity may be related to itself before it is stored.
-      else if (target !== this.dataclass.name || given !== values.get(this.dataclass.key.name)) {
-        missing.push(relation);
-      }
+      const given = values.get(relation.foreignKey);
+      if (typeof given !== 'string' || !this.#hasTextKey(relation)) continue;
+      const found = await this.#relatedKey(transaction, relation, given, values);
+      if (typeof found === 'string') values.set(relation.foreignKey, found);
+      else missing.push(relation);
     }
     return missing;
   }
 
-  #storedKey(
+  /** The related key as it is stored; an entity may be related to itself before it is. */
+  async #relatedKey(
     transaction: Transaction,
     relation: RelatedEntityDefinition,
-    key: SqlValue,
+    key: string | number,
+    values: ReadonlyMap<string, StoredValue>,
   ): Promise<SqlValue | undefined> {
-    const statement = this.#findRelated.get(relation.name) as Statement;
-    const isText = this.dataclass.target(relation).key.type === 'string';
-    return transaction.value(statement, [isText ? fold(String(key)) : key]);
+    const compared = this.#hasTextKey(relation) ? fold(String(key)) : key;
+    if (relation.target === this.dataclass.name) {
+      const own = this.#ownKey(values);
+      if ((typeof own === 'string' && this.#hasTextKey(relation) ? fold(own) : own) === compared)
+        return own;
+    }
+    return transaction.value(this.#findRelated.get(relation.name) as Statement, [compared]);
   }
 
-  async #drawSequences(transaction: Transaction, values: Map<string, StoredValue>): Promise<void> {
-    for (const { name } of this.#sequences) {
-      if (values.get(name) !== null) continue;
-      const sequence = `sequence ${this.dataclass.table}.${name}`;
-      values.set(name, Number(await transaction.value(this.#nextSequence, [sequence])));
-    }
+  #hasTextKey(relation: RelatedEntityDefinition): boolean {
+    return this.dataclass.target(relation).key.type === 'string';
+  }
+
+  /** The key, but for one that the database draws. */
+  #ownKey(values: ReadonlyMap<string, StoredValue>): string | number | undefined {
+    return values.get(this.dataclass.key.name) ?? undefined;
   }
 
   async #refused(
@@ -116,86 +107,25 @@ export class EntityCreator {
     error: ConstraintError,
     values: ReadonlyMap<string, StoredValue>,
     body: Readonly<Record<string, unknown>>,
-  ): Promise<CreateResult> {
+  ): Promise<Refusal> {
     if (error.kind === 'foreignKey') {
       const missing: RelatedEntityDefinition[] = [];
       for (const relation of this.#relations) {
         const key = values.get(relation.foreignKey) ?? null;
         if (key === null) continue;
-        if ((await this.#storedKey(transaction, relation, key)) === undefined)
+        if ((await this.#relatedKey(transaction, relation, key, values)) === undefined)
           missing.push(relation);
       }
-      return this.#unknownRelated(missing);
+      return this.#refusals.unknownRelated(missing);
     }
-    const names = error.columns.map((column) => this.#attributeOfColumn(column));
-    if (error.kind === 'unique') {
-      return names.includes(this.dataclass.key.name) && body['__KEY'] !== undefined
-        ? this.#existingKey(String(values.get(this.dataclass.key.name)))
-        : this.#notUnique(names);
-    }
-    const problems = [protocolError('valueRule', brokenRule(error, names)), ...this.#summary()];
-    return { problems, status: errorCodes.valueRule.status, entityStatus: 8 };
-  }
-
-  #attributeOfColumn(column: string): string {
-    const attribute = this.dataclass.attributes.find(
-      (each) => each.kind === 'storage' && (each.column === column || each.foldedColumn === column),
+    if (error.kind !== 'unique') return this.#refusals.brokenRule(error);
+    const isKey = error.columns.some(
+      (column) => attributeOfColumn(this.dataclass, column) === this.dataclass.key,
     );
-    return attribute === undefined || attribute.exposed === false ? 'An attribute' : attribute.name;
+    return isKey && body['__KEY'] !== undefined
+      ? this.#refusals.existingKey(String(this.#ownKey(values)))
+      : this.#refusals.notUnique(error.columns);
   }
-
-  #unknownRelated(relations: readonly RelatedEntityDefinition[]): CreateResult {
-    const problems = relations.map(({ name, target }) =>
-      protocolError(
-        'keyNotFound',
-        `${name} names an entity that cannot be found in the "${target}" dataclass.`,
-      ),
-    );
-    return { problems: [...problems, ...this.#summary()], status: 422, entityStatus: 4 };
-  }
-
-  #notUnique(names: readonly string[]): CreateResult {
-    const text = `${names.join(', ')} must be unique: another entity has this value.`;
-    return {
-      problems: [protocolError('valueRule', text), ...this.#summary()],
-      status: 409,
-      entityStatus: 4,
-    };
-  }
-
-  /** An entity with this key exists: without its stamp it is not overwritten (protocol section 11.2). */
-  #existingKey(key: string): CreateResult {
-    const { name } = this.dataclass;
-    return {
-      problems: [
-        protocolError(
-          'stampChanged',
-          `An entity with the key "${key}" exists in the "${name}" dataclass, and no __STAMP was sent.`,
-        ),
-        protocolError(
-          'cannotSave',
-          `The record of the entity "${key}" of "${name}" cannot be saved.`,
-        ),
-        protocolError('entityNotSaved', `The entity "${key}" of "${name}" was not saved.`),
-      ],
-      status: 409,
-      entityStatus: 2,
-    };
-  }
-
-  #summary(): ProtocolError[] {
-    const { name } = this.dataclass;
-    return [
-      protocolError('cannotSave', `The record of the new entity of "${name}" cannot be saved.`),
-      protocolError('newEntityNotSaved', `The new entity of "${name}" was not saved.`),
-    ];
-  }
-}
-
-function brokenRule({ kind }: ConstraintError, names: readonly string[]): string {
-  if (kind === 'expression') return 'A computed attribute cannot be computed from these values.';
-  const rule = kind === 'notNull' ? 'must not be null' : 'breaks a constraint of the database';
-  return `${names.join(', ')} ${rule}.`;
 }
 
 /** Finds the key of an entity as it is stored; its value is the key, folded if it is a text. */

@@ -9,6 +9,7 @@ import {
 import { checkRules } from '../protocol/rules.js';
 import { newUuid } from '../protocol/uuid.js';
 import { type StoredValue, storedValue } from '../protocol/values.js';
+import { shownName } from './shown-name.js';
 
 /** The values of a new entity by attribute name, or everything that is wrong with it. */
 export type DecodedEntity =
@@ -46,7 +47,7 @@ class Decoding {
       const text = `The "${name}" attribute cannot be found in the "${this.dataclass.name}" dataclass`;
       this.#refuse('attributeNotFound', name, text);
     } else if (attribute.kind === 'storage') {
-      this.#giveStorage(attribute, json);
+      this.#set(attribute, json, name);
     } else if (attribute.kind === 'relatedEntity') {
       this.#giveRelation(attribute, json);
     }
@@ -64,7 +65,11 @@ class Decoding {
       this.#values.set(attribute.name, value);
       if (value === null && attribute.generated !== undefined) continue;
       for (const rule of checkRules(attribute, value)) {
-        this.#refuse('valueRule', attribute.name, `${this.#shownName(attribute)} ${rule}.`);
+        this.#refuse(
+          'valueRule',
+          attribute.name,
+          `${shownName(this.dataclass, attribute)} ${rule}.`,
+        );
       }
     }
   }
@@ -81,31 +86,27 @@ class Decoding {
     return { problems: [...this.#problems, ...summary], status: this.#status };
   }
 
-  #giveStorage(attribute: StorageDefinition, json: unknown): void {
-    if (attribute.readOnly === true) {
-      if (json !== null)
-        this.#refuse('valueRule', attribute.name, `${attribute.name} is read-only.`);
-      return;
-    }
-    this.#set(attribute, json, attribute.name);
-  }
-
   /** A key, `{"__KEY": key}`, a deferred relation as it was read, or null. */
   #giveRelation(relation: RelatedEntityDefinition, json: unknown): void {
     const foreignKey = this.dataclass.foreignKey(relation);
     this.#set(foreignKey, relatedKey(json), relation.name);
   }
 
-  #set(attribute: StorageDefinition, json: unknown, shownName: string): void {
+  /** @param given the name that the client gave the value by: the attribute's, `__KEY`, or a relation's */
+  #set(attribute: StorageDefinition, json: unknown, given: string): void {
+    if (attribute.readOnly === true) {
+      if (json !== null) this.#refuse('valueRule', attribute.name, `${given} is read-only.`);
+      return;
+    }
     const result = storedValue(attribute, json);
     if (!result.ok) {
       const name = result.malformed ? 'badBody' : 'valueRule';
-      this.#refuse(name, attribute.name, `${shownName} ${result.message}.`);
+      this.#refuse(name, attribute.name, `${given} ${result.message}.`);
       return;
     }
     const other = this.#values.get(attribute.name);
     if (other !== undefined && other !== result.value) {
-      const text = `${shownName} contradicts another value of the same body.`;
+      const text = `${given} contradicts another value of the same body.`;
       this.#refuse('valueRule', attribute.name, text);
       return;
     }
@@ -118,15 +119,6 @@ class Decoding {
       if (result.ok) return result.value;
     }
     return attribute.generated === 'uuid' ? newUuid() : null;
-  }
-
-  /** A foreign key that no client can name is spoken of by its relation. */
-  #shownName(attribute: StorageDefinition): string {
-    if (attribute.exposed !== false) return attribute.name;
-    const relation = this.dataclass.attributes.find(
-      (each) => each.kind === 'relatedEntity' && each.foreignKey === attribute.name,
-    );
-    return relation?.name ?? 'An attribute';
   }
 
   #refuse(name: ErrorName, attribute: string, message: string): void {

@@ -11,7 +11,7 @@ import type { ColumnDefinition } from '../dataclass/attribute-path.js';
 import { column, type Source } from '../dataclass/source.js';
 import { comparableColumn } from '../dataclass/comparable.js';
 import type { Comparator, ComparisonNode } from './ast.js';
-import type { Convert } from './slots.js';
+import type { Convert, FilterInput } from './slots.js';
 import type { FilterContext } from './context.js';
 
 /** A comparison at the end of its path. */
@@ -53,7 +53,7 @@ export function condition(context: FilterContext, source: Source, comparison: Co
 function comparedAttribute(source: Source, { end, node }: Comparison): ColumnDefinition {
   if (end.kind === 'relatedEntity') return source.dataclass.foreignKey(end);
   if (end.kind === 'relatedEntities') {
-    throw wrongComparator(node, `the to-many relation ${end.name} has no value of its own`);
+    throw wrongComparator(node, `the to-many relation ${written(node)} has no value of its own`);
   }
   return end;
 }
@@ -102,7 +102,21 @@ function endOfPrefix(prefix: string): string | Uint8Array {
 function converter(attribute: ColumnDefinition): Convert {
   const { type } = attribute;
   const dateOnly = attribute.dateOnly === true;
-  return (input) => comparisonValue(type, dateOnly, input);
+  return (input) => {
+    refuseComposite(input);
+    return comparisonValue(type, dateOnly, input);
+  };
+}
+
+/** A list or an object is no value of any attribute that can be compared (protocol 7.7). */
+function refuseComposite({ value, placeholder }: FilterInput): void {
+  if (typeof value !== 'object' || value === null || placeholder === undefined) return;
+  const found = Array.isArray(value) ? 'a list' : 'an object';
+  const expected = 'expected a text, a number, true, false or null';
+  throw refuse(
+    'placeholderType',
+    `Character ${placeholder.start + 1} of $filter: ${expected} as the value of :${placeholder.index + 1} in $params, found ${found}.`,
+  );
 }
 
 /** The types that each family of comparators makes sense for. */
@@ -115,8 +129,8 @@ const orderedTypes: ReadonlySet<StorageType> = new Set<StorageType>([
   'duration',
 ]);
 
-function checkComparator(attribute: ColumnDefinition, { node, comparator }: Comparison): void {
-  const { name, type } = attribute;
+function checkComparator({ type }: ColumnDefinition, { node, comparator }: Comparison): void {
+  const name = written(node);
   if (type === 'vector' || type === 'object') {
     throw refuse(
       'notBuilt',
@@ -138,6 +152,11 @@ function unknownComparator({ node, comparator }: Comparison): never {
 
 function wrongComparator(node: ComparisonNode, reason: string): RequestError {
   return refuse('wrongComparator', `${at(node)}: ${reason}.`);
+}
+
+/** The path as the client wrote it: what it leads to may have a name that clients do not know. */
+function written({ path }: ComparisonNode): string {
+  return path.steps.map((step) => step.name).join('.');
 }
 
 function at(node: ComparisonNode): string {

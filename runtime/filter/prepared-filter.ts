@@ -1,9 +1,9 @@
 import { BoundedCache } from '../dialect/bounded-cache.js';
-import type { ComparisonInput } from '../protocol/comparison-value.js';
 import { refuse } from '../protocol/errors.js';
 import type { ComparisonNode, FilterNode, FilterValue } from './ast.js';
 import { type FilterLimits, parseFilter } from './parser.js';
 import { shapeOf } from './print.js';
+import type { FilterInput } from './slots.js';
 
 /** A filter that was parsed once: what does not depend on `$params`. */
 export interface PreparedFilter {
@@ -15,7 +15,7 @@ export interface PreparedFilter {
 
 /** The values of a filter in one request. */
 export interface FilterInputs {
-  readonly inputs: readonly ComparisonInput[];
+  readonly inputs: readonly FilterInput[];
   /** Inputs that are null, which changes the condition: `is null` takes no value. */
   readonly nulls: readonly number[];
 }
@@ -23,9 +23,18 @@ export interface FilterInputs {
 /** Each condition costs the database work of its own; a longer filter is refused before any is done. */
 const maxConditions = 500;
 
+/** Of all filters that are kept. */
+const maxFilterBytes = 16 * 1024 * 1024;
+
+/** What the nodes of a condition take up, roughly. */
+const bytesPerCondition = 600;
+
 /** Parses filters, and keeps those that were parsed last. */
 export class FilterParser {
-  readonly #prepared = new BoundedCache<string, PreparedFilter>(1_000);
+  readonly #prepared = new BoundedCache<PreparedFilter>(
+    maxFilterBytes,
+    ({ shape, values }) => shape.length + values.length * bytesPerCondition,
+  );
 
   constructor(private readonly limits: FilterLimits) {}
 
@@ -52,7 +61,7 @@ export function filterInputs(
   { values }: PreparedFilter,
   params: readonly unknown[] | undefined,
 ): FilterInputs {
-  const inputs: ComparisonInput[] = [];
+  const inputs: FilterInput[] = [];
   const nulls: number[] = [];
   for (const value of values) {
     if (value.kind === 'literal') {
@@ -66,7 +75,7 @@ export function filterInputs(
       }
       const param = params[value.index];
       if (param === null) nulls.push(inputs.length);
-      inputs.push({ value: param });
+      inputs.push({ value: param, placeholder: value });
     }
   }
   return { inputs, nulls };

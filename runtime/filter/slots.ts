@@ -1,8 +1,18 @@
 import { Slot, type SqlValue } from '../dialect/statement.js';
 import type { ComparisonInput } from '../protocol/comparison-value.js';
+import type { PlaceholderValue } from './ast.js';
 
-/** Makes the value to bind; `undefined` when the input cannot be a value of the attribute's type. */
-export type Convert = (input: ComparisonInput) => SqlValue | undefined;
+/** The value of one comparison in one request. */
+export interface FilterInput extends ComparisonInput {
+  /** What it was put in the place of, where it came in `$params`. */
+  readonly placeholder?: PlaceholderValue;
+}
+
+/**
+ * Makes the value to bind; `undefined` when the input cannot be a value of the attribute's type.
+ * @throws RequestError 400 with 1280 for a list or an object
+ */
+export type Convert = (input: FilterInput) => SqlValue | undefined;
 
 /** The values that a filter's statement binds: which input each one is made from, and how. */
 export class FilterSlots {
@@ -24,10 +34,10 @@ export class FilterSlots {
   }
 
   /** Appends the values to bind to `values`; answers the inputs that fit their attribute's type no way. */
-  fill(inputs: readonly ComparisonInput[], values: SqlValue[]): number[] {
+  fill(inputs: readonly FilterInput[], values: SqlValue[]): number[] {
     const mismatched: number[] = [];
     for (const source of this.#sources) {
-      const value = source.convert(inputs[source.input] as ComparisonInput);
+      const value = source.convert(inputs[source.input] as FilterInput);
       if (value === undefined) mismatched.push(source.input);
       values.push(value ?? null);
     }

@@ -13,6 +13,7 @@ import { observedExecutor, type StatementObserver } from '../dialect/observed-ex
 import { openDatabase } from '../dialect/sqlite/open-database.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import { methodNotAllowed, refuse } from '../protocol/errors.js';
+import { emptyPlans } from '../query/collection-reader.js';
 import { registerCatalog } from './catalog.js';
 import { answerClientError } from './client-error.js';
 import { refuseCrossSite } from './cross-site.js';
@@ -97,6 +98,7 @@ export async function createApp(
     limits,
     dateOnlyFormat: settings.dateOnlyFormat,
     filters: new FilterParser(limits),
+    plans: emptyPlans(),
   };
   return { app, services: (name) => new DataclassService(context, name) };
 }

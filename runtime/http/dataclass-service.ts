@@ -9,7 +9,7 @@ import { decodeKey, readKeyClause } from '../protocol/key.js';
 import type { AnswerOptions } from '../query/context.js';
 import { type Parameters, readParameters } from '../query/parameters.js';
 import { unknownAttribute } from '../query/projection.js';
-import { CollectionReader } from '../query/collection-reader.js';
+import { CollectionReader, type Plans } from '../query/collection-reader.js';
 import { EntityReader } from '../query/entity-reader.js';
 import { readLookup } from '../protocol/lookup.js';
 import { queryOf, readingParameters, refusedMethod } from './reading-parameters.js';
@@ -24,6 +24,7 @@ export interface ServiceContext {
   readonly limits: Limits;
   readonly dateOnlyFormat: AnswerOptions['dateOnlyFormat'];
   readonly filters: FilterParser;
+  readonly plans: Plans;
 }
 
 type Request = FastifyRequest<{

@@ -1,3 +1,4 @@
+import { setImmediate } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Transaction } from '../dialect/executor.js';
@@ -15,6 +16,9 @@ export interface WritingContext extends ReadingContext {
 }
 
 type Body = Readonly<Record<string, unknown>>;
+
+/** Entities that are stored before other requests have their turn; some milliseconds. */
+const entitiesPerTurn = 200;
 
 const statusTexts: Readonly<Record<number, string>> = {
   2: 'Stamp has changed',
@@ -69,7 +73,9 @@ export class WriteService {
     const timestamp = new Date().toISOString();
     const answers: { status: number; json: string }[] = [];
     let created = 0;
-    for (const entity of entities) {
+    for (const [index, entity] of entities.entries()) {
+      // The awaits of a transaction are answered at once; a long list must not keep other requests waiting.
+      if (index % entitiesPerTurn === entitiesPerTurn - 1) await setImmediate();
       const result = await this.#creator.create(transaction, entity, timestamp);
       if ('key' in result) {
         created += 1;

@@ -2,7 +2,7 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import { BoundedCache } from '../dialect/bounded-cache.js';
 import type { JsonAnswer } from '../dialect/executor.js';
 import type { Database } from '../dialect/database.js';
-import type { SqlValue } from '../dialect/statement.js';
+import type { SqlValue, Statement } from '../dialect/statement.js';
 import { type FilterInputs, filterInputs, type FilterParser } from '../filter/prepared-filter.js';
 import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
@@ -21,15 +21,30 @@ export interface ReadingContext {
   readonly options: AnswerOptions;
   readonly filters: FilterParser;
   readonly limits: { readonly maxPageSize: number | null; readonly expandDepth: number };
+  readonly plans: Plans;
+}
+
+/** The statements of all dataclasses that were written lately, by what decides them. */
+export interface Plans {
+  readonly collections: BoundedCache<CollectionPlan>;
+  readonly entities: BoundedCache<Statement>;
+}
+
+/** Of the plans of each kind. */
+const maxPlanBytes = 16 * 1024 * 1024;
+
+export function emptyPlans(): Plans {
+  const weigh = ({ sql, bindings }: Statement): number => sql.length + bindings.length * 16;
+  return {
+    collections: new BoundedCache(maxPlanBytes, (plan) => weigh(plan.statement)),
+    entities: new BoundedCache(maxPlanBytes, weigh),
+  };
 }
 
 const noInputs: FilterInputs = { inputs: [], nulls: [] };
-const maxPlans = 1_000;
 
 /** Reads collections; a statement is written once for all requests that differ in values alone. */
 export class CollectionReader {
-  readonly #plans = new BoundedCache<string, CollectionPlan>(maxPlans);
-
   constructor(
     private readonly context: ReadingContext,
     private readonly dataclass: Dataclass,
@@ -69,6 +84,7 @@ export class CollectionReader {
     const { inputs, nulls } =
       filter === undefined ? noInputs : filterInputs(filter, parameters.params);
     const name = shapeName([
+      this.dataclass.name,
       relation?.name,
       attributes,
       parameters.attributes,
@@ -99,11 +115,11 @@ export class CollectionReader {
   }
 
   #plan(name: string, shape: () => CollectionShape): CollectionPlan {
-    const known = this.#plans.get(name);
+    const known = this.context.plans.collections.get(name);
     if (known !== undefined) return known;
     const { database, options } = this.context;
     const plan = planCollection(database.dialect, options, shape());
-    this.#plans.set(name, plan);
+    this.context.plans.collections.set(name, plan);
     return plan;
   }
 
@@ -124,10 +140,20 @@ export class CollectionReader {
     relation: RelatedEntitiesDefinition | undefined,
   ): Projection {
     const { dataclass } = this.#target(relation);
-    // What `$expand` names for a relation's own read is the relation itself.
-    const expand = relation === undefined ? parameters.expand : undefined;
+    const expand =
+      relation === undefined ? parameters.expand : beyond(relation.name, parameters.expand);
     return projectionOf(dataclass, attributes, { ...parameters, expand }, this.context);
   }
+}
+
+/** What `$expand` of a relation's own read names beside the relation: `orders,orders.lines` expands `lines` of each order. */
+function beyond(relation: string, expand: string | undefined): string | undefined {
+  const paths = (expand ?? '')
+    .split(',')
+    .map((path) => path.trim())
+    .filter((path) => path !== relation && path !== `${relation}.*`)
+    .map((path) => (path.startsWith(`${relation}.`) ? path.slice(relation.length + 1) : path));
+  return paths.length === 0 ? undefined : paths.join();
 }
 
 /** One name for the texts of a request that decide its statement; no two lists of texts have the same. */

@@ -1,5 +1,4 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { BoundedCache } from '../dialect/bounded-cache.js';
 import type { JsonAnswer } from '../dialect/executor.js';
 import type { Statement } from '../dialect/statement.js';
 import { comparisonValue } from '../protocol/comparison-value.js';
@@ -12,8 +11,6 @@ import { planEntity } from './entity.js';
 import type { Parameters } from './parameters.js';
 import { unknownAttribute } from './projection.js';
 import { mostRelated, refuseTooManyRelated } from './related-count.js';
-
-const maxPlans = 500;
 
 /** The types of attributes whose values can stand in an address. */
 const lookupTypes: ReadonlySet<string> = new Set([
@@ -28,8 +25,6 @@ const lookupTypes: ReadonlySet<string> = new Set([
 
 /** Reads single entities, by key or by the value of another attribute. */
 export class EntityReader {
-  readonly #plans = new BoundedCache<string, Statement>(maxPlans);
-
   constructor(
     private readonly context: ReadingContext,
     private readonly dataclass: Dataclass,
@@ -75,15 +70,21 @@ export class EntityReader {
     parameters: Parameters,
     attributes: string | undefined,
   ): Statement {
-    const name = shapeName([attribute.name, attributes, parameters.attributes, parameters.expand]);
-    const known = this.#plans.get(name);
+    const name = shapeName([
+      this.dataclass.name,
+      attribute.name,
+      attributes,
+      parameters.attributes,
+      parameters.expand,
+    ]);
+    const known = this.context.plans.entities.get(name);
     if (known !== undefined) return known;
     const { database, options } = this.context;
     const projection = projectionOf(this.dataclass, attributes, parameters, this.context);
     refuseTooManyRelated(mostRelated(projection, options.pageSize));
     const { dialect } = database;
     const statement = planEntity(dialect, options, this.dataclass, attribute, projection);
-    this.#plans.set(name, statement);
+    this.context.plans.entities.set(name, statement);
     return statement;
   }
 }

@@ -44,9 +44,11 @@ export function project(
 ): Projection {
   const wanted = new Map(node.children.map((child) => [child.name, child]));
   for (const name of wanted.keys()) {
-    if (!dataclass.exposedAttributes.has(name) && !alwaysSent.has(name)) {
-      throw unknownAttribute(dataclass, name, origin);
-    }
+    if (dataclass.exposedAttributes.has(name)) continue;
+    const child = wanted.get(name);
+    if (!alwaysSent.has(name)) throw unknownAttribute(dataclass, name, origin);
+    const [beyond] = child?.children ?? [];
+    if (beyond !== undefined) throw unknownAttribute(dataclass, beyond.name, origin);
   }
   const fields: ProjectedField[] = [];
   for (const attribute of dataclass.exposedAttributes.values()) {

@@ -108,7 +108,14 @@ function isExpression(attribute: Attribute): attribute is CalculatedAttribute {
 
 function generatedColumn(attribute: CalculatedAttribute): string {
   const { column: columnName = attribute.name, expression = '' } = attribute;
-  return `${name(columnName)} ${columnTypes[attribute.type]} GENERATED ALWAYS AS (${expression}) VIRTUAL`;
+  return `${name(columnName)} ${columnTypes[attribute.type]} GENERATED ALWAYS AS (${normalised(attribute, expression)}) VIRTUAL`;
+}
+
+/** An expression may yield anything; texts and dates are brought to the form that such values are stored in. */
+function normalised({ type, dateOnly }: CalculatedAttribute, expression: string): string {
+  if (type === 'string') return `CAST((${expression}) AS TEXT)`;
+  if (type !== 'date') return expression;
+  return dateOnly ? `date((${expression}))` : `strftime('%Y-%m-%dT%H:%M:%fZ', (${expression}))`;
 }
 
 function createIndexes(dataclass: Dataclass): string[] {

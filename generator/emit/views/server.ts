@@ -1,6 +1,6 @@
 import type { Limits } from '../../model/model.js';
 import type { EmitContext } from '../context.js';
-import { declaration, literal, stringLiteral } from '../layout.js';
+import { declaration } from '../layout.js';
 import { sqliteSchema } from '../schema/sqlite.js';
 
 /** A limit that the server of this version keeps: its name in the environment and what it limits. */
@@ -14,7 +14,7 @@ const servedLimits: readonly ServedLimit[] = [
   { limit: 'pageSize', variable: 'PAGE_SIZE', meaning: 'entities in an answer without `$top`' },
   { limit: 'maxPageSize', variable: 'MAX_PAGE_SIZE', meaning: 'largest `$top`' },
   { limit: 'bodySize', variable: 'BODY_SIZE', meaning: 'bytes of a request body' },
-  { limit: 'filterLength', variable: 'FILTER_LENGTH', meaning: 'bytes of a `$filter`' },
+  { limit: 'filterLength', variable: 'FILTER_LENGTH', meaning: 'characters of a `$filter`' },
   { limit: 'filterDepth', variable: 'FILTER_DEPTH', meaning: 'nested parentheses of a `$filter`' },
   {
     limit: 'expandDepth',
@@ -56,35 +56,16 @@ export function packageView({ model }: EmitContext): object {
 }
 
 export function readmeView({ model, modelFileName }: EmitContext): object {
-  const exposed = model.dataclasses.filter((dataclass) => dataclass.exposed);
   return {
     name: model.name,
     description: model.description === undefined ? [] : [model.description.trim()],
     modelFile: modelFileName,
-    dataclasses: exposed.map((each) => `| ${each.name} | \`/rest/${each.name}\` |`),
-    limits: servedLimits.map(
-      ({ limit, variable, meaning }) =>
-        `| \`${variable}\` | ${String(model.limits[limit] ?? 'none')} | ${meaning} |`,
-    ),
+    limits: servedLimits.map(({ variable, meaning }) => `| \`${variable}\` | ${meaning} |`),
   };
 }
 
-export function environmentView({ model }: EmitContext): object {
-  return {
-    limits: servedLimits.map(({ limit, variable }) => {
-      const value = model.limits[limit];
-      return value === null ? `# ${variable}=` : `${variable}=${String(value)}`;
-    }),
-  };
-}
-
-export function smokeTestView({ model }: EmitContext): object {
-  const exposed = model.dataclasses.filter((dataclass) => dataclass.exposed);
-  const names = exposed.map((each) => each.name).sort((a, b) => (a < b ? -1 : 1));
-  return {
-    names: literal(names, 4, 4, 1),
-    firstUrl: stringLiteral(`/rest/${encodeURIComponent(names[0] ?? '')}`),
-  };
+export function environmentView(): object {
+  return { limits: servedLimits.map(({ variable, meaning }) => `# ${variable}= (${meaning})`) };
 }
 
 export function emptyView(): object {

@@ -5,27 +5,39 @@ import { bind, type SqlValue, type Statement } from '../statement.js';
 import { translateChangeError, translateError } from './errors.js';
 import type { Connections } from './open.js';
 
-const maxPreparedStatements = 2_000;
+/** Of all prepared statements of a connection. */
+const maxPreparedBytes = 64 * 1024 * 1024;
+
+/** What SQLite keeps of a statement for each character of its text, by measurement. */
+const bytesPerCharacter = 30;
 
 export class SqliteExecutor implements Executor {
   readonly #reader: StatementCache;
   readonly #connections: Connections;
+  readonly #isShared: boolean;
   readonly #transaction: SqliteTransaction;
   /** Ends when the last transaction asked for so far has ended. */
   #writers: Promise<unknown> = Promise.resolve();
 
   constructor(connections: Connections) {
     this.#connections = connections;
+    this.#isShared = connections.reader === connections.writer;
     this.#reader = new StatementCache(connections.reader);
     this.#transaction = new SqliteTransaction(
-      connections.reader === connections.writer
-        ? this.#reader
-        : new StatementCache(connections.writer),
+      this.#isShared ? this.#reader : new StatementCache(connections.writer),
     );
   }
 
   // Not an async function: a rejected promise is made only where there is an error.
   read(statement: Statement, values: readonly SqlValue[]): Promise<JsonAnswer | undefined> {
+    // One connection alone sees what is not committed yet; a database in memory has no other.
+    if (this.#isShared && this.#connections.writer.inTransaction) {
+      return this.#writers.then(() => this.#read(statement, values));
+    }
+    return this.#read(statement, values);
+  }
+
+  #read(statement: Statement, values: readonly SqlValue[]): Promise<JsonAnswer | undefined> {
     try {
       return Promise.resolve(firstValue(this.#reader.get(statement.sql), statement, values));
     } catch (error) {
@@ -110,7 +122,10 @@ function firstValue(
 
 /** Prepared statements of one connection by their SQL text; a statement that returns rows gives their first column. */
 class StatementCache {
-  readonly #prepared = new BoundedCache<string, Prepared>(maxPreparedStatements);
+  readonly #prepared = new BoundedCache<Prepared>(
+    maxPreparedBytes,
+    ({ source }) => source.length * bytesPerCharacter,
+  );
 
   constructor(private readonly database: Database) {}
 

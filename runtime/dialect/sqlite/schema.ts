@@ -29,13 +29,17 @@ const datastoreTable = `CREATE TABLE "__datastore" (
  */
 export function prepareSchema(database: Database.Database, statements: readonly string[]): void {
   const all = [datastoreTable, ...statements];
-  const fingerprint = createHash('sha256').update(all.join(';\n')).digest('hex');
-  if (isEmpty(database)) {
-    create(database, all, fingerprint);
-    return;
-  }
+  // Another process may start on the same empty file at the same time.
+  const isCreated = database
+    .transaction(() => {
+      if (!isEmpty(database)) return false;
+      create(database, all);
+      return true;
+    })
+    .immediate();
+  if (isCreated) return;
   // A database that was found to match is not compared again until its schema or the model's changes.
-  const stamp = `${fingerprint} ${String(database.pragma('schema_version', { simple: true }))}`;
+  const stamp = stampOf(database, all);
   if (knownStamp(database) === stamp) return;
   const expected = new Database(':memory:');
   try {
@@ -56,19 +60,21 @@ function isEmpty(database: Database.Database): boolean {
   return count.pluck().get() === 0;
 }
 
-function create(
-  database: Database.Database,
-  statements: readonly string[],
-  fingerprint: string,
-): void {
-  database.transaction(() => {
-    for (const statement of statements) database.exec(statement);
-    const insert = database.prepare('insert into "__datastore" values (?, ?)');
-    insert.run('globalStamp', 0n);
-    insert.run('uniqueID', newUuid());
-    const version = String(database.pragma('schema_version', { simple: true }));
-    insert.run('schema', `${fingerprint} ${version}`);
-  })();
+function create(database: Database.Database, statements: readonly string[]): void {
+  for (const statement of statements) database.exec(statement);
+  const insert = database.prepare('insert into "__datastore" values (?, ?)');
+  insert.run('globalStamp', 0n);
+  insert.run('uniqueID', newUuid());
+  insert.run('schema', stampOf(database, statements));
+}
+
+/** Tells both schemas: the one that the model wants, and the one that is there. */
+function stampOf(database: Database.Database, wanted: readonly string[]): string {
+  const hash = createHash('sha256');
+  for (const statement of wanted) hash.update(statement).update('\0');
+  const present = database.prepare('select coalesce(sql, name) from sqlite_schema order by name');
+  for (const statement of present.pluck().all()) hash.update(String(statement)).update('\0');
+  return hash.digest('hex');
 }
 
 function knownStamp(database: Database.Database): unknown {

@@ -5,7 +5,7 @@ export type Scalar = string | number | boolean;
 
 /** Decision 24: default lower-casing of the NFC form. */
 export function folded(text: string): string {
-  return text.normalize('NFC').toLowerCase();
+  return text.normalize('NFC').toLowerCase().replaceAll('ς', 'σ');
 }
 
 /** Text by code point of its folded form, numbers by size, false before true; nulls come first (decision 11). */

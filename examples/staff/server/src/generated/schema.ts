@@ -17,7 +17,7 @@ export const schema: readonly string[] = [
   "manager_id" TEXT REFERENCES "Employee" ("ID") ON DELETE SET NULL,
   "__folded_name" TEXT,
   "__folded_city" TEXT,
-  "label" TEXT GENERATED ALWAYS AS (name || ', ' || city) VIRTUAL,
+  "label" TEXT GENERATED ALWAYS AS (CAST((name || ', ' || city) AS TEXT)) VIRTUAL,
   "logo" BLOB
 )`,
   `CREATE UNIQUE INDEX "__Company.name" ON "Company" ("__folded_name")`,

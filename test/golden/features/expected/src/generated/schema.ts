@@ -37,7 +37,7 @@ export const schema: readonly string[] = [
   "__folded_title" TEXT,
   "__folded_language" TEXT,
   "__folded_author_id" TEXT,
-  "label" TEXT GENERATED ALWAYS AS (title || ' (' || language || ')') VIRTUAL,
+  "label" TEXT GENERATED ALWAYS AS (CAST((title || ' (' || language || ')') AS TEXT)) VIRTUAL,
   "cover" BLOB,
   "text" BLOB
 )`,
