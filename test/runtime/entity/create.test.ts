@@ -1,0 +1,138 @@
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { create, serverOf } from '../../support/server.js';
+
+const model = `
+drs: 1
+name: creating
+dataclasses:
+  Ticket:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      number: { type: integer, generated: sequence, unique: true }
+  Full:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      number: { type: integer, generated: sequence, unique: true }
+  Node:
+    attributes:
+      code: { type: string, key: true }
+      referrer: { to: Node }
+      ticket: { to: Ticket }
+  Counted:
+    attributes:
+      ID: { type: integer, key: true }
+      parent: { to: Counted }
+      ticket: { to: Ticket }
+  Fixed:
+    attributes:
+      ID: { type: uuid, key: true, generated: uuid, readOnly: true }
+      name: string
+      ticketID: { type: integer, readOnly: true }
+      ticket: { to: Ticket, foreignKey: ticketID }
+`;
+
+interface Answer {
+  readonly __ENTITIES?: readonly Readonly<Record<string, unknown>>[];
+  readonly __ERROR?: readonly { readonly message: string; readonly errCode: number }[];
+  readonly [name: string]: unknown;
+}
+
+let app: FastifyInstance;
+beforeAll(async () => {
+  app = await serverOf(model);
+});
+afterAll(() => app.close());
+
+async function post(dataclass: string, body: unknown): Promise<{ status: number; json: Answer }> {
+  const response = await app.inject({
+    method: 'POST',
+    url: `/rest/${dataclass}?$method=update`,
+    payload: JSON.stringify(body),
+  });
+  return { status: response.statusCode, json: response.json() };
+}
+
+describe('a sequence that is no key', () => {
+  it('goes on behind the numbers that clients give', async () => {
+    const made = await create(app, 'Ticket', [
+      { number: 2 },
+      {},
+      {},
+      { number: 1 },
+      { number: -7 },
+      {},
+      { number: 40 },
+      {},
+    ]);
+    expect(made.map((each) => each['number'])).toEqual([2, 3, 4, 1, -7, 5, 40, 41]);
+  });
+
+  it('is not moved by an entity that is refused', async () => {
+    const last = (await create(app, 'Ticket', [{}]))[0]?.['number'];
+    const { json } = await post('Ticket', [{ ID: 1, number: 1000 }, {}]);
+    expect(json.__ENTITIES?.[0]).toHaveProperty('__ERROR');
+    expect(json.__ENTITIES?.[1]).toMatchObject({ number: Number(last) + 1 });
+  });
+
+  it('ends at 2^53 - 1', async () => {
+    await create(app, 'Full', [{ number: 2 ** 53 - 2 }, {}]);
+    for (let attempt = 0; attempt < 3; attempt += 1) {
+      const { status, json } = await post('Full', {});
+      expect(status).toBe(422);
+      expect(json).toMatchObject({ __STATUS: { status: 4, success: false } });
+      expect(json.__ERROR?.[0]).toMatchObject({
+        errCode: 1569,
+        message:
+          'number must be given: its sequence has reached 2^53 - 1 and has no further number.',
+      });
+    }
+    const [given] = await create(app, 'Full', [{ number: 7 }]);
+    expect(given).toMatchObject({ number: 7 });
+  });
+});
+
+describe('an entity that is related to itself', () => {
+  it.each([
+    ['Self1', 'Self1'],
+    ['Self2', 'self2'],
+    ['\u00e9tude', 'E\u0301TUDE'],
+  ])('%s by the key %s', async (code, referrer) => {
+    const [made] = await create(app, 'Node', [{ code, referrer }]);
+    expect(made).toMatchObject({ code, referrer: { __deferred: { __KEY: code } } });
+    const found = await app.inject(`/rest/Node(${encodeURIComponent(code)})/referrer`);
+    expect(found.statusCode).toBe(200);
+  });
+
+  it.each([
+    ['Node', { code: 'a', referrer: 'A', ticket: 999 }],
+    ['Counted', { ID: 5, parent: 5, ticket: 999 }],
+  ])('%s is not told to be missing beside an entity that is', async (dataclass, body) => {
+    const { status, json } = await post(dataclass, body);
+    expect(status).toBe(422);
+    const messages = json.__ERROR?.filter((each) => each.errCode === 1542);
+    expect(messages?.map((each) => each.message)).toEqual([
+      'ticket names an entity that cannot be found in the "Ticket" dataclass.',
+    ]);
+  });
+});
+
+describe('what is read-only', () => {
+  const uuid = '0123456789ABCDEF0123456789ABCDEF';
+
+  it.each([
+    ['ID', uuid],
+    ['__KEY', uuid],
+    ['ticketID', 1],
+    ['ticket', 1],
+    ['ticket', { __KEY: 1 }],
+  ])('cannot be given as %s: %j', async (name, value) => {
+    const { status, json } = await post('Fixed', { name: 'x', [name]: value });
+    expect(status).toBe(422);
+    expect(json.__ERROR?.[0]).toMatchObject({ errCode: 1569, message: `${name} is read-only.` });
+  });
+
+  it('is null or left out', async () => {
+    await create(app, 'Fixed', [{ ID: null, __KEY: null, ticketID: null, ticket: null }, {}]);
+  });
+});
