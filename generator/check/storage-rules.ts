@@ -70,6 +70,8 @@ function checkEnum(
       if (item.kind === 'scalar' && item.value !== null && typeof item.value !== 'boolean') {
         report('storage/bad-enum-value', { attribute: label, reason }, item);
       }
+    } else if (typeof value === 'string' && value.includes('\0')) {
+      report('storage/enum-null-character', { attribute: label }, item);
     } else if (values.has(value)) {
       const reason = 'stands in it before';
       report('storage/bad-enum-value', { attribute: label, reason }, item);

@@ -62,6 +62,12 @@ export const attributeMessages = {
         ? `${f.attribute} is a vector and lacks its dimensions.`
         : `${f.attribute} is of type ${f.type}, and dimensions fit a vector only.`,
   },
+  'storage/enum-null-character': {
+    severity: 'error',
+    meaning: 'A value of an enum holds the character U+0000, which no rule of a database can hold.',
+    text: (f: { attribute: string }) =>
+      `This value of the enum of ${f.attribute} holds the character U+0000, and no rule of a database can hold it.`,
+  },
   'storage/generated-type': {
     severity: 'error',
     meaning: 'A sequence is not of type integer, or a generated uuid not of type uuid.',

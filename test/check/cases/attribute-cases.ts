@@ -87,6 +87,17 @@ export const storageCases: readonly ProblemCase[] = [
     ],
   },
   {
+    name: 'the character U+0000, which SQL text cannot hold',
+    yaml: attributes([
+      'a: { type: string, enum: [<<a>>"\\0", <<b>>"x\\0y", z] }',
+      'b: { type: string, default: "\\0", pattern: "\\0" }',
+    ]),
+    expected: [
+      { code: 'storage/enum-null-character', at: 'a' },
+      { code: 'storage/enum-null-character', at: 'b' },
+    ],
+  },
+  {
     name: 'defaults',
     yaml: attributes([
       'a: { type: string, default: <<a>>3 }',
