@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, LightMyRequestResponse as Response } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { create, serverOf } from '../../support/server.js';
 
@@ -27,7 +27,7 @@ describe('a list or an object in $params', () => {
   });
   afterAll(() => app.close());
 
-  function read(filter: string, params: string): ReturnType<FastifyInstance['inject']> {
+  function read(filter: string, params: string): Promise<Response> {
     const query = `$filter=${encodeURIComponent(filter)}&$params=${encodeURIComponent(params)}`;
     return app.inject(`/rest/Item?${query}`);
   }
