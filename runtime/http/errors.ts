@@ -11,20 +11,40 @@ const transportErrors: Readonly<Record<number, ErrorName>> = {
   414: 'uriTooLong',
 };
 
-/** Answers every error of a request with an `__ERROR` body; what is no client's fault is logged, and told by its id alone. */
-export function handleError(
+/** What an error is written to. */
+export interface ErrorLog {
+  error(what: object): void;
+}
+
+type ErrorHandler = (
   error: FastifyError | Error,
   request: FastifyRequest,
   reply: FastifyReply,
-): FastifyReply {
-  return sendError(reply, asRequestError(error, request));
+) => FastifyReply;
+
+/**
+ * Answers every error of a request with an `__ERROR` body; what is no client's fault is logged, and told by its id alone.
+ * @param log the request's own, when left out
+ */
+export function errorHandler(log?: ErrorLog): ErrorHandler {
+  return (error, request, reply) =>
+    sendError(
+      reply,
+      asRequestError(error, request.id, (err) => {
+        (log ?? request.log).error({ err, reqId: request.id });
+      }),
+    );
 }
 
-function asRequestError(error: FastifyError | Error, request: FastifyRequest): RequestError {
+function asRequestError(
+  error: FastifyError | Error,
+  requestId: string,
+  log: (error: Error) => void,
+): RequestError {
   if (error instanceof RequestError) return error;
   if (error instanceof TooComplexError) return refuse('invalidQuery', error.message);
   if (error instanceof DatabaseUnavailableError) {
-    request.log.error(error);
+    log(error);
     return new RequestError(
       503,
       [protocolError('unavailable', `The data cannot be reached now: ${error.message}.`)],
@@ -36,9 +56,6 @@ function asRequestError(error: FastifyError | Error, request: FastifyRequest): R
     const name = transportErrors[status] ?? 'badBody';
     return new RequestError(status, [protocolError(name, error.message)]);
   }
-  request.log.error(error);
-  return refuse(
-    'internal',
-    `An error of the server. It is logged under the request ${request.id}.`,
-  );
+  log(error);
+  return refuse('internal', `An error of the server. It is logged under the request ${requestId}.`);
 }

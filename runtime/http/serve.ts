@@ -45,7 +45,7 @@ async function stop(app: FastifyInstance): Promise<void> {
     await app.close();
     process.exitCode = 0;
   } catch (error) {
-    app.log.error(error);
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = 1;
   } finally {
     clearTimeout(overtime);
