@@ -7,7 +7,7 @@ import { checkShared, madeAttribute, type ForeignKey } from './foreign-keys.js';
 import { compositeIndexes } from './indexes.js';
 import { toManyRelation, toOneRelation, type ToOne } from './relations.js';
 import { storageAttribute } from './storage.js';
-import { checkColumns, writtenColumns } from './tables.js';
+import { checkColumnCount, checkColumns, writtenColumns } from './tables.js';
 import {
   describedBy,
   keyDraft,
@@ -46,7 +46,7 @@ export function buildDataclass(
     ...writtenColumns(context, dataclass),
     ...made.map((each) => ({ attribute: each.name, column: each.name, at: each.at })),
   ]);
-  return {
+  const built: Dataclass = {
     name,
     table: dataclass.table,
     exposed: dataclass.exposed,
@@ -61,6 +61,8 @@ export function buildDataclass(
     restrict: booleanOf(child(node, 'restrict')) === true,
     indexes: compositeIndexes(context, dataclass, named),
   };
+  checkColumnCount(context, built, dataclass.key);
+  return built;
 }
 
 function relationsOf(

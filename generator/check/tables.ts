@@ -1,6 +1,7 @@
 import { entry, textOf } from '../source/tree.js';
 import { fold } from './fold.js';
 import type { Place } from '../source/tree.js';
+import type { Dataclass } from '../model/model.js';
 import type { Context } from './context.js';
 import type { AttributeDraft, DataclassDraft, World } from './world.js';
 
@@ -41,6 +42,28 @@ export function checkColumns(context: Context, uses: readonly ColumnUse[]): void
       context.report('sql/duplicate-column', { column, other }, at);
     }
   }
+}
+
+/** What SQLite takes. */
+const maxColumns = 2_000;
+
+/** The stamp and the time of the last change, which every table has. */
+const ownColumns = 2;
+
+/** Text that is looked up takes two columns, one of them for comparison without regard to case. */
+export function checkColumnCount({ report }: Context, dataclass: Dataclass, at: Place): void {
+  let count = ownColumns;
+  for (const attribute of dataclass.attributes) {
+    if (attribute.kind === 'calculated' && attribute.column !== undefined) count += 1;
+    if (attribute.kind !== 'storage') continue;
+    const isLookedUp =
+      attribute.unique ||
+      attribute.indexed ||
+      dataclass.indexes.some((index) => index.includes(attribute.name));
+    count += attribute.type === 'string' && isLookedUp ? 2 : 1;
+  }
+  if (count <= maxColumns) return;
+  report('sql/too-many-columns', { dataclass: dataclass.name, count, most: maxColumns }, at);
 }
 
 /** The columns that a dataclass writes down itself; foreign keys that are made come on top. */

@@ -75,6 +75,12 @@ export const nameMessages = {
     text: (f: { table: string; other: string }) =>
       `The table ${f.table} is that of the dataclass ${f.other} already, without regard to case.`,
   },
+  'sql/too-many-columns': {
+    severity: 'error',
+    meaning: 'A dataclass needs more columns than a table can have.',
+    text: (f: { dataclass: string; count: number; most: number }) =>
+      `${f.dataclass} needs ${f.count} columns, and a table has at most ${f.most}; indexed text takes two.`,
+  },
   'dataclass/no-key': {
     severity: 'error',
     meaning: 'A dataclass has no primary key.',

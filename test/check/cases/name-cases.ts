@@ -2,6 +2,11 @@ import { attributes, model, sound, type ProblemCase } from './case.js';
 
 const long = 'n'.repeat(64);
 
+function manyTexts(count: number): string {
+  const texts = Array.from({ length: count }, (_, i) => `t${i}: { type: string, indexed: true }`);
+  return texts.join(', ');
+}
+
 /** Names, tables, columns, keys, indexes and limits. */
 export const nameCases: readonly ProblemCase[] = [
   {
@@ -116,6 +121,13 @@ export const nameCases: readonly ProblemCase[] = [
       { code: 'sql/duplicate-column', at: 'e' },
       { code: 'sql/duplicate-column', at: 'f' },
     ],
+  },
+  {
+    name: 'more columns than a table has',
+    yaml: model(`  <<a>>A: { attributes: { ID: { type: integer, key: true }, ${manyTexts(999)} } }
+  B: { attributes: { ID: { type: integer, key: true }, ${manyTexts(998)} } }
+`),
+    expected: [{ code: 'sql/too-many-columns', at: 'a', says: '2001 columns' }],
   },
   {
     name: 'primary keys',
