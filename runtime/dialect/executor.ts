@@ -28,8 +28,8 @@ export interface Transaction {
 export class ConstraintError extends Error {
   constructor(
     readonly kind: 'unique' | 'foreignKey' | 'notNull' | 'check' | 'expression',
-    /** SQL names of the columns, where the database tells them. */
-    readonly columns: readonly string[],
+    /** SQL names of the table and the column with a dot between, where the database tells them. */
+    readonly column: string | undefined,
     cause: unknown,
   ) {
     super(`${kind} constraint failed`, { cause });

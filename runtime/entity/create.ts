@@ -119,12 +119,10 @@ export class EntityCreator {
       return this.#refusals.unknownRelated(missing);
     }
     if (error.kind !== 'unique') return this.#refusals.brokenRule(error);
-    const isKey = error.columns.some(
-      (column) => attributeOfColumn(this.dataclass, column) === this.dataclass.key,
-    );
+    const isKey = attributeOfColumn(this.dataclass, error.column) === this.dataclass.key;
     return isKey && body['__KEY'] !== undefined
       ? this.#refusals.existingKey(String(this.#ownKey(values)))
-      : this.#refusals.notUnique(error.columns);
+      : this.#refusals.notUnique(error.column);
   }
 }
 

@@ -27,18 +27,18 @@ export class Refusals {
     return { problems: [...problems, ...this.#summary()], status: 422, entityStatus: 4 };
   }
 
-  notUnique(columns: readonly string[]): Refusal {
-    const text = `${this.#named(columns)} must be unique: another entity has this value.`;
+  notUnique(column: string | undefined): Refusal {
+    const text = `${this.#named(column)} must be unique: another entity has this value.`;
     return this.#refusal(text, 409, 4);
   }
 
   /** A rule that the database keeps. */
-  brokenRule({ kind, columns }: ConstraintError): Refusal {
+  brokenRule({ kind, column }: ConstraintError): Refusal {
     const rule = kind === 'notNull' ? 'must not be null' : 'breaks a constraint of the database';
     const text =
       kind === 'expression'
         ? 'A computed attribute cannot be computed from these values.'
-        : `${this.#named(columns)} ${rule}.`;
+        : `${this.#named(column)} ${rule}.`;
     return this.#refusal(text, errorCodes.valueRule.status, 8);
   }
 
@@ -84,20 +84,21 @@ export class Refusals {
     ];
   }
 
-  #named(columns: readonly string[]): string {
-    return columns
-      .map((column) => shownName(this.dataclass, attributeOfColumn(this.dataclass, column)))
-      .join(', ');
+  #named(column: string | undefined): string {
+    return shownName(this.dataclass, attributeOfColumn(this.dataclass, column));
   }
 }
 
-/** The attribute that a column, or the folded column beside it, holds. */
+/** The attribute of a column that a constraint names; none for a constraint that names no column. */
 export function attributeOfColumn(
   dataclass: Dataclass,
-  column: string,
+  column: string | undefined,
 ): StorageDefinition | undefined {
   return dataclass.attributes.find(
     (each): each is StorageDefinition =>
-      each.kind === 'storage' && (each.column === column || each.foldedColumn === column),
+      each.kind === 'storage' &&
+      [each.column, each.foldedColumn].some(
+        (name) => `${dataclass.table}.${String(name)}` === column,
+      ),
   );
 }

@@ -30,7 +30,7 @@ export function translateError(error: unknown): Error {
   if (!(error instanceof Error)) return new Error(String(error));
   if (!(error instanceof Database.SqliteError)) return error;
   const kind = constraintKinds[error.code];
-  if (kind !== undefined) return new ConstraintError(kind, columnsOf(error.message), error);
+  if (kind !== undefined) return new ConstraintError(kind, columnOf(error.message), error);
   if (error.code === 'SQLITE_TOOBIG') {
     return new TooComplexError('The answer would be too long: ask for fewer entities.', error);
   }
@@ -48,12 +48,11 @@ export function translateError(error: unknown): Error {
  */
 export function translateChangeError(error: unknown): Error {
   return error instanceof Database.SqliteError && error.code === 'SQLITE_ERROR'
-    ? new ConstraintError('expression', [], error)
+    ? new ConstraintError('expression', undefined, error)
     : translateError(error);
 }
 
-/** From `UNIQUE constraint failed: Company.name, Company.city`. */
-function columnsOf(message: string): string[] {
-  const list = message.slice(message.indexOf(': ') + 2);
-  return list.split(', ').map((column) => column.slice(column.indexOf('.') + 1));
+/** From `UNIQUE constraint failed: Company.name`; both names may hold any character. */
+function columnOf(message: string): string {
+  return message.slice(message.indexOf(': ') + 2);
 }

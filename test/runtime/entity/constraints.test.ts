@@ -66,3 +66,28 @@ describe('computed attributes with an expression', () => {
     return response.json<{ readonly __COUNT: number }>().__COUNT;
   }
 });
+
+describe('a constraint over an odd column', () => {
+  it('is told by the name of its attribute', async () => {
+    const app = await serverOf(`
+drs: 1
+name: odd
+dataclasses:
+  Thing:
+    table: 'a.b, c: d'
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      code: { type: integer, unique: true, column: 'x.y, z: q' }
+`);
+    await create(app, 'Thing', [{ code: 1 }]);
+    const response = await app.inject({
+      method: 'POST',
+      url: '/rest/Thing?$method=update',
+      payload: '{"code":1}',
+    });
+    expect(response.statusCode).toBe(409);
+    const { __ERROR } = response.json<{ readonly __ERROR: readonly { message: string }[] }>();
+    expect(__ERROR[0]?.message).toBe('code must be unique: another entity has this value.');
+    await app.close();
+  });
+});
