@@ -3,10 +3,13 @@ import type { SqlValue, Statement } from './statement.js';
 /** JSON as a statement gives it: as bytes where it is long, since those need no decoding. */
 export type JsonAnswer = string | Uint8Array;
 
+/** A database in the same process answers at once, and a small read does without what a promise costs. */
+export type PendingAnswer = JsonAnswer | undefined | Promise<JsonAnswer | undefined>;
+
 /** Runs statements. Reads never wait for a write transaction that is open. */
 export interface Executor {
   /** The first column of the first row; `undefined` when there is no row or the value is null. */
-  read(statement: Statement, values: readonly SqlValue[]): Promise<JsonAnswer | undefined>;
+  read(statement: Statement, values: readonly SqlValue[]): PendingAnswer;
   /**
    * Runs `work` in one transaction and stores what it did, or nothing of it when it throws. Transactions run one after the
    * other.

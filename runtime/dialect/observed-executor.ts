@@ -7,8 +7,8 @@ export type StatementObserver = (sql: string, values: readonly SqlValue[]) => vo
 /** An executor that tells an observer what it runs. */
 export function observedExecutor(executor: Executor, observe: StatementObserver): Executor {
   const told =
-    <T>(run: (statement: Statement, values: readonly SqlValue[]) => Promise<T>) =>
-    (statement: Statement, values: readonly SqlValue[]): Promise<T> => {
+    <T>(run: (statement: Statement, values: readonly SqlValue[]) => T) =>
+    (statement: Statement, values: readonly SqlValue[]): T => {
       observe(statement.sql, values);
       return run(statement, values);
     };

@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
-import type { JsonAnswer } from '../dialect/executor.js';
+import type { JsonAnswer, PendingAnswer } from '../dialect/executor.js';
 import type { FilterParser } from '../filter/prepared-filter.js';
 import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
 import { refuse, type RequestError } from '../protocol/errors.js';
@@ -121,16 +121,24 @@ export class DataclassService {
   readonly writeEntitySet = this.readEntitySet;
 
   /** Sends an answer when it is there. A read is too short for what Fastify does around a handler's promise. */
-  #send(reply: FastifyReply, answer: Promise<JsonAnswer | undefined>): void {
+  #send(reply: FastifyReply, answer: PendingAnswer): void {
+    if (!(answer instanceof Promise)) {
+      this.#sendFound(reply, answer);
+      return;
+    }
     answer.then(
       (json) => {
-        if (json === undefined) reply.send(missingEntity(this.#dataclass.name));
-        else sendJson(reply, json);
+        this.#sendFound(reply, json);
       },
       (error: unknown) => {
         reply.send(error);
       },
     );
+  }
+
+  #sendFound(reply: FastifyReply, json: JsonAnswer | undefined): void {
+    if (json === undefined) reply.send(missingEntity(this.#dataclass.name));
+    else sendJson(reply, json);
   }
 
   /** The to-many relation whose entities are asked for: named in the path, and expanded. */

@@ -1,6 +1,6 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { BoundedCache } from '../dialect/bounded-cache.js';
-import type { JsonAnswer } from '../dialect/executor.js';
+import type { PendingAnswer } from '../dialect/executor.js';
 import type { Database } from '../dialect/database.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import { type FilterInputs, filterInputs, type FilterParser } from '../filter/prepared-filter.js';
@@ -51,7 +51,7 @@ export class CollectionReader {
   ) {}
 
   /** @param attributes the list in the path */
-  read(parameters: Parameters, attributes: string | undefined): Promise<JsonAnswer | undefined> {
+  read(parameters: Parameters, attributes: string | undefined): PendingAnswer {
     return this.#read(parameters, attributes, undefined, null);
   }
 
@@ -60,7 +60,7 @@ export class CollectionReader {
     relation: RelatedEntitiesDefinition,
     key: string | number,
     parameters: Parameters,
-  ): Promise<JsonAnswer | undefined> {
+  ): PendingAnswer {
     const value = this.dataclass.key.type === 'string' ? fold(String(key)) : key;
     return this.#read(parameters, undefined, relation, value);
   }
@@ -70,7 +70,7 @@ export class CollectionReader {
     attributes: string | undefined,
     relation: RelatedEntitiesDefinition | undefined,
     ownerKey: SqlValue,
-  ): Promise<JsonAnswer | undefined> {
+  ): PendingAnswer {
     const { database, limits, options } = this.context;
     const top = parameters.top ?? options.pageSize;
     if (limits.maxPageSize !== null && top > limits.maxPageSize) {

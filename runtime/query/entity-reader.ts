@@ -1,5 +1,5 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { JsonAnswer } from '../dialect/executor.js';
+import type { PendingAnswer } from '../dialect/executor.js';
 import type { Statement } from '../dialect/statement.js';
 import { comparisonValue } from '../protocol/comparison-value.js';
 import type { StorageDefinition } from '../protocol/definition.js';
@@ -39,7 +39,7 @@ export class EntityReader {
     value: string | number,
     parameters: Parameters,
     attributes: string | undefined,
-  ): Promise<JsonAnswer | undefined> {
+  ): PendingAnswer {
     const statement = this.#plan(key, parameters, attributes);
     const bound = key.type === 'string' ? fold(String(value)) : value;
     return this.context.database.executor.read(statement, [bound]);
@@ -50,7 +50,7 @@ export class EntityReader {
     { name, text }: Lookup,
     parameters: Parameters,
     attributes: string | undefined,
-  ): Promise<JsonAnswer | undefined> {
+  ): PendingAnswer {
     const attribute = this.dataclass.exposedAttributes.get(name);
     if (attribute === undefined) throw unknownAttribute(this.dataclass, name, 'path');
     if (attribute.kind !== 'storage' || !lookupTypes.has(attribute.type)) {
@@ -61,7 +61,7 @@ export class EntityReader {
       value: text,
       text,
     });
-    if (value === undefined) return Promise.resolve(undefined);
+    if (value === undefined) return undefined;
     return this.context.database.executor.read(statement, [value]);
   }
 

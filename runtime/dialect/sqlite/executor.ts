@@ -1,6 +1,6 @@
 import type { Database, Statement as Prepared } from 'better-sqlite3';
 import { BoundedCache } from '../bounded-cache.js';
-import type { Executor, JsonAnswer, Transaction } from '../executor.js';
+import type { Executor, JsonAnswer, PendingAnswer, Transaction } from '../executor.js';
 import { bind, type SqlValue, type Statement } from '../statement.js';
 import { translateChangeError, translateError } from './errors.js';
 import type { Connections } from './open.js';
@@ -28,20 +28,15 @@ export class SqliteExecutor implements Executor {
     );
   }
 
-  // Not an async function: a rejected promise is made only where there is an error.
-  read(statement: Statement, values: readonly SqlValue[]): Promise<JsonAnswer | undefined> {
+  read(statement: Statement, values: readonly SqlValue[]): PendingAnswer {
     // One connection alone sees what is not committed yet; a database in memory has no other.
     if (this.#isShared && this.#connections.writer.inTransaction) {
-      return this.#writers.then(() => this.#read(statement, values));
+      return this.#writers.then(() => this.read(statement, values));
     }
-    return this.#read(statement, values);
-  }
-
-  #read(statement: Statement, values: readonly SqlValue[]): Promise<JsonAnswer | undefined> {
     try {
-      return Promise.resolve(firstValue(this.#reader.get(statement.sql), statement, values));
+      return firstValue(this.#reader.get(statement.sql), statement, values);
     } catch (error) {
-      return Promise.reject(translateError(error));
+      throw translateError(error);
     }
   }
 
