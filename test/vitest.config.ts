@@ -7,6 +7,7 @@ export default defineConfig({
     include: ['test/**/*.test.ts'],
     exclude: ['**/node_modules/**', 'test/bench/**', 'test/golden/**'],
     pool: 'forks',
+    reporters: ['default', ['json', { outputFile: '.tmp/tests.json' }]],
     testTimeout: 60_000,
     hookTimeout: 60_000,
   },
