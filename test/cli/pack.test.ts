@@ -19,6 +19,9 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 const execute = promisify(execFile);
 
+/** Without what says that colours are wanted: a test runner sets it for what it starts. */
+const environment = { ...process.env, FORCE_COLOR: undefined };
+
 interface Finished {
   readonly code: number;
   readonly out: string;
@@ -35,7 +38,11 @@ const quiet = ['--prefer-offline', '--no-audit', '--no-fund', '--loglevel=error'
 
 async function start(cwd: string, command: string, ...args: readonly string[]): Promise<Finished> {
   try {
-    const { stdout, stderr } = await execute(command, args, { cwd, maxBuffer: 1e8 });
+    const { stdout, stderr } = await execute(command, args, {
+      cwd,
+      env: environment,
+      maxBuffer: 1e8,
+    });
     return { code: 0, out: stdout, err: stderr };
   } catch (error) {
     const { code, stdout, stderr } = error as { code: unknown; stdout: string; stderr: string };
@@ -148,7 +155,10 @@ describe('the package', () => {
     const whole = (await readdir(join(folder, 'shop', 'other'), { recursive: true })).length;
     for (let round = 0; round < 10; round += 1) {
       const target = join(folder, `interrupted-${round}`);
-      const child = spawn(process.execPath, [main, 'model.yaml', '-o', target], { cwd: folder });
+      const child = spawn(process.execPath, [main, 'model.yaml', '-o', target], {
+        cwd: folder,
+        env: environment,
+      });
       const exit = new Promise((resolve) => child.once('exit', resolve));
       await new Promise((resolve) => setTimeout(resolve, 150 + round * 20));
       child.kill(round % 2 === 0 ? 'SIGINT' : 'SIGTERM');
