@@ -19,8 +19,8 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 const execute = promisify(execFile);
 
-/** Without what says that colours are wanted: a test runner sets it for what it starts. */
-const environment = { ...process.env, FORCE_COLOR: undefined };
+/** Test runners and npx ask for colours on behalf of what they start. */
+const environment = { ...process.env, NO_COLOR: '1' };
 
 interface Finished {
   readonly code: number;
