@@ -7,12 +7,21 @@ export type Literal =
   | boolean
   | null
   | RawCode
+  | Documented
   | readonly Literal[]
   | { readonly [name: string]: Literal | undefined };
 
 /** Code that is written as it is; only for text that no model wrote, or that passed a helper of this folder. */
 export class RawCode {
   constructor(readonly code: string) {}
+}
+
+/** A member of a list with a doc comment above it. */
+export class Documented {
+  constructor(
+    readonly description: string,
+    readonly value: { readonly [name: string]: Literal | undefined },
+  ) {}
 }
 
 /** Columns of a line, as prettier counts them; emitted code is laid out the way prettier would, without its cost. */
@@ -68,7 +77,10 @@ export function literal(value: Literal, indent: number, before: number, after: n
     const items = value as readonly Literal[];
     if (items.length === 0) return '[]';
     if (items.every((item) => typeof item === 'number')) return filled(items, indent);
-    const lines = items.map((item) => `${inner}${literal(item, indent + 2, indent + 2, 1)},\n`);
+    const lines = items.map((item) => {
+      const above = item instanceof Documented ? docComment(item.description, indent + 2) : '';
+      return `${above}${inner}${literal(bare(item), indent + 2, indent + 2, 1)},\n`;
+    });
     return `[\n${lines.join('')}${end}]`;
   }
   if (isObject(value)) {
@@ -128,9 +140,9 @@ function mustBreak(value: Literal): boolean {
     const items = value as readonly Literal[];
     const isTable =
       items.length > 1 &&
-      (items.every((item) => isObject(item) && entries(item).length > 1) ||
+      (items.map(bare).every((item) => isObject(item) && entries(item).length > 1) ||
         items.every((item) => Array.isArray(item) && item.length > 1));
-    return isTable || items.some(mustBreak);
+    return isTable || items.some((item) => item instanceof Documented || mustBreak(item));
   }
   return isObject(value) && entries(value).some(([, member]) => mustBreak(member));
 }
@@ -140,6 +152,7 @@ function flatLiteral(value: Literal): string {
   if (typeof value === 'number') return numberLiteral(value);
   if (value === null || typeof value === 'boolean') return String(value);
   if (value instanceof RawCode) return value.code;
+  if (value instanceof Documented) return flatLiteral(value.value);
   if (Array.isArray(value)) return `[${(value as readonly Literal[]).map(flatLiteral).join(', ')}]`;
   if (!isObject(value)) throw new Error('A literal is a text, a number, a list or an object.');
   const members = entries(value).map(
@@ -153,12 +166,17 @@ function numberLiteral(value: number): string {
   return String(value).replace('e+', 'e');
 }
 
+function bare(value: Literal): Literal {
+  return value instanceof Documented ? value.value : value;
+}
+
 function isObject(value: Literal): value is { readonly [name: string]: Literal | undefined } {
   return (
     typeof value === 'object' &&
     value !== null &&
     !Array.isArray(value) &&
-    !(value instanceof RawCode)
+    !(value instanceof RawCode) &&
+    !(value instanceof Documented)
   );
 }
 

@@ -1,6 +1,6 @@
 import type { Attribute, Dataclass, StorageAttribute } from '../../model/model.js';
 import type { EmitContext } from '../context.js';
-import { declaration, docComment, type Literal, RawCode } from '../layout.js';
+import { declaration, docComment, Documented, type Literal, RawCode } from '../layout.js';
 import { foldedColumn } from '../schema/columns.js';
 
 /** The attribute table of a dataclass. */
@@ -22,11 +22,19 @@ function definition(dataclass: Dataclass): Literal {
     collectionName: dataclass.collectionName,
     exposed: dataclass.exposed,
     key: dataclass.key,
-    attributes: dataclass.attributes.map((each) => attributeDefinition(dataclass, each)),
+    attributes: dataclass.attributes.map((each) => documented(dataclass, each)),
   };
 }
 
-function attributeDefinition(dataclass: Dataclass, attribute: Attribute): Literal {
+function documented(dataclass: Dataclass, attribute: Attribute): Literal {
+  const definition = attributeDefinition(dataclass, attribute);
+  const description = attribute.description?.trim() ?? '';
+  return description === '' ? definition : new Documented(description, definition);
+}
+
+type Properties = { readonly [name: string]: Literal | undefined };
+
+function attributeDefinition(dataclass: Dataclass, attribute: Attribute): Properties {
   const hidden = attribute.exposed ? {} : { exposed: false };
   switch (attribute.kind) {
     case 'storage':

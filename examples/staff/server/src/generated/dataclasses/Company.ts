@@ -39,6 +39,7 @@ export const CompanyDataclass: DataclassDefinition = {
       indexed: true,
     },
     { name: 'founded', kind: 'storage', type: 'date', column: 'founded', dateOnly: true },
+    /** Yearly revenue in euros */
     { name: 'revenue', kind: 'storage', type: 'number', column: 'revenue', min: 0 },
     { name: 'active', kind: 'storage', type: 'boolean', column: 'active', default: true },
     { name: 'extra', kind: 'storage', type: 'object', column: 'extra' },

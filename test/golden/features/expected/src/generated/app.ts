@@ -4,6 +4,7 @@ import { type AppOptions, createApp } from '../runtime/http/create-app.js';
 import { definitions } from './definitions.js';
 import { registerAuthor } from './routes/Author.js';
 import { registerBook } from './routes/Book.js';
+import { registerTag } from './routes/Tag.js';
 import { schema } from './schema.js';
 import { settings } from './settings.js';
 
@@ -15,5 +16,6 @@ export async function buildApp(options: AppOptions = {}): Promise<FastifyInstanc
   const { app, services } = await createApp({ definitions, schema, settings }, options);
   registerAuthor(app, services('Author'));
   registerBook(app, services('Book'));
+  registerTag(app, services('Tag'));
   return app;
 }

@@ -3,10 +3,12 @@ import type { DataclassDefinition } from '../runtime/protocol/definition.js';
 import { AuthorDataclass } from './dataclasses/Author.js';
 import { BookDataclass } from './dataclasses/Book.js';
 import { BorrowerDataclass } from './dataclasses/Borrower.js';
+import { TagDataclass } from './dataclasses/Tag.js';
 
 /** Every dataclass of the model, in its order. */
 export const definitions: readonly DataclassDefinition[] = [
   AuthorDataclass,
   BookDataclass,
   BorrowerDataclass,
+  TagDataclass,
 ];

@@ -56,4 +56,11 @@ export const schema: readonly string[] = [
   "__TIMESTAMP" TEXT NOT NULL,
   "name" TEXT
 )`,
+  `CREATE TABLE "Tag" (
+  "name" TEXT PRIMARY KEY NOT NULL,
+  "__STAMP" INTEGER NOT NULL DEFAULT 1,
+  "__TIMESTAMP" TEXT NOT NULL,
+  "__folded_name" TEXT
+)`,
+  `CREATE UNIQUE INDEX "__Tag.name" ON "Tag" ("__folded_name")`,
 ];

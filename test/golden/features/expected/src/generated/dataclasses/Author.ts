@@ -22,6 +22,7 @@ export const AuthorDataclass: DataclassDefinition = {
       maxLength: 12,
       pattern: /^[A-Z/"]+$/u,
     },
+    /** As printed */
     {
       name: 'name',
       kind: 'storage',
