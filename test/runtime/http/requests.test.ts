@@ -1,0 +1,109 @@
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { create, serverOf } from '../../support/server.js';
+
+const model = `
+drs: 1
+name: requests
+protocol: { dateOnlyFormat: bang }
+dataclasses:
+  Order:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      text: string
+      day: { computed: date, dateOnly: true, expression: "text" }
+      instant: { computed: date, expression: "text" }
+      customer: { to: Customer, inverse: orders }
+      lines: { to: Line, many: true, inverse: order }
+  Customer:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      orders: { to: Order, many: true, inverse: customer }
+  Line:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      order: { to: Order, inverse: lines }
+`;
+
+describe('requests', () => {
+  let app: FastifyInstance;
+  beforeAll(async () => {
+    app = await serverOf(model);
+    await create(app, 'Customer', [{}]);
+    await create(app, 'Order', [{ text: 'ab"cdefghij\\', customer: 1 }, { text: '2021-02-03' }]);
+    await create(app, 'Line', [{ order: 1 }]);
+  });
+  afterAll(() => app.close());
+
+  it('computed dates are dates or null, whatever the expression yields', async () => {
+    const response = await app.inject('/rest/Order?$attributes=day,instant');
+    const { __ENTITIES } = response.json<{ readonly __ENTITIES: readonly object[] }>();
+    expect(__ENTITIES).toMatchObject([
+      { day: null, instant: null },
+      { day: '3!2!2021', instant: '2021-02-03T00:00:00.000Z' },
+    ]);
+  });
+
+  it('what $expand names beyond the relation of a related read is expanded', async () => {
+    const response = await app.inject('/rest/Customer(1)/orders?$expand=orders,orders.lines');
+    const { __ENTITIES } = response.json<{ readonly __ENTITIES: readonly object[] }>();
+    expect(__ENTITIES).toMatchObject([{ lines: { __COUNT: 1, __ENTITIES: [{ ID: 1 }] } }]);
+    const unknown = await app.inject('/rest/Customer(1)/orders?$expand=orders,nonsense');
+    expect(unknown.statusCode).toBe(400);
+  });
+
+  it.each([
+    ['/rest/$catalog?$foo=1', 400],
+    ['/rest/$catalog/$all?$method=delete', 405],
+    ['/rest/Order?$attributes=__KEY.foo', 400],
+    ['/rest/Order?$attributes=customer.__KEY.x', 400],
+  ])('GET %s is %i', async (url, status) => {
+    expect((await app.inject(url)).statusCode).toBe(status);
+  });
+
+  it.each(['text', 'garbage', 'a/b/c', '', 'text/plain'])(
+    'a body is JSON under the content type %j',
+    async (type) => {
+      const response = await app.inject({
+        method: 'POST',
+        url: '/rest/Line?$method=update',
+        headers: { 'content-type': type },
+        payload: '{}',
+      });
+      expect(response.statusCode).toBe(200);
+    },
+  );
+
+  it('a read during a long list sees all of it or nothing', async () => {
+    const before = await count();
+    const list = Array.from({ length: 1_000 }, () => ({}));
+    const writing = create(app, 'Line', list);
+    const counts = await Promise.all([count(), writing.then(() => count())]);
+    expect(counts[1]).toBe(before + 1_000);
+    expect([before, before + 1_000]).toContain(counts[0]);
+  });
+
+  async function count(): Promise<number> {
+    const response = await app.inject('/rest/Line?$top=0');
+    return response.json<{ readonly __COUNT: number }>().__COUNT;
+  }
+});
+
+describe('limits of the environment', () => {
+  it('a lower MAX_PAGE_SIZE pulls the page size down', async () => {
+    const app = await serverOf(model, { environment: { MAX_PAGE_SIZE: '2', PAGE_SIZE: '' } });
+    await create(app, 'Line', [{}, {}, {}]);
+    const response = await app.inject('/rest/Line');
+    expect(response.json()).toMatchObject({ __COUNT: 3, __SENT: 2 });
+    await app.close();
+  });
+
+  it.each([
+    { MAX_PAGE_SIZE: '2', PAGE_SIZE: '3' },
+    { PAGE_SIZE: '-1' },
+    { BODY_SIZE: '1e400' },
+    { LOG_LEVEL: 'loud' },
+  ])('%j stops the start', async (environment) => {
+    await expect(serverOf(model, { environment })).rejects.toThrow(/PAGE_SIZE|BODY_SIZE|LOG_LEVEL/);
+  });
+});
