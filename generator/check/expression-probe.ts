@@ -1,6 +1,7 @@
 import { createRequire } from 'node:module';
 import type { Database } from 'better-sqlite3';
 import type { StorageType } from '../model/model.js';
+import { sqliteTypes } from '../model/sqlite-types.js';
 
 export interface ProbeColumn {
   readonly name: string;
@@ -15,21 +16,6 @@ export interface Probe {
   readonly refusal: (columns: readonly ProbeColumn[]) => string | undefined;
   readonly close: () => void;
 }
-
-/** The types that the server's columns have. */
-const columnTypes: Readonly<Record<StorageType, string>> = {
-  string: 'TEXT',
-  uuid: 'TEXT',
-  number: 'NUMERIC',
-  integer: 'INTEGER',
-  boolean: 'INTEGER',
-  date: 'TEXT',
-  duration: 'INTEGER',
-  object: 'TEXT',
-  image: 'BLOB',
-  blob: 'BLOB',
-  vector: 'TEXT',
-};
 
 /** Opens the database. Its driver is loaded here, since that takes time and most models have no expression. */
 export function openProbe(): Probe {
@@ -75,7 +61,7 @@ function strangeTable(database: Database, columns: readonly ProbeColumn[]): stri
 }
 
 function columnSql({ name, type, expression }: ProbeColumn): string {
-  const column = `${quoted(name)} ${columnTypes[type]}`;
+  const column = `${quoted(name)} ${sqliteTypes[type]}`;
   return expression === undefined
     ? column
     : `${column} GENERATED ALWAYS AS (${expression}) VIRTUAL`;

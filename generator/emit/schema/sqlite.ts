@@ -1,4 +1,5 @@
 import { attributeNamed, dataclassNamed } from '../../model/lookup.js';
+import { sqliteTypes } from '../../model/sqlite-types.js';
 import { foldedColumn, isLarge } from './columns.js';
 import type {
   Attribute,
@@ -7,7 +8,6 @@ import type {
   Model,
   RelatedEntityAttribute,
   StorageAttribute,
-  StorageType,
 } from '../../model/model.js';
 
 /** The SQLite schema of a model: one statement for each table and index, in model order. */
@@ -17,21 +17,6 @@ export function sqliteSchema(model: Model): string[] {
     ...createIndexes(dataclass),
   ]);
 }
-
-/** A number's affinity is NUMERIC, so that a whole one is kept and sent without a fraction. */
-const columnTypes: Readonly<Record<StorageType, string>> = {
-  string: 'TEXT',
-  uuid: 'TEXT',
-  number: 'NUMERIC',
-  integer: 'INTEGER',
-  boolean: 'INTEGER',
-  date: 'TEXT',
-  duration: 'INTEGER',
-  object: 'TEXT',
-  image: 'BLOB',
-  blob: 'BLOB',
-  vector: 'TEXT',
-};
 
 function createTable(model: Model, dataclass: Dataclass): string {
   const stored = dataclass.attributes.filter((each) => each.kind === 'storage');
@@ -55,7 +40,7 @@ function createTable(model: Model, dataclass: Dataclass): string {
 }
 
 function column(model: Model, dataclass: Dataclass, attribute: StorageAttribute): string {
-  const parts = [name(attribute.column), columnTypes[attribute.type]];
+  const parts = [name(attribute.column), sqliteTypes[attribute.type]];
   if (attribute.key) {
     parts.push('PRIMARY KEY');
     // A key that was used once is never given again: a client may still hold it.
@@ -108,7 +93,7 @@ function isExpression(attribute: Attribute): attribute is CalculatedAttribute {
 
 function generatedColumn(attribute: CalculatedAttribute): string {
   const { column: columnName = attribute.name, expression = '' } = attribute;
-  return `${name(columnName)} ${columnTypes[attribute.type]} GENERATED ALWAYS AS (${normalised(attribute, expression)}) VIRTUAL`;
+  return `${name(columnName)} ${sqliteTypes[attribute.type]} GENERATED ALWAYS AS (${normalised(attribute, expression)}) VIRTUAL`;
 }
 
 /** An expression may yield anything; texts and dates are brought to the form that such values are stored in. */
