@@ -19,25 +19,40 @@ export interface ComparisonNode {
   readonly value: FilterValue;
 }
 
-/** Comparators after synonyms are folded: `==` and `IS` are `=`, `#` and `IS NOT` are `!=`. */
-export type Comparator = '=' | '!=' | '<' | '<=' | '>' | '>=' | 'begin' | 'contains' | '%' | 'in';
+/**
+ * Comparators after synonyms are folded: `==` is `=`, `#` is `!=`, `IS` is `===`, `IS NOT` is `!==`. The long forms take
+ * wildcards literally, and are the same as the short ones where the model has none.
+ */
+export type Comparator =
+  '=' | '!=' | '===' | '!==' | '<' | '<=' | '>' | '>=' | 'begin' | 'contains' | '%' | 'in';
 
 export interface AttributePath {
+  /** None where a placeholder stands for the path; its parameter is put in its place before the filter is used. */
   readonly steps: readonly PathStep[];
+  readonly placeholder?: PlaceholderValue;
   readonly start: number;
   readonly end: number;
 }
 
 export interface PathStep {
   readonly name: string;
+  /** The number in `staff{2}`: another related entity than that of `staff`; 1 when none is written. */
+  readonly ordinal: number;
+  /** Elements of an array inside an object: `''` for any (`list[]`), a letter in lower case for one that is tied (`list[a]`). */
+  readonly element: string | undefined;
   readonly start: number;
   readonly end: number;
 }
 
-export type FilterValue =
-  | { readonly kind: 'null'; readonly start: number; readonly end: number }
-  | LiteralValue
-  | PlaceholderValue;
+export type FilterValue = SingleValue | ListValue;
+
+export type SingleValue = NullValue | LiteralValue | PlaceholderValue;
+
+export interface NullValue {
+  readonly kind: 'null';
+  readonly start: number;
+  readonly end: number;
+}
 
 export interface LiteralValue {
   readonly kind: 'literal';
@@ -51,11 +66,19 @@ export interface LiteralValue {
   readonly end: number;
 }
 
-/** `:1`, `:2`, …: a value of `$params`. */
+/** `:1`, `:2`, …, or `:name`: a value of `$params`. */
 export interface PlaceholderValue {
   readonly kind: 'placeholder';
-  /** Zero-based position in `$params`. */
-  readonly index: number;
+  /** Zero-based position in `$params`, or the name of a member where `$params` is an object. */
+  readonly key: number | string;
+  readonly start: number;
+  readonly end: number;
+}
+
+/** `[1, 2]` behind `IN`. */
+export interface ListValue {
+  readonly kind: 'list';
+  readonly items: readonly SingleValue[];
   readonly start: number;
   readonly end: number;
 }

@@ -11,6 +11,7 @@ import type { ColumnDefinition } from '../dataclass/attribute-path.js';
 import { column, type Source } from '../dataclass/source.js';
 import { comparableColumn } from '../dataclass/comparable.js';
 import type { Comparator, ComparisonNode } from './ast.js';
+import { placeholderName } from './print.js';
 import type { Convert, FilterInput } from './slots.js';
 import type { FilterContext } from './context.js';
 
@@ -115,7 +116,7 @@ function refuseComposite({ value, placeholder }: FilterInput): void {
   const expected = 'expected a text, a number, true, false or null';
   throw refuse(
     'placeholderType',
-    `Character ${placeholder.start + 1} of $filter: ${expected} as the value of :${placeholder.index + 1} in $params, found ${found}.`,
+    `Character ${placeholder.start + 1} of $filter: ${expected} as the value of :${placeholderName(placeholder)} in $params, found ${found}.`,
   );
 }
 

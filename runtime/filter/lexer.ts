@@ -68,7 +68,7 @@ export function takePath(cursor: Cursor): AttributePath {
   for (;;) {
     const end = nameEnd(text, at);
     if (end === at) throw notName(text, at, steps.length === 0);
-    steps.push({ name: text.slice(at, end), start: at, end });
+    steps.push({ name: text.slice(at, end), ordinal: 1, element: undefined, start: at, end });
     const unit = text.charCodeAt(end);
     if (unit === 0x5b || unit === 0x7b) {
       const mark = unit === 0x5b ? 'brackets' : 'braces';
@@ -203,5 +203,5 @@ export function takePlaceholder(cursor: Cursor): PlaceholderValue {
     throw filterError(start, `a placeholder is a colon and a number from 1 to ${lastPlaceholder}`);
   }
   cursor.at = end;
-  return { kind: 'placeholder', index: number - 1, start, end };
+  return { kind: 'placeholder', key: number - 1, start, end };
 }

@@ -2,7 +2,7 @@ import { BoundedCache } from '../dialect/bounded-cache.js';
 import { refuse } from '../protocol/errors.js';
 import type { ComparisonNode, FilterNode, FilterValue } from './ast.js';
 import { type FilterLimits, parseFilter } from './parser.js';
-import { shapeOf } from './print.js';
+import { placeholderName, shapeOf } from './print.js';
 import type { FilterInput } from './slots.js';
 
 /** A filter that was parsed once: what does not depend on `$params`. */
@@ -11,13 +11,20 @@ export interface PreparedFilter {
   /** The same for filters that differ in values alone. */
   readonly shape: string;
   readonly values: readonly FilterValue[];
+  /** What stands behind `order by`, and where it begins (protocol 7.10). */
+  readonly orderBy: { readonly text: string; readonly start: number } | undefined;
 }
+
+/** Values for placeholders: a list for `:1`, `:2`, …, an object for `:name`. */
+export type FilterParams = readonly unknown[] | Readonly<Record<string, unknown>>;
 
 /** The values of a filter in one request. */
 export interface FilterInputs {
   readonly inputs: readonly FilterInput[];
-  /** Inputs that are null, which changes the condition: `is null` takes no value. */
+  /** Inputs that are null, or lists with a null in them, which changes the condition: `is null` takes no value. */
   readonly nulls: readonly number[];
+  /** Inputs that hold a wildcard, where the model has wildcards: they are not compared with `=`. */
+  readonly patterns: readonly number[];
 }
 
 /** Each condition costs the database work of its own; a longer filter is refused before any is done. */
@@ -38,8 +45,11 @@ export class FilterParser {
 
   constructor(private readonly limits: FilterLimits) {}
 
-  /** @throws RequestError 400 with the place in the text and what was expected there */
-  prepare(text: string): PreparedFilter {
+  /**
+   * @param params for placeholders that stand for a path
+   * @throws RequestError 400 with the place in the text and what was expected there
+   */
+  prepare(text: string, _params: FilterParams | undefined): PreparedFilter {
     const known = this.#prepared.get(text);
     if (known !== undefined) return known;
     const filter = parseFilter(text, this.limits);
@@ -47,7 +57,7 @@ export class FilterParser {
     if (values.length > maxConditions) {
       throw refuse('invalidQuery', `$filter has more than ${maxConditions} conditions.`);
     }
-    const prepared: PreparedFilter = { filter, shape, values };
+    const prepared: PreparedFilter = { filter, shape, values, orderBy: undefined };
     this.#prepared.set(text, prepared);
     return prepared;
   }
@@ -59,26 +69,31 @@ export class FilterParser {
  */
 export function filterInputs(
   { values }: PreparedFilter,
-  params: readonly unknown[] | undefined,
+  params: FilterParams | undefined,
 ): FilterInputs {
-  const inputs: FilterInput[] = [];
+  const inputs = values.flatMap((value) => (value.kind === 'null' ? [] : [input(value, params)]));
   const nulls: number[] = [];
-  for (const value of values) {
-    if (value.kind === 'literal') {
-      inputs.push(value);
-    } else if (value.kind === 'placeholder') {
-      if (params === undefined || value.index >= params.length) {
-        throw refuse(
-          'placeholderMissing',
-          `Character ${value.start + 1} of $filter: $params has no value for :${value.index + 1}.`,
-        );
-      }
-      const param = params[value.index];
-      if (param === null) nulls.push(inputs.length);
-      inputs.push({ value: param, placeholder: value });
-    }
+  inputs.forEach(({ value, items }, position) => {
+    if (value === null || items?.some((item) => item.value === null) === true) nulls.push(position);
+  });
+  return { inputs, nulls, patterns: [] };
+}
+
+function input(value: FilterValue, params: FilterParams | undefined): FilterInput {
+  if (value.kind === 'null') return { value: null };
+  if (value.kind === 'literal') return value;
+  if (value.kind === 'list') {
+    const items = value.items.map((item) => input(item, params));
+    return { value: items.map((item) => item.value), items };
   }
-  return { inputs, nulls };
+  const param = (params as Readonly<Record<number | string, unknown>> | undefined)?.[value.key];
+  if (param === undefined) {
+    throw refuse(
+      'placeholderMissing',
+      `Character ${value.start + 1} of $filter: $params has no value for :${placeholderName(value)}.`,
+    );
+  }
+  return { value: param, placeholder: value };
 }
 
 /** Numbers the comparisons of a filter as its shape numbers their values. */

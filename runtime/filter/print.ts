@@ -4,6 +4,7 @@ import type {
   FilterNode,
   FilterValue,
   LiteralValue,
+  PlaceholderValue,
 } from './ast.js';
 
 /** A filter without its values: filters of one shape need one SQL statement. */
@@ -90,7 +91,14 @@ function valueText(value: FilterValue, values: FilterValue[] | undefined): strin
     values.push(value);
     return '?';
   }
-  return value.kind === 'placeholder' ? `:${value.index + 1}` : literalText(value);
+  if (value.kind === 'placeholder') return `:${placeholderName(value)}`;
+  if (value.kind === 'literal') return literalText(value);
+  return `[${value.items.map((item) => valueText(item, undefined)).join(', ')}]`;
+}
+
+/** What stands behind the colon of a placeholder. */
+export function placeholderName({ key }: PlaceholderValue): string {
+  return typeof key === 'number' ? String(key + 1) : key;
 }
 
 function literalText({ text, quoted }: LiteralValue): string {

@@ -80,11 +80,17 @@ function resolve(dataclass: Dataclass, node: ComparisonNode): Pending {
   if ('kind' in resolved) throw unresolved(resolved, node);
   return {
     node,
-    comparator: node.comparator,
+    comparator: withoutWildcards[node.comparator] ?? node.comparator,
     relations: resolved.relations,
     end: resolved.end,
   };
 }
+
+/** Without wildcards the comparators that take them literally are the ordinary ones. */
+const withoutWildcards: Readonly<Partial<Record<Comparator, Comparator>>> = {
+  '===': '=',
+  '!==': '!=',
+};
 
 function unresolved(problem: PathProblem, node: ComparisonNode): RequestError {
   const at = `Character ${node.path.start + 1} of $filter`;

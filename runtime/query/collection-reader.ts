@@ -41,7 +41,7 @@ export function emptyPlans(): Plans {
   };
 }
 
-const noInputs: FilterInputs = { inputs: [], nulls: [] };
+const noInputs: FilterInputs = { inputs: [], nulls: [], patterns: [] };
 
 /** Reads collections; a statement is written once for all requests that differ in values alone. */
 export class CollectionReader {
@@ -80,7 +80,9 @@ export class CollectionReader {
       );
     }
     const filter =
-      parameters.filter === undefined ? undefined : this.context.filters.prepare(parameters.filter);
+      parameters.filter === undefined
+        ? undefined
+        : this.context.filters.prepare(parameters.filter, parameters.params);
     const { inputs, nulls } =
       filter === undefined ? noInputs : filterInputs(filter, parameters.params);
     const name = shapeName([

@@ -26,7 +26,9 @@ function bareValue(value: FilterValue): unknown {
     case 'null':
       return null;
     case 'placeholder':
-      return { placeholder: value.index };
+      return { placeholder: value.key };
+    case 'list':
+      return value.items.map(bareValue);
     case 'literal':
       return value.quoted ? { quoted: value.value } : { bare: value.value, text: value.text };
   }

@@ -89,7 +89,7 @@ describe('shapeOf', () => {
 function comparisonOf(name: string): FilterNode & { readonly kind: 'comparison' } {
   return {
     kind: 'comparison',
-    path: { steps: [{ name, ...nowhere }], ...nowhere },
+    path: { steps: [{ name, ordinal: 1, element: undefined, ...nowhere }], ...nowhere },
     comparator: '=',
     value: { kind: 'null', ...nowhere },
   };
@@ -140,7 +140,7 @@ const values: fc.Arbitrary<FilterValue> = fc.oneof(
   fc.constant<FilterValue>({ kind: 'null', ...nowhere }),
   fc
     .integer({ min: 0, max: 127 })
-    .map((index): FilterValue => ({ kind: 'placeholder', index, ...nowhere })),
+    .map((key): FilterValue => ({ kind: 'placeholder', key, ...nowhere })),
   quotedTexts.map((text): FilterValue => ({
     kind: 'literal',
     value: text,
@@ -155,7 +155,10 @@ const comparisons: fc.Arbitrary<FilterNode> = fc.record({
   kind: fc.constant('comparison' as const),
   path: fc
     .array(names, { minLength: 1, maxLength: 3 })
-    .map((path) => ({ steps: path.map((name) => ({ name, ...nowhere })), ...nowhere })),
+    .map((path) => ({
+      steps: path.map((name) => ({ name, ordinal: 1, element: undefined, ...nowhere })),
+      ...nowhere,
+    })),
   comparator: fc.constantFrom('=', '!=', '<', '<=', '>', '>=', 'begin'),
   value: values,
 });
