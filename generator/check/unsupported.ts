@@ -10,10 +10,6 @@ interface Unsupported {
 
 /** What the model file knows and this version of the generator does not build yet. A row goes when its work is done. */
 export const unsupported = {
-  'unsupported/accent-insensitive': {
-    what: 'comparisons that ignore accents',
-    uses: (root) => whenTrue(child(child(root, 'protocol'), 'accentInsensitive')),
-  },
   'unsupported/accessors': {
     what: 'computed attributes without an expression',
     uses: (root) =>

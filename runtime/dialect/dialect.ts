@@ -1,4 +1,5 @@
 import type { RawBuilder } from 'kysely';
+import type { Fold } from '../protocol/fold.js';
 import type { Statement } from './statement.js';
 
 /** An SQL expression or clause; its type argument is of no use here, since answers leave the database as bytes. */
@@ -24,6 +25,8 @@ export interface Dialect {
   asBytes(text: Sql): Sql;
   /** A text value folded as {@link file://../protocol/fold.ts} does it. */
   fold(text: Sql): Sql;
+  /** The same for a value that is about to be bound. */
+  readonly foldText: Fold;
   /** Whether a value is null, without reading a large one. */
   isNull(value: Sql): Sql;
   /** JSON of a text: quoted and escaped, or `null`. */

@@ -6,7 +6,6 @@ import type { Dialect } from '../dialect/dialect.js';
 import { ConstraintError, type Transaction } from '../dialect/executor.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
 import type { RelatedEntityDefinition } from '../protocol/definition.js';
-import { fold } from '../protocol/fold.js';
 import type { StoredValue } from '../protocol/values.js';
 import { decodeNewEntity } from './decode.js';
 import { type InsertPlan, planInsert } from './insert.js';
@@ -25,7 +24,7 @@ export class EntityCreator {
   readonly #refusals: Refusals;
 
   constructor(
-    dialect: Dialect,
+    private readonly dialect: Dialect,
     private readonly dataclass: Dataclass,
   ) {
     this.#insert = planInsert(dialect, dataclass);
@@ -84,11 +83,11 @@ export class EntityCreator {
     key: string | number,
     values: ReadonlyMap<string, StoredValue>,
   ): Promise<SqlValue | undefined> {
-    const compared = this.#hasTextKey(relation) ? fold(String(key)) : key;
+    const compared = this.#hasTextKey(relation) ? this.dialect.foldText(String(key)) : key;
     if (relation.target === this.dataclass.name) {
       const own = this.#ownKey(values);
-      if ((typeof own === 'string' && this.#hasTextKey(relation) ? fold(own) : own) === compared)
-        return own;
+      const isText = typeof own === 'string' && this.#hasTextKey(relation);
+      if ((isText ? this.dialect.foldText(own) : own) === compared) return own;
     }
     return transaction.value(this.#findRelated.get(relation.name) as Statement, [compared]);
   }

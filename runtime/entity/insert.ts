@@ -3,7 +3,6 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Dialect } from '../dialect/dialect.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
 import type { StorageDefinition } from '../protocol/definition.js';
-import { fold } from '../protocol/fold.js';
 import type { StoredValue } from '../protocol/values.js';
 
 /** How a dataclass's new entities are stored: one statement for all of them. */
@@ -34,7 +33,7 @@ export function planInsert(dialect: Dialect, dataclass: Dataclass): InsertPlan {
       ...stored.map((each) => entity.get(each.name) ?? null),
       ...folded.map((each) => {
         const value = entity.get(each.name);
-        return typeof value === 'string' ? fold(value) : null;
+        return typeof value === 'string' ? dialect.foldText(value) : null;
       }),
       1,
       timestamp,

@@ -44,7 +44,7 @@ export function condition(context: FilterContext, source: Source, comparison: Co
   if (context.mismatched.has(input)) return comparator === '!=' ? sql`1 = 1` : sql`1 = 0`;
   const compared = comparableColumn(context.dialect, source, attribute);
   if (comparator === 'begin') return beginCondition(context, compared, attribute, input);
-  const value = context.slots.take(input, 'value', converter(attribute));
+  const value = context.slots.take(input, 'value', converter(context, attribute));
   if (comparator === '=') return sql`${compared} = ${value}`;
   if (comparator === '!=') return sql`${compared} is not ${value}`;
   return sql`${compared} ${orders[comparator] ?? unknownComparator(comparison)} ${value}`;
@@ -80,7 +80,7 @@ function beginCondition(
   attribute: ColumnDefinition,
   input: number,
 ): Sql {
-  const convert = converter(attribute);
+  const convert = converter(context, attribute);
   const first = context.slots.take(input, 'value', convert);
   const end = context.slots.take(input, 'end', (given) => {
     const prefix = convert(given);
@@ -100,12 +100,12 @@ function endOfPrefix(prefix: string): string | Uint8Array {
   return afterEveryText;
 }
 
-function converter(attribute: ColumnDefinition): Convert {
+function converter({ dialect }: FilterContext, attribute: ColumnDefinition): Convert {
   const { type } = attribute;
   const dateOnly = attribute.dateOnly === true;
   return (input) => {
     refuseComposite(input);
-    return comparisonValue(type, dateOnly, input);
+    return comparisonValue(type, dateOnly, input, dialect.foldText);
   };
 }
 

@@ -13,6 +13,7 @@ import type { Database } from '../dialect/database.js';
 import { observedExecutor, type StatementObserver } from '../dialect/observed-executor.js';
 import { openDatabase } from '../dialect/sqlite/open-database.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
+import { fold, foldWithoutAccents } from '../protocol/fold.js';
 import { methodNotAllowed, refuse } from '../protocol/errors.js';
 import { emptyPlans } from '../query/collection-reader.js';
 import { registerCatalog } from './catalog.js';
@@ -58,7 +59,7 @@ export async function createApp(
   const limits = limitsFrom(settings.limits, environment);
   const url = options.databaseUrl ?? setting(environment, 'DATABASE_URL', 'sqlite:./data.sqlite');
   const level = logLevel(environment);
-  const database = await openObserved(url, schema, options.onStatement);
+  const database = await openObserved(url, schema, settings, options.onStatement);
   const log = options.logger === undefined ? pino({ level }, pino.destination(2)) : undefined;
   const answerError = errorHandler(log);
   const app = fastify({
@@ -113,9 +114,10 @@ export async function createApp(
 async function openObserved(
   url: string,
   schema: readonly string[],
+  { accentInsensitive }: Settings,
   observe: StatementObserver | undefined,
 ): Promise<Database> {
-  const database = await openDatabase(url, schema);
+  const database = await openDatabase(url, schema, accentInsensitive ? foldWithoutAccents : fold);
   return observe === undefined
     ? database
     : { ...database, executor: observedExecutor(database.executor, observe) };

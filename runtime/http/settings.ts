@@ -4,6 +4,8 @@ export interface Settings {
   readonly name: string;
   readonly limits: Limits;
   readonly dateOnlyFormat: 'iso' | 'bang';
+  /** Texts are compared without their accents. */
+  readonly accentInsensitive: boolean;
   /** The model has no roles: everything is allowed to everyone. */
   readonly isOpen: boolean;
 }

@@ -1,6 +1,6 @@
 import { dayFromText, instantFromText } from './dates.js';
 import type { StorageType } from './definition.js';
-import { fold } from './fold.js';
+import type { Fold } from './fold.js';
 import { numberFromText } from './numbers.js';
 import { normaliseUuid } from './uuid.js';
 import { isWellFormed } from './well-formed.js';
@@ -25,6 +25,7 @@ export function comparisonValue(
   type: StorageType,
   dateOnly: boolean,
   input: ComparisonInput,
+  fold: Fold,
 ): string | number | null | undefined {
   const { value } = input;
   if (value === null) return null;

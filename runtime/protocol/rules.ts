@@ -1,3 +1,4 @@
+import { fold } from './fold.js';
 import { comparisonValue } from './comparison-value.js';
 import type { StorageDefinition } from './definition.js';
 import type { StoredValue } from './values.js';
@@ -69,7 +70,7 @@ function checkRange(
 
 function bound(definition: StorageDefinition, limit: number | string): string | number | undefined {
   const dateOnly = definition.dateOnly === true;
-  return comparisonValue(definition.type, dateOnly, { value: limit }) ?? undefined;
+  return comparisonValue(definition.type, dateOnly, { value: limit }, fold) ?? undefined;
 }
 
 /** Values of different kinds are not ordered against each other. */

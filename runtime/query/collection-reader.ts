@@ -6,7 +6,6 @@ import type { SqlValue, Statement } from '../dialect/statement.js';
 import { type FilterInputs, filterInputs, type FilterParser } from '../filter/prepared-filter.js';
 import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
-import { fold } from '../protocol/fold.js';
 import { type CollectionPlan, type CollectionShape, planCollection } from './collection.js';
 import type { AnswerOptions } from './context.js';
 import { parseOrderBy } from './order-by.js';
@@ -61,7 +60,10 @@ export class CollectionReader {
     key: string | number,
     parameters: Parameters,
   ): PendingAnswer {
-    const value = this.dataclass.key.type === 'string' ? fold(String(key)) : key;
+    const value =
+      this.dataclass.key.type === 'string'
+        ? this.context.database.dialect.foldText(String(key))
+        : key;
     return this.#read(parameters, undefined, relation, value);
   }
 

@@ -4,7 +4,6 @@ import type { Statement } from '../dialect/statement.js';
 import { comparisonValue } from '../protocol/comparison-value.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
-import { fold } from '../protocol/fold.js';
 import type { Lookup } from '../protocol/lookup.js';
 import { projectionOf, type ReadingContext, shapeName } from './collection-reader.js';
 import { planEntity } from './entity.js';
@@ -41,7 +40,8 @@ export class EntityReader {
     attributes: string | undefined,
   ): PendingAnswer {
     const statement = this.#plan(key, parameters, attributes);
-    const bound = key.type === 'string' ? fold(String(value)) : value;
+    const bound =
+      key.type === 'string' ? this.context.database.dialect.foldText(String(value)) : value;
     return this.context.database.executor.read(statement, [bound]);
   }
 
@@ -57,10 +57,12 @@ export class EntityReader {
       throw refuse('malformedUrl', `Entities cannot be looked up by "${name}".`);
     }
     const statement = this.#plan(attribute, parameters, attributes);
-    const value = comparisonValue(attribute.type, attribute.dateOnly === true, {
-      value: text,
-      text,
-    });
+    const value = comparisonValue(
+      attribute.type,
+      attribute.dateOnly === true,
+      { value: text, text },
+      this.context.database.dialect.foldText,
+    );
     if (value === undefined) return undefined;
     return this.context.database.executor.read(statement, [value]);
   }

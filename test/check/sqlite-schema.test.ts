@@ -1,3 +1,4 @@
+import { fold } from '../../runtime/protocol/fold.js';
 import { readFileSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -12,7 +13,7 @@ import { attributes, model } from './cases/case.js';
 let database: Database.Database;
 beforeEach(() => {
   database = new Database(':memory:');
-  registerFunctions(database);
+  registerFunctions(database, fold);
 });
 afterEach(() => {
   database.close();

@@ -6,7 +6,6 @@ const key = 'ID: { type: integer, key: true }';
 
 /** What the model file knows and no server has yet: each is refused by the generator, not left out of the server. */
 const refusedModels: Readonly<Record<keyof typeof unsupported, string>> = {
-  'unsupported/accent-insensitive': model('', 'protocol: { accentInsensitive: true }'),
   'unsupported/accessors': model('', '', 'c: { computed: string, accessors: [get, set] }'),
   'unsupported/events': model('events: [saving]'),
   'unsupported/functions': model('functions: { entity: { f: { exposed: true } } }'),

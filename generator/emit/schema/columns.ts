@@ -1,4 +1,4 @@
-import type { Dataclass, StorageAttribute, StorageType } from '../../model/model.js';
+import type { Dataclass, Model, StorageAttribute, StorageType } from '../../model/model.js';
 
 /** Values of these types can be large, and stay out of lists. */
 export function isLarge(type: StorageType): boolean {
@@ -10,6 +10,7 @@ export function isLarge(type: StorageType): boolean {
  * without index are folded when they are compared.
  */
 export function foldedColumn(
+  model: Model,
   dataclass: Dataclass,
   attribute: StorageAttribute,
 ): string | undefined {
@@ -18,5 +19,7 @@ export function foldedColumn(
     attribute.unique ||
     attribute.indexed ||
     dataclass.indexes.some((index) => index.includes(attribute.name));
-  return attribute.type === 'string' && isLookedUp ? `__folded_${attribute.column}` : undefined;
+  // Another name, so that a database whose texts were folded otherwise is not taken for one of this model.
+  const prefix = model.protocol.accentInsensitive ? '__unaccented_' : '__folded_';
+  return attribute.type === 'string' && isLookedUp ? `${prefix}${attribute.column}` : undefined;
 }

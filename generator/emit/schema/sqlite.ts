@@ -14,7 +14,7 @@ import type {
 export function sqliteSchema(model: Model): string[] {
   return model.dataclasses.flatMap((dataclass) => [
     createTable(model, dataclass),
-    ...createIndexes(dataclass),
+    ...createIndexes(model, dataclass),
   ]);
 }
 
@@ -30,7 +30,7 @@ function createTable(model: Model, dataclass: Dataclass): string {
     '"__TIMESTAMP" TEXT NOT NULL',
     ...small.map((each) => column(model, dataclass, each)),
     ...stored.flatMap((each) => {
-      const folded = foldedColumn(dataclass, each);
+      const folded = foldedColumn(model, dataclass, each);
       return folded === undefined ? [] : [`${name(folded)} TEXT`];
     }),
     ...dataclass.attributes.filter(isExpression).map(generatedColumn),
@@ -103,7 +103,7 @@ function normalised({ type, dateOnly }: CalculatedAttribute, expression: string)
   return dateOnly ? `date((${expression}))` : `strftime('%Y-%m-%dT%H:%M:%fZ', (${expression}))`;
 }
 
-function createIndexes(dataclass: Dataclass): string[] {
+function createIndexes(model: Model, dataclass: Dataclass): string[] {
   const { attributes } = dataclass;
   const single = attributes.filter(
     (each): each is StorageAttribute =>
@@ -114,14 +114,16 @@ function createIndexes(dataclass: Dataclass): string[] {
       dataclass,
       list.join(','),
       false,
-      list.map((each) => indexedColumn(dataclass, storageOf(dataclass, each))),
+      list.map((each) => indexedColumn(model, dataclass, storageOf(dataclass, each))),
     ),
   );
   return [
     ...single
-      .filter((each) => !each.key || foldedColumn(dataclass, each) !== undefined)
-      .map((each) => index(dataclass, each.name, each.unique, [indexedColumn(dataclass, each)])),
-    ...textForeignKeys(dataclass).map((each) =>
+      .filter((each) => !each.key || foldedColumn(model, dataclass, each) !== undefined)
+      .map((each) =>
+        index(dataclass, each.name, each.unique, [indexedColumn(model, dataclass, each)]),
+      ),
+    ...textForeignKeys(model, dataclass).map((each) =>
       index(dataclass, `${each.name} as stored`, false, [each.column]),
     ),
     ...composite,
@@ -129,11 +131,11 @@ function createIndexes(dataclass: Dataclass): string[] {
 }
 
 /** Relations are followed by keys as they are stored, and what a client writes is compared folded: each has its index. */
-function textForeignKeys(dataclass: Dataclass): StorageAttribute[] {
+function textForeignKeys(model: Model, dataclass: Dataclass): StorageAttribute[] {
   return dataclass.attributes
     .filter((each) => each.kind === 'relatedEntity')
     .map((relation) => storageOf(dataclass, relation.foreignKey))
-    .filter((each) => !each.key && foldedColumn(dataclass, each) !== undefined);
+    .filter((each) => !each.key && foldedColumn(model, dataclass, each) !== undefined);
 }
 
 /** An integer primary key is the table's own order and needs no index. */
@@ -148,8 +150,8 @@ function storageOf(dataclass: Dataclass, attributeName: string): StorageAttribut
     : (attribute as StorageAttribute);
 }
 
-function indexedColumn(dataclass: Dataclass, attribute: StorageAttribute): string {
-  return foldedColumn(dataclass, attribute) ?? attribute.column;
+function indexedColumn(model: Model, dataclass: Dataclass, attribute: StorageAttribute): string {
+  return foldedColumn(model, dataclass, attribute) ?? attribute.column;
 }
 
 function index(

@@ -1,4 +1,4 @@
-import type { Attribute, Dataclass, StorageAttribute } from '../../model/model.js';
+import type { Attribute, Dataclass, Model, StorageAttribute } from '../../model/model.js';
 import type { EmitContext } from '../context.js';
 import { declaration, docComment, Documented, type Literal, RawCode } from '../layout.js';
 import { foldedColumn } from '../schema/columns.js';
@@ -10,35 +10,35 @@ export function dataclassView(context: EmitContext, dataclass: Dataclass): objec
     doc: docComment(dataclass.description),
     declaration: declaration(
       `export const ${context.identifier(dataclass)}Dataclass: DataclassDefinition`,
-      definition(dataclass),
+      definition(context.model, dataclass),
     ),
   };
 }
 
-function definition(dataclass: Dataclass): Literal {
+function definition(model: Model, dataclass: Dataclass): Literal {
   return {
     name: dataclass.name,
     table: dataclass.table,
     collectionName: dataclass.collectionName,
     exposed: dataclass.exposed,
     key: dataclass.key,
-    attributes: dataclass.attributes.map((each) => documented(dataclass, each)),
+    attributes: dataclass.attributes.map((each) => documented(model, dataclass, each)),
   };
 }
 
-function documented(dataclass: Dataclass, attribute: Attribute): Literal {
-  const definition = attributeDefinition(dataclass, attribute);
+function documented(model: Model, dataclass: Dataclass, attribute: Attribute): Literal {
+  const definition = attributeDefinition(model, dataclass, attribute);
   const description = attribute.description?.trim() ?? '';
   return description === '' ? definition : new Documented(description, definition);
 }
 
 type Properties = { readonly [name: string]: Literal | undefined };
 
-function attributeDefinition(dataclass: Dataclass, attribute: Attribute): Properties {
+function attributeDefinition(model: Model, dataclass: Dataclass, attribute: Attribute): Properties {
   const hidden = attribute.exposed ? {} : { exposed: false };
   switch (attribute.kind) {
     case 'storage':
-      return { ...head(attribute), ...storage(dataclass, attribute), ...hidden };
+      return { ...head(attribute), ...storage(model, dataclass, attribute), ...hidden };
     case 'calculated':
       return {
         ...head(attribute),
@@ -79,13 +79,14 @@ function head({ name, kind }: Attribute): { readonly name: string; readonly kind
 }
 
 function storage(
+  model: Model,
   dataclass: Dataclass,
   attribute: StorageAttribute,
 ): { readonly [name: string]: Literal | undefined } {
   return {
     type: attribute.type,
     column: attribute.column,
-    foldedColumn: foldedColumn(dataclass, attribute),
+    foldedColumn: foldedColumn(model, dataclass, attribute),
     dateOnly: onlyTrue(attribute.dateOnly),
     dimensions: attribute.dimensions,
     key: onlyTrue(attribute.key),

@@ -33,6 +33,7 @@ export function settingsView(context: EmitContext): object {
       name: model.name,
       limits,
       dateOnlyFormat: model.protocol.dateOnlyFormat,
+      accentInsensitive: model.protocol.accentInsensitive,
       isOpen: model.roles === undefined,
     }),
   };

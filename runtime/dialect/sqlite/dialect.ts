@@ -7,6 +7,7 @@ import {
   sql,
 } from 'kysely';
 import type { Dialect, JsonPart, Sql } from '../dialect.js';
+import type { Fold } from '../../protocol/fold.js';
 import type { Slot, SqlValue, Statement } from '../statement.js';
 
 /** Writes SQL and never runs it: that is the executor's part. */
@@ -22,7 +23,12 @@ const writer = new Kysely<Record<string, never>>({
 /** SQLite before 3.48 takes at most 127 arguments to a function. */
 const maxArguments = 100;
 
-export const sqliteDialect: Dialect = {
+/** @param foldText what the SQL function `drs_fold` does */
+export function sqliteDialect(foldText: Fold): Dialect {
+  return { ...written, foldText };
+}
+
+const written: Omit<Dialect, 'foldText'> = {
   compile(query: Sql): Statement {
     const { sql: text, parameters } = query.compile(writer);
     return { sql: text, bindings: parameters as readonly (SqlValue | Slot)[] };

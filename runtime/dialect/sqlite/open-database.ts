@@ -1,4 +1,5 @@
 import type { Database } from '../database.js';
+import type { Fold } from '../../protocol/fold.js';
 import { sqliteDialect } from './dialect.js';
 import { SqliteExecutor } from './executor.js';
 import { openConnections } from './open.js';
@@ -8,23 +9,27 @@ import { prepareSchema } from './schema.js';
  * Opens the database of a `DATABASE_URL` and creates its schema, or compares it with the one that is there.
  * @throws Error when it cannot be opened, SchemaMismatchError when it was made for another model
  */
-export function openDatabase(url: string, schema: readonly string[]): Promise<Database> {
+export function openDatabase(
+  url: string,
+  schema: readonly string[],
+  fold: Fold,
+): Promise<Database> {
   // A promise because other databases are reached over a network.
   return new Promise((resolve) => {
-    resolve(open(url, schema));
+    resolve(open(url, schema, fold));
   });
 }
 
-function open(url: string, schema: readonly string[]): Database {
-  const connections = openConnections(url);
+function open(url: string, schema: readonly string[], fold: Fold): Database {
+  const connections = openConnections(url, fold);
   try {
-    prepareSchema(connections.writer, schema);
+    prepareSchema(connections.writer, schema, fold);
     const uniqueId = connections.writer
       .prepare(`select "value" from "__datastore" where "name" = 'uniqueID'`)
       .pluck()
       .get();
     return {
-      dialect: sqliteDialect,
+      dialect: sqliteDialect(fold),
       executor: new SqliteExecutor(connections),
       uniqueId: String(uniqueId),
     };

@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3';
+import type { Fold } from '../../protocol/fold.js';
 import { registerFunctions } from './functions.js';
 
 /** The two connections of a server: one that writes, and one for reads, which see only what is committed. */
@@ -15,13 +16,13 @@ const busyTimeoutMilliseconds = 5_000;
  * Opens the database that a `DATABASE_URL` names: `sqlite:./data.sqlite`, `sqlite:/absolute/path` or `sqlite::memory:`.
  * @throws Error that names the path, when it cannot be opened.
  */
-export function openConnections(url: string): Connections {
+export function openConnections(url: string, fold: Fold): Connections {
   const file = databaseFile(url);
-  const writer = connect(file, false);
+  const writer = connect(file, false, fold);
   if (file === ':memory:') return { writer, reader: writer };
   writer.pragma('journal_mode = WAL');
   writer.pragma('synchronous = NORMAL');
-  return { writer, reader: connect(file, true) };
+  return { writer, reader: connect(file, true, fold) };
 }
 
 function databaseFile(url: string): string {
@@ -34,7 +35,7 @@ function databaseFile(url: string): string {
   return url.slice(scheme.length).replace(/^\/\/(?=\/)/, '');
 }
 
-function connect(file: string, readonly: boolean): Database.Database {
+function connect(file: string, readonly: boolean, fold: Fold): Database.Database {
   let database: Database.Database;
   try {
     database = new Database(file, { readonly, timeout: busyTimeoutMilliseconds });
@@ -45,6 +46,6 @@ function connect(file: string, readonly: boolean): Database.Database {
   }
   database.pragma('foreign_keys = ON');
   database.pragma('cache_size = -65536');
-  registerFunctions(database);
+  registerFunctions(database, fold);
   return database;
 }

@@ -1,5 +1,6 @@
 import { createHash } from 'node:crypto';
 import Database from 'better-sqlite3';
+import type { Fold } from '../../protocol/fold.js';
 import { newUuid } from '../../protocol/uuid.js';
 import { registerFunctions } from './functions.js';
 import { schemaDifferences } from './schema-differences.js';
@@ -25,9 +26,14 @@ const datastoreTable = `CREATE TABLE "__datastore" (
 /**
  * Creates the schema in an empty database; compares it with what is there otherwise. Nothing is ever dropped or altered.
  * @param statements the model's schema, one SQL statement each
+ * @param fold how the datastore compares texts
  * @throws SchemaMismatchError with every difference
  */
-export function prepareSchema(database: Database.Database, statements: readonly string[]): void {
+export function prepareSchema(
+  database: Database.Database,
+  statements: readonly string[],
+  fold: Fold,
+): void {
   const all = [datastoreTable, ...statements];
   // Another process may start on the same empty file at the same time.
   const isCreated = database
@@ -43,7 +49,7 @@ export function prepareSchema(database: Database.Database, statements: readonly 
   if (knownStamp(database) === stamp) return;
   const expected = new Database(':memory:');
   try {
-    registerFunctions(expected);
+    registerFunctions(expected, fold);
     for (const statement of all) expected.exec(statement);
     const differences = schemaDifferences(expected, database);
     if (differences.length > 0) throw new SchemaMismatchError(differences);

@@ -1,3 +1,4 @@
+import { fold } from '../../../runtime/protocol/fold.js';
 import { mkdirSync, mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
@@ -35,7 +36,7 @@ afterEach(() => {
 
 /** Opens and closes; answers the identity that the datastore gave itself. */
 async function start(statements: readonly string[] = schema): Promise<string> {
-  const { executor, uniqueId } = await openDatabase(`sqlite:${file}`, statements);
+  const { executor, uniqueId } = await openDatabase(`sqlite:${file}`, statements, fold);
   await executor.close();
   return uniqueId;
 }
@@ -217,12 +218,12 @@ describe('a database that differs is refused with every difference, and left as 
 
 describe('what cannot be opened is named', () => {
   it('a folder', async () => {
-    await expect(openDatabase(`sqlite:${folder}`, schema)).rejects.toThrow(folder);
+    await expect(openDatabase(`sqlite:${folder}`, schema, fold)).rejects.toThrow(folder);
   });
 
   it('a file in a folder that does not exist', async () => {
     const missing = join(folder, 'none', 'data.sqlite');
-    await expect(openDatabase(`sqlite:${missing}`, schema)).rejects.toThrow(missing);
+    await expect(openDatabase(`sqlite:${missing}`, schema, fold)).rejects.toThrow(missing);
   });
 
   it('a file that is no database', async () => {
@@ -237,7 +238,7 @@ describe('what cannot be opened is named', () => {
   it.each(['', 'sqlite', 'sqlite:', 'postgres://localhost/x', 'file.sqlite', 'SQLITE:x'])(
     'the address %j',
     async (url) => {
-      await expect(openDatabase(url, schema)).rejects.toThrow(
+      await expect(openDatabase(url, schema, fold)).rejects.toThrow(
         `DATABASE_URL is ${JSON.stringify(url)}`,
       );
     },

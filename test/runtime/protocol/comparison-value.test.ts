@@ -1,3 +1,4 @@
+import { fold } from '../../../runtime/protocol/fold.js';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { comparisonValue } from '../../../runtime/protocol/comparison-value.js';
@@ -55,7 +56,7 @@ describe('comparisonValue', () => {
     ['blob', 'x', undefined],
     ['vector', [1], undefined],
   ])('%s %j', (type, value, want) => {
-    expect(comparisonValue(type, false, { value })).toBe(want);
+    expect(comparisonValue(type, false, { value }, fold)).toBe(want);
   });
 
   it.each([
@@ -64,7 +65,7 @@ describe('comparisonValue', () => {
     ['2!1!2020', '2020-01-02'],
     ['2020-02-30', undefined],
   ])('day %s', (value, want) => {
-    expect(comparisonValue('date', true, { value })).toBe(want);
+    expect(comparisonValue('date', true, { value }, fold)).toBe(want);
   });
 
   it.each<[StorageType, string, unknown]>([
@@ -80,18 +81,19 @@ describe('comparisonValue', () => {
   ])('%s literal %s', (type, text, want) => {
     const node = parseFilter(`a=${text}`, { filterLength: 100, filterDepth: 1 });
     if (node.kind !== 'comparison' || node.value.kind !== 'literal') throw new Error(text);
-    expect(comparisonValue(type, false, node.value)).toBe(want);
+    expect(comparisonValue(type, false, node.value, fold)).toBe(want);
   });
 
   it('keeps null, and never throws', () => {
-    for (const type of types) expect(comparisonValue(type, false, { value: null })).toBeNull();
+    for (const type of types)
+      expect(comparisonValue(type, false, { value: null }, fold)).toBeNull();
     fc.assert(
       fc.property(
         fc.constantFrom(...types),
         fc.boolean(),
         fc.jsonValue(),
         (type, dateOnly, value) => {
-          const compared = comparisonValue(type, dateOnly, { value });
+          const compared = comparisonValue(type, dateOnly, { value }, fold);
           expect(Number.isNaN(compared)).toBe(false);
         },
       ),

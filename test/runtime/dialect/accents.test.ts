@@ -1,0 +1,57 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { create, serverOf } from '../../support/server.js';
+
+const folder = mkdtempSync(join(tmpdir(), 'drs-accents-'));
+const databaseUrl = `sqlite:${join(folder, 'data.sqlite')}`;
+
+afterAll(() => {
+  rmSync(folder, { recursive: true });
+});
+
+function model(accentInsensitive: boolean): string {
+  return `drs: 1
+name: accents
+protocol: { accentInsensitive: ${String(accentInsensitive)} }
+dataclasses:
+  City:
+    attributes:
+      code: { type: string, key: true }
+      name: { type: string, unique: true }
+      note: string`;
+}
+
+it('compares without accents, by index and without one', async () => {
+  const app = await serverOf(model(true), { databaseUrl });
+  try {
+    await create(app, 'City', [
+      { code: 'Á', name: 'Zürich', note: 'Été' },
+      { code: 'b', name: 'Oslo', note: 'hiver' },
+    ]);
+    const keys = async (query: string): Promise<readonly string[]> => {
+      const { __ENTITIES: entities } = (await app.inject(`/rest/City?${query}`)).json<{
+        readonly __ENTITIES: readonly { readonly __KEY: string }[];
+      }>();
+      return entities.map((each) => each.__KEY);
+    };
+    expect(await keys("$filter=name='zurich'")).toEqual(['Á']);
+    expect(await keys("$filter=note begin 'été'")).toEqual(['Á']);
+    expect(await keys("$filter=note='ete'")).toEqual(['Á']);
+    expect(await keys('$filter=__KEY=a')).toEqual(['Á']);
+    expect((await app.inject('/rest/City(a)')).json()).toMatchObject({ __KEY: 'Á' });
+    const twice = await app.inject({
+      method: 'POST',
+      url: '/rest/City?$method=update',
+      payload: { code: 'c', name: 'zurich' },
+    });
+    expect(twice.statusCode).toBe(409);
+  } finally {
+    await app.close();
+  }
+});
+
+it('refuses a database whose texts were folded with accents', async () => {
+  await expect(serverOf(model(false), { databaseUrl })).rejects.toThrow(/__folded_name/);
+});
