@@ -14,5 +14,6 @@ export const settings: Settings = {
     batchSize: null,
   },
   dateOnlyFormat: 'iso',
+  accentInsensitive: false,
   isOpen: true,
 };
