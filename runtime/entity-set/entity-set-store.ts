@@ -1,0 +1,87 @@
+import type { KeyList } from './key-list.js';
+
+/** An entity set as a store holds it (specification, "Entity set"). */
+export interface EntitySet {
+  /** 32 upper-case hexadecimal digits. */
+  readonly id: string;
+  /** Name of the dataclass of its members. */
+  readonly dataclass: string;
+  /** The keys of its members in the set's order, dropped entities among them. */
+  readonly keys: KeyList;
+  /** ID of the session that the set belongs to; `undefined`: a guest made it, and it is open to all. */
+  readonly owner: string | undefined;
+  /** Seconds without an access after which the set is gone. */
+  readonly timeout: number;
+  /** The keys are in the order of an `$orderby`. */
+  readonly isSorted: boolean;
+  /** Time of the last access, in milliseconds of the store's clock. */
+  readonly refreshed: number;
+  /** From this time on the set is gone unless it is accessed before, in milliseconds of the store's clock. */
+  readonly expires: number;
+}
+
+/** What a caller says of a new set; default lifetime and caps are the caller's affair. */
+export type NewEntitySet = Pick<EntitySet, 'dataclass' | 'keys' | 'owner' | 'timeout' | 'isSorted'>;
+
+/** Who asks for a set, and as what. A set that is another session's, or another dataclass's, is as good as none. */
+export interface SetClaim {
+  /** ID of the session; `undefined` for a guest. */
+  readonly session: string | undefined;
+  /** Name of the dataclass of which the set must be; `undefined` when the request names none. */
+  readonly dataclass: string | undefined;
+}
+
+/**
+ * Keeps entity sets for their lifetime (specification, "Entity set lifecycle"; protocol decisions 14 and 15). A set is
+ * gone when its time is over, when it is released, or when the store needs its place.
+ *
+ * A store in the same process answers at once, and a read of a set does without what a promise costs; a store elsewhere
+ * answers with promises. So a caller awaits what is a promise, and nothing else, as it does with `PendingAnswer`.
+ */
+export interface EntitySetStore {
+  /**
+   * Stores a set under a new ID.
+   *
+   * @throws EntitySetTooLargeError when the set alone needs more than the store may hold
+   */
+  create(set: NewEntitySet): Pending<EntitySet>;
+  /**
+   * Stores a set under the ID that it had before it was gone (protocol decision 21). When the ID is in use again, by the
+   * same session and for the same dataclass, because two requests missed the set at once, the stored set stays and is given.
+   *
+   * @param id 32 upper-case hexadecimal digits
+   * @returns `undefined` when the ID is that of a set which is another session's or another dataclass's
+   * @throws EntitySetTooLargeError as {@link create}
+   */
+  recreate(id: string, set: NewEntitySet): Pending<EntitySet | undefined>;
+  /**
+   * A set that is alive and open to the claim. Its lifetime starts anew: with its own timeout, or with `timeout` seconds,
+   * which become its own.
+   */
+  access(id: string, claim: SetClaim, timeout?: number): Pending<EntitySet | undefined>;
+  /** Removes a set; `false` when there was none that is alive and open to the claim. */
+  release(id: string, claim: SetClaim): Pending<boolean>;
+  /** How many sets of a session are alive. */
+  countOf(session: string): Pending<number>;
+  /** All that is alive, the set that was accessed last at the end; asking is no access. */
+  list(): Pending<readonly EntitySet[]>;
+  /** What the sets take up in bytes. */
+  usedBytes(): Pending<number>;
+  /** Forgets all sets and stops the clock. */
+  close(): Pending<void>;
+}
+
+/** Given at once by a store in this process. */
+export type Pending<T> = T | Promise<T>;
+
+/** A set needs more memory than all sets together may have. */
+export class EntitySetTooLargeError extends Error {
+  constructor(
+    /** Of the set. */
+    readonly bytes: number,
+    /** Of the store. */
+    readonly maxBytes: number,
+  ) {
+    super(`an entity set of ${bytes} bytes does not fit into a store of ${maxBytes} bytes`);
+  }
+}

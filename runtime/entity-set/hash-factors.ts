@@ -1,0 +1,13 @@
+import { randomInt } from 'node:crypto';
+
+/** Odd and drawn anew by each process, so that nobody can choose keys which meet in one place of a table. */
+export const hashFactors = [drawn(), drawn(), drawn(), drawn()] as const;
+
+function drawn(): number {
+  return randomInt(2 ** 31) * 2 + 1;
+}
+
+/** How far a hash is shifted right to become a place in a table of which `length` keys take up at most half. */
+export function tableShift(length: number): number {
+  return Math.min(31, Math.clz32(length) - 1);
+}
