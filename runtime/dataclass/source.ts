@@ -19,18 +19,33 @@ export class Aliases {
   }
 }
 
+/** What chooses the entities of a FROM clause, and gives their order. */
+export type ChosenKeys =
+  /** A subquery whose only column, `key`, is the key. */
+  | { readonly rows: Sql }
+  /** A list, as `Dialect.each` gives it; a key without entity has its row too. */
+  | { readonly list: Sql };
+
 /** The FROM clause of one level of a statement: a table, and the to-one relations that were followed from it. */
 export class From {
   readonly root: Source;
   readonly #joins = new Map<string, { readonly source: Source; readonly clause: Sql }>();
 
-  /** @param keys a subquery whose only column, `key`, chooses the entities and gives their order; all when left out */
+  readonly #chosen: string;
+
+  /** @param keys all entities when left out */
   constructor(
     private readonly aliases: Aliases,
     dataclass: Dataclass,
-    private readonly keys?: Sql,
+    private readonly keys?: ChosenKeys,
   ) {
     this.root = { dataclass, alias: aliases.next() };
+    this.#chosen = keys === undefined ? '' : aliases.next();
+  }
+
+  /** Where an entity stands in the list that chose it. */
+  get position(): Sql {
+    return sql`${sql.id(this.#chosen, 'key')}`;
   }
 
   get joinCount(): number {
@@ -59,10 +74,14 @@ export class From {
   }
 
   #start(): Sql {
-    if (this.keys === undefined) return table(this.root);
-    const chosen = this.aliases.next();
+    const { keys } = this;
+    if (keys === undefined) return table(this.root);
+    const chosen = sql.id(this.#chosen);
+    if ('list' in keys) {
+      return sql`${keys.list} as ${chosen} left join ${table(this.root)} on ${keyColumn(this.root)} = ${sql.id(this.#chosen, 'value')}`;
+    }
     // CROSS JOIN keeps SQLite from reading the tables in another order than they are written in.
-    return sql`(${this.keys}) as ${sql.id(chosen)} cross join ${table(this.root)} on ${keyColumn(this.root)} = ${sql.id(chosen, 'key')}`;
+    return sql`(${keys.rows}) as ${chosen} cross join ${table(this.root)} on ${keyColumn(this.root)} = ${sql.id(this.#chosen, 'key')}`;
   }
 }
 

@@ -42,6 +42,10 @@ export interface Dialect {
   jsonBangDate(value: Sql): Sql;
   /** A text as one segment of a URI: percent-encoded where a URI demands it. */
   uriText(value: Sql): Sql;
+  /** A bound JSON list as a table: `key` is the position of an item, `value` the item. */
+  each(list: Sql): Sql;
+  /** Whether a value is one of a bound JSON list. */
+  isIn(value: Sql, list: Sql): Sql;
   /** A bound integer, which the driver may have sent as a real number. */
   integer(value: Sql): Sql;
 }

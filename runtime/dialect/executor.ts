@@ -1,15 +1,20 @@
+import type { Pending } from './pending.js';
 import type { SqlValue, Statement } from './statement.js';
 
 /** JSON as a statement gives it: as bytes where it is long, since those need no decoding. */
 export type JsonAnswer = string | Uint8Array;
 
 /** A database in the same process answers at once, and a small read does without what a promise costs. */
-export type PendingAnswer = JsonAnswer | undefined | Promise<JsonAnswer | undefined>;
+export type PendingAnswer = Pending<JsonAnswer | undefined>;
 
 /** Runs statements. Reads never wait for a write transaction that is open. */
 export interface Executor {
   /** The first column of the first row; `undefined` when there is no row or the value is null. */
   read(statement: Statement, values: readonly SqlValue[]): PendingAnswer;
+  /** The same for a value that is no answer yet. */
+  value(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined>;
+  /** A number that is another one whenever reads may see other data than before, whoever changed it. */
+  dataVersion(): number;
   /**
    * Runs `work` in one transaction and stores what it did, or nothing of it when it throws. Transactions run one after the
    * other.

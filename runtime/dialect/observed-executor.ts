@@ -14,6 +14,8 @@ export function observedExecutor(executor: Executor, observe: StatementObserver)
     };
   return {
     read: told((statement, values) => executor.read(statement, values)),
+    value: told((statement, values) => executor.value(statement, values)),
+    dataVersion: () => executor.dataVersion(),
     write: (work) =>
       executor.write((transaction) => {
         const observed: Transaction = {

@@ -12,6 +12,8 @@ export interface FilterContext {
   readonly inputs: ReadonlyMap<ComparisonNode, number>;
   /** Inputs that are null: placeholders whose parameter is. */
   readonly nulls: ReadonlySet<number>;
+  /** Inputs that hold a wildcard. */
+  readonly patterns: ReadonlySet<number>;
   /** Inputs that cannot be a value of the type they are compared with: such a comparison holds for nothing. */
   readonly mismatched: ReadonlySet<number>;
 }

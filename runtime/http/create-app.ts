@@ -15,7 +15,8 @@ import { openDatabase } from '../dialect/sqlite/open-database.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import { fold, foldWithoutAccents } from '../protocol/fold.js';
 import { methodNotAllowed, refuse } from '../protocol/errors.js';
-import { emptyPlans } from '../query/collection-reader.js';
+import { Counts } from '../query/counts.js';
+import { emptyPlans } from '../query/reading-context.js';
 import { registerCatalog } from './catalog.js';
 import { answerClientError } from './client-error.js';
 import { refuseCrossSite } from './cross-site.js';
@@ -100,13 +101,16 @@ export async function createApp(
       'The model has no roles: everything is allowed to everyone who can reach this.',
     );
   }
+  const answers = { pageSize: limits.pageSize, dateOnlyFormat: settings.dateOnlyFormat };
+  const plans = emptyPlans();
   const context = {
     dataclasses,
     database,
     limits,
-    dateOnlyFormat: settings.dateOnlyFormat,
+    options: answers,
     filters: new FilterParser(limits),
-    plans: emptyPlans(),
+    plans,
+    counts: new Counts(database, answers, plans.selections),
   };
   return { app, services: (name) => new DataclassService(context, name) };
 }

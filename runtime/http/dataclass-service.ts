@@ -1,30 +1,21 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { Database } from '../dialect/database.js';
 import type { JsonAnswer, PendingAnswer } from '../dialect/executor.js';
-import type { FilterParser } from '../filter/prepared-filter.js';
 import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
 import { refuse, type RequestError } from '../protocol/errors.js';
 import { decodeKey, readKeyClause } from '../protocol/key.js';
-import type { AnswerOptions } from '../query/context.js';
 import { type Parameters, readParameters } from '../query/parameters.js';
 import { unknownAttribute } from '../query/projection.js';
-import { CollectionReader, type Plans } from '../query/collection-reader.js';
+import { CollectionReader } from '../query/collection-reader.js';
 import { EntityReader } from '../query/entity-reader.js';
 import { readLookup } from '../protocol/lookup.js';
 import { queryOf, readingParameters, refusedMethod } from './reading-parameters.js';
 import { sendJson } from './reply.js';
-import type { Limits } from './settings.js';
 import { type WritingContext, WriteService } from './write-service.js';
 
 /** What the services of all dataclasses share. */
-export interface ServiceContext {
+export interface ServiceContext extends WritingContext {
   readonly dataclasses: ReadonlyMap<string, Dataclass>;
-  readonly database: Database;
-  readonly limits: Limits;
-  readonly dateOnlyFormat: AnswerOptions['dateOnlyFormat'];
-  readonly filters: FilterParser;
-  readonly plans: Plans;
 }
 
 type Request = FastifyRequest<{
@@ -36,7 +27,7 @@ export class DataclassService {
   readonly #dataclass: Dataclass;
   readonly #collections: CollectionReader;
   readonly #entities: EntityReader;
-  readonly #reading: WritingContext;
+  readonly #context: ServiceContext;
   /** Made at the first write: a server with many dataclasses starts without writing their statements. */
   #writes: WriteService | undefined;
 
@@ -44,14 +35,9 @@ export class DataclassService {
     const dataclass = context.dataclasses.get(name);
     if (dataclass === undefined) throw new Error(`There is no dataclass ${name}.`);
     this.#dataclass = dataclass;
-    const options: AnswerOptions = {
-      pageSize: context.limits.pageSize,
-      dateOnlyFormat: context.dateOnlyFormat,
-    };
-    const reading = { ...context, options, limits: context.limits };
-    this.#collections = new CollectionReader(reading, dataclass);
-    this.#entities = new EntityReader(reading, dataclass);
-    this.#reading = reading;
+    this.#collections = new CollectionReader(context, dataclass);
+    this.#entities = new EntityReader(context, dataclass);
+    this.#context = context;
   }
 
   /** `GET /<dataClass>` and `GET /<dataClass>/<attributes>` */
@@ -96,7 +82,7 @@ export class DataclassService {
     }
     if (method !== 'update') throw refusedMethod(method, 'POST');
     const { status, json } = await (this.#writes ??= new WriteService(
-      this.#reading,
+      this.#context,
       this.#dataclass,
     )).update(request.body, request.headers['content-type']);
     return sendJson(reply.code(status), json);

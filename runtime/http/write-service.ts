@@ -5,7 +5,7 @@ import type { Transaction } from '../dialect/executor.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 import { type CreateResult, EntityCreator } from '../entity/create.js';
 import { refuse } from '../protocol/errors.js';
-import type { ReadingContext } from '../query/collection-reader.js';
+import type { ReadingContext } from '../query/reading-context.js';
 import { planSavedEntity } from '../query/entity.js';
 import { wholeEntity } from '../query/projection.js';
 import { readJson } from './body.js';

@@ -1,46 +1,21 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { BoundedCache } from '../dialect/bounded-cache.js';
 import type { PendingAnswer } from '../dialect/executor.js';
-import type { Database } from '../dialect/database.js';
-import type { SqlValue, Statement } from '../dialect/statement.js';
-import { type FilterInputs, filterInputs, type FilterParser } from '../filter/prepared-filter.js';
+import { whenThere } from '../dialect/pending.js';
 import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
-import { refuse } from '../protocol/errors.js';
-import { type CollectionPlan, type CollectionShape, planCollection } from './collection.js';
-import type { AnswerOptions } from './context.js';
-import { parseOrderBy } from './order-by.js';
+import { planCollection } from './collection.js';
+import { pageTop } from './page-size.js';
 import type { Parameters } from './parameters.js';
-import { project, type Projection, wholeEntity } from './projection.js';
+import { projectionOf } from './projection-of.js';
+import type { ReadingContext } from './reading-context.js';
 import { refuseTooManyRelated } from './related-count.js';
-import { projectionTree } from './projection-tree.js';
-
-/** What readers of all dataclasses share. */
-export interface ReadingContext {
-  readonly database: Database;
-  readonly options: AnswerOptions;
-  readonly filters: FilterParser;
-  readonly limits: { readonly maxPageSize: number | null; readonly expandDepth: number };
-  readonly plans: Plans;
-}
-
-/** The statements of all dataclasses that were written lately, by what decides them. */
-export interface Plans {
-  readonly collections: BoundedCache<CollectionPlan>;
-  readonly entities: BoundedCache<Statement>;
-}
-
-/** Of the plans of each kind. */
-const maxPlanBytes = 16 * 1024 * 1024;
-
-export function emptyPlans(): Plans {
-  const weigh = ({ sql, bindings }: Statement): number => sql.length + bindings.length * 16;
-  return {
-    collections: new BoundedCache(maxPlanBytes, (plan) => weigh(plan.statement)),
-    entities: new BoundedCache(maxPlanBytes, weigh),
-  };
-}
-
-const noInputs: FilterInputs = { inputs: [], nulls: [], patterns: [] };
+import {
+  countPosition,
+  orderOf,
+  planFor,
+  selectionRequest,
+  type SelectionRequest,
+  shapeName,
+} from './selection-request.js';
 
 /** Reads collections; a statement is written once for all requests that differ in values alone. */
 export class CollectionReader {
@@ -51,7 +26,9 @@ export class CollectionReader {
 
   /** @param attributes the list in the path */
   read(parameters: Parameters, attributes: string | undefined): PendingAnswer {
-    return this.#read(parameters, attributes, undefined, null);
+    const { filters } = this.context;
+    const request = selectionRequest(filters, this.dataclass, { kind: 'all' }, null, parameters);
+    return this.#read(request, parameters, attributes);
   }
 
   /** The entities that a to-many relation of one entity leads to; no answer when there is no such entity. */
@@ -60,123 +37,57 @@ export class CollectionReader {
     key: string | number,
     parameters: Parameters,
   ): PendingAnswer {
-    const value =
-      this.dataclass.key.type === 'string'
-        ? this.context.database.dialect.foldText(String(key))
-        : key;
-    return this.#read(parameters, undefined, relation, value);
+    const request = this.related(relation, key, parameters);
+    const expand = beyond(relation.name, parameters.expand);
+    return this.#read(request, { ...parameters, expand }, undefined);
+  }
+
+  related(
+    relation: RelatedEntitiesDefinition,
+    key: string | number,
+    parameters: Pick<Parameters, 'filter' | 'params' | 'orderby'>,
+  ): SelectionRequest {
+    const { filters, database } = this.context;
+    const owner = this.dataclass;
+    const value = owner.key.type === 'string' ? database.dialect.foldText(String(key)) : key;
+    const base = { kind: 'related', owner, relation } as const;
+    return selectionRequest(filters, owner.target(relation), base, value, parameters);
   }
 
   #read(
+    request: SelectionRequest,
     parameters: Parameters,
     attributes: string | undefined,
-    relation: RelatedEntitiesDefinition | undefined,
-    ownerKey: SqlValue,
   ): PendingAnswer {
-    const { database, limits, options } = this.context;
-    const top = parameters.top ?? options.pageSize;
-    if (limits.maxPageSize !== null && top > limits.maxPageSize) {
-      throw refuse(
-        'malformedUrl',
-        `$top is ${top}; this server sends at most ${limits.maxPageSize} entities.`,
-      );
-    }
-    const filter =
-      parameters.filter === undefined
-        ? undefined
-        : this.context.filters.prepare(parameters.filter, parameters.params);
-    const { inputs, nulls } =
-      filter === undefined ? noInputs : filterInputs(filter, parameters.params);
-    const name = shapeName([
-      this.dataclass.name,
-      relation?.name,
-      attributes,
-      parameters.attributes,
-      parameters.expand,
-      parameters.orderby,
-      filter?.shape,
-      nulls.length === 0 ? undefined : nulls.join(),
-    ]);
-    const plan = (mismatched: readonly number[]): CollectionPlan =>
-      this.#plan(`${mismatched.join()}${name}`, () => ({
-        ...this.#target(relation),
-        filter,
-        nulls,
-        mismatched,
-        order: parameters.orderby === undefined ? [] : parseOrderBy(parameters.orderby),
-        projection: this.#projection(parameters, attributes, relation),
-      }));
-    const values: SqlValue[] = [ownerKey, parameters.skip ?? 0, top];
-    let chosen = plan([]);
-    refuseTooManyRelated(top * chosen.mostRelated);
-    const mismatched = chosen.filterSlots.fill(inputs, values);
-    if (mismatched.length > 0) {
-      chosen = plan(mismatched);
-      values.length = 3;
-      chosen.filterSlots.fill(inputs, values);
-    }
-    return database.executor.read(chosen.statement, values);
-  }
-
-  #plan(name: string, shape: () => CollectionShape): CollectionPlan {
-    const known = this.context.plans.collections.get(name);
-    if (known !== undefined) return known;
-    const { database, options } = this.context;
-    const plan = planCollection(database.dialect, options, shape());
-    this.context.plans.collections.set(name, plan);
-    return plan;
-  }
-
-  #target(
-    relation: RelatedEntitiesDefinition | undefined,
-  ): Pick<CollectionShape, 'dataclass' | 'owner'> {
-    return relation === undefined
-      ? { dataclass: this.dataclass, owner: undefined }
-      : {
-          dataclass: this.dataclass.target(relation),
-          owner: { dataclass: this.dataclass, relation },
-        };
-  }
-
-  #projection(
-    parameters: Parameters,
-    attributes: string | undefined,
-    relation: RelatedEntitiesDefinition | undefined,
-  ): Projection {
-    const { dataclass } = this.#target(relation);
-    const expand =
-      relation === undefined ? parameters.expand : beyond(relation.name, parameters.expand);
-    return projectionOf(dataclass, attributes, { ...parameters, expand }, this.context);
+    const { database, plans, options, counts } = this.context;
+    const { skip = 0 } = parameters;
+    const top = pageTop(this.context, parameters.top);
+    const { orderBy } = request;
+    const name = shapeName(['page', attributes, parameters.attributes, parameters.expand, orderBy]);
+    const { plan, values } = planFor(plans.selections, request, name, { skip, top }, (selection) =>
+      planCollection(
+        database.dialect,
+        options,
+        'selection',
+        { kind: 'selection', selection, order: orderOf(request) },
+        projectionOf(request.dataclass, attributes, parameters, this.context),
+      ),
+    );
+    refuseTooManyRelated(top * plan.mostRelated);
+    return whenThere(counts.count(request), (count) => {
+      if (count === undefined) return undefined;
+      values[countPosition] = count;
+      return database.executor.read(plan.statement, values);
+    });
   }
 }
 
 /** What `$expand` of a relation's own read names beside the relation: `orders,orders.lines` expands `lines` of each order. */
-function beyond(relation: string, expand: string | undefined): string | undefined {
+export function beyond(relation: string, expand: string | undefined): string | undefined {
   const paths = (expand ?? '')
     .split(',')
     .map((path) => path.trim())
     .filter((path) => path !== relation && path !== `${relation}.*`)
     .map((path) => (path.startsWith(`${relation}.`) ? path.slice(relation.length + 1) : path));
   return paths.length === 0 ? undefined : paths.join();
-}
-
-/** One name for the texts of a request that decide its statement; no two lists of texts have the same. */
-export function shapeName(texts: readonly (string | undefined)[]): string {
-  let name = '';
-  for (const text of texts) name += text === undefined ? '|' : `|${text.length}:${text}`;
-  return name;
-}
-
-/** What a request's attribute lists choose; everything, where there is none. */
-export function projectionOf(
-  dataclass: Dataclass,
-  pathList: string | undefined,
-  { attributes, expand }: Pick<Parameters, 'attributes' | 'expand'>,
-  { limits }: Pick<ReadingContext, 'limits'>,
-): Projection {
-  const tree = projectionTree({ pathList, attributes, expand }, limits.expandDepth);
-  if (tree === undefined) return wholeEntity(dataclass);
-  const origin =
-    attributes !== undefined ? 'attributes' : pathList !== undefined ? 'path' : 'expand';
-  return project(dataclass, tree, origin);
 }

@@ -5,7 +5,7 @@ import { From, keyColumn } from '../dataclass/source.js';
 import type { Dialect } from '../dialect/dialect.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 import type { StorageDefinition } from '../protocol/definition.js';
-import { queryContext } from './collection.js';
+import { queryContext } from './selection.js';
 import type { AnswerOptions } from './context.js';
 import { entityJson } from './entity-json.js';
 import { keyOrder } from './order-sql.js';

@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { describe, expect, it, vi } from 'vitest';
 import { send } from '../conformance/ask.js';
 import { fill, filledServer, moment } from '../conformance/fixture.js';
 import { modelFile } from '../support/model-file.js';
@@ -41,31 +41,23 @@ async function record(app: FastifyInstance, { url, body }: Case): Promise<string
   ].join('\n');
 }
 
-async function check(app: FastifyInstance, each: Case): Promise<void> {
-  const text = await record(app, each);
-  expect(statements.length, statements.join('\n')).toBe(each.statements);
+async function matchSnapshot(each: Case, text: string): Promise<void> {
   await expect(text).toMatchFileSnapshot(
     `expected/${each.topic}/${each.name.replaceAll(' ', '-')}.txt`,
   );
 }
 
-describe('a read is one statement', () => {
-  let app: FastifyInstance;
-  let close: () => Promise<void>;
-
-  beforeAll(async () => {
-    ({ app, close } = await filledServer({ onStatement }));
-  });
-  afterAll(() => close());
-
+describe('a read is one statement, and one more that counts what nobody counted yet', () => {
   it.each(readCases)('$topic: $name', async (each) => {
-    await check(app, each);
-  });
-
-  it('also when it was written before', async () => {
-    for (const each of readCases) {
+    const { app, close } = await filledServer({ onStatement });
+    try {
+      const text = await record(app, each);
+      expect(statements.length, statements.join('\n')).toBeLessThanOrEqual(each.statements + 1);
+      await matchSnapshot(each, text);
       await record(app, each);
-      expect(statements.length, each.url).toBe(each.statements);
+      expect(statements.length, statements.join('\n')).toBe(each.statements);
+    } finally {
+      await close();
     }
   });
 });
@@ -75,7 +67,9 @@ describe('a creation takes as many statements as it has entities, and few more',
     const app = await serverOf(modelFile('staff'), { onStatement });
     try {
       await fill(app);
-      await check(app, each);
+      const text = await record(app, each);
+      expect(statements.length, statements.join('\n')).toBe(each.statements);
+      await matchSnapshot(each, text);
     } finally {
       await app.close();
     }

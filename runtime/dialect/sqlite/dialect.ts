@@ -51,6 +51,8 @@ const written: Omit<Dialect, 'foldText'> = {
   jsonBangDate: (value) =>
     sql`ifnull('"' || cast(substr(${value}, 9, 2) as integer) || '!' || cast(substr(${value}, 6, 2) as integer) || '!' || substr(${value}, 1, 4) || '"', 'null')`,
   uriText: (value) => sql`drs_uri(${value})`,
+  each: (list) => sql`json_each(${list})`,
+  isIn: (value, list) => sql`${value} in (select "value" from json_each(${list}))`,
   integer: (value) => sql`cast(${value} as integer)`,
 };
 

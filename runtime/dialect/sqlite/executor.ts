@@ -1,6 +1,7 @@
 import type { Database, Statement as Prepared } from 'better-sqlite3';
 import { BoundedCache } from '../bounded-cache.js';
 import type { Executor, JsonAnswer, PendingAnswer, Transaction } from '../executor.js';
+import type { Pending } from '../pending.js';
 import { bind, type SqlValue, type Statement } from '../statement.js';
 import { translateChangeError, translateError } from './errors.js';
 import type { Connections } from './open.js';
@@ -16,6 +17,8 @@ export class SqliteExecutor implements Executor {
   readonly #connections: Connections;
   readonly #isShared: boolean;
   readonly #transaction: SqliteTransaction;
+  readonly #dataVersion: Prepared;
+  #commits = 0;
   /** Ends when the last transaction asked for so far has ended. */
   #writers: Promise<unknown> = Promise.resolve();
 
@@ -23,21 +26,33 @@ export class SqliteExecutor implements Executor {
     this.#connections = connections;
     this.#isShared = connections.reader === connections.writer;
     this.#reader = new StatementCache(connections.reader);
+    this.#dataVersion = connections.reader.prepare('pragma data_version').pluck();
     this.#transaction = new SqliteTransaction(
       this.#isShared ? this.#reader : new StatementCache(connections.writer),
     );
   }
 
   read(statement: Statement, values: readonly SqlValue[]): PendingAnswer {
+    return this.value(statement, values) as PendingAnswer;
+  }
+
+  value(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined> {
     // One connection alone sees what is not committed yet; a database in memory has no other.
     if (this.#isShared && this.#connections.writer.inTransaction) {
-      return this.#writers.then(() => this.read(statement, values));
+      return this.#writers.then(() => this.value(statement, values));
     }
     try {
       return firstValue(this.#reader.get(statement.sql), statement, values);
     } catch (error) {
       throw translateError(error);
     }
+  }
+
+  dataVersion(): number {
+    // SQLite's own number tells of what other connections commit, those of other processes included.
+    if (!this.#isShared) return this.#dataVersion.get() as number;
+    if (this.#connections.writer.inTransaction) this.#commits += 1;
+    return this.#commits;
   }
 
   write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
@@ -52,6 +67,7 @@ export class SqliteExecutor implements Executor {
       writer.exec('BEGIN IMMEDIATE');
       const result = await work(this.#transaction);
       writer.exec('COMMIT');
+      this.#commits += 1;
       return result;
     } catch (error) {
       // SQLite has rolled back by itself after some errors, a full disk for one.
@@ -94,7 +110,9 @@ class SqliteTransaction implements Transaction {
   }
 
   read(statement: Statement, values: readonly SqlValue[]): Promise<JsonAnswer | undefined> {
-    return attempt(() => firstValue(this.statements.get(statement.sql), statement, values));
+    return attempt(
+      () => firstValue(this.statements.get(statement.sql), statement, values) as JsonAnswer,
+    );
   }
 }
 
@@ -110,9 +128,9 @@ function firstValue(
   prepared: Prepared,
   statement: Statement,
   values: readonly SqlValue[],
-): JsonAnswer | undefined {
-  const answer = prepared.get(...bind(statement, values));
-  return answer === null ? undefined : (answer as JsonAnswer | undefined);
+): SqlValue | undefined {
+  const answer = prepared.get(...bind(statement, values)) as SqlValue | undefined;
+  return answer ?? undefined;
 }
 
 /** Prepared statements of one connection by their SQL text; a statement that returns rows gives their first column. */

@@ -1,0 +1,7 @@
+/** A result that is there already, or comes later: a database in the same process answers at once. */
+export type Pending<T> = T | Promise<T>;
+
+/** Goes on with a result, at once where it is there. */
+export function whenThere<T, R>(pending: Pending<T>, next: (result: T) => Pending<R>): Pending<R> {
+  return pending instanceof Promise ? pending.then(next) : next(pending);
+}

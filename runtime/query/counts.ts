@@ -1,0 +1,55 @@
+import { BoundedCache } from '../dialect/bounded-cache.js';
+import type { Database } from '../dialect/database.js';
+import { whenThere } from '../dialect/pending.js';
+import { planCount, type SelectionPlan } from './collection.js';
+import type { AnswerOptions } from './context.js';
+import { firstFilterPosition, planFor, type SelectionRequest } from './selection-request.js';
+
+/** Of all remembered numbers. */
+const maxCountBytes = 4 * 1024 * 1024;
+
+/**
+ * The numbers of entities of selections, remembered until the data changes: a client that goes through the pages of a filter
+ * makes the database count once.
+ */
+export class Counts {
+  #version: number | undefined;
+  #numbers = emptyNumbers();
+
+  constructor(
+    private readonly database: Database,
+    private readonly options: AnswerOptions,
+    private readonly plans: BoundedCache<SelectionPlan>,
+  ) {}
+
+  /** @returns `undefined` when the entity does not exist whose relation is read */
+  count(request: SelectionRequest): number | undefined | Promise<number | undefined> {
+    const { executor, dialect } = this.database;
+    // Asked for before the database counts: a number that was true for an instant only is never remembered for longer.
+    const version = executor.dataVersion();
+    if (version !== this.#version) {
+      this.#version = version;
+      this.#numbers = emptyNumbers();
+    }
+    const { plan, values } = planFor(this.plans, request, 'count', {}, (selection) =>
+      planCount(dialect, this.options, selection),
+    );
+    const numbers = this.#numbers;
+    const name = `${request.name}${nameOfValues([request.baseValue, ...values.slice(firstFilterPosition)])}`;
+    const known = numbers.get(name);
+    if (known !== undefined) return known;
+    return whenThere(executor.value(plan.statement, values), (value) => {
+      if (typeof value !== 'number') return undefined;
+      numbers.set(name, value);
+      return value;
+    });
+  }
+}
+
+function emptyNumbers(): BoundedCache<number> {
+  return new BoundedCache(maxCountBytes, () => 8);
+}
+
+function nameOfValues(values: readonly unknown[]): string {
+  return JSON.stringify(values);
+}

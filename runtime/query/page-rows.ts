@@ -1,0 +1,90 @@
+import { sql } from 'kysely';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import { From, keyColumn, type Source } from '../dataclass/source.js';
+import type { Sql } from '../dialect/dialect.js';
+import type { FilterSlots } from '../filter/slots.js';
+import type { QueryContext } from './context.js';
+import type { OrderItem } from './order-by.js';
+import { orderSql } from './order-sql.js';
+import { type Extract, selectExtract } from './page.js';
+import { baseSlot, type Selection, selectionCondition, skipSlot, topSlot } from './selection.js';
+
+/** Where the entities of a page come from. */
+export type PageSource =
+  /** `$skip` and `$top` of a selection in an order. */
+  | {
+      readonly kind: 'selection';
+      readonly selection: Selection;
+      readonly order: readonly OrderItem[];
+    }
+  /** The entities of a JSON list of keys, in its order: those that do not exist any more as well. */
+  | { readonly kind: 'keys'; readonly dataclass: Dataclass };
+
+/** Writes one entity of the page as a text. */
+export type WriteRow = (from: From, root: Source) => Sql;
+
+/** An entity that was deleted after its set was made (specification, "Entity object"). */
+const undefinedEntity = '{"__STAMP":0}';
+
+export function dataclassOf(source: PageSource): Dataclass {
+  return source.kind === 'keys' ? source.dataclass : source.selection.dataclass;
+}
+
+/** A subquery that gives each entity of the page as the text column `json`, in order. */
+export function pageRows(
+  context: QueryContext,
+  source: PageSource,
+  slots: FilterSlots,
+  write: WriteRow,
+  missing: string = undefinedEntity,
+): Sql {
+  if (source.kind === 'keys') return rowsOfKeys(context, source.dataclass, write, missing);
+  const { selection, order } = source;
+  const { dataclass } = selection;
+  if (order.length === 0) {
+    const from = new From(context.aliases, dataclass);
+    const extract = pageExtract(context, from, selection, order, slots);
+    const before = from.joinCount;
+    const json = write(from, from.root);
+    if (from.joinCount === before) return selectExtract(json, 'json', extract);
+  }
+  // Sorting moves keys alone, an index that covers the order serves a deep page without touching the table, and what is
+  // joined for the answer is not joined for rows that are skipped.
+  const chosen = new From(context.aliases, dataclass);
+  const extract = pageExtract(context, chosen, selection, order, slots);
+  const keys = selectExtract(keyColumn(chosen.root), 'key', extract);
+  const from = new From(context.aliases, dataclass, { rows: keys });
+  const json = write(from, from.root);
+  return sql`select ${json} as ${sql.id('json')} ${from.clause}`;
+}
+
+function rowsOfKeys(
+  context: QueryContext,
+  dataclass: Dataclass,
+  write: WriteRow,
+  missing: string,
+): Sql {
+  const from = new From(context.aliases, dataclass, {
+    list: context.dialect.each(sql`${baseSlot}`),
+  });
+  const json = write(from, from.root);
+  return sql`select iif(${keyColumn(from.root)} is null, ${sql.lit(missing)}, ${json}) as ${sql.id('json')} ${from.clause} order by ${from.position}`;
+}
+
+function pageExtract(
+  context: QueryContext,
+  from: From,
+  selection: Selection,
+  order: readonly OrderItem[],
+  slots: FilterSlots,
+): Extract {
+  const { dialect } = context;
+  return {
+    from,
+    where: selectionCondition(context, from, selection, slots),
+    order: orderSql(context, from, order),
+    // A bare variable behind LIMIT makes SQLite prepare the statement anew for every value.
+    top: dialect.integer(sql`${topSlot}`),
+    skip: dialect.integer(sql`${skipSlot}`),
+  };
+}

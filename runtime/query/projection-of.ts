@@ -1,0 +1,19 @@
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { Parameters } from './parameters.js';
+import { project, type Projection, wholeEntity } from './projection.js';
+import { projectionTree } from './projection-tree.js';
+import type { ReadingContext } from './reading-context.js';
+
+/** What a request's attribute lists choose; everything, where there is none. */
+export function projectionOf(
+  dataclass: Dataclass,
+  pathList: string | undefined,
+  { attributes, expand }: Pick<Parameters, 'attributes' | 'expand'>,
+  { limits }: Pick<ReadingContext, 'limits'>,
+): Projection {
+  const tree = projectionTree({ pathList, attributes, expand }, limits.expandDepth);
+  if (tree === undefined) return wholeEntity(dataclass);
+  const origin =
+    attributes !== undefined ? 'attributes' : pathList !== undefined ? 'path' : 'expand';
+  return project(dataclass, tree, origin);
+}

@@ -1,0 +1,34 @@
+import { BoundedCache } from '../dialect/bounded-cache.js';
+import type { Database } from '../dialect/database.js';
+import type { Statement } from '../dialect/statement.js';
+import type { FilterParser } from '../filter/prepared-filter.js';
+import type { SelectionPlan } from './collection.js';
+import type { AnswerOptions } from './context.js';
+import type { Counts } from './counts.js';
+
+/** What readers of all dataclasses share. */
+export interface ReadingContext {
+  readonly database: Database;
+  readonly options: AnswerOptions;
+  readonly filters: FilterParser;
+  readonly limits: { readonly maxPageSize: number | null; readonly expandDepth: number };
+  readonly plans: Plans;
+  readonly counts: Counts;
+}
+
+/** The statements of all dataclasses that were written lately, by what decides them. */
+export interface Plans {
+  readonly selections: BoundedCache<SelectionPlan>;
+  readonly entities: BoundedCache<Statement>;
+}
+
+/** Of the plans of each kind. */
+const maxPlanBytes = 16 * 1024 * 1024;
+
+export function emptyPlans(): Plans {
+  const weigh = ({ sql, bindings }: Statement): number => sql.length + bindings.length * 16;
+  return {
+    selections: new BoundedCache(maxPlanBytes, (plan) => weigh(plan.statement)),
+    entities: new BoundedCache(maxPlanBytes, weigh),
+  };
+}

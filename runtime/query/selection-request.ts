@@ -1,0 +1,120 @@
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { BoundedCache } from '../dialect/bounded-cache.js';
+import type { SqlValue } from '../dialect/statement.js';
+import {
+  type FilterInputs,
+  filterInputs,
+  type FilterParser,
+  type PreparedFilter,
+} from '../filter/prepared-filter.js';
+import type { SelectionPlan } from './collection.js';
+import type { OrderItem } from './order-by.js';
+import { parseOrderBy } from './order-by.js';
+import type { Parameters } from './parameters.js';
+import type { Selection, SelectionBase } from './selection.js';
+
+/** A selection with the values that one request brings. */
+export interface SelectionRequest {
+  readonly dataclass: Dataclass;
+  readonly base: SelectionBase;
+  readonly baseValue: SqlValue;
+  readonly filter: PreparedFilter | undefined;
+  readonly inputs: FilterInputs;
+  /** The same for requests whose conditions differ in values alone. */
+  readonly name: string;
+  /** `$orderby`, or what stands behind `order by` in the filter. */
+  readonly orderBy: string | undefined;
+}
+
+const noInputs: FilterInputs = { inputs: [], nulls: [], patterns: [] };
+
+/** @throws RequestError for a filter that is not right, or lacks values in `$params` */
+export function selectionRequest(
+  filters: FilterParser,
+  dataclass: Dataclass,
+  base: SelectionBase,
+  baseValue: SqlValue,
+  { filter: text, params, orderby }: Pick<Parameters, 'filter' | 'params' | 'orderby'>,
+): SelectionRequest {
+  const filter = text === undefined ? undefined : filters.prepare(text, params);
+  const inputs = filter === undefined ? noInputs : filterInputs(filter, params);
+  const name = shapeName([
+    dataclass.name,
+    baseName(base),
+    filter?.shape,
+    positions(inputs.nulls),
+    positions(inputs.patterns),
+  ]);
+  const orderBy = orderby ?? filter?.orderBy?.text;
+  return { dataclass, base, baseValue, filter, inputs, name, orderBy };
+}
+
+function baseName(base: SelectionBase): string | undefined {
+  switch (base.kind) {
+    case 'all':
+      return undefined;
+    case 'related':
+      return `${base.owner.name}.${base.relation.name}`;
+    case 'members':
+      return '$';
+  }
+}
+
+function positions(list: readonly number[]): string | undefined {
+  return list.length === 0 ? undefined : list.join();
+}
+
+/** @throws RequestError 400 with 1810 */
+export function orderOf({ orderBy }: SelectionRequest): readonly OrderItem[] {
+  return orderBy === undefined ? [] : parseOrderBy(orderBy);
+}
+
+/** The values of a statement before its filter's: see `selection.ts`. */
+export interface FixedValues {
+  readonly skip?: number;
+  readonly top?: number;
+  readonly count?: number;
+  readonly set?: string;
+}
+
+export const countPosition = 3;
+export const firstFilterPosition = 5;
+
+/**
+ * The plan for a request and the values to bind; written once for all requests of one name.
+ * @param name what else decides the statement
+ */
+export function planFor(
+  plans: BoundedCache<SelectionPlan>,
+  request: SelectionRequest,
+  name: string,
+  { skip = 0, top = 0, count = 0, set = '' }: FixedValues,
+  write: (selection: Selection) => SelectionPlan,
+): { readonly plan: SelectionPlan; readonly values: SqlValue[] } {
+  const { dataclass, base, filter, inputs } = request;
+  const find = (mismatched: readonly number[]): SelectionPlan => {
+    const fullName = `${mismatched.join()}${name}${request.name}`;
+    const known = plans.get(fullName);
+    if (known !== undefined) return known;
+    const { nulls, patterns } = inputs;
+    const plan = write({ dataclass, base, filter, nulls, patterns, mismatched });
+    plans.set(fullName, plan);
+    return plan;
+  };
+  const values: SqlValue[] = [request.baseValue, skip, top, count, set];
+  const plan = find([]);
+  const mismatched = plan.filterSlots.fill(inputs.inputs, values);
+  if (mismatched.length === 0) return { plan, values };
+  // What cannot be a value of the attribute's type makes another condition.
+  const other = find(mismatched);
+  values.length = firstFilterPosition;
+  other.filterSlots.fill(inputs.inputs, values);
+  return { plan: other, values };
+}
+
+/** One name for the texts of a request that decide its statement; no two lists of texts have the same. */
+export function shapeName(texts: readonly (string | undefined)[]): string {
+  let name = '';
+  for (const text of texts) name += text === undefined ? '|' : `|${text.length}:${text}`;
+  return name;
+}

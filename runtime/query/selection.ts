@@ -1,0 +1,98 @@
+import { sql } from 'kysely';
+import { comparableColumn } from '../dataclass/comparable.js';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import { Aliases, From, keyColumn } from '../dataclass/source.js';
+import type { Dialect, Sql } from '../dialect/dialect.js';
+import { Slot } from '../dialect/statement.js';
+import { inputPositions, type PreparedFilter } from '../filter/prepared-filter.js';
+import type { FilterSlots } from '../filter/slots.js';
+import { filterCondition } from '../filter/to-sql.js';
+import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
+import type { AnswerOptions, QueryContext } from './context.js';
+import { relatedTo } from './entity-json.js';
+
+/** The entities that a request speaks of, but for the values that each request brings. */
+export interface Selection {
+  readonly dataclass: Dataclass;
+  readonly base: SelectionBase;
+  readonly filter: PreparedFilter | undefined;
+  /** What of the filter's values decides the statement: see `FilterInputs`. */
+  readonly nulls: readonly number[];
+  readonly patterns: readonly number[];
+  readonly mismatched: readonly number[];
+}
+
+/** What a filter is applied to. */
+export type SelectionBase =
+  | { readonly kind: 'all' }
+  /** The entities of a to-many relation of one entity, whose key is the base's value. */
+  | {
+      readonly kind: 'related';
+      readonly owner: Dataclass;
+      readonly relation: RelatedEntitiesDefinition;
+    }
+  /** Members of an entity set; the base's value is a JSON list of their keys. */
+  | { readonly kind: 'members' };
+
+/** The values of a statement over a selection: these, then those of its filter. */
+export const baseSlot = new Slot(0);
+export const skipSlot = new Slot(1);
+export const topSlot = new Slot(2);
+/** The number of all entities of the selection, where the statement does not count them. */
+export const countSlot = new Slot(3);
+/** The address of the entity set that the request made. */
+export const setSlot = new Slot(4);
+export const firstFilterSlot = 5;
+
+export function queryContext(dialect: Dialect, options: AnswerOptions): QueryContext {
+  return {
+    dialect,
+    aliases: new Aliases(),
+    options,
+    globalStamp: sql`(select "value" from "__datastore" where "name" = 'globalStamp')`,
+  };
+}
+
+/** The condition that an entity of `from` belongs to the selection; none where all do. */
+export function selectionCondition(
+  context: QueryContext,
+  from: From,
+  { base, filter, nulls, patterns, mismatched }: Selection,
+  slots: FilterSlots,
+): Sql | undefined {
+  const parts: Sql[] = [];
+  if (base.kind === 'related') {
+    parts.push(relatedTo(from.root, base.owner, base.relation, ownerKey(context, base.owner)));
+  } else if (base.kind === 'members') {
+    parts.push(context.dialect.isIn(keyColumn(from.root), sql`${baseSlot}`));
+  }
+  if (filter !== undefined) {
+    const filterContext = {
+      dialect: context.dialect,
+      aliases: context.aliases,
+      slots,
+      inputs: inputPositions(filter.filter),
+      nulls: new Set(nulls),
+      patterns: new Set(patterns),
+      mismatched: new Set(mismatched),
+    };
+    parts.push(filterCondition(filterContext, from, filter.filter));
+  }
+  return parts.length === 0 ? undefined : sql.join(parts, sql` and `);
+}
+
+/** The owner's key as it is stored: a client may write a text key in another case. */
+function ownerKey(context: QueryContext, owner: Dataclass): Sql {
+  if (owner.key.type !== 'string') return sql`${baseSlot}`;
+  const from = new From(context.aliases, owner);
+  const key = comparableColumn(context.dialect, from.root, owner.key);
+  return sql`(select ${keyColumn(from.root)} ${from.clause} where ${key} = ${baseSlot})`;
+}
+
+/** `answer`, or null where the entity does not exist whose relation is read. */
+export function ifBaseExists(context: QueryContext, { base }: Selection, answer: Sql): Sql {
+  if (base.kind !== 'related') return answer;
+  const from = new From(context.aliases, base.owner);
+  const key = comparableColumn(context.dialect, from.root, base.owner.key);
+  return sql`case when exists (select 1 ${from.clause} where ${key} = ${baseSlot}) then ${answer} end`;
+}
