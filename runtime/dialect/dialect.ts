@@ -1,5 +1,6 @@
 import type { RawBuilder } from 'kysely';
 import type { Fold } from '../protocol/fold.js';
+import type { JsonAccess } from './json-access.js';
 import type { Statement } from './statement.js';
 
 /** An SQL expression or clause; its type argument is of no use here, since answers leave the database as bytes. */
@@ -46,6 +47,18 @@ export interface Dialect {
   each(list: Sql): Sql;
   /** Whether a value is one of a bound JSON list. */
   isIn(value: Sql, list: Sql): Sql;
+  /** Whether a text contains another one. */
+  contains(text: Sql, piece: Sql): Sql;
+  /** Whether a text contains another one as a word: see {@link file://../protocol/text-match.ts}. */
+  hasWord(text: Sql, word: Sql): Sql;
+  /**
+   * Whether a text matches a pattern: see {@link file://../protocol/text-match.ts}.
+   * @param piece one of the pattern, which is looked for first
+   */
+  matches(text: Sql, pattern: Sql, piece: Sql): Sql;
+  /** The same for at least one member of a bound JSON object: its names are patterns, its values are pieces of them. */
+  matchesAny(text: Sql, patterns: Sql): Sql;
+  readonly json: JsonAccess;
   /** A bound integer, which the driver may have sent as a real number. */
   integer(value: Sql): Sql;
 }

@@ -9,6 +9,7 @@ import {
 import type { Dialect, JsonPart, Sql } from '../dialect.js';
 import type { Fold } from '../../protocol/fold.js';
 import type { Slot, SqlValue, Statement } from '../statement.js';
+import { sqliteJson } from './json-access.js';
 
 /** Writes SQL and never runs it: that is the executor's part. */
 const writer = new Kysely<Record<string, never>>({
@@ -53,6 +54,14 @@ const written: Omit<Dialect, 'foldText'> = {
   uriText: (value) => sql`drs_uri(${value})`,
   each: (list) => sql`json_each(${list})`,
   isIn: (value, list) => sql`${value} in (select "value" from json_each(${list}))`,
+  contains: (text, piece) => sql`instr(${text}, ${piece}) > 0`,
+  // What SQLite itself can tell spares most texts a call into JavaScript.
+  hasWord: (text, word) => sql`(instr(${text}, ${word}) > 0 and drs_has_word(${text}, ${word}))`,
+  matches: (text, pattern, piece) =>
+    sql`(instr(${text}, ${piece}) > 0 and drs_matches(${text}, ${pattern}))`,
+  matchesAny: (text, patterns) =>
+    sql`exists (select 1 from json_each(${patterns}) as "pattern" where instr(${text}, "pattern"."value") > 0 and drs_matches(${text}, "pattern"."key"))`,
+  json: sqliteJson,
   integer: (value) => sql`cast(${value} as integer)`,
 };
 

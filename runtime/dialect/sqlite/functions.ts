@@ -1,6 +1,12 @@
 import type { Database } from 'better-sqlite3';
 import type { Fold } from '../../protocol/fold.js';
+import { TextPattern, WordSearch } from '../../protocol/text-match.js';
 import { uriKey } from '../../protocol/uri.js';
+import { BoundedCache } from '../bounded-cache.js';
+
+/** What clients search for, prepared; of all that is kept. */
+const maxSearchBytes = 4 * 1024 * 1024;
+const bytesPerCharacter = 8;
 
 /** The functions that statements of this server call and SQLite does not have. */
 export function registerFunctions(database: Database, fold: Fold): void {
@@ -11,4 +17,30 @@ export function registerFunctions(database: Database, fold: Fold): void {
   database.function('drs_uri', options, (text: unknown) =>
     typeof text === 'string' ? uriKey(text) : null,
   );
+  const patterns = prepared((text) => new TextPattern(text));
+  database.function('drs_matches', options, (text: unknown, pattern: unknown) =>
+    typeof text === 'string' && typeof pattern === 'string'
+      ? Number(patterns(pattern).matches(text))
+      : null,
+  );
+  const words = prepared((text) => new WordSearch(text));
+  database.function('drs_has_word', options, (text: unknown, word: unknown) =>
+    typeof text === 'string' && typeof word === 'string' ? Number(words(word).isIn(text)) : null,
+  );
+}
+
+/** Makes something of a text once for all rows that it is compared with. */
+function prepared<T>(make: (text: string) => T): (text: string) => T {
+  const known = new BoundedCache<{ readonly text: string; readonly made: T }>(
+    maxSearchBytes,
+    ({ text }) => text.length * bytesPerCharacter,
+  );
+  let last: { readonly text: string; readonly made: T } | undefined;
+  return (text) => {
+    if (last?.text === text) return last.made;
+    const found = known.get(text);
+    last = found ?? { text, made: make(text) };
+    if (found === undefined) known.set(text, last);
+    return last.made;
+  };
 }
