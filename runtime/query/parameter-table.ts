@@ -15,15 +15,20 @@ export type ParameterRole =
   | 'expand'
   | 'attributes'
   | 'method'
+  | 'timeout'
+  | 'savedfilter'
+  | 'savedorderby'
+  | 'subOrderby'
+  | 'logicOperator'
+  | 'otherCollection'
+  /** `true` or `false`. */
+  | 'clean'
   /** Tolerated, without effect (protocol decision 2). */
   | 'ignored'
   /** A switch that is not built: only `false`, its default, is served. */
   | 'unbuiltSwitch'
-  /** `true` or an expression, not built: only `false`, its default, is served. */
-  | 'unbuiltDefinition'
   /** `$format`: only `json`, its default, is served. */
   | 'format'
-  | 'unbuiltSeconds'
   | 'unbuilt';
 
 const byRole: Readonly<Record<ParameterRole, readonly string[]>> = {
@@ -36,28 +41,29 @@ const byRole: Readonly<Record<ParameterRole, readonly string[]>> = {
   expand: ['$expand'],
   attributes: ['$attributes'],
   method: ['$method'],
+  timeout: ['$timeout'],
+  savedfilter: ['$savedfilter'],
+  savedorderby: ['$savedorderby'],
+  subOrderby: ['$subOrderby'],
+  logicOperator: ['$logicOperator'],
+  otherCollection: ['$otherCollection'],
+  clean: ['$clean'],
   ignored: ['$metadata', '$version'],
   unbuiltSwitch: [
     '$distinct',
     '$asArray',
     '$queryplan',
     '$querypath',
-    '$clean',
     '$atomic',
     '$atOnce',
     '$refresh',
     '$binary',
     '$rawPict',
   ],
-  unbuiltDefinition: ['$savedfilter', '$savedorderby'],
   format: ['$format'],
-  unbuiltSeconds: ['$timeout'],
   unbuilt: [
     '$compute',
     '$lock',
-    '$logicOperator',
-    '$otherCollection',
-    '$subOrderby',
     '$imageformat',
     '$upload',
   ],

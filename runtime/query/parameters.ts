@@ -16,6 +16,15 @@ export interface Parameters {
   readonly expand: string | undefined;
   readonly attributes: string | undefined;
   readonly method: string | undefined;
+  /** Seconds; 0 counts as not sent. */
+  readonly timeout: number | undefined;
+  /** `true`, or the filter itself (protocol section 10.4). */
+  readonly savedfilter: string | undefined;
+  readonly savedorderby: string | undefined;
+  readonly subOrderby: string | undefined;
+  readonly logicOperator: string | undefined;
+  readonly otherCollection: string | undefined;
+  readonly clean: boolean;
 }
 
 /** A request that changes data refuses every parameter that it does not know (protocol decision 25). */
@@ -62,6 +71,13 @@ function emptyParameters(): MutableParameters {
     expand: undefined,
     attributes: undefined,
     method: undefined,
+    timeout: undefined,
+    savedfilter: undefined,
+    savedorderby: undefined,
+    subOrderby: undefined,
+    logicOperator: undefined,
+    otherCollection: undefined,
+    clean: false,
   };
 }
 
@@ -73,7 +89,20 @@ function readParameter(parameters: MutableParameters, rule: ParameterRule, text:
     case 'expand':
     case 'attributes':
     case 'method':
+    case 'savedfilter':
+    case 'savedorderby':
+    case 'subOrderby':
+    case 'logicOperator':
+    case 'otherCollection':
       parameters[role] = text;
+      return;
+    case 'timeout': {
+      const seconds = wholeNumber(rule, text);
+      parameters.timeout = seconds === 0 ? undefined : seconds;
+      return;
+    }
+    case 'clean':
+      parameters[role] = switched(rule, text);
       return;
     case 'params':
       parameters.params = jsonArray(text);
@@ -90,9 +119,7 @@ function readParameter(parameters: MutableParameters, rule: ParameterRule, text:
     case 'ignored':
       return;
     case 'unbuiltSwitch':
-    case 'unbuiltDefinition':
     case 'format':
-    case 'unbuiltSeconds':
     case 'unbuilt':
       checkUnbuilt(rule, text);
       return;
@@ -103,14 +130,16 @@ function readParameter(parameters: MutableParameters, rule: ParameterRule, text:
 function checkUnbuilt(rule: ParameterRule, text: string): void {
   const { name, role } = rule;
   const value = text.toLowerCase();
-  if (role === 'unbuiltSeconds') wholeNumber(rule, text);
-  if (role === 'unbuiltSwitch' && value !== 'true' && value !== 'false') {
-    throw refuse('malformedUrl', `${name} must be true or false.`);
-  }
-  const isSwitch = role === 'unbuiltSwitch' || role === 'unbuiltDefinition';
-  if (isSwitch && value === 'false') return;
+  if (role === 'unbuiltSwitch' && !switched(rule, text)) return;
   if (role === 'format' && value === 'json') return;
   throw refuse('notBuilt', `${name}=${shortened(text)} is not supported yet.`);
+}
+
+function switched({ name }: ParameterRule, text: string): boolean {
+  const value = text.toLowerCase();
+  if (value === 'true') return true;
+  if (value === 'false') return false;
+  throw refuse('malformedUrl', `${name} must be true or false.`);
 }
 
 /** The value as text, without blanks and one pair of quotes around it. */
