@@ -27,8 +27,12 @@ function withWholeAliases(random: RandomModel): Model {
       ...dataclass,
       attributes: dataclass.attributes.map((each) => {
         if (each.kind !== 'alias') return each;
-        const steps = store.steps(dataclass, each.path);
-        return { ...each, path: steps.map((step) => ('name' in step ? step.name : '')) };
+        const { relations, end } = store.way(
+          dataclass,
+          each.path.map((name) => ({ name })),
+        );
+        const names = relations.map(({ attribute }) => attribute.name);
+        return { ...each, path: [...names, 'name' in end ? end.name : ''] };
       }),
     })),
   };

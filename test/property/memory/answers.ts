@@ -3,11 +3,13 @@ import type {
   Dataclass,
   JsonValue,
   RelatedEntitiesAttribute,
-  RelatedEntityAttribute,
+  StorageType,
 } from '../../../generator/model/model.js';
 import { compareValues } from './comparison.js';
-import { matches, typeOf, type Filter } from './filter.js';
-import type { Entity, PathStep, Store } from './store.js';
+import type { Filter } from './filter.js';
+import { matches, typeOf } from './matches.js';
+import { compareProperties } from './property-order.js';
+import type { Entity, Store, Way } from './store.js';
 
 /** What a request asks of one dataclass, or of one entity's relation. */
 export interface Query {
@@ -48,14 +50,19 @@ export function selection(
 ): readonly Entity[] {
   const kept =
     filter === undefined ? entities : entities.filter((each) => matches(store, each, filter));
+  const [first] = kept;
+  if (first === undefined) return [];
+  const items = orderby.map(({ path, isDescending }) => {
+    const names = path.map((name) => ({ name }));
+    return { way: store.way(first.dataclass, names), isDescending };
+  });
   const ranked = kept.map((entity) => ({
     entity,
-    values: orderby.map(({ path }) => valueAt(store, entity, path)),
+    values: items.map(({ way }) => store.valueAt(entity, way)),
   }));
   ranked.sort((a, b) => {
-    for (const [index, { path, isDescending }] of orderby.entries()) {
-      const type = typeAt(store, a.entity.dataclass, path);
-      const order = compareValues(a.values[index] ?? null, b.values[index] ?? null, type);
+    for (const [index, { way, isDescending }] of items.entries()) {
+      const order = compareAt(store, way, a.values[index] ?? null, b.values[index] ?? null);
       if (order !== 0) return isDescending ? -order : order;
     }
     return store.compareKeys(a.entity, b.entity);
@@ -63,17 +70,12 @@ export function selection(
   return ranked.map(({ entity }) => entity);
 }
 
-function valueAt(store: Store, entity: Entity, path: Path): JsonValue {
-  let here: Entity | undefined = entity;
-  const steps = store.steps(entity.dataclass, path);
-  for (const step of steps.slice(0, -1)) {
-    if (here !== undefined) here = store.one(here, step as RelatedEntityAttribute);
-  }
-  return here === undefined ? null : store.value(here, steps.at(-1) as PathStep);
-}
-
-function typeAt(store: Store, dataclass: Dataclass, path: Path): ReturnType<typeof typeOf>['type'] {
-  return typeOf(store, store.steps(dataclass, path).at(-1) as PathStep).type;
+/** The order of two values at the end of a way. */
+export function compareAt(store: Store, way: Way, a: JsonValue, b: JsonValue): number {
+  const { type } = typeOf(store, way.end);
+  return type === 'object'
+    ? compareProperties(a, b, store.fold)
+    : compareValues(a, b, type, store.fold);
 }
 
 /** The answer to a collection read (protocol 4.1 and section 6). */
@@ -171,9 +173,9 @@ function inlineCollection(
 }
 
 /** Decision 8: a model may want days as `d!m!yyyy`. */
-function sent(
+export function sent(
   store: Store,
-  attribute: Exclude<Attribute, { kind: 'relatedEntity' | 'relatedEntities' }>,
+  attribute: { readonly type: StorageType; readonly dateOnly: boolean },
   value: JsonValue,
 ): JsonValue {
   if (attribute.type !== 'date' || !attribute.dateOnly || typeof value !== 'string') return value;

@@ -3,23 +3,33 @@ import type { JsonValue, StorageType } from '../../../generator/model/model.js';
 /** A single value that is not null, in the form that is compared. */
 export type Scalar = string | number | boolean;
 
+/** The form in which texts are compared. */
+export type Fold = (text: string) => string;
+
 /** Decision 24: default lower-casing of the NFC form. */
-export function folded(text: string): string {
-  return text.normalize('NFC').toLowerCase().replaceAll('ς', 'σ');
-}
+export const folded: Fold = (text) => text.normalize('NFC').toLowerCase().replaceAll('ς', 'σ');
+
+/** Decision 10: the same without accents, the marks that belong to no script of their own. */
+export const foldedWithoutAccents: Fold = (text) =>
+  folded(text.normalize('NFD').replace(/(?=\p{M})\p{Script=Inherited}/gu, ''));
 
 /** Text by code point of its folded form, numbers by size, false before true; nulls come first (decision 11). */
-export function compareValues(left: JsonValue, right: JsonValue, type: StorageType): number {
+export function compareValues(
+  left: JsonValue,
+  right: JsonValue,
+  type: StorageType,
+  fold: Fold,
+): number {
   if (left === null || right === null) return Number(left !== null) - Number(right !== null);
   if (typeof left === 'string' && typeof right === 'string') {
     return type === 'string'
-      ? compareByCodePoint(folded(left), folded(right))
+      ? compareByCodePoint(fold(left), fold(right))
       : compareByCodePoint(left, right);
   }
   return Number(left) - Number(right) > 0 ? 1 : Number(left) < Number(right) ? -1 : 0;
 }
 
-function compareByCodePoint(left: string, right: string): number {
+export function compareByCodePoint(left: string, right: string): number {
   const a = Array.from(left, (each) => each.codePointAt(0) ?? 0);
   const b = Array.from(right, (each) => each.codePointAt(0) ?? 0);
   for (let at = 0; at < Math.min(a.length, b.length); at += 1) {

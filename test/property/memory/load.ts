@@ -9,7 +9,7 @@ import type {
 import { create } from '../../support/server.js';
 import type { Random } from '../model/random.js';
 import { inputsOf } from '../model/values.js';
-import { folded, sentForm } from './comparison.js';
+import { sentForm } from './comparison.js';
 import type { Entity, Store } from './store.js';
 
 /** The same model with nothing hidden: over HTTP its server fills every table. */
@@ -36,7 +36,7 @@ export async function load(app: FastifyInstance, store: Store, random: Random): 
       const drawn = drawnValues(dataclass, random, count);
       for (let i = 0; i < count; i += 1) {
         const body = newBody(store, dataclass, random, drawn, i);
-        if (isWhole(dataclass, body) && isUnique(dataclass, body, taken)) bodies.push(body);
+        if (isWhole(dataclass, body) && isUnique(store, dataclass, body, taken)) bodies.push(body);
       }
       if (bodies.length === 0) continue;
       const sent = bodies.map((body) => Object.fromEntries(body.json));
@@ -108,7 +108,7 @@ function giveRelation(
     return;
   }
   const key = isOwn ? own : random.pick(candidates);
-  const spelled = isOwn ? own : respelled(key, random);
+  const spelled = isOwn ? own : respelled(store, key, random);
   const spellings = [
     [relation.name, spelled],
     [relation.name, { __KEY: spelled }],
@@ -120,10 +120,10 @@ function giveRelation(
 }
 
 /** Text keys are found without regard to case. */
-function respelled(key: string | number, random: Random): string | number {
+function respelled(store: Store, key: string | number, random: Random): string | number {
   if (typeof key === 'number') return random.chance(30) ? String(key) : key;
   const upper = key.toUpperCase();
-  return random.chance(30) && folded(upper) === folded(key) ? upper : key;
+  return random.chance(30) && store.fold(upper) === store.fold(key) ? upper : key;
 }
 
 /** A mandatory relation may lead to a dataclass that has no entities yet. */
@@ -137,12 +137,17 @@ function isWhole(dataclass: Dataclass, { stored }: Body): boolean {
 }
 
 /** Keeps values of unique attributes apart, by the form in which they are compared. */
-function isUnique(dataclass: Dataclass, { stored }: Body, taken: Set<string>): boolean {
+function isUnique(
+  store: Store,
+  dataclass: Dataclass,
+  { stored }: Body,
+  taken: Set<string>,
+): boolean {
   const names: string[] = [];
   for (const { name, unique, type } of storageOf(dataclass)) {
     const value = stored.get(name) ?? null;
     if (!unique || value === null) continue;
-    const compared = type === 'string' && typeof value === 'string' ? folded(value) : value;
+    const compared = type === 'string' && typeof value === 'string' ? store.fold(value) : value;
     names.push(JSON.stringify([dataclass.name, name, compared]));
   }
   if (names.some((each) => taken.has(each))) return false;

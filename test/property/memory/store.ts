@@ -8,7 +8,10 @@ import type {
   StorageAttribute,
 } from '../../../generator/model/model.js';
 import type { RandomModel } from '../model/random-model.js';
-import { compareValues } from './comparison.js';
+import { compareValues, type Fold, folded, foldedWithoutAccents } from './comparison.js';
+import type { WrittenStep } from './filter.js';
+import { elementMove, type Move, movesOf, valuesAt } from './property.js';
+import type { TextRules } from './text-match.js';
 
 /** An entity as the server has stored it. */
 export interface Entity {
@@ -22,6 +25,20 @@ export interface Entity {
 /** An attribute that a client or an alias may end a path with. */
 export type PathStep = Attribute | { readonly kind: 'stamp' };
 
+export interface Relation {
+  readonly attribute: RelatedEntityAttribute | RelatedEntitiesAttribute;
+  /** 1 when none is written. */
+  readonly ordinal: number;
+}
+
+/** A path as attributes, aliases replaced by what they stand for. */
+export interface Way {
+  readonly relations: readonly Relation[];
+  readonly end: PathStep;
+  /** The way inside the object that the end holds. */
+  readonly moves: readonly Move[];
+}
+
 /** What the server should hold: entities in memory, and what relations, expressions and aliases make of them. */
 export class Store {
   readonly #entities = new Map<string, Entity[]>();
@@ -31,6 +48,14 @@ export class Store {
 
   get model(): RandomModel['model'] {
     return this.random.model;
+  }
+
+  get fold(): Fold {
+    return this.model.protocol.accentInsensitive ? foldedWithoutAccents : folded;
+  }
+
+  get textRules(): TextRules {
+    return { fold: this.fold, wildcard: this.model.protocol.wildcard };
   }
 
   add(entity: Entity): void {
@@ -46,7 +71,7 @@ export class Store {
   }
 
   compareKeys(a: Entity, b: Entity): number {
-    return compareValues(a.key, b.key, this.key(a.dataclass).type);
+    return compareValues(a.key, b.key, this.key(a.dataclass).type, this.fold);
   }
 
   key(dataclass: Dataclass): StorageAttribute {
@@ -85,32 +110,45 @@ export class Store {
         );
       case 'relatedEntity':
         return entity.stored.get(attribute.foreignKey) ?? null;
-      case 'alias': {
-        let here: Entity | undefined = entity;
-        const steps = this.steps(entity.dataclass, [attribute.name]);
-        for (const step of steps.slice(0, -1)) {
-          if (here !== undefined) here = this.one(here, step as RelatedEntityAttribute);
-        }
-        return here === undefined ? null : this.value(here, steps.at(-1) as PathStep);
-      }
+      case 'alias':
+        return this.valueAt(entity, this.way(entity.dataclass, [{ name: attribute.name }]));
       case 'relatedEntities':
         throw new Error('A to-many relation has no value.');
     }
   }
 
-  /** A path of names as attributes, aliases replaced by what they stand for. */
-  steps(dataclass: Dataclass, names: readonly string[]): PathStep[] {
-    const steps: PathStep[] = [];
-    let here = dataclass;
-    for (const name of names) {
-      if (name === '__STAMP') return [...steps, { kind: 'stamp' }];
-      const attribute = name === '__KEY' ? this.key(here) : attributeNamed(here, name);
-      if (attribute.kind === 'alias') return [...steps, ...this.steps(here, attribute.path)];
-      steps.push(attribute);
-      if (attribute.kind === 'relatedEntity' || attribute.kind === 'relatedEntities') {
-        here = this.target(attribute);
-      }
+  /** The value at the end of to-one relations; null where one of them is missing. */
+  valueAt(entity: Entity, { relations, end, moves }: Way): JsonValue {
+    let here: Entity | undefined = entity;
+    for (const { attribute } of relations) {
+      if (here !== undefined) here = this.one(here, attribute as RelatedEntityAttribute);
     }
-    return steps;
+    const held = here === undefined ? null : this.value(here, end);
+    return valuesAt(held, moves)[0] ?? null;
+  }
+
+  way(dataclass: Dataclass, path: readonly WrittenStep[]): Way {
+    const relations: Relation[] = [];
+    let here = dataclass;
+    for (const [index, { name, ordinal = 1, element }] of path.entries()) {
+      const end = this.#stepOf(here, name);
+      if (end.kind === 'relatedEntity' || end.kind === 'relatedEntities') {
+        if (index === path.length - 1) return { relations, end, moves: [] };
+        relations.push({ attribute: end, ordinal });
+        here = this.target(end);
+        continue;
+      }
+      const moves = [...elementMove(element), ...movesOf(path.slice(index + 1))];
+      if (end.kind !== 'alias') return { relations, end, moves };
+      const names = end.path.map((each) => ({ name: each }));
+      const beyond = this.way(here, names);
+      return { ...beyond, relations: [...relations, ...beyond.relations], moves };
+    }
+    throw new Error('A path without an end.');
+  }
+
+  #stepOf(dataclass: Dataclass, name: string): PathStep {
+    if (name === '__STAMP') return { kind: 'stamp' };
+    return name === '__KEY' ? this.key(dataclass) : attributeNamed(dataclass, name);
   }
 }

@@ -1,13 +1,13 @@
 import fc from 'fast-check';
 import type { Dataclass, RelatedEntitiesAttribute } from '../../../generator/model/model.js';
-import type { Scalar } from '../memory/comparison.js';
-import type { Filter } from '../memory/filter.js';
+import { features } from '../features.js';
+import type { Comparison, Filter, WrittenStep } from '../memory/filter.js';
 import type { Entity, Store } from '../memory/store.js';
 import { isScalar } from '../model/values.js';
 
 /**
  * Two comparisons over one to-many relation that hold for two related entities of one owner: together they hold only where
- * one related entity fulfils both (decision 23).
+ * one related entity fulfils both (decision 23), or where a number tells the entities apart.
  */
 export function crossedFilters(store: Store, dataclass: Dataclass): fc.Arbitrary<Filter>[] {
   const filters = dataclass.attributes.flatMap((relation) =>
@@ -15,34 +15,55 @@ export function crossedFilters(store: Store, dataclass: Dataclass): fc.Arbitrary
       ? store.all(dataclass.name).flatMap((owner) => crossed(store, owner, relation))
       : [],
   );
-  return filters.length === 0 ? [] : [fc.constantFrom(...filters)];
+  if (filters.length === 0) return [];
+  return [
+    fc.tuple(fc.constantFrom(...filters), ordinals).map(([[left, right], ordinal]) => ({
+      kind: 'and',
+      left,
+      right: numbered(right, 0, ordinal),
+    })),
+  ];
 }
 
-function crossed(store: Store, owner: Entity, relation: RelatedEntitiesAttribute): Filter[] {
+const ordinals: fc.Arbitrary<number | undefined> = features.ordinals
+  ? fc.constantFrom(undefined, undefined, 1, 2, 17)
+  : fc.constant(undefined);
+
+/** The same over a relation with a number, for instance `staff{2}.name`. */
+export function numbered(
+  comparison: Comparison,
+  at: number,
+  ordinal: number | undefined,
+): Comparison {
+  const path = comparison.path.map((step, index): WrittenStep =>
+    index === at ? { ...step, ordinal } : step,
+  );
+  return { ...comparison, path };
+}
+
+function crossed(
+  store: Store,
+  owner: Entity,
+  relation: RelatedEntitiesAttribute,
+): [Comparison, Comparison][] {
   const [first, second] = store.many(owner, relation);
   if (first === undefined || second === undefined) return [];
   const leftSide = equalities(store, first, relation.name);
   const rightSide = equalities(store, second, relation.name);
   return leftSide.flatMap((left) =>
     rightSide
-      .filter((right) => right.path.at(-1) !== left.path.at(-1))
-      .map((right): Filter => ({ kind: 'and', left, right })),
+      .filter((right) => right.path.at(-1)?.name !== left.path.at(-1)?.name)
+      .map((right): [Comparison, Comparison] => [left, right]),
   );
 }
 
-function equalities(
-  store: Store,
-  entity: Entity,
-  relation: string,
-): Extract<Filter, { kind: 'comparison' }>[] {
-  return entity.dataclass.attributes.flatMap((attribute, spelling) => {
+function equalities(store: Store, entity: Entity, relation: string): Comparison[] {
+  return entity.dataclass.attributes.flatMap((attribute, spelling): Comparison[] => {
     if (!attribute.exposed || !isScalar(attribute)) return [];
     const value = store.value(entity, attribute);
     if (typeof value === 'object') return [];
-    const path = [relation, attribute.name];
-    const written: Scalar = value;
-    return [
-      { kind: 'comparison', path, comparator: '=', value: written, isPlaceholder: true, spelling },
-    ];
+    const path = [{ name: relation }, { name: attribute.name }];
+    const operands = [{ value, writing: 'placeholder' as const }];
+    return [{ kind: 'comparison', path, comparator: '===', operands, spelling }];
   });
 }

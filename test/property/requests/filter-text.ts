@@ -1,40 +1,49 @@
-import type { Comparator, Filter } from '../memory/filter.js';
+import type { Comparator, Comparison, Filter, Operand, WrittenStep } from '../memory/filter.js';
+import { Params, type ParamsStyle } from './params.js';
 
 /** A filter as a client writes it, with the values of its placeholders. */
 export interface FilterText {
   readonly text: string;
-  readonly params: readonly (string | number | boolean | null)[];
+  /** Nothing when the filter has no placeholders. */
+  readonly params: unknown;
 }
 
 const spellings: Readonly<Record<Comparator, readonly string[]>> = {
-  '=': ['=', '==', ' = ', ' === ', ' is ', ' IS '],
-  '!=': ['!=', ' != ', '#', ' !== ', ' is not ', ' IS  NOT '],
+  '=': ['=', '==', ' = ', ' == '],
+  '===': ['===', ' === ', ' is ', ' IS ', ' Is\t'],
+  '!=': ['!=', ' != ', '#', ' # '],
+  '!==': ['!==', ' !== ', ' is not ', ' IS  NOT '],
   '<': ['<', ' < '],
   '<=': ['<=', ' <= '],
   '>': ['>', ' > '],
   '>=': ['>=', ' >= '],
   begin: [' begin ', ' BEGIN '],
+  contains: [' contains ', ' Contains '],
+  '%': [' % ', '%'],
+  in: [' in ', ' IN '],
 };
 
-const keywords = new Set(['and', 'or', 'is', 'not', 'by', 'in']);
+const connectives = {
+  and: [' AND ', ' and ', ' & ', '&&', '&', ' AND '],
+  or: [' OR ', ' or ', ' | ', '||', '|', ' Or\n'],
+  except: [' EXCEPT ', ' except '],
+};
 
-export function filterText(filter: Filter): FilterText {
-  const params: (string | number | boolean | null)[] = [];
-  return { text: written(filter, params), params };
+export function filterText(filter: Filter, style: ParamsStyle): FilterText {
+  const params = new Params(style);
+  return { text: written(filter, params), params: params.json };
 }
 
-function written(filter: Filter, params: FilterText['params'][number][]): string {
+function written(filter: Filter, params: Params): string {
   switch (filter.kind) {
-    case 'comparison': {
-      const { path, comparator, spelling } = filter;
-      const signs = spellings[comparator];
-      const sign = signs[spelling % signs.length] ?? comparator;
-      return `${path.join('.')}${sign}${valueText(filter, params)}`;
-    }
+    case 'comparison':
+      return comparisonText(filter, params);
     case 'not':
       return `NOT (${written(filter.operand, params)})`;
-    case 'or':
-      return `${written(filter.left, params)} OR ${written(filter.right, params)}`;
+    case 'or': {
+      const left = written(filter.left, params);
+      return `${left}${connective(filter)}${written(filter.right, params)}`;
+    }
     case 'and':
     case 'except': {
       // AND and EXCEPT bind tighter than OR and join from left to right.
@@ -42,23 +51,43 @@ function written(filter: Filter, params: FilterText['params'][number][]): string
       const right = written(filter.right, params);
       const isLeftPlain = filter.left.kind !== 'or';
       const isRightPlain = filter.right.kind === 'comparison' || filter.right.kind === 'not';
-      const operator = filter.kind === 'and' ? 'AND' : 'except';
-      return `${isLeftPlain ? left : `(${left})`} ${operator} ${isRightPlain ? right : `( ${right} )`}`;
+      return `${isLeftPlain ? left : `(${left})`}${connective(filter)}${isRightPlain ? right : `( ${right} )`}`;
     }
   }
 }
 
-function valueText(
-  { value, isPlaceholder, spelling }: Extract<Filter, { kind: 'comparison' }>,
-  params: FilterText['params'][number][],
-): string {
-  if (isPlaceholder) {
-    params.push(value);
-    return `:${String(params.length)}`;
+function connective({ kind, spelling = 0 }: Extract<Filter, { readonly left: Filter }>): string {
+  const options = connectives[kind];
+  return options[spelling % options.length] ?? '';
+}
+
+function comparisonText(comparison: Comparison, params: Params): string {
+  const { path, comparator, operands, isPathPlaceholder, isListPlaceholder, spelling } = comparison;
+  const text = pathText(path);
+  const left = isPathPlaceholder === true ? params.add(text) : text;
+  const signs = spellings[comparator];
+  const sign = signs[spelling % signs.length] ?? comparator;
+  if (comparator !== 'in') {
+    return `${left}${sign}${operands.map((each) => operandText(each, spelling, params)).join('')}`;
   }
-  if (typeof value !== 'string') return String(value);
-  const isBare = /^[a-z]{1,3}$/i.test(value) && !keywords.has(value.toLowerCase());
-  if (isBare && spelling % 3 === 0) return value;
+  if (isListPlaceholder === true) {
+    return `${left}${sign}${params.add(operands.map(({ value }) => value))}`;
+  }
+  const items = operands.map((each, index) => operandText(each, spelling + index, params));
+  return `${left}${sign}[${items.join(spelling % 2 === 0 ? ', ' : ' ,')}]`;
+}
+
+export function pathText(path: readonly WrittenStep[]): string {
+  const steps = path.map(({ name, ordinal, element }) => {
+    const number = ordinal === undefined ? '' : `{${String(ordinal)}}`;
+    return `${name}${number}${element === undefined ? '' : `[${element}]`}`;
+  });
+  return steps.join('.');
+}
+
+function operandText({ value, writing }: Operand, spelling: number, params: Params): string {
+  if (writing === 'placeholder') return params.add(value);
+  if (writing === 'bare' || typeof value !== 'string') return String(value);
   const quote = spelling % 2 === 0 ? '"' : "'";
   return `${quote}${escaped(value, quote, spelling)}${quote}`;
 }

@@ -3,7 +3,8 @@ import type { Dataclass } from '../../../generator/model/model.js';
 import { isScalar } from '../model/values.js';
 import type { OrderItem, Path } from '../memory/answers.js';
 import type { Entity, Store } from '../memory/store.js';
-import { endPaths, exposedNames, filters, somePath } from './random-filter.js';
+import { endPaths, exposedNames, somePath } from './end-paths.js';
+import { filters } from './random-filter.js';
 import { dataclassOf, type ReadRequest } from './request.js';
 
 /** Reads of every kind that the entities of a store allow. */
@@ -112,7 +113,7 @@ function orders(store: Store, dataclass: Dataclass): fc.Arbitrary<readonly Order
     ({ end, isToOne }) => isToOne && (end.kind === 'stamp' || isScalar(end)),
   );
   const item = fc.record({
-    path: somePath(sortable).map(({ path }) => path),
+    path: somePath(sortable).map(({ path }) => path.map(({ name }) => name)),
     isDescending: fc.boolean(),
   });
   return fc.array(item, { minLength: 1, maxLength: 3 });

@@ -7,7 +7,9 @@ import {
   type Query,
 } from '../memory/answers.js';
 import type { Entity, Store } from '../memory/store.js';
+import { features } from '../features.js';
 import { filterText } from './filter-text.js';
+import type { ParamsStyle } from './params.js';
 
 /** A read, of which the store knows the right answer. */
 export interface ReadRequest extends Query, Lists {
@@ -52,11 +54,11 @@ function parametersOf(request: ReadRequest): [string, string][] {
   const { filter, orderby, skip, top, attributes, expand, relation, spelling } = request;
   const parameters: [string, string][] = [];
   if (filter !== undefined) {
-    const { text, params } = filterText(filter);
+    const { text, params } = filterText(filter, paramsStyle(spelling));
     const quote = spelling % 3 === 0 ? '' : '"';
     parameters.push(['$filter', `${quote}${text}${quote}`]);
     const list = JSON.stringify(params);
-    if (params.length > 0) parameters.push(['$params', spelling % 2 === 0 ? list : `'${list}'`]);
+    if (params !== undefined) parameters.push(['$params', spelling % 2 === 0 ? list : `'${list}'`]);
   }
   if (orderby !== undefined) {
     const items = orderby.map(
@@ -70,6 +72,11 @@ function parametersOf(request: ReadRequest): [string, string][] {
   if (relation !== undefined) parameters.push(['$expand', relation]);
   else if (expand !== undefined) parameters.push(['$expand', listText(expand)]);
   return parameters;
+}
+
+function paramsStyle(spelling: number): ParamsStyle {
+  if (!features.namedPlaceholders || spelling % 7 > 1) return 'list';
+  return spelling % 7 === 0 ? 'object' : 'nested';
 }
 
 function direction(isDescending: boolean, spelling: number): string {
