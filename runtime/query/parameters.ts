@@ -89,12 +89,14 @@ function readParameter(parameters: MutableParameters, rule: ParameterRule, text:
     case 'expand':
     case 'attributes':
     case 'method':
-    case 'savedfilter':
-    case 'savedorderby':
     case 'subOrderby':
     case 'logicOperator':
     case 'otherCollection':
       parameters[role] = text;
+      return;
+    case 'savedfilter':
+    case 'savedorderby':
+      parameters[role] = text.toLowerCase() === 'false' ? undefined : text;
       return;
     case 'timeout': {
       const seconds = wholeNumber(rule, text);
