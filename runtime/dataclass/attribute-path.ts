@@ -41,7 +41,7 @@ const timestamp: StorageDefinition = {
 };
 
 /** Each name of a path costs the database a table; no database takes more. */
-const maxPathLength = 64;
+export const maxPathLength = 64;
 
 /**
  * Follows a path of names that a client wrote; only what is exposed can be named.

@@ -11,7 +11,7 @@ import type { ColumnDefinition } from '../dataclass/attribute-path.js';
 import { column, type Source } from '../dataclass/source.js';
 import { comparableColumn } from '../dataclass/comparable.js';
 import type { Comparator, ComparisonNode } from './ast.js';
-import { placeholderName } from './print.js';
+import { placeholderName } from './placeholder.js';
 import type { Convert, FilterInput } from './slots.js';
 import type { FilterContext } from './context.js';
 

@@ -1,7 +1,5 @@
-import { digitsEnd } from '../protocol/numbers.js';
 import { found } from '../protocol/found.js';
-import { nameCharacterWidth, nameEnd } from '../protocol/names.js';
-import type { AttributePath, Comparator, PathStep, PlaceholderValue } from './ast.js';
+import { nameCharacterWidth } from '../protocol/names.js';
 import { filterError } from './filter-error.js';
 
 /** A place in a filter's text. What a word means depends on where it stands, so there is no list of tokens. */
@@ -11,10 +9,7 @@ export interface Cursor {
 }
 
 /** What may follow a comparison. */
-export type Connective = 'and' | 'or' | 'except' | 'close' | 'end';
-
-const comparatorsExpected = 'expected a comparator (=, !=, <, <=, >, >=, begin, IS, IS NOT)';
-const lastPlaceholder = 128;
+export type Connective = 'and' | 'or' | 'except' | 'close' | 'order by' | 'end';
 
 /** Space, tab and line ends. Other white space of Unicode is text. */
 export function isBlank(unit: number): boolean {
@@ -22,7 +17,14 @@ export function isBlank(unit: number): boolean {
 }
 
 export function skipBlanks(cursor: Cursor): void {
-  while (isBlank(cursor.text.charCodeAt(cursor.at))) cursor.at += 1;
+  cursor.at = blanksEnd(cursor.text, cursor.at);
+}
+
+/** Offset of the first character from `start` that is no blank. */
+export function blanksEnd(text: string, start: number): number {
+  let at = start;
+  while (isBlank(text.charCodeAt(at))) at += 1;
+  return at;
 }
 
 /** Whether that word, given in lower case, stands at `at` in any case, and no longer one. */
@@ -35,10 +37,7 @@ export function isWord(text: string, at: number, word: string): boolean {
 
 /** Whether `order by` stands at `at`. */
 export function isOrderBy(text: string, at: number): boolean {
-  if (!isWord(text, at, 'order')) return false;
-  let by = at + 'order'.length;
-  while (isBlank(text.charCodeAt(by))) by += 1;
-  return isWord(text, by, 'by');
+  return isWord(text, at, 'order') && isWord(text, blanksEnd(text, at + 'order'.length), 'by');
 }
 
 /**
@@ -53,106 +52,10 @@ export function takeOpening(cursor: Cursor): 'group' | 'not' | undefined {
     return 'group';
   }
   if (!isWord(text, at, 'not')) return undefined;
-  let open = at + 'not'.length;
-  while (isBlank(text.charCodeAt(open))) open += 1;
+  const open = blanksEnd(text, at + 'not'.length);
   if (text.charCodeAt(open) !== 0x28) return undefined;
   cursor.at = open + 1;
   return 'not';
-}
-
-/** Takes `name.name`. Any name is a path here, `and`, `begin` and `null` included. */
-export function takePath(cursor: Cursor): AttributePath {
-  const { text, at: start } = cursor;
-  const steps: PathStep[] = [];
-  let at = start;
-  for (;;) {
-    const end = nameEnd(text, at);
-    if (end === at) throw notName(text, at, steps.length === 0);
-    steps.push({ name: text.slice(at, end), ordinal: 1, element: undefined, start: at, end });
-    const unit = text.charCodeAt(end);
-    if (unit === 0x5b || unit === 0x7b) {
-      const mark = unit === 0x5b ? 'brackets' : 'braces';
-      throw filterError(end, `${mark} after a name are not supported yet`, 'notBuilt');
-    }
-    if (unit !== 0x2e) {
-      cursor.at = end;
-      return { steps, start, end };
-    }
-    at = end + 1;
-  }
-}
-
-function notName(text: string, at: number, isFirst: boolean): Error {
-  if (isFirst && text.charCodeAt(at) === 0x3a) {
-    return filterError(
-      at,
-      'a placeholder in place of an attribute is not supported yet',
-      'notBuilt',
-    );
-  }
-  const expected = isFirst ? 'an attribute, NOT or an opening parenthesis' : 'a name after the dot';
-  return filterError(at, `expected ${expected}, ${found(text, at)}`);
-}
-
-/** Takes a comparator and folds its synonyms. */
-export function takeComparator(cursor: Cursor, path: AttributePath): Comparator {
-  skipBlanks(cursor);
-  const { text, at } = cursor;
-  const unit = text.charCodeAt(at);
-  const isEqualNext = text.charCodeAt(at + 1) === 0x3d;
-  switch (unit) {
-    case 0x3d:
-      // Takes =, == and ===.
-      cursor.at = !isEqualNext ? at + 1 : text.charCodeAt(at + 2) === 0x3d ? at + 3 : at + 2;
-      return '=';
-    case 0x21:
-      if (!isEqualNext) break;
-      cursor.at = text.charCodeAt(at + 2) === 0x3d ? at + 3 : at + 2;
-      return '!=';
-    case 0x23:
-      cursor.at = at + 1;
-      return '!=';
-    case 0x3c:
-      cursor.at = isEqualNext ? at + 2 : at + 1;
-      return isEqualNext ? '<=' : '<';
-    case 0x3e:
-      cursor.at = isEqualNext ? at + 2 : at + 1;
-      return isEqualNext ? '>=' : '>';
-    default:
-  }
-  return takeComparatorWord(cursor, path);
-}
-
-function takeComparatorWord(cursor: Cursor, path: AttributePath): Comparator {
-  const { text, at } = cursor;
-  if (isWord(text, at, 'begin')) {
-    cursor.at = at + 'begin'.length;
-    return 'begin';
-  }
-  if (!isWord(text, at, 'is')) throw notComparator(text, at, path);
-  cursor.at = at + 'is'.length;
-  skipBlanks(cursor);
-  if (!isWord(text, cursor.at, 'not')) return '=';
-  cursor.at += 'not'.length;
-  return '!=';
-}
-
-function notComparator(text: string, at: number, path: AttributePath): Error {
-  const isName = path.steps.length === 1;
-  const unit = text.charCodeAt(at);
-  if (unit === 0x28 && isName && isWord(text, path.start, 'eval')) {
-    return filterError(path.start, 'formulas are not allowed', 'formulaNotAllowed');
-  }
-  for (const comparator of ['in', 'contains']) {
-    if (isWord(text, at, comparator)) {
-      return filterError(at, `the comparator ${comparator} is not supported yet`, 'notBuilt');
-    }
-  }
-  if (unit === 0x25) return filterError(at, 'the comparator % is not supported yet', 'notBuilt');
-  if (isName && isWord(text, path.start, 'not')) {
-    return filterError(at, 'expected an opening parenthesis after NOT, ' + found(text, at));
-  }
-  return filterError(at, `${comparatorsExpected}, ${found(text, at)}`);
 }
 
 /** Takes what follows a comparison or a closing parenthesis. */
@@ -178,30 +81,16 @@ export function takeConnective(cursor: Cursor): Connective {
       return word;
     }
   }
-  throw notConnective(text, at);
+  if (!isOrderBy(text, at)) throw notConnective(text, at);
+  cursor.at = blanksEnd(text, at + 'order'.length) + 'by'.length;
+  return 'order by';
 }
 
 function notConnective(text: string, at: number): Error {
-  if (isOrderBy(text, at)) {
-    const problem = 'order by in a filter is not supported yet; $orderby is';
-    return filterError(at, problem, 'notBuilt');
-  }
   const unit = text.charCodeAt(at);
   const hint =
     unit === 0x22 || unit === 0x27
       ? '; a quote inside a quoted value is written \\u0027 or \\u0022'
       : '';
   return filterError(at, `expected AND, OR, EXCEPT or the end, ${found(text, at)}${hint}`);
-}
-
-/** Takes `:1` to `:128`. */
-export function takePlaceholder(cursor: Cursor): PlaceholderValue {
-  const { text, at: start } = cursor;
-  const end = digitsEnd(text, start + 1);
-  const number = end - start > 4 ? 0 : Number(text.slice(start + 1, end));
-  if (number < 1 || number > lastPlaceholder || nameCharacterWidth(text, end) !== 0) {
-    throw filterError(start, `a placeholder is a colon and a number from 1 to ${lastPlaceholder}`);
-  }
-  cursor.at = end;
-  return { kind: 'placeholder', key: number - 1, start, end };
 }

@@ -1,45 +1,15 @@
 import { found } from '../protocol/found.js';
 import { isNumber } from '../protocol/numbers.js';
 import { isWellFormed } from '../protocol/well-formed.js';
-import type { FilterValue, LiteralValue } from './ast.js';
+import type { LiteralValue, NullValue } from './ast.js';
 import { filterError } from './filter-error.js';
-import { type Cursor, isBlank, isOrderBy, isWord, skipBlanks, takePlaceholder } from './lexer.js';
+import { type Cursor, isBlank, isOrderBy, isWord } from './lexer.js';
 
 const hexDigits = /^[0-9A-Fa-f]{4}$/;
 const bareEscape = /\\u002[27]/g;
 
-/**
- * Takes the value of a comparison: a placeholder, a quoted text, or a bare value (protocol 7.5 and decision 24).
- *
- * A bare value runs to the end, to `AND`, `OR`, `EXCEPT` or `order by` standing as words between blanks, to `&` or `|`, or to
- * a parenthesis that closes none of its own. So it may hold blanks, quotes and balanced parentheses; a value with one of
- * those words or signs, with `=`, `<` or `>` (they betray a missing AND), or with a backslash must be quoted. Bare `null` in
- * any case is null, `true` and `false` in lower case are booleans, and what reads as a number is one.
- */
-export function takeValue(cursor: Cursor): FilterValue {
-  skipBlanks(cursor);
-  const { text, at } = cursor;
-  switch (text.charCodeAt(at)) {
-    case 0x3a:
-      return takePlaceholder(cursor);
-    case 0x22:
-    case 0x27:
-      return takeQuoted(cursor);
-    case 0x5b:
-      throw filterError(at, 'a list of values is not supported yet', 'notBuilt');
-    case 0x28:
-      throw filterError(at, 'expected a value; one that begins with a parenthesis must be quoted');
-    case 0x21:
-    case 0x3c:
-    case 0x3d:
-    case 0x3e:
-      throw filterError(at, `expected a value, ${found(text, at)}`);
-    default:
-      return takeBare(cursor);
-  }
-}
-
-function takeQuoted(cursor: Cursor): LiteralValue {
+/** Takes a text in quotes (protocol 7.5 and decision 24). */
+export function takeQuoted(cursor: Cursor): LiteralValue {
   const { text, at: start } = cursor;
   const quote = text.charCodeAt(start);
   let value = '';
@@ -79,14 +49,27 @@ function unclosed(start: number, quote: number): Error {
   return filterError(start, `the value that begins here lacks its closing ${kind} quote`);
 }
 
-function takeBare(cursor: Cursor): FilterValue {
+/**
+ * Takes a bare value. It runs to the end, to `AND`, `OR`, `EXCEPT` or `order by` standing as words between blanks, to `&` or
+ * `|`, or to a parenthesis that closes none of its own. So it may hold blanks, quotes and balanced parentheses; a value with
+ * one of those words or signs, with `=`, `<` or `>` (they betray a missing AND), or with a backslash must be quoted. Bare
+ * `null` in any case is null, `true` and `false` in lower case are booleans, and what reads as a number is one.
+ */
+export function takeBare(cursor: Cursor): LiteralValue | NullValue {
+  return bareValue(cursor, bareEnd(cursor.text, cursor.at));
+}
+
+/** Takes a bare member of a list, which runs to a comma or to the closing bracket. */
+export function takeBareItem(cursor: Cursor): LiteralValue | NullValue {
+  return bareValue(cursor, bareItemEnd(cursor.text, cursor.at));
+}
+
+function bareValue(cursor: Cursor, end: number): LiteralValue | NullValue {
   const { text, at: start } = cursor;
-  const end = bareEnd(text, start);
   cursor.at = end;
   const raw = text.slice(start, end);
+  if (end - start === 4 && isWord(raw, 0, 'null')) return { kind: 'null', start, end };
   const value = raw.includes('\\') ? raw.replace(bareEscape, unescapeQuote) : raw;
-  const length = end - start;
-  if (length === 4 && isWord(raw, 0, 'null')) return { kind: 'null', start, end };
   return { kind: 'literal', value: meaning(value), text: value, quoted: false, start, end };
 }
 
@@ -126,6 +109,20 @@ function bareEnd(text: string, start: number): number {
   }
   if (end === start) throw noValue(text, at);
   if (depth > 0) throw filterError(start, 'a value with an unclosed parenthesis must be quoted');
+  return end;
+}
+
+function bareItemEnd(text: string, start: number): number {
+  let end = start;
+  let at = start;
+  for (; at < text.length; at += 1) {
+    const unit = text.charCodeAt(at);
+    if (unit === 0x2c || unit === 0x5d) break;
+    if (unit === 0x5b) throw filterError(at, 'a value with a bracket must be quoted in a list');
+    if (unit === 0x5c) at = bareEscapeEnd(text, at) - 1;
+    if (!isBlank(unit)) end = at + 1;
+  }
+  if (end === start) throw filterError(at, `expected a value, ${found(text, at)}`);
   return end;
 }
 

@@ -1,8 +1,10 @@
 import { isWellFormed } from '../protocol/well-formed.js';
-import type { ComparisonNode, FilterNode } from './ast.js';
+import type { AttributePath, ComparisonNode, FilterNode, PlaceholderValue } from './ast.js';
+import { takeComparator } from './comparator.js';
 import { filterError } from './filter-error.js';
-import { type Cursor, takeComparator, takeConnective, takeOpening, takePath } from './lexer.js';
-import { takeValue } from './literal.js';
+import { type Cursor, takeConnective, takeOpening } from './lexer.js';
+import { takePath } from './path.js';
+import { takeValue } from './value.js';
 
 export interface FilterLimits {
   /** Greatest length of the text, in UTF-16 code units. */
@@ -10,6 +12,23 @@ export interface FilterLimits {
   /** Greatest number of nested parentheses, those of `NOT ( )` included. */
   readonly filterDepth: number;
 }
+
+/** All that bounds the work that a filter can cause. */
+export interface SyntaxLimits extends FilterLimits {
+  /** Greatest number of comparisons. */
+  readonly conditions: number;
+  /** Greatest number of values in the list behind an `IN`. */
+  readonly listSize: number;
+}
+
+export interface ParsedFilter {
+  readonly filter: FilterNode;
+  /** What stands behind `order by`, and where it begins (protocol 7.10). */
+  readonly orderBy: { readonly text: string; readonly start: number } | undefined;
+}
+
+/** Gives the path that a placeholder stands for. */
+export type ParamPath = (placeholder: PlaceholderValue) => AttributePath;
 
 /** The text between two parentheses, or all of it, as far as it is read. */
 interface Group {
@@ -28,17 +47,23 @@ interface Group {
  * AND and EXCEPT bind tighter than OR, and each of them joins from left to right. Takes time linear in the length.
  *
  * In the place of an attribute every name is one, `and`, `begin`, `not` and `null` included; keywords are such only where
- * no attribute can stand. What cannot be written: a name with other characters than letters, digits and underscores.
+ * no attribute can stand. What cannot be written: a name with other characters than letters, digits and underscores; a
+ * placeholder can stand for a path that has one.
  *
- * @example parseFilter("city = 'Paris' AND employer.name begin Nor", { filterLength: 16384, filterDepth: 64 })
+ * @param paramPath without it, placeholders stay in the place of paths
+ * @example parseFilter("city = 'Paris' AND employer.name begin Nor", limits).filter
  * @throws RequestError 400 with 1162, or 1278 for `eval(`; the message names the character, counted from 1
  */
-export function parseFilter(text: string, limits: FilterLimits): FilterNode {
+export function parseFilter(
+  text: string,
+  limits: SyntaxLimits,
+  paramPath?: ParamPath,
+): ParsedFilter {
   checkText(text, limits);
   const cursor: Cursor = { text, at: 0 };
   const outer: Group[] = [];
   let group = newGroup(false, 0);
-  for (;;) {
+  for (let conditions = 0; ;) {
     const opening = takeOpening(cursor);
     if (opening !== undefined) {
       if (outer.length >= limits.filterDepth) throw tooDeep(cursor, limits);
@@ -46,7 +71,11 @@ export function parseFilter(text: string, limits: FilterLimits): FilterNode {
       group = newGroup(opening === 'not', cursor.at - 1);
       continue;
     }
-    addTo(group, takeComparison(cursor));
+    if (conditions === limits.conditions) {
+      throw filterError(cursor.at, `a filter has at most ${limits.conditions} conditions`);
+    }
+    conditions += 1;
+    addTo(group, takeComparison(cursor, limits, paramPath));
     let next = takeConnective(cursor);
     while (next === 'close') {
       const parent = outer.pop();
@@ -57,9 +86,11 @@ export function parseFilter(text: string, limits: FilterLimits): FilterNode {
       group = parent;
       next = takeConnective(cursor);
     }
-    if (next === 'end') {
+    if (next === 'end' || next === 'order by') {
       if (outer.length > 0) throw filterError(group.start, 'this parenthesis is not closed');
-      return whole(group);
+      const { at } = cursor;
+      const orderBy = next === 'end' ? undefined : { text: text.slice(at), start: at };
+      return { filter: whole(group), orderBy };
     }
     group.link = next;
   }
@@ -75,10 +106,18 @@ function checkText(text: string, { filterLength }: FilterLimits): void {
   }
 }
 
-function takeComparison(cursor: Cursor): ComparisonNode {
-  const path = takePath(cursor);
-  const comparator = takeComparator(cursor, path);
-  return { kind: 'comparison', path, comparator, value: takeValue(cursor) };
+function takeComparison(
+  cursor: Cursor,
+  { listSize }: SyntaxLimits,
+  paramPath: ParamPath | undefined,
+): ComparisonNode {
+  const written = takePath(cursor);
+  const comparator = takeComparator(cursor, written);
+  const value = takeValue(cursor, comparator, listSize);
+  const { placeholder } = written;
+  const path =
+    placeholder === undefined || paramPath === undefined ? written : paramPath(placeholder);
+  return { kind: 'comparison', path, comparator, value };
 }
 
 function newGroup(isNegated: boolean, start: number): Group {

@@ -1,30 +1,36 @@
 import { BoundedCache } from '../dialect/bounded-cache.js';
-import { refuse } from '../protocol/errors.js';
-import type { ComparisonNode, FilterNode, FilterValue } from './ast.js';
-import { type FilterLimits, parseFilter } from './parser.js';
-import { placeholderName, shapeOf } from './print.js';
-import type { FilterInput } from './slots.js';
+import type { AttributePath, ComparisonNode, FilterNode, PlaceholderValue } from './ast.js';
+import { filterError } from './filter-error.js';
+import {
+  type FilterInputs,
+  type InputSource,
+  inputSource,
+  maxListSize,
+  readInputs,
+} from './inputs.js';
+import { type FilterParams, paramOf, wrongParam } from './params.js';
+import { type FilterLimits, type ParsedFilter, parseFilter } from './parser.js';
+import { pathFromParam } from './path.js';
+import { placeholderName } from './placeholder.js';
+import { shapeOf } from './print.js';
 
-/** A filter that was parsed once: what does not depend on `$params`. */
-export interface PreparedFilter {
-  readonly filter: FilterNode;
+export type { FilterInputs } from './inputs.js';
+export type { FilterParams } from './params.js';
+
+/** A filter that was parsed once: what does not depend on the values of `$params`. */
+export interface PreparedFilter extends ParsedFilter {
   /** The same for filters that differ in values alone. */
   readonly shape: string;
-  readonly values: readonly FilterValue[];
-  /** What stands behind `order by`, and where it begins (protocol 7.10). */
-  readonly orderBy: { readonly text: string; readonly start: number } | undefined;
+  /** Where the inputs come from; {@link filterInputs} reads them. */
+  readonly sources: readonly InputSource[];
+  /** The inputs, where they are the same for each request. */
+  readonly constants: FilterInputs | undefined;
 }
 
-/** Values for placeholders: a list for `:1`, `:2`, …, an object for `:name`. */
-export type FilterParams = readonly unknown[] | Readonly<Record<string, unknown>>;
-
-/** The values of a filter in one request. */
-export interface FilterInputs {
-  readonly inputs: readonly FilterInput[];
-  /** Inputs that are null, or lists with a null in them, which changes the condition: `is null` takes no value. */
-  readonly nulls: readonly number[];
-  /** Inputs that hold a wildcard, where the model has wildcards: they are not compared with `=`. */
-  readonly patterns: readonly number[];
+/** What decides how a filter is read, beside limits. */
+export interface FilterOptions {
+  /** Whether `@`, and `*` at the end, stand for any run of characters (protocol decision 12). */
+  readonly wildcard: boolean;
 }
 
 /** Each condition costs the database work of its own; a longer filter is refused before any is done. */
@@ -33,67 +39,76 @@ const maxConditions = 500;
 /** Of all filters that are kept. */
 const maxFilterBytes = 16 * 1024 * 1024;
 
-/** What the nodes of a condition take up, roughly. */
+/** What the nodes of a condition, and of a value in a list, take up, roughly. */
 const bytesPerCondition = 600;
+const bytesPerListed = 200;
 
 /** Parses filters, and keeps those that were parsed last. */
 export class FilterParser {
-  readonly #prepared = new BoundedCache<PreparedFilter>(
-    maxFilterBytes,
-    ({ shape, values }) => shape.length + values.length * bytesPerCondition,
-  );
+  readonly #prepared = new BoundedCache<PreparedFilter>(maxFilterBytes, weightOf);
 
-  constructor(private readonly limits: FilterLimits) {}
+  constructor(
+    private readonly limits: FilterLimits,
+    private readonly options: FilterOptions = { wildcard: false },
+  ) {}
 
   /**
    * @param params for placeholders that stand for a path
    * @throws RequestError 400 with the place in the text and what was expected there
    */
-  prepare(text: string, _params: FilterParams | undefined): PreparedFilter {
+  prepare(text: string, params: FilterParams | undefined): PreparedFilter {
     const known = this.#prepared.get(text);
     if (known !== undefined) return known;
-    const filter = parseFilter(text, this.limits);
-    const { shape, values } = shapeOf(filter);
-    if (values.length > maxConditions) {
-      throw refuse('invalidQuery', `$filter has more than ${maxConditions} conditions.`);
-    }
-    const prepared: PreparedFilter = { filter, shape, values, orderBy: undefined };
-    this.#prepared.set(text, prepared);
+    const given: AttributePath[] = [];
+    const limits = { ...this.limits, conditions: maxConditions, listSize: maxListSize };
+    const parsed = parseFilter(text, limits, (placeholder) => {
+      const path = this.#paramPath(placeholder, params);
+      given.push(path);
+      return path;
+    });
+    const prepared = this.#prepare(parsed);
+    if (given.length === 0) this.#prepared.set(text, prepared);
     return prepared;
   }
+
+  #paramPath(placeholder: PlaceholderValue, params: FilterParams | undefined): AttributePath {
+    const path = paramOf(params, placeholder);
+    if (typeof path !== 'string') throw wrongParam(placeholder, 'the path of an attribute', path);
+    const { filterLength } = this.limits;
+    if (path.length > filterLength) {
+      const problem = `the path given by :${placeholderName(placeholder)} must not be longer than`;
+      throw filterError(placeholder.start, `${problem} ${filterLength} characters`);
+    }
+    return pathFromParam(path, placeholder);
+  }
+
+  #prepare(parsed: ParsedFilter): PreparedFilter {
+    const { shape, comparisons } = shapeOf(parsed.filter);
+    const sources = comparisons.map((each) => inputSource(each, this.options.wildcard));
+    const isConstant = sources.every((source) => source.constant !== undefined);
+    const constants = isConstant ? readInputs(sources, undefined) : undefined;
+    return { ...parsed, shape, sources, constants };
+  }
+}
+
+function weightOf({ shape, sources, orderBy }: PreparedFilter): number {
+  let weight = shape.length + (orderBy?.text.length ?? 0);
+  for (const { value } of sources) {
+    weight += bytesPerCondition + (value.kind === 'list' ? value.items.length * bytesPerListed : 0);
+  }
+  return weight;
 }
 
 /**
  * Puts the values of `$params` in the place of placeholders.
- * @throws RequestError 400 with 1279 when there are too few
+ * @throws RequestError 400 with 1279 when there are too few, 1280 when one is of the wrong kind, 1162 for lists that are too
+ * long
  */
 export function filterInputs(
-  { values }: PreparedFilter,
+  { sources, constants }: PreparedFilter,
   params: FilterParams | undefined,
 ): FilterInputs {
-  const inputs = values.flatMap((value) => (value.kind === 'null' ? [] : [input(value, params)]));
-  const nulls: number[] = [];
-  inputs.forEach(({ value, items }, position) => {
-    if (value === null || items?.some((item) => item.value === null) === true) nulls.push(position);
-  });
-  return { inputs, nulls, patterns: [] };
-}
-
-function input(value: FilterValue, params: FilterParams | undefined): FilterInput {
-  if (value.kind === 'null') return { value: null };
-  if (value.kind === 'literal') return value;
-  if (value.kind === 'list') {
-    const items = value.items.map((item) => input(item, params));
-    return { value: items.map((item) => item.value), items };
-  }
-  const param = (params as Readonly<Record<number | string, unknown>> | undefined)?.[value.key];
-  if (param === undefined) {
-    throw refuse(
-      'placeholderMissing',
-      `Character ${value.start + 1} of $filter: $params has no value for :${placeholderName(value)}.`,
-    );
-  }
-  return { value: param, placeholder: value };
+  return constants ?? readInputs(sources, params);
 }
 
 /** Numbers the comparisons of a filter as its shape numbers their values. */

@@ -1,18 +1,24 @@
+import { nameEnd } from '../protocol/names.js';
 import type {
-  AttributePath,
   ComparisonNode,
   FilterNode,
   FilterValue,
   LiteralValue,
-  PlaceholderValue,
+  PathStep,
+  AttributePath,
 } from './ast.js';
+import type { ParsedFilter } from './parser.js';
+import { placeholderName } from './placeholder.js';
 
 /** A filter without its values: filters of one shape need one SQL statement. */
 export interface FilterShape {
-  /** Canonical text with `?` for each literal and placeholder; null stays, since it makes another statement. */
+  /**
+   * Canonical text with `?` for each literal, placeholder and list; null stays, since it makes another statement. No two
+   * filters that differ in more than values have the same.
+   */
   readonly shape: string;
-  /** What the `?` stand for, in order. */
-  readonly values: readonly FilterValue[];
+  /** The comparisons whose values the `?` stand for, in order. */
+  readonly comparisons: readonly ComparisonNode[];
 }
 
 /** A node still to be written, or text between nodes. */
@@ -20,22 +26,24 @@ type Pending = FilterNode | string;
 
 /**
  * The canonical text of a parsed filter: no more parentheses than needed, comparators without synonyms, single quotes. To
- * parse it again gives the same tree, offsets aside.
+ * parse it again gives the same tree, offsets aside, unless a parameter gave a path with a name that cannot be written; such
+ * a name is printed in double quotes.
  */
-export function printFilter(node: FilterNode): string {
-  return write(node, undefined);
+export function printFilter({ filter, orderBy }: ParsedFilter): string {
+  const text = write(filter, undefined);
+  return orderBy === undefined ? text : `${text} order by${orderBy.text}`;
 }
 
 /** The shape and the values of a parsed filter: `city = ? AND boss = null` for `city = 'Paris' and boss is NULL`. */
 export function shapeOf(node: FilterNode): FilterShape {
-  const values: FilterValue[] = [];
-  const shape = write(node, values);
-  return { shape, values };
+  const comparisons: ComparisonNode[] = [];
+  const shape = write(node, comparisons);
+  return { shape, comparisons };
 }
 
 /** Writes without recursion: a chain of a thousand ANDs is a thousand levels deep. */
-function write(root: FilterNode, values: FilterValue[] | undefined): string {
-  if (root.kind === 'comparison') return comparison(root, values);
+function write(root: FilterNode, open: ComparisonNode[] | undefined): string {
+  if (root.kind === 'comparison') return comparison(root, open);
   let text = '';
   const pending: Pending[] = [root];
   for (let next = pending.pop(); next !== undefined; next = pending.pop()) {
@@ -45,7 +53,7 @@ function write(root: FilterNode, values: FilterValue[] | undefined): string {
     }
     switch (next.kind) {
       case 'comparison':
-        text += comparison(next, values);
+        text += comparison(next, open);
         break;
       case 'not':
         pending.push(')', next.operand);
@@ -75,30 +83,39 @@ function isLogical({ kind }: FilterNode): boolean {
   return kind === 'and' || kind === 'or' || kind === 'except';
 }
 
-function comparison(node: ComparisonNode, values: FilterValue[] | undefined): string {
-  return `${pathText(node.path)} ${node.comparator} ${valueText(node.value, values)}`;
+/** @param open takes the comparison, and `?` is written for its value, unless that is null */
+function comparison(node: ComparisonNode, open: ComparisonNode[] | undefined): string {
+  const { path, comparator, value } = node;
+  const left = `${pathText(path)} ${comparator}`;
+  if (open === undefined || value.kind === 'null') return `${left} ${valueText(value)}`;
+  open.push(node);
+  return `${left} ?`;
 }
 
-function pathText({ steps }: AttributePath): string {
+function pathText({ steps, placeholder }: AttributePath): string {
+  if (steps.length === 0 && placeholder !== undefined) return `:${placeholderName(placeholder)}`;
   let text = '';
-  for (const { name } of steps) text = text === '' ? name : `${text}.${name}`;
+  for (const step of steps) text = text === '' ? stepText(step) : `${text}.${stepText(step)}`;
   return text;
 }
 
-function valueText(value: FilterValue, values: FilterValue[] | undefined): string {
-  if (value.kind === 'null') return 'null';
-  if (values !== undefined) {
-    values.push(value);
-    return '?';
-  }
-  if (value.kind === 'placeholder') return `:${placeholderName(value)}`;
-  if (value.kind === 'literal') return literalText(value);
-  return `[${value.items.map((item) => valueText(item, undefined)).join(', ')}]`;
+function stepText({ name, ordinal, element }: PathStep): string {
+  let text = nameEnd(name, 0) === name.length ? name : JSON.stringify(name);
+  if (ordinal !== 1) text += `{${ordinal}}`;
+  return element === undefined ? text : `${text}[${element}]`;
 }
 
-/** What stands behind the colon of a placeholder. */
-export function placeholderName({ key }: PlaceholderValue): string {
-  return typeof key === 'number' ? String(key + 1) : key;
+function valueText(value: FilterValue): string {
+  switch (value.kind) {
+    case 'null':
+      return 'null';
+    case 'placeholder':
+      return `:${placeholderName(value)}`;
+    case 'literal':
+      return literalText(value);
+    case 'list':
+      return `[${value.items.map(valueText).join(', ')}]`;
+  }
 }
 
 function literalText({ text, quoted }: LiteralValue): string {

@@ -1,4 +1,4 @@
-import type { FilterNode, FilterValue } from '../../../runtime/filter/ast.js';
+import type { AttributePath, FilterNode, FilterValue } from '../../../runtime/filter/ast.js';
 
 /** A filter as nested arrays, without offsets: `['and', ['a', '=', 1], ['not', ['b.c', '<', ':1']]]`. */
 export type BareTree = readonly unknown[];
@@ -7,11 +7,7 @@ export type BareTree = readonly unknown[];
 export function bareTree(node: FilterNode): BareTree {
   switch (node.kind) {
     case 'comparison':
-      return [
-        node.path.steps.map((step) => step.name).join('.'),
-        node.comparator,
-        bareValue(node.value),
-      ];
+      return [barePath(node.path), node.comparator, bareValue(node.value)];
     case 'not':
       return ['not', bareTree(node.operand)];
     case 'and':
@@ -19,6 +15,16 @@ export function bareTree(node: FilterNode): BareTree {
     case 'except':
       return [node.kind, bareTree(node.left), bareTree(node.right)];
   }
+}
+
+/** `a.b{2}.c[]`, or `{ path: 0 }` for a placeholder. */
+function barePath({ steps, placeholder }: AttributePath): unknown {
+  if (steps.length === 0) return { path: placeholder?.key };
+  const texts = steps.map(
+    ({ name, ordinal, element }) =>
+      name + (ordinal === 1 ? '' : `{${ordinal}}`) + (element === undefined ? '' : `[${element}]`),
+  );
+  return texts.join('.');
 }
 
 function bareValue(value: FilterValue): unknown {

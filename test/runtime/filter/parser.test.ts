@@ -1,17 +1,22 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type FilterLimits, parseFilter } from '../../../runtime/filter/parser.js';
+import { parseFilter, type SyntaxLimits } from '../../../runtime/filter/parser.js';
 import { isServed, refusalOf } from '../refusal.js';
 import { bareTree } from './bare-tree.js';
 
-const limits: FilterLimits = { filterLength: 16_384, filterDepth: 64 };
+const limits: SyntaxLimits = {
+  filterLength: 16_384,
+  filterDepth: 64,
+  conditions: 500,
+  listSize: 1_000,
+};
 
 function tree(text: string): unknown {
-  return bareTree(parseFilter(text, limits));
+  return bareTree(parseFilter(text, limits).filter);
 }
 
 function value(text: string): unknown {
-  const node = parseFilter(`a = ${text}`, limits);
+  const node = parseFilter(`a = ${text}`, limits).filter;
   return node.kind === 'comparison' && node.value.kind === 'literal' ? node.value.value : node;
 }
 
@@ -22,30 +27,37 @@ describe('$filter: comparators', () => {
   it.each([
     ['a=1', '='],
     ['a == 1', '='],
-    ['a===1', '='],
-    ['a is 1', '='],
-    ['a IS 1', '='],
+    ['a===1', '==='],
+    ['a is 1', '==='],
+    ['a IS 1', '==='],
     ['a!=1', '!='],
-    ['a !== 1', '!='],
+    ['a !== 1', '!=='],
     ['a#1', '!='],
-    ['a Is  nOt 1', '!='],
+    ['a Is  nOt 1', '!=='],
     ['a<1', '<'],
     ['a <= 1', '<='],
     ['a>1', '>'],
     ['a\t>=\n1', '>='],
     ['a BEGIN 1', 'begin'],
+    ['a Contains 1', 'contains'],
+    ['a%1', '%'],
+    ['a % 1', '%'],
   ])('%s is %s', (text, comparator) => {
     expect(tree(text)).toEqual(['a', comparator, one]);
   });
 
   it('needs no blank between a word and a quote', () => {
     expect(tree("a begin'Par'")).toEqual(['a', 'begin', { quoted: 'Par' }]);
-    expect(tree("a IS NOT'x'")).toEqual(['a', '!=', { quoted: 'x' }]);
+    expect(tree("a IS NOT'x'")).toEqual(['a', '!==', { quoted: 'x' }]);
+    expect(tree('a contains"x"')).toEqual(['a', 'contains', { quoted: 'x' }]);
+    expect(tree('a in["x"]')).toEqual(['a', 'in', [{ quoted: 'x' }]]);
   });
 
   it('takes longer words for what they are', () => {
-    expect(tree('a is nothing')).toEqual(['a', '=', bare('nothing')]);
-    expect(tree('a is NOT1')).toEqual(['a', '=', bare('NOT1')]);
+    expect(tree('a is nothing')).toEqual(['a', '===', bare('nothing')]);
+    expect(tree('a is NOT1')).toEqual(['a', '===', bare('NOT1')]);
+    expect(tree('a is in Paris')).toEqual(['a', '===', bare('in Paris')]);
+    expect(tree('a is Inn [1]')).toEqual(['a', '===', bare('Inn [1]')]);
     expect(refusalOf(() => tree('a isnull')).code).toBe(1162);
   });
 });
@@ -128,7 +140,7 @@ describe('$filter: values', () => {
     expect(value('false')).toBe(false);
     for (const text of ['null', 'NULL', 'Null'])
       expect(tree(`a != ${text}`)).toEqual(['a', '!=', null]);
-    expect(tree('(a is null)')).toEqual(['a', '=', null]);
+    expect(tree('(a is null)')).toEqual(['a', '===', null]);
     expect(value('nullable')).toBe('nullable');
   });
 
@@ -147,6 +159,12 @@ describe('$filter: values', () => {
   it('takes placeholders', () => {
     expect(tree('a=:1')).toEqual(['a', '=', { placeholder: 0 }]);
     expect(tree('(a=:128)')).toEqual(['a', '=', { placeholder: 127 }]);
+    expect(tree('a=:city')).toEqual(['a', '=', { placeholder: 'city' }]);
+    expect(tree('(a=:_x.名前.1&b<:y2)')).toEqual([
+      'and',
+      ['a', '=', { placeholder: '_x.名前.1' }],
+      ['b', '<', { placeholder: 'y2' }],
+    ]);
   });
 });
 
@@ -156,7 +174,8 @@ describe('$filter: paths', () => {
     (name) => {
       expect(tree(`${name} = 1`)).toEqual([name, '=', one]);
       expect(tree(`a=1 AND ${name} = 1`)).toEqual(['and', ['a', '=', one], [name, '=', one]]);
-      expect(tree(`${name}.${name} is 1`)).toEqual([`${name}.${name}`, '=', one]);
+      expect(tree(`${name}.${name} is 1`)).toEqual([`${name}.${name}`, '===', one]);
+      expect(tree(`${name} in [1]`)).toEqual([name, 'in', [one]]);
     },
   );
 
@@ -165,7 +184,7 @@ describe('$filter: paths', () => {
   });
 
   it('keeps the offsets of every step', () => {
-    const node = parseFilter(' boss.name  = x y AND b = 1', limits);
+    const node = parseFilter(' boss.name  = x y AND b = 1', limits).filter;
     expect(node).toMatchObject({
       left: {
         path: {
@@ -179,6 +198,90 @@ describe('$filter: paths', () => {
         value: { start: 14, end: 17 },
       },
     });
+  });
+});
+
+describe('$filter: marks of paths', () => {
+  it.each([
+    ['staff{2}.name=1', 'staff{2}.name'],
+    ['staff{1}.name=1', 'staff.name'],
+    ['staff{0009}.team{9999}.name=1', 'staff{9}.team{9999}.name'],
+    ['extra.list[]=1', 'extra.list[]'],
+    ['extra.list[].x=1', 'extra.list[].x'],
+    ['extra.list[a].x.y[B].z=1', 'extra.list[a].x.y[b].z'],
+    ['a{2}[z]=1', 'a{2}[z]'],
+    ['in[a]=1', 'in[a]'],
+  ])('%s', (text, path) => {
+    expect(tree(text)).toEqual([path, '=', one]);
+  });
+
+  it('are part of their step', () => {
+    const { filter } = parseFilter('staff{2}.list[a] = 1', limits);
+    expect(filter).toMatchObject({
+      path: {
+        start: 0,
+        end: 16,
+        steps: [
+          { name: 'staff', ordinal: 2, element: undefined, start: 0, end: 8 },
+          { name: 'list', ordinal: 1, element: 'a', start: 9, end: 16 },
+        ],
+      },
+    });
+  });
+
+  it('a placeholder may stand for a path', () => {
+    expect(tree(':1 = :2')).toEqual([{ path: 0 }, '=', { placeholder: 1 }]);
+    expect(tree('NOT (:field.name in:values)')).toEqual([
+      'not',
+      [{ path: 'field.name' }, 'in', { placeholder: 'values' }],
+    ]);
+  });
+});
+
+describe('$filter: lists', () => {
+  it.each([
+    ['[]', []],
+    ['[ ]', []],
+    ['[1]', [one]],
+    ['[ 1 , -2.5 ]', [one, { bare: -2.5, text: '-2.5' }]],
+    [`['a',"b, ]",'']`, [{ quoted: 'a' }, { quoted: 'b, ]' }, { quoted: '' }]],
+    ['[Saint Paul, OR, a and b, x]', [bare('Saint Paul'), bare('OR'), bare('a and b'), bare('x')]],
+    ['[null,NULL,nullable]', [null, null, bare('nullable')]],
+    [
+      '[true,false,True]',
+      [{ bare: true, text: 'true' }, { bare: false, text: 'false' }, bare('True')],
+    ],
+    ['[:1,:x.y, :2 ]', [{ placeholder: 0 }, { placeholder: 'x.y' }, { placeholder: 1 }]],
+    ["[O'Reilly,a=b,(x),10:30]", [bare("O'Reilly"), bare('a=b'), bare('(x)'), bare('10:30')]],
+    [String.raw`['O\u0027Reilly',O\u0027Reilly]`, [{ quoted: "O'Reilly" }, bare("O'Reilly")]],
+    ['[a & b|c]', [bare('a & b|c')]],
+  ])('%s', (text, items) => {
+    expect(tree(`a IN ${text}`)).toEqual(['a', 'in', items]);
+    expect(tree(`(a in${text})and b=1`)).toEqual(['and', ['a', 'in', items], ['b', '=', one]]);
+  });
+
+  it('a placeholder may stand for a list', () => {
+    expect(tree('a IN :1')).toEqual(['a', 'in', { placeholder: 0 }]);
+  });
+});
+
+describe('$filter: order by', () => {
+  it.each([
+    ['a=1 order by b desc, c', ' b desc, c', 12],
+    ["a='x'ORDER  BY b", ' b', 14],
+    ['a=x y Order\tby\nb', '\nb', 14],
+    ['(a=1)order by', '', 13],
+    ['a in [1] order by b', ' b', 17],
+    ['a=null order by b', ' b', 15],
+    ['order = 1 order by order', ' order', 18],
+  ])('%j', (text, order, start) => {
+    expect(parseFilter(text, limits).orderBy).toEqual({ text: order, start });
+  });
+
+  it('is none inside a value, a path or a list', () => {
+    for (const text of ["a='order by b'", 'order.by=1', 'a in [order by b]', 'a=border by b']) {
+      expect(parseFilter(text, limits).orderBy).toBeUndefined();
+    }
   });
 });
 
@@ -203,7 +306,11 @@ describe('$filter: refusals', () => {
   it.each([
     ['', 1, 'expected an attribute, NOT or an opening parenthesis, found the end'],
     ['   ', 4, 'found the end'],
-    ['a', 2, 'expected a comparator (=, !=, <, <=, >, >=, begin, IS, IS NOT), found the end'],
+    [
+      'a',
+      2,
+      'expected a comparator (=, !=, <, <=, >, >=, begin, contains, %, IN, IS, IS NOT), found the end',
+    ],
     ['a foo', 3, 'found "foo"'],
     ['a 😀', 3, 'found "😀"'],
     ['a.', 3, 'expected a name after the dot, found the end'],
@@ -216,7 +323,7 @@ describe('$filter: refusals', () => {
     ['state = OR', 9, 'must be quoted'],
     ['a=)', 3, 'expected a value, found ")"'],
     ['a=&b=1', 3, 'expected a value'],
-    ['a<>1', 3, 'expected a value, found ">"'],
+    ['a<>1', 2, 'what <> means elsewhere is != here'],
     ['a=>1', 3, 'expected a value, found ">"'],
     ['a=!1', 3, 'expected a value, found "!"'],
     ['a====1', 5, 'expected a value, found "="'],
@@ -245,30 +352,72 @@ describe('$filter: refusals', () => {
     ['a=1 AND', 8, 'found the end'],
     ['a=1 && && b=1', 8, 'found "&"'],
     ['NOT a=1', 5, 'expected an opening parenthesis after NOT, found "a"'],
-    ['a=:', 3, 'a placeholder is a colon and a number from 1 to 128'],
-    ['a=:x', 3, 'a placeholder is'],
+    ['a=:', 3, 'a placeholder is a colon and a number from 1 to 128, or a colon and a name'],
+    ['a=:!', 3, 'a placeholder is'],
     ['a=:0', 3, 'a placeholder is'],
     ['a=:129', 3, 'a placeholder is'],
     ['a=:999999', 3, 'a placeholder is'],
     ['a=:1x', 3, 'a placeholder is'],
+    ['a=:x.', 6, 'expected a name after the dot, found the end'],
+    ['a=:x..y', 6, 'expected a name after the dot, found "."'],
     ['a=:1.5', 5, 'expected AND'],
     ['a=:1 2', 6, 'expected AND'],
-    [':1 = 2', 1, 'a placeholder in place of an attribute is not supported yet'],
-    ['a in [1,2]', 3, 'the comparator in is not supported yet'],
-    ['a contains x', 3, 'the comparator contains is not supported yet'],
-    ['a % x', 3, 'the comparator % is not supported yet'],
-    ['a = [1]', 5, 'a list of values is not supported yet'],
-    ['a[].b=1', 2, 'brackets after a name are not supported yet'],
-    ['a{2}.b=1', 2, 'braces after a name are not supported yet'],
-    ["a='x' ORDER  BY b", 7, 'order by in a filter is not supported yet'],
-    ['a=x order by b', 5, 'order by in a filter is not supported yet'],
-    ['order by b', 7, 'expected a comparator'],
+    [':1', 3, 'expected a comparator'],
+    [':1.a = 2', 3, 'expected a comparator'],
+    [':0 = 2', 1, 'a placeholder is'],
+    ['a.:1 = 2', 3, 'expected a name after the dot, found ":"'],
+    ['a in', 5, 'expected a list in brackets or a placeholder behind IN, found the end'],
+    ['a in x', 6, 'expected a list in brackets or a placeholder behind IN, found "x"'],
+    ["a in 'x'", 6, 'expected a list'],
+    ['a in (1,2)', 6, 'expected a list in brackets or a placeholder behind IN, found "("'],
+    ['a in null', 6, 'expected a list'],
+    ['a in [', 7, 'expected a value, found the end'],
+    ['a in [1', 6, 'this list lacks its closing bracket'],
+    ["a in ['x' AND b=1", 11, 'expected a comma or the closing bracket of the list, found "AND"'],
+    ['a in [1, b AND c=1', 6, 'this list lacks its closing bracket'],
+    ['a in [,1]', 7, 'expected a value, found ","'],
+    ['a in [1,]', 9, 'expected a value, found "]"'],
+    ['a in [1,,2]', 9, 'expected a value, found ","'],
+    ['a in [[1]]', 7, 'a value with a bracket must be quoted in a list'],
+    ['a in [x[1]]', 8, 'a value with a bracket must be quoted in a list'],
+    ['a in [:1 2]', 10, 'expected a comma or the closing bracket'],
+    ['a in [:0]', 7, 'a placeholder is'],
+    ["a in ['x]", 7, 'lacks its closing single quote'],
+    [String.raw`a in [C:\temp]`, 9, 'the backslash doubled'],
+    ['a in [1]]', 9, 'expected AND'],
+    [
+      'a = [1]',
+      5,
+      'a list stands behind IN only; a value that begins with a bracket must be quoted',
+    ],
+    ['a is [1]', 6, 'a list stands behind IN only'],
+    ['a contains [1]', 12, 'a list stands behind IN only'],
+    ['a NOT IN [1]', 3, 'there is no comparator NOT IN; write NOT (attribute IN [...])'],
+    ['a not  begin b', 3, 'there is no comparator NOT begin; write NOT (attribute begin ...)'],
+    ['a is in [1]', 3, 'expected IN alone, without IS'],
+    ['a is not in[1]', 3, 'there is no comparator IS NOT IN; write NOT (attribute IN [...])'],
+    ['a not b', 3, 'expected a comparator'],
+    ['a like b', 3, 'expected a comparator'],
+    ['a[', 3, 'expected a closing bracket or one letter, found the end'],
+    ['a[1].b=1', 3, 'expected a closing bracket or one letter, found "1"'],
+    ['a[ab].b=1', 4, 'expected a closing bracket, found "b"'],
+    ['a[é]=1', 3, 'expected a closing bracket or one letter'],
+    ['a[][]=1', 4, 'expected a comparator'],
+    ['a[]b=1', 4, 'expected a comparator'],
+    ['a[]{2}=1', 4, 'expected a comparator'],
+    ['a{', 3, 'expected a number from 1 to 9999 in the braces, found the end'],
+    ['a{}.b=1', 3, 'expected a number from 1 to 9999 in the braces, found "}"'],
+    ['a{0}.b=1', 3, 'expected a number from 1 to 9999'],
+    ['a{10000}.b=1', 3, 'expected a number from 1 to 9999'],
+    ['a{-1}.b=1', 3, 'expected a number from 1 to 9999'],
+    ['a{2.b=1', 4, 'expected a closing brace, found "."'],
+    ['a{2x}=1', 4, 'expected a closing brace, found "x"'],
+    ['(a=1 order by b)', 1, 'this parenthesis is not closed'],
+    ['order by b', 1, 'expected a comparison before order by; $orderby orders without a filter'],
+    ['a=1 AND order by b', 9, 'expected a comparison before order by'],
   ])('%j at character %i: %s', (text, position, problem) => {
     const { status, code, message } = refusalOf(() => tree(text));
-    const isLater = problem.includes('not supported yet');
-    expect({ status, code }).toEqual(
-      isLater ? { status: 501, code: 1838 } : { status: 400, code: 1162 },
-    );
+    expect({ status, code }).toEqual({ status: 400, code: 1162 });
     expect(message).toContain(problem);
     expect(message).toMatch(new RegExp(`^Character ${position} of \\$filter: .*\\.$`, 's'));
   });
@@ -306,8 +455,39 @@ describe('$filter: limits', () => {
     expect(message).toContain('must not be longer than 16384 characters');
   });
 
+  it('bounds the conditions, nulls among them', () => {
+    for (const condition of ['a=1', 'a=null']) {
+      const many = (count: number): string => Array(count).fill(condition).join('&');
+      expect(isServed(() => tree(many(500)))).toBe(true);
+      const { code, message } = refusalOf(() => tree(many(501)));
+      expect(code).toBe(1162);
+      expect(message).toBe(
+        `Character ${many(500).length + 2} of $filter: a filter has at most 500 conditions.`,
+      );
+    }
+  });
+
+  it('bounds lists and paths', () => {
+    const list = (count: number): string => `a in [${Array(count).fill('1').join()}]`;
+    expect(isServed(() => tree(list(1_000)))).toBe(true);
+    expect(refusalOf(() => tree(list(1_001)))).toMatchObject({
+      code: 1162,
+      message: `Character ${list(1_000).length + 1} of $filter: a list has at most 1000 values.`,
+    });
+    expect(isServed(() => tree(`${'a.'.repeat(63)}a=1`))).toBe(true);
+    expect(refusalOf(() => tree(`${'a.'.repeat(64)}a=1`))).toMatchObject({
+      code: 1162,
+      message: 'Character 129 of $filter: a path has at most 64 names.',
+    });
+  });
+
   it('keeps the stack whatever the depth', () => {
-    const deep: FilterLimits = { filterLength: 10_000_000, filterDepth: 1_000_000 };
+    const deep: SyntaxLimits = {
+      filterLength: 10_000_000,
+      filterDepth: 1_000_000,
+      conditions: 1_000_000,
+      listSize: 1,
+    };
     const texts = [
       '('.repeat(200_000) + 'a=1' + ')'.repeat(200_000),
       'NOT('.repeat(100_000) + 'a=1' + ')'.repeat(100_000),

@@ -1,12 +1,37 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import type { FilterNode, FilterValue } from '../../../runtime/filter/ast.js';
-import { type FilterLimits, parseFilter } from '../../../runtime/filter/parser.js';
+import type {
+  AttributePath,
+  FilterNode,
+  FilterValue,
+  PathStep,
+  PlaceholderValue,
+  SingleValue,
+} from '../../../runtime/filter/ast.js';
+import {
+  type ParsedFilter,
+  parseFilter,
+  type SyntaxLimits,
+} from '../../../runtime/filter/parser.js';
+import { pathFromParam } from '../../../runtime/filter/path.js';
 import { printFilter, shapeOf } from '../../../runtime/filter/print.js';
 import { bareTree } from './bare-tree.js';
 
-const limits: FilterLimits = { filterLength: 1_000_000, filterDepth: 10_000 };
+const limits: SyntaxLimits = {
+  filterLength: 1_000_000,
+  filterDepth: 10_000,
+  conditions: 100_000,
+  listSize: 10_000,
+};
 const nowhere = { start: 0, end: 0 };
+
+function parsed(text: string): FilterNode {
+  return parseFilter(text, limits).filter;
+}
+
+function print(filter: FilterNode): string {
+  return printFilter({ filter, orderBy: undefined });
+}
 
 function canonical(text: string): string {
   return printFilter(parseFilter(text, limits));
@@ -15,7 +40,16 @@ function canonical(text: string): string {
 describe('printFilter', () => {
   it.each([
     ['a=1', 'a = 1'],
-    [' A.b  IS NOT  null ', 'A.b != null'],
+    [' A.b  IS NOT  null ', 'A.b !== null'],
+    ['a==1', 'a = 1'],
+    ['a # 1', 'a != 1'],
+    ['a%x', 'a % x'],
+    ['a Contains x', 'a contains x'],
+    ['a IN["x", y z,:1,Null,:a.b]', "a in ['x', y z, :1, null, :a.b]"],
+    ['a in[ ]', 'a in []'],
+    ['a{02}.b[A].c[]=1', 'a{2}.b[a].c[] = 1'],
+    [':1=:x', ':1 = :x'],
+    ['a=1 ORDER BY  b desc', 'a = 1 order by  b desc'],
     ['a = "O\'Reilly"', String.raw`a = 'O\'Reilly'`],
     ["a = O'Reilly", String.raw`a = O\u0027Reilly`],
     [String.raw`a = '\\'`, String.raw`a = '\\'`],
@@ -33,13 +67,14 @@ describe('printFilter', () => {
 
   it('is undone by parsing', () => {
     fc.assert(
-      fc.property(filters, (filter) => {
+      fc.property(parsedFilters, (filter) => {
         const text = printFilter(filter);
-        const parsed = parseFilter(text, limits);
-        expect(bareTree(parsed)).toEqual(bareTree(filter));
-        expect(printFilter(parsed)).toBe(text);
+        const again = parseFilter(text, limits);
+        expect(bareTree(again.filter)).toEqual(bareTree(filter.filter));
+        expect(again.orderBy?.text).toBe(filter.orderBy?.text);
+        expect(printFilter(again)).toBe(text);
       }),
-      { numRuns: 2000 },
+      { numRuns: 5000 },
     );
   });
 
@@ -52,47 +87,93 @@ describe('printFilter', () => {
 });
 
 describe('shapeOf', () => {
+  const shape = (text: string): string => shapeOf(parsed(text)).shape;
+
   it('takes values out in order and leaves null', () => {
-    const { shape, values } = shapeOf(
-      parseFilter("city = 'Paris' and not(boss is null or x > :2) | n begin O'R", limits),
+    const { shape, comparisons } = shapeOf(
+      parsed("city = 'Paris' and not(boss is null or x > :2) | n begin O'R & m in [1,null]"),
     );
-    expect(shape).toBe('city = ? AND NOT (boss = null OR x > ?) OR n begin ?');
-    expect(values.map((value) => (value.kind === 'literal' ? value.value : value.kind))).toEqual([
-      'Paris',
-      'placeholder',
-      "O'R",
-    ]);
+    expect(shape).toBe('city = ? AND NOT (boss === null OR x > ?) OR n begin ? AND m in ?');
+    expect(
+      comparisons.map(({ value }) => (value.kind === 'literal' ? value.value : value.kind)),
+    ).toEqual(['Paris', 'placeholder', "O'R", 'list']);
   });
 
-  it('is the same for filters that differ in values alone, and only for them', () => {
-    const shape = (text: string): string => shapeOf(parseFilter(text, limits)).shape;
-    expect(shape("a='x' AND b=1")).toBe(shape('a == "y and z" & b is :4'));
-    expect(shape("a='null'")).not.toBe(shape('a=null'));
+  it('is the same for filters that differ in values alone', () => {
+    expect(shape("a='x' AND b=1")).toBe(shape('a == "y and z" & b == :4'));
     expect(shape("a='? AND b = ?'")).toBe('a = ?');
-    expect(shape('a=1 OR b=2 AND c=3')).not.toBe(shape('(a=1 OR b=2) AND c=3'));
+    expect(shape('a in [1,2]')).toBe(shape('a in :1'));
+    expect(shape('a in []')).toBe(shape('a in [null]'));
+    expect(shape('a{1}=1')).toBe(shape('a=1'));
+  });
+
+  it.each([
+    ["a='null'", 'a=null'],
+    ['a=1 OR b=2 AND c=3', '(a=1 OR b=2) AND c=3'],
+    ['a=1', 'a===1'],
+    ['a!=1', 'a!==1'],
+    ['a=:1', 'a in :1'],
+    ['a{2}.b=1', 'a.b=1'],
+    ['a{2}.b=1', 'a{3}.b=1'],
+    ['a[]=1', 'a=1'],
+    ['a[a]=1', 'a[]=1'],
+    ['a[a]=1', 'a[b]=1'],
+    ['a[].b=1', 'a.b[]=1'],
+  ])('of %s is another one than of %s', (one, other) => {
+    expect(shape(one)).not.toBe(shape(other));
   });
 
   it('agrees with the canonical text', () => {
     fc.assert(
       fc.property(filters, (filter) => {
-        const { shape, values } = shapeOf(filter);
-        const texts = values.map((value) =>
-          printFilter({ ...comparisonOf('x'), value }).slice('x = '.length),
+        const { shape, comparisons } = shapeOf(filter);
+        const texts = comparisons.map(({ value }) =>
+          print({ ...comparisonOf('x'), value }).slice('x = '.length),
         );
         let next = 0;
-        expect(shape.replace(/\?/g, () => texts[next++] ?? '')).toBe(printFilter(filter));
+        expect(shape.replace(/\?/g, () => texts[next++] ?? '')).toBe(print(filter));
       }),
     );
+  });
+
+  it('tells any two paths of parameters apart', () => {
+    const name = fc.string({
+      minLength: 1,
+      maxLength: 4,
+      unit: fc.constantFrom('a', 'b', '"', '\\', ' ', '=', '?', '\0', 'é', '~', ',', '\n', ':'),
+    });
+    const step = fc.tuple(name, fc.constantFrom('', '{2}', '{3}', '[]', '[a]', '{2}[a]'));
+    const path = fc
+      .array(step, { minLength: 1, maxLength: 3 })
+      .map((steps) => steps.map((each) => each.join('')).join('.'));
+    const shapeFor = (text: string): string =>
+      shapeOf({ ...comparisonOf('x'), path: pathFromParam(text, { ...placeholderOf(0) }) }).shape;
+    fc.assert(
+      fc.property(path, path, (one, other) => {
+        expect(shapeFor(one) === shapeFor(other)).toBe(one === other);
+      }),
+      { numRuns: 5000 },
+    );
+    expect(shapeFor('a"."b')).not.toBe(shapeFor('a.b'));
+    expect(shapeFor('a = ? OR b')).toBe('"a = ? OR b" = null');
   });
 });
 
 function comparisonOf(name: string): FilterNode & { readonly kind: 'comparison' } {
   return {
     kind: 'comparison',
-    path: { steps: [{ name, ordinal: 1, element: undefined, ...nowhere }], ...nowhere },
+    path: { steps: [stepOf(name)], ...nowhere },
     comparator: '=',
     value: { kind: 'null', ...nowhere },
   };
+}
+
+function stepOf(name: string): PathStep {
+  return { name, ordinal: 1, element: undefined, ...nowhere };
+}
+
+function placeholderOf(key: number | string): PlaceholderValue {
+  return { kind: 'placeholder', key, ...nowhere };
 }
 
 const names = fc.oneof(
@@ -130,38 +211,89 @@ const bareLiterals = fc
     'True',
     '5" x',
   )
-  .map((text): FilterValue => {
-    const node = parseFilter(`x=${text}`, limits);
-    if (node.kind !== 'comparison') throw new Error(text);
+  .map((text): SingleValue => {
+    const node = parsed(`x=${text}`);
+    if (node.kind !== 'comparison' || node.value.kind === 'list') throw new Error(text);
     return node.value;
   });
 
-const values: fc.Arbitrary<FilterValue> = fc.oneof(
-  fc.constant<FilterValue>({ kind: 'null', ...nowhere }),
+const bareItems = fc
+  .constantFrom('1', '-2.5', 'true', 'Saint Paul', "O'Reilly", 'a AND b', 'x=y', '(', '& <', '10:1')
+  .map((text): SingleValue => {
+    const node = parsed(`x in [${text}]`);
+    if (node.kind !== 'comparison' || node.value.kind !== 'list') throw new Error(text);
+    return node.value.items[0] as SingleValue;
+  });
+
+const placeholders = fc.oneof(
+  fc.integer({ min: 0, max: 127 }).map(placeholderOf),
   fc
-    .integer({ min: 0, max: 127 })
-    .map((key): FilterValue => ({ kind: 'placeholder', key, ...nowhere })),
-  quotedTexts.map((text): FilterValue => ({
+    .tuple(
+      fc.stringMatching(/^[A-Za-z_名][A-Za-z0-9_名]{0,3}$/),
+      fc.array(fc.stringMatching(/^[A-Za-z0-9_名]{1,4}$/), { maxLength: 2 }),
+    )
+    .map(([name, members]) => placeholderOf([name, ...members].join('.'))),
+);
+
+const writtenValues: fc.Arbitrary<SingleValue> = fc.oneof(
+  fc.constant<SingleValue>({ kind: 'null', ...nowhere }),
+  placeholders,
+  quotedTexts.map((text): SingleValue => ({
     kind: 'literal',
     value: text,
     text,
     quoted: true,
     ...nowhere,
   })),
-  bareLiterals,
 );
 
-const comparisons: fc.Arbitrary<FilterNode> = fc.record({
-  kind: fc.constant('comparison' as const),
-  path: fc
-    .array(names, { minLength: 1, maxLength: 3 })
-    .map((path) => ({
-      steps: path.map((name) => ({ name, ordinal: 1, element: undefined, ...nowhere })),
+const values: fc.Arbitrary<FilterValue> = fc.oneof(writtenValues, bareLiterals);
+
+const lists: fc.Arbitrary<FilterValue> = fc.oneof(
+  placeholders,
+  fc
+    .array(fc.oneof(writtenValues, bareItems), { maxLength: 4 })
+    .map((items): FilterValue => ({ kind: 'list', items, ...nowhere })),
+);
+
+const steps = fc.record({
+  name: names,
+  ordinal: fc.oneof(fc.constant(1), fc.integer({ min: 1, max: 9999 })),
+  element: fc.constantFrom(undefined, undefined, '', 'a', 'z'),
+  start: fc.constant(0),
+  end: fc.constant(0),
+});
+
+const paths: fc.Arbitrary<AttributePath> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.array(steps, { minLength: 1, maxLength: 3 }).map((each) => ({
+      steps: each,
       ...nowhere,
     })),
-  comparator: fc.constantFrom('=', '!=', '<', '<=', '>', '>=', 'begin'),
-  value: values,
-});
+  },
+  {
+    weight: 1,
+    arbitrary: placeholders.map((placeholder) => ({ steps: [], placeholder, ...nowhere })),
+  },
+);
+
+const comparisons: fc.Arbitrary<FilterNode> = fc.oneof(
+  fc.record({
+    kind: fc.constant('comparison' as const),
+    path: paths,
+    comparator: fc.constantFrom(
+      ...(['=', '!=', '===', '!==', '<', '<=', '>', '>=', 'begin', 'contains', '%'] as const),
+    ),
+    value: values,
+  }),
+  fc.record({
+    kind: fc.constant('comparison' as const),
+    path: paths,
+    comparator: fc.constant('in' as const),
+    value: lists,
+  }),
+);
 
 const { filters } = fc.letrec<{ filters: FilterNode }>((tie) => ({
   filters: fc.oneof(
@@ -175,3 +307,10 @@ const { filters } = fc.letrec<{ filters: FilterNode }>((tie) => ({
     fc.record({ kind: fc.constant('not' as const), operand: tie('filters') }),
   ),
 }));
+
+const parsedFilters: fc.Arbitrary<ParsedFilter> = fc.record({
+  filter: filters,
+  orderBy: fc
+    .option(fc.constantFrom('', ' a', ' a.b desc, c', ' order by', " 'x"), { nil: undefined })
+    .map((text) => (text === undefined ? undefined : { text, start: 0 })),
+});

@@ -79,7 +79,8 @@ describe('comparisonValue', () => {
     ['boolean', 'TRUE', 1],
     ['date', '2020-01-02T10:00:00Z', '2020-01-02T10:00:00.000Z'],
   ])('%s literal %s', (type, text, want) => {
-    const node = parseFilter(`a=${text}`, { filterLength: 100, filterDepth: 1 });
+    const limits = { filterLength: 100, filterDepth: 1, conditions: 1, listSize: 1 };
+    const node = parseFilter(`a=${text}`, limits).filter;
     if (node.kind !== 'comparison' || node.value.kind !== 'literal') throw new Error(text);
     expect(comparisonValue(type, false, node.value, fold)).toBe(want);
   });

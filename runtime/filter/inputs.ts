@@ -1,0 +1,138 @@
+import type { Comparator, ComparisonNode, FilterValue, ListValue, SingleValue } from './ast.js';
+import { filterError } from './filter-error.js';
+import { type FilterParams, isList, paramOf, wrongParam } from './params.js';
+import { placeholderName } from './placeholder.js';
+import type { FilterInput } from './slots.js';
+
+/** The values of a filter in one request. */
+export interface FilterInputs {
+  readonly inputs: readonly FilterInput[];
+  /** Inputs that are null, or lists with a null in them, which changes the condition: `is null` takes no value. */
+  readonly nulls: readonly number[];
+  /** Inputs that hold a wildcard, where the model has wildcards: they are not compared with `=`. */
+  readonly patterns: readonly number[];
+}
+
+/** What one input is read from. */
+export interface InputSource {
+  readonly value: FilterValue;
+  readonly comparator: Comparator;
+  /** Whether a text with a wildcard is a pattern here. */
+  readonly takesPatterns: boolean;
+  /** The input, where it is the same for each request. */
+  readonly constant: FilterInput | undefined;
+}
+
+/** Greatest number of values in a list. */
+export const maxListSize = 10_000;
+
+/** Greatest number of values in all the lists of a filter; one parameter may stand in it many times. */
+const maxListedValues = 100_000;
+
+const listItem = 'a text, a number, true, false or null in the list';
+
+/** @param wildcard whether the model has wildcards */
+export function inputSource({ value, comparator }: ComparisonNode, wildcard: boolean): InputSource {
+  const takesPatterns =
+    wildcard && (comparator === '=' || comparator === '!=' || comparator === 'in');
+  return { value, comparator, takesPatterns, constant: constantInput(value) };
+}
+
+function constantInput(value: FilterValue): FilterInput | undefined {
+  switch (value.kind) {
+    case 'null':
+      return { value: null };
+    case 'literal':
+      return value;
+    case 'placeholder':
+      return undefined;
+    case 'list':
+      return value.items.every((item) => item.kind !== 'placeholder')
+        ? writtenList(value, undefined)
+        : undefined;
+  }
+}
+
+/**
+ * Reads the inputs of one request.
+ * @throws RequestError 400 with 1279, 1280 or 1162
+ */
+export function readInputs(
+  sources: readonly InputSource[],
+  params: FilterParams | undefined,
+): FilterInputs {
+  const inputs: FilterInput[] = [];
+  const nulls: number[] = [];
+  const patterns: number[] = [];
+  let listed = 0;
+  for (const source of sources) {
+    const position = inputs.length;
+    const input = source.constant ?? readInput(source, params);
+    const { value } = input;
+    inputs.push(input);
+    if (source.comparator === 'in' && isList(value)) {
+      listed += value.length;
+      if (listed > maxListedValues) throw tooManyListed(source);
+      if (value.includes(null)) nulls.push(position);
+      if (source.takesPatterns && value.some(hasWildcard)) patterns.push(position);
+    } else {
+      if (value === null) nulls.push(position);
+      if (source.takesPatterns && hasWildcard(value)) patterns.push(position);
+    }
+  }
+  return { inputs, nulls, patterns };
+}
+
+function readInput(
+  { value, comparator }: InputSource,
+  params: FilterParams | undefined,
+): FilterInput {
+  if (value.kind === 'list') return writtenList(value, params);
+  const input = single(value, params);
+  if (comparator === 'in') checkGivenList(input);
+  return input;
+}
+
+function single(value: SingleValue, params: FilterParams | undefined): FilterInput {
+  if (value.kind === 'literal') return value;
+  if (value.kind === 'null') return { value: null };
+  return { value: paramOf(params, value), placeholder: value };
+}
+
+function writtenList({ items }: ListValue, params: FilterParams | undefined): FilterInput {
+  const inputs: FilterInput[] = [];
+  for (const item of items) {
+    const input = single(item, params);
+    if (isComposite(input.value) && input.placeholder !== undefined) {
+      throw wrongParam(input.placeholder, listItem, input.value);
+    }
+    inputs.push(input);
+  }
+  return { value: inputs.map((input) => input.value), items: inputs };
+}
+
+function checkGivenList({ value, placeholder }: FilterInput): void {
+  if (placeholder === undefined) return;
+  if (!isList(value)) throw wrongParam(placeholder, 'a list', value);
+  const name = placeholderName(placeholder);
+  if (value.length > maxListSize) {
+    const problem = `the list given by :${name} has ${value.length} values; a list has at most`;
+    throw filterError(placeholder.start, `${problem} ${maxListSize}`);
+  }
+  const wrong = value.find(isComposite);
+  if (wrong !== undefined)
+    throw wrongParam(placeholder, `a list of texts, numbers, true, false and null`, wrong);
+}
+
+function tooManyListed({ value }: InputSource): Error {
+  const problem = `the lists of a filter have at most ${maxListedValues} values together`;
+  return filterError(value.start, problem);
+}
+
+function isComposite(value: unknown): boolean {
+  return typeof value === 'object' && value !== null;
+}
+
+function hasWildcard(value: unknown): boolean {
+  return typeof value === 'string' && (value.includes('@') || value.endsWith('*'));
+}
