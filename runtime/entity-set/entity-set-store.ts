@@ -10,7 +10,7 @@ export interface EntitySet {
   readonly keys: KeyList;
   /** ID of the session that the set belongs to; `undefined`: a guest made it, and it is open to all. */
   readonly owner: string | undefined;
-  /** Seconds without an access after which the set is gone. */
+  /** Seconds without an access after which the set is gone; above 0. */
   readonly timeout: number;
   /** The keys are in the order of an `$orderby`. */
   readonly isSorted: boolean;
@@ -46,17 +46,17 @@ export interface EntitySetStore {
    */
   create(set: NewEntitySet): Pending<EntitySet>;
   /**
-   * Stores a set under the ID that it had before it was gone (protocol decision 21). When the ID is in use again, by the
-   * same session and for the same dataclass, because two requests missed the set at once, the stored set stays and is given.
+   * Stores a set under the ID that it had before it was gone (protocol decision 21). When the ID is in use again, since two
+   * requests missed the set at once, the stored set stays, is accessed and given.
    *
    * @param id 32 upper-case hexadecimal digits
-   * @returns `undefined` when the ID is that of a set which is another session's or another dataclass's
+   * @returns `undefined` when the ID is that of another session's or another dataclass's set
    * @throws EntitySetTooLargeError as {@link create}
    */
   recreate(id: string, set: NewEntitySet): Pending<EntitySet | undefined>;
   /**
    * A set that is alive and open to the claim. Its lifetime starts anew: with its own timeout, or with `timeout` seconds,
-   * which become its own.
+   * which become its own; above 0.
    */
   access(id: string, claim: SetClaim, timeout?: number): Pending<EntitySet | undefined>;
   /** Removes a set; `false` when there was none that is alive and open to the claim. */

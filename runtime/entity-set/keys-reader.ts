@@ -1,0 +1,66 @@
+import { sql } from 'kysely';
+import { From, keyColumn } from '../dataclass/source.js';
+import type { Dialect } from '../dialect/dialect.js';
+import { type Pending, whenThere } from '../dialect/pending.js';
+import { FilterSlots } from '../filter/slots.js';
+import type { SelectionPlan } from '../query/collection.js';
+import type { AnswerOptions } from '../query/context.js';
+import type { OrderItem } from '../query/order-by.js';
+import { orderSql } from '../query/order-sql.js';
+import type { ReadingContext } from '../query/reading-context.js';
+import {
+  firstFilterSlot,
+  ifBaseExists,
+  queryContext,
+  type Selection,
+  selectionCondition,
+} from '../query/selection.js';
+import { orderOf, planFor, type SelectionRequest, shapeName } from '../query/selection-request.js';
+import type { KeyList, KeyType } from './key-list.js';
+import { parseKeys } from './parse-keys.js';
+
+/** Reads the keys of all entities of a selection, in its order. */
+export class KeysReader {
+  constructor(private readonly context: Pick<ReadingContext, 'database' | 'options' | 'plans'>) {}
+
+  /** @returns `undefined` when the entity does not exist whose relation is read */
+  read(request: SelectionRequest): Pending<KeyList | undefined> {
+    const { database, options, plans } = this.context;
+    const name = shapeName(['keys', request.orderBy]);
+    const { plan, values } = planFor(plans.selections, request, name, {}, (selection) =>
+      planKeys(database.dialect, options, selection, orderOf(request)),
+    );
+    const type = request.dataclass.key.type as KeyType;
+    return whenThere(database.executor.value(plan.statement, values), (bytes) =>
+      bytes === undefined ? undefined : parseKeys(type, bytes as Uint8Array),
+    );
+  }
+}
+
+/** Writes the statement that gives the keys of a selection as bytes, in the form that `parseKeys` takes. */
+function planKeys(
+  dialect: Dialect,
+  options: AnswerOptions,
+  selection: Selection,
+  order: readonly OrderItem[],
+): SelectionPlan {
+  const context = queryContext(dialect, options);
+  const filterSlots = new FilterSlots(firstFilterSlot);
+  const from = new From(context.aliases, selection.dataclass);
+  const condition = selectionCondition(context, from, selection, filterSlots);
+  const where = condition === undefined ? sql`` : sql` where ${condition}`;
+  const ordered = sql` order by ${orderSql(context, from, order)}`;
+  const chosen = context.aliases.next();
+  const key = sql`${sql.id(chosen, 'key')}`;
+  const list =
+    selection.dataclass.key.type === 'string'
+      ? dialect.concat(['[', dialect.joinRows(dialect.jsonText(key)), ']'])
+      : dialect.concat([dialect.joinRows(key)]);
+  const keys = sql`select ${keyColumn(from.root)} as "key" ${from.clause}${where}${ordered}`;
+  const bytes = sql`(select ${dialect.asBytes(list)} from (${keys}) as ${sql.id(chosen)})`;
+  return {
+    statement: dialect.compile(sql`select ${ifBaseExists(context, selection, bytes)}`),
+    filterSlots,
+    mostRelated: 0,
+  };
+}

@@ -1,0 +1,171 @@
+import { newUuid } from '../protocol/uuid.js';
+import type { Clock } from './clock.js';
+import {
+  EntitySetTooLargeError,
+  type EntitySet,
+  type EntitySetStore,
+  type NewEntitySet,
+  type SetClaim,
+} from './entity-set-store.js';
+import { ExpiryBuckets, type Expiring } from './expiry-buckets.js';
+import { HeldKeys } from './held-keys.js';
+import type { KeyList } from './key-list.js';
+import { UseOrder, type Used } from './use-order.js';
+
+/** A set as it stands in the store, where its time changes. */
+interface StoredSet extends EntitySet, Expiring, Used {
+  timeout: number;
+  refreshed: number;
+  expires: number;
+}
+
+/**
+ * Entity sets in the memory of this process. They take up `maxBytes` together at most: a new set takes the place of what
+ * was not accessed for the longest time, which is then gone as if its time were over.
+ *
+ * A set that has expired is never given, counted or listed; its memory is free a second later.
+ */
+export class MemoryEntitySetStore implements EntitySetStore {
+  readonly #sets = new Map<string, StoredSet>();
+  readonly #ofSession = new Map<string, Set<StoredSet>>();
+  readonly #byUse = new UseOrder<StoredSet>();
+  readonly #byExpiry = new ExpiryBuckets<StoredSet>();
+  readonly #keys = new HeldKeys();
+  #cancelTick: (() => void) | undefined;
+  #isClosed = false;
+
+  constructor(
+    private readonly maxBytes: number,
+    private readonly clock: Clock,
+  ) {}
+
+  create(set: NewEntitySet): EntitySet {
+    return this.#store(newUuid(), set);
+  }
+
+  recreate(id: string, set: NewEntitySet): EntitySet | undefined {
+    const claim = { session: set.owner, dataclass: set.dataclass };
+    if (this.#alive(id) === undefined) return this.#store(id, set);
+    return this.access(id, claim);
+  }
+
+  access(id: string, claim: SetClaim, timeout?: number): EntitySet | undefined {
+    const set = this.#open(id, claim);
+    if (set === undefined) return undefined;
+    if (timeout !== undefined) set.timeout = timeout;
+    set.refreshed = this.clock.now();
+    set.expires = set.refreshed + set.timeout * 1000;
+    if (timeout !== undefined) this.#byExpiry.hasten(set);
+    this.#byUse.use(set);
+    return set;
+  }
+
+  release(id: string, claim: SetClaim): boolean {
+    const set = this.#open(id, claim);
+    if (set === undefined) return false;
+    this.#remove(set);
+    return true;
+  }
+
+  countOf(session: string): number {
+    const now = this.clock.now();
+    let count = 0;
+    for (const set of this.#ofSession.get(session) ?? []) if (set.expires > now) count += 1;
+    return count;
+  }
+
+  list(): readonly EntitySet[] {
+    this.#removeExpired();
+    return [...this.#byUse];
+  }
+
+  usedBytes(): number {
+    return this.#sets.size * bytesOfSet + this.#keys.bytes;
+  }
+
+  close(): void {
+    this.#isClosed = true;
+    for (const set of this.#byUse) this.#remove(set);
+  }
+
+  #store(id: string, given: NewEntitySet): EntitySet {
+    this.#makeRoom(given);
+    const { dataclass, keys, owner, timeout, isSorted } = given;
+    const refreshed = this.clock.now();
+    const expires = refreshed + timeout * 1000;
+    const links = { bucket: 0, older: undefined, newer: undefined };
+    const set = { id, dataclass, keys, owner, timeout, isSorted, refreshed, expires, ...links };
+    this.#sets.set(id, set);
+    this.#keys.hold(keys);
+    this.#byUse.add(set);
+    this.#byExpiry.add(set);
+    if (owner !== undefined) {
+      const siblings = this.#ofSession.get(owner);
+      if (siblings === undefined) this.#ofSession.set(owner, new Set([set]));
+      else siblings.add(set);
+    }
+    this.#tickLater();
+    return set;
+  }
+
+  #makeRoom({ keys }: NewEntitySet): void {
+    const bytes = bytesOfSet + keys.byteLength;
+    if (bytes > this.maxBytes) throw new EntitySetTooLargeError(bytes, this.maxBytes);
+    if (this.#fits(keys)) return;
+    this.#removeExpired();
+    for (const set of this.#byUse) {
+      if (this.#fits(keys)) return;
+      this.#remove(set);
+    }
+  }
+
+  #fits(keys: KeyList): boolean {
+    return this.usedBytes() + bytesOfSet + this.#keys.bytesToHold(keys) <= this.maxBytes;
+  }
+
+  #open(id: string, { session, dataclass }: SetClaim): StoredSet | undefined {
+    const set = this.#alive(id);
+    if (set === undefined || (dataclass !== undefined && set.dataclass !== dataclass)) {
+      return undefined;
+    }
+    return set.owner === undefined || set.owner === session ? set : undefined;
+  }
+
+  #alive(id: string): StoredSet | undefined {
+    const set = this.#sets.get(id);
+    if (set === undefined || set.expires > this.clock.now()) return set;
+    this.#remove(set);
+    return undefined;
+  }
+
+  #removeExpired(): void {
+    for (const set of this.#byExpiry.expired(this.clock.now())) this.#remove(set);
+  }
+
+  #remove(set: StoredSet): void {
+    this.#sets.delete(set.id);
+    this.#keys.letGo(set.keys);
+    this.#byUse.remove(set);
+    this.#byExpiry.remove(set);
+    if (set.owner !== undefined) {
+      const siblings = this.#ofSession.get(set.owner);
+      siblings?.delete(set);
+      if (siblings?.size === 0) this.#ofSession.delete(set.owner);
+    }
+    if (this.#sets.size > 0) return;
+    this.#cancelTick?.();
+    this.#cancelTick = undefined;
+  }
+
+  #tickLater(): void {
+    if (this.#cancelTick !== undefined || this.#sets.size === 0 || this.#isClosed) return;
+    this.#cancelTick = this.clock.after(1000, () => {
+      this.#cancelTick = undefined;
+      this.#removeExpired();
+      this.#tickLater();
+    });
+  }
+}
+
+/** What a set takes up beside the bytes of its keys: measured, and rounded up. */
+const bytesOfSet = 1024;

@@ -1,0 +1,90 @@
+import { sql } from 'kysely';
+import type { Database } from '../dialect/database.js';
+import { type Pending, whenThere } from '../dialect/pending.js';
+import { Slot, type Statement } from '../dialect/statement.js';
+import type { FilterParams } from '../filter/prepared-filter.js';
+import { refuse } from '../protocol/errors.js';
+
+/** What an entity set is made from again when it is gone (protocol section 10.4, decision 16). */
+export interface SetDefinition {
+  readonly filter?: string;
+  readonly params?: FilterParams;
+  readonly orderby?: string;
+  /** The entities are those of a to-many relation of this entity. */
+  readonly related?: {
+    readonly dataclass: string;
+    readonly key: string | number;
+    readonly relation: string;
+  };
+}
+
+/** Kept of the definitions that were made last; what is older is forgotten. */
+const maxDefinitions = 10_000;
+
+/** Of one definition, as JSON. */
+const maxDefinitionLength = 8 * 1024;
+
+/** The definitions that `$savedfilter=true` and `$savedorderby=true` keep in the database, where they outlive the server. */
+export class SetDefinitions {
+  readonly #insert: Statement;
+  readonly #forget: Statement;
+  readonly #find: Statement;
+
+  constructor(private readonly database: Database) {
+    const { dialect } = database;
+    const slot = (index: number): ReturnType<typeof sql> => sql`${new Slot(index)}`;
+    this.#insert = dialect.compile(
+      sql`insert into "__entityset" ("id", "dataclass", "owner", "definition") values (${slot(0)}, ${slot(1)}, ${slot(2)}, ${slot(3)})`,
+    );
+    this.#forget = dialect.compile(sql`delete from "__entityset" where "position" <= ${slot(0)}`);
+    this.#find = dialect.compile(
+      sql`select "definition" from "__entityset" where "id" = ${slot(0)} and "dataclass" = ${slot(1)} and "owner" is ${slot(2)}`,
+    );
+  }
+
+  /**
+   * Keeps a definition.
+   * @throws RequestError 400 when it is too long
+   */
+  async keep(
+    id: string,
+    dataclass: string,
+    owner: string | undefined,
+    definition: SetDefinition,
+  ): Promise<void> {
+    const json = definitionJson(definition);
+    await this.database.executor.write(async (transaction) => {
+      const { insertedKey } = await transaction.run(this.#insert, [
+        id,
+        dataclass,
+        owner ?? null,
+        json,
+      ]);
+      await transaction.run(this.#forget, [insertedKey - maxDefinitions]);
+    });
+  }
+
+  find(
+    id: string,
+    dataclass: string,
+    owner: string | undefined,
+  ): Pending<SetDefinition | undefined> {
+    const values = [id, dataclass, owner ?? null];
+    return whenThere(this.database.executor.value(this.#find, values), (json) =>
+      json === undefined ? undefined : (JSON.parse(String(json)) as SetDefinition),
+    );
+  }
+}
+
+/**
+ * A definition as it is kept.
+ * @throws RequestError 400 when it is too long
+ */
+export function definitionJson(definition: SetDefinition): string {
+  const json = JSON.stringify(definition);
+  if (json.length <= maxDefinitionLength) return json;
+  throw refuse(
+    'invalidQuery',
+    `A definition that is kept has at most ${maxDefinitionLength} characters, with its parameters; this one has ${json.length}.`,
+  );
+}
