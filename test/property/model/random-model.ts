@@ -6,6 +6,7 @@ import type {
   StorageAttribute,
   StorageType,
 } from '../../../generator/model/model.js';
+import { features } from '../features.js';
 import { attributeNames, columnNames, dataclassNames, tableNames } from './names.js';
 import type { Random } from './random.js';
 import { aliases, calculated, type Compute } from './random-derived.js';
@@ -32,7 +33,7 @@ const keyTypes = ['string', 'integer', 'integer', 'number', 'uuid'] as const;
 
 const storageTypes: readonly StorageType[] = [
   ...(['string', 'string', 'string', 'number', 'integer', 'boolean', 'date', 'date'] as const),
-  ...(['duration', 'object', 'uuid', 'vector', 'image', 'blob'] as const),
+  ...(['duration', 'object', 'object', 'object', 'uuid', 'vector', 'image', 'blob'] as const),
 ];
 
 /** Two to four dataclasses with all kinds of attributes, relations in circles included. */
@@ -77,8 +78,8 @@ function modelWith(random: Random, drafts: readonly Draft[]): Model {
     },
     protocol: {
       dateOnlyFormat: random.chance(50) ? 'bang' : 'iso',
-      accentInsensitive: false,
-      wildcard: false,
+      accentInsensitive: features.accentInsensitive && random.chance(25),
+      wildcard: features.wildcard && random.chance(30),
     },
     dataclasses: drafts.map((each) => dataclass(random, each)),
     functions: [],
@@ -157,7 +158,7 @@ function defaultOf(type: StorageType, dateOnly: boolean): JsonValue {
     case 'date':
       return dateOnly ? '2024-02-29' : '2024-02-29T00:00:00.000Z';
     case 'object':
-      return { a: [1, null] };
+      return { a: [1, null], list: [{ x: 'Zürich' }] };
     case 'vector':
       return [1, 0.5, 0];
     case 'number':

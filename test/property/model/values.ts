@@ -76,6 +76,11 @@ const awkwardTexts = [
   "O'Reilly (Jr.) & Co",
   '\\u0041',
   '\ufeffmark',
+  'New York, new_york',
+  'old-york NEW',
+  "l'e\u0301te\u0301 à l’ÉTÉ",
+  '100% @home *',
+  'a b',
 ];
 
 export const texts: fc.Arbitrary<string> = fc.oneof(
@@ -146,10 +151,72 @@ export const uuids: fc.Arbitrary<string> = fc
     ),
   );
 
+/** Few names, so that objects have the same ones; some can stand in no filter as they are. */
+const propertyNames = [
+  ...[
+    'a',
+    'b',
+    'a',
+    'b',
+    'list',
+    'list',
+    'x',
+    'y',
+    'x',
+    'y',
+    'length',
+    'größe',
+    'null',
+    'constructor',
+  ],
+  ...[
+    '0',
+    'A',
+    'a b',
+    'x=y',
+    "it's",
+    '"q"',
+    '#>',
+    '\\',
+    '$',
+    '@',
+    'de\u0301',
+    'a-b',
+    '%',
+    ':1',
+    '(',
+    '@.',
+  ],
+];
+const leaves: fc.Arbitrary<unknown> = fc.oneof(
+  {
+    weight: 4,
+    arbitrary: fc.constantFrom(1, 2, 1, 2, 'a', 'A', 'b', true, false, null, '1', 'true'),
+  },
+  { weight: 1, arbitrary: texts },
+  { weight: 1, arbitrary: numbers },
+);
+const { node: nested } = fc.letrec<{ node: unknown }>((tie) => ({
+  node: fc.oneof(
+    { maxDepth: 3, depthSize: 'medium', withCrossShrink: true },
+    { weight: 3, arbitrary: leaves },
+    { weight: 2, arbitrary: fc.array(tie('node'), { maxLength: 3 }) },
+    { weight: 3, arbitrary: dictionary(tie('node')) },
+  ),
+}));
+
+function dictionary(values: fc.Arbitrary<unknown>): fc.Arbitrary<unknown> {
+  return fc.dictionary(fc.constantFrom(...propertyNames), values, { maxKeys: 4 });
+}
+
+const elements = fc.array(dictionary(leaves), { minLength: 1, maxLength: 3 });
+
 const objects = fc
   .oneof(
-    fc.dictionary(texts, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 }),
-    fc.array(fc.oneof(texts, numbers, fc.constant(null)), { maxLength: 3 }),
+    { weight: 3, arbitrary: dictionary(nested) },
+    { weight: 3, arbitrary: fc.record({ list: elements, a: nested, b: leaves }) },
+    { weight: 1, arbitrary: fc.dictionary(texts, fc.jsonValue({ maxDepth: 2 }), { maxKeys: 3 }) },
+    { weight: 1, arbitrary: fc.oneof(elements, fc.array(leaves, { maxLength: 3 })) },
   )
   .map((each) => JSON.parse(JSON.stringify(each)) as JsonValue);
 
