@@ -1,4 +1,4 @@
-import type { KeyList, Members } from './key-list.js';
+import { differentTypes, type KeyList, type Members } from './key-list.js';
 
 /**
  * Operations on lists of keys of one dataclass (specification, "Entity sets"; protocol section 10.8). Where nothing is left
@@ -37,6 +37,7 @@ export function intersect(list: KeyList, other: KeyList): boolean {
 
 /** A table is made of the shorter list, and the longer one runs past it. */
 function membersOf(list: KeyList, other: KeyList, limit: number): Members {
+  if (list.type !== other.type) throw differentTypes(list, other);
   const shorter = Math.min(list.length, other.length);
   const most = Math.min(shorter, limit);
   if (other.length <= 2 * list.length) return list.membersIn(other, most);

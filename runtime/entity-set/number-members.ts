@@ -22,9 +22,10 @@ export function numberMembers(
   other: SearchedNumbers,
   limit: number,
 ): Members {
-  const span = other.shape.max - other.shape.min + 1;
-  if (list.type === 'integer' && span <= Math.min(other.values.length * bitsForKey, 2 ** 32)) {
-    return membersByBits(list.values, other, span, limit);
+  if (list.type === 'integer' && other.values.length > 0) {
+    const span = other.shape.max - other.shape.min + 1;
+    const isDense = span <= Math.min(other.values.length * bitsForKey, 2 ** 32);
+    if (isDense) return membersByBits(list.values, other, span, limit);
   }
   if (list.shape.ascends && other.shape.ascends) {
     return membersByMerge(list.values, other.values, limit);

@@ -1,0 +1,220 @@
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import { type Pending, whenThere } from '../dialect/pending.js';
+import { refuse, RequestError } from '../protocol/errors.js';
+import { shortened } from '../protocol/found.js';
+import type { Parameters } from '../query/parameters.js';
+import type { ReadingContext } from '../query/reading-context.js';
+import {
+  relatedRequest,
+  type SelectionRequest,
+  selectionRequest,
+} from '../query/selection-request.js';
+import {
+  type EntitySet,
+  type EntitySetStore,
+  EntitySetTooLargeError,
+  type NewEntitySet,
+} from './entity-set-store.js';
+import type { KeyList } from './key-list.js';
+import { KeysReader } from './keys-reader.js';
+import { definitionJson, type SetDefinition, type SetDefinitions } from './set-definitions.js';
+
+/** Lifetimes in seconds (specification, "Limits"). */
+export interface SetLimits {
+  readonly entitySetTimeout: number;
+  readonly recreatedEntitySetTimeout: number;
+  /** The longest that a client can ask for; a larger `$timeout` becomes this one. */
+  readonly maxEntitySetTimeout: number | null;
+}
+
+/** Who asks: the ID of a session, `undefined` for a guest. */
+type Session = string | undefined;
+
+/** The life of entity sets: made, found, made again when they are gone, released (specification, "Entity set lifecycle"). */
+export class EntitySets {
+  readonly #keys: KeysReader;
+
+  constructor(
+    private readonly context: ReadingContext,
+    private readonly dataclasses: ReadonlyMap<string, Dataclass>,
+    private readonly store: EntitySetStore,
+    private readonly definitions: SetDefinitions,
+    private readonly limits: SetLimits,
+  ) {
+    this.#keys = new KeysReader(context);
+  }
+
+  /** The keys of a selection; `undefined` when the entity does not exist whose relation is read. */
+  keysOf(request: SelectionRequest): Pending<KeyList | undefined> {
+    return this.#keys.read(request);
+  }
+
+  /**
+   * Makes a set.
+   * @param definition what it is made from again when it is gone
+   */
+  create(
+    dataclass: Dataclass,
+    session: Session,
+    keys: KeyList,
+    isSorted: boolean,
+    timeout: number | undefined,
+    definition: SetDefinition | undefined,
+  ): Pending<EntitySet> {
+    // Refused before there is a set.
+    if (definition !== undefined) definitionJson(definition);
+    const lifetime = this.#capped(timeout ?? this.limits.entitySetTimeout);
+    const created = this.#storing(() =>
+      this.store.create({
+        dataclass: dataclass.name,
+        keys,
+        owner: session,
+        timeout: lifetime,
+        isSorted,
+      }),
+    );
+    if (definition === undefined) return created;
+    return whenThere(created, async (set) => {
+      await this.definitions.keep(set.id, dataclass.name, session, definition);
+      return set;
+    });
+  }
+
+  /**
+   * A set that is alive, or one that can be made again.
+   * @throws RequestError 404 with 1802, alike for an unknown set, one of another session and one of another dataclass
+   */
+  find(
+    dataclass: Dataclass,
+    session: Session,
+    id: string,
+    parameters: Parameters,
+  ): Pending<EntitySet> {
+    const timeout = parameters.timeout === undefined ? undefined : this.#capped(parameters.timeout);
+    const known = this.lookUp(dataclass, session, id, timeout);
+    return whenThere(known, (set) => set ?? this.#recreate(dataclass, session, id, parameters));
+  }
+
+  /** A set that is alive, or one whose definition was kept; `undefined` when there is none. */
+  lookUp(
+    dataclass: Dataclass,
+    session: Session,
+    id: string,
+    timeout?: number,
+  ): Pending<EntitySet | undefined> {
+    const claim = { session, dataclass: dataclass.name };
+    return whenThere(this.store.access(id, claim, timeout), (set) => {
+      if (set !== undefined || !isSetId(id)) return set;
+      return whenThere(this.definitions.find(id, dataclass.name, session), (definition) =>
+        definition === undefined ? undefined : this.#revive(dataclass, session, id, definition),
+      );
+    });
+  }
+
+  release(dataclass: Dataclass | undefined, session: Session, id: string): Pending<boolean> {
+    return this.store.release(id, { session, dataclass: dataclass?.name });
+  }
+
+  /** By what the client sends again (protocol section 10.4, the second way). */
+  #recreate(
+    dataclass: Dataclass,
+    session: Session,
+    id: string,
+    { savedfilter, savedorderby, params }: Parameters,
+  ): Pending<EntitySet> {
+    const filter = expressionOf(savedfilter);
+    const orderby = expressionOf(savedorderby);
+    if (!isSetId(id) || (filter === undefined && orderby === undefined)) throw missingSet(id);
+    const request = selectionRequest(this.context.filters, dataclass, { kind: 'all' }, null, {
+      filter,
+      params,
+      orderby,
+    });
+    return whenThere(this.#recreated(dataclass, session, id, request), (set) => {
+      if (set === undefined) throw missingSet(id);
+      return set;
+    });
+  }
+
+  /** By its definition, which may speak of what the model does not have any more. */
+  #revive(
+    dataclass: Dataclass,
+    session: Session,
+    id: string,
+    definition: SetDefinition,
+  ): Pending<EntitySet | undefined> {
+    try {
+      const request = this.#requestOf(dataclass, definition);
+      return request === undefined ? undefined : this.#recreated(dataclass, session, id, request);
+    } catch (error) {
+      if (error instanceof RequestError) return undefined;
+      throw error;
+    }
+  }
+
+  #requestOf(
+    dataclass: Dataclass,
+    { filter, params, orderby, related }: SetDefinition,
+  ): SelectionRequest | undefined {
+    const texts = { filter, params, orderby };
+    if (related === undefined) {
+      return selectionRequest(this.context.filters, dataclass, { kind: 'all' }, null, texts);
+    }
+    const owner = this.dataclasses.get(related.dataclass);
+    const relation = owner?.exposedAttributes.get(related.relation);
+    if (owner === undefined || relation?.kind !== 'relatedEntities') return undefined;
+    return relatedRequest(this.context, owner, relation, related.key, texts);
+  }
+
+  #recreated(
+    dataclass: Dataclass,
+    session: Session,
+    id: string,
+    request: SelectionRequest,
+  ): Pending<EntitySet | undefined> {
+    return whenThere(this.#keys.read(request), (keys) => {
+      if (keys === undefined) return undefined;
+      const set: NewEntitySet = {
+        dataclass: dataclass.name,
+        keys,
+        owner: session,
+        timeout: this.#capped(this.limits.recreatedEntitySetTimeout),
+        isSorted: request.orderBy !== undefined,
+      };
+      return this.#storing(() => this.store.recreate(id, set));
+    });
+  }
+
+  #capped(seconds: number): number {
+    return Math.min(seconds, this.limits.maxEntitySetTimeout ?? seconds);
+  }
+
+  #storing<T>(store: () => Pending<T>): Pending<T> {
+    try {
+      return store();
+    } catch (error) {
+      throw error instanceof EntitySetTooLargeError ? tooLarge(error) : error;
+    }
+  }
+}
+
+/** 32 upper-case hexadecimal digits: what an ID that a client brings must be (protocol decision 21). */
+function isSetId(id: string): boolean {
+  return /^[0-9A-F]{32}$/.test(id);
+}
+
+/** `$savedfilter=true` asks the server to keep the definition; anything else is the definition. */
+export function expressionOf(saved: string | undefined): string | undefined {
+  return saved === undefined || saved.toLowerCase() === 'true' ? undefined : saved;
+}
+
+export function missingSet(id: string): RequestError {
+  return refuse('entitySetNotFound', `EntitySet "${shortened(id)}" cannot be found`);
+}
+
+function tooLarge({ bytes, maxBytes }: EntitySetTooLargeError): RequestError {
+  return refuse(
+    'entitySetTooLarge',
+    `The entity set takes ${bytes} bytes; this server keeps at most ${maxBytes}.`,
+  );
+}

@@ -1,0 +1,63 @@
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import { type Pending, whenThere } from '../dialect/pending.js';
+import type { Parameters } from '../query/parameters.js';
+import type { ReadingContext } from '../query/reading-context.js';
+import { selectionRequest } from '../query/selection-request.js';
+import { and, or } from './algebra.js';
+import type { KeyList } from './key-list.js';
+import { KeysReader } from './keys-reader.js';
+
+/** Sets of so many keys are handed to the database, whatever the dataclass has. */
+const fewKeys = 5_000;
+
+/** Reading a key that is handed over costs the database as much as going past so many entities. */
+const entitiesPerKey = 30;
+
+/**
+ * What is left of a set's keys by `$filter` and `$clean`, in the order of `$orderby` or else in the set's own. Entities that
+ * were deleted match no filter; in an order they come last.
+ */
+export function narrowed(
+  context: ReadingContext,
+  dataclass: Dataclass,
+  keys: KeyList,
+  parameters: Pick<Parameters, 'filter' | 'params' | 'orderby' | 'clean'>,
+): Pending<KeyList> {
+  const { filter, orderby, clean } = parameters;
+  if (filter === undefined && orderby === undefined && !clean) return keys;
+  return whenThere(isSmall(context, dataclass, keys), (small) => {
+    const request = small
+      ? membersRequest(context, dataclass, keys, parameters)
+      : selectionRequest(context.filters, dataclass, { kind: 'all' }, null, parameters);
+    return whenThere(new KeysReader(context).read(request), (matched) => {
+      // A selection that is no relation always has keys.
+      const found = matched as KeyList;
+      if (request.orderBy === undefined) return and(keys, found);
+      const ordered = small ? found : and(found, keys);
+      return filter === undefined && !clean ? or(ordered, keys) : ordered;
+    });
+  });
+}
+
+/** The members of a set as a selection. */
+export function membersRequest(
+  { filters }: Pick<ReadingContext, 'filters'>,
+  dataclass: Dataclass,
+  keys: KeyList,
+  texts: Pick<Parameters, 'filter' | 'params' | 'orderby'>,
+): ReturnType<typeof selectionRequest> {
+  const list = keys.page(0, keys.length);
+  return selectionRequest(filters, dataclass, { kind: 'members' }, list, texts);
+}
+
+/** Whether it costs less to look every key up than to ask all entities of the dataclass. */
+function isSmall(
+  { filters, counts }: ReadingContext,
+  dataclass: Dataclass,
+  keys: KeyList,
+): Pending<boolean> {
+  if (keys.length <= fewKeys) return true;
+  const nothing = { filter: undefined, params: undefined, orderby: undefined };
+  const all = selectionRequest(filters, dataclass, { kind: 'all' }, null, nothing);
+  return whenThere(counts.count(all), (count = 0) => keys.length * entitiesPerKey < count);
+}
