@@ -10,6 +10,13 @@ export interface OrderItem {
   readonly descending: boolean;
 }
 
+/** Where an order is written, which its errors name. */
+export interface OrderOrigin {
+  readonly parameter: '$orderby' | '$filter' | '$subOrderby';
+  /** Offset of the order in the parameter's text. */
+  readonly start: number;
+}
+
 interface ReadItem {
   readonly item: OrderItem;
   /** Offset behind the item and the spaces after it. */
@@ -18,16 +25,21 @@ interface ReadItem {
 
 /**
  * Reads an `$orderby` (protocol section 8), without the quotes around it: paths, each with `ASC` or `DESC` in any case, `ASC`
- * when neither is written. A path that was named before changes nothing and is left out.
+ * when neither is written. A path that was named before changes nothing and is left out. The properties of an object are
+ * names of a path, too.
  *
+ * @param origin for what stands behind `order by` in a filter (protocol 7.10)
  * @example parseOrderBy('employer.name desc, lastName')
  * @throws RequestError 400 with 1810, or 1278 for `eval(`; the message names the character, counted from 1
  */
-export function parseOrderBy(text: string): readonly OrderItem[] {
+export function parseOrderBy(
+  text: string,
+  origin: OrderOrigin = { parameter: '$orderby', start: 0 },
+): readonly OrderItem[] {
   const items: OrderItem[] = [];
   const named = new Set<string>();
   for (let at = 0; ; at += 1) {
-    const { item, end } = readItem(text, skipSpaces(text, at));
+    const { item, end } = readItem(text, skipSpaces(text, at), origin);
     const name = item.path.join('.');
     if (!named.has(name)) {
       named.add(name);
@@ -35,35 +47,46 @@ export function parseOrderBy(text: string): readonly OrderItem[] {
     }
     if (end === text.length) return items;
     if (text.charCodeAt(end) !== 0x2c) {
-      throw orderError(end, `expected a comma or the end, ${found(text, end)}`);
+      throw orderError(origin, end, `expected a comma or the end, ${found(text, end)}`);
     }
     at = end;
   }
 }
 
-function readItem(text: string, start: number): ReadItem {
+function readItem(text: string, start: number, origin: OrderOrigin): ReadItem {
   const { path, end } = dottedPath(text, start);
-  if (path.length === 0) throw orderError(start, `expected an attribute, ${found(text, start)}`);
+  if (path.length === 0)
+    throw orderError(origin, start, `expected an attribute, ${found(text, start)}`);
   if (text.charCodeAt(end) === 0x2e) {
-    throw orderError(end + 1, `expected a name after the dot, ${found(text, end + 1)}`);
+    throw orderError(origin, end + 1, `expected a name after the dot, ${found(text, end + 1)}`);
+  }
+  const mark = text.charCodeAt(end);
+  if (mark === 0x5b || mark === 0x7b) {
+    const what = mark === 0x5b ? 'elements of an array' : 'another related entity';
+    const problem = `nothing is ordered by ${what}`;
+    throw orderError(origin, end, `${problem}, ${found(text, end)}`);
   }
   const directionAt = skipSpaces(text, end);
   if (text.charCodeAt(directionAt) === 0x28 && path.join('.').toLowerCase() === 'eval') {
-    throw refuse('formulaNotAllowed', `${place(start)}: formulas are not allowed.`);
+    throw refuse('formulaNotAllowed', `${place(origin, start)}: formulas are not allowed.`);
   }
   const directionEnd = nameEnd(text, directionAt);
   if (directionEnd === directionAt) return { item: { path, descending: false }, end: directionAt };
   const direction = text.slice(directionAt, directionEnd).toLowerCase();
   if (direction !== 'asc' && direction !== 'desc') {
-    throw orderError(directionAt, `expected ASC, DESC or a comma, ${found(text, directionAt)}`);
+    throw orderError(
+      origin,
+      directionAt,
+      `expected ASC, DESC or a comma, ${found(text, directionAt)}`,
+    );
   }
   return { item: { path, descending: direction === 'desc' }, end: skipSpaces(text, directionEnd) };
 }
 
-function place(offset: number): string {
-  return `Character ${offset + 1} of $orderby`;
+function place({ parameter, start }: OrderOrigin, offset: number): string {
+  return `Character ${start + offset + 1} of ${parameter}`;
 }
 
-function orderError(offset: number, problem: string): RequestError {
-  return refuse('orderBy', `${place(offset)}: ${problem}.`);
+function orderError(origin: OrderOrigin, offset: number, problem: string): RequestError {
+  return refuse('orderBy', `${place(origin, offset)}: ${problem}.`);
 }

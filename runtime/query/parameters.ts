@@ -1,3 +1,4 @@
+import type { FilterParams } from '../filter/params.js';
 import { type RequestError, refuse } from '../protocol/errors.js';
 import { shortened } from '../protocol/found.js';
 import { nearestName } from '../protocol/nearest-name.js';
@@ -8,7 +9,7 @@ import { type ParameterRule, parameterNames, parameterRules } from './parameter-
 export interface Parameters {
   readonly filter: string | undefined;
   /** Values for the placeholders of the filter, or arguments of a function. */
-  readonly params: readonly unknown[] | undefined;
+  readonly params: FilterParams | undefined;
   readonly orderby: string | undefined;
   readonly skip: number | undefined;
   /** `$top`, or else `$limit`. */
@@ -40,7 +41,7 @@ const noParameters: Parameters = Object.freeze(emptyParameters());
  *
  * @param query the parsed query string: texts, or an array of texts for a parameter that was given twice
  * @throws RequestError 400 with 1806 for a repeated parameter or a malformed number or switch, 1808 or 1809 for an unclosed
- * quote, 1811 for an unknown name, 1280 for `$params` that are no JSON array; 501 for what this version does not serve
+ * quote, 1811 for an unknown name, 1280 for `$params` that are no list or object; 501 for what this version does not serve
  */
 export function readParameters(
   query: Readonly<Record<string, unknown>>,
@@ -107,7 +108,7 @@ function readParameter(parameters: MutableParameters, rule: ParameterRule, text:
       parameters[role] = switched(rule, text);
       return;
     case 'params':
-      parameters.params = jsonArray(text);
+      parameters.params = filterParams(text);
       return;
     case 'skip':
     case 'top':
@@ -176,17 +177,17 @@ function wholeNumber({ name }: ParameterRule, text: string): number {
   return value;
 }
 
-function jsonArray(text: string): readonly unknown[] {
+function filterParams(text: string): FilterParams {
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch {
-    throw refuse('malformedUrl', '$params is not JSON: an array of values is expected.');
+    throw refuse('malformedUrl', '$params is not JSON: a list or an object of values is expected.');
   }
-  if (!Array.isArray(value)) {
-    throw refuse('placeholderType', '$params must be a JSON array of values.');
+  if (typeof value !== 'object' || value === null) {
+    throw refuse('placeholderType', '$params must be a JSON list or object of values.');
   }
-  return value;
+  return value as FilterParams;
 }
 
 function unknownParameter(name: string): RequestError {

@@ -8,8 +8,7 @@ import {
   type PreparedFilter,
 } from '../filter/prepared-filter.js';
 import type { SelectionPlan } from './collection.js';
-import type { OrderItem } from './order-by.js';
-import { parseOrderBy } from './order-by.js';
+import { type OrderItem, type OrderOrigin, parseOrderBy } from './order-by.js';
 import type { Parameters } from './parameters.js';
 import type { Selection, SelectionBase } from './selection.js';
 
@@ -24,6 +23,8 @@ export interface SelectionRequest {
   readonly name: string;
   /** `$orderby`, or what stands behind `order by` in the filter. */
   readonly orderBy: string | undefined;
+  /** Where that stands. */
+  readonly orderOrigin: OrderOrigin;
 }
 
 const noInputs: FilterInputs = { inputs: [], nulls: [], patterns: [] };
@@ -45,8 +46,13 @@ export function selectionRequest(
     positions(inputs.nulls),
     positions(inputs.patterns),
   ]);
-  const orderBy = orderby ?? filter?.orderBy?.text;
-  return { dataclass, base, baseValue, filter, inputs, name, orderBy };
+  const inFilter = orderby === undefined ? filter?.orderBy : undefined;
+  const orderBy = orderby ?? inFilter?.text;
+  const orderOrigin: OrderOrigin =
+    inFilter === undefined
+      ? { parameter: '$orderby', start: 0 }
+      : { parameter: '$filter', start: inFilter.start };
+  return { dataclass, base, baseValue, filter, inputs, name, orderBy, orderOrigin };
 }
 
 function baseName(base: SelectionBase): string | undefined {
@@ -65,8 +71,8 @@ function positions(list: readonly number[]): string | undefined {
 }
 
 /** @throws RequestError 400 with 1810 */
-export function orderOf({ orderBy }: SelectionRequest): readonly OrderItem[] {
-  return orderBy === undefined ? [] : parseOrderBy(orderBy);
+export function orderOf({ orderBy, orderOrigin }: SelectionRequest): readonly OrderItem[] {
+  return orderBy === undefined ? [] : parseOrderBy(orderBy, orderOrigin);
 }
 
 /** The values of a statement before its filter's: see `selection.ts`. */

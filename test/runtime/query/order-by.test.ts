@@ -19,6 +19,7 @@ describe('$orderby', () => {
     ['prénom,__KEY,𐐀', 'prénom +, __KEY +, 𐐀 +'],
     ['a desc, b, a asc', 'a -, b +'],
     ['eval', 'eval +'],
+    ['extra.deep.x.length desc', 'extra/deep/x/length -'],
   ])('%j', (text, want) => {
     expect(summary(text)).toBe(want);
   });
@@ -36,7 +37,11 @@ describe('$orderby', () => {
     ['a desc asc', 8, 'expected a comma or the end, found "asc"'],
     ['a;drop', 2, 'expected a comma or the end, found ";"'],
     ['"a"', 1, 'found "\\""'],
-    ['a[1]', 2, 'found "["'],
+    ['a[1]', 2, 'nothing is ordered by elements of an array, found "["'],
+    ['b, a.list[].x', 10, 'nothing is ordered by elements of an array, found "["'],
+    ['a{2}.b desc', 2, 'nothing is ordered by another related entity, found "{"'],
+    ['a [1]', 3, 'expected a comma or the end, found "["'],
+    [':1', 1, 'expected an attribute, found ":"'],
     ['a 😀', 3, 'found "😀"'],
   ])('%j is 1810 at character %i', (text, position, problem) => {
     const { status, code, message } = refusalOf(() => parseOrderBy(text));
@@ -45,14 +50,29 @@ describe('$orderby', () => {
     expect(message).toContain(problem);
   });
 
+  it('counts from where the order stands in a filter', () => {
+    const origin = { parameter: '$filter', start: 12 } as const;
+    expect(refusalOf(() => parseOrderBy(' b, c down', origin))).toMatchObject({
+      code: 1810,
+      message: 'Character 19 of $filter: expected ASC, DESC or a comma, found "down".',
+    });
+    expect(refusalOf(() => parseOrderBy(' eval(1)', origin)).message).toBe(
+      'Character 14 of $filter: formulas are not allowed.',
+    );
+    expect(parseOrderBy(' b desc', origin)).toEqual([{ path: ['b'], descending: true }]);
+  });
+
   it('refuses formulas', () => {
     expect(refusalOf(() => parseOrderBy('a, eval(This.a)')).code).toBe(1278);
   });
 
   it('parses or is refused, whatever the text', () => {
-    const soup = fc.array(fc.constantFrom('a', '.', ',', ' ', 'desc', 'é', '\ud800', '('), {
-      maxLength: 30,
-    });
+    const soup = fc.array(
+      fc.constantFrom('a', '.', ',', ' ', 'desc', 'é', '\ud800', '(', '[', '{'),
+      {
+        maxLength: 30,
+      },
+    );
     fc.assert(
       fc.property(
         fc.oneof(
