@@ -50,7 +50,7 @@ const maxColumns = 2_000;
 /** The stamp and the time of the last change, which every table has. */
 const ownColumns = 2;
 
-/** Text that is looked up takes two columns, one of them for comparison without regard to case. */
+/** Text that is looked up takes two columns, one of them for comparison without regard to case; a vector takes three. */
 export function checkColumnCount({ report }: Context, dataclass: Dataclass, at: Place): void {
   let count = ownColumns;
   for (const attribute of dataclass.attributes) {
@@ -60,7 +60,8 @@ export function checkColumnCount({ report }: Context, dataclass: Dataclass, at: 
       attribute.unique ||
       attribute.indexed ||
       dataclass.indexes.some((index) => index.includes(attribute.name));
-    count += attribute.type === 'string' && isLookedUp ? 2 : 1;
+    if (attribute.type === 'vector') count += 3;
+    else count += attribute.type === 'string' && isLookedUp ? 2 : 1;
   }
   if (count <= maxColumns) return;
   report('sql/too-many-columns', { dataclass: dataclass.name, count, most: maxColumns }, at);

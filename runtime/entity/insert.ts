@@ -4,6 +4,7 @@ import type { Dialect } from '../dialect/dialect.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import type { StoredValue } from '../protocol/values.js';
+import { derivedColumns } from './derived-columns.js';
 
 /** How a dataclass's new entities are stored: one statement for all of them. */
 export interface InsertPlan {
@@ -16,10 +17,10 @@ export function planInsert(dialect: Dialect, dataclass: Dataclass): InsertPlan {
   const stored = dataclass.attributes.filter(
     (each): each is StorageDefinition => each.kind === 'storage',
   );
-  const folded = stored.filter((each) => each.foldedColumn !== undefined);
+  const derived = stored.flatMap((each) => derivedColumns(each, dialect.foldText) ?? []);
   const columns = [
     ...stored.map((each) => each.column),
-    ...folded.map((each) => each.foldedColumn ?? ''),
+    ...derived.flatMap((each) => each.columns),
     '__STAMP',
     '__TIMESTAMP',
   ];
@@ -31,10 +32,7 @@ export function planInsert(dialect: Dialect, dataclass: Dataclass): InsertPlan {
     ),
     values: (entity, timestamp) => [
       ...stored.map((each) => entity.get(each.name) ?? null),
-      ...folded.map((each) => {
-        const value = entity.get(each.name);
-        return typeof value === 'string' ? dialect.foldText(value) : null;
-      }),
+      ...derived.flatMap((each) => each.derive(entity.get(each.attribute) ?? null)),
       1,
       timestamp,
     ],

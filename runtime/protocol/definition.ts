@@ -47,8 +47,13 @@ export interface StorageDefinition extends NamedDefinition {
   /** Column beside `column` that holds the folded text, for comparison without regard to case by an index. */
   readonly foldedColumn?: string;
   readonly dateOnly?: true;
-  /** Length of a vector. */
+  /** How many numbers a vector has. */
   readonly dimensions?: number;
+  /**
+   * Columns beside a vector that it is compared by: its norm, and the vector of norm 1 (null for a zero vector) as numbers of
+   * single precision.
+   */
+  readonly vectorColumns?: { readonly norm: string; readonly unit: string };
   readonly key?: true;
   readonly generated?: 'sequence' | 'uuid';
   readonly unique?: true;

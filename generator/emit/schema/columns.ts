@@ -5,6 +5,16 @@ export function isLarge(type: StorageType): boolean {
   return type === 'image' || type === 'blob';
 }
 
+/** The columns beside a vector that it is compared by: its norm, and the vector of norm 1 in single precision. */
+export interface VectorColumns {
+  readonly norm: string;
+  readonly unit: string;
+}
+
+export function vectorColumns({ type, column }: StorageAttribute): VectorColumns | undefined {
+  return type === 'vector' ? { norm: `__norm_${column}`, unit: `__unit_${column}` } : undefined;
+}
+
 /**
  * The column that holds the folded text of an attribute that is looked up by an index (protocol decision 10); attributes
  * without index are folded when they are compared.

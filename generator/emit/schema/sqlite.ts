@@ -1,6 +1,6 @@
 import { attributeNamed, dataclassNamed } from '../../model/lookup.js';
 import { sqliteTypes } from '../../model/sqlite-types.js';
-import { foldedColumn, isLarge } from './columns.js';
+import { foldedColumn, isLarge, vectorColumns } from './columns.js';
 import type {
   Attribute,
   CalculatedAttribute,
@@ -22,7 +22,11 @@ function createTable(model: Model, dataclass: Dataclass): string {
   const stored = dataclass.attributes.filter((each) => each.kind === 'storage');
   const key = stored.filter((each) => each.key);
   // Large values stand last: SQLite reads a row from its beginning, and only as far as it must.
-  const small = stored.filter((each) => !each.key && !isLarge(each.type));
+  const small = stored.filter((each) => !each.key && !isLarge(each.type) && each.type !== 'vector');
+  const vectors = stored.flatMap((each) => {
+    const columns = vectorColumns(each);
+    return columns === undefined ? [] : [{ attribute: each, ...columns }];
+  });
   const large = stored.filter((each) => isLarge(each.type));
   const columns = [
     ...key.map((each) => column(model, dataclass, each)),
@@ -33,7 +37,10 @@ function createTable(model: Model, dataclass: Dataclass): string {
       const folded = foldedColumn(model, dataclass, each);
       return folded === undefined ? [] : [`${name(folded)} TEXT`];
     }),
+    ...vectors.map(({ norm }) => `${name(norm)} REAL`),
     ...dataclass.attributes.filter(isExpression).map(generatedColumn),
+    ...vectors.map(({ unit }) => `${name(unit)} BLOB`),
+    ...vectors.map(({ attribute }) => column(model, dataclass, attribute)),
     ...large.map((each) => column(model, dataclass, each)),
   ];
   return `CREATE TABLE ${name(dataclass.table)} (\n  ${columns.join(',\n  ')}\n)`;

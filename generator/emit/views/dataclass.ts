@@ -1,7 +1,7 @@
 import type { Attribute, Dataclass, Model, StorageAttribute } from '../../model/model.js';
 import type { EmitContext } from '../context.js';
 import { declaration, docComment, Documented, type Literal, RawCode } from '../layout.js';
-import { foldedColumn } from '../schema/columns.js';
+import { foldedColumn, vectorColumns } from '../schema/columns.js';
 
 /** The attribute table of a dataclass. */
 export function dataclassView(context: EmitContext, dataclass: Dataclass): object {
@@ -89,6 +89,7 @@ function storage(
     foldedColumn: foldedColumn(model, dataclass, attribute),
     dateOnly: onlyTrue(attribute.dateOnly),
     dimensions: attribute.dimensions,
+    vectorColumns: attribute.type === 'vector' ? { ...vectorColumns(attribute) } : undefined,
     key: onlyTrue(attribute.key),
     generated: attribute.generated,
     unique: onlyTrue(attribute.unique),

@@ -1,0 +1,40 @@
+import type { SqlValue } from '../dialect/statement.js';
+import type { StorageDefinition } from '../protocol/definition.js';
+import type { Fold } from '../protocol/fold.js';
+import type { StoredValue } from '../protocol/values.js';
+import { directionOf, normOf, singlePrecision } from '../protocol/vector.js';
+
+/** Columns that are computed from an attribute whenever that is written. */
+export interface DerivedColumns {
+  /** Name of the attribute. */
+  readonly attribute: string;
+  readonly columns: readonly string[];
+  /** One value for each of the columns. */
+  readonly derive: (stored: StoredValue) => readonly SqlValue[];
+}
+
+/** What comparison needs beside an attribute's own column: folded text, or a vector's norm and direction. */
+export function derivedColumns(
+  { name, foldedColumn, vectorColumns }: StorageDefinition,
+  fold: Fold,
+): DerivedColumns | undefined {
+  if (foldedColumn !== undefined) {
+    return {
+      attribute: name,
+      columns: [foldedColumn],
+      derive: (text) => [typeof text === 'string' ? fold(text) : null],
+    };
+  }
+  if (vectorColumns === undefined) return undefined;
+  return {
+    attribute: name,
+    columns: [vectorColumns.norm, vectorColumns.unit],
+    derive: (json) => (typeof json === 'string' ? normAndUnit(json) : [null, null]),
+  };
+}
+
+function normAndUnit(json: string): readonly SqlValue[] {
+  const vector = JSON.parse(json) as readonly number[];
+  const direction = directionOf(vector);
+  return [normOf(vector), direction === null ? null : singlePrecision(direction)];
+}

@@ -1,0 +1,96 @@
+/** Ways to compare two vectors (specification, "Vector comparison"; protocol 22.2). */
+export const metrics = ['cosine', 'dot', 'euclidean'] as const;
+
+export type Metric = (typeof metrics)[number];
+
+/** What a filter compares a vector attribute with. */
+export interface VectorComparison {
+  readonly vector: readonly number[];
+  readonly metric: Metric;
+  readonly threshold: number;
+}
+
+/** Sums of squares between these have lost nothing to the limits of a double. */
+const leastSum = 1e-280;
+const greatestSum = 1e300;
+
+/** The Euclidean norm; infinite where a double cannot hold it. */
+export function normOf(vector: readonly number[]): number {
+  let sum = 0;
+  for (const each of vector) sum += each * each;
+  if (sum > leastSum && sum < greatestSum) return Math.sqrt(sum);
+  const greatest = greatestOf(vector);
+  if (greatest === 0 || greatest === Infinity) return greatest;
+  return greatest * normOf(vector.map((each) => each / greatest));
+}
+
+/** The vector of norm 1 that points where `vector` does; `null` for a zero vector, which points nowhere. */
+export function directionOf(vector: readonly number[]): readonly number[] | null {
+  const greatest = greatestOf(vector);
+  if (greatest === 0) return null;
+  // The norm of what is scaled so cannot be infinite.
+  const scaled = vector.map((each) => each / greatest);
+  const norm = normOf(scaled);
+  return scaled.map((each) => each / norm);
+}
+
+function greatestOf(vector: readonly number[]): number {
+  let greatest = 0;
+  for (const each of vector) greatest = Math.max(greatest, Math.abs(each));
+  return greatest;
+}
+
+/** Numbers as a database compares them: of single precision, four bytes each. */
+export function singlePrecision(vector: readonly number[]): Buffer {
+  return Buffer.from(Float32Array.from(vector).buffer);
+}
+
+/** The part of the numbers that a score is made from by which it may differ from the threshold and still be equal to it. */
+export const scoreTolerance = 1e-12;
+
+/**
+ * A comparison as it is held against many vectors. Scores are those of doubles; one that differs from the threshold by no
+ * more than rounding explains is equal to it, so that two vectors of one direction have the cosine 1.
+ */
+export class Scorer {
+  readonly #comparison: VectorComparison;
+  readonly #norm: number;
+  readonly #direction: readonly number[] | null;
+
+  constructor(comparison: VectorComparison) {
+    this.#comparison = comparison;
+    this.#norm = normOf(comparison.vector);
+    this.#direction = directionOf(comparison.vector);
+  }
+
+  /**
+   * How the score of a vector compares with the threshold: 1 above, 0 equal, -1 below; `null` where there is no score, since
+   * a zero vector has no cosine.
+   * @param vector of as many numbers as the one that it is compared with
+   */
+  compare(vector: readonly number[]): number | null {
+    const { metric, threshold, vector: given } = this.#comparison;
+    const norm = normOf(vector);
+    if (metric === 'dot') return sign(product(vector, given) - threshold, norm * this.#norm);
+    if (metric === 'euclidean') {
+      const distance = normOf(vector.map((each, index) => each - (given[index] as number)));
+      return sign(distance - threshold, norm + this.#norm);
+    }
+    const direction = directionOf(vector);
+    if (direction === null || this.#direction === null) return null;
+    return sign(product(direction, this.#direction) - threshold, 1);
+  }
+}
+
+function product(left: readonly number[], right: readonly number[]): number {
+  let sum = 0;
+  for (let i = 0; i < left.length; i += 1) sum += (left[i] as number) * (right[i] as number);
+  return sum;
+}
+
+/** @param scale size of the numbers that the difference was made from */
+function sign(difference: number, scale: number): number | null {
+  if (Number.isNaN(difference)) return null;
+  const tolerance = Number.isFinite(scale) ? scale * scoreTolerance : 0;
+  return Math.abs(difference) <= tolerance ? 0 : Math.sign(difference);
+}
