@@ -17,12 +17,16 @@ export type ColumnDefinition = StorageDefinition | CalculatedDefinition;
 export interface ResolvedPath {
   readonly relations: readonly (RelatedEntityDefinition | RelatedEntitiesDefinition)[];
   readonly end: ColumnDefinition | RelatedEntityDefinition | RelatedEntitiesDefinition;
+  /** What the client wrote behind the name of an object attribute: property of property, none of them checked. */
+  readonly properties: readonly string[];
 }
 
-/** Why a client's path leads nowhere; `name` is what the client wrote. */
-export type PathProblem =
-  | { readonly kind: 'unknown'; readonly name: string; readonly dataclass: string }
-  | { readonly kind: 'objectProperty'; readonly name: string };
+/** Why a client's path leads nowhere: what the client wrote, and the dataclass that has no such attribute. */
+export interface PathProblem {
+  readonly kind: 'unknown';
+  readonly name: string;
+  readonly dataclass: string;
+}
 
 /** The attributes that each entity has besides those of the model (protocol decisions 6 and 12). */
 const stamp: StorageDefinition = {
@@ -62,13 +66,12 @@ export function resolvePath(
     if (attribute === undefined) return { kind: 'unknown', name, dataclass: here.name };
     if (attribute.kind === 'alias') {
       const alias = resolveAlias(here, attribute);
-      if (!isLast) return beyondColumn(alias.end, here, names, index);
-      return { relations: [...relations, ...alias.relations], end: alias.end };
+      return beyond(alias.end, [...relations, ...alias.relations], here, names, index);
     }
-    if (isLast) return { relations, end: attribute };
     if (attribute.kind !== 'relatedEntity' && attribute.kind !== 'relatedEntities') {
-      return beyondColumn(attribute, here, names, index);
+      return beyond(attribute, relations, here, names, index);
     }
+    if (isLast) return { relations, end: attribute, properties: [] };
     relations.push(attribute);
     here = here.target(attribute);
   }
@@ -82,16 +85,19 @@ function clientAttribute(dataclass: Dataclass, name: string): AttributeDefinitio
   return dataclass.exposedAttributes.get(name);
 }
 
-/** A path that goes on behind the attribute at `index`, which may be another one than the client can name. */
-function beyondColumn(
-  attribute: ColumnDefinition,
+/** A path to the attribute at `index`, which may be another one than the client can name, and on into an object. */
+function beyond(
+  end: ColumnDefinition,
+  relations: ResolvedPath['relations'],
   here: Dataclass,
   names: readonly string[],
   index: number,
-): PathProblem {
-  return attribute.type === 'object'
-    ? { kind: 'objectProperty', name: names.slice(0, index + 1).join('.') }
-    : { kind: 'unknown', name: names[index + 1] as string, dataclass: here.name };
+): ResolvedPath | PathProblem {
+  const properties = names.slice(index + 1);
+  const [name] = properties;
+  return name === undefined || end.type === 'object'
+    ? { relations, end, properties }
+    : { kind: 'unknown', name, dataclass: here.name };
 }
 
 /** An alias may pass through what is not exposed: its author opened the way (protocol decision 28). */

@@ -9,6 +9,9 @@ export interface Source {
   readonly alias: string;
 }
 
+/** To-one relations that one level of a statement follows at most; SQLite joins 64 tables. */
+export const maxJoins = 60;
+
 /** Hands out table names that are unique in one statement. */
 export class Aliases {
   #count = 0;

@@ -1,10 +1,9 @@
-import type { RawBuilder } from 'kysely';
 import type { Fold } from '../protocol/fold.js';
 import type { JsonAccess } from './json-access.js';
+import type { Sql } from './sql.js';
 import type { Statement } from './statement.js';
 
-/** An SQL expression or clause; its type argument is of no use here, since answers leave the database as bytes. */
-export type Sql = RawBuilder<unknown>;
+export type { Sql } from './sql.js';
 
 /** A piece of a JSON text: written as it is, or computed by the database. */
 export type JsonPart = string | Sql;

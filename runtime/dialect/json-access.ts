@@ -1,4 +1,4 @@
-import type { Sql } from './dialect.js';
+import type { Sql } from './sql.js';
 
 /** A value inside a JSON document, or the place of one that is missing. */
 export interface JsonPlace {

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import { type ColumnDefinition, followAll, resolvePath } from '../dataclass/attribute-path.js';
 import { comparableColumn } from '../dataclass/comparable.js';
-import type { From, Source } from '../dataclass/source.js';
+import { objectDocument, objectProperty, propertyOrder } from '../dataclass/object-property.js';
+import { type From, maxJoins, type Source } from '../dataclass/source.js';
 import type { Sql } from '../dialect/dialect.js';
 import type { RelatedEntityDefinition } from '../protocol/definition.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';
@@ -21,28 +22,39 @@ export function orderSql(context: QueryContext, from: From, items: readonly Orde
   const terms: Sql[] = [];
   let isTotal = false;
   for (const item of items) {
-    const { source, attribute } = orderedAttribute(from, item);
-    const value = comparableColumn(context.dialect, source, attribute);
-    terms.push(item.descending ? sql`${value} desc` : value);
+    const { source, attribute, properties } = orderedAttribute(from, item);
+    const values =
+      properties.length === 0
+        ? [comparableColumn(context.dialect, source, attribute)]
+        : propertyValues(context, source, attribute, properties);
+    terms.push(...values.map((value) => (item.descending ? sql`${value} desc` : value)));
     isTotal ||= source === from.root && attribute === from.root.dataclass.key;
   }
   if (!isTotal) terms.push(keyOrder(context, from.root));
   return sql.join(terms);
 }
 
-function orderedAttribute(
-  from: From,
-  { path }: OrderItem,
-): { readonly source: Source; readonly attribute: ColumnDefinition } {
+function propertyValues(
+  { dialect }: QueryContext,
+  source: Source,
+  attribute: ColumnDefinition,
+  properties: readonly string[],
+): readonly Sql[] {
+  const document = objectDocument(dialect, source, attribute);
+  return propertyOrder(dialect, objectProperty(dialect, document, properties));
+}
+
+interface OrderedAttribute {
+  readonly source: Source;
+  readonly attribute: ColumnDefinition;
+  /** Where the attribute is an object. */
+  readonly properties: readonly string[];
+}
+
+function orderedAttribute(from: From, { path }: OrderItem): OrderedAttribute {
   const text = path.join('.');
   const resolved = resolvePath(from.root.dataclass, path);
   if ('kind' in resolved) {
-    if (resolved.kind === 'objectProperty') {
-      throw refuse(
-        'notBuilt',
-        `${text}: ordering by a property of an object is not supported yet.`,
-      );
-    }
     throw new RequestError(400, [
       protocolError(
         'attributeNotFound',
@@ -51,14 +63,22 @@ function orderedAttribute(
       protocolError('orderBy', `$orderby cannot be built with "${text}".`),
     ]);
   }
-  const { relations, end } = resolved;
+  const { relations, end, properties } = resolved;
   if (end.kind === 'relatedEntities' || relations.some((each) => each.kind !== 'relatedEntity')) {
     throw refuse('orderBy', `${text} leads over a to-many relation, which gives no order.`);
   }
   const source = followAll(from, from.root, relations as readonly RelatedEntityDefinition[]);
+  if (from.joinCount > maxJoins) {
+    throw refuse(
+      'orderBy',
+      `${text}: $filter and $orderby follow more than ${maxJoins} to-one relations.`,
+    );
+  }
   const attribute = end.kind === 'relatedEntity' ? source.dataclass.foreignKey(end) : end;
-  if (['object', 'image', 'blob', 'vector'].includes(attribute.type)) {
+  if (properties.length === 0 && unordered.has(attribute.type)) {
     throw refuse('orderBy', `${text} is of the type ${attribute.type}, which has no order.`);
   }
-  return { source, attribute };
+  return { source, attribute, properties };
 }
+
+const unordered: ReadonlySet<string> = new Set(['object', 'image', 'blob', 'vector']);

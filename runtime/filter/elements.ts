@@ -1,0 +1,119 @@
+import { sql } from 'kysely';
+import { objectProperty } from '../dataclass/object-property.js';
+import type { Sql } from '../dialect/dialect.js';
+import type { JsonPlace } from '../dialect/json-access.js';
+import type { WritingContext } from './followed.js';
+import { all, not } from './logic.js';
+import { propertyCondition } from './property-condition.js';
+import type { Move, Pending } from './resolve.js';
+
+/** Where a path has come to in an object. */
+interface Position {
+  readonly document: Sql;
+  /** Properties from the document onwards. */
+  readonly names: readonly string[];
+  /** What stands there while there are no names, where the document is an element. */
+  readonly element?: JsonPlace;
+}
+
+interface Walk {
+  /** The arrays on the way, as tables. */
+  readonly tables: readonly Sql[];
+  readonly position: Position;
+}
+
+/**
+ * Conditions over a document for comparisons that AND joins. Those with one letter behind one array speak of the same element
+ * of it, and `!=` of an element that differs; without a letter any element will do, and `!=` says that none is equal
+ * (protocol 7.8).
+ */
+export function elementConditions(
+  context: WritingContext,
+  document: Sql,
+  pending: readonly Pending[],
+): Sql[] {
+  return conditionsAt(context, { document, names: [] }, pending);
+}
+
+function conditionsAt(
+  context: WritingContext,
+  position: Position,
+  pending: readonly Pending[],
+): Sql[] {
+  const conditions: Sql[] = [];
+  const tied = new Map<string, Pending[]>();
+  for (const each of pending) {
+    const tie = tieAt(each);
+    if (tie === -1) {
+      conditions.push(untied(context, position, each));
+    } else {
+      const way = JSON.stringify(each.moves.slice(0, tie + 1));
+      tied.set(way, [...(tied.get(way) ?? []), each]);
+    }
+  }
+  for (const group of tied.values()) conditions.push(tiedCondition(context, position, group));
+  return conditions;
+}
+
+/** Where the first letter stands. */
+function tieAt({ moves }: Pending): number {
+  return moves.findIndex((move) => move.kind === 'elements' && move.letter !== '');
+}
+
+function untied(context: WritingContext, position: Position, pending: Pending): Sql {
+  if (pending.comparator === '!=') {
+    return not(untied(context, position, { ...pending, comparator: '=' }));
+  }
+  const { tables, position: end } = walk(context, position, pending, pending.moves);
+  const condition = propertyCondition(context, placeAt(context, end), pending);
+  return tables.length === 0 ? condition : exists(tables, condition);
+}
+
+function tiedCondition(
+  context: WritingContext,
+  position: Position,
+  group: readonly Pending[],
+): Sql {
+  const first = group[0] as Pending;
+  const length = tieAt(first) + 1;
+  const { tables, position: element } = walk(
+    context,
+    position,
+    first,
+    first.moves.slice(0, length),
+  );
+  const rest = group.map((each) => ({ ...each, moves: each.moves.slice(length) }));
+  return exists(tables, all(conditionsAt(context, element, rest)));
+}
+
+function exists(tables: readonly Sql[], condition: Sql): Sql {
+  return sql`exists (select 1 from ${sql.join(tables, sql` cross join `)} where ${condition})`;
+}
+
+function walk(
+  context: WritingContext,
+  start: Position,
+  { node }: Pending,
+  moves: readonly Move[],
+): Walk {
+  const tables: Sql[] = [];
+  let position = start;
+  for (const move of moves) {
+    if (move.kind === 'property') {
+      position = { ...position, names: [...position.names, move.name] };
+      continue;
+    }
+    context.followed.add(1, node);
+    const { document, names } = position;
+    const elements = context.dialect.json.elements(document, names, context.aliases.next());
+    tables.push(elements.clause);
+    position = { document: elements.document, names: [], element: elements.element };
+  }
+  return { tables, position };
+}
+
+function placeAt({ dialect }: WritingContext, { document, names, element }: Position): JsonPlace {
+  return names.length === 0 && element !== undefined
+    ? element
+    : objectProperty(dialect, document, names);
+}

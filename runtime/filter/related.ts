@@ -1,0 +1,111 @@
+import { sql } from 'kysely';
+import { type ColumnDefinition, followAll } from '../dataclass/attribute-path.js';
+import { objectDocument } from '../dataclass/object-property.js';
+import { column, From, keyColumn, type Source } from '../dataclass/source.js';
+import type { Sql } from '../dialect/dialect.js';
+import type { RelatedEntitiesDefinition, RelatedEntityDefinition } from '../protocol/definition.js';
+import { condition } from './condition.js';
+import { elementConditions } from './elements.js';
+import type { WritingContext } from './followed.js';
+import { all } from './logic.js';
+import type { Hop, Pending } from './resolve.js';
+
+/** Comparisons with what one object attribute of one entity holds. */
+interface InObject {
+  readonly source: Source;
+  readonly attribute: ColumnDefinition;
+  readonly comparisons: Pending[];
+}
+
+/** Conditions over `source` for comparisons that AND joins and whose paths begin there. */
+export function comparisons(
+  context: WritingContext,
+  from: From,
+  source: Source,
+  pending: readonly Pending[],
+): Sql[] {
+  const conditions: Sql[] = [];
+  const related = new Map<string, Pending[]>();
+  const inObjects = new Map<string, InObject>();
+  for (const each of pending) {
+    const toMany = toManyAt(each);
+    if (toMany === -1) {
+      const end = follow(context, from, source, each, each.hops);
+      if (each.moves.length === 0) conditions.push(condition(context, end, each));
+      else addInObject(inObjects, end, each);
+    } else if (each.comparator === '!=') {
+      // `!=` is always NOT (`=`): no related entity has the value.
+      const positive: Pending = { ...each, comparator: '=' };
+      conditions.push(sql`not ${exists(context, from, source, [positive])}`);
+    } else {
+      const way = wayOf(each, toMany);
+      related.set(way, [...(related.get(way) ?? []), each]);
+    }
+  }
+  for (const group of related.values()) conditions.push(exists(context, from, source, group));
+  for (const { source: owner, attribute, comparisons: group } of inObjects.values()) {
+    const document = objectDocument(context.dialect, owner, attribute);
+    conditions.push(...elementConditions(context, document, group));
+  }
+  return conditions;
+}
+
+function addInObject(inObjects: Map<string, InObject>, source: Source, pending: Pending): void {
+  const attribute = pending.end as ColumnDefinition;
+  const name = `${source.alias}.${attribute.name}`;
+  const known = inObjects.get(name);
+  if (known === undefined) inObjects.set(name, { source, attribute, comparisons: [pending] });
+  else known.comparisons.push(pending);
+}
+
+function toManyAt({ hops }: Pick<Pending, 'hops'>): number {
+  return hops.findIndex(({ relation }) => relation.kind === 'relatedEntities');
+}
+
+/**
+ * Comparisons with the same way speak of the same related entity (decision 23). A number behind a to-one relation speaks of
+ * the entity that it starts from as well: `roles.actor{2}` is the actor of another role than `roles.actor`.
+ */
+function wayOf({ hops, end, endOrdinal }: Pending, toMany: number): string {
+  const beyond: readonly Hop[] =
+    end.kind === 'relatedEntity' ? [...hops, { relation: end, ordinal: endOrdinal }] : hops;
+  const further = beyond.slice(toMany + 1);
+  const next = toManyAt({ hops: further });
+  const toOnes = next === -1 ? further : further.slice(0, next);
+  const numbered = toOnes.findIndex(({ ordinal }) => ordinal !== 1);
+  return beyond
+    .slice(0, toMany + numbered + 2)
+    .map(({ relation, ordinal }) => `${relation.name}{${ordinal}}`)
+    .join('.');
+}
+
+function follow(
+  context: WritingContext,
+  from: From,
+  source: Source,
+  { node }: Pending,
+  hops: readonly Hop[],
+): Source {
+  const relations = hops.map(({ relation }) => relation as RelatedEntityDefinition);
+  return context.followed.joined(from, node, () => followAll(from, source, relations));
+}
+
+/** At least one entity at the other end of the first to-many relation fulfils all of `pending`, whose way there is one. */
+function exists(
+  context: WritingContext,
+  from: From,
+  source: Source,
+  pending: readonly Pending[],
+): Sql {
+  const first = pending[0] as Pending;
+  const toMany = toManyAt(first);
+  const owner = follow(context, from, source, first, first.hops.slice(0, toMany));
+  const relation = (first.hops[toMany] as Hop).relation as RelatedEntitiesDefinition;
+  context.followed.add(1, first.node);
+  const target = owner.dataclass.target(relation);
+  const inner = new From(context.aliases, target);
+  const foreignKey = target.foreignKey(owner.dataclass.inverse(relation));
+  const rest = pending.map((each) => ({ ...each, hops: each.hops.slice(toMany + 1) }));
+  const condition = all(comparisons(context, inner, inner.root, rest));
+  return sql`exists (select 1 ${inner.clause} where ${column(inner.root, foreignKey.column)} = ${keyColumn(owner)} and ${condition})`;
+}

@@ -1,0 +1,102 @@
+import {
+  type ColumnDefinition,
+  type PathProblem,
+  resolvePath,
+  type ResolvedPath,
+} from '../dataclass/attribute-path.js';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { RelatedEntitiesDefinition, RelatedEntityDefinition } from '../protocol/definition.js';
+import { protocolError, RequestError } from '../protocol/errors.js';
+import type { Comparator, ComparisonNode, PathStep } from './ast.js';
+import { filterError } from './filter-error.js';
+
+/** A relation of a path, and the number that tells apart related entities (protocol decision 23). */
+export interface Hop {
+  readonly relation: RelatedEntityDefinition | RelatedEntitiesDefinition;
+  readonly ordinal: number;
+}
+
+/** A step inside an object: to a property, or to the elements of an array, which a letter ties to each other. */
+export type Move =
+  | { readonly kind: 'property'; readonly name: string }
+  | { readonly kind: 'elements'; readonly letter: string };
+
+/** A comparison whose path is followed step by step. */
+export interface Pending {
+  readonly node: ComparisonNode;
+  /** Without those that take wildcards literally: `FilterContext.patterns` tells which values are patterns. */
+  readonly comparator: Comparator;
+  /** What is left to follow. */
+  readonly hops: readonly Hop[];
+  readonly end: ColumnDefinition | RelatedEntityDefinition | RelatedEntitiesDefinition;
+  /** The number behind a relation that the path ends in. */
+  readonly endOrdinal: number;
+  /** What is left to follow in the object that the path leads into. */
+  readonly moves: readonly Move[];
+}
+
+const plainComparators: Readonly<Partial<Record<Comparator, Comparator>>> = {
+  '===': '=',
+  '!==': '!=',
+};
+
+/** @throws RequestError 400 with 1500 or 1162 for a path that leads nowhere */
+export function resolve(dataclass: Dataclass, node: ComparisonNode): Pending {
+  const { steps } = node.path;
+  const names = steps.map((step) => step.name);
+  const resolved = resolvePath(dataclass, names);
+  if ('kind' in resolved) throw unresolved(resolved, node);
+  const { relations, end, properties } = resolved;
+  const endAt = steps.length - 1 - properties.length;
+  checkMarks(resolved, steps, endAt);
+  return {
+    node,
+    comparator: plainComparators[node.comparator] ?? node.comparator,
+    // What an alias stands for has no steps of its own.
+    hops: relations.map((relation, index) => ({
+      relation,
+      ordinal: index < endAt ? (steps[index] as PathStep).ordinal : 1,
+    })),
+    end,
+    endOrdinal: steps[endAt]?.ordinal ?? 1,
+    moves: movesOf(steps, endAt),
+  };
+}
+
+/** @param endAt where the attribute stands that holds the object */
+function movesOf(steps: readonly PathStep[], endAt: number): Move[] {
+  return steps
+    .slice(endAt)
+    .flatMap(({ name, element }, index): Move[] => [
+      ...(index === 0 ? [] : [{ kind: 'property' as const, name }]),
+      ...(element === undefined ? [] : [{ kind: 'elements' as const, letter: element }]),
+    ]);
+}
+
+/** Numbers stand behind relations, brackets in objects. */
+function checkMarks({ end }: ResolvedPath, steps: readonly PathStep[], endAt: number): void {
+  const isRelation = end.kind === 'relatedEntity' || end.kind === 'relatedEntities';
+  const isObject = !isRelation && end.type === 'object';
+  for (const [index, { name, ordinal, element, start }] of steps.entries()) {
+    if (ordinal !== 1 && (index > endAt || (index === endAt && !isRelation))) {
+      throw filterError(start, `{${ordinal}} can stand behind a relation, and ${name} is none`);
+    }
+    if (element !== undefined && (index < endAt || !isObject)) {
+      const problem = `[${element}] can stand behind an array in an object attribute`;
+      throw filterError(start, `${problem}, and ${name} is none`);
+    }
+    if (index > endAt && name.includes('\0')) {
+      throw filterError(start, 'the name of a property cannot hold the character U+0000 here');
+    }
+  }
+}
+
+function unresolved(problem: PathProblem, node: ComparisonNode): RequestError {
+  return new RequestError(400, [
+    protocolError(
+      'attributeNotFound',
+      `The "${problem.name}" attribute cannot be found in the "${problem.dataclass}" dataclass`,
+    ),
+    ...filterError(node.path.start, 'expected the path of an attribute').errors,
+  ]);
+}
