@@ -12,8 +12,15 @@ import { load, opened } from './memory/load.js';
 import { Store } from './memory/store.js';
 import { Random } from './model/random.js';
 import { randomModel } from './model/random-model.js';
+import {
+  aggregateAddress,
+  type AggregateRequest,
+  expectedAggregate,
+  isAggregate,
+} from './requests/aggregate-request.js';
 import { comparableAnswer } from './requests/comparable-answer.js';
 import { addressOf, expectedAnswer, type ReadRequest } from './requests/request.js';
+import { aggregates } from './requests/random-aggregate.js';
 import { requests } from './requests/random-request.js';
 
 /** `PROPERTY_MODELS=1000` and `PROPERTY_REQUESTS=1000` look further than the ordinary run. */
@@ -40,7 +47,7 @@ async function compareOneModel(seed: number): Promise<void> {
   try {
     await serving(whole, databaseUrl, (app) => load(app, store, random));
     await serving(store.model, databaseUrl, async (app) => {
-      const reads = requests(store).map((request) => new Read(app, store, request));
+      const reads = asked(store).map((request) => new Read(app, store, request));
       const property = fc.asyncProperty(reads, (read) => read.compare());
       await fc.assert(property, { seed, numRuns: requestsPerModel });
     });
@@ -63,23 +70,58 @@ async function serving(
   }
 }
 
+function asked(store: Store): fc.Arbitrary<Asked> {
+  const ofAggregates = store.model.dataclasses
+    .filter((each) => each.exposed)
+    .flatMap((each) => aggregates(store, each))
+    .map((arbitrary) => ({
+      weight: 1,
+      arbitrary: arbitrary.map((each) => aggregateOf(store, each)),
+    }));
+  const reads = requests(store).map((each) => readOf(store, each));
+  return fc.oneof(
+    { weight: 4 * Math.max(1, ofAggregates.length), arbitrary: reads },
+    ...ofAggregates,
+  );
+}
+
+/** A request, and what its answer should be. */
+interface Asked {
+  readonly url: string;
+  readonly expected: () => unknown;
+  readonly fits: (answer: unknown, expected: unknown) => boolean;
+}
+
+function readOf(store: Store, request: ReadRequest): Asked {
+  return {
+    url: addressOf(request),
+    expected: () => comparableAnswer(store, expectedAnswer(store, request)),
+    fits: isDeepStrictEqual,
+  };
+}
+
+function aggregateOf(store: Store, request: AggregateRequest): Asked {
+  return {
+    url: aggregateAddress(request),
+    expected: () => expectedAggregate(store, request),
+    fits: (answer, expected) => isAggregate(request, answer, expected),
+  };
+}
+
 /** One request; as a text it is its address, which is all that a failure needs to show. */
 class Read {
-  readonly #url: string;
-
   constructor(
     private readonly app: FastifyInstance,
     private readonly store: Store,
-    private readonly request: ReadRequest,
-  ) {
-    this.#url = addressOf(request);
-  }
+    private readonly asked: Asked,
+  ) {}
 
   async compare(): Promise<void> {
-    const { body } = await this.app.inject({ method: 'GET', url: this.#url });
+    const { url, expected: expectedOf, fits } = this.asked;
+    const { body } = await this.app.inject({ method: 'GET', url });
     const answer = comparableAnswer(this.store, JSON.parse(body));
-    const expected = comparableAnswer(this.store, expectedAnswer(this.store, this.request));
-    if (isDeepStrictEqual(answer, expected)) return;
+    const expected = expectedOf();
+    if (fits(answer, expected)) return;
     const difference = messageOf(() => {
       deepStrictEqual(answer, expected);
     });
@@ -87,7 +129,7 @@ class Read {
   }
 
   toString(): string {
-    return decodeURIComponent(this.#url);
+    return decodeURIComponent(this.asked.url);
   }
 }
 

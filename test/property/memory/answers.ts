@@ -15,6 +15,8 @@ import type { Entity, Store, Way } from './store.js';
 export interface Query {
   readonly filter?: Filter | undefined;
   readonly orderby?: readonly OrderItem[] | undefined;
+  /** `order by` inside the filter; `orderby` goes before it (protocol 7.10). */
+  readonly filterOrder?: readonly OrderItem[] | undefined;
   readonly skip?: number | undefined;
   readonly top?: number | undefined;
 }
@@ -46,13 +48,14 @@ export function address(entity: Entity, relation?: string): string {
 export function selection(
   store: Store,
   entities: readonly Entity[],
-  { filter, orderby = [] }: Query,
+  { filter, orderby, filterOrder }: Query,
 ): readonly Entity[] {
   const kept =
     filter === undefined ? entities : entities.filter((each) => matches(store, each, filter));
   const [first] = kept;
   if (first === undefined) return [];
-  const items = orderby.map(({ path, isDescending }) => {
+  const order = orderby ?? (filter === undefined ? [] : (filterOrder ?? []));
+  const items = order.map(({ path, isDescending }) => {
     const names = path.map((name) => ({ name }));
     return { way: store.way(first.dataclass, names), isDescending };
   });

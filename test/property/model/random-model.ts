@@ -66,6 +66,7 @@ function modelWith(random: Random, drafts: readonly Draft[]): Model {
       recreatedEntitySetTimeout: 600,
       maxEntitySetsPerSession: null,
       maxEntitySetTimeout: null,
+      entitySetMemory: 268_435_456,
       sessionIdleTimeout: 3600,
       bodySize: 1_048_576,
       uploadSize: 1_048_576,

@@ -1,11 +1,15 @@
 import fc from 'fast-check';
 import type { Dataclass } from '../../../generator/model/model.js';
+import { features } from '../features.js';
 import { isScalar } from '../model/values.js';
-import type { OrderItem, Path } from '../memory/answers.js';
+import type { Lists, OrderItem, Path } from '../memory/answers.js';
+import type { WrittenStep } from '../memory/filter.js';
 import type { Entity, Store } from '../memory/store.js';
-import { endPaths, exposedNames, somePath } from './end-paths.js';
+import { type EndPath, endPaths, exposedNames, heldValues, somePath } from './end-paths.js';
+import { propertyPaths, written } from './property-paths.js';
 import { filters } from './random-filter.js';
 import { dataclassOf, type ReadRequest } from './request.js';
+import { sometimes } from './sometimes.js';
 
 /** Reads of every kind that the entities of a store allow. */
 export function requests(store: Store): fc.Arbitrary<ReadRequest> {
@@ -25,13 +29,25 @@ export function requests(store: Store): fc.Arbitrary<ReadRequest> {
 }
 
 function collections(store: Store, dataclass: Dataclass): fc.Arbitrary<ReadRequest> {
-  return fc.record({
-    dataclass: fc.constant(dataclass.name),
-    spelling: fc.nat(1_000),
-    ...querying(store, dataclass),
-    ...listing(store, dataclass),
-    inPath: sometimes(20, fc.subarray(exposedNames(dataclass), { minLength: 1 })),
-  });
+  return fc
+    .record({
+      dataclass: fc.constant(dataclass.name),
+      spelling: fc.nat(1_000),
+      ...querying(store, dataclass),
+      ...listing(store, dataclass),
+      inPath: sometimes(20, fc.subarray(exposedNames(dataclass), { minLength: 1 })),
+    })
+    .chain((request) =>
+      sometimes(features.asArray ? 15 : 0, fc.constant(true)).map((asArray) =>
+        asArray === undefined ? request : { ...request, ...shortLists(request), asArray },
+      ),
+    );
+}
+
+/** What relations look like in an array when they are expanded is said nowhere. */
+function shortLists({ attributes }: ReadRequest): Lists {
+  const short = attributes?.filter((each) => each.length === 1);
+  return { attributes: short?.length === 0 ? undefined : short, expand: undefined };
 }
 
 function singles(
@@ -97,26 +113,45 @@ function querying(
 ): {
   readonly filter: fc.Arbitrary<ReadRequest['filter']>;
   readonly orderby: fc.Arbitrary<ReadRequest['orderby']>;
+  readonly filterOrder: fc.Arbitrary<ReadRequest['orderby']>;
   readonly skip: fc.Arbitrary<number | undefined>;
   readonly top: fc.Arbitrary<number | undefined>;
 } {
   return {
     filter: sometimes(70, filters(store, dataclass)),
-    orderby: sometimes(50, orders(store, dataclass)),
+    orderby: sometimes(40, orders(store, dataclass)),
+    filterOrder: sometimes(features.orderByInFilter ? 15 : 0, orders(store, dataclass)),
     skip: sometimes(20, fc.nat(8)),
     top: sometimes(60, fc.nat(20)),
   };
 }
 
 function orders(store: Store, dataclass: Dataclass): fc.Arbitrary<readonly OrderItem[]> {
-  const sortable = endPaths(store, dataclass).filter(
-    ({ end, isToOne }) => isToOne && (end.kind === 'stamp' || isScalar(end)),
-  );
+  const toOne = endPaths(store, dataclass).filter(({ isToOne }) => isToOne);
+  const sortable = toOne.filter(({ end }) => end.kind === 'stamp' || isScalar(end));
+  const ofProperties = toOne.flatMap((each) => orderPaths(store, each));
+  const plain = somePath(sortable).map(({ path }) => path);
+  const path =
+    ofProperties.length === 0
+      ? plain
+      : fc.oneof(
+          { weight: 3, arbitrary: plain },
+          { weight: 1, arbitrary: fc.constantFrom(...ofProperties) },
+        );
   const item = fc.record({
-    path: somePath(sortable).map(({ path }) => path.map(({ name }) => name)),
+    path: path.map((steps) => steps.map(({ name }) => name)),
     isDescending: fc.boolean(),
   });
   return fc.array(item, { minLength: 1, maxLength: 3 });
+}
+
+/** Properties of objects that have an order: how arrays and objects are ordered is said nowhere. */
+function orderPaths(store: Store, { path, end }: EndPath): readonly (readonly WrittenStep[])[] {
+  if (!features.orderByProperties || !('type' in end) || end.type !== 'object') return [];
+  return propertyPaths(heldValues(store, end))
+    .filter(({ moves, isOdd }) => !isOdd && moves.every((each) => each.kind === 'property'))
+    .filter(({ values }) => values.every((each) => each === null || typeof each !== 'object'))
+    .map(({ moves }) => written(path, moves));
 }
 
 function listing(
@@ -162,11 +197,4 @@ function relationPaths(store: Store, dataclass: Dataclass, depth: number): Path[
 function targetOf(store: Store, dataclass: Dataclass, name: string): Dataclass | undefined {
   const attribute = dataclass.attributes.find((each) => each.name === name);
   return attribute !== undefined && 'target' in attribute ? store.target(attribute) : undefined;
-}
-
-function sometimes<T>(percent: number, arbitrary: fc.Arbitrary<T>): fc.Arbitrary<T | undefined> {
-  return fc.oneof(
-    { weight: 100 - percent, arbitrary: fc.constant(undefined) },
-    { weight: percent, arbitrary },
-  );
 }

@@ -3,9 +3,11 @@ import {
   collectionAnswer,
   entityAnswer,
   type Lists,
+  type OrderItem,
   type Path,
   type Query,
 } from '../memory/answers.js';
+import { arrayAnswer } from '../memory/as-array.js';
 import type { Entity, Store } from '../memory/store.js';
 import { features } from '../features.js';
 import { filterText } from './filter-text.js';
@@ -18,6 +20,8 @@ export interface ReadRequest extends Query, Lists {
   readonly entity?: Entity | undefined;
   readonly lookup?: { readonly attribute: string; readonly value: string } | undefined;
   readonly relation?: string | undefined;
+  /** `$asArray=true`. */
+  readonly asArray?: boolean | undefined;
   /** Chooses among spellings of the address. */
   readonly spelling: number;
 }
@@ -27,11 +31,19 @@ export function addressOf(request: ReadRequest): string {
   const { spelling, relation, inPath } = request;
   const list = relation === undefined ? inPath?.join(spelling % 2 === 0 ? ',' : ', ') : relation;
   const path = `/rest/${encodeURIComponent(request.dataclass)}${entityClause(request)}`;
-  const parameters = parametersOf(request).map(
+  const query = queryText(parametersOf(request), spelling);
+  return `${path}${list === undefined ? '' : `/${encodeURIComponent(list)}`}${query}`;
+}
+
+/** Parameters as the query of an address; no text at all for none. */
+export function queryText(
+  parameters: readonly (readonly [string, string])[],
+  spelling: number,
+): string {
+  const written = parameters.map(
     ([name, value]) => `${spelled(name, spelling)}=${encodeURIComponent(value)}`,
   );
-  const query = parameters.length === 0 ? '' : `?${parameters.join('&')}`;
-  return `${path}${list === undefined ? '' : `/${encodeURIComponent(list)}`}${query}`;
+  return written.length === 0 ? '' : `?${written.join('&')}`;
 }
 
 function spelled(name: string, spelling: number): string {
@@ -51,27 +63,43 @@ function entityClause({ entity, lookup, spelling }: ReadRequest): string {
 }
 
 function parametersOf(request: ReadRequest): [string, string][] {
-  const { filter, orderby, skip, top, attributes, expand, relation, spelling } = request;
-  const parameters: [string, string][] = [];
-  if (filter !== undefined) {
-    const { text, params } = filterText(filter, paramsStyle(spelling));
-    const quote = spelling % 3 === 0 ? '' : '"';
-    parameters.push(['$filter', `${quote}${text}${quote}`]);
-    const list = JSON.stringify(params);
-    if (params !== undefined) parameters.push(['$params', spelling % 2 === 0 ? list : `'${list}'`]);
-  }
-  if (orderby !== undefined) {
-    const items = orderby.map(
-      ({ path, isDescending }) => `${path.join('.')}${direction(isDescending, spelling)}`,
-    );
-    parameters.push(['$orderby', items.join(spelling % 2 === 0 ? ',' : ' , ')]);
-  }
-  if (skip !== undefined) parameters.push(['$skip', String(skip)]);
-  if (top !== undefined) parameters.push([spelling % 2 === 0 ? '$top' : '$limit', String(top)]);
+  const { attributes, expand, relation, asArray } = request;
+  const parameters = queryParameters(request);
   if (attributes !== undefined) parameters.push(['$attributes', listText(attributes)]);
   if (relation !== undefined) parameters.push(['$expand', relation]);
   else if (expand !== undefined) parameters.push(['$expand', listText(expand)]);
+  if (asArray === true) parameters.push(['$asArray', 'true']);
   return parameters;
+}
+
+/** Parameters that choose entities. */
+export function queryParameters({
+  filter,
+  orderby,
+  filterOrder,
+  skip,
+  top,
+  spelling,
+}: Query & { readonly spelling: number }): [string, string][] {
+  const parameters: [string, string][] = [];
+  if (filter !== undefined) {
+    const { text, params } = filterText(filter, paramsStyle(spelling));
+    const order = filterOrder === undefined ? '' : ` order by ${orderText(filterOrder, spelling)}`;
+    const quote = spelling % 3 === 0 ? '' : '"';
+    parameters.push(['$filter', `${quote}${text}${order}${quote}`]);
+    const list = JSON.stringify(params);
+    if (params !== undefined) parameters.push(['$params', spelling % 2 === 0 ? list : `'${list}'`]);
+  }
+  if (orderby !== undefined) parameters.push(['$orderby', orderText(orderby, spelling)]);
+  if (skip !== undefined) parameters.push(['$skip', String(skip)]);
+  if (top !== undefined) parameters.push([spelling % 2 === 0 ? '$top' : '$limit', String(top)]);
+  return parameters;
+}
+
+function orderText(items: readonly OrderItem[], spelling: number): string {
+  return items
+    .map(({ path, isDescending }) => `${path.join('.')}${direction(isDescending, spelling)}`)
+    .join(spelling % 2 === 0 ? ',' : ' , ');
 }
 
 function paramsStyle(spelling: number): ParamsStyle {
@@ -93,6 +121,7 @@ export function expectedAnswer(store: Store, request: ReadRequest): unknown {
   const { entity, relation } = request;
   const dataclass = dataclassOf(store, request.dataclass);
   if (entity === undefined) {
+    if (request.asArray === true) return arrayAnswer(store, dataclass, request);
     return collectionAnswer(store, dataclass, store.all(dataclass.name), request);
   }
   if (relation === undefined) {

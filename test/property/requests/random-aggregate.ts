@@ -1,0 +1,62 @@
+import fc from 'fast-check';
+import type { Dataclass, JsonValue } from '../../../generator/model/model.js';
+import { features } from '../features.js';
+import { aggregatesOf } from '../memory/aggregates.js';
+import type { WrittenStep } from '../memory/filter.js';
+import type { Store } from '../memory/store.js';
+import { isScalar } from '../model/values.js';
+import type { AggregateRequest } from './aggregate-request.js';
+import { exposedNames, heldValues } from './end-paths.js';
+import { propertyPaths, written } from './property-paths.js';
+import { filters } from './random-filter.js';
+import { sometimes } from './sometimes.js';
+
+interface AggregatePath {
+  readonly path: readonly WrittenStep[];
+  /** All values can be compared with each other. */
+  readonly isOrdered: boolean;
+}
+
+/** `$distinct` and `$compute` of the attributes of a dataclass and of properties of its objects. */
+export function aggregates(store: Store, dataclass: Dataclass): fc.Arbitrary<AggregateRequest>[] {
+  const paths = aggregatePaths(store, dataclass);
+  const common = {
+    dataclass: fc.constant(dataclass.name),
+    spelling: fc.nat(1_000),
+    filter: sometimes(50, filters(store, dataclass)),
+  };
+  const distinct = fc.record({
+    ...common,
+    aggregate: fc.constant('distinct' as const),
+    path: fc.constantFrom(...paths.map((each) => each.path)),
+    skip: sometimes(20, fc.nat(4)),
+    top: sometimes(30, fc.nat(6)),
+  });
+  const compute = fc.constantFrom(...paths).chain(({ path, isOrdered }) => {
+    const all = aggregatesOf(store, dataclass, path);
+    const single = all.filter((each) => isOrdered || (each !== 'min' && each !== 'max'));
+    return fc.record({
+      ...common,
+      path: fc.constant(path),
+      aggregate: fc.constantFrom(...single, ...(isOrdered ? (['$all'] as const) : [])),
+    });
+  });
+  return [...(features.distinct ? [distinct] : []), ...(features.compute ? [compute] : [])];
+}
+
+function aggregatePaths(store: Store, dataclass: Dataclass): readonly AggregatePath[] {
+  return ['__KEY', '__STAMP', ...exposedNames(dataclass)].flatMap((name): AggregatePath[] => {
+    const { end } = store.way(dataclass, [{ name }]);
+    const path = [{ name }];
+    if (end.kind === 'stamp' || isScalar(end)) return [{ path, isOrdered: true }];
+    if (!('type' in end) || end.type !== 'object' || !features.objectProperties) return [];
+    return propertyPaths(heldValues(store, end))
+      .filter(({ moves, isOdd }) => !isOdd && moves.every((each) => each.kind === 'property'))
+      .map(({ moves, values }) => ({ path: written(path, moves), isOrdered: isOneType(values) }));
+  });
+}
+
+function isOneType(values: readonly JsonValue[]): boolean {
+  const types = new Set(values.filter((each) => each !== null).map((each) => typeof each));
+  return types.size < 2 && !types.has('object');
+}
