@@ -29,7 +29,8 @@ export const maxListSize = 10_000;
 /** Greatest number of values in all the lists of a filter; one parameter may stand in it many times. */
 const maxListedValues = 100_000;
 
-const listItem = 'a text, a number, true, false or null in the list';
+const listItem = 'a text, a number, true, false or null';
+const givenList = 'a list of texts, numbers, true, false and null';
 
 /** @param wildcard whether the model has wildcards */
 export function inputSource({ value, comparator }: ComparisonNode, wildcard: boolean): InputSource {
@@ -120,8 +121,7 @@ function checkGivenList({ value, placeholder }: FilterInput): void {
     throw filterError(placeholder.start, `${problem} ${maxListSize}`);
   }
   const wrong = value.find(isComposite);
-  if (wrong !== undefined)
-    throw wrongParam(placeholder, `a list of texts, numbers, true, false and null`, wrong);
+  if (wrong !== undefined) throw wrongParam(placeholder, givenList, wrong, ' in it');
 }
 
 function tooManyListed({ value }: InputSource): Error {

@@ -24,14 +24,23 @@ export function paramOf(params: FilterParams | undefined, placeholder: Placehold
   throw missing(params, placeholder);
 }
 
-/** Refuses a parameter of the wrong kind (protocol 7.7): `expected` is `a list`, for instance. */
+/**
+ * Refuses a parameter of the wrong kind (protocol 7.7).
+ * @param expected `a list`, for instance
+ * @param place of the value in the parameter
+ */
 export function wrongParam(
   placeholder: PlaceholderValue,
   expected: string,
   value: unknown,
+  place = '',
 ): RequestError {
   const what = `expected ${expected} as the value of :${placeholderName(placeholder)} in $params`;
-  return filterError(placeholder.start, `${what}, found ${kindOf(value)}`, 'placeholderType');
+  return filterError(
+    placeholder.start,
+    `${what}, found ${kindOf(value)}${place}`,
+    'placeholderType',
+  );
 }
 
 export function isList(value: unknown): value is readonly unknown[] {
