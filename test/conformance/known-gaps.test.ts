@@ -9,7 +9,7 @@ import { get } from './row.js';
 const numbers: Readonly<Record<Family, number>> = {
   aggregates: 8,
   'entity sets': 14,
-  filters: 11,
+  filters: 2,
   functions: 7,
   locks: 2,
   media: 4,

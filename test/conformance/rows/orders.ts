@@ -19,6 +19,10 @@ const companies: readonly Case[] = [
   ['an alias', 'managerName desc', [5, 1, 2, 3, 4]],
   ['__KEY', '__KEY desc', [5, 4, 3, 2, 1]],
   ['__STAMP', '__STAMP', [1, 2, 3, 4, 5]],
+  ['a property of an object, nulls first', 'extra.deep.x', [2, 3, 4, 5, 1]],
+  ['a property of an object, nulls last', 'extra.deep.x desc', [1, 2, 3, 4, 5]],
+  ['the length of an array', 'extra.tags.length desc', [1, 2, 3, 4, 5]],
+  ['what has no order, as null', 'extra.tags', [1, 2, 3, 4, 5]],
   ['a path named twice counts once', 'city, city desc', [4, 1, 5, 2, 3]],
 ];
 
