@@ -59,10 +59,6 @@ export const unsupported = {
     what: 'singletons',
     uses: (root) => entriesOf(child(root, 'singletons')).map(({ key }) => key),
   },
-  'unsupported/wildcard': {
-    what: 'wildcards in comparisons',
-    uses: (root) => whenTrue(child(child(root, 'protocol'), 'wildcard')),
-  },
 } satisfies Readonly<Record<string, Unsupported>>;
 
 export type UnsupportedCode = keyof typeof unsupported;

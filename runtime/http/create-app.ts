@@ -108,7 +108,7 @@ export async function createApp(
     database,
     limits,
     options: answers,
-    filters: new FilterParser(limits),
+    filters: new FilterParser(limits, settings),
     plans,
     counts: new Counts(database, answers, plans.selections),
   };

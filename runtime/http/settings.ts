@@ -6,6 +6,8 @@ export interface Settings {
   readonly dateOnlyFormat: 'iso' | 'bang';
   /** Texts are compared without their accents. */
   readonly accentInsensitive: boolean;
+  /** `@`, and `*` at the end, stand for any run of characters in texts that are compared with `=`, `!=` and `IN`. */
+  readonly wildcard: boolean;
   /** The model has no roles: everything is allowed to everyone. */
   readonly isOpen: boolean;
 }

@@ -14,7 +14,6 @@ const refusedModels: Readonly<Record<keyof typeof unsupported, string>> = {
   'unsupported/restrict': model('restrict: true'),
   'unsupported/roles': model('', 'roles: { privileges: [{ privilege: p, includes: [] }] }'),
   'unsupported/singletons': model('', 'singletons: { S: { functions: { f: { exposed: true } } } }'),
-  'unsupported/wildcard': model('', 'protocol: { wildcard: true }'),
 };
 
 function model(inDataclass: string, atTop = '', attribute = 'name: string'): string {

@@ -34,6 +34,7 @@ export function settingsView(context: EmitContext): object {
       limits,
       dateOnlyFormat: model.protocol.dateOnlyFormat,
       accentInsensitive: model.protocol.accentInsensitive,
+      wildcard: model.protocol.wildcard,
       isOpen: model.roles === undefined,
     }),
   };

@@ -135,7 +135,7 @@ export const unsupportedCases: readonly ProblemCase[] = [
 name: test
 database: [sqlite, <<a>>postgres]
 limits: { queryTimeout: <<b>>3 }
-protocol: { accentInsensitive: true, wildcard: <<d>>true }
+protocol: { accentInsensitive: true, wildcard: true }
 dataclasses:
   A:
     attributes:
@@ -153,7 +153,6 @@ singletons: { <<k>>Clock: {} }
     expected: [
       { code: 'unsupported/postgres', at: 'a' },
       { code: 'unsupported/query-timeout', at: 'b' },
-      { code: 'unsupported/wildcard', at: 'd' },
       { code: 'unsupported/accessors', at: 'e' },
       { code: 'unsupported/accessors', at: 'f' },
       { code: 'unsupported/functions', at: 'g' },
