@@ -60,7 +60,8 @@ export async function createApp(
   const limits = limitsFrom(settings.limits, environment);
   const url = options.databaseUrl ?? setting(environment, 'DATABASE_URL', 'sqlite:./data.sqlite');
   const level = logLevel(environment);
-  const database = await openObserved(url, schema, settings, options.onStatement);
+  const model = { definitions, schema, settings };
+  const database = await openObserved(url, model, options.onStatement);
   const log = options.logger === undefined ? pino({ level }, pino.destination(2)) : undefined;
   const answerError = errorHandler(log);
   const app = fastify({
@@ -117,11 +118,14 @@ export async function createApp(
 
 async function openObserved(
   url: string,
-  schema: readonly string[],
-  { accentInsensitive }: Settings,
+  { definitions, schema, settings }: GeneratedModel,
   observe: StatementObserver | undefined,
 ): Promise<Database> {
-  const database = await openDatabase(url, schema, accentInsensitive ? foldWithoutAccents : fold);
+  const textFold = settings.accentInsensitive ? foldWithoutAccents : fold;
+  const hasVectors = definitions.some(({ attributes }) =>
+    attributes.some((each) => each.kind === 'storage' && each.type === 'vector'),
+  );
+  const database = await openDatabase(url, schema, textFold, hasVectors);
   return observe === undefined
     ? database
     : { ...database, executor: observedExecutor(database.executor, observe) };

@@ -1,4 +1,4 @@
-import type { Limits } from '../../model/model.js';
+import type { Limits, Model } from '../../model/model.js';
 import type { EmitContext } from '../context.js';
 import { declaration } from '../layout.js';
 import { sqliteSchema } from '../schema/sqlite.js';
@@ -53,8 +53,18 @@ function templateLiteral(text: string): string {
   return `\`${escaped.replaceAll('\r', '\\r')}\``;
 }
 
+function hasVectors({ dataclasses }: Model): boolean {
+  return dataclasses.some(({ attributes }) =>
+    attributes.some((each) => each.kind === 'storage' && each.type === 'vector'),
+  );
+}
+
+/** Vectors are compared by an extension of SQLite, which is a package of its own. */
 export function packageView({ model }: EmitContext): object {
-  return { packageName: model.name.toLowerCase() };
+  return {
+    packageName: model.name.toLowerCase(),
+    furtherDependencies: hasVectors(model) ? ['"sqlite-vec": "^0.1.9"'] : [],
+  };
 }
 
 export function readmeView({ model, modelFileName }: EmitContext): object {

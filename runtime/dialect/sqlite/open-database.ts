@@ -4,24 +4,29 @@ import { sqliteDialect } from './dialect.js';
 import { SqliteExecutor } from './executor.js';
 import { openConnections } from './open.js';
 import { prepareSchema } from './schema.js';
+import { type LoadVectors, vectorExtension } from './vector-extension.js';
 
 /**
  * Opens the database of a `DATABASE_URL` and creates its schema, or compares it with the one that is there.
+ * @param hasVectors whether the model has vector attributes
  * @throws Error when it cannot be opened, SchemaMismatchError when it was made for another model
  */
-export function openDatabase(
+export async function openDatabase(
   url: string,
   schema: readonly string[],
   fold: Fold,
+  hasVectors = false,
 ): Promise<Database> {
-  // A promise because other databases are reached over a network.
-  return new Promise((resolve) => {
-    resolve(open(url, schema, fold));
-  });
+  return open(url, schema, fold, hasVectors ? await vectorExtension() : undefined);
 }
 
-function open(url: string, schema: readonly string[], fold: Fold): Database {
-  const connections = openConnections(url, fold);
+function open(
+  url: string,
+  schema: readonly string[],
+  fold: Fold,
+  loadVectors: LoadVectors | undefined,
+): Database {
+  const connections = openConnections(url, fold, loadVectors);
   try {
     prepareSchema(connections.writer, schema, fold);
     const uniqueId = connections.writer

@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import type { Fold } from '../../protocol/fold.js';
 import { registerFunctions } from './functions.js';
+import type { LoadVectors } from './vector-extension.js';
 
 /** The two connections of a server: one that writes, and one for reads, which see only what is committed. */
 export interface Connections {
@@ -14,15 +15,26 @@ const busyTimeoutMilliseconds = 5_000;
 
 /**
  * Opens the database that a `DATABASE_URL` names: `sqlite:./data.sqlite`, `sqlite:/absolute/path` or `sqlite::memory:`.
+ * @param loadVectors only for a model with vectors
  * @throws Error that names the path, when it cannot be opened.
  */
-export function openConnections(url: string, fold: Fold): Connections {
+export function openConnections(url: string, fold: Fold, loadVectors?: LoadVectors): Connections {
   const file = databaseFile(url);
-  const writer = connect(file, false, fold);
+  const open = (readonly: boolean): Database.Database => {
+    const database = connect(file, readonly, fold);
+    try {
+      loadVectors?.(database);
+    } catch (error) {
+      database.close();
+      throw error;
+    }
+    return database;
+  };
+  const writer = open(false);
   if (file === ':memory:') return { writer, reader: writer };
   writer.pragma('journal_mode = WAL');
   writer.pragma('synchronous = NORMAL');
-  return { writer, reader: connect(file, true, fold) };
+  return { writer, reader: open(true) };
 }
 
 function databaseFile(url: string): string {
