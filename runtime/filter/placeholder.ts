@@ -1,4 +1,4 @@
-import { found } from '../protocol/found.js';
+import { found, shortened } from '../protocol/found.js';
 import { nameCharacterWidth, nameEnd } from '../protocol/names.js';
 import { digitsEnd } from '../protocol/numbers.js';
 import type { PlaceholderValue } from './ast.js';
@@ -8,8 +8,13 @@ import type { Cursor } from './lexer.js';
 const lastPlaceholder = 128;
 
 /** What stands behind the colon of a placeholder. */
-export function placeholderName({ key }: PlaceholderValue): string {
+export function placeholderText({ key }: PlaceholderValue): string {
   return typeof key === 'number' ? String(key + 1) : key;
+}
+
+/** The same for a message: no more than a little of it. */
+export function placeholderName(placeholder: PlaceholderValue): string {
+  return shortened(placeholderText(placeholder));
 }
 
 /** Takes `:1` to `:128`, or `:name.name`. */

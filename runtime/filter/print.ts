@@ -8,7 +8,7 @@ import type {
   AttributePath,
 } from './ast.js';
 import type { ParsedFilter } from './parser.js';
-import { placeholderName } from './placeholder.js';
+import { placeholderText } from './placeholder.js';
 
 /** A filter without its values: filters of one shape need one SQL statement. */
 export interface FilterShape {
@@ -93,7 +93,7 @@ function comparison(node: ComparisonNode, open: ComparisonNode[] | undefined): s
 }
 
 function pathText({ steps, placeholder }: AttributePath): string {
-  if (steps.length === 0 && placeholder !== undefined) return `:${placeholderName(placeholder)}`;
+  if (steps.length === 0 && placeholder !== undefined) return `:${placeholderText(placeholder)}`;
   let text = '';
   for (const step of steps) text = text === '' ? stepText(step) : `${text}.${stepText(step)}`;
   return text;
@@ -110,7 +110,7 @@ function valueText(value: FilterValue): string {
     case 'null':
       return 'null';
     case 'placeholder':
-      return `:${placeholderName(value)}`;
+      return `:${placeholderText(value)}`;
     case 'literal':
       return literalText(value);
     case 'list':

@@ -17,6 +17,9 @@ export interface OrderOrigin {
   readonly start: number;
 }
 
+/** An object has any number of properties, and no database sorts by so many. */
+const maxOrderItems = 100;
+
 interface ReadItem {
   readonly item: OrderItem;
   /** Offset behind the item and the spaces after it. */
@@ -42,6 +45,9 @@ export function parseOrderBy(
     const { item, end } = readItem(text, skipSpaces(text, at), origin);
     const name = item.path.join('.');
     if (!named.has(name)) {
+      if (items.length === maxOrderItems) {
+        throw orderError(origin, at, `an order names at most ${maxOrderItems} attributes`);
+      }
       named.add(name);
       items.push(item);
     }

@@ -62,6 +62,16 @@ describe('$orderby', () => {
     expect(parseOrderBy(' b desc', origin)).toEqual([{ path: ['b'], descending: true }]);
   });
 
+  it('bounds the attributes, each counted once', () => {
+    const names = (count: number): string =>
+      Array.from({ length: count }, (_, i) => `extra.a${i}`).join();
+    expect(parseOrderBy(`${names(100)},${names(100)}`)).toHaveLength(100);
+    expect(refusalOf(() => parseOrderBy(names(101)))).toMatchObject({
+      code: 1810,
+      message: `Character ${names(100).length + 2} of $orderby: an order names at most 100 attributes.`,
+    });
+  });
+
   it('refuses formulas', () => {
     expect(refusalOf(() => parseOrderBy('a, eval(This.a)')).code).toBe(1278);
   });
