@@ -26,6 +26,10 @@ export const unsupported = {
     what: 'functions',
     uses: (root) => functionGroups(root).flatMap((group) => entriesOf(group).map(({ key }) => key)),
   },
+  'unsupported/max-entity-sets-per-session': {
+    what: 'the limit maxEntitySetsPerSession',
+    uses: (root) => writtenLimit(root, 'maxEntitySetsPerSession'),
+  },
   'unsupported/postgres': {
     what: 'servers for the database postgres',
     uses: (root) => {
@@ -36,10 +40,7 @@ export const unsupported = {
   },
   'unsupported/query-timeout': {
     what: 'the limit queryTimeout',
-    uses: (root) => {
-      const limit = child(child(root, 'limits'), 'queryTimeout');
-      return limit === undefined || isNull(limit) ? [] : [limit];
-    },
+    uses: (root) => writtenLimit(root, 'queryTimeout'),
   },
   'unsupported/restrict': {
     what: 'restrict',
@@ -62,6 +63,11 @@ export const unsupported = {
 } satisfies Readonly<Record<string, Unsupported>>;
 
 export type UnsupportedCode = keyof typeof unsupported;
+
+function writtenLimit(root: SourceNode, name: string): readonly Place[] {
+  const limit = child(child(root, 'limits'), name);
+  return limit === undefined || isNull(limit) ? [] : [limit];
+}
 
 function whenTrue(node: SourceNode | undefined): readonly Place[] {
   return node !== undefined && booleanOf(node) === true ? [node] : [];

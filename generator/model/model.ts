@@ -28,6 +28,7 @@ export interface Limits {
   readonly recreatedEntitySetTimeout: number;
   readonly maxEntitySetsPerSession: number | null;
   readonly maxEntitySetTimeout: number | null;
+  readonly entitySetMemory: number;
   readonly sessionIdleTimeout: number;
   readonly bodySize: number;
   readonly uploadSize: number;

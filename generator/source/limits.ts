@@ -22,7 +22,16 @@ export const limitRules = {
     largest,
     'Entity sets that one session may hold. Not set: no limit.',
   ),
-  maxEntitySetTimeout: seconds(null, 'Largest $timeout that is accepted. Not set: no limit.'),
+  maxEntitySetTimeout: seconds(
+    null,
+    'Longest $timeout of an entity set; a longer one becomes this one. Not set: no limit.',
+  ),
+  entitySetMemory: rule(
+    268_435_456,
+    65_536,
+    largest,
+    'Bytes of all entity sets; those that were not used for longest make room.',
+  ),
   sessionIdleTimeout: seconds(3600, 'Seconds after which an unused session ends.'),
   bodySize: rule(1_048_576, 1, largest, 'Bytes of a request body.'),
   uploadSize: rule(33_554_432, 1, largest, 'Bytes of an uploaded image or BLOB.'),

@@ -17,6 +17,11 @@ import { fold, foldWithoutAccents } from '../protocol/fold.js';
 import { methodNotAllowed, refuse } from '../protocol/errors.js';
 import { Counts } from '../query/counts.js';
 import { emptyPlans } from '../query/reading-context.js';
+import { systemClock } from '../entity-set/clock.js';
+import { EntitySets } from '../entity-set/entity-sets.js';
+import { MemoryEntitySetStore } from '../entity-set/memory-store.js';
+import { SetDefinitions } from '../entity-set/set-definitions.js';
+import { registerRelease } from './release-sets.js';
 import { registerCatalog } from './catalog.js';
 import { answerClientError } from './client-error.js';
 import { refuseCrossSite } from './cross-site.js';
@@ -81,6 +86,7 @@ export async function createApp(
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: maxUrlLength },
   });
   app.addHook('onClose', (_app, done) => {
+    store.close();
     database.executor.close().then(() => {
       done();
     }, done);
@@ -94,9 +100,6 @@ export async function createApp(
   app.post('/rest/$upload', () => {
     throw refuse('notBuilt', 'Uploads are not supported yet.');
   });
-  app.post('/rest/$entityset/$release', () => {
-    throw refuse('notBuilt', 'Entity sets are not supported yet.');
-  });
   if (settings.isOpen) {
     (log ?? app.log).warn(
       'The model has no roles: everything is allowed to everyone who can reach this.',
@@ -104,8 +107,7 @@ export async function createApp(
   }
   const answers = { pageSize: limits.pageSize, dateOnlyFormat: settings.dateOnlyFormat };
   const plans = emptyPlans();
-  const context = {
-    dataclasses,
+  const reading = {
     database,
     limits,
     options: answers,
@@ -113,6 +115,11 @@ export async function createApp(
     plans,
     counts: new Counts(database, answers, plans.selections),
   };
+  const store = new MemoryEntitySetStore(limits.entitySetMemory, systemClock());
+  const kept = new SetDefinitions(database);
+  const sets = new EntitySets(reading, dataclasses, store, kept, limits);
+  registerRelease(app, sets);
+  const context = { ...reading, dataclasses, sets };
   return { app, services: (name) => new DataclassService(context, name) };
 }
 

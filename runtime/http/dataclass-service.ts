@@ -6,7 +6,14 @@ import { refuse, type RequestError } from '../protocol/errors.js';
 import { decodeKey, readKeyClause } from '../protocol/key.js';
 import { type Parameters, readParameters } from '../query/parameters.js';
 import { unknownAttribute } from '../query/projection.js';
-import { CollectionReader } from '../query/collection-reader.js';
+import { beyond, CollectionReader } from '../query/collection-reader.js';
+import type { EntitySets } from '../entity-set/entity-sets.js';
+import {
+  relatedRequest,
+  selectionRequest,
+  type SelectionRequest,
+} from '../query/selection-request.js';
+import { EntitySetService } from './entity-set-service.js';
 import { EntityReader } from '../query/entity-reader.js';
 import { readLookup } from '../protocol/lookup.js';
 import { queryOf, readingParameters, refusedMethod } from './reading-parameters.js';
@@ -16,10 +23,16 @@ import { type WritingContext, WriteService } from './write-service.js';
 /** What the services of all dataclasses share. */
 export interface ServiceContext extends WritingContext {
   readonly dataclasses: ReadonlyMap<string, Dataclass>;
+  readonly sets: EntitySets;
 }
 
 type Request = FastifyRequest<{
-  Params: { readonly key?: string; readonly attributes?: string; readonly lookup?: string };
+  Params: {
+    readonly key?: string;
+    readonly attributes?: string;
+    readonly lookup?: string;
+    readonly set?: string;
+  };
 }>;
 
 /** Answers the addresses of one dataclass; its members are registered as Fastify handlers. */
@@ -27,6 +40,7 @@ export class DataclassService {
   readonly #dataclass: Dataclass;
   readonly #collections: CollectionReader;
   readonly #entities: EntityReader;
+  readonly #sets: EntitySetService;
   readonly #context: ServiceContext;
   /** Made at the first write: a server with many dataclasses starts without writing their statements. */
   #writes: WriteService | undefined;
@@ -37,24 +51,35 @@ export class DataclassService {
     this.#dataclass = dataclass;
     this.#collections = new CollectionReader(context, dataclass);
     this.#entities = new EntityReader(context, dataclass);
+    this.#sets = new EntitySetService(context, context.sets, dataclass);
     this.#context = context;
   }
 
   /** `GET /<dataClass>` and `GET /<dataClass>/<attributes>` */
   readonly readCollection = (request: Request, reply: FastifyReply): void => {
-    const parameters = readingParameters(request);
-    const answer = this.#collections.read(parameters, request.params.attributes);
+    const parameters = readingParameters(request, ['entityset']);
+    const { attributes } = request.params;
+    refuseSetParameters(parameters);
+    const answer =
+      parameters.method === 'entityset'
+        ? this.#sets.create(this.#all(parameters), parameters, attributes)
+        : this.#collections.read(parameters, attributes);
     this.#send(reply, answer);
   };
 
   /** `GET /<dataClass>(<key>)`, and the same followed by attributes or by one relation */
   readonly readEntity = (request: Request, reply: FastifyReply): void => {
-    const parameters = readingParameters(request);
+    const parameters = readingParameters(request, ['entityset', 'subentityset']);
+    refuseSetParameters(parameters);
     const { key: clause = '', attributes } = request.params;
     const { text } = readKeyClause(clause);
     const { key, name } = this.#dataclass;
     const value = decodeKey(key.type, text);
     if (value === undefined) throw missingEntity(name);
+    if (parameters.method !== undefined) {
+      this.#send(reply, this.#relatedSet(value, attributes, parameters, parameters.method));
+      return;
+    }
     const relation = this.#expandedRelation(attributes, parameters);
     const answer =
       relation === undefined
@@ -80,6 +105,10 @@ export class DataclassService {
     if (method === undefined) {
       throw refuse('unknownMethod', 'A POST names what to do: $method=update.');
     }
+    if (method === 'entityset') {
+      this.readCollection(request, reply);
+      return reply;
+    }
     if (method !== 'update') throw refusedMethod(method, 'POST');
     const { status, json } = await (this.#writes ??= new WriteService(
       this.#context,
@@ -94,17 +123,63 @@ export class DataclassService {
     throw refusedMethod(method ?? 'update', 'POST');
   };
 
-  /** `POST` to a function: this model has none that can be called. */
-  readonly writeAttributes = (request: Request): never => {
-    throw unknownAttribute(this.#dataclass, request.params.attributes ?? '', 'path');
+  /** `POST` where a set is made of what a GET reads, or to a function: this model has none that can be called. */
+  readonly writeAttributes = (request: Request, reply: FastifyReply): void => {
+    const { method } = readParameters(queryOf(request), 'read');
+    const { key, attributes = '' } = request.params;
+    if (method !== 'entityset' && method !== 'subentityset') {
+      throw unknownAttribute(this.#dataclass, attributes, 'path');
+    }
+    if (key === undefined) this.readCollection(request, reply);
+    else this.readEntity(request, reply);
   };
 
-  /** `/<dataClass>/$entityset/<id>` */
-  readonly readEntitySet = (): never => {
-    throw refuse('notBuilt', 'Entity sets are not supported yet.');
+  /** `/<dataClass>/$entityset/<id>` and `/<dataClass>/<attributes>/$entityset/<id>` */
+  readonly readEntitySet = (request: Request, reply: FastifyReply): void => {
+    // An old client names the method by which a set was made when it goes through the set's pages (decision 14).
+    const parameters = readingParameters(request, ['entityset', 'subentityset', 'release']);
+    const { set = '', attributes } = request.params;
+    const answer =
+      parameters.method === 'release'
+        ? this.#sets.release(set)
+        : this.#sets.read(set, attributes, parameters);
+    this.#send(reply, answer);
   };
 
-  readonly writeEntitySet = this.readEntitySet;
+  readonly writeEntitySet = (request: Request, reply: FastifyReply): void => {
+    this.readEntitySet(request, reply);
+  };
+
+  #all(parameters: Parameters): SelectionRequest {
+    const { filters } = this.#context;
+    return selectionRequest(filters, this.#dataclass, { kind: 'all' }, null, parameters);
+  }
+
+  /** A set of the entities that a to-many relation of one entity leads to (protocol section 10.10). */
+  #relatedSet(
+    key: string | number,
+    attributes: string | undefined,
+    parameters: Parameters,
+    method: string,
+  ): PendingAnswer {
+    const name = (attributes ?? '').trim();
+    const relation = this.#dataclass.exposedAttributes.get(name);
+    if (relation?.kind !== 'relatedEntities') throw refusedMethod(method, 'GET');
+    const texts = {
+      ...parameters,
+      orderby: parameters.subOrderby ?? parameters.orderby,
+      expand: beyond(name, parameters.expand),
+    };
+    const request = relatedRequest(this.#context, this.#dataclass, relation, key, texts);
+    const related = { dataclass: this.#dataclass.name, key, relation: name };
+    return this.#setsOf(request.dataclass).create(request, texts, undefined, related);
+  }
+
+  #setsOf(dataclass: Dataclass): EntitySetService {
+    return dataclass === this.#dataclass
+      ? this.#sets
+      : new EntitySetService(this.#context, this.#context.sets, dataclass);
+  }
 
   /** Sends an answer when it is there. A read is too short for what Fastify does around a handler's promise. */
   #send(reply: FastifyReply, answer: PendingAnswer): void {
@@ -140,6 +215,24 @@ export class DataclassService {
       return path === name || path === `${name}.*`;
     });
     return attribute?.kind === 'relatedEntities' && isExpanded ? attribute : undefined;
+  }
+}
+
+/** Parameters that mean something for entity sets alone; to pass them over would answer another question. */
+function refuseSetParameters(parameters: Parameters): void {
+  const { clean, logicOperator, otherCollection, subOrderby, method } = parameters;
+  const name = clean
+    ? '$clean'
+    : logicOperator !== undefined
+      ? '$logicOperator'
+      : otherCollection !== undefined
+        ? '$otherCollection'
+        : undefined;
+  if (name !== undefined) {
+    throw refuse('malformedUrl', `${name} applies to an entity set: /$entityset/<entitySetID>.`);
+  }
+  if (subOrderby !== undefined && method !== 'subentityset') {
+    throw refuse('malformedUrl', '$subOrderby applies to $method=subentityset; use $orderby.');
   }
 }
 

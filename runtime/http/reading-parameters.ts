@@ -5,21 +5,26 @@ import { type Parameters, readParameters } from '../query/parameters.js';
 /** A longer address does not reach the routes, unless a parameter of its query makes it so long. */
 export const maxUrlLength = 64 * 1024;
 
-/** Methods that a GET may name, and what this version says to them. */
+/** Methods that change data, and methods of entity sets. */
 const methodsOfPost = new Set(['update', 'validate', 'delete']);
-const methodsNotBuilt = new Set(['entityset', 'subentityset', 'release']);
+const methodsOfReads = new Set(['entityset', 'subentityset', 'release']);
 
 /**
  * The parameters of a read.
- * @throws RequestError for a parameter or an address that is not right, and for a $method that is no read
+ * @param methods what `$method` may be there
+ * @throws RequestError for a parameter or an address that is not right, and for another $method
  */
-export function readingParameters(request: FastifyRequest): Parameters {
+export function readingParameters(
+  request: FastifyRequest,
+  methods: readonly string[] = [],
+): Parameters {
   const { length } = request.raw.url ?? '';
   if (length > maxUrlLength) {
     throw refuse('uriTooLong', `An address has at most ${maxUrlLength} characters.`);
   }
   const parameters = readParameters(queryOf(request), 'read');
-  if (parameters.method !== undefined) throw refusedMethod(parameters.method, 'GET');
+  const { method } = parameters;
+  if (method !== undefined && !methods.includes(method)) throw refusedMethod(method, 'GET');
   return parameters;
 }
 
@@ -49,7 +54,13 @@ export function refusedMethod(method: string, verb: 'GET' | 'POST'): RequestErro
   if (verb === 'GET' && methodsOfPost.has(method)) {
     return methodNotAllowed(`$method=${method} changes data and is sent with POST.`, 'POST');
   }
-  return methodsOfPost.has(method) || methodsNotBuilt.has(method)
+  if (method === 'subentityset') {
+    return refuse('notForSubsets', '$method=subentityset applies to a to-many relation.');
+  }
+  if (methodsOfReads.has(method)) {
+    return refuse('methodNotApplicable', `$method=${method} cannot be applied here.`);
+  }
+  return methodsOfPost.has(method)
     ? refuse('notBuilt', `$method=${method} is not supported here yet.`)
     : refuse('unknownMethod', `"${method}" is no $method.`);
 }

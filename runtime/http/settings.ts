@@ -28,6 +28,14 @@ export interface Limits {
   readonly expandDepth: number;
   /** Entities in one body. */
   readonly batchSize: number | null;
+  /** Seconds that an entity set is kept after its last use. */
+  readonly entitySetTimeout: number;
+  /** The same for one that was made again. */
+  readonly recreatedEntitySetTimeout: number;
+  /** The longest `$timeout`; a longer one becomes this one. */
+  readonly maxEntitySetTimeout: number | null;
+  /** All entity sets; those that were not used for longest make room. */
+  readonly entitySetMemory: number;
 }
 
 /** The name of each limit in the environment. */
@@ -39,6 +47,10 @@ export const limitVariables: Readonly<Record<keyof Limits, string>> = {
   filterDepth: 'FILTER_DEPTH',
   expandDepth: 'EXPAND_DEPTH',
   batchSize: 'BATCH_SIZE',
+  entitySetTimeout: 'ENTITY_SET_TIMEOUT',
+  recreatedEntitySetTimeout: 'RECREATED_ENTITY_SET_TIMEOUT',
+  maxEntitySetTimeout: 'MAX_ENTITY_SET_TIMEOUT',
+  entitySetMemory: 'ENTITY_SET_MEMORY',
 };
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -15,6 +15,7 @@ export const errorCodes = {
   valueRule: { code: 1569, status: 422 },
   validationFailed: { code: 1570, status: 422 },
   notFound: { code: 1800, status: 404 },
+  entitySetNotFound: { code: 1802, status: 404 },
   attributeList: { code: 1804, status: 400 },
   expandList: { code: 1805, status: 400 },
   malformedUrl: { code: 1806, status: 400 },
@@ -23,7 +24,13 @@ export const errorCodes = {
   orderBy: { code: 1810, status: 400 },
   unknownParameter: { code: 1811, status: 400 },
   unknownMethod: { code: 1812, status: 400 },
+  methodNotApplicable: { code: 1813, status: 400 },
+  notForSubsets: { code: 1815, status: 400 },
   emptyAttributeList: { code: 1816, status: 400 },
+  computeAction: { code: 1817, status: 400 },
+  logicOperator: { code: 1818, status: 400 },
+  otherCollectionMissing: { code: 1819, status: 400 },
+  otherCollectionWrong: { code: 1820, status: 404 },
   crossSite: { code: 1831, status: 403 },
   methodNotAllowed: { code: 1832, status: 405 },
   badBody: { code: 1833, status: 400 },
@@ -32,6 +39,7 @@ export const errorCodes = {
   unavailable: { code: 1836, status: 503 },
   internal: { code: 1837, status: 500 },
   notBuilt: { code: 1838, status: 501 },
+  entitySetTooLarge: { code: 1839, status: 507 },
 } as const satisfies Record<string, { code: number; status: number }>;
 
 export type ErrorName = keyof typeof errorCodes;

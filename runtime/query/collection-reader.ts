@@ -12,6 +12,7 @@ import {
   countPosition,
   orderOf,
   planFor,
+  relatedRequest,
   selectionRequest,
   type SelectionRequest,
   shapeName,
@@ -37,21 +38,9 @@ export class CollectionReader {
     key: string | number,
     parameters: Parameters,
   ): PendingAnswer {
-    const request = this.related(relation, key, parameters);
+    const request = relatedRequest(this.context, this.dataclass, relation, key, parameters);
     const expand = beyond(relation.name, parameters.expand);
     return this.#read(request, { ...parameters, expand }, undefined);
-  }
-
-  related(
-    relation: RelatedEntitiesDefinition,
-    key: string | number,
-    parameters: Pick<Parameters, 'filter' | 'params' | 'orderby'>,
-  ): SelectionRequest {
-    const { filters, database } = this.context;
-    const owner = this.dataclass;
-    const value = owner.key.type === 'string' ? database.dialect.foldText(String(key)) : key;
-    const base = { kind: 'related', owner, relation } as const;
-    return selectionRequest(filters, owner.target(relation), base, value, parameters);
   }
 
   #read(
@@ -84,7 +73,8 @@ export class CollectionReader {
 
 /** What `$expand` of a relation's own read names beside the relation: `orders,orders.lines` expands `lines` of each order. */
 export function beyond(relation: string, expand: string | undefined): string | undefined {
-  const paths = (expand ?? '')
+  if (expand === undefined) return undefined;
+  const paths = expand
     .split(',')
     .map((path) => path.trim())
     .filter((path) => path !== relation && path !== `${relation}.*`)

@@ -23,11 +23,13 @@ export type ParameterRole =
   | 'otherCollection'
   /** `true` or `false`. */
   | 'clean'
+  | 'asArray'
+  | 'queryplan'
+  | 'querypath'
   /** Tolerated, without effect (protocol decision 2). */
   | 'ignored'
   /** A switch that is not built: only `false`, its default, is served. */
   | 'unbuiltSwitch'
-  /** `$format`: only `json`, its default, is served. */
   | 'format'
   | 'unbuilt';
 
@@ -48,12 +50,12 @@ const byRole: Readonly<Record<ParameterRole, readonly string[]>> = {
   logicOperator: ['$logicOperator'],
   otherCollection: ['$otherCollection'],
   clean: ['$clean'],
+  asArray: ['$asArray'],
+  queryplan: ['$queryplan'],
+  querypath: ['$querypath'],
   ignored: ['$metadata', '$version'],
   unbuiltSwitch: [
     '$distinct',
-    '$asArray',
-    '$queryplan',
-    '$querypath',
     '$atomic',
     '$atOnce',
     '$refresh',
@@ -61,12 +63,7 @@ const byRole: Readonly<Record<ParameterRole, readonly string[]>> = {
     '$rawPict',
   ],
   format: ['$format'],
-  unbuilt: [
-    '$compute',
-    '$lock',
-    '$imageformat',
-    '$upload',
-  ],
+  unbuilt: ['$compute', '$lock', '$imageformat', '$upload'],
 };
 
 /** Every parameter of the protocol, by its name in lower case (protocol decision 2). */

@@ -26,6 +26,11 @@ export interface Parameters {
   readonly logicOperator: string | undefined;
   readonly otherCollection: string | undefined;
   readonly clean: boolean;
+  /** `$format`, where it is not `json`. */
+  readonly format: string | undefined;
+  readonly asArray: boolean;
+  readonly queryplan: boolean;
+  readonly querypath: boolean;
 }
 
 /** A request that changes data refuses every parameter that it does not know (protocol decision 25). */
@@ -79,6 +84,10 @@ function emptyParameters(): MutableParameters {
     logicOperator: undefined,
     otherCollection: undefined,
     clean: false,
+    format: undefined,
+    asArray: false,
+    queryplan: false,
+    querypath: false,
   };
 }
 
@@ -104,7 +113,13 @@ function readParameter(parameters: MutableParameters, rule: ParameterRule, text:
       parameters.timeout = seconds === 0 ? undefined : seconds;
       return;
     }
+    case 'format':
+      parameters.format = text.toLowerCase() === 'json' ? undefined : text;
+      return;
     case 'clean':
+    case 'asArray':
+    case 'queryplan':
+    case 'querypath':
       parameters[role] = switched(rule, text);
       return;
     case 'params':
@@ -122,7 +137,6 @@ function readParameter(parameters: MutableParameters, rule: ParameterRule, text:
     case 'ignored':
       return;
     case 'unbuiltSwitch':
-    case 'format':
     case 'unbuilt':
       checkUnbuilt(rule, text);
       return;
@@ -132,9 +146,7 @@ function readParameter(parameters: MutableParameters, rule: ParameterRule, text:
 /** Lets the default pass of a parameter that is not built. */
 function checkUnbuilt(rule: ParameterRule, text: string): void {
   const { name, role } = rule;
-  const value = text.toLowerCase();
   if (role === 'unbuiltSwitch' && !switched(rule, text)) return;
-  if (role === 'format' && value === 'json') return;
   throw refuse('notBuilt', `${name}=${shortened(text)} is not supported yet.`);
 }
 

@@ -1,5 +1,6 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { BoundedCache } from '../dialect/bounded-cache.js';
+import type { Database } from '../dialect/database.js';
 import type { SqlValue } from '../dialect/statement.js';
 import {
   type FilterInputs,
@@ -7,6 +8,7 @@ import {
   type FilterParser,
   type PreparedFilter,
 } from '../filter/prepared-filter.js';
+import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
 import type { SelectionPlan } from './collection.js';
 import { type OrderItem, type OrderOrigin, parseOrderBy } from './order-by.js';
 import type { Parameters } from './parameters.js';
@@ -53,6 +55,19 @@ export function selectionRequest(
       ? { parameter: '$orderby', start: 0 }
       : { parameter: '$filter', start: inFilter.start };
   return { dataclass, base, baseValue, filter, inputs, name, orderBy, orderOrigin };
+}
+
+/** The entities that a to-many relation of one entity leads to. */
+export function relatedRequest(
+  { filters, database }: { readonly filters: FilterParser; readonly database: Database },
+  owner: Dataclass,
+  relation: RelatedEntitiesDefinition,
+  key: string | number,
+  texts: Pick<Parameters, 'filter' | 'params' | 'orderby'>,
+): SelectionRequest {
+  const value = owner.key.type === 'string' ? database.dialect.foldText(String(key)) : key;
+  const base = { kind: 'related', owner, relation } as const;
+  return selectionRequest(filters, owner.target(relation), base, value, texts);
 }
 
 function baseName(base: SelectionBase): string | undefined {

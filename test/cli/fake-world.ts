@@ -34,6 +34,7 @@ export const model: Model = {
     recreatedEntitySetTimeout: 600,
     maxEntitySetsPerSession: null,
     maxEntitySetTimeout: null,
+    entitySetMemory: 268_435_456,
     sessionIdleTimeout: 3600,
     bodySize: 1,
     uploadSize: 1,

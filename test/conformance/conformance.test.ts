@@ -13,6 +13,7 @@ import { filterRows } from './rows/filters.js';
 import { orderRows } from './rows/orders.js';
 import { projectionRows } from './rows/projections.js';
 import { requestRows } from './rows/requests.js';
+import { setRows } from './rows/sets.js';
 import { valueRows } from './rows/values.js';
 import { writeRows } from './rows/writes.js';
 
@@ -24,6 +25,7 @@ const tables: Readonly<Record<string, readonly Row[]>> = {
   filters: filterRows,
   orders: orderRows,
   projections: projectionRows,
+  sets: setRows,
   catalog: catalogRows,
   writes: writeRows,
   bodies: bodyRows,

@@ -4,7 +4,6 @@ import { type Expectation, get, notBuilt, post, refused, type Request } from './
 /** The issue that a gap belongs to. */
 export type Family =
   | 'aggregates'
-  | 'entity sets'
   | 'filters'
   | 'functions'
   | 'locks'
@@ -131,83 +130,6 @@ const writing: readonly Line[] = [
     '$refresh=true computes without saving',
     post(`${update}&$refresh=true`, { name: 'M' }),
     { has: { name: 'M' } },
-  ],
-];
-
-const sets: readonly Line[] = [
-  [
-    'spec.set',
-    '$method=entityset keeps a selection',
-    get('/rest/Company?$filter="ID < 3"&$method=entityset'),
-    { keys: ['1', '2'] },
-  ],
-  [
-    'spec.set by POST',
-    'also by POST (decision 20)',
-    post('/rest/Company?$method=entityset'),
-    { has: { __COUNT: 5 } },
-  ],
-  ['spec.set read', 'an unknown set', get(`/rest/Company/$entityset/${set}`), refused(404, 1802)],
-  [
-    'spec.set attributes',
-    'an unknown set with attributes',
-    get(`/rest/Company/name/$entityset/${set}`),
-    refused(404, 1802),
-  ],
-  [
-    'spec.set delete',
-    'the entities of an unknown set are not deleted',
-    post(`/rest/Company/$entityset/${set}?$method=delete`),
-    refused(404, 1802),
-  ],
-  [
-    'spec.set logic',
-    'sets are combined',
-    get(`/rest/Company/$entityset/${set}?$logicOperator=AND&$otherCollection=${set}`),
-    refused(404, 1802),
-  ],
-  [
-    'spec.set clean',
-    '$clean makes a set without deleted entities',
-    get(`/rest/Company/$entityset/${set}?$clean=true&$method=entityset`),
-    refused(404, 1802),
-  ],
-  [
-    'd16.release',
-    'a set is released',
-    get(`/rest/Company/$entityset/${set}?$method=release`),
-    refused(404, 1802),
-  ],
-  ['d16.release list', 'sets are released by a list', post('/rest/$entityset/$release', [set]), ok],
-  [
-    'spec.subentityset',
-    '$method=subentityset keeps related entities',
-    get('/rest/Company(1)/staff?$expand=staff&$method=subentityset&$subOrderby=lastName DESC'),
-    { keys: [employee(2), employee(1)] },
-  ],
-  [
-    'spec.timeout',
-    '$timeout is the lifetime of a set',
-    get('/rest/Company?$method=entityset&$timeout=60'),
-    { has: { __COUNT: 5 } },
-  ],
-  [
-    'spec.savedfilter',
-    '$savedfilter keeps the definition',
-    get('/rest/Company?$filter="ID=1"&$method=entityset&$savedfilter=true'),
-    { keys: ['1'] },
-  ],
-  [
-    'spec.savedorderby',
-    '$savedorderby keeps the order',
-    get('/rest/Company?$orderby="ID desc"&$method=entityset&$savedorderby=true&$top=1'),
-    { keys: ['5'] },
-  ],
-  [
-    'timeout alone',
-    '$timeout without a set has no effect',
-    get('/rest/Company?$timeout=60&$top=1'),
-    { keys: ['1'] },
   ],
 ];
 
@@ -410,7 +332,6 @@ const reports: readonly Line[] = [
 
 const lines: Readonly<Record<Family, readonly Line[]>> = {
   aggregates,
-  'entity sets': sets,
   filters,
   functions,
   locks: others,

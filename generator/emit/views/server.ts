@@ -22,6 +22,26 @@ const servedLimits: readonly ServedLimit[] = [
     meaning: 'nested relations of `$attributes` and `$expand`',
   },
   { limit: 'batchSize', variable: 'BATCH_SIZE', meaning: 'entities in one body' },
+  {
+    limit: 'entitySetTimeout',
+    variable: 'ENTITY_SET_TIMEOUT',
+    meaning: 'seconds that an entity set is kept after its last use',
+  },
+  {
+    limit: 'recreatedEntitySetTimeout',
+    variable: 'RECREATED_ENTITY_SET_TIMEOUT',
+    meaning: 'the same for an entity set that was made again',
+  },
+  {
+    limit: 'maxEntitySetTimeout',
+    variable: 'MAX_ENTITY_SET_TIMEOUT',
+    meaning: 'longest `$timeout` of an entity set',
+  },
+  {
+    limit: 'entitySetMemory',
+    variable: 'ENTITY_SET_MEMORY',
+    meaning: 'bytes of all entity sets',
+  },
 ];
 
 export function settingsView(context: EmitContext): object {

@@ -23,6 +23,15 @@ const datastoreTable = `CREATE TABLE "__datastore" (
   "value" NOT NULL
 ) WITHOUT ROWID`;
 
+/** The definitions of entity sets that can be made again; `position` tells which is the oldest. */
+const entitySetTable = `CREATE TABLE "__entityset" (
+  "position" INTEGER PRIMARY KEY AUTOINCREMENT,
+  "id" TEXT UNIQUE NOT NULL,
+  "dataclass" TEXT NOT NULL,
+  "owner" TEXT,
+  "definition" TEXT NOT NULL
+)`;
+
 /**
  * Creates the schema in an empty database; compares it with what is there otherwise. Nothing is ever dropped or altered.
  * @param statements the model's schema, one SQL statement each
@@ -34,7 +43,7 @@ export function prepareSchema(
   statements: readonly string[],
   fold: Fold,
 ): void {
-  const all = [datastoreTable, ...statements];
+  const all = [datastoreTable, entitySetTable, ...statements];
   // Another process may start on the same empty file at the same time.
   const isCreated = database
     .transaction(() => {
@@ -44,6 +53,7 @@ export function prepareSchema(
     })
     .immediate();
   if (isCreated) return;
+  addMissing(database);
   // A database that was found to match is not compared again until its schema or the model's changes.
   const stamp = stampOf(database, all);
   if (knownStamp(database) === stamp) return;
@@ -57,6 +67,18 @@ export function prepareSchema(
     expected.close();
   }
   remember(database, stamp);
+}
+
+/** A table of the server's own that an older version did not have yet. */
+function addMissing(database: Database.Database): void {
+  const names =
+    "select name from sqlite_schema where type = 'table' and name like '\\_\\_%' escape '\\'";
+  const present = database.prepare(names).pluck().all();
+  // Without the first one the database is somebody else's.
+  if (present.includes('__datastore') && !present.includes('__entityset')) {
+    // Another process may do the same at this moment.
+    database.exec(entitySetTable.replace('CREATE TABLE', 'CREATE TABLE IF NOT EXISTS'));
+  }
 }
 
 function isEmpty(database: Database.Database): boolean {

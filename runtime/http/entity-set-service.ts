@@ -1,0 +1,173 @@
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { PendingAnswer } from '../dialect/executor.js';
+import { type Pending, whenThere } from '../dialect/pending.js';
+import { and, except, intersect, or } from '../entity-set/algebra.js';
+import { type EntitySets, expressionOf, missingSet } from '../entity-set/entity-sets.js';
+import type { EntitySet } from '../entity-set/entity-set-store.js';
+import type { KeyList } from '../entity-set/key-list.js';
+import { narrowed } from '../entity-set/narrow.js';
+import type { SetDefinition } from '../entity-set/set-definitions.js';
+import { setPage } from '../entity-set/set-pages.js';
+import { refuse } from '../protocol/errors.js';
+import { shortened } from '../protocol/found.js';
+import type { Parameters } from '../query/parameters.js';
+import type { ReadingContext } from '../query/reading-context.js';
+import type { SelectionRequest } from '../query/selection-request.js';
+
+/** Whoever asks is a guest until there are sessions; a guest's sets are open to all (protocol decision 15). */
+const guest = undefined;
+
+/** Answers what concerns the entity sets of one dataclass (specification, "Entity sets"). */
+export class EntitySetService {
+  constructor(
+    private readonly context: ReadingContext,
+    private readonly sets: EntitySets,
+    private readonly dataclass: Dataclass,
+  ) {}
+
+  /**
+   * Makes a set of a selection, and answers its first page.
+   * @param related the relation that the selection is read by
+   */
+  create(
+    request: SelectionRequest,
+    parameters: Parameters,
+    attributes: string | undefined,
+    related?: SetDefinition['related'],
+  ): PendingAnswer {
+    const definition = definitionOf(parameters, related);
+    return whenThere(this.sets.keysOf(request), (keys) =>
+      keys === undefined
+        ? undefined
+        : this.#created(keys, request.orderBy !== undefined, parameters, attributes, definition),
+    );
+  }
+
+  /** Answers a read of a set: a page of it, of a part of it, or of its combination with another one. */
+  read(id: string, attributes: string | undefined, parameters: Parameters): PendingAnswer {
+    return whenThere(this.#find(id, parameters), (set) =>
+      parameters.logicOperator === undefined
+        ? this.#answer(set.keys, set.isSorted, attributes, parameters)
+        : this.#combined(set, attributes, parameters),
+    );
+  }
+
+  /** The keys that a set holds and that match the request's filter. */
+  keys(id: string, parameters: Parameters): Pending<KeyList> {
+    return whenThere(this.#find(id, parameters), (set) => this.#narrowed(set.keys, parameters));
+  }
+
+  /** @throws RequestError 404 with 1802 */
+  release(id: string): Pending<string> {
+    return whenThere(this.sets.release(this.dataclass, guest, id.toUpperCase()), (isReleased) => {
+      if (!isReleased) throw missingSet(id);
+      return '{"ok":true}';
+    });
+  }
+
+  #find(id: string, parameters: Parameters): Pending<EntitySet> {
+    return this.sets.find(this.dataclass, guest, id.toUpperCase(), parameters);
+  }
+
+  #narrowed(keys: KeyList, parameters: Parameters): Pending<KeyList> {
+    return narrowed(this.context, this.dataclass, keys, parameters);
+  }
+
+  #answer(
+    keys: KeyList,
+    isSorted: boolean,
+    attributes: string | undefined,
+    parameters: Parameters,
+  ): PendingAnswer {
+    return whenThere(this.#narrowed(keys, parameters), (rest) => {
+      if (parameters.method !== 'entityset') {
+        return setPage(this.context, this.dataclass, rest, parameters, attributes, undefined);
+      }
+      refuseDefinition(parameters);
+      const sorted = isSorted || parameters.orderby !== undefined;
+      return this.#created(rest, sorted, parameters, attributes, undefined);
+    });
+  }
+
+  #created(
+    keys: KeyList,
+    isSorted: boolean,
+    parameters: Parameters,
+    attributes: string | undefined,
+    definition: SetDefinition | undefined,
+  ): PendingAnswer {
+    const { dataclass } = this;
+    const made = this.sets.create(dataclass, guest, keys, isSorted, parameters.timeout, definition);
+    return whenThere(made, ({ id }) =>
+      setPage(this.context, dataclass, keys, parameters, attributes, setUri(dataclass, id)),
+    );
+  }
+
+  /** Specification, "`$logicOperator` values". */
+  #combined(set: EntitySet, attributes: string | undefined, parameters: Parameters): PendingAnswer {
+    const operator = operatorOf(parameters.logicOperator ?? '');
+    return whenThere(this.#other(parameters.otherCollection), (other) => {
+      if (operator === 'INTERSECT') return String(intersect(set.keys, other.keys));
+      const keys = operations[operator](set.keys, other.keys);
+      return this.#answer(keys, set.isSorted, attributes, parameters);
+    });
+  }
+
+  #other(id: string | undefined): Pending<EntitySet> {
+    if (id === undefined || id === '') {
+      throw refuse(
+        'otherCollectionMissing',
+        '$logicOperator needs $otherCollection=<entitySetID>.',
+      );
+    }
+    return whenThere(this.sets.lookUp(this.dataclass, guest, id.toUpperCase()), (other) => {
+      if (other !== undefined) return other;
+      throw refuse(
+        'otherCollectionWrong',
+        `$otherCollection: EntitySet "${shortened(id)}" cannot be found`,
+      );
+    });
+  }
+}
+
+const operations = { AND: and, OR: or, EXCEPT: except } as const;
+
+type Operator = keyof typeof operations | 'INTERSECT';
+
+function operatorOf(text: string): Operator {
+  const operator = text.toUpperCase();
+  if (Object.hasOwn(operations, operator) || operator === 'INTERSECT') return operator as Operator;
+  throw refuse(
+    'logicOperator',
+    `$logicOperator must be AND, OR, EXCEPT or INTERSECT, not "${shortened(text)}".`,
+  );
+}
+
+/** What `$savedfilter=true` and `$savedorderby=true` keep; the expressions that a client will send again are not kept. */
+function definitionOf(
+  { savedfilter, savedorderby, filter, params, orderby }: Parameters,
+  related: SetDefinition['related'],
+): SetDefinition | undefined {
+  const keepsFilter = savedfilter !== undefined && expressionOf(savedfilter) === undefined;
+  const keepsOrder = savedorderby !== undefined && expressionOf(savedorderby) === undefined;
+  if (!keepsFilter && !keepsOrder) return undefined;
+  return {
+    ...(keepsFilter && filter !== undefined ? { filter } : {}),
+    ...(keepsFilter && params !== undefined ? { params } : {}),
+    ...(keepsOrder && orderby !== undefined ? { orderby } : {}),
+    ...(related === undefined ? {} : { related }),
+  };
+}
+
+/** A set that is made of sets cannot be made again: those may be gone as well. */
+function refuseDefinition({ savedfilter, savedorderby }: Parameters): void {
+  if (savedfilter === undefined && savedorderby === undefined) return;
+  throw refuse(
+    'malformedUrl',
+    '$savedfilter and $savedorderby apply to a set that is made of a dataclass or of a relation, not of another set.',
+  );
+}
+
+function setUri(dataclass: Dataclass, id: string): string {
+  return `/rest/${encodeURIComponent(dataclass.name)}/$entityset/${id}`;
+}

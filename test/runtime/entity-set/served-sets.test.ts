@@ -1,0 +1,344 @@
+import type { FastifyInstance } from 'fastify';
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { create, serverOf } from '../../support/server.js';
+
+const model = `drs: 1
+name: sets
+dataclasses:
+  Plot:
+    attributes:
+      code: { type: string, key: true }
+      trees: { to: Tree, many: true, inverse: plot }
+  Tree:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      species: { type: string, indexed: true }
+      height: number
+      plot: { to: Plot }
+`;
+
+interface Collection {
+  readonly __ENTITYSET?: string;
+  readonly __COUNT: number;
+  readonly __SENT: number;
+  readonly __FIRST: number;
+  readonly __entityModel: string;
+  readonly __DATACLASS?: string;
+  readonly __ENTITIES: readonly { readonly __KEY?: string; readonly __STAMP: number }[];
+}
+
+let folder: string;
+let app: FastifyInstance;
+
+async function start(environment: Record<string, string> = {}): Promise<void> {
+  const databaseUrl = `sqlite:${join(folder, 'data.sqlite')}`;
+  app = await serverOf(model, { databaseUrl, environment });
+}
+
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'drs-sets-'));
+  await start();
+  await create(app, 'Plot', [{ code: 'Ä' }, { code: 'b' }]);
+  await create(app, 'Tree', [
+    { species: 'Oak', height: 9, plot: 'Ä' },
+    { species: 'Elm', height: 3, plot: 'Ä' },
+    { species: 'oak', height: 5, plot: 'b' },
+    { species: 'Fir', height: 7 },
+  ]);
+});
+
+afterEach(async () => {
+  await app.close();
+  rmSync(folder, { recursive: true });
+});
+
+async function get(url: string): Promise<Collection> {
+  const response = await app.inject(url);
+  expect(response.statusCode, response.body).toBe(200);
+  return response.json();
+}
+
+async function codesOf(url: string): Promise<readonly [number, ...number[]]> {
+  const response = await app.inject(url);
+  const { __ERROR: errors } = response.json<{
+    readonly __ERROR: readonly { readonly errCode: number }[];
+  }>();
+  return [response.statusCode, ...errors.map((each) => each.errCode)];
+}
+
+function keysOf({ __ENTITIES: entities }: Collection): readonly (string | undefined)[] {
+  return entities.map((each) => each.__KEY);
+}
+
+/** Makes a set and answers its address. */
+async function made(query: string): Promise<string> {
+  const { __ENTITYSET: uri } = await get(`/rest/Tree?$method=entityset&${query}`);
+  return String(uri);
+}
+
+async function post(url: string, payload?: unknown): Promise<unknown> {
+  const response = await app.inject({
+    method: 'POST',
+    url,
+    ...(payload === undefined ? {} : { payload: JSON.stringify(payload) }),
+  });
+  return response.json();
+}
+
+describe('creation', () => {
+  it('names the set first, and answers the page that was asked for; the set is whole', async () => {
+    const response = await app.inject(
+      '/rest/Tree?$method=entityset&$skip=1&$top=2&$attributes=species',
+    );
+    expect(response.body).toMatch(
+      /^\{"__ENTITYSET":"\/rest\/Tree\/\$entityset\/[0-9A-F]{32}","__DATACLASS":"Tree","__entityModel":"Tree","__GlobalStamp":\d+,"__COUNT":4,"__SENT":2,"__FIRST":1,/,
+    );
+    const created: Collection = response.json();
+    expect(keysOf(created)).toEqual(['2', '3']);
+    expect(keysOf(await get(String(created.__ENTITYSET)))).toEqual(['1', '2', '3', '4']);
+  });
+
+  it('makes a new set each time', async () => {
+    expect(await made('')).not.toBe(await made(''));
+  });
+
+  it('keeps the order', async () => {
+    const uri = await made('$orderby=height desc&$filter=height>3');
+    expect(keysOf(await get(uri))).toEqual(['1', '4', '3']);
+    expect(keysOf(await get(`${uri}?$skip=1&$top=1`))).toEqual(['4']);
+  });
+
+  it('takes the entities of a relation, with their own order, and text keys in another case', async () => {
+    for (const key of ['Ä', 'ä']) {
+      const created = await get(
+        `/rest/Plot(${encodeURIComponent(key)})/trees?$expand=trees&$method=subentityset&$subOrderby=species DESC`,
+      );
+      expect(created).toMatchObject({ __entityModel: 'Tree', __COUNT: 2 });
+      expect(created.__ENTITYSET).toMatch(/^\/rest\/Tree\/\$entityset\//);
+      expect(keysOf(created)).toEqual(['1', '2']);
+      expect(keysOf(await get(String(created.__ENTITYSET)))).toEqual(['1', '2']);
+    }
+    expect(await codesOf('/rest/Plot(nobody)/trees?$method=subentityset')).toEqual([404, 1543]);
+    expect(await codesOf('/rest/Tree(1)/plot?$method=subentityset')).toEqual([400, 1815]);
+    expect(await codesOf('/rest/Tree?$method=subentityset')).toEqual([400, 1815]);
+    expect(await codesOf('/rest/Tree(1)?$method=entityset')).toEqual([400, 1813]);
+  });
+
+  it('takes text keys as they are stored', async () => {
+    const { __ENTITYSET: uri } = await get('/rest/Plot?$method=entityset&$orderby=code desc');
+    expect(keysOf(await get(String(uri)))).toEqual(['Ä', 'b']);
+  });
+
+  it('is also a POST', async () => {
+    expect(await post('/rest/Tree?$method=entityset')).toMatchObject({ __COUNT: 4 });
+    expect(await post('/rest/Plot(b)/trees?$method=subentityset')).toMatchObject({ __COUNT: 1 });
+    const uri = await made('');
+    expect(await post(`${uri}?$method=entityset&$filter=height<4`)).toMatchObject({ __COUNT: 1 });
+  });
+
+  it('refuses a wrong filter before there is a set', async () => {
+    expect(await codesOf('/rest/Tree?$method=entityset&$filter=none=1')).toEqual([400, 1500, 1162]);
+  });
+});
+
+describe('reading', () => {
+  it('filters and orders the answer, not the set', async () => {
+    const uri = await made('$orderby=height');
+    expect(keysOf(await get(uri))).toEqual(['2', '3', '4', '1']);
+    expect(keysOf(await get(`${uri}?$filter=species=oak`))).toEqual(['3', '1']);
+    expect(keysOf(await get(`${uri}?$orderby=ID desc&$top=2`))).toEqual(['4', '3']);
+    expect(keysOf(await get(`${uri}?$filter=height>3&$orderby=ID desc`))).toEqual(['4', '3', '1']);
+    expect(keysOf(await get(uri))).toEqual(['2', '3', '4', '1']);
+  });
+
+  it('takes attribute lists and expands', async () => {
+    const uri = await made('$filter=ID=1');
+    const id = uri.slice(uri.lastIndexOf('/'));
+    expect((await get(`/rest/Tree/species/$entityset${id}`)).__ENTITIES).toEqual([
+      { __KEY: '1', __STAMP: 1, species: 'Oak' },
+    ]);
+    expect((await get(`${uri}?$attributes=plot.code`)).__ENTITIES[0]).toMatchObject({
+      plot: { __KEY: 'Ä', code: 'Ä' },
+    });
+    expect(await codesOf(`/rest/Tree/none/$entityset${id}`)).toEqual([404, 1500, 1804]);
+  });
+
+  it('shows deleted members as undefined, counts them, and cleans them away', async () => {
+    const uri = await made('$orderby=height');
+    expect(await post('/rest/Tree(3)?$method=delete')).toEqual({ ok: true });
+    const read = await get(`${uri}?$expand=plot&$attributes=species`);
+    expect(read).toMatchObject({ __COUNT: 4, __SENT: 4 });
+    expect(read.__ENTITIES[1]).toEqual({ __STAMP: 0 });
+    expect(keysOf(await get(`${uri}?$orderby=ID desc`))).toEqual(['4', '2', '1', undefined]);
+    expect(keysOf(await get(`${uri}?$filter=ID>0`))).toEqual(['2', '4', '1']);
+    expect(await get(`${uri}?$clean=true`)).toMatchObject({ __COUNT: 3 });
+    const clean = await get(`${uri}?$clean=true&$method=entityset`);
+    expect(clean.__ENTITYSET).not.toBe(uri);
+    expect(keysOf(await get(String(clean.__ENTITYSET)))).toEqual(['2', '4', '1']);
+    expect(await get(uri)).toMatchObject({ __COUNT: 4 });
+  });
+
+  it('makes a set of a part of a set', async () => {
+    const uri = await made('$orderby=height');
+    const part = await get(`${uri}?$filter=height>3&$method=entityset`);
+    expect(keysOf(await get(String(part.__ENTITYSET)))).toEqual(['3', '4', '1']);
+    expect(await codesOf(`${uri}?$method=entityset&$savedfilter=true`)).toEqual([400, 1806]);
+  });
+
+  it('passes over the method that an old client sends with each page', async () => {
+    const uri = await made('');
+    const read = await get(`${uri}?$method=subentityset&$subOrderby=ID desc&$top=1`);
+    expect(read.__ENTITYSET).toBeUndefined();
+    expect(keysOf(read)).toEqual(['1']);
+  });
+
+  it('does not know sets of other dataclasses, or none at all', async () => {
+    const uri = await made('');
+    const id = uri.slice(uri.lastIndexOf('/') + 1);
+    const unknown = '0'.repeat(32);
+    for (const address of [
+      `Plot/$entityset/${id}`,
+      `Tree/$entityset/${unknown}`,
+      'Tree/$entityset/x',
+    ]) {
+      expect(await codesOf(`/rest/${address}`)).toEqual([404, 1802]);
+      expect(await codesOf(`/rest/${address}?$method=release`)).toEqual([404, 1802]);
+      expect(await codesOf(`/rest/${address}?$clean=true&$method=entityset`)).toEqual([404, 1802]);
+    }
+    expect(await get(uri.toLowerCase().replace('/rest/tree', '/rest/Tree'))).toMatchObject({
+      __COUNT: 4,
+    });
+  });
+
+  it('refuses what means nothing without a set', async () => {
+    for (const parameter of [
+      '$clean=true',
+      '$logicOperator=AND',
+      '$otherCollection=x',
+      '$subOrderby=ID',
+    ]) {
+      expect(await codesOf(`/rest/Tree?${parameter}`)).toEqual([400, 1806]);
+    }
+  });
+});
+
+describe('combination', () => {
+  it('AND and EXCEPT keep the order of the first, OR appends the rest of the second', async () => {
+    const first = await made('$filter=height>4&$orderby=height desc');
+    const second = await made('$filter=species=oak OR species=elm&$orderby=ID desc');
+    const other = second.slice(second.lastIndexOf('/') + 1);
+    const combine = async (operator: string): Promise<readonly (string | undefined)[]> =>
+      keysOf(await get(`${first}?$logicOperator=${operator}&$otherCollection=${other}`));
+    expect(await combine('and')).toEqual(['1', '3']);
+    expect(await combine('OR')).toEqual(['1', '4', '3', '2']);
+    expect(await combine('Except')).toEqual(['4']);
+    expect(
+      (await app.inject(`${first}?$logicOperator=intersect&$otherCollection=${other}`)).body,
+    ).toBe('true');
+    const set = await get(
+      `${first}?$logicOperator=AND&$otherCollection=${other}&$method=entityset&$top=1`,
+    );
+    expect(set).toMatchObject({ __COUNT: 2, __SENT: 1 });
+    expect(keysOf(await get(String(set.__ENTITYSET)))).toEqual(['1', '3']);
+    const none = await made('$filter=ID=4');
+    expect(
+      (await app.inject(`${none}?$logicOperator=INTERSECT&$otherCollection=${other}`)).body,
+    ).toBe('false');
+  });
+
+  it('says what is wrong', async () => {
+    const uri = await made('');
+    const { __ENTITYSET: plots } = await get('/rest/Plot?$method=entityset');
+    const plotId = String(plots).slice(-32);
+    expect(await codesOf(`${uri}?$logicOperator=XOR&$otherCollection=${plotId}`)).toEqual([
+      400, 1818,
+    ]);
+    expect(await codesOf(`${uri}?$logicOperator=constructor&$otherCollection=${plotId}`)).toEqual([
+      400, 1818,
+    ]);
+    expect(await codesOf(`${uri}?$logicOperator=AND`)).toEqual([400, 1819]);
+    expect(await codesOf(`${uri}?$logicOperator=AND&$otherCollection=${plotId}`)).toEqual([
+      404, 1820,
+    ]);
+  });
+});
+
+describe('release and re-creation', () => {
+  it('releases in both forms', async () => {
+    const [one, two, three] = [await made(''), await made(''), await made('')];
+    expect((await app.inject(`${one}?$method=release`)).body).toBe('{"ok":true}');
+    expect(await codesOf(one)).toEqual([404, 1802]);
+    expect(await post(`${two}?$method=release`)).toEqual({ ok: true });
+    const body = [three.slice(-32), 'unknown'];
+    expect(await post('/rest/$entityset/$release', body)).toEqual({ ok: true });
+    expect(await codesOf(three)).toEqual([404, 1802]);
+    expect(await post('/rest/$entityset/$release', { a: 1 })).toMatchObject({
+      __ERROR: [{ errCode: 1833 }],
+    });
+    expect(await post('/rest/$entityset/$release', [7])).toMatchObject({
+      __ERROR: [{ errCode: 1833 }],
+    });
+  });
+
+  it('makes a set with a kept definition again, after its release and after a restart', async () => {
+    const uri = await made(
+      '$filter=height>:1&$params=[4]&$orderby=height desc&$savedfilter=true&$savedorderby=true',
+    );
+    const onlyOrder = await made('$filter=height>4&$orderby=height desc&$savedorderby=true');
+    expect(keysOf(await get(uri))).toEqual(['1', '4', '3']);
+    await create(app, 'Tree', [{ species: 'Ash', height: 8 }]);
+    expect(keysOf(await get(uri))).toEqual(['1', '4', '3']);
+    await get(`${uri}?$method=release`);
+    expect(keysOf(await get(uri))).toEqual(['1', '5', '4', '3']);
+    await app.close();
+    await start();
+    expect(keysOf(await get(uri))).toEqual(['1', '5', '4', '3']);
+    expect(keysOf(await get(onlyOrder))).toEqual(['1', '5', '4', '3', '2']);
+    expect(await codesOf(uri.replace('Tree', 'Plot'))).toEqual([404, 1802]);
+  });
+
+  it('makes a set of a relation again', async () => {
+    const { __ENTITYSET: uri } = await get(
+      '/rest/Plot(b)/trees?$method=subentityset&$filter=height>1&$savedfilter=true',
+    );
+    await create(app, 'Tree', [{ species: 'Ash', height: 8, plot: 'b' }]);
+    await get(`${String(uri)}?$method=release`);
+    expect(keysOf(await get(String(uri)))).toEqual(['3', '5']);
+  });
+
+  it('makes a set again of what the client sends, under the ID that it names', async () => {
+    const uri = `/rest/Tree/$entityset/${'AB'.repeat(16)}`;
+    const again = `${uri}?$savedfilter=height>4&$savedorderby=height desc`;
+    expect(await codesOf(uri)).toEqual([404, 1802]);
+    expect(keysOf(await get(again))).toEqual(['1', '4', '3']);
+    expect(keysOf(await get(uri))).toEqual(['1', '4', '3']);
+    expect(await codesOf(`/rest/Tree/$entityset/short?$savedfilter=height>4`)).toEqual([404, 1802]);
+    expect(await codesOf(`/rest/Tree/$entityset/${'C'.repeat(32)}?$savedfilter=none=4`)).toEqual([
+      400, 1500, 1162,
+    ]);
+    expect(await codesOf(uri.replace('Tree', 'Plot'))).toEqual([404, 1802]);
+  });
+
+  it('forgets a set that takes too much room, and refuses one that can never have it', async () => {
+    await app.close();
+    await start({ ENTITY_SET_MEMORY: '1200' });
+    const first = await made('');
+    let later = first;
+    for (let i = 0; i < 5; i += 1) later = await made('');
+    expect(await codesOf(first)).toEqual([404, 1802]);
+    expect(await get(later)).toMatchObject({ __COUNT: 4 });
+    await app.close();
+    await start({ ENTITY_SET_MEMORY: '1' });
+    expect(await codesOf('/rest/Tree?$method=entityset')).toEqual([507, 1839]);
+  });
+
+  it('refuses a definition that is too long to be kept, and makes no set', async () => {
+    const long = 'x'.repeat(9000);
+    expect(
+      await codesOf(`/rest/Tree?$method=entityset&$savedfilter=true&$filter=species=${long}`),
+    ).toEqual([400, 1162]);
+  });
+});
