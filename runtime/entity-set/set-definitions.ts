@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { Database } from '../dialect/database.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import { Slot, type Statement } from '../dialect/statement.js';
-import type { FilterParams } from '../filter/prepared-filter.js';
+import type { FilterParams } from '../filter/params.js';
 import { refuse } from '../protocol/errors.js';
 
 /** What an entity set is made from again when it is gone (protocol section 10.4, decision 16). */

@@ -14,9 +14,6 @@ import { pathFromParam } from './path.js';
 import { placeholderName } from './placeholder.js';
 import { shapeOf } from './print.js';
 
-export type { FilterInputs } from './inputs.js';
-export type { FilterParams } from './params.js';
-
 /** A filter that was parsed once: what does not depend on the values of `$params`. */
 export interface PreparedFilter extends ParsedFilter {
   /** The same for filters that differ in values alone. */

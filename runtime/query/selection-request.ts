@@ -2,12 +2,8 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { BoundedCache } from '../dialect/bounded-cache.js';
 import type { Database } from '../dialect/database.js';
 import type { SqlValue } from '../dialect/statement.js';
-import {
-  type FilterInputs,
-  filterInputs,
-  type FilterParser,
-  type PreparedFilter,
-} from '../filter/prepared-filter.js';
+import type { FilterInputs } from '../filter/inputs.js';
+import { filterInputs, type FilterParser, type PreparedFilter } from '../filter/prepared-filter.js';
 import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
 import type { SelectionPlan } from './collection.js';
 import { type OrderItem, type OrderOrigin, parseOrderBy } from './order-by.js';
