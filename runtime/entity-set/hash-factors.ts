@@ -7,7 +7,10 @@ function drawn(): number {
   return randomInt(2 ** 31) * 2 + 1;
 }
 
-/** How far a hash is shifted right to become a place in a table of which `length` keys take up at most half. */
+/**
+ * How far a hash is shifted right to become a place in a table of which `length` keys take up at most half. A table of few
+ * keys is mostly free, so that most look-ups end at once.
+ */
 export function tableShift(length: number): number {
-  return Math.min(31, Math.clz32(length) - 1);
+  return Math.min(19, Math.clz32(length) - 1);
 }

@@ -1,17 +1,23 @@
 import { numberFromText } from '../protocol/numbers.js';
 import { badKeys } from './bad-keys.js';
-import { compactNumbers, NumberKeys } from './number-keys.js';
+import { compactNumbers, type NumberKeys } from './number-keys.js';
+import type { NumberArray } from './number-members.js';
 
 const comma = 0x2c;
 const point = 0x2e;
+const minus = 0x2d;
 const zero = 0x30;
 
 /** @param bytes numbers with commas between; one at least */
 export function parseNumbers(type: 'integer' | 'number', bytes: Uint8Array): NumberKeys {
-  const short = type === 'integer' ? parseShortIntegers(bytes) : undefined;
-  if (short !== undefined) return new NumberKeys(type, short);
   // A key takes up two bytes at least; memory that is not written to costs nothing.
-  const values = new Float64Array((bytes.length >>> 1) + 1);
+  const most = (bytes.length >>> 1) + 1;
+  if (type === 'integer') {
+    const integers =
+      parseIntegers(bytes, new Uint32Array(most)) ?? parseIntegers(bytes, new Float64Array(most));
+    if (integers !== undefined) return compactNumbers(type, integers);
+  }
+  const values = new Float64Array(most);
   let count = 0;
   for (let start = 0; start <= bytes.length; count += 1) {
     const comesAt = bytes.indexOf(comma, start);
@@ -22,29 +28,31 @@ export function parseNumbers(type: 'integer' | 'number', bytes: Uint8Array): Num
   return compactNumbers(type, values.slice(0, count));
 }
 
-/** `undefined` unless all are digits alone and below 2^32. */
-function parseShortIntegers(bytes: Uint8Array): Uint32Array | undefined {
-  const values = new Uint32Array((bytes.length >>> 1) + 1);
+/** `undefined` when a key is not an integer that the array can hold exactly. */
+function parseIntegers(bytes: Uint8Array, values: NumberArray): NumberArray | undefined {
+  const end = bytes.length;
+  const isShort = values instanceof Uint32Array;
+  const largest = isShort ? 0xff_ff_ff_ff : Number.MAX_SAFE_INTEGER;
+  if (bytes[end - 1] === comma) return undefined;
   let count = 0;
-  let value = 0;
-  let previous = comma;
-  for (let at = 0; at < bytes.length; at += 1) {
-    const byte = bytes[at] as number;
-    const digit = byte - zero;
-    if (digit >= 0 && digit <= 9) {
-      value = value * 10 + digit;
-      if (value > 0xff_ff_ff_ff) return undefined;
-    } else {
-      if (byte !== comma || previous === comma) return undefined;
-      values[count] = value;
-      count += 1;
-      value = 0;
+  for (let at = 0; at < end; at += 1) {
+    const isNegative = bytes[at] === minus;
+    if (isNegative) {
+      if (isShort) return undefined;
+      at += 1;
     }
-    previous = byte;
+    let value = (bytes[at] as number) - zero;
+    if (!(value >= 0 && value <= 9)) return undefined;
+    for (at += 1; at < end && bytes[at] !== comma; at += 1) {
+      const digit = (bytes[at] as number) - zero;
+      if (digit < 0 || digit > 9) return undefined;
+      value = value * 10 + digit;
+    }
+    if (value > largest) return undefined;
+    values[count] = isNegative ? 0 - value : value;
+    count += 1;
   }
-  if (previous === comma) return undefined;
-  values[count] = value;
-  return values.slice(0, count + 1);
+  return values.slice(0, count);
 }
 
 const powersOfTen = Array.from({ length: 16 }, (_, power) => 10 ** power);
@@ -56,7 +64,7 @@ function parseNumber(
   start: number,
   end: number,
 ): number {
-  const isNegative = bytes[start] === 0x2d;
+  const isNegative = bytes[start] === minus;
   const first = isNegative ? start + 1 : start;
   let mantissa = 0;
   let pointAt = end - 1;

@@ -40,28 +40,33 @@ function membersByMerge<R extends KeyRows<R>>(list: R, other: R, limit: number):
   return { marks, count };
 }
 
-/** A table of positions, counted from 1; 0 marks a free place. */
+/**
+ * A table with two words for each place: the hash of a key, so that others are seldom compared with it, and its position
+ * counted from 1. 0 marks a free place.
+ */
 function membersByTable<R extends KeyRows<R>>(list: R, other: R, limit: number): Members {
   const shift = tableShift(other.length);
-  const table = new Uint32Array(2 ** (32 - shift));
+  const table = new Uint32Array(2 * 2 ** (32 - shift));
   const last = table.length - 1;
   for (let at = 0; at < other.length; at += 1) {
-    let place = other.hashAt(at) >>> shift;
-    while (table[place] !== 0) place = (place + 1) & last;
-    table[place] = at + 1;
+    const hash = other.hashAt(at) >>> 0;
+    let place = 2 * (hash >>> shift);
+    while (table[place + 1] !== 0) place = (place + 2) & last;
+    table[place] = hash;
+    table[place + 1] = at + 1;
   }
   const marks = new Uint8Array(list.length);
   let count = 0;
   for (let at = 0; at < list.length && count < limit; at += 1) {
-    let place = list.hashAt(at) >>> shift;
-    let held = table[place] as number;
-    while (held !== 0 && list.compare(at, other, held - 1) !== 0) {
-      place = (place + 1) & last;
-      held = table[place] as number;
+    const hash = list.hashAt(at) >>> 0;
+    for (let place = 2 * (hash >>> shift); ; place = (place + 2) & last) {
+      const held = table[place + 1] as number;
+      if (held === 0) break;
+      if (table[place] !== hash || list.compare(at, other, held - 1) !== 0) continue;
+      marks[at] = 1;
+      count += 1;
+      break;
     }
-    if (held === 0) continue;
-    marks[at] = 1;
-    count += 1;
   }
   return { marks, count };
 }

@@ -56,7 +56,10 @@ export class TextKeys implements KeyList, KeyRows<TextKeys> {
     const pickedBytes = bytesOf(total);
     for (let from = 0, to = 0, end = 0; to < size; from += 1) {
       if (marks[from] !== mark) continue;
-      end += bytes.copy(pickedBytes, end, starts[from], starts[from + 1]);
+      // Keys are short: a loop is faster than a call for each.
+      for (let at = starts[from] as number; at < (starts[from + 1] as number); at += 1, end += 1) {
+        pickedBytes[end] = bytes[at] as number;
+      }
       to += 1;
       picked[to] = end;
     }

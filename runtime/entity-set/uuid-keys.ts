@@ -1,3 +1,4 @@
+import { endianness } from 'node:os';
 import { differentTypes, type KeyList, type Members } from './key-list.js';
 import { rowMembers, rowsAscend, type KeyRows } from './row-members.js';
 import { hashFactors } from './hash-factors.js';
@@ -82,9 +83,8 @@ export class UuidKeys implements KeyList, KeyRows<UuidKeys> {
 
   /** Of the keys at `from` to `to - 1`, without anything between. */
   #digits(from: number, to: number): string {
-    const words = this.words.subarray(4 * from, 4 * to);
-    const bytes = Buffer.allocUnsafe(words.byteLength);
-    words.forEach((word, at) => bytes.writeUInt32BE(word, 4 * at));
+    const bytes = Buffer.from(this.words.slice(4 * from, 4 * to).buffer);
+    if (endianness() === 'LE') bytes.swap32();
     return bytes.toString('hex').toUpperCase();
   }
 }

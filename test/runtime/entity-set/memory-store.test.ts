@@ -191,7 +191,7 @@ describe('the bytes of a store', () => {
     const sets = Array.from({ length: 4 }, () => store.create(newSet()));
     const keys = keysOf(
       'integer',
-      Array.from({ length: 256 }, (_, at) => at),
+      Array.from({ length: overhead / 4 }, (_, at) => at),
     );
     const large = store.create(newSet({ keys }));
     expect(store.list()).toEqual([...sets.slice(2), large]);
