@@ -20,27 +20,27 @@ export type Feature =
  */
 export const features: Readonly<Record<Feature, boolean>> = {
   /** `IN [a, b]` and `IN :1`. */
-  lists: false,
+  lists: true,
   /** `contains` and `%`. */
-  containsAndWords: false,
+  containsAndWords: true,
   /** `:1 = :2`, where the first value is the text of a path. */
-  pathPlaceholders: false,
+  pathPlaceholders: true,
   /** `:name`, with an object as `$params`. */
-  namedPlaceholders: false,
+  namedPlaceholders: true,
   /** `staff{2}.name`. */
-  ordinals: false,
+  ordinals: true,
   /** `extra.a.b = 1` and `extra.list.length`. */
-  objectProperties: false,
+  objectProperties: true,
   /** `extra.list[].x` and `extra.list[a].x`. */
-  elements: false,
+  elements: true,
   /** `$orderby=extra.a`. */
-  orderByProperties: false,
+  orderByProperties: true,
   /** `order by` inside `$filter`. */
-  orderByInFilter: false,
+  orderByInFilter: true,
   /** `protocol.accentInsensitive`. */
   accentInsensitive: true,
   /** `protocol.wildcard`. */
-  wildcard: false,
+  wildcard: true,
   /** `$distinct=true`. */
   distinct: false,
   /** `$compute`. */

@@ -13,7 +13,8 @@ export interface PropertyPath {
 
 const maxMoves = 5;
 const plainName = /^[\p{L}\p{N}_]+$/u;
-const unreachable = /[.[\]{}]|^$/;
+/** The database reads no name with U+0000. */
+const unreachable = /[.[\]{}\0]|^$/;
 
 /** Ways that lead somewhere in one of the objects, and some that do not. */
 export function propertyPaths(objects: readonly JsonValue[]): readonly PropertyPath[] {
