@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import { objectProperty } from '../dataclass/object-property.js';
 import type { Sql } from '../dialect/dialect.js';
 import type { JsonPlace } from '../dialect/json-access.js';
-import type { WritingContext } from './followed.js';
+import { nested, type WritingContext } from './followed.js';
 import { all, not } from './logic.js';
 import { propertyCondition } from './property-condition.js';
 import type { Move, Pending } from './resolve.js';
@@ -66,7 +66,9 @@ function untied(context: WritingContext, position: Position, pending: Pending): 
   }
   const { tables, position: end } = walk(context, position, pending, pending.moves);
   const condition = propertyCondition(context, placeAt(context, end), pending);
-  return tables.length === 0 ? condition : exists(tables, condition);
+  if (tables.length === 0) return condition;
+  nested(context, pending.node);
+  return exists(tables, condition);
 }
 
 function tiedCondition(
@@ -83,7 +85,7 @@ function tiedCondition(
     first.moves.slice(0, length),
   );
   const rest = group.map((each) => ({ ...each, moves: each.moves.slice(length) }));
-  return exists(tables, all(conditionsAt(context, element, rest)));
+  return exists(tables, all(conditionsAt(nested(context, first.node), element, rest)));
 }
 
 function exists(tables: readonly Sql[], condition: Sql): Sql {

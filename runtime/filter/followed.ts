@@ -6,6 +6,9 @@ import { filterError } from './filter-error.js';
 /** Of one filter: each of them is a table, and the time to plan a statement grows with them. */
 const maxFollowed = 200;
 
+/** Conditions with tables of their own, one inside the other; SQLite takes less than 30. */
+const maxNested = 16;
+
 /** Counts the relations and arrays that the conditions of one filter follow. */
 export class Followed {
   #count = 0;
@@ -35,4 +38,18 @@ export class Followed {
 /** A filter's context, and what is counted while its conditions are written. */
 export interface WritingContext extends FilterContext {
   readonly followed: Followed;
+  /** Conditions with tables of their own around the place that is written. */
+  readonly nesting: number;
+}
+
+/**
+ * The context inside one more condition with tables of its own.
+ * @throws RequestError 400 with 1162 when there are too many
+ */
+export function nested(context: WritingContext, node: ComparisonNode): WritingContext {
+  if (context.nesting === maxNested) {
+    const problem = `a path leads over at most ${maxNested} to-many relations and arrays`;
+    throw filterError(node.path.start, problem);
+  }
+  return { ...context, nesting: context.nesting + 1 };
 }

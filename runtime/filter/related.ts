@@ -6,7 +6,7 @@ import type { Sql } from '../dialect/dialect.js';
 import type { RelatedEntitiesDefinition, RelatedEntityDefinition } from '../protocol/definition.js';
 import { condition } from './condition.js';
 import { elementConditions } from './elements.js';
-import type { WritingContext } from './followed.js';
+import { nested, type WritingContext } from './followed.js';
 import { all } from './logic.js';
 import type { Hop, Pending } from './resolve.js';
 
@@ -106,6 +106,7 @@ function exists(
   const inner = new From(context.aliases, target);
   const foreignKey = target.foreignKey(owner.dataclass.inverse(relation));
   const rest = pending.map((each) => ({ ...each, hops: each.hops.slice(toMany + 1) }));
-  const condition = all(comparisons(context, inner, inner.root, rest));
+  const within = nested(context, first.node);
+  const condition = all(comparisons(within, inner, inner.root, rest));
   return sql`exists (select 1 ${inner.clause} where ${column(inner.root, foreignKey.column)} = ${keyColumn(owner)} and ${condition})`;
 }

@@ -12,7 +12,7 @@ import { type Pending, resolve } from './resolve.js';
  * @throws RequestError 400 with 1500, 1112 or 1162
  */
 export function filterCondition(context: FilterContext, from: From, filter: FilterNode): Sql {
-  return conjunction({ ...context, followed: new Followed() }, from, filter);
+  return conjunction({ ...context, followed: new Followed(), nesting: 0 }, from, filter);
 }
 
 /**

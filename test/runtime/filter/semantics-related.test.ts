@@ -1,0 +1,116 @@
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { create, serverOf } from '../../support/server.js';
+import { found } from './found.js';
+
+const model = `
+drs: 1
+name: films
+dataclasses:
+  Film:
+    attributes:
+      ID: { type: integer, key: true }
+      roles: { to: Role, many: true, inverse: film }
+  Role:
+    attributes:
+      ID: { type: integer, key: true }
+      pay: number
+      film: { to: Film }
+      actor: { to: Actor }
+  Actor:
+    attributes:
+      ID: { type: integer, key: true }
+      last: string
+      roles: { to: Role, many: true, inverse: actor }
+      agent: { to: Actor }
+      clients: { to: Actor, many: true, inverse: agent }
+`;
+
+let app: FastifyInstance;
+
+beforeAll(async () => {
+  app = await serverOf(model);
+  await create(app, 'Film', [{ ID: 1 }, { ID: 2 }, { ID: 3 }]);
+  await create(app, 'Actor', [
+    { ID: 1, last: 'Lee' },
+    { ID: 2, last: 'Ray', agent: 1 },
+    { ID: 3, last: 'Kim', agent: 1 },
+  ]);
+  await create(app, 'Role', [
+    { ID: 1, film: 1, actor: 1, pay: 5 },
+    { ID: 2, film: 1, actor: 2, pay: 7 },
+    { ID: 3, film: 2, actor: 1, pay: 7 },
+    { ID: 4, film: 2, actor: 3, pay: 9 },
+    { ID: 5, film: 3, pay: 5 },
+  ]);
+});
+afterAll(() => app.close());
+
+describe('numbers behind relations', () => {
+  it.each<readonly [filter: string, found: string]>([
+    ["roles.actor.last = 'Lee' AND roles.actor.last = 'Ray'", ''],
+    ["roles.actor.last = 'Lee' AND roles.actor{2}.last = 'Ray'", '1'],
+    ["roles.actor.last = 'Lee' AND roles{2}.actor.last = 'Kim'", '2'],
+    ["roles.actor{1}.last = 'Lee' AND roles.actor.last = 'Ray'", ''],
+    ['roles.actor = 1 AND roles.actor{2} = 3', '2'],
+    ['roles.actor = 1 AND roles.actor = 3', ''],
+    ['roles.pay = 5 AND roles{2}.pay = 7 AND roles{2}.actor = 2', '1'],
+    ['roles.pay = 5 AND roles{2}.pay = 7 AND roles{3}.actor = 1', '1'],
+    ['roles{2}.pay = 5 AND roles{2}.actor = null', '3'],
+    ["roles.actor.agent.last = 'Lee' AND roles.actor{2}.last = 'Lee'", '1,2'],
+    ["roles.actor.clients.last = 'Ray' AND roles.actor.clients.last = 'Kim'", ''],
+    ["roles.actor.clients.last = 'Ray' AND roles.actor.clients{2}.last = 'Kim'", '1,2'],
+    ['roles{2}.pay != 5', '2'],
+    ['NOT (roles.pay = 5 AND roles{2}.pay = 7)', '2,3'],
+  ])('%s', async (filter, expected) => {
+    expect(await found(app, 'Film', filter)).toBe(expected);
+  });
+
+  it('behind a to-one relation of the entity itself they say nothing', async () => {
+    expect(await found(app, 'Actor', "agent.last = 'Lee' AND agent{2}.last = 'Lee'")).toBe('2,3');
+  });
+});
+
+describe('a filter that follows very many relations', () => {
+  const chain = (length: number): string =>
+    `${Array.from({ length }, (_, at) => (at % 2 === 0 ? 'agent' : 'clients')).join('.')}.last`;
+
+  it('is answered up to the limit', async () => {
+    const filter = Array.from({ length: 200 }, (_, at) => `roles{${at + 2}}.pay = ${at}`);
+    expect(await found(app, 'Actor', filter.join(' OR '))).toBe('1,2,3');
+    expect(await found(app, 'Actor', `${'agent.'.repeat(60)}last = null`)).toBe('1,2,3');
+    expect(await found(app, 'Actor', `${chain(32)} = 'Ray'`)).toBe('2,3');
+    expect(await found(app, 'Actor', `${'clients.'.repeat(16)}last = null`)).toBe('');
+    const all = Array.from({ length: 200 }, (_, at) => `roles{${at + 2}}.pay > ${at - 500}`);
+    expect(await found(app, 'Actor', all.join(' AND '))).toBe('1,2,3');
+    const not = 'NOT('.repeat(64);
+    const close = ')'.repeat(64);
+    const nested = `${not}${'clients.'.repeat(16)}last != 'x'${close}`;
+    expect(await found(app, 'Actor', nested)).toBe('1,2,3');
+  });
+
+  it('is refused beyond', async () => {
+    const filter = Array.from({ length: 201 }, (_, at) => `roles{${at + 2}}.pay = ${at}`);
+    const message = await found(app, 'Actor', filter.join(' OR '));
+    expect(message).toMatch(
+      /^1162: Character \d+ of \$filter: the filter follows more than 200 rel/,
+    );
+    expect(await found(app, 'Actor', `${'agent.'.repeat(61)}last = null`)).toMatch(
+      /^1162: .* more than 60 to-one relations of one entity/,
+    );
+    for (const path of ['clients.'.repeat(17), chain(34).slice(0, -4)]) {
+      expect(await found(app, 'Actor', `${path}last = null`)).toMatch(
+        /^1162: .*at most 16 to-many/,
+      );
+    }
+    const chains = Array.from({ length: 20 }, () => `${chain(20)} = 'Ray'`);
+    expect(await found(app, 'Actor', chains.join(' OR '))).toMatch(/^1162: .* more than 200/);
+  });
+
+  it('also with an order', async () => {
+    const order = Array.from({ length: 3 }, (_, at) => `${'agent.'.repeat(at + 20)}last`).join();
+    expect(await found(app, 'Actor', 'ID > 0', undefined, order)).toBe('1,2,3');
+    const long = `${'agent.'.repeat(61)}last`;
+    expect(await found(app, 'Actor', 'ID > 0', undefined, long)).toMatch(/^1810: .*more than 60/);
+  });
+});
