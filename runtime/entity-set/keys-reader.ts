@@ -16,6 +16,7 @@ import {
   selectionCondition,
 } from '../query/selection.js';
 import { orderOf, planFor, type SelectionRequest, shapeName } from '../query/selection-request.js';
+import { ascending } from './ascending.js';
 import type { KeyList, KeyType } from './key-list.js';
 import { parseKeys } from './parse-keys.js';
 
@@ -31,9 +32,11 @@ export class KeysReader {
       planKeys(database.dialect, options, selection, orderOf(request)),
     );
     const type = request.dataclass.key.type as KeyType;
-    return whenThere(database.executor.value(plan.statement, values), (bytes) =>
-      bytes === undefined ? undefined : parseKeys(type, bytes as Uint8Array),
-    );
+    return whenThere(database.executor.value(plan.statement, values), (bytes) => {
+      if (bytes === undefined) return undefined;
+      const keys = parseKeys(type, bytes as Uint8Array);
+      return request.orderBy === undefined ? ascending(keys) : keys;
+    });
   }
 }
 
@@ -49,11 +52,14 @@ function planKeys(
   const from = new From(context.aliases, selection.dataclass);
   const condition = selectionCondition(context, from, selection, filterSlots);
   const where = condition === undefined ? sql`` : sql` where ${condition}`;
-  const ordered = sql` order by ${orderSql(context, from, order)}`;
+  // Without an order by, an index that covers the filter is enough, and numbers are sorted afterwards.
+  const { type } = selection.dataclass.key;
+  const isSortedLater = order.length === 0 && (type === 'integer' || type === 'number');
+  const ordered = isSortedLater ? sql`` : sql` order by ${orderSql(context, from, order)}`;
   const chosen = context.aliases.next();
   const key = sql`${sql.id(chosen, 'key')}`;
   const list =
-    selection.dataclass.key.type === 'string'
+    type === 'string'
       ? dialect.concat(['[', dialect.joinRows(dialect.jsonText(key)), ']'])
       : dialect.concat([dialect.joinRows(key)]);
   const keys = sql`select ${keyColumn(from.root)} as "key" ${from.clause}${where}${ordered}`;

@@ -105,6 +105,11 @@ describe('creation', () => {
     expect(await made('')).not.toBe(await made(''));
   });
 
+  it('is in key order without one, also where an index serves the filter', async () => {
+    const uri = await made("$filter=species>'a'");
+    expect(keysOf(await get(uri))).toEqual(['1', '2', '3', '4']);
+  });
+
   it('keeps the order', async () => {
     const uri = await made('$orderby=height desc&$filter=height>3');
     expect(keysOf(await get(uri))).toEqual(['1', '4', '3']);
