@@ -27,8 +27,9 @@ export type Comparator =
   '=' | '!=' | '===' | '!==' | '<' | '<=' | '>' | '>=' | 'begin' | 'contains' | '%' | 'in';
 
 export interface AttributePath {
-  /** None where a placeholder stands for the path; its parameter is put in its place before the filter is used. */
+  /** None where a placeholder stands for the path, until the path that its parameter holds is put in its place. */
   readonly steps: readonly PathStep[];
+  /** What stands in the text for the path; it stays when the steps are known, and they have its offsets. */
   readonly placeholder?: PlaceholderValue;
   readonly start: number;
   readonly end: number;
