@@ -40,10 +40,11 @@ export function contains(held: string, wanted: string, { fold }: TextRules): boo
 
 const wordCharacter = /^[\p{L}\p{N}\p{M}_]$/u;
 
-/** `%`: the value stands in the text with no letter, mark, digit or underscore directly beside it. */
+/** `%`: the value stands in the text with no letter, mark, digit or underscore directly beside it. Nothing is no word. */
 export function hasWord(held: string, wanted: string, { fold }: TextRules): boolean {
   const text = Array.from(fold(held));
   const word = Array.from(fold(wanted));
+  if (word.length === 0) return false;
   return text.some((_, at) => {
     if (word.some((each, index) => text[at + index] !== each)) return false;
     return [text[at - 1], text[at + word.length]].every((each) => !wordCharacter.test(each ?? ''));

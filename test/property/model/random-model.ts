@@ -80,7 +80,7 @@ function modelWith(random: Random, drafts: readonly Draft[]): Model {
     protocol: {
       dateOnlyFormat: random.chance(50) ? 'bang' : 'iso',
       accentInsensitive: features.accentInsensitive && random.chance(25),
-      wildcard: features.wildcard && random.chance(30),
+      wildcard: features.wildcard && random.chance(40),
     },
     dataclasses: drafts.map((each) => dataclass(random, each)),
     functions: [],

@@ -2,6 +2,7 @@ import fc from 'fast-check';
 import type { Dataclass, JsonValue } from '../../../generator/model/model.js';
 import type { WrittenStep } from '../memory/filter.js';
 import type { PathStep, Store } from '../memory/store.js';
+import { remembered } from './remembered.js';
 
 /** A path that a comparison or an order may end. */
 export interface EndPath {
@@ -15,7 +16,9 @@ export interface EndPath {
 const maxRelations = 3;
 
 /** Every path that a client may write from a dataclass, shorter ones first. */
-export function endPaths(store: Store, dataclass: Dataclass): readonly EndPath[] {
+export const endPaths = remembered(endPathsOf);
+
+function endPathsOf(store: Store, dataclass: Dataclass): readonly EndPath[] {
   const found: EndPath[] = [];
   let waiting: { path: readonly WrittenStep[]; here: Dataclass; isToOne: boolean }[] = [
     { path: [], here: dataclass, isToOne: true },
@@ -55,10 +58,13 @@ export function somePath(paths: readonly EndPath[]): fc.Arbitrary<EndPath> {
   return fc.oneof(...options);
 }
 
-/** What entities have there. */
-export function heldValues(store: Store, end: PathStep): readonly JsonValue[] {
+/** What the entities of a store, which is full, have there. */
+export const heldValues = remembered(heldValuesOf);
+
+function heldValuesOf(store: Store, end: PathStep): readonly JsonValue[] {
+  if (end.kind === 'stamp') return [1];
   return store.model.dataclasses
-    .filter((each) => end.kind === 'stamp' || each.attributes.some((other) => other === end))
+    .filter((each) => each.attributes.some((other) => other === end))
     .flatMap((each) => store.all(each.name))
     .map((entity) => store.value(entity, end));
 }

@@ -1,7 +1,10 @@
 import type { JsonValue } from '../../../generator/model/model.js';
 import type { WrittenStep } from '../memory/filter.js';
 import { type Move, valuesAt } from '../memory/property.js';
+import type { PathStep, Store } from '../memory/store.js';
 import { features } from '../features.js';
+import { heldValues } from './end-paths.js';
+import { remembered } from './remembered.js';
 
 /** A way inside an object that a filter can name, and what objects have there. */
 export interface PropertyPath {
@@ -16,8 +19,11 @@ const plainName = /^[\p{L}\p{N}_]+$/u;
 /** The database reads no name with U+0000. */
 const unreachable = /[.[\]{}\0]|^$/;
 
-/** Ways that lead somewhere in one of the objects, and some that do not. */
-export function propertyPaths(objects: readonly JsonValue[]): readonly PropertyPath[] {
+/** Ways that lead somewhere in one of the objects of an attribute, and some that do not. */
+export const propertyPaths = remembered(propertyPathsOf);
+
+function propertyPathsOf(store: Store, end: PathStep): readonly PropertyPath[] {
+  const objects = heldValues(store, end);
   const ways = new Map<string, readonly Move[]>();
   const also = [property('missing'), property('length')];
   for (const moves of [...objects.flatMap((each) => movesIn(each)), also.slice(0, 1), also]) {

@@ -6,7 +6,7 @@ import type { WrittenStep } from '../memory/filter.js';
 import type { Store } from '../memory/store.js';
 import { isScalar } from '../model/values.js';
 import type { AggregateRequest } from './aggregate-request.js';
-import { exposedNames, heldValues } from './end-paths.js';
+import { exposedNames } from './end-paths.js';
 import { propertyPaths, written } from './property-paths.js';
 import { filters } from './random-filter.js';
 import { sometimes } from './sometimes.js';
@@ -50,7 +50,7 @@ function aggregatePaths(store: Store, dataclass: Dataclass): readonly AggregateP
     const path = [{ name }];
     if (end.kind === 'stamp' || isScalar(end)) return [{ path, isOrdered: true }];
     if (!('type' in end) || end.type !== 'object' || !features.objectProperties) return [];
-    return propertyPaths(heldValues(store, end))
+    return propertyPaths(store, end)
       .filter(({ moves, isOdd }) => !isOdd && moves.every((each) => each.kind === 'property'))
       .map(({ moves, values }) => ({ path: written(path, moves), isOrdered: isOneType(values) }));
   });

@@ -22,7 +22,7 @@ export function comparisons(store: Store, endPath: EndPath): fc.Arbitrary<Compar
   );
   if (!features.objectProperties) return onlyNull;
   const properties = fc
-    .constantFrom(...propertyPaths(held))
+    .constantFrom(...propertyPaths(store, end))
     .chain((property) =>
       propertyComparisons(store, endPath, property, fc.constantFrom('', 'b', 'B')),
     );

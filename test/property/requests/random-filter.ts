@@ -6,10 +6,13 @@ import type { Store } from '../memory/store.js';
 import { crossedFilters, numbered } from './crossed.js';
 import { type EndPath, endPaths, somePath } from './end-paths.js';
 import { comparisons } from './random-comparison.js';
+import { remembered } from './remembered.js';
 import { tiedFilters } from './tied.js';
 
 /** Filters over the paths of a dataclass. */
-export function filters(store: Store, dataclass: Dataclass): fc.Arbitrary<Filter> {
+export const filters = remembered(filtersOf);
+
+function filtersOf(store: Store, dataclass: Dataclass): fc.Arbitrary<Filter> {
   const paths = endPaths(store, dataclass);
   const comparison = somePath(paths).chain((path) => comparisons(store, path));
   const together = [

@@ -5,10 +5,11 @@ import { isScalar } from '../model/values.js';
 import type { Lists, OrderItem, Path } from '../memory/answers.js';
 import type { WrittenStep } from '../memory/filter.js';
 import type { Entity, Store } from '../memory/store.js';
-import { type EndPath, endPaths, exposedNames, heldValues, somePath } from './end-paths.js';
+import { type EndPath, endPaths, exposedNames, somePath } from './end-paths.js';
 import { propertyPaths, written } from './property-paths.js';
 import { filters } from './random-filter.js';
 import { dataclassOf, type ReadRequest } from './request.js';
+import { remembered } from './remembered.js';
 import { sometimes } from './sometimes.js';
 
 /** Reads of every kind that the entities of a store allow. */
@@ -126,7 +127,9 @@ function querying(
   };
 }
 
-function orders(store: Store, dataclass: Dataclass): fc.Arbitrary<readonly OrderItem[]> {
+const orders = remembered(ordersOf);
+
+function ordersOf(store: Store, dataclass: Dataclass): fc.Arbitrary<readonly OrderItem[]> {
   const toOne = endPaths(store, dataclass).filter(({ isToOne }) => isToOne);
   const sortable = toOne.filter(({ end }) => end.kind === 'stamp' || isScalar(end));
   const ofProperties = toOne.flatMap((each) => orderPaths(store, each));
@@ -148,7 +151,7 @@ function orders(store: Store, dataclass: Dataclass): fc.Arbitrary<readonly Order
 /** Properties of objects that have an order: how arrays and objects are ordered is said nowhere. */
 function orderPaths(store: Store, { path, end }: EndPath): readonly (readonly WrittenStep[])[] {
   if (!features.orderByProperties || !('type' in end) || end.type !== 'object') return [];
-  return propertyPaths(heldValues(store, end))
+  return propertyPaths(store, end)
     .filter(({ moves, isOdd }) => !isOdd && moves.every((each) => each.kind === 'property'))
     .filter(({ values }) => values.every((each) => each === null || typeof each !== 'object'))
     .map(({ moves }) => written(path, moves));

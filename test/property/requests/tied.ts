@@ -3,7 +3,7 @@ import { features } from '../features.js';
 import { allOf, type Filter } from '../memory/filter.js';
 import { typeOf } from '../memory/matches.js';
 import type { Store } from '../memory/store.js';
-import { type EndPath, heldValues } from './end-paths.js';
+import { type EndPath } from './end-paths.js';
 import { type PropertyPath, propertyPaths } from './property-paths.js';
 import { propertyComparisons } from './random-comparison.js';
 
@@ -14,7 +14,7 @@ export function tiedFilters(store: Store, paths: readonly EndPath[]): fc.Arbitra
     .filter(({ end }) => typeOf(store, end).type === 'object')
     .flatMap((path) => {
       const arrays = new Map<string, PropertyPath[]>();
-      for (const property of propertyPaths(heldValues(store, path.end))) {
+      for (const property of propertyPaths(store, path.end)) {
         const at = property.moves.findIndex((each) => each.kind === 'element');
         if (at === -1) continue;
         const array = JSON.stringify(property.moves.slice(0, at));

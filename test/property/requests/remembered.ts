@@ -1,0 +1,15 @@
+import type { Store } from '../memory/store.js';
+
+/** The same function of a store and something in its model, which finds its results out once. */
+export function remembered<Key extends object, Result>(
+  find: (store: Store, key: Key) => Result,
+): (store: Store, key: Key) => Result {
+  const known = new WeakMap<Store, WeakMap<Key, Result>>();
+  return (store, key) => {
+    const ofStore = known.get(store) ?? new WeakMap<Key, Result>();
+    known.set(store, ofStore);
+    const result = ofStore.get(key) ?? find(store, key);
+    ofStore.set(key, result);
+    return result;
+  };
+}
