@@ -18,6 +18,7 @@ export function paramOf(params: FilterParams | undefined, placeholder: Placehold
     let value: unknown = params;
     for (const name of key.split('.')) {
       value = isObject(value) && Object.hasOwn(value, name) ? value[name] : undefined;
+      if (value === undefined) break;
     }
     if (value !== undefined) return value;
   }
