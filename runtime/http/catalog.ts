@@ -5,6 +5,7 @@ import type {
   RelatedEntitiesDefinition,
 } from '../protocol/definition.js';
 import { methodNotAllowed, refuse } from '../protocol/errors.js';
+import { refuseForms } from '../query/answer-form.js';
 import { readingParameters } from './reading-parameters.js';
 import { sendJson } from './reply.js';
 import type { Settings } from './settings.js';
@@ -37,11 +38,11 @@ export function registerCatalog(app: FastifyInstance, input: CatalogInput): void
   const all = once(() => envelope(exposed.map(full)));
 
   app.get('/rest/$catalog', (request, reply) => {
-    readingParameters(request);
+    refuseForms(readingParameters(request), settings, 'the catalog');
     return sendJson(reply, brief());
   });
   app.get<{ Params: { names: string } }>('/rest/$catalog/:names', (request, reply) => {
-    readingParameters(request);
+    refuseForms(readingParameters(request), settings, 'the catalog');
     const { names } = request.params;
     if (names === '$all') return sendJson(reply, all());
     const chosen = names.split(',').map((name) => known(byName, name.trim()));

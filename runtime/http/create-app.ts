@@ -105,7 +105,8 @@ export async function createApp(
       'The model has no roles: everything is allowed to everyone who can reach this.',
     );
   }
-  const answers = { pageSize: limits.pageSize, dateOnlyFormat: settings.dateOnlyFormat };
+  const { dateOnlyFormat, reportFormat } = settings;
+  const answers = { pageSize: limits.pageSize, dateOnlyFormat, reportFormat };
   const plans = emptyPlans();
   const reading = {
     database,

@@ -6,7 +6,8 @@ import { refuse, type RequestError } from '../protocol/errors.js';
 import { decodeKey, readKeyClause } from '../protocol/key.js';
 import { type Parameters, readParameters } from '../query/parameters.js';
 import { unknownAttribute } from '../query/projection.js';
-import { beyond, CollectionReader } from '../query/collection-reader.js';
+import { refuseForms } from '../query/answer-form.js';
+import { beyond } from '../query/collection-reader.js';
 import type { EntitySets } from '../entity-set/entity-sets.js';
 import {
   relatedRequest,
@@ -18,6 +19,7 @@ import { EntityReader } from '../query/entity-reader.js';
 import { readLookup } from '../protocol/lookup.js';
 import { queryOf, readingParameters, refusedMethod } from './reading-parameters.js';
 import { sendJson } from './reply.js';
+import { SelectionReader } from './selection-reader.js';
 import { type WritingContext, WriteService } from './write-service.js';
 
 /** What the services of all dataclasses share. */
@@ -38,7 +40,7 @@ type Request = FastifyRequest<{
 /** Answers the addresses of one dataclass; its members are registered as Fastify handlers. */
 export class DataclassService {
   readonly #dataclass: Dataclass;
-  readonly #collections: CollectionReader;
+  readonly #selections: SelectionReader;
   readonly #entities: EntityReader;
   readonly #sets: EntitySetService;
   readonly #context: ServiceContext;
@@ -49,7 +51,7 @@ export class DataclassService {
     const dataclass = context.dataclasses.get(name);
     if (dataclass === undefined) throw new Error(`There is no dataclass ${name}.`);
     this.#dataclass = dataclass;
-    this.#collections = new CollectionReader(context, dataclass);
+    this.#selections = new SelectionReader(context, dataclass);
     this.#entities = new EntityReader(context, dataclass);
     this.#sets = new EntitySetService(context, context.sets, dataclass);
     this.#context = context;
@@ -63,7 +65,7 @@ export class DataclassService {
     const answer =
       parameters.method === 'entityset'
         ? this.#sets.create(this.#all(parameters), parameters, attributes)
-        : this.#collections.read(parameters, attributes);
+        : this.#selections.read(parameters, attributes);
     this.#send(reply, answer);
   };
 
@@ -81,16 +83,18 @@ export class DataclassService {
       return;
     }
     const relation = this.#expandedRelation(attributes, parameters);
-    const answer =
-      relation === undefined
-        ? this.#entities.read(key, value, parameters, attributes)
-        : this.#collections.readRelated(relation, value, parameters);
-    this.#send(reply, answer);
+    if (relation === undefined) {
+      refuseForms(parameters, this.#context.options, 'one entity');
+      this.#send(reply, this.#entities.read(key, value, parameters, attributes));
+    } else {
+      this.#send(reply, this.#selections.readRelated(relation, value, parameters));
+    }
   };
 
   /** `GET /<dataClass>:<attribute>(<value>)`, and the same followed by attributes */
   readonly readByValue = (request: Request, reply: FastifyReply): void => {
     const parameters = readingParameters(request);
+    refuseForms(parameters, this.#context.options, 'one entity');
     const { lookup = '', attributes } = request.params;
     const answer = this.#entities.readByValue(readLookup(lookup), parameters, attributes);
     this.#send(reply, answer);
@@ -101,7 +105,8 @@ export class DataclassService {
     request: Request,
     reply: FastifyReply,
   ): Promise<FastifyReply> => {
-    const { method } = readParameters(queryOf(request), 'write');
+    const parameters = readParameters(queryOf(request), 'write');
+    const { method } = parameters;
     if (method === undefined) {
       throw refuse('unknownMethod', 'A POST names what to do: $method=update.');
     }
@@ -110,6 +115,7 @@ export class DataclassService {
       return reply;
     }
     if (method !== 'update') throw refusedMethod(method, 'POST');
+    refuseForms(parameters, this.#context.options, 'a change');
     const { status, json } = await (this.#writes ??= new WriteService(
       this.#context,
       this.#dataclass,

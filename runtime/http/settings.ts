@@ -4,6 +4,8 @@ export interface Settings {
   readonly name: string;
   readonly limits: Limits;
   readonly dateOnlyFormat: 'iso' | 'bang';
+  /** The value of `$format` that selects the report format. */
+  readonly reportFormat: string;
   /** Texts are compared without their accents. */
   readonly accentInsensitive: boolean;
   /** `@`, and `*` at the end, stand for any run of characters in texts that are compared with `=`, `!=` and `IN`. */

@@ -15,6 +15,7 @@ export const errorCodes = {
   valueRule: { code: 1569, status: 422 },
   validationFailed: { code: 1570, status: 422 },
   notFound: { code: 1800, status: 404 },
+  unsupportedFormat: { code: 1801, status: 400 },
   entitySetNotFound: { code: 1802, status: 404 },
   attributeList: { code: 1804, status: 400 },
   expandList: { code: 1805, status: 400 },

@@ -1,72 +1,31 @@
-import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { PendingAnswer } from '../dialect/executor.js';
-import { whenThere } from '../dialect/pending.js';
-import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
 import { planCollection } from './collection.js';
-import { pageTop } from './page-size.js';
 import type { Parameters } from './parameters.js';
 import { projectionOf } from './projection-of.js';
+import { readPage } from './read-page.js';
 import type { ReadingContext } from './reading-context.js';
-import { refuseTooManyRelated } from './related-count.js';
-import {
-  countPosition,
-  orderOf,
-  planFor,
-  relatedRequest,
-  selectionRequest,
-  type SelectionRequest,
-  shapeName,
-} from './selection-request.js';
+import { type SelectionRequest, shapeName } from './selection-request.js';
 
 /** Reads collections; a statement is written once for all requests that differ in values alone. */
 export class CollectionReader {
-  constructor(
-    private readonly context: ReadingContext,
-    private readonly dataclass: Dataclass,
-  ) {}
+  constructor(private readonly context: ReadingContext) {}
 
-  /** @param attributes the list in the path */
-  read(parameters: Parameters, attributes: string | undefined): PendingAnswer {
-    const { filters } = this.context;
-    const request = selectionRequest(filters, this.dataclass, { kind: 'all' }, null, parameters);
-    return this.#read(request, parameters, attributes);
-  }
-
-  /** The entities that a to-many relation of one entity leads to; no answer when there is no such entity. */
-  readRelated(
-    relation: RelatedEntitiesDefinition,
-    key: string | number,
-    parameters: Parameters,
-  ): PendingAnswer {
-    const request = relatedRequest(this.context, this.dataclass, relation, key, parameters);
-    const expand = beyond(relation.name, parameters.expand);
-    return this.#read(request, { ...parameters, expand }, undefined);
-  }
-
-  #read(
+  /**
+   * @param attributes the list in the path
+   * @returns no answer when the entity does not exist whose relation is read
+   */
+  read(
     request: SelectionRequest,
     parameters: Parameters,
     attributes: string | undefined,
   ): PendingAnswer {
-    const { database, plans, options, counts } = this.context;
-    const { skip = 0 } = parameters;
-    const top = pageTop(this.context, parameters.top);
-    const { orderBy } = request;
-    const name = shapeName(['page', attributes, parameters.attributes, parameters.expand, orderBy]);
-    const { plan, values } = planFor(plans.selections, request, name, { skip, top }, (selection) =>
-      planCollection(
-        database.dialect,
-        options,
-        'selection',
-        { kind: 'selection', selection, order: orderOf(request) },
-        projectionOf(request.dataclass, attributes, parameters, this.context),
-      ),
-    );
-    refuseTooManyRelated(top * plan.mostRelated);
-    return whenThere(counts.count(request), (count) => {
-      if (count === undefined) return undefined;
-      values[countPosition] = count;
-      return database.executor.read(plan.statement, values);
+    const { database, options } = this.context;
+    return readPage(this.context, request, parameters, {
+      name: shapeName(['page', attributes, parameters.attributes, parameters.expand]),
+      plan: (source) => {
+        const projection = projectionOf(request.dataclass, attributes, parameters, this.context);
+        return planCollection(database.dialect, options, 'selection', source, projection);
+      },
     });
   }
 }

@@ -6,6 +6,8 @@ export interface AnswerOptions {
   /** Entities in a page when the client names no number. */
   readonly pageSize: number;
   readonly dateOnlyFormat: 'iso' | 'bang';
+  /** What `$format` is for an answer in the report format. */
+  readonly reportFormat: string;
 }
 
 /** What the parts of one statement share while they are written. */

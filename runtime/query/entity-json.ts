@@ -53,7 +53,8 @@ export function entityText(
   return isLong ? context.dialect.concat(parts) : context.dialect.fill(parts);
 }
 
-function fieldJson(
+/** One attribute of an entity; a relation is deferred unless it is expanded. */
+export function fieldJson(
   context: QueryContext,
   from: From,
   source: Source,
@@ -83,7 +84,7 @@ function fieldJson(
 }
 
 /** A value that is never null in its table is null where the way to it ends early. */
-function valueOfJoined(
+export function valueOfJoined(
   { dialect }: QueryContext,
   target: Source,
   value: readonly JsonPart[],

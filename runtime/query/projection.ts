@@ -82,7 +82,7 @@ function expansion(
 
 /** The errors of a name that does not exist for this client; for a function's name too (protocol section 20.5). */
 export function unknownAttribute(
-  dataclass: Dataclass,
+  dataclass: Pick<Dataclass, 'name'>,
   name: string,
   origin: ListOrigin,
 ): RequestError {

@@ -53,6 +53,7 @@ export function settingsView(context: EmitContext): object {
       name: model.name,
       limits,
       dateOnlyFormat: model.protocol.dateOnlyFormat,
+      reportFormat: model.reportFormat,
       accentInsensitive: model.protocol.accentInsensitive,
       wildcard: model.protocol.wildcard,
       isOpen: model.roles === undefined,

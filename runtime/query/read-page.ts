@@ -1,0 +1,81 @@
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { PendingAnswer } from '../dialect/executor.js';
+import { whenThere } from '../dialect/pending.js';
+import type { SelectionPlan } from './collection.js';
+import type { PageSource } from './page-rows.js';
+import { pageTop } from './page-size.js';
+import type { Parameters } from './parameters.js';
+import type { ReadingContext } from './reading-context.js';
+import { refuseTooManyRelated } from './related-count.js';
+import {
+  countPosition,
+  orderOf,
+  planFor,
+  selectionRequest,
+  type SelectionRequest,
+  shapeName,
+} from './selection-request.js';
+
+/** How the page of an answer is written. */
+export interface PageForm {
+  /** The same for requests whose pages are written alike, whatever their entities and the order of those. */
+  readonly name: string;
+  /** The answer does not say how many entities there are in all. */
+  readonly isUncounted?: boolean;
+  plan(source: PageSource): SelectionPlan;
+}
+
+type Paging = Pick<Parameters, 'skip' | 'top'>;
+
+/**
+ * Reads a page of a selection.
+ * @returns no answer when the entity does not exist whose relation is read
+ */
+export function readPage(
+  context: ReadingContext,
+  request: SelectionRequest,
+  paging: Paging,
+  form: PageForm,
+): PendingAnswer {
+  const { database, plans, counts } = context;
+  const top = pageTop(context, paging.top);
+  const fixed = { skip: paging.skip ?? 0, top };
+  const name = shapeName([form.name, request.orderBy]);
+  const { plan, values } = planFor(plans.selections, request, name, fixed, (selection) =>
+    form.plan({ kind: 'selection', selection, order: orderOf(request) }),
+  );
+  refuseTooManyRelated(top * plan.mostRelated);
+  if (form.isUncounted === true) return database.executor.read(plan.statement, values);
+  return whenThere(counts.count(request), (count) => {
+    if (count === undefined) return undefined;
+    values[countPosition] = count;
+    return database.executor.read(plan.statement, values);
+  });
+}
+
+const noTexts = { filter: undefined, params: undefined, orderby: undefined };
+
+/**
+ * Reads a page of an entity set.
+ * @param keys of the page's entities, as a JSON list
+ * @param count of all members of the set
+ */
+export function readPageOfKeys(
+  context: ReadingContext,
+  dataclass: Dataclass,
+  keys: string,
+  count: number,
+  paging: Paging,
+  form: PageForm,
+): PendingAnswer {
+  const { database, plans, filters } = context;
+  const top = pageTop(context, paging.top);
+  const fixed = { skip: paging.skip ?? 0, top, count };
+  const request = selectionRequest(filters, dataclass, { kind: 'members' }, keys, noTexts);
+  const name = shapeName([form.name]);
+  const { plan, values } = planFor(plans.selections, request, name, fixed, () =>
+    form.plan({ kind: 'keys', dataclass }),
+  );
+  refuseTooManyRelated(top * plan.mostRelated);
+  return database.executor.read(plan.statement, values);
+}

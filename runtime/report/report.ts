@@ -1,0 +1,80 @@
+import { sql } from 'kysely';
+import { type ColumnDefinition, followAll } from '../dataclass/attribute-path.js';
+import { column, type From, type Source } from '../dataclass/source.js';
+import type { Dialect, JsonPart, Sql } from '../dialect/dialect.js';
+import { FilterSlots } from '../filter/slots.js';
+import type { SelectionPlan } from '../query/collection.js';
+import type { AnswerOptions, QueryContext } from '../query/context.js';
+import { valueOfJoined } from '../query/entity-json.js';
+import { pageRows, type PageSource } from '../query/page-rows.js';
+import { countSlot, firstFilterSlot, queryContext, skipSlot } from '../query/selection.js';
+import { valueJson } from '../query/value-json.js';
+import type { ReportColumn } from './columns.js';
+import { reportSchema } from './schema.js';
+
+/**
+ * Writes the statement that answers a page as a report (specification, "Report-format response"); the number of all entities
+ * is bound.
+ */
+export function planReport(
+  dialect: Dialect,
+  options: AnswerOptions,
+  source: PageSource,
+  columns: readonly ReportColumn[],
+  filtersApplied: boolean,
+): SelectionPlan {
+  const context = queryContext(dialect, options);
+  const filterSlots = new FilterSlots(firstFilterSlot);
+  const rows = pageRows(
+    context,
+    source,
+    filterSlots,
+    (from, root) => row(context, from, root, columns),
+    `{"values":[${columns.map(() => 'null').join()}]}`,
+  );
+  const alias = context.aliases.next();
+  const json = dialect.concat([
+    '{"__COUNT":',
+    dialect.integer(sql`${countSlot}`),
+    ',"__FIRST":',
+    dialect.integer(sql`${skipSlot}`),
+    `,"schema":${JSON.stringify(reportSchema(columns))},"rows":[`,
+    dialect.joinRows(sql`${sql.id(alias, 'json')}`),
+    `],"filtersApplied":${String(filtersApplied)}}`,
+  ]);
+  return {
+    statement: dialect.compile(
+      sql`select ${dialect.asBytes(json)} from (${rows}) as ${sql.id(alias)}`,
+    ),
+    filterSlots,
+    mostRelated: 0,
+  };
+}
+
+function row(
+  context: QueryContext,
+  from: From,
+  root: Source,
+  columns: readonly ReportColumn[],
+): Sql {
+  const values = columns.flatMap(({ relations, attribute }, index): readonly JsonPart[] => {
+    const source = followAll(from, root, relations);
+    const value = columnJson(context, source, attribute);
+    return [
+      ...(index === 0 ? [] : [',']),
+      ...valueOfJoined(context, source, value, relations.length > 0),
+    ];
+  });
+  return context.dialect.fill(['{"values":[', ...values, ']}']);
+}
+
+/** A report knows numbers and texts only: a boolean is a text. */
+function columnJson(
+  context: QueryContext,
+  source: Source,
+  attribute: ColumnDefinition,
+): readonly JsonPart[] {
+  if (attribute.type !== 'boolean') return valueJson(context, source, attribute);
+  const json = context.dialect.jsonBoolean(column(source, attribute.column));
+  return [sql`case ${json} when 'true' then '"true"' when 'false' then '"false"' else 'null' end`];
+}
