@@ -29,6 +29,10 @@ export interface Dialect {
   readonly foldText: Fold;
   /** Whether a value is null, without reading a large one. */
   isNull(value: Sql): Sql;
+  /** A value that may be no finite number: null then. */
+  ifNumber(value: Sql): Sql;
+  /** The sum of numbers, as a real number where it is too large to be exact; 0 where there are none. */
+  total(value: Sql): Sql;
   /** JSON of a text: quoted and escaped, or `null`. */
   jsonText(value: Sql): Sql;
   /** JSON of a number or of stored JSON: itself, or `null`. */

@@ -15,7 +15,9 @@ import {
   type SelectionRequest,
 } from '../query/selection-request.js';
 import { EntitySetService } from './entity-set-service.js';
+import { AggregateReader, aggregationOf } from '../query/aggregate-reader.js';
 import { EntityReader } from '../query/entity-reader.js';
+import { notApplicable } from '../query/value-path.js';
 import { readLookup } from '../protocol/lookup.js';
 import { queryOf, readingParameters, refusedMethod } from './reading-parameters.js';
 import { sendJson } from './reply.js';
@@ -43,6 +45,7 @@ export class DataclassService {
   readonly #selections: SelectionReader;
   readonly #entities: EntityReader;
   readonly #sets: EntitySetService;
+  readonly #aggregates: AggregateReader;
   readonly #context: ServiceContext;
   /** Made at the first write: a server with many dataclasses starts without writing their statements. */
   #writes: WriteService | undefined;
@@ -54,6 +57,7 @@ export class DataclassService {
     this.#selections = new SelectionReader(context, dataclass);
     this.#entities = new EntityReader(context, dataclass);
     this.#sets = new EntitySetService(context, context.sets, dataclass);
+    this.#aggregates = new AggregateReader(context);
     this.#context = context;
   }
 
@@ -62,6 +66,10 @@ export class DataclassService {
     const parameters = readingParameters(request, ['entityset']);
     const { attributes } = request.params;
     refuseSetParameters(parameters);
+    if (aggregationOf(parameters) !== undefined) {
+      this.#send(reply, this.#aggregates.read(this.#all(parameters), attributes, parameters));
+      return;
+    }
     const answer =
       parameters.method === 'entityset'
         ? this.#sets.create(this.#all(parameters), parameters, attributes)
@@ -78,6 +86,11 @@ export class DataclassService {
     const { key, name } = this.#dataclass;
     const value = decodeKey(key.type, text);
     if (value === undefined) throw missingEntity(name);
+    if (aggregationOf(parameters) !== undefined) {
+      const answer = this.#aggregates.readRelated(this.#dataclass, value, attributes, parameters);
+      this.#send(reply, answer);
+      return;
+    }
     if (parameters.method !== undefined) {
       this.#send(reply, this.#relatedSet(value, attributes, parameters, parameters.method));
       return;
@@ -96,6 +109,13 @@ export class DataclassService {
     const parameters = readingParameters(request);
     refuseForms(parameters, this.#context.options, 'one entity');
     const { lookup = '', attributes } = request.params;
+    const aggregation = aggregationOf(parameters);
+    if (aggregation !== undefined) {
+      throw notApplicable(
+        aggregation,
+        'an entity that is looked up by a value is named by its key there',
+      );
+    }
     const answer = this.#entities.readByValue(readLookup(lookup), parameters, attributes);
     this.#send(reply, answer);
   };

@@ -11,10 +11,14 @@ export function rewriteUrl(url: string): string {
     .replace(/%5B/gi, '[')
     .replace(/%5D/gi, ']')
     .split('/')
-    .map(withParentheses)
+    // Behind the dataclass, brackets stand for the elements of an array.
+    .map((segment, index) => (index === dataclassAt ? withParentheses(segment) : segment))
     .join('/');
   return query === -1 ? plain : plain + url.slice(query);
 }
+
+/** Where the dataclass stands in `/rest/Employee[12]`. */
+const dataclassAt = 2;
 
 /** `Employee[12]` as `Employee(12)`; only the outermost pair, since a key may hold brackets. */
 function withParentheses(segment: string): string {

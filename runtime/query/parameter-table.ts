@@ -26,6 +26,8 @@ export type ParameterRole =
   | 'asArray'
   | 'queryplan'
   | 'querypath'
+  | 'compute'
+  | 'distinct'
   /** Tolerated, without effect (protocol decision 2). */
   | 'ignored'
   /** A switch that is not built: only `false`, its default, is served. */
@@ -53,17 +55,12 @@ const byRole: Readonly<Record<ParameterRole, readonly string[]>> = {
   asArray: ['$asArray'],
   queryplan: ['$queryplan'],
   querypath: ['$querypath'],
+  compute: ['$compute'],
+  distinct: ['$distinct'],
   ignored: ['$metadata', '$version'],
-  unbuiltSwitch: [
-    '$distinct',
-    '$atomic',
-    '$atOnce',
-    '$refresh',
-    '$binary',
-    '$rawPict',
-  ],
+  unbuiltSwitch: ['$atomic', '$atOnce', '$refresh', '$binary', '$rawPict'],
   format: ['$format'],
-  unbuilt: ['$compute', '$lock', '$imageformat', '$upload'],
+  unbuilt: ['$lock', '$imageformat', '$upload'],
 };
 
 /** Every parameter of the protocol, by its name in lower case (protocol decision 2). */

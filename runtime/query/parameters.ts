@@ -31,6 +31,8 @@ export interface Parameters {
   readonly asArray: boolean;
   readonly queryplan: boolean;
   readonly querypath: boolean;
+  readonly compute: string | undefined;
+  readonly distinct: boolean;
 }
 
 /** A request that changes data refuses every parameter that it does not know (protocol decision 25). */
@@ -88,6 +90,8 @@ function emptyParameters(): MutableParameters {
     asArray: false,
     queryplan: false,
     querypath: false,
+    compute: undefined,
+    distinct: false,
   };
 }
 
@@ -102,6 +106,7 @@ function readParameter(parameters: MutableParameters, rule: ParameterRule, text:
     case 'subOrderby':
     case 'logicOperator':
     case 'otherCollection':
+    case 'compute':
       parameters[role] = text;
       return;
     case 'savedfilter':
@@ -118,6 +123,7 @@ function readParameter(parameters: MutableParameters, rule: ParameterRule, text:
       return;
     case 'clean':
     case 'asArray':
+    case 'distinct':
     case 'queryplan':
     case 'querypath':
       parameters[role] = switched(rule, text);

@@ -42,11 +42,13 @@ const written: Omit<Dialect, 'foldText'> = {
   fold: (text) =>
     sql`iif(octet_length(${text}) = length(${text}), lower(${text}), drs_fold(${text}))`,
   isNull: (value) => sql`typeof(${value}) = 'null'`,
+  // Every text is greater than every number, and an infinity lies outside.
+  ifNumber: (value) => sql`iif(${isFinite(value)}, ${value}, null)`,
+  // `sum` fails where the sum of integers has more than 64 bits.
+  total: (value) => sql`total(${value})`,
   jsonText: (value) => sql`json_quote(${value})`,
   jsonRaw: (value) => sql`ifnull(${value}, 'null')`,
-  // Every text is greater than every number, and an infinity lies outside.
-  jsonIfNumber: (value) =>
-    sql`iif(${value} between -1.7976931348623157e308 and 1.7976931348623157e308, ${value}, 'null')`,
+  jsonIfNumber: (value) => sql`iif(${isFinite(value)}, ${value}, 'null')`,
   jsonIfJson: (value) => sql`iif(json_valid(${value}), ${value}, 'null')`,
   jsonBoolean: (value) => sql`case ${value} when 1 then 'true' when 0 then 'false' else 'null' end`,
   jsonBangDate: (value) =>
@@ -64,6 +66,10 @@ const written: Omit<Dialect, 'foldText'> = {
   json: sqliteJson,
   integer: (value) => sql`cast(${value} as integer)`,
 };
+
+function isFinite(value: Sql): Sql {
+  return sql`${value} between -1.7976931348623157e308 and 1.7976931348623157e308`;
+}
 
 function concat(parts: readonly JsonPart[]): Sql {
   const merged = mergeTexts(parts).map((part) => (typeof part === 'string' ? sql.lit(part) : part));

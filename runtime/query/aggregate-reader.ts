@@ -1,0 +1,111 @@
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { PendingAnswer } from '../dialect/executor.js';
+import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
+import { refuse } from '../protocol/errors.js';
+import { ComputeReader } from './compute-reader.js';
+import { DistinctReader } from './distinct-reader.js';
+import type { Parameters } from './parameters.js';
+import { unknownAttribute } from './projection.js';
+import type { ReadingContext } from './reading-context.js';
+import { relatedRequest, type SelectionRequest } from './selection-request.js';
+import { type Aggregation, notApplicable } from './value-path.js';
+
+/** What `$compute` or `$distinct` is asked of: a relation's entities, and the path that goes on from there. */
+interface RelatedPath {
+  readonly relation: RelatedEntitiesDefinition;
+  readonly rest: string;
+}
+
+/** Which of `$compute` and `$distinct` a request asks for, if any. */
+export function aggregationOf({
+  compute,
+  distinct,
+}: Pick<Parameters, 'compute' | 'distinct'>): Aggregation | undefined {
+  if (compute !== undefined) return '$compute';
+  return distinct ? '$distinct' : undefined;
+}
+
+/** Answers `$compute` and `$distinct` (protocol section 13). */
+export class AggregateReader {
+  readonly #compute: ComputeReader;
+  readonly #distinct: DistinctReader;
+
+  constructor(private readonly context: ReadingContext) {
+    this.#compute = new ComputeReader(context);
+    this.#distinct = new DistinctReader(context);
+  }
+
+  /**
+   * @param path what the address names behind the selection
+   * @param name what the answer to `$compute=$all` calls it; the path when left out
+   * @returns `undefined` when the entity does not exist whose relation is read
+   * @throws RequestError 400 with 1806 for parameters that do not go together; for the others see {@link ComputeReader} and
+   * {@link DistinctReader}
+   */
+  read(
+    request: SelectionRequest,
+    path: string | undefined,
+    parameters: Parameters,
+    name?: string,
+  ): PendingAnswer {
+    checkCompanions(parameters);
+    return parameters.compute === undefined
+      ? this.#distinct.read(request, path ?? '', parameters)
+      : this.#compute.read(request, path ?? '', parameters.compute, name);
+  }
+
+  /** The same of `/<dataClass>(<key>)/<relation>.<path>`: of the entities that a to-many relation of one entity leads to. */
+  readRelated(
+    owner: Dataclass,
+    key: string | number,
+    path: string | undefined,
+    parameters: Parameters,
+  ): PendingAnswer {
+    const { relation, rest } = relatedPath(owner, path ?? '', parameters);
+    const request = relatedRequest(this.context, owner, relation, key, parameters);
+    return this.read(request, rest, parameters, path);
+  }
+}
+
+function relatedPath(owner: Dataclass, path: string, parameters: Parameters): RelatedPath {
+  const [name = '', ...rest] = path.trim().split('.');
+  const relation = owner.exposedAttributes.get(name);
+  if (relation?.kind === 'relatedEntities' && rest.length > 0) {
+    return { relation, rest: rest.join('.') };
+  }
+  if (name !== '' && !name.includes(',') && relation === undefined && !name.startsWith('__')) {
+    throw unknownAttribute(owner, name, 'path');
+  }
+  const example = `/rest/${owner.name}(<key>)/<to-many relation>.<attribute>`;
+  throw notApplicable(
+    aggregationOf(parameters) ?? '$compute',
+    `at one entity it is about the entities of a to-many relation: ${example}`,
+  );
+}
+
+const neverBeside = [
+  'expand',
+  'attributes',
+  'method',
+  'orderby',
+  'format',
+  'asArray',
+  'queryplan',
+  'querypath',
+] as const;
+
+/** Parameters that have nothing to choose, to order or to page there are refused: none of them is passed over in silence. */
+function checkCompanions(parameters: Parameters): void {
+  const { compute, distinct } = parameters;
+  const aggregation = compute === undefined ? '$distinct' : '$compute';
+  if (compute !== undefined && distinct) throw apart('$compute', '$distinct');
+  const others = compute === undefined ? neverBeside : ([...neverBeside, 'skip', 'top'] as const);
+  for (const name of others) {
+    const value = parameters[name];
+    if (value !== undefined && value !== false) throw apart(aggregation, `$${name}`);
+  }
+}
+
+function apart(aggregation: Aggregation, other: string): Error {
+  return refuse('malformedUrl', `${aggregation} and ${other} do not go together.`);
+}

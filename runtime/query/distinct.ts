@@ -1,0 +1,106 @@
+import { sql } from 'kysely';
+import type { Dialect, Sql } from '../dialect/dialect.js';
+import type { JsonPlace } from '../dialect/json-access.js';
+import { FilterSlots } from '../filter/slots.js';
+import type { SelectionPlan } from './collection.js';
+import type { AnswerOptions, QueryContext } from './context.js';
+import { scalarJson } from './scalar-json.js';
+import {
+  firstFilterSlot,
+  ifBaseExists,
+  queryContext,
+  type Selection,
+  skipSlot,
+  topSlot,
+} from './selection.js';
+import type { ValuePath } from './value-path.js';
+import { type ValueRows, valueRows } from './value-rows.js';
+
+/**
+ * Writes the statement that lists the different values at the end of a path, ascending and without null (protocol 13.2). Of
+ * texts that are equal but for case the list has the first by code point.
+ *
+ * @param isPaged `$top` is given
+ */
+export function planDistinct(
+  dialect: Dialect,
+  options: AnswerOptions,
+  selection: Selection,
+  path: ValuePath,
+  isPaged: boolean,
+): SelectionPlan {
+  const context = queryContext(dialect, options);
+  const filterSlots = new FilterSlots(firstFilterSlot);
+  const rows = valueRows(context, selection, path, filterSlots, 'elements');
+  const alias = context.aliases.next();
+  const list = dialect.concat(['[', dialect.joinRows(sql`${sql.id(alias, 'json')}`), ']']);
+  const page = sql`limit ${dialect.integer(sql`${topSlot}`)} offset ${dialect.integer(sql`${skipSlot}`)}`;
+  const values = differentValues(context, path, rows, isPaged);
+  const answer = sql`(select ${list} from (${values} ${page}) as ${sql.id(alias)})`;
+  return {
+    statement: dialect.compile(
+      sql`select ${dialect.asBytes(ifBaseExists(context, selection, answer))}`,
+    ),
+    filterSlots,
+    mostRelated: 0,
+  };
+}
+
+/** A subquery that gives each value as the text column `json`, in order. */
+function differentValues(
+  context: QueryContext,
+  path: ValuePath,
+  rows: ValueRows,
+  isPaged: boolean,
+): Sql {
+  const { value } = rows;
+  if (value.kind === 'property') return differentProperties(context, rows, value.place);
+  const { attribute } = path;
+  const { stored, comparable, isIndexed } = value;
+  const json = (of: Sql): Sql => sql`${scalarJson(context, attribute, of)} as ${sql.id('json')}`;
+  const isThere = rows.where(sql`${comparable} is not null`);
+  if (attribute.type !== 'string') {
+    if (isIndexed) {
+      return sql`select ${json(stored)} ${isThere} group by ${stored} order by ${stored}`;
+    }
+    // Sorting the different values alone takes a fraction of what sorting all of them would.
+    const [each, distinct] = distinctRows(context, isThere, { value: stored });
+    const one = sql.id(each, 'value');
+    return sql`select ${json(sql`${one}`)} from ${distinct} order by ${one}`;
+  }
+  if (isIndexed && isPaged) {
+    // The index gives the first page of texts without reading the others.
+    const least = sql`min(${stored})`;
+    return sql`select ${json(least)} ${isThere} group by ${comparable} order by ${comparable}`;
+  }
+  // Texts are folded once each, not once for each row, unless a column has them folded.
+  const folded = isIndexed ? { folded: comparable } : undefined;
+  const [each, distinct] = distinctRows(context, isThere, { value: stored, ...folded });
+  const one = sql`${sql.id(each, 'value')}`;
+  const order = folded === undefined ? context.dialect.fold(one) : sql`${sql.id(each, 'folded')}`;
+  return sql`select ${json(sql`min(${one})`)} from ${distinct} group by ${order} order by ${order}`;
+}
+
+/** Booleans, then numbers, then texts: values of different types are never equal (decision 24). */
+function differentProperties(context: QueryContext, rows: ValueRows, place: JsonPlace): Sql {
+  const { dialect } = context;
+  const rank = dialect.json.byKind(place, { boolean: sql`0`, number: sql`1`, text: sql`2` });
+  const isThere = rows.where(sql`${rank} is not null`);
+  const [each, distinct] = distinctRows(context, isThere, { rank, value: place.value });
+  const [ofRank, one] = [sql`${sql.id(each, 'rank')}`, sql`${sql.id(each, 'value')}`];
+  const order = sql`${ofRank}, case ${ofRank} when 2 then ${dialect.fold(one)} else ${one} end`;
+  const least = sql`min(${one})`;
+  const json = sql`case ${ofRank} when 0 then ${dialect.jsonBoolean(least)} when 1 then ${dialect.concat([dialect.jsonIfNumber(least)])} else ${dialect.jsonText(least)} end`;
+  return sql`select ${json} as ${sql.id('json')} from ${distinct} group by ${order} order by ${order}`;
+}
+
+/** The different combinations of some values of the rows, as a table. */
+function distinctRows(
+  context: QueryContext,
+  rows: Sql,
+  columns: Readonly<Record<string, Sql>>,
+): readonly [alias: string, table: Sql] {
+  const alias = context.aliases.next();
+  const list = Object.entries(columns).map(([name, each]) => sql`${each} as ${sql.id(name)}`);
+  return [alias, sql`(select distinct ${sql.join(list)} ${rows}) as ${sql.id(alias)}`];
+}

@@ -1,0 +1,175 @@
+import { sql } from 'kysely';
+import { type ColumnDefinition, followAll } from '../dataclass/attribute-path.js';
+import { comparableColumn } from '../dataclass/comparable.js';
+import { objectDocument, objectProperty } from '../dataclass/object-property.js';
+import { column, From, keyColumn, maxJoins, type Source } from '../dataclass/source.js';
+import type { Sql } from '../dialect/dialect.js';
+import type { JsonPlace } from '../dialect/json-access.js';
+import type { FilterSlots } from '../filter/slots.js';
+import type { RelatedEntitiesDefinition, RelatedEntityDefinition } from '../protocol/definition.js';
+import { refuse } from '../protocol/errors.js';
+import type { QueryContext } from './context.js';
+import { type Selection, selectionCondition } from './selection.js';
+import { numericTypes, type ObjectStep, type ValuePath } from './value-path.js';
+
+/**
+ * The values at the end of a path as rows: one for each entity of the selection, or, behind a to-many relation, for each
+ * related entity, however often it is related; and one for each element behind the name of an array.
+ */
+export interface ValueRows {
+  /** The value, null where there is none. */
+  readonly value: RowValue;
+  /** `from … where …`, with further conditions. */
+  readonly where: (...conditions: readonly Sql[]) => Sql;
+}
+
+export type RowValue =
+  | {
+      readonly kind: 'column';
+      readonly stored: Sql;
+      /** What it is compared by. */
+      readonly comparable: Sql;
+      /** An index gives the entities of the selection in the order of what is compared. */
+      readonly isIndexed: boolean;
+    }
+  | { readonly kind: 'property'; readonly place: JsonPlace };
+
+/**
+ * @param slots the filter's; the rows may be written several times in one statement
+ * @param arrays whether an array that the path ends at is a value, or stands for its elements
+ * @throws RequestError 400 with 1162 when too many relations and arrays are followed
+ */
+export function valueRows(
+  context: QueryContext,
+  selection: Selection,
+  { relations, attribute, steps }: ValuePath,
+  slots: FilterSlots,
+  arrays: 'whole' | 'elements',
+): ValueRows {
+  const { from, source, condition } = reached(context, selection, relations, slots);
+  const { tables, place } = inObject(context, source, attribute, steps, arrays);
+  if (from.joinCount + tables.length > maxJoins) {
+    const problem = `follow more than ${maxJoins} relations and arrays together`;
+    throw refuse('invalidQuery', `The path and $filter ${problem}.`);
+  }
+  const value: RowValue =
+    place === undefined
+      ? columnValue(context, from, source, attribute)
+      : { kind: 'property', place };
+  return {
+    value,
+    where: (...conditions) => {
+      const all = condition === undefined ? conditions : [condition, ...conditions];
+      const where = all.length === 0 ? sql`` : sql` where ${sql.join(all, sql` and `)}`;
+      return sql`${sql.join([from.clause, ...tables], sql` `)}${where}`;
+    },
+  };
+}
+
+interface Reached {
+  readonly from: From;
+  readonly source: Source;
+  readonly condition: Sql | undefined;
+}
+
+/** The entities that relations lead to from a selection. */
+function reached(
+  context: QueryContext,
+  selection: Selection,
+  relations: ValuePath['relations'],
+  slots: FilterSlots,
+): Reached {
+  const toMany = relations.findLastIndex((each) => each.kind === 'relatedEntities');
+  const toOnes = relations.slice(toMany + 1) as readonly RelatedEntityDefinition[];
+  if (toMany === -1) {
+    const from = new From(context.aliases, selection.dataclass);
+    const condition = selectionCondition(context, from, selection, slots);
+    return { from, source: followAll(from, from.root, toOnes), condition };
+  }
+  const owners = reached(context, selection, relations.slice(0, toMany), slots);
+  const relation = relations[toMany] as RelatedEntitiesDefinition;
+  const owner = owners.source.dataclass;
+  const from = new From(context.aliases, owner.target(relation));
+  const foreignKey = from.root.dataclass.foreignKey(owner.inverse(relation));
+  const where = owners.condition === undefined ? sql`` : sql` where ${owners.condition}`;
+  // A condition, not a join: a related entity counts once, even if it is related to several of the entities.
+  const keys = sql`select ${keyColumn(owners.source)} ${owners.from.clause}${where}`;
+  const condition = sql`${column(from.root, foreignKey.column)} in (${keys})`;
+  return { from, source: followAll(from, from.root, toOnes), condition };
+}
+
+function columnValue(
+  { dialect }: QueryContext,
+  from: From,
+  source: Source,
+  attribute: ColumnDefinition,
+): RowValue {
+  const stored = storedValue(dialect, source, attribute);
+  const isText = attribute.type === 'string';
+  const comparable = isText ? comparableColumn(dialect, source, attribute) : stored;
+  return { kind: 'column', stored, comparable, isIndexed: isIndexed(from, source, attribute) };
+}
+
+/** An expression may yield anything; what an entity would show as null is none of its values. */
+function storedValue(
+  dialect: QueryContext['dialect'],
+  source: Source,
+  attribute: ColumnDefinition,
+): Sql {
+  const value = column(source, attribute.column);
+  if (attribute.kind !== 'calculated') return value;
+  if (numericTypes.has(attribute.type)) return dialect.ifNumber(value);
+  return attribute.type === 'boolean' ? sql`case ${value} when 1 then 1 when 0 then 0 end` : value;
+}
+
+function isIndexed(from: From, source: Source, attribute: ColumnDefinition): boolean {
+  if (source !== from.root || attribute.kind !== 'storage') return false;
+  return attribute.key === true || attribute.unique === true || attribute.indexed === true;
+}
+
+interface InObject {
+  /** The arrays on the way, joined. */
+  readonly tables: readonly Sql[];
+  /** None where the attribute itself is the value. */
+  readonly place: JsonPlace | undefined;
+}
+
+function inObject(
+  { dialect, aliases }: QueryContext,
+  source: Source,
+  attribute: ColumnDefinition,
+  steps: readonly ObjectStep[],
+  arrays: 'whole' | 'elements',
+): InObject {
+  const tables: Sql[] = [];
+  if (steps.length === 0) return { tables, place: undefined };
+  let document = objectDocument(dialect, source, attribute);
+  let names: string[] = [];
+  let element: JsonPlace | undefined;
+  for (const step of steps) {
+    if (step.kind === 'property') {
+      names.push(step.name);
+      continue;
+    }
+    const elements = dialect.json.elements(document, names, aliases.next());
+    tables.push(sql`cross join ${elements.clause}`);
+    ({ document, element } = elements);
+    names = [];
+  }
+  const place =
+    names.length === 0 && element !== undefined
+      ? element
+      : objectProperty(dialect, document, names);
+  if (arrays === 'whole') return { tables, place };
+  const last = dialect.json.elements(document, names, aliases.next());
+  tables.push(sql`left join ${last.clause} on 1 = 1`);
+  const { kind, value } = last.element;
+  const own = sql`${kind} is null`;
+  return {
+    tables,
+    place: {
+      kind: sql`iif(${own}, ${place.kind}, ${kind})`,
+      value: sql`iif(${own}, ${place.value}, ${value})`,
+    },
+  };
+}
