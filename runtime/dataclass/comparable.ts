@@ -14,3 +14,9 @@ export function comparableColumn(
     ? dialect.fold(column(source, attribute.column))
     : column(source, folded);
 }
+
+/** A column that is null where the attribute is, and that an index serves where there is one. */
+export function nullableColumn(source: Source, attribute: ColumnDefinition): Sql {
+  const folded = attribute.kind === 'storage' ? attribute.foldedColumn : undefined;
+  return column(source, folded ?? attribute.column);
+}

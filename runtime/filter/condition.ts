@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { ColumnDefinition } from '../dataclass/attribute-path.js';
-import { comparableColumn } from '../dataclass/comparable.js';
-import { column, type Source } from '../dataclass/source.js';
+import { comparableColumn, nullableColumn } from '../dataclass/comparable.js';
+import type { Source } from '../dataclass/source.js';
 import type { Sql } from '../dialect/dialect.js';
 import type { StorageType } from '../protocol/definition.js';
 import type { Comparator } from './ast.js';
@@ -40,7 +40,7 @@ export function condition(context: FilterContext, source: Source, comparison: Co
     case 'in': {
       const isMember = valueCondition(context, compared, comparator, operand);
       if (!context.nulls.has(input)) return isMember;
-      return sql`(${isMember} or ${column(source, attribute.column)} is null)`;
+      return sql`(${isMember} or ${nullableColumn(source, attribute)} is null)`;
     }
     case '=':
     case '<':
@@ -69,7 +69,7 @@ function nullCondition(
   attribute: ColumnDefinition,
   { node, comparator }: Comparison,
 ): Sql {
-  const value = column(source, attribute.column);
+  const value = nullableColumn(source, attribute);
   const isLarge = attribute.type === 'image' || attribute.type === 'blob';
   const isNull = isLarge ? context.dialect.isNull(value) : sql`${value} is null`;
   if (comparator === '=') return isNull;

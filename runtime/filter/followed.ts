@@ -4,10 +4,10 @@ import type { FilterContext } from './context.js';
 import { filterError } from './filter-error.js';
 
 /** Of one filter: each of them is a table, and the time to plan a statement grows with them. */
-const maxFollowed = 200;
+const maxFollowed = 1000;
 
 /** Conditions with tables of their own, one inside the other; SQLite takes less than 30. */
-const maxNested = 16;
+const maxNested = 20;
 
 /** Counts the relations and arrays that the conditions of one filter follow. */
 export class Followed {
