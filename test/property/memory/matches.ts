@@ -46,7 +46,7 @@ function allHold(store: Store, entity: Entity, comparisons: readonly Comparison[
       const positive = comparator === '!=' ? '=' : '===';
       if (allHold(store, entity, [{ ...comparison, comparator: positive }])) return false;
     } else if (toMany !== -1) {
-      addTo(related, way.relations.slice(0, endOfToMany(way)).map(relationText), comparison);
+      addTo(related, relatedName(way), comparison);
     } else if (way.moves.length > 0) {
       const names = way.relations.map(({ attribute }) => attribute.name);
       addTo(inObjects, [...names, 'name' in way.end ? way.end.name : ''], comparison);
@@ -69,18 +69,23 @@ function toManyAt({ relations }: Way): number {
   return relations.findIndex(({ attribute }) => attribute.kind === 'relatedEntities');
 }
 
-/** Where the to-one relations behind the first to-many relation end: in `roles.actor{2}.name` the number speaks of the role as well. */
-function endOfToMany({ relations }: Way): number {
-  const next = toManyAt({ relations } as Way) + 1;
-  const further = relations.slice(next);
-  const numbered = further.findIndex(({ ordinal }) => ordinal !== 1);
-  const toMany = further.findIndex(({ attribute }) => attribute.kind === 'relatedEntities');
-  const isNumbered = numbered !== -1 && (toMany === -1 || numbered < toMany);
-  return isNumbered ? next + numbered + 1 : next;
-}
-
-function relationText({ attribute, ordinal }: Relation): string {
-  return `${attribute.name}{${String(ordinal)}}`;
+/**
+ * What comparisons about one related entity have in common: the relations up to the first to-many one. A number behind a
+ * to-one relation that follows it speaks of that entity as well: in `roles.actor{2}.name` it is another role.
+ */
+function relatedName(way: Way): string[] {
+  const { relations, end, endOrdinal } = way;
+  const all = [...relations];
+  if (end.kind === 'relatedEntity') all.push({ attribute: end, ordinal: endOrdinal });
+  const next = toManyAt(way) + 1;
+  const toMany = all.findIndex(
+    ({ attribute }, index) => index >= next && attribute.kind === 'relatedEntities',
+  );
+  const toOne = all.slice(next, toMany === -1 ? undefined : toMany);
+  const numbered = toOne.findIndex(({ ordinal }) => ordinal !== 1);
+  return all
+    .slice(0, next + numbered + 1)
+    .map(({ attribute, ordinal }) => `${attribute.name}{${String(ordinal)}}`);
 }
 
 function holdForOne(store: Store, entity: Entity, group: readonly Comparison[]): boolean {

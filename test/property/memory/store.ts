@@ -35,6 +35,8 @@ export interface Relation {
 export interface Way {
   readonly relations: readonly Relation[];
   readonly end: PathStep;
+  /** The number behind a relation that the way ends with. */
+  readonly endOrdinal: number;
   /** The way inside the object that the end holds. */
   readonly moves: readonly Move[];
 }
@@ -133,13 +135,13 @@ export class Store {
     for (const [index, { name, ordinal = 1, element }] of path.entries()) {
       const end = this.#stepOf(here, name);
       if (end.kind === 'relatedEntity' || end.kind === 'relatedEntities') {
-        if (index === path.length - 1) return { relations, end, moves: [] };
+        if (index === path.length - 1) return { relations, end, endOrdinal: ordinal, moves: [] };
         relations.push({ attribute: end, ordinal });
         here = this.target(end);
         continue;
       }
       const moves = [...elementMove(element), ...movesOf(path.slice(index + 1))];
-      if (end.kind !== 'alias') return { relations, end, moves };
+      if (end.kind !== 'alias') return { relations, end, endOrdinal: 1, moves };
       const names = end.path.map((each) => ({ name: each }));
       const beyond = this.way(here, names);
       return { ...beyond, relations: [...relations, ...beyond.relations], moves };

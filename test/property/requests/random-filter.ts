@@ -73,7 +73,7 @@ function sharedWay(
 function ordinals(
   store: Store,
   dataclass: Dataclass,
-  { path, relations }: EndPath,
+  { path, end, relations }: EndPath,
 ): fc.Arbitrary<readonly [number, number | undefined]> {
   if (!features.ordinals) return fc.constant([0, undefined]);
   const kinds = store
@@ -81,6 +81,7 @@ function ordinals(
     .relations.slice(0, relations)
     .map(({ attribute }) => attribute.kind);
   const toMany = kinds.indexOf('relatedEntities');
+  if (end.kind === 'relatedEntity' && path.length === relations + 1) kinds.push(end.kind);
   const places = kinds.flatMap((_, index) => (index >= toMany ? [index] : []));
   const ordinal = fc.constantFrom(undefined, undefined, 1, 2, 3);
   return fc.tuple(fc.constantFrom(...places), ordinal);
