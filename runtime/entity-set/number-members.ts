@@ -1,4 +1,4 @@
-import { hashFactors, tableShift } from './hash-factors.js';
+import { hashFactors, mixed, tableShift } from './hash-factors.js';
 import type { Members } from './key-list.js';
 
 export type NumberArray = Uint32Array | Float64Array;
@@ -85,7 +85,7 @@ function membersByShortTable(values: NumberArray, others: Uint32Array, limit: nu
   for (let at = 0; at < others.length; at += 1) {
     const value = others[at] as number;
     if (value === 0) holdsZero = 1;
-    let place = Math.imul(value, hashFactors[0]) >>> shift;
+    let place = mixed(Math.imul(value, hashFactors[0])) >>> shift;
     while (table[place] !== 0 && table[place] !== value) place = (place + 1) & last;
     table[place] = value;
   }
@@ -93,7 +93,7 @@ function membersByShortTable(values: NumberArray, others: Uint32Array, limit: nu
   let count = 0;
   for (let at = 0; at < values.length && count < limit; at += 1) {
     const value = values[at] as number;
-    let place = Math.imul(value, hashFactors[0]) >>> shift;
+    let place = mixed(Math.imul(value, hashFactors[0])) >>> shift;
     while (table[place] !== 0 && table[place] !== value) place = (place + 1) & last;
     const mark = value === 0 ? holdsZero : table[place] === 0 ? 0 : 1;
     marks[at] = mark;
@@ -129,7 +129,7 @@ function placeOf(table: Float64Array, value: number, shift: number, last: number
   number[0] = value;
   const hash =
     Math.imul(halves[0] as number, hashFactors[0]) + Math.imul(halves[1] as number, hashFactors[1]);
-  let place = Math.imul(hash ^ (hash >>> 15), hashFactors[2]) >>> shift;
+  let place = mixed(hash) >>> shift;
   for (
     let held = table[place] as number;
     held === held && held !== value;

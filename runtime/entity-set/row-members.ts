@@ -6,7 +6,7 @@ export interface KeyRows<R> {
   readonly length: number;
   /** Each key is greater than the one before it. */
   readonly ascends: boolean;
-  /** 32 bits of which the upper ones are mixed best. */
+  /** 32 bits without a sign, of which the upper ones are mixed best. */
   hashAt(position: number): number;
   /** Below 0, 0 or above, as the key at `position` is less than, equal to or greater than the other one's at `otherPosition`. */
   compare(position: number, other: R, otherPosition: number): number;
@@ -49,7 +49,7 @@ function membersByTable<R extends KeyRows<R>>(list: R, other: R, limit: number):
   const table = new Uint32Array(2 * 2 ** (32 - shift));
   const last = table.length - 1;
   for (let at = 0; at < other.length; at += 1) {
-    const hash = other.hashAt(at) >>> 0;
+    const hash = other.hashAt(at);
     let place = 2 * (hash >>> shift);
     while (table[place + 1] !== 0) place = (place + 2) & last;
     table[place] = hash;
@@ -58,7 +58,7 @@ function membersByTable<R extends KeyRows<R>>(list: R, other: R, limit: number):
   const marks = new Uint8Array(list.length);
   let count = 0;
   for (let at = 0; at < list.length && count < limit; at += 1) {
-    const hash = list.hashAt(at) >>> 0;
+    const hash = list.hashAt(at);
     for (let place = 2 * (hash >>> shift); ; place = (place + 2) & last) {
       const held = table[place + 1] as number;
       if (held === 0) break;

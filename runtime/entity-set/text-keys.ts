@@ -1,6 +1,6 @@
 import { differentTypes, type KeyList, type Members } from './key-list.js';
 import { rowMembers, rowsAscend, type KeyRows } from './row-members.js';
-import { hashFactors } from './hash-factors.js';
+import { hashFactors, mixed } from './hash-factors.js';
 
 /**
  * Keys of type `string`. They are kept as JSON, so that a page is a piece of it; since each text has one form only, that
@@ -90,7 +90,7 @@ export class TextKeys implements KeyList, KeyRows<TextKeys> {
     for (let at = this.starts[position] as number; at < end; at += 1) {
       hash = Math.imul(hash ^ (bytes[at] as number), hashFactors[0]);
     }
-    return Math.imul(hash ^ (hash >>> 15), hashFactors[2]);
+    return mixed(hash);
   }
 
   /** By bytes; each key ends with a comma, which no key has behind its closing quote. */

@@ -1,7 +1,7 @@
 import { endianness } from 'node:os';
 import { differentTypes, type KeyList, type Members } from './key-list.js';
 import { rowMembers, rowsAscend, type KeyRows } from './row-members.js';
-import { hashFactors } from './hash-factors.js';
+import { hashFactors, mixed } from './hash-factors.js';
 
 /** Keys of type `uuid`. */
 export class UuidKeys implements KeyList, KeyRows<UuidKeys> {
@@ -68,7 +68,7 @@ export class UuidKeys implements KeyList, KeyRows<UuidKeys> {
     for (let word = 0; word < 4; word += 1) {
       hash += Math.imul(words[4 * position + word] as number, hashFactors[word] as number);
     }
-    return hash ^ (hash >>> 16);
+    return mixed(hash);
   }
 
   compare(position: number, other: UuidKeys, otherPosition: number): number {

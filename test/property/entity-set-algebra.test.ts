@@ -1,7 +1,8 @@
+import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
 import { and, except, intersect, or } from '../../runtime/entity-set/algebra.js';
-import type { Key, KeyList } from '../../runtime/entity-set/key-list.js';
+import type { Key, KeyList, KeyType } from '../../runtime/entity-set/key-list.js';
 import { keysOf } from '../../runtime/entity-set/keys-of.js';
 import { keyKinds } from '../runtime/entity-set/key-kinds.js';
 
@@ -119,6 +120,17 @@ describe('many integers', () => {
       expect([...except(left, right)]).toEqual([...left].filter((key) => !rightValues.has(key)));
     }
   });
+});
+
+it.each<KeyType>(['string', 'uuid'])('many keys of type %s are told apart', (type) => {
+  // In no order, so that a table is used; of so many pairs about nine have the same hash of 32 bits.
+  const keys = Array.from({ length: 400_000 }, (_, at) =>
+    createHash('md5').update(String(at)).digest('hex').toUpperCase(),
+  );
+  const one = keysOf(type, keys.slice(0, 200_000));
+  const other = keysOf(type, keys.slice(200_000));
+  expect(and(one, other).length).toBe(0);
+  expect(and(or(one, other), other).length).toBe(200_000);
 });
 
 it('lists of different types are not combined', () => {
