@@ -2,6 +2,7 @@ import type { Fold } from '../protocol/fold.js';
 import type { JsonAccess } from './json-access.js';
 import type { Sql } from './sql.js';
 import type { Statement } from './statement.js';
+import type { VectorAccess } from './vector-access.js';
 
 export type { Sql } from './sql.js';
 
@@ -62,6 +63,7 @@ export interface Dialect {
   /** The same for at least one member of a bound JSON object: its names are patterns, its values are pieces of them. */
   matchesAny(text: Sql, patterns: Sql): Sql;
   readonly json: JsonAccess;
+  readonly vectors: VectorAccess;
   /** A bound integer, which the driver may have sent as a real number. */
   integer(value: Sql): Sql;
 }

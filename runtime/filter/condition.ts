@@ -7,11 +7,11 @@ import type { StorageType } from '../protocol/definition.js';
 import type { Comparator } from './ast.js';
 import { takesPattern, wrongComparator, written } from './comparing.js';
 import type { FilterContext } from './context.js';
-import { filterError } from './filter-error.js';
 import { always, never, not } from './logic.js';
 import type { Pending } from './resolve.js';
 import { valueCondition, wantedValue } from './value-condition.js';
 import { attributeValue } from './values.js';
+import { vectorCondition } from './vector-condition.js';
 
 /** A comparison at the end of its path. */
 export type Comparison = Pick<Pending, 'node' | 'comparator' | 'end'>;
@@ -24,6 +24,7 @@ export function condition(context: FilterContext, source: Source, comparison: Co
   if (input === undefined || (context.nulls.has(input) && comparator !== 'in')) {
     return nullCondition(context, source, attribute, comparison);
   }
+  if (attribute.type === 'vector') return vectorCondition(context, source, attribute, node, input);
   checkComparator(attribute, comparison);
   if (context.mismatched.has(input)) return comparator === '!=' ? always : never;
   const compared = comparableColumn(context.dialect, source, attribute);
@@ -104,13 +105,6 @@ const comparators: Readonly<Record<Comparator, (type: StorageType) => boolean>> 
 
 function checkComparator({ type }: ColumnDefinition, { node, comparator }: Comparison): void {
   const name = written(node);
-  if (type === 'vector') {
-    throw filterError(
-      node.path.start,
-      `the ${type} attribute ${name} can be compared with null only, so far`,
-      'notBuilt',
-    );
-  }
   if (type === 'object') {
     const problem = `the object attribute ${name} can be compared with null only; its properties`;
     throw wrongComparator(node, `${problem} can be compared, ${name}.<property> for instance`);

@@ -1,6 +1,7 @@
 import type { Aliases } from '../dataclass/source.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { ComparisonNode } from './ast.js';
+import type { Similarities } from './similarities.js';
 import type { FilterSlots } from './slots.js';
 
 /** What the conditions of one filter share while they are written. */
@@ -8,6 +9,7 @@ export interface FilterContext {
   readonly dialect: Dialect;
   readonly aliases: Aliases;
   readonly slots: FilterSlots;
+  readonly similarities: Similarities;
   /** Position of each comparison's value among the filter's inputs; none for a written `null`. */
   readonly inputs: ReadonlyMap<ComparisonNode, number>;
   /** Inputs that are null: placeholders whose parameter is. */

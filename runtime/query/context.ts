@@ -1,5 +1,6 @@
 import type { Aliases } from '../dataclass/source.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
+import type { Similarities } from '../filter/similarities.js';
 
 /** What the model and the environment decide about answers. */
 export interface AnswerOptions {
@@ -17,4 +18,5 @@ export interface QueryContext {
   readonly options: AnswerOptions;
   /** The datastore's counter of changes, `__GlobalStamp` (protocol section 21). */
   readonly globalStamp: Sql;
+  readonly similarities: Similarities;
 }

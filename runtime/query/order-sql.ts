@@ -8,6 +8,7 @@ import type { RelatedEntityDefinition } from '../protocol/definition.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';
 import type { QueryContext } from './context.js';
 import type { OrderItem } from './order-by.js';
+import { similarityOrder } from './similarity-order.js';
 
 /** Primary key order: the order where a client wants none, and the last word where it does (decisions 11 and 15). */
 export function keyOrder({ dialect }: QueryContext, source: Source): Sql {
@@ -23,6 +24,10 @@ export function orderSql(context: QueryContext, from: From, items: readonly Orde
   let isTotal = false;
   for (const item of items) {
     const { source, attribute, properties } = orderedAttribute(from, item);
+    if (attribute.type === 'vector') {
+      terms.push(similarityOrder(context, source, attribute.name, item));
+      continue;
+    }
     const values =
       properties.length === 0
         ? [comparableColumn(context.dialect, source, attribute)]
@@ -81,4 +86,4 @@ function orderedAttribute(from: From, { path }: OrderItem): OrderedAttribute {
   return { source, attribute, properties };
 }
 
-const unordered: ReadonlySet<string> = new Set(['object', 'image', 'blob', 'vector']);
+const unordered: ReadonlySet<string> = new Set(['object', 'image', 'blob']);

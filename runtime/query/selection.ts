@@ -5,6 +5,7 @@ import { Aliases, From, keyColumn } from '../dataclass/source.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import { Slot } from '../dialect/statement.js';
 import { inputPositions, type PreparedFilter } from '../filter/prepared-filter.js';
+import { Similarities } from '../filter/similarities.js';
 import type { FilterSlots } from '../filter/slots.js';
 import { filterCondition } from '../filter/to-sql.js';
 import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
@@ -50,6 +51,7 @@ export function queryContext(dialect: Dialect, options: AnswerOptions): QueryCon
     aliases: new Aliases(),
     options,
     globalStamp: sql`(select "value" from "__datastore" where "name" = 'globalStamp')`,
+    similarities: new Similarities(),
   };
 }
 
@@ -71,6 +73,7 @@ export function selectionCondition(
       dialect: context.dialect,
       aliases: context.aliases,
       slots,
+      similarities: context.similarities,
       inputs: inputPositions(filter.filter),
       nulls: new Set(nulls),
       patterns: new Set(patterns),

@@ -15,6 +15,7 @@ import { projectionRows } from './rows/projections.js';
 import { requestRows } from './rows/requests.js';
 import { setRows } from './rows/sets.js';
 import { valueRows } from './rows/values.js';
+import { vectorRows } from './rows/vectors.js';
 import { writeRows } from './rows/writes.js';
 
 const tables: Readonly<Record<string, readonly Row[]>> = {
@@ -24,6 +25,7 @@ const tables: Readonly<Record<string, readonly Row[]>> = {
   values: valueRows,
   filters: filterRows,
   orders: orderRows,
+  vectors: vectorRows,
   projections: projectionRows,
   sets: setRows,
   catalog: catalogRows,

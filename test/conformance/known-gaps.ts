@@ -3,14 +3,7 @@ import { type Expectation, get, notBuilt, post, refused, type Request } from './
 
 /** The issue that a gap belongs to. */
 export type Family =
-  | 'aggregates'
-  | 'filters'
-  | 'functions'
-  | 'locks'
-  | 'media'
-  | 'reports'
-  | 'sessions'
-  | 'update and delete';
+  'aggregates' | 'functions' | 'locks' | 'media' | 'reports' | 'sessions' | 'update and delete';
 
 /** A sentence of the specification or of the protocol's decisions that this version does not keep yet. */
 export interface Gap {
@@ -184,22 +177,6 @@ const aggregates: readonly Line[] = [
   ],
 ];
 
-const filters: readonly Line[] = [
-  [
-    'filter embedding',
-    'a vector',
-    get('/rest/Company?$filter=embedding > :1&$params=[{"vector":[1,0,0]}]'),
-    { keys: ['1'] },
-  ],
-  [
-    '8 vector',
-    'ordering by a vector',
-    get('/rest/Company?$orderby=embedding&$top=1'),
-    { keys: ['1'] },
-    refused(400, 1810),
-  ],
-];
-
 const media: readonly Line[] = [
   [
     'spec.image',
@@ -332,7 +309,6 @@ const reports: readonly Line[] = [
 
 const lines: Readonly<Record<Family, readonly Line[]>> = {
   aggregates,
-  filters,
   functions,
   locks: others,
   media,

@@ -10,6 +10,7 @@ import type { Dialect, JsonPart, Sql } from '../dialect.js';
 import type { Fold } from '../../protocol/fold.js';
 import type { Slot, SqlValue, Statement } from '../statement.js';
 import { sqliteJson } from './json-access.js';
+import { sqliteVectors } from './vector-access.js';
 
 /** Writes SQL and never runs it: that is the executor's part. */
 const writer = new Kysely<Record<string, never>>({
@@ -64,6 +65,7 @@ const written: Omit<Dialect, 'foldText'> = {
   matchesAny: (text, patterns) =>
     sql`exists (select 1 from json_each(${patterns}) as "pattern" where instr(${text}, "pattern"."value") > 0 and drs_matches(${text}, "pattern"."key"))`,
   json: sqliteJson,
+  vectors: sqliteVectors,
   integer: (value) => sql`cast(${value} as integer)`,
 };
 

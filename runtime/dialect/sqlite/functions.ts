@@ -30,7 +30,7 @@ export function registerFunctions(database: Database, fold: Fold): void {
 }
 
 /** Makes something of a text once for all rows that it is compared with. */
-function prepared<T>(make: (text: string) => T): (text: string) => T {
+export function prepared<T>(make: (text: string) => T): (text: string) => T {
   const known = new BoundedCache<{ readonly text: string; readonly made: T }>(
     maxSearchBytes,
     ({ text }) => text.length * bytesPerCharacter,

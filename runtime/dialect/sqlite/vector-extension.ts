@@ -1,4 +1,6 @@
 import type { Database } from 'better-sqlite3';
+import { Scorer, type VectorComparison } from '../../protocol/vector.js';
+import { prepared } from './functions.js';
 
 /** What a connection of a model with vectors loads: functions that compare them. */
 export type LoadVectors = (database: Database) => void;
@@ -24,9 +26,20 @@ export async function vectorExtension(): Promise<LoadVectors> {
 function load(extension: LoadVectors, database: Database): void {
   try {
     extension(database);
+    registerCompareScore(database);
   } catch (error) {
     throw unusable(error);
   }
+}
+
+function registerCompareScore(database: Database): void {
+  const scorers = prepared((json) => new Scorer(JSON.parse(json) as VectorComparison));
+  const options = { deterministic: true };
+  database.function('drs_compare_score', options, (vector: unknown, comparison: unknown) =>
+    typeof vector === 'string' && typeof comparison === 'string'
+      ? scorers(comparison).compare(JSON.parse(vector) as readonly number[])
+      : null,
+  );
 }
 
 function unusable(error: unknown): Error {

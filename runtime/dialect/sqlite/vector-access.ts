@@ -1,0 +1,13 @@
+import { sql } from 'kysely';
+import type { VectorAccess } from '../vector-access.js';
+
+/** By the functions of {@link file://./vector-extension.ts}. */
+export const sqliteVectors: VectorAccess = {
+  // The extension refuses null and vectors of different lengths; the length of a BLOB is known without reading it.
+  unitDistance: (unit, given, dimensions) =>
+    sql`iif(length(${unit}) = ${sql.lit(dimensions * 4)}, vec_distance_L2(${unit}, ${given}), null)`,
+  compareScore: (vector, comparison) => sql`drs_compare_score(${vector}, ${comparison})`,
+  square: (value) => sql`pow(${value}, 2)`,
+  squareRoot: (value) => sql`sqrt(${value})`,
+  notNegative: (value) => sql`max(0.0, ${value})`,
+};
