@@ -44,7 +44,14 @@ export const CompanyDataclass: DataclassDefinition = {
     { name: 'active', kind: 'storage', type: 'boolean', column: 'active', default: true },
     { name: 'extra', kind: 'storage', type: 'object', column: 'extra' },
     { name: 'logo', kind: 'storage', type: 'image', column: 'logo' },
-    { name: 'embedding', kind: 'storage', type: 'vector', column: 'embedding', dimensions: 3 },
+    {
+      name: 'embedding',
+      kind: 'storage',
+      type: 'vector',
+      column: 'embedding',
+      dimensions: 3,
+      vectorColumns: { norm: '__norm_embedding', unit: '__unit_embedding' },
+    },
     {
       name: 'internalRating',
       kind: 'storage',

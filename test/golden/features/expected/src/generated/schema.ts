@@ -27,7 +27,6 @@ export const schema: readonly string[] = [
   "number" INTEGER,
   "lent" INTEGER CHECK ("lent" IN (0, 1)),
   "details" TEXT,
-  "embedding" TEXT,
   "shelfmark" TEXT,
   "secret" TEXT,
   "author_id" TEXT NOT NULL REFERENCES "Author" ("code") ON DELETE CASCADE,
@@ -37,7 +36,10 @@ export const schema: readonly string[] = [
   "__folded_title" TEXT,
   "__folded_language" TEXT,
   "__folded_author_id" TEXT,
+  "__norm_embedding" REAL,
   "label" TEXT GENERATED ALWAYS AS (CAST((title || ' (' || language || ')') AS TEXT)) VIRTUAL,
+  "__unit_embedding" BLOB,
+  "embedding" TEXT,
   "cover" BLOB,
   "text" BLOB
 )`,

@@ -12,8 +12,13 @@ export const settings: Settings = {
     filterDepth: 64,
     expandDepth: 5,
     batchSize: null,
+    entitySetTimeout: 7200,
+    recreatedEntitySetTimeout: 600,
+    maxEntitySetTimeout: null,
+    entitySetMemory: 268435456,
   },
   dateOnlyFormat: 'iso',
   accentInsensitive: false,
+  wildcard: false,
   isOpen: true,
 };

@@ -85,7 +85,14 @@ export const BookDataclass: DataclassDefinition = {
     },
     { name: 'cover', kind: 'storage', type: 'image', column: 'cover' },
     { name: 'text', kind: 'storage', type: 'blob', column: 'text' },
-    { name: 'embedding', kind: 'storage', type: 'vector', column: 'embedding', dimensions: 4 },
+    {
+      name: 'embedding',
+      kind: 'storage',
+      type: 'vector',
+      column: 'embedding',
+      dimensions: 4,
+      vectorColumns: { norm: '__norm_embedding', unit: '__unit_embedding' },
+    },
     { name: 'shelfmark', kind: 'storage', type: 'string', column: 'shelfmark', readOnly: true },
     { name: 'secret', kind: 'storage', type: 'string', column: 'secret', exposed: false },
     {
