@@ -108,19 +108,21 @@ function storedText({ value, where }: ValueRows, folded: Sql): Sql {
   return sql`(select min(${value.stored}) ${where(sql`${value.comparable} = ${folded}`)})`;
 }
 
-/** A whole number is written without a fraction as long as it is exact (decision 9). */
 function sumOf({ dialect }: QueryContext, pass: Pass, numbers: Sql): Sql {
-  const sum = pass.take('sum', dialect.total(numbers));
-  const whole = dialect.integer(sum);
-  const isWhole = sql`${sum} between -9007199254740992 and 9007199254740992 and ${sum} = ${whole}`;
-  return sql`case when ${isWhole} then ${dialect.concat([whole])} else ${dialect.concat([dialect.jsonIfNumber(sum)])} end`;
+  return realJson(dialect, pass.take('sum', dialect.total(numbers)));
 }
 
 function averageOf({ dialect }: QueryContext, pass: Pass, numbers: Sql): Sql {
   const sum = pass.take('sum', dialect.total(numbers));
   const count = pass.take('numbers', sql`count(${numbers})`);
-  const average = sql`(${sum} / nullif(${count}, 0))`;
-  return dialect.jsonIfNumber(average);
+  return realJson(dialect, sql`(${sum} / nullif(${count}, 0))`);
+}
+
+/** A whole number is written without a fraction, as a stored one is, as long as it is exact (decision 9). */
+function realJson(dialect: Dialect, value: Sql): Sql {
+  const whole = dialect.integer(value);
+  const isWhole = sql`${value} between -9007199254740991 and 9007199254740991 and ${value} = ${whole}`;
+  return sql`case when ${isWhole} then ${dialect.concat([whole])} else ${dialect.concat([dialect.jsonIfNumber(value)])} end`;
 }
 
 /** The least and the greatest value are the ends of what `$distinct` lists: booleans, then numbers, then texts. */

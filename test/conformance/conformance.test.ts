@@ -5,6 +5,7 @@ import { serverOf } from '../support/server.js';
 import { ask } from './ask.js';
 import { fill, filledServer, moment } from './fixture.js';
 import type { Row } from './row.js';
+import { aggregateRows } from './rows/aggregates.js';
 import { bodyRows } from './rows/bodies.js';
 import { catalogRows } from './rows/catalog.js';
 import { envelopeRows } from './rows/envelopes.js';
@@ -28,6 +29,7 @@ const tables: Readonly<Record<string, readonly Row[]>> = {
   vectors: vectorRows,
   projections: projectionRows,
   sets: setRows,
+  aggregates: aggregateRows,
   catalog: catalogRows,
   writes: writeRows,
   bodies: bodyRows,

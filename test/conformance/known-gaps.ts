@@ -128,36 +128,6 @@ const writing: readonly Line[] = [
 
 const aggregates: readonly Line[] = [
   [
-    'spec.compute all',
-    '$compute=$all of a number',
-    get('/rest/Company/revenue?$compute=$all'),
-    { is: { revenue: { count: 3, sum: 1517.5, average: 1517.5 / 3, min: -3, max: 1500.5 } } },
-  ],
-  [
-    'spec.compute text',
-    '$compute=$all of a text',
-    get('/rest/Company/city?$compute=$all'),
-    { is: { city: { count: 4, min: 'Berlin', max: 'Paris' } } },
-  ],
-  [
-    'spec.compute sum',
-    'a keyword answers the bare value',
-    get('/rest/Company/revenue?$compute=sum'),
-    { is: 1517.5 },
-  ],
-  [
-    'spec.compute object',
-    '$compute of a property of an object',
-    get('/rest/Company/extra.deep?$compute=count'),
-    { is: 1 },
-  ],
-  [
-    '13 distinct',
-    '$distinct lists values',
-    get('/rest/Company/city?$distinct=true'),
-    { is: ['Berlin', 'Oslo', 'Paris'] },
-  ],
-  [
     '13 asArray',
     '$asArray answers an array',
     get('/rest/Company/name?$asArray=true'),
