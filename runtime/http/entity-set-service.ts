@@ -5,25 +5,34 @@ import { and, except, intersect, or } from '../entity-set/algebra.js';
 import { type EntitySets, expressionOf, missingSet } from '../entity-set/entity-sets.js';
 import type { EntitySet } from '../entity-set/entity-set-store.js';
 import type { KeyList } from '../entity-set/key-list.js';
-import { narrowed } from '../entity-set/narrow.js';
+import { membersRequest, narrowed } from '../entity-set/narrow.js';
 import type { SetDefinition } from '../entity-set/set-definitions.js';
 import { setPage } from '../entity-set/set-pages.js';
 import { refuse } from '../protocol/errors.js';
 import { shortened } from '../protocol/found.js';
+import { AggregateReader, aggregationOf } from '../query/aggregate-reader.js';
+import { type AnswerForm, answerForm } from '../query/answer-form.js';
+import { ArrayReader } from '../query/array-reader.js';
+import { pageTop } from '../query/page-size.js';
 import type { Parameters } from '../query/parameters.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import type { SelectionRequest } from '../query/selection-request.js';
+import { ReportReader } from '../report/report-reader.js';
 
 /** Whoever asks is a guest until there are sessions; a guest's sets are open to all (protocol decision 15). */
 const guest = undefined;
 
 /** Answers what concerns the entity sets of one dataclass (specification, "Entity sets"). */
 export class EntitySetService {
+  readonly #aggregates: AggregateReader;
+
   constructor(
     private readonly context: ReadingContext,
     private readonly sets: EntitySets,
     private readonly dataclass: Dataclass,
-  ) {}
+  ) {
+    this.#aggregates = new AggregateReader(context);
+  }
 
   /**
    * Makes a set of a selection, and answers its first page.
@@ -35,6 +44,7 @@ export class EntitySetService {
     attributes: string | undefined,
     related?: SetDefinition['related'],
   ): PendingAnswer {
+    answerForm(parameters, this.context.options);
     const definition = definitionOf(parameters, related);
     return whenThere(this.sets.keysOf(request), (keys) =>
       keys === undefined
@@ -79,14 +89,37 @@ export class EntitySetService {
     attributes: string | undefined,
     parameters: Parameters,
   ): PendingAnswer {
+    if (aggregationOf(parameters) !== undefined) {
+      const members = membersRequest(this.context, this.dataclass, keys, parameters);
+      return this.#aggregates.read(members, attributes, parameters);
+    }
+    const makesSet = parameters.method === 'entityset';
+    const form = answerForm(
+      { ...parameters, method: makesSet ? 'entityset' : undefined },
+      this.context.options,
+    );
+    if (makesSet) refuseDefinition(parameters);
     return whenThere(this.#narrowed(keys, parameters), (rest) => {
-      if (parameters.method !== 'entityset') {
-        return setPage(this.context, this.dataclass, rest, parameters, attributes, undefined);
-      }
-      refuseDefinition(parameters);
+      if (!makesSet) return this.#page(form, rest, attributes, parameters);
       const sorted = isSorted || parameters.orderby !== undefined;
       return this.#created(rest, sorted, parameters, attributes, undefined);
     });
+  }
+
+  #page(
+    form: AnswerForm,
+    keys: KeyList,
+    attributes: string | undefined,
+    parameters: Parameters,
+  ): PendingAnswer {
+    const { context, dataclass } = this;
+    if (form === 'collection') {
+      return setPage(context, dataclass, keys, parameters, attributes, undefined);
+    }
+    const { skip = 0, top } = parameters;
+    const page = keys.page(skip, skip + pageTop(context, top));
+    const reader = form === 'array' ? new ArrayReader(context) : new ReportReader(context);
+    return reader.readKeys(dataclass, page, keys.length, parameters, attributes);
   }
 
   #created(

@@ -186,6 +186,35 @@ describe('reading', () => {
     expect(await get(uri)).toMatchObject({ __COUNT: 4 });
   });
 
+  it('answers aggregates, lists of values, bare lists and reports of its members', async () => {
+    const uri = await made('$filter=ID<4&$orderby=height');
+    const id = uri.slice(uri.lastIndexOf('/'));
+    const body = async (url: string): Promise<unknown> => (await app.inject(url)).json();
+    expect(await body(`/rest/Tree/height/$entityset${id}?$compute=sum`)).toBe(17);
+    expect(await body(`/rest/Tree/height/$entityset${id}?$compute=max&$filter=species=elm`)).toBe(
+      3,
+    );
+    expect(await body(`/rest/Tree/species/$entityset${id}?$distinct=true`)).toEqual(['Elm', 'Oak']);
+    expect(await body(`/rest/Tree/height/$entityset${id}?$asArray=true&$skip=1`)).toEqual([
+      { __KEY: { ID: 3, __STAMP: 1 }, height: 5 },
+      { __KEY: { ID: 1, __STAMP: 1 }, height: 9 },
+    ]);
+    expect(await body(`/rest/Tree/height/$entityset${id}?$format=looker&$top=2`)).toMatchObject({
+      __COUNT: 3,
+      __FIRST: 0,
+      rows: [{ values: [3] }, { values: [5] }],
+      filtersApplied: false,
+    });
+    expect(await body(`${uri}?$format=looker&$filter=height>4&$attributes=ID`)).toMatchObject({
+      __COUNT: 2,
+      rows: [{ values: [3] }, { values: [1] }],
+      filtersApplied: true,
+    });
+    expect(await codesOf(`${uri}?$method=entityset&$format=looker`)).toEqual([400, 1806]);
+    expect(await codesOf('/rest/Tree?$method=entityset&$asArray=true')).toEqual([400, 1806]);
+    expect(await codesOf(`${uri}?$compute=sum`)).toEqual([400, 1816]);
+  });
+
   it('makes a set of a part of a set', async () => {
     const uri = await made('$orderby=height');
     const part = await get(`${uri}?$filter=height>3&$method=entityset`);
