@@ -93,6 +93,8 @@ export interface RelatedEntityDefinition extends NamedDefinition {
   /** Name of the storage attribute that holds the related key. */
   readonly foreignKey: string;
   readonly inverse?: string;
+  /** What becomes of the entity of this attribute when the one that it is related to is deleted. */
+  readonly onDelete: 'restrict' | 'setNull' | 'cascade';
   readonly mandatory?: true;
 }
 

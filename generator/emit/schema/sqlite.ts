@@ -65,11 +65,13 @@ function column(model: Model, dataclass: Dataclass, attribute: StorageAttribute)
   return parts.join(' ');
 }
 
+/**
+ * No ON DELETE: what it changes has its stamp raised, which the server does, and SQLite cascades over 1000 levels at most.
+ */
 function reference(model: Model, relation: RelatedEntityAttribute): string {
   const target = dataclassNamed(model, relation.target);
   const key = attributeNamed(target, target.key) as StorageAttribute;
-  const onDelete = { restrict: 'RESTRICT', setNull: 'SET NULL', cascade: 'CASCADE' };
-  return `REFERENCES ${name(target.table)} (${name(key.column)}) ON DELETE ${onDelete[relation.onDelete]}`;
+  return `REFERENCES ${name(target.table)} (${name(key.column)})`;
 }
 
 function checks(attribute: StorageAttribute): string[] {

@@ -61,6 +61,7 @@ function attributeDefinition(model: Model, dataclass: Dataclass, attribute: Attr
         target: attribute.target,
         foreignKey: attribute.foreignKey,
         inverse: attribute.inverse,
+        onDelete: attribute.onDelete,
         mandatory: onlyTrue(attribute.mandatory),
         ...hidden,
       };

@@ -59,7 +59,13 @@ export const CompanyDataclass: DataclassDefinition = {
       column: 'internalRating',
       exposed: false,
     },
-    { name: 'manager', kind: 'relatedEntity', target: 'Employee', foreignKey: 'manager_id' },
+    {
+      name: 'manager',
+      kind: 'relatedEntity',
+      target: 'Employee',
+      foreignKey: 'manager_id',
+      onDelete: 'setNull',
+    },
     { name: 'staff', kind: 'relatedEntities', target: 'Employee', inverse: 'employer' },
     { name: 'label', kind: 'calculated', type: 'string', column: 'label' },
     {

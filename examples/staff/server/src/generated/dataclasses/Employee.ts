@@ -57,6 +57,7 @@ export const EmployeeDataclass: DataclassDefinition = {
       target: 'Company',
       foreignKey: 'employerID',
       inverse: 'staff',
+      onDelete: 'restrict',
     },
     {
       name: 'employerID',

@@ -8,7 +8,7 @@ export const schema: readonly string[] = [
   "__TIMESTAMP" TEXT NOT NULL,
   "constructor_" TEXT,
   "select" TEXT,
-  "group_id" INTEGER REFERENCES "Object" ("toString") ON DELETE SET NULL,
+  "group_id" INTEGER REFERENCES "Object" ("toString"),
   "__folded_default" TEXT,
   "__folded_select" TEXT
 )`,
@@ -33,7 +33,7 @@ export const schema: readonly string[] = [
   "__STAMP" INTEGER NOT NULL DEFAULT 1,
   "__TIMESTAMP" TEXT NOT NULL,
   "an_attribute_with_sixty_three_characters_as_long_as_it_may_be_2" TEXT NOT NULL CHECK (length("an_attribute_with_sixty_three_characters_as_long_as_it_may_be_2") <= 10),
-  "an_attribute_with_sixty_three_characters_as_long_as_it_may_be_4" INTEGER REFERENCES "a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_" ("an_attribute_with_sixty_three_characters_as_long_as_it_may_be_1") ON DELETE SET NULL,
+  "an_attribute_with_sixty_three_characters_as_long_as_it_may_be_4" INTEGER REFERENCES "a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_" ("an_attribute_with_sixty_three_characters_as_long_as_it_may_be_1"),
   "__folded_an_attribute_with_sixty_three_characters_as_long_as_it_may_be_2" TEXT
 )`,
   `CREATE INDEX "__a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_.an_attribute_with_sixty_three_characters_as_long_as_it_may_be_2" ON "a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_" ("__folded_an_attribute_with_sixty_three_characters_as_long_as_it_may_be_2")`,

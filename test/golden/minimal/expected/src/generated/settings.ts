@@ -18,6 +18,7 @@ export const settings: Settings = {
     entitySetMemory: 268435456,
   },
   dateOnlyFormat: 'iso',
+  reportFormat: 'looker',
   accentInsensitive: false,
   wildcard: false,
   isOpen: true,

@@ -101,6 +101,7 @@ export const BookDataclass: DataclassDefinition = {
       target: 'Author',
       foreignKey: 'author_id',
       inverse: 'books',
+      onDelete: 'cascade',
       mandatory: true,
     },
     {
@@ -109,6 +110,7 @@ export const BookDataclass: DataclassDefinition = {
       target: 'Book',
       foreignKey: 'sequelOf_id',
       inverse: 'sequels',
+      onDelete: 'setNull',
     },
     { name: 'sequels', kind: 'relatedEntities', target: 'Book', inverse: 'sequelOf' },
     {
@@ -116,6 +118,7 @@ export const BookDataclass: DataclassDefinition = {
       kind: 'relatedEntity',
       target: 'Borrower',
       foreignKey: 'borrower_id',
+      onDelete: 'setNull',
       exposed: false,
     },
     { name: 'authorName', kind: 'alias', type: 'string', path: ['author', 'name'] },

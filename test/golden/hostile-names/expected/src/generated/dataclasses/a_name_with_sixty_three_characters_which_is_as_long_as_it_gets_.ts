@@ -34,6 +34,7 @@ export const a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_Data
         kind: 'relatedEntity',
         target: 'a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_',
         foreignKey: 'an_attribute_with_sixty_three_characters_as_long_as_it_may_be_4',
+        onDelete: 'setNull',
       },
       {
         name: 'an_attribute_with_sixty_three_characters_as_long_as_it_may_be_4',

@@ -34,6 +34,7 @@ export const classDataclass: DataclassDefinition = {
       target: 'Object',
       foreignKey: 'group_id',
       inverse: 'order',
+      onDelete: 'setNull',
     },
     {
       name: 'group_id',
