@@ -57,10 +57,16 @@ export class Scorer {
   readonly #norm: number;
   readonly #direction: readonly number[] | null;
 
+  /** What {@link Scorer.compare} answers to every vector, where the given one decides alone. */
+  readonly always: number | null | undefined;
+
   constructor(comparison: VectorComparison) {
     this.#comparison = comparison;
     this.#norm = normOf(comparison.vector);
     this.#direction = directionOf(comparison.vector);
+    if (this.#direction === null && comparison.metric !== 'euclidean') {
+      this.always = comparison.metric === 'cosine' ? null : sign(0 - comparison.threshold, 0);
+    }
   }
 
   /**

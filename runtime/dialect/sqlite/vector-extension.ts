@@ -35,11 +35,12 @@ function load(extension: LoadVectors, database: Database): void {
 function registerCompareScore(database: Database): void {
   const scorers = prepared((json) => new Scorer(JSON.parse(json) as VectorComparison));
   const options = { deterministic: true };
-  database.function('drs_compare_score', options, (vector: unknown, comparison: unknown) =>
-    typeof vector === 'string' && typeof comparison === 'string'
-      ? scorers(comparison).compare(JSON.parse(vector) as readonly number[])
-      : null,
-  );
+  database.function('drs_compare_score', options, (vector: unknown, comparison: unknown) => {
+    if (typeof vector !== 'string' || typeof comparison !== 'string') return null;
+    const scorer = scorers(comparison);
+    if (scorer.always !== undefined) return scorer.always;
+    return scorer.compare(JSON.parse(vector) as readonly number[]);
+  });
 }
 
 function unusable(error: unknown): Error {

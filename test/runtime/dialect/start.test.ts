@@ -1,7 +1,16 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { createRequire } from 'node:module';
-import { existsSync, mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import {
+  cpSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
@@ -42,12 +51,15 @@ interface Ended {
   readonly stderr: string;
 }
 
-function launch(environment: Readonly<Record<string, string>>): {
+function launch(
+  environment: Readonly<Record<string, string>>,
+  file = program,
+): {
   readonly child: ChildProcess;
   readonly output: () => string;
   readonly ended: Promise<Ended>;
 } {
-  const child = spawn(process.execPath, [program], {
+  const child = spawn(process.execPath, [file], {
     cwd: folder,
     env: { PATH: process.env['PATH'], LOG_LEVEL: 'silent', ...environment },
     stdio: ['ignore', 'pipe', 'pipe'],
@@ -208,6 +220,26 @@ describe('a start that fails says why on stderr and ends with 1', () => {
     database.exec('CREATE TABLE "Company" (x); CREATE TABLE "Employee" (x)');
     database.close();
     await expectFailure({}, /does not match the model[^]*Company[^]*Employee/);
+  });
+
+  it('a model with vectors, and no package that compares them', async () => {
+    // Where no folder above has packages.
+    const elsewhere = mkdtempSync(join(tmpdir(), 'drs-start-'));
+    try {
+      cpSync(join(program, '../..'), elsewhere, { recursive: true });
+      writeFileSync(join(elsewhere, 'package.json'), '{"type":"module"}');
+      mkdirSync(join(elsewhere, 'node_modules'));
+      for (const name of ['better-sqlite3', 'fastify', 'kysely', 'pino']) {
+        symlinkSync(join(packageRoot, 'node_modules', name), join(elsewhere, 'node_modules', name));
+      }
+      const { ended } = launch({}, join(elsewhere, 'src/main.js'));
+      const { code, stdout, stderr } = await ended;
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
+      expect(stderr).toMatch(/^The model has vectors.*sqlite-vec.*npm install sqlite-vec\n/);
+      expect(existsSync(join(folder, 'data.sqlite'))).toBe(false);
+    } finally {
+      rmSync(elsewhere, { recursive: true, force: true });
+    }
   });
 
   it('a port that is taken', async () => {
