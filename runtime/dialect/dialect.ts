@@ -66,4 +66,13 @@ export interface Dialect {
   readonly vectors: VectorAccess;
   /** A bound integer, which the driver may have sent as a real number. */
   integer(value: Sql): Sql;
+  /**
+   * Makes, where there is none yet, a table that only this connection sees. A row is an integer in the column `list` and a
+   * primary key, of whatever type, in `key`; the same row again is a conflict.
+   */
+  createKeyLists(table: Sql): Sql;
+  /** A key from such a table, to be compared with a key of a dataclass by that one's index, also after recursion. */
+  listedKey(key: Sql): Sql;
+  /** Has this transaction check foreign keys when it ends. */
+  readonly deferForeignKeys: Sql;
 }

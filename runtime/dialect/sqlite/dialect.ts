@@ -67,6 +67,11 @@ const written: Omit<Dialect, 'foldText'> = {
   json: sqliteJson,
   vectors: sqliteVectors,
   integer: (value) => sql`cast(${value} as integer)`,
+  createKeyLists: (table) =>
+    sql`create temporary table if not exists ${table} ("list" integer not null, "key" not null, primary key ("list", "key")) without rowid`,
+  // The sign takes the affinity away that a column of a compound select has by chance.
+  listedKey: (key) => sql`+${key}`,
+  deferForeignKeys: sql`pragma defer_foreign_keys = on`,
 };
 
 function isFinite(value: Sql): Sql {
