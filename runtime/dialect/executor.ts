@@ -13,6 +13,8 @@ export interface Executor {
   read(statement: Statement, values: readonly SqlValue[]): PendingAnswer;
   /** The same for a value that is no answer yet. */
   value(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined>;
+  /** How the database would run a statement with these values: the tables that it would read, in its order. */
+  explain(statement: Statement, values: readonly SqlValue[]): Pending<readonly TableSearch[]>;
   /** A number that is another one whenever reads may see other data than before, whoever changed it. */
   dataVersion(): number;
   /**
@@ -21,6 +23,16 @@ export interface Executor {
    */
   write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
   close(): Promise<void>;
+}
+
+/** How the rows of one table are found, as the database's own plan says. */
+export interface TableSearch {
+  /** The name that the statement gives the table. */
+  readonly alias: string;
+  /** Columns by whose values an index gives the rows. */
+  readonly columns: readonly string[];
+  /** The key by which the table itself is kept gives the rows. */
+  readonly byKey: boolean;
 }
 
 export interface Transaction {

@@ -15,6 +15,7 @@ export function observedExecutor(executor: Executor, observe: StatementObserver)
   return {
     read: told((statement, values) => executor.read(statement, values)),
     value: told((statement, values) => executor.value(statement, values)),
+    explain: (statement, values) => executor.explain(statement, values),
     dataVersion: () => executor.dataVersion(),
     write: (work) =>
       executor.write((transaction) => {

@@ -20,6 +20,7 @@ export type Comparison = Pick<Pending, 'node' | 'comparator' | 'end'>;
 export function condition(context: FilterContext, source: Source, comparison: Comparison): Sql {
   const { node, comparator } = comparison;
   const attribute = comparedAttribute(source, comparison);
+  context.compared?.(node, source, attribute);
   const input = context.inputs.get(node);
   if (input === undefined || (context.nulls.has(input) && comparator !== 'in')) {
     return nullCondition(context, source, attribute, comparison);

@@ -1,8 +1,15 @@
-import type { Aliases } from '../dataclass/source.js';
+import type { ColumnDefinition } from '../dataclass/attribute-path.js';
+import type { Aliases, Source } from '../dataclass/source.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { ComparisonNode } from './ast.js';
 import type { Similarities } from './similarities.js';
 import type { FilterSlots } from './slots.js';
+
+export type Compared = (
+  comparison: ComparisonNode,
+  source: Source,
+  attribute: ColumnDefinition,
+) => void;
 
 /** What the conditions of one filter share while they are written. */
 export interface FilterContext {
@@ -10,6 +17,8 @@ export interface FilterContext {
   readonly aliases: Aliases;
   readonly slots: FilterSlots;
   readonly similarities: Similarities;
+  /** Is told of each comparison with an attribute, and of the table where that is: for plans. */
+  readonly compared?: Compared;
   /** Position of each comparison's value among the filter's inputs; none for a written `null`. */
   readonly inputs: ReadonlyMap<ComparisonNode, number>;
   /** Inputs that are null: placeholders whose parameter is. */

@@ -43,7 +43,9 @@ function disjunction(context: WritingContext, from: From, filter: FilterNode): S
 }
 
 /** The members of a chain of AND and EXCEPT. Chains grow to the left, so only parentheses recurse. */
-function conjuncts(filter: FilterNode): { readonly node: FilterNode; readonly negated: boolean }[] {
+export function conjuncts(
+  filter: FilterNode,
+): { readonly node: FilterNode; readonly negated: boolean }[] {
   const members: { node: FilterNode; negated: boolean }[] = [];
   let node = filter;
   while (node.kind === 'and' || node.kind === 'except') {

@@ -5,6 +5,7 @@ import { answerForm } from '../query/answer-form.js';
 import { ArrayReader } from '../query/array-reader.js';
 import { beyond, CollectionReader } from '../query/collection-reader.js';
 import type { Parameters } from '../query/parameters.js';
+import { explainedAnswer } from '../query/query-plan.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import {
   relatedRequest,
@@ -53,7 +54,12 @@ export class SelectionReader {
   ): PendingAnswer {
     switch (answerForm(parameters, this.context.options)) {
       case 'collection':
-        return this.#collections.read(request, parameters, attributes);
+        return explainedAnswer(
+          this.context,
+          request,
+          parameters,
+          this.#collections.read(request, parameters, attributes),
+        );
       case 'array':
         return this.#arrays.read(request, parameters, attributes);
       case 'report':

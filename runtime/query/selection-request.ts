@@ -37,13 +37,7 @@ export function selectionRequest(
 ): SelectionRequest {
   const filter = text === undefined ? undefined : filters.prepare(text, params);
   const inputs = filter === undefined ? noInputs : filterInputs(filter, params);
-  const name = shapeName([
-    dataclass.name,
-    baseName(base),
-    filter?.shape,
-    positions(inputs.nulls),
-    positions(inputs.patterns),
-  ]);
+  const name = requestName(dataclass, base, filter, inputs);
   const inFilter = orderby === undefined ? filter?.orderBy : undefined;
   const orderBy = orderby ?? inFilter?.text;
   const orderOrigin: OrderOrigin =
@@ -51,6 +45,22 @@ export function selectionRequest(
       ? { parameter: '$orderby', start: 0 }
       : { parameter: '$filter', start: inFilter.start };
   return { dataclass, base, baseValue, filter, inputs, name, orderBy, orderOrigin };
+}
+
+/** What `SelectionRequest.name` is. */
+export function requestName(
+  dataclass: Dataclass,
+  base: SelectionBase,
+  filter: PreparedFilter | undefined,
+  { nulls, patterns }: FilterInputs,
+): string {
+  return shapeName([
+    dataclass.name,
+    baseName(base),
+    filter?.shape,
+    positions(nulls),
+    positions(patterns),
+  ]);
 }
 
 /** The entities that a to-many relation of one entity leads to. */

@@ -4,6 +4,7 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import { Aliases, From, keyColumn } from '../dataclass/source.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import { Slot } from '../dialect/statement.js';
+import type { Compared } from '../filter/context.js';
 import { inputPositions, type PreparedFilter } from '../filter/prepared-filter.js';
 import { Similarities } from '../filter/similarities.js';
 import type { FilterSlots } from '../filter/slots.js';
@@ -61,6 +62,7 @@ export function selectionCondition(
   from: From,
   { base, filter, nulls, patterns, mismatched }: Selection,
   slots: FilterSlots,
+  compared?: Compared,
 ): Sql | undefined {
   const parts: Sql[] = [];
   if (base.kind === 'related') {
@@ -78,6 +80,7 @@ export function selectionCondition(
       nulls: new Set(nulls),
       patterns: new Set(patterns),
       mismatched: new Set(mismatched),
+      ...(compared === undefined ? {} : { compared }),
     };
     parts.push(filterCondition(filterContext, from, filter.filter));
   }

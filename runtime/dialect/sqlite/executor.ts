@@ -1,9 +1,10 @@
 import type { Database, Statement as Prepared } from 'better-sqlite3';
 import { BoundedCache } from '../bounded-cache.js';
-import type { Executor, JsonAnswer, PendingAnswer, Transaction } from '../executor.js';
+import type { Executor, JsonAnswer, PendingAnswer, TableSearch, Transaction } from '../executor.js';
 import type { Pending } from '../pending.js';
 import { bind, type SqlValue, type Statement } from '../statement.js';
 import { translateChangeError, translateError } from './errors.js';
+import { explained } from './explain.js';
 import type { Connections } from './open.js';
 
 /** Of all prepared statements of a connection. */
@@ -43,6 +44,17 @@ export class SqliteExecutor implements Executor {
     }
     try {
       return firstValue(this.#reader.get(statement.sql), statement, values);
+    } catch (error) {
+      throw translateError(error);
+    }
+  }
+
+  explain(statement: Statement, values: readonly SqlValue[]): Pending<readonly TableSearch[]> {
+    if (this.#isShared && this.#connections.writer.inTransaction) {
+      return this.#writers.then(() => this.explain(statement, values));
+    }
+    try {
+      return explained(this.#connections.reader, statement, values);
     } catch (error) {
       throw translateError(error);
     }

@@ -1,0 +1,138 @@
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { ComparisonNode, FilterNode, PathStep } from '../filter/ast.js';
+import { conjuncts } from '../filter/to-sql.js';
+import type { RelatedEntitiesDefinition, RelatedEntityDefinition } from '../protocol/definition.js';
+
+/** A step by which a filter finds entities of a dataclass, and the part of the filter that it stands for. */
+export type PlanStep =
+  | {
+      readonly kind: 'and' | 'or' | 'not';
+      readonly filter: FilterNode;
+      readonly parts: readonly PlanStep[];
+    }
+  | {
+      readonly kind: 'comparison';
+      readonly dataclass: Dataclass;
+      readonly filter: ComparisonNode;
+    }
+  /** Entities whose relation leads to one that all of `parts` find; those are steps over the related dataclass. */
+  | {
+      readonly kind: 'join';
+      readonly dataclass: Dataclass;
+      readonly step: PathStep;
+      readonly target: Dataclass;
+      readonly filter: FilterNode;
+      readonly parts: readonly PlanStep[];
+    };
+
+/** The steps of a filter, and what its comparisons became. */
+export interface PlanTree {
+  readonly root: PlanStep;
+  /** A comparison behind a relation is one over the related dataclass, with a shorter path: which one of the filter it was. */
+  readonly origin: (comparison: ComparisonNode) => ComparisonNode;
+}
+
+/** Takes a filter apart by the names that its author wrote: what is not exposed cannot be among them (decision 13). */
+export function planTree(dataclass: Dataclass, filter: FilterNode): PlanTree {
+  const builder = new TreeBuilder();
+  const root = builder.step(dataclass, filter);
+  return { root, origin: (comparison) => builder.origins.get(comparison) ?? comparison };
+}
+
+type Relation = RelatedEntityDefinition | RelatedEntitiesDefinition;
+
+class TreeBuilder {
+  readonly origins = new Map<ComparisonNode, ComparisonNode>();
+
+  step(dataclass: Dataclass, filter: FilterNode): PlanStep {
+    const parts: PlanStep[] = [];
+    const compared: ComparisonNode[] = [];
+    for (const { node, negated } of conjuncts(filter)) {
+      if (negated) {
+        const opposite: FilterNode = { kind: 'not', operand: node };
+        parts.push({ kind: 'not', filter: opposite, parts: [this.step(dataclass, node)] });
+      } else if (node.kind === 'comparison') compared.push(node);
+      else if (node.kind === 'or') parts.push(this.#alternatives(dataclass, node));
+      else parts.push(this.step(dataclass, node));
+    }
+    return together(filter, [...this.#comparisons(dataclass, compared), ...parts]);
+  }
+
+  #alternatives(dataclass: Dataclass, filter: FilterNode): PlanStep {
+    const parts: PlanStep[] = [];
+    let node = filter;
+    for (; node.kind === 'or'; node = node.left) parts.unshift(this.step(dataclass, node.right));
+    parts.unshift(this.step(dataclass, node));
+    return { kind: 'or', filter, parts };
+  }
+
+  /** Comparisons that AND joins and that follow one relation speak of one related entity (decision 23). */
+  #comparisons(dataclass: Dataclass, compared: readonly ComparisonNode[]): PlanStep[] {
+    const steps: PlanStep[] = [];
+    const joined = new Map<string, ComparisonNode[]>();
+    for (const node of compared) {
+      const relations = followed(dataclass, node);
+      const [first] = node.path.steps;
+      if (first === undefined || relations.length === 0) {
+        steps.push({ kind: 'comparison', dataclass, filter: node });
+      } else if (isUnequal(node) && relations.some(({ kind }) => kind === 'relatedEntities')) {
+        // `!=` is NOT (`=`): no related entity has the value.
+        const equal = this.#derived({ ...node, comparator: '=' }, node);
+        const parts = this.#comparisons(dataclass, [equal]);
+        steps.push({ kind: 'not', filter: node, parts });
+      } else {
+        const way = `${first.name}{${first.ordinal}}`;
+        const known = joined.get(way);
+        if (known === undefined) joined.set(way, [node]);
+        else known.push(node);
+      }
+    }
+    const joins = [...joined.values()].map((group) => this.#join(dataclass, group));
+    return [...joins, ...steps];
+  }
+
+  #join(dataclass: Dataclass, group: readonly ComparisonNode[]): PlanStep {
+    const node = group[0] as ComparisonNode;
+    const step = node.path.steps[0] as PathStep;
+    const target = dataclass.target(followed(dataclass, node)[0] as Relation);
+    const related = group.map((each) => this.#derived(withoutFirstStep(each), each));
+    const parts = this.#comparisons(target, related);
+    return { kind: 'join', dataclass, step, target, filter: allOf(group), parts };
+  }
+
+  #derived(comparison: ComparisonNode, from: ComparisonNode): ComparisonNode {
+    this.origins.set(comparison, this.origins.get(from) ?? from);
+    return comparison;
+  }
+}
+
+/** The relations on the way of a path as it is written; an alias stands for itself. */
+function followed(dataclass: Dataclass, { path }: ComparisonNode): readonly Relation[] {
+  const relations: Relation[] = [];
+  let here = dataclass;
+  for (const { name } of path.steps.slice(0, -1)) {
+    const attribute = here.exposedAttributes.get(name);
+    if (attribute?.kind !== 'relatedEntity' && attribute?.kind !== 'relatedEntities') break;
+    relations.push(attribute);
+    here = here.target(attribute);
+  }
+  return relations;
+}
+
+function isUnequal({ comparator }: ComparisonNode): boolean {
+  return comparator === '!=' || comparator === '!==';
+}
+
+function withoutFirstStep(node: ComparisonNode): ComparisonNode {
+  return { ...node, path: { ...node.path, steps: node.path.steps.slice(1) } };
+}
+
+function together(filter: FilterNode, parts: readonly PlanStep[]): PlanStep {
+  const [only] = parts;
+  return parts.length === 1 && only !== undefined ? only : { kind: 'and', filter, parts };
+}
+
+/** @param nodes one at least */
+export function allOf(nodes: readonly FilterNode[]): FilterNode {
+  return nodes.reduce((left, right) => ({ kind: 'and', left, right }));
+}
