@@ -42,9 +42,9 @@ export const features: Readonly<Record<Feature, boolean>> = {
   /** `protocol.wildcard`. */
   wildcard: true,
   /** `$distinct=true`. */
-  distinct: false,
+  distinct: true,
   /** `$compute`. */
-  compute: false,
+  compute: true,
   /** `$asArray=true`. */
   asArray: false,
 };
