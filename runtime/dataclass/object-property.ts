@@ -24,7 +24,13 @@ export function objectProperty(
 /** A property's text, number or boolean in the form that comparison and order use; null for anything else. */
 export function comparableProperty(dialect: Dialect, place: JsonPlace): Sql {
   const { value } = place;
-  return dialect.json.byKind(place, { text: dialect.fold(value), number: value, boolean: value });
+  const text = dialect.fold(value);
+  return dialect.json.byKind(place, { text, number: propertyDouble(value), boolean: value });
+}
+
+/** A number of a document. Its digits are those of a double: beyond 2^53 the whole number that they spell is another one. */
+export function propertyDouble(value: Sql): Sql {
+  return sql`cast(${value} as double precision)`;
 }
 
 /**

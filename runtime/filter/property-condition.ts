@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { propertyDouble } from '../dataclass/object-property.js';
 import type { Sql } from '../dialect/dialect.js';
 import type { ByKind, JsonPlace } from '../dialect/json-access.js';
 import type { Comparator } from './ast.js';
@@ -43,6 +44,7 @@ function conditions(
   operands: Readonly<Record<keyof ByKind, Operand>>,
 ): ByKind {
   const folded = context.dialect.fold(value);
+  const double = propertyDouble(value);
   switch (comparator) {
     case '===':
     case '!=':
@@ -55,7 +57,7 @@ function conditions(
     case 'in':
       return {
         text: valueCondition(context, folded, comparator, operands.text),
-        number: valueCondition(context, value, comparator, operands.number),
+        number: valueCondition(context, double, comparator, operands.number),
         boolean: valueCondition(context, value, comparator, operands.boolean),
       };
     case '=':
@@ -67,7 +69,7 @@ function conditions(
       const isText = sql`${wantedValue(context, operands.text)} is not null`;
       return {
         text: sql`(${isText} and ${valueCondition(context, folded, comparator, operands.text)})`,
-        number: valueCondition(context, value, comparator, operands.number),
+        number: valueCondition(context, double, comparator, operands.number),
         boolean: valueCondition(context, value, comparator, operands.boolean),
       };
     }

@@ -70,5 +70,7 @@ export function itemsOf({ value, placeholder, items }: FilterInput): readonly Fi
 function jsonOf(value: Exclude<SqlValue, null>): string {
   if (value === Infinity) return '9e999';
   if (value === -Infinity) return '-9e999';
-  return JSON.stringify(value);
+  const json = JSON.stringify(value);
+  // Beyond 2^53 the shortest digits of a number are those of another whole number, as which the database would read them.
+  return typeof value === 'number' && /^-?\d{16,}$/.test(json) ? `${json}.0` : json;
 }

@@ -33,3 +33,38 @@ dataclasses:
     await app.close();
   });
 });
+
+describe('a number that fits 63 bits, but not 53', () => {
+  // Its decimal digits, as JSON has them, are those of another whole number.
+  const large = 2 ** 62;
+
+  it('is found in lists and in objects', async () => {
+    const app = await serverOf(`
+drs: 1
+name: large
+dataclasses:
+  Measure:
+    attributes:
+      ID: { type: integer, key: true }
+      size: number
+      extra: object
+`);
+    await create(app, 'Measure', [
+      { ID: 1, size: large, extra: { size: large, list: [large] } },
+      { ID: 2, size: 1, extra: { size: 1, list: [1] } },
+    ]);
+    const count = async (filter: string): Promise<unknown> => {
+      const params = encodeURIComponent(JSON.stringify([large, [large]]));
+      const url = `/rest/Measure?$filter=${encodeURIComponent(filter)}&$params=${params}&$top=0`;
+      return (await app.inject({ url })).json<{ readonly __COUNT: number }>().__COUNT;
+    };
+    expect(await count('size = :1')).toBe(1);
+    expect(await count('size IN :2')).toBe(1);
+    expect(await count('size IN [:1]')).toBe(1);
+    expect(await count('extra.size = :1')).toBe(1);
+    expect(await count('extra.size IN :2')).toBe(1);
+    expect(await count('extra.list[] = :1')).toBe(1);
+    expect(await count('extra.size > :1')).toBe(0);
+    await app.close();
+  });
+});

@@ -48,6 +48,7 @@ function expressionOver(random: Random, stored: readonly StorageAttribute[]): Ex
   const choices: Expression[] = [isNull(random.pick(stored))];
   if (strings.length > 0) choices.push(joined(random.pick(strings), random.pick(strings)));
   if (strings.length > 0) choices.push(orElse(random.pick(strings)));
+  if (strings.length > 0) choices.push(inObject(random.pick(strings), random.pick(strings)));
   if (integers.length > 0) choices.push(plusOne(random.pick(integers)));
   if (numbers.length > 0) choices.push(half(random.pick(numbers)));
   return random.pick(choices);
@@ -79,6 +80,24 @@ function orElse({ name, column }: StorageAttribute): Expression {
     expression: `coalesce(${quoted(column)}, 'none')`,
     compute: (stored) => stored(name) ?? 'none',
   };
+}
+
+function inObject(left: StorageAttribute, right: StorageAttribute): Expression {
+  const [a, b] = [quoted(left.column), quoted(right.column)];
+  return {
+    type: 'object',
+    expression: `json_object('a', ${a}, 'list', json_array(json_object('x', ${b}), 1, length(${b})))`,
+    compute: (stored) => {
+      const x = stored(right.name);
+      const length = typeof x === 'string' ? lengthOf(x) : null;
+      return { a: stored(left.name), list: [{ x }, 1, length] };
+    },
+  };
+}
+
+/** SQLite counts characters up to the first U+0000. */
+function lengthOf(text: string): number {
+  return Array.from(text.split('\0', 1)[0] ?? '').length;
 }
 
 function plusOne({ name, column }: StorageAttribute): Expression {

@@ -102,7 +102,7 @@ export const numbers: fc.Arbitrary<number> = fc.oneof(
     weight: 2,
     arbitrary: fc.constantFrom(
       ...[0, -0, 0.5, 0.1 + 0.2, 0.3, 1e300, -1e300, 5e-324, Number.MAX_VALUE],
-      ...[largest, 2 ** 53, 2 ** 63, -(2 ** 63), 1e21, 1e-7, 123456789012345680000],
+      ...[largest, 2 ** 53, 2 ** 63, -(2 ** 63), 1e21, 1e-7, 2 ** 62, 123456789012345680000],
     ),
   },
   { weight: 1, arbitrary: fc.double({ noNaN: true, noDefaultInfinity: true }) },
