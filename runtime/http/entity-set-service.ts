@@ -15,6 +15,7 @@ import { type AnswerForm, answerForm } from '../query/answer-form.js';
 import { ArrayReader } from '../query/array-reader.js';
 import { pageTop } from '../query/page-size.js';
 import type { Parameters } from '../query/parameters.js';
+import { explainedAnswer } from '../query/query-plan.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import type { SelectionRequest } from '../query/selection-request.js';
 import { ReportReader } from '../report/report-reader.js';
@@ -49,7 +50,12 @@ export class EntitySetService {
     return whenThere(this.sets.keysOf(request), (keys) =>
       keys === undefined
         ? undefined
-        : this.#created(keys, request.orderBy !== undefined, parameters, attributes, definition),
+        : explainedAnswer(
+            this.context,
+            request,
+            parameters,
+            this.#created(keys, request.orderBy !== undefined, parameters, attributes, definition),
+          ),
     );
   }
 
@@ -100,10 +106,18 @@ export class EntitySetService {
     );
     if (makesSet) refuseDefinition(parameters);
     return whenThere(this.#narrowed(keys, parameters), (rest) => {
-      if (!makesSet) return this.#page(form, rest, attributes, parameters);
       const sorted = isSorted || parameters.orderby !== undefined;
-      return this.#created(rest, sorted, parameters, attributes, undefined);
+      const answer = makesSet
+        ? this.#created(rest, sorted, parameters, attributes, undefined)
+        : this.#page(form, rest, attributes, parameters);
+      return this.#explained(keys, parameters, answer);
     });
+  }
+
+  #explained(keys: KeyList, parameters: Parameters, answer: PendingAnswer): PendingAnswer {
+    if (!parameters.queryplan && !parameters.querypath) return answer;
+    const members = membersRequest(this.context, this.dataclass, keys, parameters);
+    return explainedAnswer(this.context, members, parameters, answer);
   }
 
   #page(

@@ -13,6 +13,7 @@ import { errorRows } from './rows/errors.js';
 import { filterRows } from './rows/filters.js';
 import { orderRows } from './rows/orders.js';
 import { projectionRows } from './rows/projections.js';
+import { reportRows } from './rows/reports.js';
 import { requestRows } from './rows/requests.js';
 import { setRows } from './rows/sets.js';
 import { valueRows } from './rows/values.js';
@@ -30,6 +31,7 @@ const tables: Readonly<Record<string, readonly Row[]>> = {
   projections: projectionRows,
   sets: setRows,
   aggregates: aggregateRows,
+  reports: reportRows,
   catalog: catalogRows,
   writes: writeRows,
   bodies: bodyRows,

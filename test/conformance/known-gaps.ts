@@ -2,8 +2,7 @@ import { employee } from './fixture.js';
 import { type Expectation, get, notBuilt, post, refused, type Request } from './row.js';
 
 /** The issue that a gap belongs to. */
-export type Family =
-  'aggregates' | 'functions' | 'locks' | 'media' | 'reports' | 'sessions' | 'update and delete';
+export type Family = 'functions' | 'locks' | 'media' | 'sessions' | 'update and delete';
 
 /** A sentence of the specification or of the protocol's decisions that this version does not keep yet. */
 export interface Gap {
@@ -123,27 +122,6 @@ const writing: readonly Line[] = [
     '$refresh=true computes without saving',
     post(`${update}&$refresh=true`, { name: 'M' }),
     { has: { name: 'M' } },
-  ],
-];
-
-const aggregates: readonly Line[] = [
-  [
-    '13 asArray',
-    '$asArray answers an array',
-    get('/rest/Company/name?$asArray=true'),
-    { status: 200 },
-  ],
-  [
-    '13 queryplan',
-    '$queryplan tells the plan',
-    get('/rest/Company?$filter="ID=1"&$queryplan=true'),
-    { keys: ['1'] },
-  ],
-  [
-    '13 querypath',
-    '$querypath tells the path',
-    get('/rest/Company?$filter="ID=1"&$querypath=true'),
-    { keys: ['1'] },
   ],
 ];
 
@@ -267,22 +245,10 @@ const others: readonly Line[] = [
   ],
 ];
 
-const reports: readonly Line[] = [
-  [
-    'spec.format',
-    '$format selects the report format',
-    get('/rest/Company/name?$format=looker'),
-    { has: { __COUNT: 5, filtersApplied: false } },
-  ],
-  ['1801', 'a format that is none', get('/rest/Company?$format=xml'), refused(400, 1801)],
-];
-
 const lines: Readonly<Record<Family, readonly Line[]>> = {
-  aggregates,
   functions,
   locks: others,
   media,
-  reports,
   sessions,
   'update and delete': writing,
 };

@@ -56,6 +56,12 @@ describe('readParameters: values', () => {
       { timeout: undefined, clean: true },
     ],
     [{ $format: 'JSON', $atomic: 'false', $atOnce: 'False', $savedfilter: 'false' }, {}],
+    [{ $format: '"xml"' }, { format: 'xml' }],
+    [{ $format: '' }, { format: '' }],
+    [
+      { $asarray: 'TRUE', $queryPlan: 'true', $querypath: 'False' },
+      { asArray: true, queryplan: true },
+    ],
     [{ other: 'x', filter: 'x', constructor: 'x' }, {}],
   ])('%j', (query, want) => {
     expect(read(query)).toEqual({ ...none, ...want });
@@ -92,7 +98,7 @@ describe('readParameters: refusals', () => {
     [{ $params: 'null' }, 400, 1280, '$params must be a JSON list or object'],
     [{ $params: `'"a"'` }, 400, 1280, '$params must be a JSON list or object'],
     [{ $atOnce: 'true' }, 501, 1838, '$atOnce=true is not supported yet'],
-    [{ $format: 'xml' }, 501, 1838, '$format=xml'],
+    [{ $asArray: '1' }, 400, 1806, '$asArray must be true or false'],
     [{ $lock: 'false' }, 501, 1838, '$lock=false'],
     [{ $compute: '$all' }, 501, 1838, '$compute=$all'],
     [{ $IMAGEFORMAT: 'best' }, 501, 1838, '$imageformat=best'],
