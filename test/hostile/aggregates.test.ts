@@ -1,0 +1,114 @@
+import type { FastifyInstance } from 'fastify';
+import fc from 'fast-check';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { modelFile } from '../support/model-file.js';
+import { create, serverOf } from '../support/server.js';
+import { codesOf, expectServed } from './served.js';
+
+const model = modelFile('staff');
+let app: FastifyInstance;
+
+beforeAll(async () => {
+  app = await serverOf(model);
+  await create(app, 'Company', [
+    { name: 'first', extra: { a: { b: [1, 'x', null, [2]] }, length: [] } },
+    { name: 'second', extra: [{ a: 1 }] },
+  ]);
+  await create(app, 'Employee', [{ ID: '1'.repeat(32), lastName: 'one', employer: 1 }]);
+});
+afterAll(() => app.close());
+
+const piece = fc.oneof(
+  { weight: 3, arbitrary: fc.constantFrom(...['.', '[]', '[', ']', ',', '*', '{2}', ' ', '%']) },
+  fc.constantFrom(
+    ...model.dataclasses.flatMap((each) => each.attributes.map(({ name }) => name)),
+    ...['__KEY', '__STAMP', '__TIMESTAMP', '__proto__', 'a', 'b', 'length', "'", '"', '\0', '$'],
+  ),
+  fc.string({ maxLength: 3, unit: 'binary' }),
+);
+const path = fc.array(piece, { maxLength: 9 }).map((pieces) => pieces.join(''));
+const asked = fc.constantFrom(
+  ...['$all', 'count', 'sum', 'average', 'min', 'max', 'AVG', ''].map((each) => `$compute=${each}`),
+  ...['', '&$top=2', '&$skip=1&$top=1', '&$top=-1', '&$filter=ID=1'].map(
+    (each) => `$distinct=true${each}`,
+  ),
+);
+const address = fc.constantFrom('Company/', 'Employee/', 'Company(1)/', 'Note/', 'Company/extra');
+
+it('any path is answered or refused', async () => {
+  await fc.assert(
+    fc.asyncProperty(address, path, asked, async (start, text, query) => {
+      const encoded = encodeURIComponent(Buffer.from(text).toString());
+      const url = `/rest/${start}${encoded}?${query}`;
+      expectServed(await app.inject(url), url);
+    }),
+    { numRuns: 3_000 },
+  );
+}, 120_000);
+
+describe('long ways', () => {
+  const joined = (count: number, ...names: readonly string[]): string =>
+    Array.from({ length: count }, (_, index) => names[index % names.length]).join('.');
+
+  it.each([
+    ['to-many and to-one relations', `${joined(62, 'staff', 'employer')}.name`, 200],
+    ['to-many relations', `staff.${joined(30, 'team')}.lastName`, 200],
+    ['more to-many relations than a database nests', `staff.${joined(60, 'team')}.lastName`, 400],
+    ['to-one relations', `manager.${joined(58, 'boss')}.lastName`, 200],
+    ['as many tables as a database joins', `manager.${joined(62, 'boss')}.lastName`, 400],
+    ['arrays in arrays', `extra.${joined(59, 'a[]')}`, 200],
+    ['more arrays than a database joins', `extra.${joined(63, 'a[]')}`, 400],
+    ['properties', `extra.${joined(63, 'a')}`, 200],
+    ['too many names', `extra.${joined(64, 'a')}`, 400],
+    ['a long property', `extra.${'x'.repeat(30_000)}`, 200],
+    ['a long name', 'x'.repeat(30_000), 404],
+    ['many names of properties', `extra.${joined(10_000, 'a')}`, 400],
+  ])('%s', async (_, way, status) => {
+    for (const query of [
+      '$compute=$all',
+      '$compute=max',
+      '$distinct=true',
+      '$distinct=true&$top=1',
+    ]) {
+      const response = await app.inject(`/rest/Company/${encodeURIComponent(way)}?${query}`);
+      expect(response.statusCode, `${query} ${response.body.slice(0, 200)}`).toBe(status);
+    }
+  });
+
+  it('a path and a filter share what can be joined', async () => {
+    const way = `manager.${joined(30, 'boss')}.lastName`;
+    const filter = `manager.${joined(35, 'boss')}.lastName='x'`;
+    expect((await app.inject(`/rest/Company/${way}?$compute=min`)).statusCode).toBe(200);
+    const both = await app.inject(
+      `/rest/Company/manager.${joined(58, 'boss')}.extra?$compute=min&$filter=${filter}`,
+    );
+    expect(both.statusCode).toBe(404);
+    const wide = Array.from(
+      { length: 40 },
+      (_, index) => `${joined(index + 1, 'boss')}.employer.name='x'`,
+    ).join(' or ');
+    const refused = await app.inject(
+      `/rest/Employee/${joined(30, 'boss')}.lastName?$compute=min&$filter=${wide}`,
+    );
+    expectServed(refused, 'a wide filter');
+    expect(refused.statusCode).toBe(400);
+  });
+});
+
+it('names stay names in statements', async () => {
+  const hostile = [`'`, `"`, `a'--`, `"."`, `x" or 1=1`, '$', '%s', '\\', `"'||1||'`, 'é\u2028é'];
+  for (const name of hostile) {
+    const url = `/rest/Company/${encodeURIComponent(`extra.${name}`)}?$compute=$all`;
+    const response = await app.inject(url);
+    expect(response.statusCode, url).toBe(200);
+    expect(response.json(), url).toEqual({
+      [`extra.${name}`]: { count: 0, sum: 0, average: null, min: null, max: null },
+    });
+  }
+});
+
+it('a name with U+0000 is refused', async () => {
+  const response = await app.inject('/rest/Company/extra.%00?$compute=count');
+  expect(response.statusCode).toBe(400);
+  expect(codesOf(response)).toEqual([1804]);
+});
