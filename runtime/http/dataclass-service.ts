@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { JsonAnswer, PendingAnswer } from '../dialect/executor.js';
+import type { Pending } from '../dialect/pending.js';
 import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
 import { refuse, type RequestError } from '../protocol/errors.js';
 import { decodeKey, readKeyClause } from '../protocol/key.js';
@@ -8,12 +9,14 @@ import { type Parameters, readParameters } from '../query/parameters.js';
 import { unknownAttribute } from '../query/projection.js';
 import { refuseForms } from '../query/answer-form.js';
 import { beyond } from '../query/collection-reader.js';
+import type { KeyList } from '../entity-set/key-list.js';
 import type { EntitySets } from '../entity-set/entity-sets.js';
 import {
   relatedRequest,
   selectionRequest,
   type SelectionRequest,
 } from '../query/selection-request.js';
+import { type DeletionAnswer, DeleteService } from './delete-service.js';
 import { EntitySetService } from './entity-set-service.js';
 import { AggregateReader, aggregationOf } from '../query/aggregate-reader.js';
 import { EntityReader } from '../query/entity-reader.js';
@@ -49,6 +52,7 @@ export class DataclassService {
   readonly #context: ServiceContext;
   /** Made at the first write: a server with many dataclasses starts without writing their statements. */
   #writes: WriteService | undefined;
+  #madeDeletions: DeleteService | undefined;
 
   constructor(context: ServiceContext, name: string) {
     const dataclass = context.dataclasses.get(name);
@@ -128,11 +132,14 @@ export class DataclassService {
     const parameters = readParameters(queryOf(request), 'write');
     const { method } = parameters;
     if (method === undefined) {
-      throw refuse('unknownMethod', 'A POST names what to do: $method=update.');
+      throw refuse('unknownMethod', 'A POST names what to do: $method=update or $method=delete.');
     }
     if (method === 'entityset') {
       this.readCollection(request, reply);
       return reply;
+    }
+    if (method === 'delete') {
+      return sendDeletion(reply, await this.#deletions.deleteMatching(parameters));
     }
     if (method !== 'update') throw refusedMethod(method, 'POST');
     refuseForms(parameters, this.#context.options, 'a change');
@@ -144,9 +151,13 @@ export class DataclassService {
   };
 
   /** `POST /<dataClass>(<key>)` */
-  readonly writeEntity = (request: Request): never => {
-    const { method } = readParameters(queryOf(request), 'write');
-    throw refusedMethod(method ?? 'update', 'POST');
+  readonly writeEntity = async (request: Request, reply: FastifyReply): Promise<FastifyReply> => {
+    const parameters = readParameters(queryOf(request), 'write');
+    const { method } = parameters;
+    if (method !== 'delete') throw refusedMethod(method ?? 'update', 'POST');
+    const { text } = readKeyClause(request.params.key ?? '');
+    const key = decodeKey(this.#dataclass.key.type, text);
+    return sendDeletion(reply, await this.#deletions.deleteByKey(key, parameters));
   };
 
   /** `POST` where a set is made of what a GET reads, or to a function: this model has none that can be called. */
@@ -172,9 +183,24 @@ export class DataclassService {
     this.#send(reply, answer);
   };
 
-  readonly writeEntitySet = (request: Request, reply: FastifyReply): void => {
-    this.readEntitySet(request, reply);
+  readonly writeEntitySet = async (
+    request: Request,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> => {
+    const query = queryOf(request);
+    if (readParameters(query, 'read').method !== 'delete') {
+      this.readEntitySet(request, reply);
+      return reply;
+    }
+    const parameters = readParameters(query, 'write');
+    const { set = '' } = request.params;
+    const find = (): Pending<KeyList> => this.#sets.keys(set, parameters);
+    return sendDeletion(reply, await this.#deletions.deleteMembers(parameters, find));
   };
+
+  get #deletions(): DeleteService {
+    return (this.#madeDeletions ??= new DeleteService(this.#context, this.#dataclass));
+  }
 
   #all(parameters: Parameters): SelectionRequest {
     const { filters } = this.#context;
@@ -242,6 +268,10 @@ export class DataclassService {
     });
     return attribute?.kind === 'relatedEntities' && isExpanded ? attribute : undefined;
   }
+}
+
+function sendDeletion(reply: FastifyReply, { status, json }: DeletionAnswer): FastifyReply {
+  return sendJson(reply.code(status), json);
 }
 
 /** Parameters that mean something for entity sets alone; to pass them over would answer another question. */

@@ -41,6 +41,7 @@ export const errorCodes = {
   internal: { code: 1837, status: 500 },
   notBuilt: { code: 1838, status: 501 },
   entitySetTooLarge: { code: 1839, status: 507 },
+  deletionRestricted: { code: 1840, status: 409 },
 } as const satisfies Record<string, { code: number; status: number }>;
 
 export type ErrorName = keyof typeof errorCodes;

@@ -1,0 +1,181 @@
+import { sql } from 'kysely';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { Dialect, Sql } from '../dialect/dialect.js';
+import { Slot, type Statement } from '../dialect/statement.js';
+import type { DeletionReach, Reference } from './delete-reach.js';
+
+/** The statements of a deletion, in the order in which they run. Keys stay in the database, however many they are. */
+export interface DeletionStatements {
+  readonly prepare: Statement;
+  /** Adds the entities that are deleted with those of the list; more than one are repeated until nothing is added. */
+  readonly cascade: readonly Statement[];
+  readonly restrictions: readonly Restriction[];
+  /** Lists the entities that refer to a deleted one and stay. */
+  readonly listChanged: readonly Statement[];
+  /** Sets their relations to null; the value is the time. */
+  readonly setNull: readonly Statement[];
+  readonly remove: readonly Statement[];
+  /** Counts what is on the list. */
+  readonly count: Statement;
+  /** Raises `__GlobalStamp` by that. */
+  readonly raiseGlobalStamp: Statement;
+  readonly clear: Statement;
+}
+
+/** A relation by which entities keep others from being deleted. */
+export interface Restriction {
+  readonly reference: Reference;
+  /** How many do. */
+  readonly count: Statement;
+  /** Some of their keys, as a JSON list. */
+  readonly keys: Statement;
+}
+
+/** The first of the entities to delete are put there. */
+export const deletionList = sql.id('__deletion');
+
+/** The number of the request's own dataclass on the list. */
+export const startList = sql.lit(0);
+
+/** SQLite takes at most 500 parts of one compound select. */
+const cascadesPerStatement = 200;
+
+const namedKeys = 3;
+
+const listed = sql.id('listed');
+const listedList = sql.id('listed', 'list');
+const referring = sql.id('referring');
+
+export function planDeletion(dialect: Dialect, reach: DeletionReach): DeletionStatements {
+  const writer = new Writer(dialect, reach);
+  const by = (onDelete: string): readonly Reference[] =>
+    reach.references.filter(({ relation }) => relation.onDelete === onDelete);
+  const setNull = by('setNull');
+  const changed = [...new Set(setNull.map((each) => each.referring))];
+  const count = sql`select count(*) from ${deletionList}`;
+  const compiled = (queries: readonly Sql[]): Statement[] =>
+    queries.map((query) => dialect.compile(query));
+  return {
+    prepare: dialect.compile(dialect.createKeyLists(deletionList)),
+    cascade: compiled(groups(by('cascade')).map((each) => writer.cascade(each))),
+    restrictions: by('restrict').map((reference) => ({
+      reference,
+      count: dialect.compile(sql`select count(*) ${writer.staying(reference)}`),
+      keys: dialect.compile(writer.keys(reference)),
+    })),
+    listChanged: compiled(
+      setNull.map((each) => writer.listChanged(each, changed.indexOf(each.referring))),
+    ),
+    setNull: compiled(
+      changed.map((dataclass, index) =>
+        writer.setNull(
+          dataclass,
+          index,
+          setNull.filter((each) => each.referring === dataclass),
+        ),
+      ),
+    ),
+    remove: compiled([
+      // Without a circle, nothing refers to what a statement deletes when it ends.
+      ...(reach.hasCircle ? [dialect.deferForeignKeys] : []),
+      ...reach.order.map((each) => writer.remove(each)),
+    ]),
+    count: dialect.compile(count),
+    raiseGlobalStamp: dialect.compile(
+      sql`update "__datastore" set "value" = "value" + (${count}) where "name" = 'globalStamp'`,
+    ),
+    clear: dialect.compile(sql`delete from ${deletionList}`),
+  };
+}
+
+class Writer {
+  readonly #numbers: ReadonlyMap<Dataclass, number>;
+
+  constructor(
+    private readonly dialect: Dialect,
+    reach: DeletionReach,
+  ) {
+    this.#numbers = new Map(reach.dataclasses.map((each, index) => [each, index]));
+  }
+
+  cascade(references: readonly Reference[]): Sql {
+    const reached = sql.id('reached');
+    const steps = references.map(
+      (each) =>
+        sql`select ${this.#number(each.referring)}, ${keyOf(each)} ${this.#referring(reached, each)}`,
+    );
+    const columns = sql`"list", "key"`;
+    const start = sql`select ${columns} from ${deletionList}`;
+    return sql`insert into ${deletionList} (${columns}) with recursive ${reached} (${columns}) as (${sql.join([start, ...steps], sql` union `)}) select ${columns} from ${reached} where "list" >= 0 on conflict do nothing`;
+  }
+
+  /** The entities of a relation that refer to a deleted one and are not deleted themselves. */
+  staying(reference: Reference): Sql {
+    const clause = this.#referring(deletionList, reference);
+    const number = this.#numbers.get(reference.referring);
+    if (number === undefined) return clause;
+    return sql`${clause} and not exists (${this.#isListed(number, keyOf(reference))})`;
+  }
+
+  keys(reference: Reference): Sql {
+    const { dialect } = this;
+    const key = dialect.jsonText(sql`"key"`);
+    const some = sql`select cast(${keyOf(reference)} as text) as "key" ${this.staying(reference)} order by ${keyOf(reference)} limit ${sql.lit(namedKeys)}`;
+    return sql`select ${dialect.concat(['[', dialect.joinRows(key), ']'])} from (${some}) as "some"`;
+  }
+
+  listChanged(reference: Reference, index: number): Sql {
+    return sql`insert into ${deletionList} ("list", "key") select ${this.#changedList(index)}, ${keyOf(reference)} ${this.staying(reference)} on conflict do nothing`;
+  }
+
+  setNull(dataclass: Dataclass, index: number, references: readonly Reference[]): Sql {
+    const changes = references.flatMap((reference) => {
+      const { column, foldedColumn } = dataclass.foreignKey(reference.relation);
+      const target = this.#numbers.get(reference.target) as number;
+      const isLost = sql`exists (${this.#isListed(target, sql.id('changed', column))})`;
+      return [column, ...(foldedColumn === undefined ? [] : [foldedColumn])].map((each) =>
+        // Of several relations to deleted entities, those to others stay.
+        references.length === 1
+          ? sql`${sql.id(each)} = null`
+          : sql`${sql.id(each)} = case when ${isLost} then null else ${sql.id('changed', each)} end`,
+      );
+    });
+    const stamp = sql`"__STAMP" = "__STAMP" + 1, "__TIMESTAMP" = ${new Slot(0)}`;
+    const keys = sql`select "key" from ${deletionList} where "list" = ${this.#changedList(index)}`;
+    return sql`update ${sql.id(dataclass.table)} as "changed" set ${sql.join(changes)}, ${stamp} where ${sql.id(dataclass.key.column)} in (${keys})`;
+  }
+
+  remove(dataclass: Dataclass): Sql {
+    const keys = sql`select "key" from ${deletionList} where "list" = ${this.#number(dataclass)}`;
+    return sql`delete from ${sql.id(dataclass.table)} where ${sql.id(dataclass.key.column)} in (${keys})`;
+  }
+
+  #number(dataclass: Dataclass): Sql {
+    return sql.lit(this.#numbers.get(dataclass) as number);
+  }
+
+  #changedList(index: number): Sql {
+    return sql.lit(this.#numbers.size + index);
+  }
+
+  /** CROSS JOIN has the list read first, and each referring entity found by the index of its foreign key. */
+  #referring(list: Sql, { target, referring: dataclass, relation }: Reference): Sql {
+    const { column } = dataclass.foreignKey(relation);
+    const key = this.dialect.listedKey(sql.id('listed', 'key'));
+    return sql`from ${list} as ${listed} cross join ${sql.id(dataclass.table)} as ${referring} on ${sql.id('referring', column)} = ${key} where ${listedList} = ${this.#number(target)}`;
+  }
+
+  #isListed(number: number, key: Sql): Sql {
+    return sql`select 1 from ${deletionList} as "other" where "other"."list" = ${sql.lit(number)} and "other"."key" = ${key}`;
+  }
+}
+
+function keyOf(reference: Reference): Sql {
+  return sql.id('referring', reference.referring.key.column);
+}
+
+function groups(references: readonly Reference[]): Reference[][] {
+  return Array.from({ length: Math.ceil(references.length / cascadesPerStatement) }, (_, index) =>
+    references.slice(index * cascadesPerStatement, (index + 1) * cascadesPerStatement),
+  );
+}

@@ -1,0 +1,189 @@
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import { From } from '../dataclass/source.js';
+import { ConstraintError } from '../dialect/executor.js';
+import type { Pending } from '../dialect/pending.js';
+import type { SqlValue, Statement } from '../dialect/statement.js';
+import { chooseByKey, chooseEntities, EntityDeleter } from '../entity/delete.js';
+import { DeletionRefused, refusedByDatabase } from '../entity/delete-refusal.js';
+import type { KeyList } from '../entity-set/key-list.js';
+import { FilterSlots } from '../filter/slots.js';
+import { errorCodes, refuse } from '../protocol/errors.js';
+import type { SelectionPlan } from '../query/collection.js';
+import type { Parameters } from '../query/parameters.js';
+import type { ReadingContext } from '../query/reading-context.js';
+import {
+  firstFilterSlot,
+  queryContext,
+  type Selection,
+  selectionCondition,
+} from '../query/selection.js';
+import {
+  planFor,
+  type SelectionRequest,
+  selectionRequest,
+  shapeName,
+} from '../query/selection-request.js';
+
+/** What a deletion needs beside what reads need. */
+export interface DeletingContext extends ReadingContext {
+  readonly dataclasses: ReadonlyMap<string, Dataclass>;
+}
+
+/** What a request is answered with. */
+export interface DeletionAnswer {
+  /** Of HTTP. */
+  readonly status: number;
+  readonly json: string;
+}
+
+const deleted: DeletionAnswer = { status: 200, json: '{"ok":true}' };
+
+/** Answers `$method=delete` for one dataclass (specification, "$method"; protocol section 11.5 and decision 25). */
+export class DeleteService {
+  readonly #deleter: EntityDeleter;
+  readonly #chooseByKey: Statement;
+
+  constructor(
+    private readonly context: DeletingContext,
+    private readonly dataclass: Dataclass,
+  ) {
+    const { dialect } = context.database;
+    this.#deleter = new EntityDeleter(dialect, context.dataclasses.values(), dataclass);
+    this.#chooseByKey = chooseByKey(dialect, dataclass);
+  }
+
+  /**
+   * Deletes the entity of one key.
+   * @param key `undefined` where what the client sent can be no key
+   * @throws RequestError 404 with 1543 when there is none, 400 for parameters that have no meaning here
+   */
+  async deleteByKey(
+    key: string | number | undefined,
+    parameters: Parameters,
+  ): Promise<DeletionAnswer> {
+    refuseOthers(parameters, []);
+    const { dialect } = this.context.database;
+    const isText = this.dataclass.key.type === 'string';
+    const value = isText ? dialect.foldText(String(key)) : key;
+    if (key === undefined || value === undefined) throw this.#missing();
+    return this.#delete(this.#chooseByKey, [value], true);
+  }
+
+  /** Deletes what `$filter` matches, which may be nothing. */
+  async deleteMatching(parameters: Parameters): Promise<DeletionAnswer> {
+    refuseOthers(parameters, ['filter', 'params']);
+    requireFilter(parameters);
+    const { filters } = this.context;
+    return this.#deleteSelection(
+      selectionRequest(filters, this.dataclass, { kind: 'all' }, null, parameters),
+    );
+  }
+
+  /**
+   * Deletes members of an entity set.
+   * @param find looks up those that `$filter` matches; members that do not exist any more are passed over
+   */
+  async deleteMembers(
+    parameters: Parameters,
+    find: () => Pending<KeyList>,
+  ): Promise<DeletionAnswer> {
+    refuseOthers(parameters, ['filter', 'params']);
+    if (parameters.filter !== undefined) requireFilter(parameters);
+    const keys = await find();
+    return this.#deleteListed(keys.page(0, keys.length));
+  }
+
+  /** @param keys JSON list of keys as they are stored */
+  #deleteListed(keys: string): Promise<DeletionAnswer> {
+    const { filters } = this.context;
+    const texts = { filter: undefined, params: undefined, orderby: undefined };
+    return this.#deleteSelection(
+      selectionRequest(filters, this.dataclass, { kind: 'members' }, keys, texts),
+    );
+  }
+
+  #deleteSelection(request: SelectionRequest): Promise<DeletionAnswer> {
+    if (request.orderBy !== undefined) throw noOrder('An order in $filter');
+    const { plans } = this.context;
+    const { plan, values } = planFor(
+      plans.selections,
+      request,
+      shapeName(['delete']),
+      {},
+      (selection) => this.#planChoice(selection),
+    );
+    return this.#delete(plan.statement, values, false);
+  }
+
+  #planChoice(selection: Selection): SelectionPlan {
+    const { database, options } = this.context;
+    const context = queryContext(database.dialect, options);
+    const filterSlots = new FilterSlots(firstFilterSlot);
+    const from = new From(context.aliases, selection.dataclass);
+    const condition = selectionCondition(context, from, selection, filterSlots);
+    if (condition === undefined) throw new Error('A deletion without a condition.');
+    const statement = chooseEntities(database.dialect, from, condition);
+    return { statement, filterSlots, mostRelated: 0 };
+  }
+
+  async #delete(
+    choose: Statement,
+    values: readonly SqlValue[],
+    mustExist: boolean,
+  ): Promise<DeletionAnswer> {
+    try {
+      await this.context.database.executor.write(async (transaction) => {
+        const timestamp = new Date().toISOString();
+        const chosen = await this.#deleter.delete(transaction, choose, values, timestamp);
+        if (chosen === 0 && mustExist) throw this.#missing();
+      });
+      return deleted;
+    } catch (error) {
+      // Foreign keys that are checked at the end of the transaction fail there.
+      if (error instanceof ConstraintError) return refusal(refusedByDatabase(error));
+      if (error instanceof DeletionRefused) return refusal(error);
+      throw error;
+    }
+  }
+
+  #missing(): Error {
+    const { name } = this.dataclass;
+    return refuse('entityMissing', `The entity cannot be found in the "${name}" dataclass.`);
+  }
+}
+
+function refusal({ problems }: DeletionRefused): DeletionAnswer {
+  const { status } = errorCodes.deletionRestricted;
+  return { status, json: JSON.stringify({ ok: false, __ERROR: problems }) };
+}
+
+/** Without a condition, a deletion would empty the dataclass (protocol decision 25). */
+function requireFilter({ filter }: Parameters): void {
+  if ((filter ?? '').trim() !== '') return;
+  throw refuse(
+    'methodNotApplicable',
+    '$method=delete needs to know what to delete: a key, an entity set or a $filter.',
+  );
+}
+
+/** A deletion is atomic in any case. */
+const harmless: ReadonlySet<string> = new Set(['method', 'atomic']);
+
+/** What is no part of a deletion might have been meant to limit it, so it is not passed over. */
+function refuseOthers(parameters: Parameters, allowed: readonly (keyof Parameters)[]): void {
+  for (const name of Object.keys(parameters) as (keyof Parameters)[]) {
+    const value = parameters[name];
+    if (value === undefined || value === false) continue;
+    if (harmless.has(name) || allowed.includes(name)) continue;
+    if (name === 'orderby') throw noOrder('$orderby');
+    const shown = name === 'top' ? '$top or $limit' : `$${name}`;
+    throw refuse('methodNotApplicable', `${shown} does not apply to this $method=delete.`);
+  }
+}
+
+function noOrder(what: string): Error {
+  return refuse(
+    'methodNotApplicable',
+    `${what} does not apply to $method=delete: all that match are deleted.`,
+  );
+}
