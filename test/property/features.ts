@@ -46,5 +46,5 @@ export const features: Readonly<Record<Feature, boolean>> = {
   /** `$compute`. */
   compute: true,
   /** `$asArray=true`. */
-  asArray: false,
+  asArray: true,
 };

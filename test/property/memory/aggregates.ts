@@ -4,7 +4,7 @@ import { compareByCodePoint } from './comparison.js';
 import { typeOf } from './matches.js';
 import type { WrittenStep } from './filter.js';
 import { valuesAt } from './property.js';
-import type { Store, Way } from './store.js';
+import type { Entity, Store, Way } from './store.js';
 
 export type Aggregate = 'count' | 'sum' | 'average' | 'min' | 'max';
 
@@ -16,10 +16,25 @@ function valuesOf(
 ): { readonly way: Way; readonly values: readonly JsonValue[] } {
   const way = store.way(dataclass, path);
   const entities = selection(store, store.all(dataclass.name), query);
-  const values = entities.flatMap((each) =>
-    valuesAt(store.valueAt(each, { ...way, moves: [] }), way.moves),
-  );
+  const values = entities
+    .flatMap((each) => reached(store, each, way.relations))
+    .flatMap((each) => valuesAt(store.value(each, way.end), way.moves));
   return { way, values: values.filter((each) => each !== null) };
+}
+
+/** The entities at the end of relations. */
+function reached(
+  store: Store,
+  entity: Entity,
+  [relation, ...others]: Way['relations'],
+): readonly Entity[] {
+  if (relation === undefined) return [entity];
+  const { attribute } = relation;
+  const related =
+    attribute.kind === 'relatedEntities'
+      ? store.many(entity, attribute)
+      : [store.one(entity, attribute)].filter((each) => each !== undefined);
+  return related.flatMap((each) => reached(store, each, others));
 }
 
 /**

@@ -16,17 +16,17 @@ export function crossedFilters(store: Store, dataclass: Dataclass): fc.Arbitrary
       : [],
   );
   if (filters.length === 0) return [];
+  const crossing = fc.constantFrom(...filters);
   return [
-    fc.tuple(fc.constantFrom(...filters), ordinals).map(([[left, right], ordinal]) => ({
-      kind: 'and',
-      left,
-      right: numbered(right, 0, ordinal),
-    })),
+    fc.tuple(crossing, ordinals, fc.boolean()).map(([[left, right], ordinal, isDeep]) => {
+      const at = isDeep ? right.path.length - 2 : 0;
+      return { kind: 'and', left, right: numbered(right, at, ordinal) };
+    }),
   ];
 }
 
 const ordinals: fc.Arbitrary<number | undefined> = features.ordinals
-  ? fc.constantFrom(undefined, undefined, 1, 2, 17)
+  ? fc.constantFrom(undefined, 1, 2, 17)
   : fc.constant(undefined);
 
 /** The same over a relation with a number, for instance `staff{2}.name`. */
@@ -48,21 +48,24 @@ function crossed(
 ): [Comparison, Comparison][] {
   const [first, second] = store.many(owner, relation);
   if (first === undefined || second === undefined) return [];
-  const leftSide = equalities(store, first, relation.name);
-  const rightSide = equalities(store, second, relation.name);
+  const leftSide = equalities(store, first, [relation.name]);
+  const rightSide = equalities(store, second, [relation.name]);
   return leftSide.flatMap((left) =>
-    rightSide
-      .filter((right) => right.path.at(-1)?.name !== left.path.at(-1)?.name)
-      .map((right): [Comparison, Comparison] => [left, right]),
+    rightSide.map((right): [Comparison, Comparison] => [left, right]),
   );
 }
 
-function equalities(store: Store, entity: Entity, relation: string): Comparison[] {
+/** What holds for an entity, and for those that it refers to. */
+function equalities(store: Store, entity: Entity, way: readonly string[]): Comparison[] {
   return entity.dataclass.attributes.flatMap((attribute, spelling): Comparison[] => {
-    if (!attribute.exposed || !isScalar(attribute)) return [];
-    const value = store.value(entity, attribute);
+    if (!attribute.exposed) return [];
+    if (attribute.kind === 'relatedEntity' && way.length === 1) {
+      const referred = store.one(entity, attribute);
+      return referred === undefined ? [] : equalities(store, referred, [...way, attribute.name]);
+    }
+    const value = isScalar(attribute) ? store.value(entity, attribute) : null;
     if (typeof value === 'object') return [];
-    const path = [{ name: relation }, { name: attribute.name }];
+    const path = [...way, attribute.name].map((name) => ({ name }));
     const operands = [{ value, writing: 'placeholder' as const }];
     return [{ kind: 'comparison', path, comparator: '===', operands, spelling }];
   });
