@@ -196,3 +196,37 @@ describe('an index gives the order', () => {
     expect(plan.sorts).toStrictEqual(['USE TEMP B-TREE FOR LAST TERM OF ORDER BY']);
   });
 });
+
+describe('an index gives', () => {
+  it.each([
+    ['the different numbers', '/rest/Person/score?$distinct=true'],
+    ['the first different numbers', '/rest/Person/score?$distinct=true&$top=3'],
+    ['the first different texts', '/rest/Person/city?$distinct=true&$top=3'],
+    ['the different days', '/rest/Person/born?$distinct=true'],
+    ['the least number', '/rest/Person/score?$compute=min'],
+    ['the greatest number', '/rest/Person/score?$compute=max'],
+    ['the least text', '/rest/Person/city?$compute=min'],
+    ['the greatest text', '/rest/Person/email?$compute=max'],
+    ['the greatest key', '/rest/Person/ID?$compute=max'],
+  ])('%s', async (_, url) => {
+    const { steps, sorts } = await planOf(url);
+    expect(sorts).toStrictEqual([]);
+    // All of a table is read in the order of an index alone, or no more of it than its end.
+    expect(steps.filter((each) => !each.includes('INDEX') && each.startsWith('SCAN'))).toEqual([]);
+    expect(steps).not.toStrictEqual([]);
+  });
+
+  it.each([
+    ['an aggregate of related entities', '/rest/Company(c7)/staff.score?$compute=$all'],
+    ['different values of related entities', '/rest/Company(c7)/staff.city?$distinct=true'],
+    ['an aggregate behind a filter', "/rest/Person/name?$compute=$all&$filter=city = 'town 7'"],
+    [
+      'an aggregate over a to-many relation',
+      "/rest/Company/staff.name?$compute=$all&$filter=code = 'c7'",
+    ],
+  ])('the entities of %s', async (_, url) => {
+    const plan = await planOf(url);
+    expect(plan.steps).not.toStrictEqual([]);
+    expect(scans(plan)).toStrictEqual([]);
+  });
+});
