@@ -71,8 +71,8 @@ export interface Dialect {
    * primary key, of whatever type, in `key`; the same row again is a conflict.
    */
   createKeyLists(table: Sql): Sql;
-  /** A key from such a table, to be compared with a key of a dataclass by that one's index, also after recursion. */
-  listedKey(key: Sql): Sql;
+  /** A key without what its column's type does to comparisons: the other side's index serves then, be it such a table's. */
+  plainKey(key: Sql): Sql;
   /** Has this transaction check foreign keys when it ends. */
   readonly deferForeignKeys: Sql;
 }

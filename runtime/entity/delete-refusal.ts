@@ -30,6 +30,9 @@ export function refusedByDependents(all: readonly Dependents[]): DeletionRefused
   );
 }
 
+/** Characters; a longer key is not written out. */
+const longestKey = 64;
+
 const hiddenDependents = 'entities that are not exposed depend on what would be deleted';
 
 function shownDependents({ reference, count, keys }: Dependents): string | undefined {
@@ -38,7 +41,9 @@ function shownDependents({ reference, count, keys }: Dependents): string | undef
     (each) => each.exposed !== false,
   )?.name;
   if (by === undefined || !referring.exposed || !target.exposed) return undefined;
-  const names = keys.map((key) => JSON.stringify(shortened(key))).join(', ');
+  const names = keys
+    .map((key) => JSON.stringify(key.length > longestKey ? shortened(key) : key))
+    .join(', ');
   const others = count > keys.length ? ' and others' : '';
   const subject = count === 1 ? '1 entity' : `${count} entities`;
   const verb = count === 1 ? 'refers' : 'refer';

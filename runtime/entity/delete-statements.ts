@@ -99,7 +99,7 @@ class Writer {
   }
 
   cascade(references: readonly Reference[]): Sql {
-    const reached = sql.id('reached');
+    const reached = sql.id('__reached');
     const steps = references.map(
       (each) =>
         sql`select ${this.#number(each.referring)}, ${keyOf(each)} ${this.#referring(reached, each)}`,
@@ -161,12 +161,12 @@ class Writer {
   /** CROSS JOIN has the list read first, and each referring entity found by the index of its foreign key. */
   #referring(list: Sql, { target, referring: dataclass, relation }: Reference): Sql {
     const { column } = dataclass.foreignKey(relation);
-    const key = this.dialect.listedKey(sql.id('listed', 'key'));
+    const key = this.dialect.plainKey(sql.id('listed', 'key'));
     return sql`from ${list} as ${listed} cross join ${sql.id(dataclass.table)} as ${referring} on ${sql.id('referring', column)} = ${key} where ${listedList} = ${this.#number(target)}`;
   }
 
   #isListed(number: number, key: Sql): Sql {
-    return sql`select 1 from ${deletionList} as "other" where "other"."list" = ${sql.lit(number)} and "other"."key" = ${key}`;
+    return sql`select 1 from ${deletionList} as "other" where "other"."list" = ${sql.lit(number)} and "other"."key" = ${this.dialect.plainKey(key)}`;
   }
 }
 

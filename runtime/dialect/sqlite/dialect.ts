@@ -22,9 +22,6 @@ const writer = new Kysely<Record<string, never>>({
   },
 });
 
-/** SQLite before 3.48 takes at most 127 arguments to a function. */
-const maxArguments = 100;
-
 /** @param foldText what the SQL function `drs_fold` does */
 export function sqliteDialect(foldText: Fold): Dialect {
   return { ...written, foldText };
@@ -69,44 +66,11 @@ const written: Omit<Dialect, 'foldText'> = {
   integer: (value) => sql`cast(${value} as integer)`,
   createKeyLists: (table) =>
     sql`create temporary table if not exists ${table} ("list" integer not null, "key" not null, primary key ("list", "key")) without rowid`,
-  // The sign takes the affinity away that a column of a compound select has by chance.
-  listedKey: (key) => sql`+${key}`,
+  // The sign takes the affinity away.
+  plainKey: (key) => sql`+${key}`,
   deferForeignKeys: sql`pragma defer_foreign_keys = on`,
 };
 
 function isFinite(value: Sql): Sql {
   return sql`${value} between -1.7976931348623157e308 and 1.7976931348623157e308`;
-}
-
-function concat(parts: readonly JsonPart[]): Sql {
-  const merged = mergeTexts(parts).map((part) => (typeof part === 'string' ? sql.lit(part) : part));
-  if (merged.length <= maxArguments) return sql`concat(${sql.join(merged)})`;
-  return concat(groups(merged).map((group) => sql`concat(${sql.join(group)})`));
-}
-
-/** One call with everything fixed in a single literal is a tenth cheaper than `concat`, but only while the text is short. */
-function fill(parts: readonly JsonPart[]): Sql {
-  const values = parts.filter((part) => typeof part !== 'string');
-  if (values.length === 0 || values.length >= maxArguments) return concat(parts);
-  const pattern = parts
-    .map((part) => (typeof part === 'string' ? part.replaceAll('%', '%%') : '%s'))
-    .join('');
-  return sql`format(${sql.lit(pattern)}, ${sql.join(values)})`;
-}
-
-function groups(parts: readonly Sql[]): Sql[][] {
-  return Array.from({ length: Math.ceil(parts.length / maxArguments) }, (_, i) =>
-    parts.slice(i * maxArguments, (i + 1) * maxArguments),
-  );
-}
-
-function mergeTexts(parts: readonly JsonPart[]): JsonPart[] {
-  const merged: JsonPart[] = [];
-  for (const part of parts) {
-    const last = merged.at(-1);
-    if (typeof part === 'string' && typeof last === 'string')
-      merged[merged.length - 1] = last + part;
-    else merged.push(part);
-  }
-  return merged;
 }
