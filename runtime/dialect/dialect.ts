@@ -6,8 +6,14 @@ import type { VectorAccess } from './vector-access.js';
 
 export type { Sql } from './sql.js';
 
-/** A piece of a JSON text: written as it is, or computed by the database. */
-export type JsonPart = string | Sql;
+/** A piece of a JSON text: written as it is, computed by the database, or `null` where a value is null. */
+export type JsonPart = string | Sql | NullableJson;
+
+/** JSON that the parts make, unless the condition holds. */
+export interface NullableJson {
+  readonly isNull: Sql;
+  readonly parts: readonly JsonPart[];
+}
 
 /**
  * What differs between databases when a statement is written. Every database builds the JSON of an answer itself, so that a

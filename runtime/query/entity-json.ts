@@ -68,14 +68,12 @@ export function fieldJson(
     case 'alias': {
       const { relations, end } = resolveAlias(source.dataclass, attribute);
       const target = followAll(from, source, relations);
-      return valueOfJoined(context, target, valueJson(context, target, end), relations.length > 0);
+      return valueOfJoined(target, valueJson(context, target, end), relations.length > 0);
     }
     case 'relatedEntity':
-      return [
-        expanded === undefined
-          ? deferredEntity(context, source, attribute)
-          : inlineEntity(context, from, source, attribute, expanded),
-      ];
+      return expanded === undefined
+        ? deferredEntity(context, source, attribute)
+        : [inlineEntity(context, from, source, attribute, expanded)];
     case 'relatedEntities':
       return expanded === undefined
         ? deferredEntities(context, source, attribute)
@@ -85,31 +83,32 @@ export function fieldJson(
 
 /** A value that is never null in its table is null where the way to it ends early. */
 export function valueOfJoined(
-  { dialect }: QueryContext,
   target: Source,
   value: readonly JsonPart[],
   isJoined: boolean,
 ): readonly JsonPart[] {
   if (!isJoined) return value;
-  return [sql`iif(${keyColumn(target)} is null, 'null', ${dialect.concat(value)})`];
+  return [{ isNull: sql`${keyColumn(target)} is null`, parts: value }];
 }
 
 function deferredEntity(
   context: QueryContext,
   source: Source,
   relation: RelatedEntityDefinition,
-): Sql {
+): readonly JsonPart[] {
   const { dataclass } = source;
   const target = dataclass.target(relation);
   const key = column(source, dataclass.foreignKey(relation).column);
-  const deferred = context.dialect.fill([
+  const deferred = [
     '{"__deferred":{"uri":"',
     ...keyedUri(context, target.name, target.key, key),
     '","__KEY":',
     ...keyJson(context, target.key, key),
     '}}',
-  ]);
-  return relation.mandatory === true ? deferred : sql`iif(${key} is null, 'null', ${deferred})`;
+  ];
+  return relation.mandatory === true
+    ? deferred
+    : [{ isNull: sql`${key} is null`, parts: deferred }];
 }
 
 function inlineEntity(

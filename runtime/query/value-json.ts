@@ -1,7 +1,6 @@
 import type { ColumnDefinition } from '../dataclass/attribute-path.js';
 import { column, keyColumn, type Source } from '../dataclass/source.js';
-import type { JsonPart } from '../dialect/dialect.js';
-import { sql } from 'kysely';
+import type { JsonPart, Sql } from '../dialect/dialect.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import type { QueryContext } from './context.js';
 
@@ -64,7 +63,7 @@ function deferredMedia(
         ]
       : ['{"__deferred":{"uri":"', ...uri, `$binary=true&$expand=${name}"}}`];
   const isNull = dialect.isNull(column(source, attribute.column));
-  return sql`iif(${isNull}, 'null', ${dialect.concat(deferred)})`;
+  return { isNull, parts: deferred };
 }
 
 /** `/rest/Company(7)`, ready to stand inside a JSON string. */
@@ -77,7 +76,7 @@ export function keyedUri(
   { dialect }: QueryContext,
   dataclass: string,
   key: StorageDefinition,
-  value: Exclude<JsonPart, string>,
+  value: Sql,
 ): readonly JsonPart[] {
   const text = key.type === 'string' ? dialect.uriText(value) : value;
   return [`/rest/${encodeURIComponent(dataclass)}(`, text, ')'];
@@ -87,7 +86,7 @@ export function keyedUri(
 export function keyJson(
   { dialect }: QueryContext,
   key: StorageDefinition,
-  value: Exclude<JsonPart, string>,
+  value: Sql,
 ): readonly JsonPart[] {
   // Numbers and uuids hold nothing that JSON would escape.
   return key.type === 'string' ? [dialect.jsonText(value)] : ['"', value, '"'];

@@ -62,7 +62,7 @@ function row(
     const value = columnJson(context, source, attribute);
     return [
       ...(index === 0 ? [] : [',']),
-      ...valueOfJoined(context, source, value, relations.length > 0),
+      ...valueOfJoined(source, value, relations.length > 0),
     ];
   });
   return context.dialect.fill(['{"values":[', ...values, ']}']);

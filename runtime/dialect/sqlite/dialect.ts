@@ -6,10 +6,11 @@ import {
   SqliteQueryCompiler,
   sql,
 } from 'kysely';
-import type { Dialect, JsonPart, Sql } from '../dialect.js';
+import type { Dialect, Sql } from '../dialect.js';
 import type { Fold } from '../../protocol/fold.js';
 import type { Slot, SqlValue, Statement } from '../statement.js';
 import { sqliteJson } from './json-access.js';
+import { concat, fill } from './json-text.js';
 import { sqliteVectors } from './vector-access.js';
 
 /** Writes SQL and never runs it: that is the executor's part. */
