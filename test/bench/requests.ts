@@ -43,8 +43,14 @@ export const requests: readonly BenchRequest[] = [
   {
     name: 'R5',
     title: 'page of 20 companies with their staff, 100 each',
-    isUsual: false,
+    isUsual: true,
     path: (random) => `/rest/Company?$skip=${20 * random.below(pages)}&$top=20&$expand=staff`,
+  },
+  {
+    name: 'R6',
+    title: 'number, sum, average, least and greatest of all salaries',
+    isUsual: true,
+    path: () => '/rest/Employee/salary?$compute=$all',
   },
 ];
 

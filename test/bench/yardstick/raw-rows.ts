@@ -39,6 +39,11 @@ function answers(database: Database): Answers {
   const employees = employeePages(database);
   const employers = employersOf(database);
   const staff = staffOf(database);
+  const salaries = database
+    .prepare<[], readonly [number, number, number, number, number]>(
+      `select count("salary"), sum("salary"), avg("salary"), min("salary"), max("salary") from "Employee"`,
+    )
+    .raw();
   return {
     employee: (key) => {
       const row = one.get(key);
@@ -64,6 +69,12 @@ function answers(database: Database): Answers {
       }
       const count = countCompanies.get();
       return `{"__entityModel":"Company",${envelope(globalStamp, count, rows.length, query.skip, list)}`;
+    },
+    salaries: () => {
+      const row = salaries.get();
+      if (row === undefined) return undefined;
+      const [count, sum, average, min, max] = row;
+      return `{"salary":{"count":${count},"sum":${sum},"average":${average},"min":${min},"max":${max}}}`;
     },
   };
 }

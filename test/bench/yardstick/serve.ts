@@ -11,6 +11,7 @@ export interface Answers {
   readonly employee: (key: number) => Answer;
   readonly employees: (query: PageQuery) => Answer;
   readonly companies: (query: PageQuery) => Answer;
+  readonly salaries: () => Answer;
 }
 
 const headers = {
@@ -26,7 +27,7 @@ export async function serveYardstick(
   const database = new Database(file, { fileMustExist: true });
   database.pragma('journal_mode = WAL');
   database.pragma('cache_size = -65536');
-  const { employee, employees, companies } = answers(database);
+  const { employee, employees, companies, salaries } = answers(database);
 
   const app = fastify({ exposeHeadRoutes: false });
   app.get<{ Params: { key: string } }>('/rest/Employee(:key', (request, reply) => {
@@ -35,6 +36,9 @@ export async function serveYardstick(
   app.get<{ Querystring: QueryString }>('/rest/Employee', (request, reply) => {
     const query = readPageQuery(request.query);
     send(reply, query && employees(query));
+  });
+  app.get<{ Querystring: QueryString }>('/rest/Employee/salary', (request, reply) => {
+    send(reply, request.query['$compute'] === '$all' ? salaries() : undefined);
   });
   app.get<{ Querystring: QueryString }>('/rest/Company', (request, reply) => {
     const query = readPageQuery(request.query);

@@ -41,11 +41,18 @@ function answers(database: Database): Answers {
   const employeesExpanded = employeePages(database, employeeWithEmployer());
   const companies = companyPages(database, company());
   const companiesExpanded = companyPages(database, companyWithStaff());
+  const salaries = database
+    .prepare<[], string>(
+      `select format('{"salary":{"count":%d,"sum":%s,"average":%s,"min":%s,"max":%s}}', count("salary"), sum("salary"),
+        avg("salary"), min("salary"), max("salary")) from "Employee"`,
+    )
+    .pluck();
   return {
     // A short text is sent in one piece with its headers; bytes are not.
     employee: (key) => one.get(key),
     employees: (query) => (query.expand === 'employer' ? employeesExpanded : employees)(query),
     companies: (query) => (query.expand === 'staff' ? companiesExpanded : companies)(query),
+    salaries: () => salaries.get(),
   };
 }
 
