@@ -132,34 +132,35 @@ function keysOf({ __ENTITIES: entities }: Collection): readonly (string | undefi
   return entities.map((each) => each.__KEY);
 }
 
-type Step = (world: World) => Promise<void>;
+/** A step of a sequence; as a text it is what a failure needs to show. */
+type NamedStep = readonly [text: string, step: (world: World) => Promise<void>];
+
+function named(...step: NamedStep): NamedStep {
+  return step;
+}
 
 const index = fc.nat({ max: 1000 });
 
-const steps: fc.Arbitrary<readonly [text: string, step: Step]> = fc.oneof(
-  fc.nat({ max: 3 }).map((count) => [`plant ${count}`, (world) => world.plant(count)] as const),
-  index.map((at) => [`fell ${at}`, (world) => world.fell(at)] as const),
-  wishes.map((wish) => [`make ${wish.query}`, (world) => make(world, wish)] as const),
+const steps: fc.Arbitrary<NamedStep> = fc.oneof(
+  fc.nat({ max: 3 }).map((count) => named(`plant ${count}`, (world) => world.plant(count))),
+  index.map((at) => named(`fell ${at}`, (world) => world.fell(at))),
+  wishes.map((wish) => named(`make ${wish.query}`, (world) => make(world, wish))),
   fc
     .tuple(index, wishes, fc.nat({ max: 12 }), fc.nat({ max: 12 }), fc.boolean())
-    .map(
-      ([at, wish, skip, top, makes]) =>
-        [
-          `read ${at} ${wish.query} ${skip} ${top} ${String(makes)}`,
-          (world) => read(world, at, wish, skip, top, makes),
-        ] as const,
+    .map(([at, wish, skip, top, makes]) =>
+      named(`read ${at} ${wish.query} ${skip} ${top} ${String(makes)}`, (world) =>
+        read(world, at, wish, skip, top, makes),
+      ),
     ),
   fc
     .tuple(fc.constantFrom('AND', 'OR', 'EXCEPT', 'INTERSECT'), index, index, fc.boolean())
-    .map(
-      ([operator, one, other, makes]) =>
-        [
-          `${operator} ${one} ${other} ${String(makes)}`,
-          (world) => combine(world, operator, one, other, makes),
-        ] as const,
+    .map(([operator, one, other, makes]) =>
+      named(`${operator} ${one} ${other} ${String(makes)}`, (world) =>
+        combine(world, operator, one, other, makes),
+      ),
     ),
-  index.map((at) => [`clean ${at}`, (world) => clean(world, at)] as const),
-  index.map((at) => [`release ${at}`, (world) => release(world, at)] as const),
+  index.map((at) => named(`clean ${at}`, (world) => clean(world, at))),
+  index.map((at) => named(`release ${at}`, (world) => release(world, at))),
 );
 
 async function make(world: World, wish: Wish): Promise<void> {
