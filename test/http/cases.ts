@@ -155,6 +155,21 @@ export const readCases: readonly Case[] = [
     { top: 'Company?$top=x', change: 'Company?$method=delete', expand: 'Company?$expand=x' },
     0,
   ),
+  ...reads('report', {
+    all: 'Company?$format=looker&$top=2',
+    'over to-one relations':
+      'Employee/lastName,employer.name,boss.employer.active?$format=looker&$orderby=lastName&$filter=salary>1',
+    'to-many': 'Company(1)/staff?$expand=staff&$format=looker&$attributes=lastName',
+  }),
+  ...reads('array', {
+    all: 'Employee?$asArray=true&$top=1',
+    expanded: 'Company?$asArray=true&$attributes=name,staff.boss.lastName&$top=2',
+    'to-many': 'Note(b)/replies?$expand=replies&$asArray=true',
+  }),
+  ...reads('plan', {
+    'to-one':
+      'Employee?$attributes=lastName&$filter=employer.name=bolt and salary>1&$queryplan=true',
+  }),
   ...reads('catalog', { dataclass: '$catalog/Company', 'text key': '$catalog/Note' }, 0),
 ];
 
