@@ -52,11 +52,9 @@ function arrayField(
     case 'alias':
       return fieldJson(context, from, source, attribute, undefined);
     case 'relatedEntity':
-      return [
-        expanded === undefined
-          ? relatedKey(context, source, attribute)
-          : relatedEntity(context, from, source, attribute, expanded),
-      ];
+      return expanded === undefined
+        ? relatedKey(context, source, attribute)
+        : [relatedEntity(context, from, source, attribute, expanded)];
     case 'relatedEntities':
       return expanded === undefined
         ? ['{"__COUNT":', relatedCount(context, source, attribute), '}']
@@ -75,16 +73,16 @@ function typedKey(
   return key.type === 'uuid' ? ['"', value, '"'] : [value];
 }
 
-function relatedKey(context: QueryContext, source: Source, relation: RelatedEntityDefinition): Sql {
+function relatedKey(
+  context: QueryContext,
+  source: Source,
+  relation: RelatedEntityDefinition,
+): readonly JsonPart[] {
   const { dataclass } = source;
   const { key } = dataclass.target(relation);
   const value = column(source, dataclass.foreignKey(relation).column);
-  const json = context.dialect.fill([
-    `{"__KEY":{${JSON.stringify(key.name)}:`,
-    ...typedKey(context, key, value),
-    '}}',
-  ]);
-  return relation.mandatory === true ? json : sql`iif(${value} is null, 'null', ${json})`;
+  const parts = [`{"__KEY":{${JSON.stringify(key.name)}:`, ...typedKey(context, key, value), '}}'];
+  return relation.mandatory === true ? parts : [{ isNull: sql`${value} is null`, parts }];
 }
 
 function relatedEntity(

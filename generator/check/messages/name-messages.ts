@@ -36,9 +36,10 @@ export const nameMessages = {
   },
   'name/report-format': {
     severity: 'error',
-    meaning: 'The report format cannot stand in a URL as it is.',
+    meaning:
+      'The report format cannot stand in a URL as it is, or is called json, as the other format is.',
     text: (f: { name: string }) =>
-      `The report format cannot be called ${f.name}. Its name is 1 to 63 of A-Z, digits, _, . and -.`,
+      `The report format cannot be called ${f.name}. Its name is 1 to 63 of A-Z, digits, _, . and -, and not json.`,
   },
   'name/reserved': {
     severity: 'error',

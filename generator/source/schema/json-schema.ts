@@ -65,4 +65,5 @@ export function ref(definition: string): JsonSchema {
 
 export const namePattern = '^(?!__)[\\p{L}_][\\p{L}\\p{N}_]*$';
 export const datastorePattern = '^[A-Za-z][A-Za-z0-9_-]{0,62}$';
-export const reportFormatPattern = '^[A-Za-z0-9_.-]{1,63}$';
+/** `json` is the name of the other format, in any case. */
+export const reportFormatPattern = '^(?![Jj][Ss][Oo][Nn]$)[A-Za-z0-9_.-]{1,63}$';

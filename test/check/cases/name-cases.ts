@@ -74,6 +74,11 @@ export const nameCases: readonly ProblemCase[] = [
     ],
   },
   {
+    name: 'report format called as the other one',
+    yaml: sound('roles: {}\nreportFormat: <<a>>Json'),
+    expected: [{ code: 'name/report-format', at: 'a' }],
+  },
+  {
     name: 'collection names',
     yaml: model(`  A: { attributes: { ID: { type: integer, key: true } } }
   B: { collectionName: <<a>>aSelection, attributes: { ID: { type: integer, key: true } } }
