@@ -62,6 +62,11 @@ describe('readParameters: values', () => {
       { $asarray: 'TRUE', $queryPlan: 'true', $querypath: 'False' },
       { asArray: true, queryplan: true },
     ],
+    [
+      { $compute: '"$all"', $DISTINCT: 'TRUE' },
+      { compute: '$all', distinct: true },
+    ],
+    [{ $compute: '', $distinct: 'false' }, { compute: '' }],
     [{ other: 'x', filter: 'x', constructor: 'x' }, {}],
   ])('%j', (query, want) => {
     expect(read(query)).toEqual({ ...none, ...want });
@@ -99,8 +104,8 @@ describe('readParameters: refusals', () => {
     [{ $params: `'"a"'` }, 400, 1280, '$params must be a JSON list or object'],
     [{ $atOnce: 'true' }, 501, 1838, '$atOnce=true is not supported yet'],
     [{ $asArray: '1' }, 400, 1806, '$asArray must be true or false'],
+    [{ $distinct: 'yes' }, 400, 1806, '$distinct must be true or false'],
     [{ $lock: 'false' }, 501, 1838, '$lock=false'],
-    [{ $compute: '$all' }, 501, 1838, '$compute=$all'],
     [{ $IMAGEFORMAT: 'best' }, 501, 1838, '$imageformat=best'],
   ])('%j is %i, %i', (query, status, code, message) => {
     const refusal = refusalOf(() => read(query));
