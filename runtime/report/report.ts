@@ -60,10 +60,7 @@ function row(
   const values = columns.flatMap(({ relations, attribute }, index): readonly JsonPart[] => {
     const source = followAll(from, root, relations);
     const value = columnJson(context, source, attribute);
-    return [
-      ...(index === 0 ? [] : [',']),
-      ...valueOfJoined(source, value, relations.length > 0),
-    ];
+    return [...(index === 0 ? [] : [',']), ...valueOfJoined(source, value, relations.length > 0)];
   });
   return context.dialect.fill(['{"values":[', ...values, ']}']);
 }
