@@ -84,12 +84,27 @@ function newBody(
     if (attribute.generated !== undefined) continue;
     const { name, type, dateOnly, default: byDefault } = attribute;
     const isUnset = !attribute.mandatory && random.chance(20);
-    const value = (isUnset ? byDefault : drawn.get(name)?.[index]) ?? null;
+    const given = echoed(store, dataclass, attribute, random) ?? drawn.get(name)?.[index];
+    const value = (isUnset ? byDefault : given) ?? null;
     if (!isUnset || (byDefault === undefined && random.chance(50))) body.json.set(name, value);
     body.stored.set(name, sentForm(type, dateOnly, value));
   }
   for (const relation of relations) giveRelation(store, dataclass, relation, body, random);
   return body;
+}
+
+/** A value that another entity has, texts perhaps in another case or composition: equal values are the interesting ones. */
+function echoed(
+  store: Store,
+  dataclass: Dataclass,
+  { name, type, unique }: StorageAttribute,
+  random: Random,
+): JsonValue | undefined {
+  const others = store.all(dataclass.name);
+  if (unique || others.length === 0 || !random.chance(40)) return undefined;
+  const value = random.pick(others).stored.get(name) ?? undefined;
+  if (type !== 'string' || typeof value !== 'string') return value;
+  return random.pick([value, value.toUpperCase(), value.toLowerCase(), value.normalize('NFD')]);
 }
 
 function giveRelation(

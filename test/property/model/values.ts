@@ -80,6 +80,8 @@ const awkwardTexts = [
   'old-york NEW',
   "l'e\u0301te\u0301 à l’ÉTÉ",
   '100% @home *',
+  'k\u0332 ok',
+  'a\u0332b a',
   'a b',
 ];
 

@@ -3,6 +3,7 @@ import type { Dataclass, JsonValue } from '../../../generator/model/model.js';
 import { features } from '../features.js';
 import { aggregatesOf } from '../memory/aggregates.js';
 import type { WrittenStep } from '../memory/filter.js';
+import { typeOf } from '../memory/matches.js';
 import type { Store } from '../memory/store.js';
 import { isScalar } from '../model/values.js';
 import type { AggregateRequest } from './aggregate-request.js';
@@ -12,6 +13,8 @@ import { filters } from './random-filter.js';
 import { sometimes } from './sometimes.js';
 
 interface AggregatePath {
+  /** Values that are texts can be equal and yet different. */
+  readonly isText: boolean;
   readonly path: readonly WrittenStep[];
   readonly isToOne: boolean;
   /** All values can be compared with each other. */
@@ -24,12 +27,12 @@ export function aggregates(store: Store, dataclass: Dataclass): fc.Arbitrary<Agg
   const common = {
     dataclass: fc.constant(dataclass.name),
     spelling: fc.nat(1_000),
-    filter: sometimes(50, filters(store, dataclass)),
+    filter: sometimes(35, filters(store, dataclass)),
   };
   const distinct = fc.record({
     ...common,
     aggregate: fc.constant('distinct' as const),
-    path: fc.constantFrom(...paths.map((each) => each.path)),
+    path: distinctPaths(paths),
     skip: sometimes(20, fc.nat(4)),
     top: sometimes(30, fc.nat(6)),
   });
@@ -47,15 +50,26 @@ export function aggregates(store: Store, dataclass: Dataclass): fc.Arbitrary<Agg
   return [...(features.distinct ? [distinct] : []), ...(features.compute ? [compute] : [])];
 }
 
+function distinctPaths(paths: readonly AggregatePath[]): fc.Arbitrary<AggregatePath['path']> {
+  const ofTexts = paths.filter((each) => each.isText);
+  const all = fc.constantFrom(...paths);
+  const some = ofTexts.length === 0 ? all : fc.oneof(all, fc.constantFrom(...ofTexts));
+  return some.map(({ path }) => path);
+}
+
 function aggregatePaths(store: Store, dataclass: Dataclass): readonly AggregatePath[] {
   const short = endPaths(store, dataclass).filter(({ relations }) => relations < 3);
   return short.flatMap(({ path, end, isToOne }): AggregatePath[] => {
-    if (end.kind === 'stamp' || isScalar(end)) return [{ path, isToOne, isOrdered: true }];
+    if (end.kind === 'stamp' || isScalar(end)) {
+      const isText = end.kind !== 'stamp' && typeOf(store, end).type === 'string';
+      return [{ path, isToOne, isText, isOrdered: true }];
+    }
     if (!('type' in end) || end.type !== 'object' || !features.objectProperties) return [];
     return propertyPaths(store, end)
       .filter(({ isOdd }) => !isOdd)
       .map(({ moves, values }) => {
-        return { path: written(path, moves), isToOne, isOrdered: isOneType(values) };
+        const isText = values.some((each) => typeof each === 'string');
+        return { path: written(path, moves), isToOne, isText, isOrdered: isOneType(values) };
       });
   });
 }

@@ -114,8 +114,10 @@ function changedText(
   const points = Array.from(text);
   const part = (start: number, end: number): string => points.slice(start, end).join('');
   const options = [text, text, text.toUpperCase(), text.toLowerCase(), part(0, points.length - 1)];
-  if (comparator === 'contains') options.push(part(1, points.length), part(1, points.length - 1));
-  if (comparator === '%') options.push(...(text.match(/[\p{L}\p{M}\p{N}_]+/gu) ?? []));
+  if (comparator === 'contains' || comparator === '%') {
+    options.push(part(1, points.length), part(1, points.length - 1), ...points.slice(0, 5));
+  }
+  if (comparator === '%') options.push(...(text.match(/[\p{L}\p{M}\p{N}_]+|\p{L}+/gu) ?? []));
   const cuts = fc.nat(points.length).map((at) => {
     const rests = [`${part(0, at)}@${part(at + 1, points.length)}`, `@${part(at, points.length)}`];
     return [...rests, `${part(0, at)}*`, `${part(0, at)}@`, `@${part(at, at + 1)}@`];
