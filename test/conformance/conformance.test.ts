@@ -8,6 +8,7 @@ import type { Row } from './row.js';
 import { aggregateRows } from './rows/aggregates.js';
 import { bodyRows } from './rows/bodies.js';
 import { catalogRows } from './rows/catalog.js';
+import { deleteRows } from './rows/deletes.js';
 import { envelopeRows } from './rows/envelopes.js';
 import { errorRows } from './rows/errors.js';
 import { filterRows } from './rows/filters.js';
@@ -34,6 +35,7 @@ const tables: Readonly<Record<string, readonly Row[]>> = {
   reports: reportRows,
   catalog: catalogRows,
   writes: writeRows,
+  deletes: deleteRows,
   bodies: bodyRows,
 };
 

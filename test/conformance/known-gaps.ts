@@ -70,36 +70,6 @@ const writing: readonly Line[] = [
     { has: { __STAMP: 2 } },
   ],
   [
-    'spec.delete key',
-    'an entity is deleted by its key',
-    post('/rest/Company(4)?$method=delete'),
-    ok,
-  ],
-  [
-    'spec.delete filter',
-    'the entities of a filter are deleted',
-    post('/rest/Company?$filter="ID = 4"&$method=delete'),
-    ok,
-  ],
-  [
-    'd25.delete',
-    'a delete without a filter deletes nothing',
-    post('/rest/Company?$method=delete'),
-    { status: 400 },
-  ],
-  [
-    'd25.delete empty',
-    'a delete with an empty filter deletes nothing',
-    post('/rest/Company?$method=delete&$filter='),
-    { status: 400 },
-  ],
-  [
-    'd25.delete restrict',
-    'a restricted delete deletes nothing',
-    post('/rest/Company(1)?$method=delete'),
-    { status: 409, has: { ok: false } },
-  ],
-  [
     'spec.atomic',
     '$atomic=true saves all or nothing',
     post(`${update}&$atomic=true`, [{ name: 'M' }, { name: 'N' }]),

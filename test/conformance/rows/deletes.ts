@@ -1,0 +1,170 @@
+import { created, employee } from '../fixture.js';
+import { type Expectation, get, post, type Request, refused, type Row } from '../row.js';
+
+const ok: Expectation = { is: { ok: true } };
+const missing = refused(404, 1543);
+const unclear = refused(400, 1813);
+const restricted: Expectation = { ...refused(409, 1840), has: { ok: false } };
+const set = '/rest/Company/$entityset/0123456789ABCDEF0123456789ABCDEF';
+const ada = `/rest/Employee(${employee(1)})`;
+
+type Step = readonly [request: Request, expect: Expectation];
+
+/** Nothing was deleted or changed. */
+const untouched: readonly Step[] = [
+  [get('/rest/Company?$top=0'), { has: { __COUNT: 5, __GlobalStamp: created } }],
+  [get('/rest/Employee?$top=0'), { has: { __COUNT: 4 } }],
+  [get('/rest/Note?$top=0'), { has: { __COUNT: 2 } }],
+];
+
+function row(
+  id: string,
+  says: string,
+  request: Request,
+  expect: Expectation,
+  then: readonly Step[] = untouched,
+): Row {
+  return { id, says, request, expect, then };
+}
+
+function remove(path: string): Request {
+  return post(`/rest/${path}${path.includes('?') ? '&' : '?'}$method=delete`);
+}
+
+/** Specification, "$method"; protocol section 11.5 and decision 25. */
+export const deleteRows: readonly Row[] = [
+  row('spec.delete key', 'an entity is deleted by its key', remove('Company(4)'), ok, [
+    [get('/rest/Company(4)'), missing],
+    [get('/rest/Company?$top=0'), { has: { __COUNT: 4, __GlobalStamp: created + 1 } }],
+  ]),
+  row('spec.delete slash', 'a slash may follow the key', remove('Company(4)/'), ok, [
+    [get('/rest/Company(4)'), missing],
+  ]),
+  row(
+    'spec.delete filter',
+    'the entities of a filter are deleted',
+    remove('Company?$filter="ID = 4"'),
+    ok,
+    [[get('/rest/Company'), { keys: ['1', '2', '3', '5'] }]],
+  ),
+  row(
+    'spec.delete params',
+    'a filter may have placeholders',
+    remove(`Note?$filter="code = :1"&$params=["B"]`),
+    ok,
+    [[get('/rest/Note'), { keys: ['A/1 (x)'] }]],
+  ),
+  row(
+    'spec.delete set',
+    'the entities of a set are deleted',
+    post(`${set}?$savedfilter="ID = 4 or name = 'Managed'"`),
+    { keys: ['4', '5'] },
+    [
+      [post(`${set}?$method=delete`), ok],
+      [get('/rest/Company'), { keys: ['1', '2', '3'] }],
+      [get(set), { has: { __COUNT: 2, __ENTITIES: [{ __STAMP: 0 }, { __STAMP: 0 }] } }],
+      [post(`${set}?$method=delete`), ok],
+    ],
+  ),
+  row(
+    'spec.delete part',
+    'also those alone that a filter matches',
+    post(`${set}?$savedfilter="ID > 3"`),
+    { keys: ['4', '5'] },
+    [
+      [post(`${set}?$method=delete&$filter="city = 'oslo'"`), ok],
+      [get('/rest/Company'), { keys: ['1', '2', '3', '4'] }],
+    ],
+  ),
+  row('d15.delete', 'an unknown set', post(`${set}?$method=delete`), refused(404, 1802)),
+  row('11.5 key', 'an unknown key', remove('Company(77)'), missing),
+  row('11.5 no key', 'a key that none can be', remove('Company(x)'), missing),
+  row('11.5 case', 'a text key in another case', remove("Note('B')"), ok, [
+    [get('/rest/Note'), { keys: ['A/1 (x)'] }],
+  ]),
+  row('11.5 nothing', 'a filter that matches nothing', remove('Company?$filter="ID = 77"'), ok),
+  row('d25.delete', 'a delete without a filter deletes nothing', remove('Company'), unclear),
+  row(
+    'd25.delete empty',
+    'a delete with an empty filter deletes nothing',
+    remove('Company?$filter='),
+    unclear,
+  ),
+  row(
+    'd25.delete quoted',
+    'nor with an empty one in quotes',
+    remove('Company?$filter="  "'),
+    unclear,
+  ),
+  row(
+    'd25.delete misspelt',
+    'an unknown parameter is refused',
+    remove('Company?$filter="ID=4"&filter=x'),
+    refused(400, 1811),
+  ),
+  row(
+    'd25.delete wrong',
+    'a wrong filter deletes nothing',
+    remove('Company?$filter="ID = "'),
+    refused(400, 1162),
+  ),
+  row(
+    'd25.delete top',
+    '$top does not tell which',
+    remove('Company?$filter="ID > 3"&$top=1'),
+    unclear,
+  ),
+  row('d25.delete skip', 'nor does $skip', remove('Company?$filter="ID > 3"&$skip=0'), unclear),
+  row(
+    'd25.delete orderby',
+    'nor $orderby',
+    remove('Company?$filter="ID > 3"&$orderby=ID'),
+    unclear,
+  ),
+  row(
+    'd25.delete order',
+    'nor an order in the filter',
+    remove('Company?$filter="ID > 3 order by ID"'),
+    unclear,
+  ),
+  row(
+    'd25.delete both',
+    'a key leaves nothing to filter',
+    remove('Company(4)?$filter="ID = 5"'),
+    unclear,
+  ),
+  row('d4.delete', 'a deletion is sent with POST', get('/rest/Company(4)?$method=delete'), {
+    ...refused(405, 1832),
+    headers: { allow: 'POST' },
+  }),
+  row(
+    'd25.delete restrict',
+    'a restricted delete deletes nothing',
+    remove('Company(1)'),
+    restricted,
+  ),
+  row('d25.delete all', 'all are deleted or none', remove('Company?$filter="ID > 0"'), restricted),
+  row(
+    'd25.delete mandatory',
+    'a mandatory relation restricts unless it says otherwise',
+    remove(ada.slice(6)),
+    restricted,
+  ),
+  row(
+    'onDelete set null',
+    'another relation becomes null',
+    remove('Note?$filter="text = \'second\'"'),
+    ok,
+    [
+      [remove(ada.slice(6)), restricted],
+      [remove("Note('a%2F1 (X)')"), ok],
+      [remove(ada.slice(6)), ok],
+      [get('/rest/Company(5)'), { has: { __STAMP: 2, manager: null } }],
+      [get(`/rest/Employee(${employee(2)})`), { has: { __STAMP: 2, boss: null } }],
+      [get(`/rest/Employee(${employee(4)})`), { has: { __STAMP: 1 } }],
+      // Two notes, Ada, and what Ada was related to: a company and two employees.
+      [get('/rest/Note?$top=0'), { has: { __COUNT: 0, __GlobalStamp: created + 6 } }],
+    ],
+  ),
+  row('d13.delete', 'a dataclass that is not exposed', remove('Vault(1)'), refused(404, 1800)),
+];
