@@ -170,6 +170,7 @@ const propertyNames = [
     'größe',
     'null',
     'constructor',
+    '__proto__',
   ],
   ...[
     '0',
