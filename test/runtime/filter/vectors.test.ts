@@ -327,6 +327,35 @@ describe('an order by a vector', () => {
   });
 });
 
+describe('a filter with a vector', () => {
+  const filter = '$filter="v >= :1"';
+  const params = `$params=${JSON.stringify([{ vector: q, threshold: -1 }])}`;
+
+  it('makes an entity set, in the order of similarity', async () => {
+    const query = `${filter}&${params}&$orderby=v desc&$method=entityset`;
+    const made = (await app.inject(`/rest/Book?${query}`)).json<Answer & { __ENTITYSET: string }>();
+    const inSet = (await app.inject(made.__ENTITYSET)).json<Answer>();
+    expect(inSet.__ENTITIES?.map((each) => Number(each.__KEY))).toEqual([3, 6, 2, 1, 7]);
+    const near = `$params=${JSON.stringify([{ vector: q, threshold: 0.9 }])}`;
+    const part = await app.inject(`${made.__ENTITYSET}?${filter}&${near}&$orderby=v`);
+    expect(part.json<Answer>().__ENTITIES?.map((each) => Number(each.__KEY))).toEqual([1, 7, 2]);
+  });
+
+  it('is answered in every form', async () => {
+    const forms = [
+      ['Book', '$queryplan=true&$querypath=true'],
+      ['Book', '$asArray=true&$orderby=v'],
+      ['Book/title', '$distinct=true'],
+      ['Book/ID', '$compute=$all'],
+      ['Shelf(1)/books', '$expand=books&$orderby=v'],
+    ];
+    for (const [path, query] of forms) {
+      const response = await app.inject(`/rest/${path}?${filter}&${params}&${query}`);
+      expect(response.statusCode, response.body).toBe(200);
+    }
+  });
+});
+
 describe('a refusal', () => {
   const sound = { vector: q };
 
