@@ -53,20 +53,28 @@ export function prepareSchema(
     })
     .immediate();
   if (isCreated) return;
-  addMissing(database);
   // A database that was found to match is not compared again until its schema or the model's changes.
-  const stamp = stampOf(database, all);
-  if (knownStamp(database) === stamp) return;
+  if (knownStamp(database) === stampOf(database, all)) return;
+  database
+    .transaction(() => {
+      addMissing(database);
+      compare(database, all, fold);
+      remember(database, stampOf(database, all));
+    })
+    .immediate();
+}
+
+/** @throws SchemaMismatchError with every difference */
+function compare(database: Database.Database, statements: readonly string[], fold: Fold): void {
   const expected = new Database(':memory:');
   try {
     registerFunctions(expected, fold);
-    for (const statement of all) expected.exec(statement);
+    for (const statement of statements) expected.exec(statement);
     const differences = schemaDifferences(expected, database);
     if (differences.length > 0) throw new SchemaMismatchError(differences);
   } finally {
     expected.close();
   }
-  remember(database, stamp);
 }
 
 /** A table of the server's own that an older version did not have yet. */
@@ -76,8 +84,7 @@ function addMissing(database: Database.Database): void {
   const present = database.prepare(names).pluck().all();
   // Without the first one the database is somebody else's.
   if (present.includes('__datastore') && !present.includes('__entityset')) {
-    // Another process may do the same at this moment.
-    database.exec(entitySetTable.replace('CREATE TABLE', 'CREATE TABLE IF NOT EXISTS'));
+    database.exec(entitySetTable);
   }
 }
 

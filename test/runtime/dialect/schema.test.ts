@@ -92,6 +92,21 @@ describe('an empty database', () => {
     expect(content()).toEqual(before);
   });
 
+  it('gets a table of the server that an older version did not have', async () => {
+    const identity = await start();
+    run('DROP TABLE "__entityset"');
+    expect(await start()).toBe(identity);
+    edit((database) => {
+      expect(database.prepare('select count(*) from "__entityset"').pluck().get()).toBe(0);
+    });
+  });
+
+  it('gets no such table when it does not match', async () => {
+    await start();
+    run('DROP TABLE "__entityset"', 'DROP INDEX "Item.size"');
+    expect(await differences()).toHaveLength(1);
+  });
+
   it('gets nothing of a schema that fails in the middle', async () => {
     await expect(start([...schema, 'CREATE TABLE "Item" ("x")'])).rejects.toThrow('already exists');
     expect(content()).toEqual({ objects: [], rows: [] });
@@ -212,7 +227,10 @@ describe('a database that differs is refused with every difference, and left as 
 
   it('a database whose tables match, but that no server made', async () => {
     run(...schema);
-    expect(await differences()).toEqual(['table "__datastore" is missing']);
+    expect(await differences()).toEqual([
+      'table "__datastore" is missing',
+      'table "__entityset" is missing',
+    ]);
   });
 });
 
