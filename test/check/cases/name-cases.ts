@@ -7,6 +7,11 @@ function manyTexts(count: number): string {
   return texts.join(', ');
 }
 
+function manyVectors(count: number): string {
+  const vectors = Array.from({ length: count }, (_, i) => `v${i}: { type: vector, dimensions: 2 }`);
+  return vectors.join(', ');
+}
+
 /** Names, tables, columns, keys, indexes and limits. */
 export const nameCases: readonly ProblemCase[] = [
   {
@@ -131,6 +136,13 @@ export const nameCases: readonly ProblemCase[] = [
     name: 'more columns than a table has',
     yaml: model(`  <<a>>A: { attributes: { ID: { type: integer, key: true }, ${manyTexts(999)} } }
   B: { attributes: { ID: { type: integer, key: true }, ${manyTexts(998)} } }
+`),
+    expected: [{ code: 'sql/too-many-columns', at: 'a', says: '2001 columns' }],
+  },
+  {
+    name: 'more columns than a table has, since a vector takes three',
+    yaml: model(`  <<a>>A: { attributes: { ID: { type: integer, key: true }, ${manyVectors(666)} } }
+  B: { attributes: { ID: { type: integer, key: true }, ${manyVectors(665)} } }
 `),
     expected: [{ code: 'sql/too-many-columns', at: 'a', says: '2001 columns' }],
   },
