@@ -7,7 +7,7 @@ import type { RelatedEntitiesDefinition, RelatedEntityDefinition } from '../prot
 import { condition } from './condition.js';
 import { elementConditions } from './elements.js';
 import { nested, type WritingContext } from './followed.js';
-import { all } from './logic.js';
+import { all, not } from './logic.js';
 import type { Hop, Pending } from './resolve.js';
 
 /** Comparisons with what one object attribute of one entity holds. */
@@ -36,13 +36,13 @@ export function comparisons(
     } else if (each.comparator === '!=') {
       // `!=` is always NOT (`=`): no related entity has the value.
       const positive: Pending = { ...each, comparator: '=' };
-      conditions.push(sql`not ${exists(context, from, source, [positive])}`);
+      conditions.push(not(someRelated(context, from, source, [positive])));
     } else {
       const way = wayOf(each, toMany);
       related.set(way, [...(related.get(way) ?? []), each]);
     }
   }
-  for (const group of related.values()) conditions.push(exists(context, from, source, group));
+  for (const group of related.values()) conditions.push(someRelated(context, from, source, group));
   for (const { source: owner, attribute, comparisons: group } of inObjects.values()) {
     const document = objectDocument(context.dialect, owner, attribute);
     conditions.push(...elementConditions(context, document, group));
@@ -90,8 +90,14 @@ function follow(
   return context.followed.joined(from, node, () => followAll(from, source, relations));
 }
 
-/** At least one entity at the other end of the first to-many relation fulfils all of `pending`, whose way there is one. */
-function exists(
+/**
+ * At least one entity at the other end of the first to-many relation fulfils all of `pending`, whose way there is one. Null
+ * where it is not known.
+ *
+ * Inside of another such condition the database looks for the owners once, and not anew for each entity around them: along
+ * a path that goes back and forth, `albums.artist.albums.artist`, that would be as many times as there are ways.
+ */
+function someRelated(
   context: WritingContext,
   from: From,
   source: Source,
@@ -108,5 +114,8 @@ function exists(
   const rest = pending.map((each) => ({ ...each, hops: each.hops.slice(toMany + 1) }));
   const within = nested(context, first.node);
   const condition = all(comparisons(within, inner, inner.root, rest));
-  return sql`exists (select 1 ${inner.clause} where ${column(inner.root, foreignKey.column)} = ${keyColumn(owner)} and ${condition})`;
+  const ownerKey = column(inner.root, foreignKey.column);
+  return context.nesting > 0
+    ? sql`${keyColumn(owner)} in (select ${ownerKey} ${inner.clause} where ${condition})`
+    : sql`exists (select 1 ${inner.clause} where ${ownerKey} = ${keyColumn(owner)} and ${condition})`;
 }

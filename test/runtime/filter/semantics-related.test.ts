@@ -110,3 +110,33 @@ describe('a filter that follows very many relations', () => {
     expect(await found(app, 'Actor', 'ID > 0', undefined, long)).toMatch(/^1810: .*more than 60/);
   });
 });
+
+describe('a path that goes back and forth', () => {
+  let owners: FastifyInstance;
+
+  beforeAll(async () => {
+    owners = await serverOf(model);
+    await create(owners, 'Film', [{ ID: 1 }, { ID: 2 }, { ID: 3 }]);
+    await create(
+      owners,
+      'Role',
+      Array.from({ length: 16 }, (_, at) => ({ ID: at + 1, film: at === 15 ? 2 : 1, pay: at })),
+    );
+    await create(owners, 'Role', [{ ID: 17, pay: 17 }]);
+  });
+  afterAll(() => owners.close());
+
+  // As many ways lead to the end as there are combinations of roles, 15^20.
+  it.each([
+    [`${'roles.film.'.repeat(20)}ID = 9`, ''],
+    [`${'roles.film.'.repeat(20)}ID != 9`, '1,2,3'],
+    [`${'roles.film.'.repeat(20)}ID = 1`, '1'],
+    [`${'roles.film.'.repeat(20)}ID != 1`, '2,3'],
+    [`${'roles.film.'.repeat(3)}roles.pay >= 15`, '2'],
+    [`NOT (${'roles.film.'.repeat(3)}roles.pay >= 15)`, '1,3'],
+    [`${'roles.film.'.repeat(3)}roles.actor = null`, '1,2'],
+    [`${'roles.film.'.repeat(3)}roles.actor != null`, '3'],
+  ])('is followed in little time: %s', { timeout: 5000 }, async (filter, expected) => {
+    expect(await found(owners, 'Film', filter)).toBe(expected);
+  });
+});
