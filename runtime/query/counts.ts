@@ -51,5 +51,14 @@ function emptyNumbers(): BoundedCache<number> {
 }
 
 function nameOfValues(values: readonly unknown[]): string {
-  return JSON.stringify(values);
+  return JSON.stringify(values.some(isInfinite) ? values.map(withoutInfinity) : values);
+}
+
+/** `1e999` in a filter is one, and JSON would write it as null. */
+function isInfinite(value: unknown): boolean {
+  return value === Infinity || value === -Infinity;
+}
+
+function withoutInfinity(value: unknown): unknown {
+  return isInfinite(value) ? [String(value)] : value;
 }

@@ -51,6 +51,13 @@ describe.each(['file', 'memory'])('the number of entities of a selection, in a %
     return response.json<{ readonly __COUNT: number }>().__COUNT;
   }
 
+  it('is counted apart for values beyond all numbers', async () => {
+    expect(await count('Tree?$filter=ID<1e999')).toBe(2);
+    expect(await count('Tree?$filter=ID<-1e999')).toBe(0);
+    expect(await count('Tree?$filter=ID<1e999')).toBe(2);
+    expect(counted).toHaveLength(2);
+  });
+
   it('is counted once for all pages, and apart for each value', async () => {
     expect(await count('Tree?$filter=species=oak&$top=1')).toBe(1);
     expect(await count('Tree?$filter=species=oak&$top=1&$skip=1')).toBe(1);
