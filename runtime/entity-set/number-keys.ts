@@ -1,3 +1,4 @@
+import { numberJson } from '../protocol/numbers.js';
 import { differentTypes, type KeyList, type Members } from './key-list.js';
 import { numberMembers, type NumberArray, type NumberShape } from './number-members.js';
 
@@ -24,7 +25,8 @@ export class NumberKeys implements KeyList {
   }
 
   page(from: number, to: number): string {
-    return `[${this.values.subarray(from, to).join(',')}]`;
+    const page = this.values.subarray(from, to);
+    return `[${this.type === 'integer' ? page.join() : Array.from(page, numberJson).join()}]`;
   }
 
   keyAt(position: number): number {

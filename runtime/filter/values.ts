@@ -1,6 +1,7 @@
 import type { ColumnDefinition } from '../dataclass/attribute-path.js';
 import type { SqlValue } from '../dialect/statement.js';
 import { comparisonValue } from '../protocol/comparison-value.js';
+import { numberJson } from '../protocol/numbers.js';
 import type { FilterContext } from './context.js';
 import { isList, wrongParam } from './params.js';
 import type { Convert, FilterInput } from './slots.js';
@@ -68,9 +69,5 @@ export function itemsOf({ value, placeholder, items }: FilterInput): readonly Fi
 }
 
 function jsonOf(value: Exclude<SqlValue, null>): string {
-  if (value === Infinity) return '9e999';
-  if (value === -Infinity) return '-9e999';
-  const json = JSON.stringify(value);
-  // Beyond 2^53 the shortest digits of a number are those of another whole number, as which the database would read them.
-  return typeof value === 'number' && /^-?\d{16,}$/.test(json) ? `${json}.0` : json;
+  return typeof value === 'number' ? numberJson(value) : JSON.stringify(value);
 }

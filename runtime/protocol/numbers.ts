@@ -14,6 +14,17 @@ export function integerFromText(text: string): number | undefined {
   return Number.isSafeInteger(value) ? value : undefined;
 }
 
+/**
+ * A number as JSON of which a database makes the same number again. Beyond 2^53 the shortest digits of a whole number are
+ * those of another one, unless they are read as a fraction.
+ */
+export function numberJson(value: number): string {
+  if (value === Infinity) return '9e999';
+  if (value === -Infinity) return '-9e999';
+  const json = String(value + 0);
+  return Math.abs(value) > Number.MAX_SAFE_INTEGER && /^-?\d+$/.test(json) ? `${json}.0` : json;
+}
+
 /** Whether the text is a number as {@link numberFromText} reads it. */
 export function isNumber(text: string): boolean {
   const first = text.charCodeAt(0);
