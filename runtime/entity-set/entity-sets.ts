@@ -209,7 +209,12 @@ export function expressionOf(saved: string | undefined): string | undefined {
 }
 
 export function missingSet(id: string): RequestError {
-  return refuse('entitySetNotFound', `EntitySet "${shortened(id)}" cannot be found`);
+  return refuse('entitySetNotFound', notFound(id));
+}
+
+/** What is said of an ID that no set has (protocol section 10.6). */
+export function notFound(id: string): string {
+  return `EntitySet "${isSetId(id) ? id : shortened(id)}" cannot be found`;
 }
 
 function tooLarge({ bytes, maxBytes }: EntitySetTooLargeError): RequestError {

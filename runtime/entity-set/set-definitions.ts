@@ -78,13 +78,23 @@ export class SetDefinitions {
 
 /**
  * A definition as it is kept.
- * @throws RequestError 400 when it is too long
+ * @throws RequestError 400 when it is too long, or its parameters are nested too deeply to be written
  */
 export function definitionJson(definition: SetDefinition): string {
-  const json = JSON.stringify(definition);
+  const json = written(definition);
   if (json.length <= maxDefinitionLength) return json;
   throw refuse(
     'invalidQuery',
     `A definition that is kept has at most ${maxDefinitionLength} characters, with its parameters; this one has ${json.length}.`,
   );
+}
+
+/** JavaScript reads lists in lists deeper than it writes them. */
+function written(definition: SetDefinition): string {
+  try {
+    return JSON.stringify(definition);
+  } catch (error) {
+    if (!(error instanceof RangeError)) throw error;
+    throw refuse('invalidQuery', 'The parameters of a definition that is kept nest too deeply.');
+  }
 }

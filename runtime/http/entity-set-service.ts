@@ -2,7 +2,7 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { PendingAnswer } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import { and, except, intersect, or } from '../entity-set/algebra.js';
-import { type EntitySets, expressionOf, missingSet } from '../entity-set/entity-sets.js';
+import { type EntitySets, expressionOf, missingSet, notFound } from '../entity-set/entity-sets.js';
 import type { EntitySet } from '../entity-set/entity-set-store.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import { membersRequest, narrowed } from '../entity-set/narrow.js';
@@ -61,8 +61,15 @@ export class EntitySetService {
 
   /** Answers a read of a set: a page of it, of a part of it, or of its combination with another one. */
   read(id: string, attributes: string | undefined, parameters: Parameters): PendingAnswer {
+    const { logicOperator, otherCollection } = parameters;
+    if (logicOperator === undefined && otherCollection !== undefined) {
+      throw refuse(
+        'logicOperator',
+        '$otherCollection needs $logicOperator=AND, OR, EXCEPT or INTERSECT.',
+      );
+    }
     return whenThere(this.#find(id, parameters), (set) =>
-      parameters.logicOperator === undefined
+      logicOperator === undefined
         ? this.#answer(set.keys, set.isSorted, attributes, parameters)
         : this.#combined(set, attributes, parameters),
     );
@@ -82,7 +89,10 @@ export class EntitySetService {
   }
 
   #find(id: string, parameters: Parameters): Pending<EntitySet> {
-    return this.sets.find(this.dataclass, guest, id.toUpperCase(), parameters);
+    // The lifetime that is asked for beside a new set is that of the new one.
+    const own =
+      parameters.method === 'entityset' ? { ...parameters, timeout: undefined } : parameters;
+    return this.sets.find(this.dataclass, guest, id.toUpperCase(), own);
   }
 
   #narrowed(keys: KeyList, parameters: Parameters): Pending<KeyList> {
@@ -154,10 +164,18 @@ export class EntitySetService {
   #combined(set: EntitySet, attributes: string | undefined, parameters: Parameters): PendingAnswer {
     const operator = operatorOf(parameters.logicOperator ?? '');
     return whenThere(this.#other(parameters.otherCollection), (other) => {
-      if (operator === 'INTERSECT') return String(intersect(set.keys, other.keys));
+      if (operator === 'INTERSECT') return this.#intersect(set.keys, other.keys, parameters);
       const keys = operations[operator](set.keys, other.keys);
       return this.#answer(keys, set.isSorted, attributes, parameters);
     });
+  }
+
+  /** Whether the filter leaves an entity that both have. */
+  #intersect(keys: KeyList, others: KeyList, parameters: Parameters): PendingAnswer {
+    const { filter, clean } = parameters;
+    if (filter === undefined && !clean) return String(intersect(keys, others));
+    const common = this.#narrowed(and(keys, others), { ...parameters, orderby: undefined });
+    return whenThere(common, ({ length }) => String(length > 0));
   }
 
   #other(id: string | undefined): Pending<EntitySet> {
@@ -169,10 +187,7 @@ export class EntitySetService {
     }
     return whenThere(this.sets.lookUp(this.dataclass, guest, id.toUpperCase()), (other) => {
       if (other !== undefined) return other;
-      throw refuse(
-        'otherCollectionWrong',
-        `$otherCollection: EntitySet "${shortened(id)}" cannot be found`,
-      );
+      throw refuse('otherCollectionWrong', `$otherCollection: ${notFound(id)}`);
     });
   }
 }
@@ -207,11 +222,11 @@ function definitionOf(
 }
 
 /** A set that is made of sets cannot be made again: those may be gone as well. */
-function refuseDefinition({ savedfilter, savedorderby }: Parameters): void {
-  if (savedfilter === undefined && savedorderby === undefined) return;
+function refuseDefinition(parameters: Parameters): void {
+  if (definitionOf(parameters, undefined) === undefined) return;
   throw refuse(
     'malformedUrl',
-    '$savedfilter and $savedorderby apply to a set that is made of a dataclass or of a relation, not of another set.',
+    '$savedfilter=true and $savedorderby=true apply to a set that is made of a dataclass or of a relation, not of another set.',
   );
 }
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { EntitySets } from '../entity-set/entity-sets.js';
-import { refuse } from '../protocol/errors.js';
+import { methodNotAllowed, refuse } from '../protocol/errors.js';
 import { readParameters } from '../query/parameters.js';
 import { readJson } from './body.js';
 import { queryOf } from './reading-parameters.js';
@@ -19,5 +19,8 @@ export function registerRelease(app: FastifyInstance, sets: EntitySets): void {
     }
     for (const id of ids) await sets.release(undefined, undefined, id.toUpperCase());
     return sendJson(reply, '{"ok":true}');
+  });
+  app.get('/rest/$entityset/$release', () => {
+    throw methodNotAllowed('A list of entity sets to release is sent with POST.', 'POST');
   });
 }

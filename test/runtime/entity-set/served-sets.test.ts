@@ -245,6 +245,13 @@ describe('reading', () => {
     expect(await get(uri.toLowerCase().replace('/rest/tree', '/rest/Tree'))).toMatchObject({
       __COUNT: 4,
     });
+    expect((await app.inject(`/rest/Tree/$entityset/${unknown}`)).json()).toMatchObject({
+      __ERROR: [{ message: `EntitySet "${unknown}" cannot be found` }],
+    });
+    const combination = `${uri}?$logicOperator=AND&$otherCollection=${unknown}`;
+    expect((await app.inject(combination)).json()).toMatchObject({
+      __ERROR: [{ message: `$otherCollection: EntitySet "${unknown}" cannot be found` }],
+    });
   });
 
   it('refuses what means nothing without a set', async () => {
@@ -283,6 +290,22 @@ describe('combination', () => {
     ).toBe('false');
   });
 
+  it('INTERSECT speaks of what the filter leaves of both', async () => {
+    const first = await made('$filter=height>4');
+    const other = (await made('$filter=ID<4')).slice(-32);
+    const intersect = async (parameters: string): Promise<unknown> =>
+      (
+        await app.inject(
+          `${first}?$logicOperator=INTERSECT&$otherCollection=${other}&${parameters}`,
+        )
+      ).json();
+    expect(await intersect('$filter=species=oak')).toBe(true);
+    expect(await intersect('$filter=species=fir')).toBe(false);
+    await post('/rest/Tree?$filter=species=oak&$method=delete');
+    expect(await intersect('')).toBe(true);
+    expect(await intersect('$clean=true')).toBe(false);
+  });
+
   it('says what is wrong', async () => {
     const uri = await made('');
     const { __ENTITYSET: plots } = await get('/rest/Plot?$method=entityset');
@@ -294,6 +317,7 @@ describe('combination', () => {
       400, 1818,
     ]);
     expect(await codesOf(`${uri}?$logicOperator=AND`)).toEqual([400, 1819]);
+    expect(await codesOf(`${uri}?$otherCollection=${uri.slice(-32)}`)).toEqual([400, 1818]);
     expect(await codesOf(`${uri}?$logicOperator=AND&$otherCollection=${plotId}`)).toEqual([
       404, 1820,
     ]);
@@ -309,6 +333,8 @@ describe('release and re-creation', () => {
     const body = [three.slice(-32), 'unknown'];
     expect(await post('/rest/$entityset/$release', body)).toEqual({ ok: true });
     expect(await codesOf(three)).toEqual([404, 1802]);
+    const get = await app.inject('/rest/$entityset/$release');
+    expect([get.statusCode, get.headers.allow]).toEqual([405, 'POST']);
     expect(await post('/rest/$entityset/$release', { a: 1 })).toMatchObject({
       __ERROR: [{ errCode: 1833 }],
     });
@@ -354,6 +380,11 @@ describe('release and re-creation', () => {
       400, 1500, 1162,
     ]);
     expect(await codesOf(uri.replace('Tree', 'Plot'))).toEqual([404, 1802]);
+    await get(`${uri}?$method=release`);
+    const part = await get(`${again}&$filter=ID>1&$method=entityset`);
+    expect(part.__ENTITYSET).not.toBe(uri);
+    expect(keysOf(part)).toEqual(['4', '3']);
+    expect(keysOf(await get(uri))).toEqual(['1', '4', '3']);
   });
 
   it('forgets a set that takes too much room, and refuses one that can never have it', async () => {
@@ -374,5 +405,31 @@ describe('release and re-creation', () => {
     expect(
       await codesOf(`/rest/Tree?$method=entityset&$savedfilter=true&$filter=species=${long}`),
     ).toEqual([400, 1162]);
+    const nested = '['.repeat(20_000) + ']'.repeat(20_000);
+    expect(
+      await codesOf(`/rest/Tree?$method=entityset&$savedfilter=true&$params=${nested}`),
+    ).toEqual([400, 1162]);
+  });
+});
+
+describe('lifetime', () => {
+  const sleep = (milliseconds: number): Promise<void> =>
+    new Promise((resolve) => {
+      setTimeout(resolve, milliseconds);
+    });
+
+  it('is that of the set that is made, not of the one that it is made of', async () => {
+    const uri = await made('$timeout=1');
+    const part = await get(`${uri}?$method=entityset&$filter=ID>1&$timeout=60`);
+    await sleep(1100);
+    expect(await codesOf(uri)).toEqual([404, 1802]);
+    expect(await get(String(part.__ENTITYSET))).toMatchObject({ __COUNT: 3 });
+  });
+
+  it('is what a later read says', async () => {
+    const uri = await made('$timeout=1');
+    await get(`${uri}?$timeout=60`);
+    await sleep(1100);
+    expect(await get(uri)).toMatchObject({ __COUNT: 4 });
   });
 });
