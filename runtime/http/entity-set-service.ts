@@ -7,7 +7,7 @@ import type { EntitySet } from '../entity-set/entity-set-store.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import { membersRequest, narrowed } from '../entity-set/narrow.js';
 import type { SetDefinition } from '../entity-set/set-definitions.js';
-import { setPage } from '../entity-set/set-pages.js';
+import { prepareSetPage } from '../entity-set/set-pages.js';
 import { refuse } from '../protocol/errors.js';
 import { shortened } from '../protocol/found.js';
 import { AggregateReader, aggregationOf } from '../query/aggregate-reader.js';
@@ -138,7 +138,7 @@ export class EntitySetService {
   ): PendingAnswer {
     const { context, dataclass } = this;
     if (form === 'collection') {
-      return setPage(context, dataclass, keys, parameters, attributes, undefined);
+      return prepareSetPage(context, dataclass, keys, parameters, attributes, 'set')();
     }
     const { skip = 0, top } = parameters;
     const page = keys.page(skip, skip + pageTop(context, top));
@@ -153,11 +153,10 @@ export class EntitySetService {
     attributes: string | undefined,
     definition: SetDefinition | undefined,
   ): PendingAnswer {
-    const { dataclass } = this;
+    const { context, dataclass } = this;
+    const read = prepareSetPage(context, dataclass, keys, parameters, attributes, 'newSet');
     const made = this.sets.create(dataclass, guest, keys, isSorted, parameters.timeout, definition);
-    return whenThere(made, ({ id }) =>
-      setPage(this.context, dataclass, keys, parameters, attributes, setUri(dataclass, id)),
-    );
+    return whenThere(made, ({ id }) => read(setUri(dataclass, id)));
   }
 
   /** Specification, "`$logicOperator` values". */

@@ -105,6 +105,7 @@ export interface FixedValues {
 }
 
 export const countPosition = 3;
+export const setPosition = 4;
 export const firstFilterPosition = 5;
 
 /**

@@ -1,3 +1,4 @@
+import Database from 'better-sqlite3';
 import type { FastifyInstance } from 'fastify';
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
@@ -144,8 +145,21 @@ describe('creation', () => {
     expect(await post(`${uri}?$method=entityset&$filter=height<4`)).toMatchObject({ __COUNT: 1 });
   });
 
-  it('refuses a wrong filter before there is a set', async () => {
+  it('refuses what is wrong before there is a set', async () => {
     expect(await codesOf('/rest/Tree?$method=entityset&$filter=none=1')).toEqual([400, 1500, 1162]);
+    const wanted = '$method=entityset&$savedfilter=true';
+    expect(await codesOf(`/rest/Tree?${wanted}&$attributes=none`)).toEqual([400, 1500, 1804]);
+    expect(await codesOf(`/rest/Tree?${wanted}&$expand=none`)).toEqual([400, 1500, 1805]);
+    expect(await codesOf(`/rest/Tree/none?${wanted}`)).toEqual([404, 1500, 1804]);
+    expect(await codesOf(`/rest/Tree?${wanted}&$expand=plot.trees&$top=99999`)).toEqual([
+      400, 1805,
+    ]);
+    const database = new Database(join(folder, 'data.sqlite'), { readonly: true });
+    try {
+      expect(database.prepare('select count(*) from "__entityset"').pluck().get()).toBe(0);
+    } finally {
+      database.close();
+    }
   });
 });
 
