@@ -35,9 +35,18 @@ export interface TableSearch {
   readonly byKey: boolean;
 }
 
+/** What a statement did. */
+export interface RunResult {
+  readonly changes: number;
+  readonly insertedKey: number;
+}
+
 export interface Transaction {
-  /** @throws ConstraintError when the database refuses the change; the transaction itself goes on. */
-  run(statement: Statement, values: readonly SqlValue[]): Promise<{ readonly insertedKey: number }>;
+  /**
+   * @returns how many rows changed, and the key that the database drew for the last new one
+   * @throws ConstraintError when the database refuses the change; the transaction itself goes on.
+   */
+  run(statement: Statement, values: readonly SqlValue[]): Promise<RunResult>;
   /** The first column of the first row; `undefined` when there is no row. */
   value(statement: Statement, values: readonly SqlValue[]): Promise<SqlValue | undefined>;
   /** As {@link Executor.read}, but what the transaction did is seen. */

@@ -6,41 +6,84 @@ import {
   type ProtocolError,
   protocolError,
 } from '../protocol/errors.js';
+import type { Fold } from '../protocol/fold.js';
+import { decodeKey } from '../protocol/key.js';
 import { checkRules } from '../protocol/rules.js';
 import { newUuid } from '../protocol/uuid.js';
 import { type StoredValue, storedValue } from '../protocol/values.js';
 import { shownName } from './shown-name.js';
 
-/** The values of a new entity by attribute name, or everything that is wrong with it. */
-export type DecodedEntity =
-  | { readonly values: ReadonlyMap<string, StoredValue> }
-  | { readonly problems: readonly ProtocolError[]; readonly status: number };
+/** What a body says of an entity, and everything that is wrong with it by itself. */
+export interface Decoded {
+  /** By attribute name, in stored form; those that something is wrong with are left out. */
+  readonly values: Map<string, StoredValue>;
+  /** What the body says of attributes that are read-only: what is stored, or the entity is refused. */
+  readonly readOnly: ReadonlyMap<string, StoredValue>;
+  readonly problems: readonly ProtocolError[];
+  /** HTTP status of the problems; 0 without any. */
+  readonly status: number;
+}
+
+/** A body's entity. */
+export type Body = Readonly<Record<string, unknown>>;
+
+/** The key that a `__KEY` stands for; `undefined` for what can be none. */
+export function keyOf(dataclass: Dataclass, json: unknown): string | number | undefined {
+  if (typeof json !== 'string' && typeof json !== 'number') return undefined;
+  return decodeKey(dataclass.key.type, String(json));
+}
 
 /**
  * Makes the stored values of a new entity from an object of a body: given values, then defaults and generated ones, checked
  * against every rule. All of an entity's errors are told at once (protocol decision 26, section 11).
  */
-export function decodeNewEntity(
-  dataclass: Dataclass,
-  body: Readonly<Record<string, unknown>>,
-): DecodedEntity {
+export function decodeNewEntity(dataclass: Dataclass, body: Body): Decoded {
   const decoding = new Decoding(dataclass);
-  for (const [name, json] of Object.entries(body)) decoding.give(name, json);
-  decoding.giveKey(body['__KEY']);
+  decoding.giveAll(body);
+  const { __KEY: key } = body;
+  if (key !== undefined && key !== null) decoding.giveNewKey(key);
   decoding.complete();
-  return decoding.result();
+  return decoding;
 }
 
-class Decoding {
-  readonly #values = new Map<string, StoredValue>();
-  readonly #problems: ProtocolError[] = [];
-  readonly #faulty = new Set<string>();
-  #status = 0;
+/**
+ * Makes the stored values of the attributes that a body sends for an entity that exists; others stay as they are
+ * (specification, "$method=update rules").
+ * @param key of the entity; the body may repeat it, and cannot change it
+ */
+export function decodeChanges(
+  dataclass: Dataclass,
+  body: Body,
+  key: string | number,
+  fold: Fold,
+): Decoded {
+  const decoding = new Decoding(dataclass, { key, fold });
+  decoding.giveAll(body);
+  for (const attribute of dataclass.attributes) {
+    if (attribute.kind === 'storage') decoding.checkRules(attribute);
+  }
+  return decoding;
+}
 
-  constructor(private readonly dataclass: Dataclass) {}
+class Decoding implements Decoded {
+  readonly values = new Map<string, StoredValue>();
+  readonly readOnly = new Map<string, StoredValue>();
+  readonly problems: ProtocolError[] = [];
+  readonly #faulty = new Set<string>();
+  status = 0;
+
+  /** @param existing the entity that is changed; none for a new one */
+  constructor(
+    private readonly dataclass: Dataclass,
+    private readonly existing?: { readonly key: string | number; readonly fold: Fold },
+  ) {}
+
+  giveAll(body: Body): void {
+    for (const name of Object.keys(body)) this.#give(name, body[name]);
+  }
 
   /** One member of the body. A whole entity as it was read may be sent: what no client can write is passed over. */
-  give(name: string, json: unknown): void {
+  #give(name: string, json: unknown): void {
     if (name.startsWith('__') || name === 'uri') return;
     const attribute = this.dataclass.exposedAttributes.get(name);
     if (attribute === undefined) {
@@ -53,37 +96,27 @@ class Decoding {
     }
   }
 
-  giveKey(json: unknown): void {
-    if (json === undefined || json === null) return;
+  giveNewKey(json: unknown): void {
     this.#set(this.dataclass.key, json, '__KEY');
   }
 
+  /** Gives a new entity what its body does not say. */
   complete(): void {
     for (const attribute of this.dataclass.attributes) {
       if (attribute.kind !== 'storage' || this.#faulty.has(attribute.name)) continue;
-      const value = this.#values.get(attribute.name) ?? this.#unset(attribute);
-      this.#values.set(attribute.name, value);
-      if (value === null && attribute.generated !== undefined) continue;
-      for (const rule of checkRules(attribute, value)) {
-        this.#refuse(
-          'valueRule',
-          attribute.name,
-          `${shownName(this.dataclass, attribute)} ${rule}.`,
-        );
-      }
+      const value = this.values.get(attribute.name) ?? this.#unset(attribute);
+      this.values.set(attribute.name, value);
+      if (value !== null || attribute.generated === undefined) this.checkRules(attribute);
     }
   }
 
-  result(): DecodedEntity {
-    if (this.#problems.length === 0) return { values: this.#values };
-    const summary = [
-      protocolError('validationFailed', `The entity of "${this.dataclass.name}" fails validation.`),
-      protocolError(
-        'newEntityNotSaved',
-        `The new entity of "${this.dataclass.name}" was not saved.`,
-      ),
-    ];
-    return { problems: [...this.#problems, ...summary], status: this.#status };
+  checkRules(attribute: StorageDefinition): void {
+    const { name } = attribute;
+    const value = this.values.get(name);
+    if (value === undefined) return;
+    for (const rule of checkRules(attribute, value)) {
+      this.#refuse('valueRule', name, `${shownName(this.dataclass, attribute)} ${rule}.`);
+    }
   }
 
   /** A key, `{"__KEY": key}`, a deferred relation as it was read, or null. */
@@ -94,40 +127,77 @@ class Decoding {
 
   /** @param given the name that the client gave the value by: the attribute's, `__KEY`, or a relation's */
   #set(attribute: StorageDefinition, json: unknown, given: string): void {
-    if (attribute.readOnly === true) {
-      if (json !== null) this.#refuse('valueRule', attribute.name, `${given} is read-only.`);
-      return;
-    }
+    if (isDeferredFile(attribute, json)) return;
+    const isReadOnly = attribute.readOnly === true;
+    // Null for a read-only attribute says nothing of a new entity.
+    if (isReadOnly && json === null && this.existing === undefined) return;
     const result = storedValue(attribute, json);
     if (!result.ok) {
-      const name = result.malformed ? 'badBody' : 'valueRule';
-      this.#refuse(name, attribute.name, `${given} ${result.message}.`);
-      return;
+      const name = result.error ?? (result.malformed ? 'badBody' : 'valueRule');
+      const reason = isReadOnly && !result.malformed ? 'is read-only' : result.message;
+      this.#refuse(name, attribute.name, `${given} ${reason}.`);
+    } else if (attribute.key === true && this.existing !== undefined) {
+      this.#compareKey(result.value, given);
+    } else if (!isReadOnly) {
+      this.#keep(this.values, attribute, result.value, given);
+    } else if (this.existing !== undefined) {
+      this.#keep(this.readOnly, attribute, result.value, given);
+    } else if (result.value !== defaultOf(attribute)) {
+      this.#refuse('valueRule', attribute.name, `${given} is read-only.`);
     }
-    const other = this.#values.get(attribute.name);
-    if (other !== undefined && other !== result.value) {
-      const text = `${given} contradicts another value of the same body.`;
-      this.#refuse('valueRule', attribute.name, text);
-      return;
-    }
-    this.#values.set(attribute.name, result.value);
+  }
+
+  #keep(
+    values: Map<string, StoredValue>,
+    { name }: StorageDefinition,
+    value: StoredValue,
+    given: string,
+  ): void {
+    const other = values.get(name);
+    if (this.#faulty.has(name)) return;
+    if (other === undefined || other === value) values.set(name, value);
+    else this.#refuse('valueRule', name, `${given} contradicts another value of the same body.`);
+  }
+
+  #compareKey(value: StoredValue, given: string): void {
+    const { key, fold } = this.existing as NonNullable<typeof this.existing>;
+    const isSame =
+      typeof key === 'string' && typeof value === 'string'
+        ? fold(value) === fold(key)
+        : value === key;
+    if (isSame) return;
+    const text = `${given} is the key of the entity and cannot be changed.`;
+    this.#refuse('valueRule', this.dataclass.key.name, text);
   }
 
   #unset(attribute: StorageDefinition): StoredValue {
-    if (attribute.default !== undefined && !this.#values.has(attribute.name)) {
-      const result = storedValue(attribute, attribute.default);
-      if (result.ok) return result.value;
+    if (!this.values.has(attribute.name)) {
+      const value = defaultOf(attribute);
+      if (value !== null) return value;
     }
     return attribute.generated === 'uuid' ? newUuid() : null;
   }
 
   #refuse(name: ErrorName, attribute: string, message: string): void {
     this.#faulty.add(attribute);
-    this.#problems.push(protocolError(name, message));
+    this.values.delete(attribute);
+    this.problems.push(protocolError(name, message));
     const { status } = errorCodes[name];
     // A body that cannot be understood outweighs a value that is refused.
-    this.#status = this.#status === 400 ? 400 : status;
+    this.status = this.status === 400 ? 400 : status;
   }
+}
+
+function defaultOf(attribute: StorageDefinition): StoredValue {
+  if (attribute.default === undefined) return null;
+  const result = storedValue(attribute, attribute.default);
+  return result.ok ? result.value : null;
+}
+
+/** The bytes of an image or BLOB as an entity is read with them: nothing that could be stored. */
+function isDeferredFile({ type }: StorageDefinition, json: unknown): boolean {
+  if (type !== 'image' && type !== 'blob') return false;
+  return typeof json === 'object' && json !== null && '__deferred' in json;
 }
 
 function relatedKey(json: unknown): unknown {

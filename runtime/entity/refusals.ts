@@ -2,6 +2,7 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { ConstraintError } from '../dialect/executor.js';
 import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
 import { errorCodes, type ProtocolError, protocolError } from '../protocol/errors.js';
+import { shortened } from '../protocol/found.js';
 import { shownName, shownRelation } from './shown-name.js';
 
 /** Why an entity was not stored. */
@@ -11,82 +12,146 @@ export interface Refusal {
   readonly status: number;
   /** `status` of `__STATUS` (protocol section 11.4). */
   readonly entityStatus: number;
+  /** Key of the entity that the body speaks of, where it exists. */
+  readonly existing?: string | number;
 }
 
-/** Words the refusals of new entities of one dataclass. */
+/** What is wrong with the values of an entity. */
+export interface Faults {
+  /** What the body alone tells, and their HTTP status. */
+  readonly problems: readonly ProtocolError[];
+  readonly status: number;
+  /** Relations to entities that do not exist. */
+  readonly missing: readonly RelatedEntityDefinition[];
+  /** Unique attributes whose values other entities have. */
+  readonly taken: readonly StorageDefinition[];
+}
+
+/** `status` of `__STATUS`. */
+export const entityStatuses = { stampChanged: 2, other: 4, missing: 5, validation: 8 } as const;
+
+/** Words the refusals of entities of one dataclass. Those of an entity that exists are given its key. */
 export class Refusals {
   constructor(private readonly dataclass: Dataclass) {}
 
-  unknownRelated(relations: readonly RelatedEntityDefinition[]): Refusal {
-    const problems = relations.map((relation) => {
-      const { name, exposed } = this.dataclass.target(relation);
-      const where = exposed ? ` in the "${name}" dataclass` : '';
-      const text = `${shownRelation(this.dataclass, relation)} names an entity that cannot be found${where}.`;
-      return protocolError('keyNotFound', text);
-    });
-    return { problems: [...problems, ...this.#summary()], status: 422, entityStatus: 4 };
-  }
-
-  notUnique(column: string | undefined): Refusal {
-    const text = `${this.#named(column)} must be unique: another entity has this value.`;
-    return this.#refusal(text, 409, 4);
+  /** Everything at once. What the body alone tells decides the status, then relations, then unique values. */
+  faulty({ problems, status, missing, taken }: Faults, existing?: string | number): Refusal {
+    const isInvalid = problems.length > 0;
+    const ofDatabase = missing.length > 0 ? errorCodes.valueRule.status : 409;
+    return {
+      problems: [
+        ...problems,
+        ...missing.map((relation) => this.#unknownRelated(relation)),
+        ...taken.map((attribute) => this.#notUnique(attribute)),
+        ...this.#summary(isInvalid, existing),
+      ],
+      status: isInvalid ? status : ofDatabase,
+      entityStatus: isInvalid ? entityStatuses.validation : entityStatuses.other,
+      ...of(existing),
+    };
   }
 
   /** A rule that the database keeps. */
-  brokenRule({ kind, column }: ConstraintError): Refusal {
+  brokenRule({ kind, column }: ConstraintError, existing?: string | number): Refusal {
+    const attribute = attributeOfColumn(this.dataclass, column);
+    if (kind === 'unique') {
+      const refusal = this.#refusal(this.#notUnique(attribute), entityStatuses.other, existing);
+      return { ...refusal, status: 409 };
+    }
     const rule = kind === 'notNull' ? 'must not be null' : 'breaks a constraint of the database';
     const text =
       kind === 'expression'
         ? 'A computed attribute cannot be computed from these values.'
-        : `${this.#named(column)} ${rule}.`;
-    return this.#refusal(text, errorCodes.valueRule.status, 8);
+        : `${shownName(this.dataclass, attribute)} ${rule}.`;
+    return this.#refusal(protocolError('valueRule', text), entityStatuses.validation, existing);
   }
 
   sequenceEnded(attribute: StorageDefinition): Refusal {
     const name = shownName(this.dataclass, attribute);
     const text = `${name} must be given: its sequence has reached 2^53 - 1 and has no further number.`;
-    return this.#refusal(text, errorCodes.valueRule.status, 4);
+    return this.#refusal(protocolError('valueRule', text), entityStatuses.other);
   }
 
-  /** An entity with this key exists: without its stamp it is not overwritten (protocol section 11.2). */
-  existingKey(key: string): Refusal {
+  /** The entity was changed since the client read it, or the client does not say what it read (protocol section 11.2). */
+  stampChanged(existing: string | number, sent: number | undefined, current: number): Refusal {
     const { name } = this.dataclass;
+    const key = shortened(String(existing));
+    const text =
+      sent === undefined
+        ? `An entity with the key "${key}" exists in the "${name}" dataclass, and no __STAMP was sent.`
+        : `The stamp of the entity "${key}" of "${name}" is ${current}, and ${sent} was sent.`;
     return {
-      problems: [
-        protocolError(
-          'stampChanged',
-          `An entity with the key "${key}" exists in the "${name}" dataclass, and no __STAMP was sent.`,
-        ),
-        protocolError(
-          'cannotSave',
-          `The record of the entity "${key}" of "${name}" cannot be saved.`,
-        ),
-        protocolError('entityNotSaved', `The entity "${key}" of "${name}" was not saved.`),
-      ],
-      status: 409,
-      entityStatus: 2,
+      problems: [protocolError('stampChanged', text), ...this.#summary(false, existing)],
+      status: errorCodes.stampChanged.status,
+      entityStatus: entityStatuses.stampChanged,
+      existing,
     };
   }
 
-  #refusal(text: string, status: number, entityStatus: number): Refusal {
+  /** @param key what the client sent, be it a key or not */
+  unknownKey(key: unknown): Refusal {
+    const shown = typeof key === 'string' ? key : JSON.stringify(key);
+    const text = `Cannot find entity with "${shortened(shown)}" key in the "${this.dataclass.name}" dataclass`;
+    return this.#keyNotFound(text, entityStatuses.missing);
+  }
+
+  stampWithoutKey(): Refusal {
+    return this.#keyNotFound('An entity has a __STAMP, but no __KEY.', entityStatuses.other);
+  }
+
+  badStamp(): Refusal {
+    const text = '__STAMP must be a whole number, as the entity was read with it.';
     return {
-      problems: [protocolError('valueRule', text), ...this.#summary()],
-      status,
+      problems: [protocolError('badBody', text)],
+      status: errorCodes.badBody.status,
+      entityStatus: entityStatuses.other,
+    };
+  }
+
+  #keyNotFound(text: string, entityStatus: number): Refusal {
+    const problems = [protocolError('keyNotFound', text)];
+    return { problems, status: errorCodes.keyNotFound.status, entityStatus };
+  }
+
+  #refusal(problem: ProtocolError, entityStatus: number, existing?: string | number): Refusal {
+    return {
+      problems: [problem, ...this.#summary(false, existing)],
+      status: errorCodes.valueRule.status,
       entityStatus,
+      ...of(existing),
     };
   }
 
-  #summary(): ProtocolError[] {
+  #unknownRelated(relation: RelatedEntityDefinition): ProtocolError {
+    const { name, exposed } = this.dataclass.target(relation);
+    const where = exposed ? ` in the "${name}" dataclass` : '';
+    const text = `${shownRelation(this.dataclass, relation)} names an entity that cannot be found${where}.`;
+    return protocolError('keyNotFound', text);
+  }
+
+  #notUnique(attribute: StorageDefinition | undefined): ProtocolError {
+    const name = shownName(this.dataclass, attribute);
+    return protocolError('valueRule', `${name} must be unique: another entity has this value.`);
+  }
+
+  #summary(isInvalid: boolean, existing: string | number | undefined): ProtocolError[] {
     const { name } = this.dataclass;
+    const entity =
+      existing === undefined
+        ? `new entity of "${name}"`
+        : `entity "${shortened(String(existing))}" of "${name}"`;
+    const notSaved = existing === undefined ? 'newEntityNotSaved' : 'entityNotSaved';
     return [
-      protocolError('cannotSave', `The record of the new entity of "${name}" cannot be saved.`),
-      protocolError('newEntityNotSaved', `The new entity of "${name}" was not saved.`),
+      isInvalid
+        ? protocolError('validationFailed', `The ${entity} fails validation.`)
+        : protocolError('cannotSave', `The record of the ${entity} cannot be saved.`),
+      protocolError(notSaved, `The ${entity} was not saved.`),
     ];
   }
+}
 
-  #named(column: string | undefined): string {
-    return shownName(this.dataclass, attributeOfColumn(this.dataclass, column));
-  }
+function of(existing: string | number | undefined): { readonly existing?: string | number } {
+  return existing === undefined ? {} : { existing };
 }
 
 /** The attribute of a column that a constraint names; none for a constraint that names no column. */

@@ -2,7 +2,7 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { JsonAnswer, PendingAnswer } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
-import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
+import type { RelatedEntitiesDefinition, StorageDefinition } from '../protocol/definition.js';
 import { refuse, type RequestError } from '../protocol/errors.js';
 import { decodeKey, readKeyClause } from '../protocol/key.js';
 import { type Parameters, readParameters } from '../query/parameters.js';
@@ -23,9 +23,11 @@ import { EntityReader } from '../query/entity-reader.js';
 import { notApplicable } from '../query/value-path.js';
 import { readLookup } from '../protocol/lookup.js';
 import { queryOf, readingParameters, refusedMethod } from './reading-parameters.js';
+import { askedMedia, MediaService } from './media-service.js';
 import { sendJson } from './reply.js';
 import { SelectionReader } from './selection-reader.js';
-import { type WritingContext, WriteService } from './write-service.js';
+import type { AddressKey } from './write-body.js';
+import { type WriteMode, type WritingContext, WriteService } from './write-service.js';
 
 /** What the services of all dataclasses share. */
 export interface ServiceContext extends WritingContext {
@@ -53,6 +55,7 @@ export class DataclassService {
   /** Made at the first write: a server with many dataclasses starts without writing their statements. */
   #writes: WriteService | undefined;
   #madeDeletions: DeleteService | undefined;
+  #media: MediaService | undefined;
 
   constructor(context: ServiceContext, name: string) {
     const dataclass = context.dataclasses.get(name);
@@ -99,6 +102,12 @@ export class DataclassService {
       this.#send(reply, this.#relatedSet(value, attributes, parameters, parameters.method));
       return;
     }
+    const media = askedMedia(this.#dataclass, attributes, parameters);
+    if (media !== undefined) {
+      refuseForms(parameters, this.#context.options, 'one entity');
+      this.#sendMedia(request, reply, media, value, parameters);
+      return;
+    }
     const relation = this.#expandedRelation(attributes, parameters);
     if (relation === undefined) {
       refuseForms(parameters, this.#context.options, 'one entity');
@@ -124,7 +133,7 @@ export class DataclassService {
     this.#send(reply, answer);
   };
 
-  /** `POST /<dataClass>?$method=update` */
+  /** `POST /<dataClass>?$method=update`, `validate`, `delete`, `entityset` */
   readonly writeCollection = async (
     request: Request,
     reply: FastifyReply,
@@ -141,21 +150,15 @@ export class DataclassService {
     if (method === 'delete') {
       return sendDeletion(reply, await this.#deletions.deleteMatching(parameters));
     }
-    if (method !== 'update') throw refusedMethod(method, 'POST');
-    refuseForms(parameters, this.#context.options, 'a change');
-    const { status, json } = await (this.#writes ??= new WriteService(
-      this.#context,
-      this.#dataclass,
-    )).update(request.body, request.headers['content-type']);
-    return sendJson(reply.code(status), json);
+    return this.#write(request, reply, method, parameters);
   };
 
-  /** `POST /<dataClass>(<key>)` */
+  /** `POST /<dataClass>(<key>)`, with or without `$method=update`; `validate`, `delete` */
   readonly writeEntity = async (request: Request, reply: FastifyReply): Promise<FastifyReply> => {
     const parameters = readParameters(queryOf(request), 'write');
-    const { method } = parameters;
-    if (method !== 'delete') throw refusedMethod(method ?? 'update', 'POST');
+    const { method = 'update' } = parameters;
     const { text } = readKeyClause(request.params.key ?? '');
+    if (method !== 'delete') return this.#write(request, reply, method, parameters, { text });
     const key = decodeKey(this.#dataclass.key.type, text);
     return sendDeletion(reply, await this.#deletions.deleteByKey(key, parameters));
   };
@@ -188,7 +191,9 @@ export class DataclassService {
     reply: FastifyReply,
   ): Promise<FastifyReply> => {
     const query = queryOf(request);
-    if (readParameters(query, 'read').method !== 'delete') {
+    const { method } = readParameters(query, 'read');
+    if (method === 'update' || method === 'validate') throw refusedMethod(method, 'POST');
+    if (method !== 'delete') {
       this.readEntitySet(request, reply);
       return reply;
     }
@@ -197,6 +202,21 @@ export class DataclassService {
     const find = (): Pending<KeyList> => this.#sets.keys(set, parameters);
     return sendDeletion(reply, await this.#deletions.deleteMembers(parameters, find));
   };
+
+  async #write(
+    { body, headers }: Request,
+    reply: FastifyReply,
+    method: string,
+    parameters: Parameters,
+    address?: AddressKey,
+  ): Promise<FastifyReply> {
+    if (method !== 'update' && method !== 'validate') throw refusedMethod(method, 'POST');
+    refuseForms(parameters, this.#context.options, 'a change');
+    const mode = writeMode(method, parameters);
+    this.#writes ??= new WriteService(this.#context, this.#dataclass);
+    const answer = await this.#writes.write(mode, body, headers['content-type'], address);
+    return sendJson(reply.code(answer.status), answer.json);
+  }
 
   get #deletions(): DeleteService {
     return (this.#madeDeletions ??= new DeleteService(this.#context, this.#dataclass));
@@ -249,6 +269,19 @@ export class DataclassService {
     );
   }
 
+  #sendMedia(
+    request: Request,
+    reply: FastifyReply,
+    attribute: StorageDefinition,
+    key: string | number,
+    parameters: Parameters,
+  ): void {
+    this.#media ??= new MediaService(this.#context.database, this.#dataclass);
+    this.#media.read(request, reply, attribute, key, parameters).catch((error: unknown) => {
+      reply.send(error);
+    });
+  }
+
   #sendFound(reply: FastifyReply, json: JsonAnswer | undefined): void {
     if (json === undefined) reply.send(missingEntity(this.#dataclass.name));
     else sendJson(reply, json);
@@ -268,6 +301,15 @@ export class DataclassService {
     });
     return attribute?.kind === 'relatedEntities' && isExpanded ? attribute : undefined;
   }
+}
+
+function writeMode(method: string, { atomic, refresh }: Parameters): WriteMode {
+  if (method === 'validate') {
+    if (refresh) throw refuse('methodNotApplicable', '$refresh applies to $method=update.');
+    return 'validate';
+  }
+  if (refresh) return 'refresh';
+  return atomic ? 'atomic' : 'update';
 }
 
 function sendDeletion(reply: FastifyReply, { status, json }: DeletionAnswer): FastifyReply {

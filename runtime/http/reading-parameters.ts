@@ -57,10 +57,7 @@ export function refusedMethod(method: string, verb: 'GET' | 'POST'): RequestErro
   if (method === 'subentityset') {
     return refuse('notForSubsets', '$method=subentityset applies to a to-many relation.');
   }
-  if (methodsOfReads.has(method)) {
-    return refuse('methodNotApplicable', `$method=${method} cannot be applied here.`);
-  }
-  return methodsOfPost.has(method)
-    ? refuse('notBuilt', `$method=${method} is not supported here yet.`)
+  return methodsOfReads.has(method) || methodsOfPost.has(method)
+    ? refuse('methodNotApplicable', `$method=${method} cannot be applied here.`)
     : refuse('unknownMethod', `"${method}" is no $method.`);
 }

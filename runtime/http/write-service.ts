@@ -3,123 +3,191 @@ import { sql } from 'kysely';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Transaction } from '../dialect/executor.js';
 import { Slot, type Statement } from '../dialect/statement.js';
-import { type CreateResult, EntityCreator } from '../entity/create.js';
-import { refuse } from '../protocol/errors.js';
+import type { Body } from '../entity/decode.js';
+import { EntitySaver, type SaveResult } from '../entity/save.js';
+import { mediaAttributes, type Uploads, withUploads } from '../media/apply-uploads.js';
+import type { StorageDefinition } from '../protocol/definition.js';
 import type { ReadingContext } from '../query/reading-context.js';
-import { planSavedEntity } from '../query/entity.js';
-import { wholeEntity } from '../query/projection.js';
-import { readJson } from './body.js';
+import { AnswerLength, asNew, asSent, WriteAnswers } from './write-answers.js';
+import { type AddressKey, type BodyEntities, readEntities } from './write-body.js';
 
 /** What the services of all dataclasses share when they write. */
 export interface WritingContext extends ReadingContext {
   readonly limits: ReadingContext['limits'] & { readonly batchSize: number | null };
+  readonly uploads: Uploads;
 }
 
-type Body = Readonly<Record<string, unknown>>;
+/**
+ * What is done with the entities of a body: each is saved if it can be; all are saved, or none; they are checked; what they
+ * would become is told. The last two save nothing.
+ */
+export type WriteMode = 'update' | 'atomic' | 'validate' | 'refresh';
+
+/** What a request is answered with. */
+export interface WriteAnswer {
+  /** Of HTTP. */
+  readonly status: number;
+  readonly json: string;
+}
 
 /** Entities that are stored before other requests have their turn; some milliseconds. */
 const entitiesPerTurn = 200;
 
-const statusTexts: Readonly<Record<number, string>> = {
-  2: 'Stamp has changed',
-  4: 'Other error',
-  8: 'Serious Validation Error',
-};
+interface Entry {
+  readonly body: Body;
+  readonly result: SaveResult;
+  /** Of an entity that was saved, if it is told; of one that was refused, if nothing is undone. */
+  readonly json: string | undefined;
+}
 
-/** Answers `$method=update` for one dataclass. */
+/** Ends a transaction whose changes are not wanted, and carries what it found. */
+class Undone extends Error {
+  constructor(readonly entries: readonly Entry[]) {
+    super('not to be kept');
+  }
+}
+
+/** Answers `$method=update` and `$method=validate` for one dataclass (specification, "$method=update rules"). */
 export class WriteService {
-  readonly #creator: EntityCreator;
-  readonly #readSaved: Statement;
+  readonly #saver: EntitySaver;
+  readonly #answers: WriteAnswers;
   readonly #raiseGlobalStamp: Statement;
+  readonly #media: readonly StorageDefinition[];
 
   constructor(
     private readonly context: WritingContext,
-    dataclass: Dataclass,
+    private readonly dataclass: Dataclass,
   ) {
     const { dialect } = context.database;
-    this.#creator = new EntityCreator(dialect, dataclass);
-    this.#readSaved = planSavedEntity(dialect, context.options, dataclass, wholeEntity(dataclass));
+    this.#saver = new EntitySaver(dialect, dataclass, context.plans.entities);
+    this.#answers = new WriteAnswers(context, dataclass);
+    this.#media = mediaAttributes(dataclass);
     this.#raiseGlobalStamp = dialect.compile(
       sql`update "__datastore" set "value" = "value" + ${dialect.integer(sql`${new Slot(0)}`)} where "name" = 'globalStamp'`,
     );
   }
 
   /**
-   * Stores the entity or the entities of a body, in one transaction. A list keeps what can be stored, and tells of each
-   * entity what became of it (protocol section 11.7).
-   * @returns the HTTP status, and the JSON of the answer
+   * Takes the entity or the entities of a body, in one transaction. A list keeps what can be stored, unless the mode says
+   * otherwise, and tells of each entity what became of it (protocol section 11.7).
+   * @param addressKey where the address names the entity
    */
-  async update(
+  async write(
+    mode: WriteMode,
     rawBody: unknown,
     contentType: string | undefined,
-  ): Promise<{ readonly status: number; readonly json: string }> {
-    const body = readJson(rawBody, contentType);
-    const isList = Array.isArray(body);
-    const entities = this.#checked(isList ? body : [body]);
-    const results = await this.context.database.executor.write((transaction) =>
-      this.#store(transaction, entities),
-    );
-    if (isList) {
-      const members = results.map((result) => result.json).join(',');
-      return { status: 200, json: `{"__ENTITIES":[${members}]}` };
+    addressKey?: AddressKey,
+  ): Promise<WriteAnswer> {
+    const sent = readEntities(rawBody, contentType, {
+      dataclass: this.dataclass,
+      fold: this.context.database.dialect.foldText,
+      batchSize: this.context.limits.batchSize,
+      addressKey,
+    });
+    try {
+      const entries = await this.context.database.executor.write((transaction) =>
+        this.#save(transaction, sent.entities, mode),
+      );
+      return await this.#answer(sent, entries, mode);
+    } catch (error) {
+      if (!(error instanceof Undone)) throw error;
+      return this.#answer(sent, error.entries, mode);
     }
-    return results[0] as { readonly status: number; readonly json: string };
   }
 
-  async #store(
+  /** @throws Undone when nothing of it shall be stored */
+  async #save(
     transaction: Transaction,
     entities: readonly Body[],
-  ): Promise<{ readonly status: number; readonly json: string }[]> {
-    const timestamp = new Date().toISOString();
-    const answers: { status: number; json: string }[] = [];
-    let created = 0;
-    for (const [index, entity] of entities.entries()) {
-      // The awaits of a transaction are answered at once; a long list must not keep other requests waiting.
-      if (index % entitiesPerTurn === entitiesPerTurn - 1) await setImmediate();
-      const result = await this.#creator.create(transaction, entity, timestamp);
-      if ('key' in result) {
-        created += 1;
-        const json = await transaction.read(this.#readSaved, [result.key]);
-        answers.push({ status: 200, json: String(json) });
-      } else {
-        answers.push({ status: result.status, json: refusedEntity(result) });
-      }
+    mode: WriteMode,
+  ): Promise<readonly Entry[]> {
+    const options = { timestamp: new Date().toISOString(), isKept: mode !== 'refresh' };
+    const entries: Entry[] = [];
+    const length = new AnswerLength();
+    let saves = 0;
+    let isUndone = mode === 'validate' || mode === 'refresh';
+    for (const [index, body] of entities.entries()) {
+      await this.#rest(index);
+      const applied = withUploads(this.#media, body, this.context.uploads);
+      const result = await this.#saver.save(transaction, applied, options);
+      const isRefused = 'problems' in result;
+      isUndone ||= isRefused && mode === 'atomic';
+      if (!isRefused && result.outcome !== 'unchanged') saves += 1;
+      const json =
+        isUndone && mode !== 'refresh'
+          ? undefined
+          : await this.#jsonNow(transaction, body, result, mode);
+      entries.push({ body, result, json: json === undefined ? json : length.add(json) });
     }
-    if (created > 0) await transaction.run(this.#raiseGlobalStamp, [created]);
-    return answers;
+    if (isUndone) throw new Undone(entries);
+    if (saves > 0) await transaction.run(this.#raiseGlobalStamp, [saves]);
+    return entries;
   }
 
-  /** Refuses a body as a whole before anything of it is stored. */
-  #checked(entities: readonly unknown[]): readonly Body[] {
-    const { batchSize } = this.context.limits;
-    if (batchSize !== null && entities.length > batchSize) {
-      throw refuse(
-        'tooLarge',
-        `The body has ${entities.length} entities; at most ${batchSize} are taken.`,
-      );
+  /** What is to be told of an entity before its transaction ends. */
+  async #jsonNow(
+    transaction: Transaction,
+    body: Body,
+    result: SaveResult,
+    mode: WriteMode,
+  ): Promise<string | undefined> {
+    if ('problems' in result) {
+      // What is in the database is known when everything else is undone.
+      return mode === 'update' ? this.#answers.refused(transaction, result) : undefined;
     }
-    for (const entity of entities) {
-      if (typeof entity !== 'object' || entity === null || Array.isArray(entity)) {
-        throw refuse('badBody', 'The body must be an entity as a JSON object, or a list of such.');
-      }
-      const { __KEY: key, __STAMP: stamp } = entity as Body;
-      if (stamp === undefined || stamp === null) continue;
-      if (key === undefined || key === null) {
-        throw refuse('keyNotFound', 'An entity has a __STAMP, but no __KEY.');
-      }
-      throw refuse(
-        'notBuilt',
-        'Changing an entity that exists (__KEY with __STAMP) is not supported yet.',
-      );
+    const saved = await this.#answers.saved(transaction, result.key);
+    const isNew = mode === 'refresh' && result.outcome === 'created';
+    return isNew ? asNew(this.dataclass, saved, body) : saved;
+  }
+
+  async #answer(
+    { isList }: BodyEntities,
+    entries: readonly Entry[],
+    mode: WriteMode,
+  ): Promise<WriteAnswer> {
+    if (mode === 'validate') return validated(entries);
+    const { executor } = this.context.database;
+    const isUndone = mode === 'atomic' && entries.some(({ result }) => 'problems' in result);
+    const length = new AnswerLength();
+    const members: string[] = [];
+    for (const [index, { body, result, json }] of entries.entries()) {
+      await this.#rest(index);
+      const member =
+        'problems' in result
+          ? (json ?? (await this.#answers.refused(executor, result)))
+          : isUndone || json === undefined
+            ? JSON.stringify(asSent(body))
+            : json;
+      members.push(length.add(member));
     }
-    return entities as readonly Body[];
+    const [first] = entries;
+    if (!isList && first !== undefined) {
+      const status = 'problems' in first.result ? first.result.status : 200;
+      return { status, json: members[0] as string };
+    }
+    const status = isUndone ? statusOfUndone(entries) : 200;
+    return { status, json: `{"__ENTITIES":[${members.join(',')}]}` };
+  }
+
+  /** The awaits of a transaction are answered at once; a long list must not keep other requests waiting. */
+  async #rest(index: number): Promise<void> {
+    if (index % entitiesPerTurn === entitiesPerTurn - 1) await setImmediate();
   }
 }
 
-function refusedEntity(result: Exclude<CreateResult, { readonly key: string | number }>): string {
-  const { entityStatus, problems } = result;
-  return JSON.stringify({
-    __STATUS: { status: entityStatus, statusText: statusTexts[entityStatus], success: false },
-    __ERROR: problems,
-  });
+/** 409 where all that was wrong is that other entities are as they are, 422 otherwise (protocol, "Status codes and errors"). */
+function statusOfUndone(entries: readonly Entry[]): number {
+  const isConflict = entries.every(
+    ({ result }) => !('problems' in result) || result.status === 409,
+  );
+  return isConflict ? 409 : 422;
+}
+
+/** The entities that could not be saved, with their errors (protocol section 11.6). */
+function validated(entries: readonly Entry[]): WriteAnswer {
+  const refused = entries.flatMap(({ body, result }) =>
+    'problems' in result ? [{ ...asSent(body), __ERROR: result.problems }] : [],
+  );
+  const answer = refused.length === 0 ? { ok: true } : { __ENTITIES: refused };
+  return { status: 200, json: JSON.stringify(answer) };
 }

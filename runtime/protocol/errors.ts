@@ -32,6 +32,10 @@ export const errorCodes = {
   logicOperator: { code: 1818, status: 400 },
   otherCollectionMissing: { code: 1819, status: 400 },
   otherCollectionWrong: { code: 1820, status: 404 },
+  transactionCommand: { code: 1821, status: 400 },
+  pictureType: { code: 1824, status: 400 },
+  pictureMissing: { code: 1825, status: 400 },
+  blobMissing: { code: 1826, status: 400 },
   crossSite: { code: 1831, status: 403 },
   methodNotAllowed: { code: 1832, status: 405 },
   badBody: { code: 1833, status: 400 },
@@ -42,6 +46,8 @@ export const errorCodes = {
   notBuilt: { code: 1838, status: 501 },
   entitySetTooLarge: { code: 1839, status: 507 },
   deletionRestricted: { code: 1840, status: 409 },
+  uploadsFull: { code: 1841, status: 429 },
+  rangeNotSatisfiable: { code: 1842, status: 416 },
 } as const satisfies Record<string, { code: number; status: number }>;
 
 export type ErrorName = keyof typeof errorCodes;

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { comparableColumn } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { From, keyColumn } from '../dataclass/source.js';
+import { From } from '../dataclass/source.js';
 import type { Dialect } from '../dialect/dialect.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 import type { StorageDefinition } from '../protocol/definition.js';
@@ -40,7 +40,7 @@ export function planEntity(
 
 /**
  * Writes the statement that reads an entity that was just saved, as a member of the answer to `$method=update` (protocol
- * section 11.3). Its only value is the key as it is stored.
+ * section 11.3). Its only value is the key, folded if it is a text.
  */
 export function planSavedEntity(
   dialect: Dialect,
@@ -56,7 +56,6 @@ export function planSavedEntity(
     '",',
   ];
   const json = dialect.concat(entityJson(context, from, from.root, projection, head));
-  return dialect.compile(
-    sql`select ${json} ${from.clause} where ${keyColumn(from.root)} = ${new Slot(0)}`,
-  );
+  const key = comparableColumn(dialect, from.root, dataclass.key);
+  return dialect.compile(sql`select ${json} ${from.clause} where ${key} = ${new Slot(0)}`);
 }

@@ -28,10 +28,14 @@ export type ParameterRole =
   | 'querypath'
   | 'compute'
   | 'distinct'
+  | 'atomic'
+  | 'refresh'
+  | 'imageformat'
+  | 'version'
+  | 'binary'
+  | 'rawPict'
   /** Tolerated, without effect (protocol decision 2). */
   | 'ignored'
-  /** A switch that is not built: only `false`, its default, is served. */
-  | 'unbuiltSwitch'
   | 'format'
   | 'unbuilt';
 
@@ -57,10 +61,15 @@ const byRole: Readonly<Record<ParameterRole, readonly string[]>> = {
   querypath: ['$querypath'],
   compute: ['$compute'],
   distinct: ['$distinct'],
-  ignored: ['$metadata', '$version'],
-  unbuiltSwitch: ['$atomic', '$atOnce', '$refresh', '$binary', '$rawPict'],
+  imageformat: ['$imageformat'],
+  version: ['$version'],
+  binary: ['$binary'],
+  rawPict: ['$rawPict'],
+  ignored: ['$metadata'],
+  atomic: ['$atomic', '$atOnce'],
+  refresh: ['$refresh'],
   format: ['$format'],
-  unbuilt: ['$lock', '$imageformat', '$upload'],
+  unbuilt: ['$lock'],
 };
 
 /** Every parameter of the protocol, by its name in lower case (protocol decision 2). */

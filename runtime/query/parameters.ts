@@ -1,5 +1,5 @@
 import type { FilterParams } from '../filter/params.js';
-import { type RequestError, refuse } from '../protocol/errors.js';
+import { type ErrorName, type RequestError, refuse } from '../protocol/errors.js';
 import { shortened } from '../protocol/found.js';
 import { nearestName } from '../protocol/nearest-name.js';
 import { digitsEnd } from '../protocol/numbers.js';
@@ -33,6 +33,16 @@ export interface Parameters {
   readonly querypath: boolean;
   readonly compute: string | undefined;
   readonly distinct: boolean;
+  /** `$atomic` or `$atOnce`: all entities of a body are saved, or none. */
+  readonly atomic: boolean;
+  /** What an update would make of entities, without saving them (protocol section 11.8). */
+  readonly refresh: boolean;
+  readonly imageformat: string | undefined;
+  /** Copied from the address of an image; without effect elsewhere. */
+  readonly version: string | undefined;
+  readonly binary: boolean;
+  /** `true`, `false` or a content type. */
+  readonly rawPict: string | undefined;
 }
 
 /** A request that changes data refuses every parameter that it does not know (protocol decision 25). */
@@ -48,7 +58,7 @@ const noParameters: Parameters = Object.freeze(emptyParameters());
  *
  * @param query the parsed query string: texts, or an array of texts for a parameter that was given twice
  * @throws RequestError 400 with 1806 for a repeated parameter or a malformed number or switch, 1808 or 1809 for an unclosed
- * quote, 1811 for an unknown name, 1280 for `$params` that are no list or object; 501 for what this version does not serve
+ * quote, 1811 for an unknown name, 1821 for `$atomic` that is no switch, 1280 for `$params` that are no list or object; 501 for what this version does not serve
  */
 export function readParameters(
   query: Readonly<Record<string, unknown>>,
@@ -92,6 +102,12 @@ function emptyParameters(): MutableParameters {
     querypath: false,
     compute: undefined,
     distinct: false,
+    imageformat: undefined,
+    version: undefined,
+    binary: false,
+    rawPict: undefined,
+    atomic: false,
+    refresh: false,
   };
 }
 
@@ -107,6 +123,9 @@ function readParameter(parameters: MutableParameters, rule: ParameterRule, text:
     case 'logicOperator':
     case 'otherCollection':
     case 'compute':
+    case 'imageformat':
+    case 'version':
+    case 'rawPict':
       parameters[role] = text;
       return;
     case 'savedfilter':
@@ -124,9 +143,14 @@ function readParameter(parameters: MutableParameters, rule: ParameterRule, text:
     case 'clean':
     case 'asArray':
     case 'distinct':
+    case 'refresh':
     case 'queryplan':
     case 'querypath':
+    case 'binary':
       parameters[role] = switched(rule, text);
+      return;
+    case 'atomic':
+      parameters.atomic = switched(rule, text, 'transactionCommand') || parameters.atomic;
       return;
     case 'params':
       parameters.params = filterParams(text);
@@ -142,25 +166,20 @@ function readParameter(parameters: MutableParameters, rule: ParameterRule, text:
     }
     case 'ignored':
       return;
-    case 'unbuiltSwitch':
     case 'unbuilt':
-      checkUnbuilt(rule, text);
-      return;
+      throw refuse('notBuilt', `${rule.name}=${shortened(text)} is not supported yet.`);
   }
 }
 
-/** Lets the default pass of a parameter that is not built. */
-function checkUnbuilt(rule: ParameterRule, text: string): void {
-  const { name, role } = rule;
-  if (role === 'unbuiltSwitch' && !switched(rule, text)) return;
-  throw refuse('notBuilt', `${name}=${shortened(text)} is not supported yet.`);
-}
-
-function switched({ name }: ParameterRule, text: string): boolean {
+function switched(
+  { name }: ParameterRule,
+  text: string,
+  error: ErrorName = 'malformedUrl',
+): boolean {
   const value = text.toLowerCase();
   if (value === 'true') return true;
   if (value === 'false') return false;
-  throw refuse('malformedUrl', `${name} must be true or false.`);
+  throw refuse(error, `${name} must be true or false.`);
 }
 
 /** The value as text, without blanks and one pair of quotes around it. */

@@ -6,6 +6,7 @@ import { ask } from './ask.js';
 import { fill, filledServer, moment } from './fixture.js';
 import type { Row } from './row.js';
 import { aggregateRows } from './rows/aggregates.js';
+import { batchRows } from './rows/batches.js';
 import { bodyRows } from './rows/bodies.js';
 import { catalogRows } from './rows/catalog.js';
 import { deleteRows } from './rows/deletes.js';
@@ -19,6 +20,7 @@ import { requestRows } from './rows/requests.js';
 import { setRows } from './rows/sets.js';
 import { valueRows } from './rows/values.js';
 import { vectorRows } from './rows/vectors.js';
+import { updateRows } from './rows/updates.js';
 import { writeRows } from './rows/writes.js';
 
 const tables: Readonly<Record<string, readonly Row[]>> = {
@@ -35,6 +37,8 @@ const tables: Readonly<Record<string, readonly Row[]>> = {
   reports: reportRows,
   catalog: catalogRows,
   writes: writeRows,
+  updates: updateRows,
+  batches: batchRows,
   deletes: deleteRows,
   bodies: bodyRows,
 };

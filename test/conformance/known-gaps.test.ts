@@ -11,7 +11,6 @@ const numbers: Readonly<Record<Family, number>> = {
   locks: 2,
   media: 4,
   sessions: 4,
-  'update and delete': 10,
 };
 
 vi.useFakeTimers({ toFake: ['Date'], now: new Date(moment) });

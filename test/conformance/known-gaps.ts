@@ -2,7 +2,7 @@ import { employee } from './fixture.js';
 import { type Expectation, get, notBuilt, post, refused, type Request } from './row.js';
 
 /** The issue that a gap belongs to. */
-export type Family = 'functions' | 'locks' | 'media' | 'sessions' | 'update and delete';
+export type Family = 'functions' | 'locks' | 'media' | 'sessions';
 
 /** A sentence of the specification or of the protocol's decisions that this version does not keep yet. */
 export interface Gap {
@@ -26,74 +26,8 @@ type Line = readonly [
 
 const set = '0123456789ABCDEF0123456789ABCDEF';
 const ada = `/rest/Employee(${employee(1)})`;
-const update = '/rest/Company?$method=update';
-const ok: Expectation = { is: { ok: true } };
 const nothing = refused(404, 1800);
 const noFunction = refused(404, 1500, 1804);
-const stale: Expectation = { ...refused(409, 1263, 1046, 1517), has: { __STATUS: { status: 2 } } };
-
-const writing: readonly Line[] = [
-  [
-    'spec.update.2',
-    '__KEY and __STAMP change an entity',
-    post(update, { __KEY: '1', __STAMP: 1, city: 'Rome' }),
-    { has: { __STAMP: 2, city: 'Rome', name: 'Ärger' } },
-  ],
-  [
-    'spec.update.6',
-    'a body may mix changes and creations',
-    post(update, [{ __KEY: '1', __STAMP: 1, city: 'Rome' }, { name: 'M' }]),
-    { keys: ['1', '6'] },
-  ],
-  [
-    'spec.stamp',
-    'a stale stamp is answered with the current entity',
-    post(update, { __KEY: '1', __STAMP: 7, city: 'Rome' }),
-    stale,
-  ],
-  [
-    'd22.update',
-    'an unknown __KEY with a stamp',
-    post(update, { __KEY: '99', __STAMP: 1 }),
-    refused(404, 1542),
-  ],
-  [
-    '11.1 address',
-    'the key may stand in the address',
-    post('/rest/Company(1)', { __STAMP: 1, city: 'Rome' }),
-    { has: { __STAMP: 2 } },
-  ],
-  [
-    '11.1 address with method',
-    'also beside $method=update',
-    post('/rest/Company(1)?$method=update', { __STAMP: 1, city: 'Rome' }),
-    { has: { __STAMP: 2 } },
-  ],
-  [
-    'spec.atomic',
-    '$atomic=true saves all or nothing',
-    post(`${update}&$atomic=true`, [{ name: 'M' }, { name: 'N' }]),
-    { keys: ['6', '7'] },
-  ],
-  [
-    'spec.atOnce',
-    '$atOnce is $atomic',
-    post(`${update}&$atOnce=true`, [{ name: 'M' }]),
-    { keys: ['6'] },
-  ],
-  [
-    'spec.validate',
-    '$method=validate checks entities',
-    post('/rest/Company?$method=validate', { name: 'M' }),
-    ok,
-  ],
-  [
-    '11.8',
-    '$refresh=true computes without saving',
-    post(`${update}&$refresh=true`, { name: 'M' }),
-    { has: { name: 'M' } },
-  ],
-];
 
 const media: readonly Line[] = [
   [
@@ -220,7 +154,6 @@ const lines: Readonly<Record<Family, readonly Line[]>> = {
   locks: others,
   media,
   sessions,
-  'update and delete': writing,
 };
 
 export const gaps: readonly Gap[] = (Object.keys(lines) as Family[]).flatMap((family) =>

@@ -1,6 +1,13 @@
 import type { Database, Statement as Prepared } from 'better-sqlite3';
 import { BoundedCache } from '../bounded-cache.js';
-import type { Executor, JsonAnswer, PendingAnswer, TableSearch, Transaction } from '../executor.js';
+import type {
+  Executor,
+  JsonAnswer,
+  PendingAnswer,
+  RunResult,
+  TableSearch,
+  Transaction,
+} from '../executor.js';
 import type { Pending } from '../pending.js';
 import { bind, type SqlValue, type Statement } from '../statement.js';
 import { translateChangeError, translateError } from './errors.js';
@@ -98,15 +105,12 @@ export class SqliteExecutor implements Executor {
 class SqliteTransaction implements Transaction {
   constructor(private readonly statements: StatementCache) {}
 
-  run(
-    statement: Statement,
-    values: readonly SqlValue[],
-  ): Promise<{ readonly insertedKey: number }> {
+  run(statement: Statement, values: readonly SqlValue[]): Promise<RunResult> {
     return attempt(() => {
       const prepared = this.statements.get(statement.sql);
       try {
-        const result = prepared.run(...bind(statement, values));
-        return { insertedKey: Number(result.lastInsertRowid) };
+        const { changes, lastInsertRowid } = prepared.run(...bind(statement, values));
+        return { changes, insertedKey: Number(lastInsertRowid) };
       } catch (error) {
         throw translateChangeError(error);
       }

@@ -1,5 +1,5 @@
 import { created, employee, moment } from '../fixture.js';
-import { type Expectation, get, notBuilt, post, refused, type Row } from '../row.js';
+import { type Expectation, get, post, refused, type Row } from '../row.js';
 
 const update = '/rest/Company?$method=update';
 const people = '/rest/Employee?$method=update';
@@ -254,7 +254,11 @@ export const writeRows: readonly Row[] = [
     { name: 'M', __KEY: '1' },
     {
       ...refused(409, 1263, 1046, 1517),
-      has: { __STATUS: { status: 2, statusText: 'Stamp has changed', success: false } },
+      has: {
+        __STATUS: { status: 2, statusText: 'Stamp has changed', success: false },
+        __STAMP: 1,
+        name: 'Ärger',
+      },
     },
   ),
   refuses(
@@ -280,10 +284,5 @@ export const writeRows: readonly Row[] = [
     { name: 'M' },
     refused(400, 1811),
     '/rest/Company?$method=update&filter=1',
-  ),
-  refuses(
-    'a list in which one is to be changed',
-    [{ name: 'M' }, { __KEY: '1', __STAMP: 1, name: 'N' }],
-    notBuilt,
   ),
 ];

@@ -1,0 +1,91 @@
+import { sql } from 'kysely';
+import { comparableColumn } from '../dataclass/comparable.js';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import { Aliases, From, keyColumn } from '../dataclass/source.js';
+import type { Dialect } from '../dialect/dialect.js';
+import type { Transaction } from '../dialect/executor.js';
+import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
+import type { RelatedEntityDefinition } from '../protocol/definition.js';
+import type { StoredValue } from '../protocol/values.js';
+
+/** Looks up the entities that the to-one relations of one dataclass name. */
+export class RelatedKeys {
+  readonly #relations: readonly RelatedEntityDefinition[];
+  readonly #ofTextKeys: readonly RelatedEntityDefinition[];
+  readonly #find = new Map<string, Statement>();
+
+  constructor(
+    private readonly dialect: Dialect,
+    private readonly dataclass: Dataclass,
+  ) {
+    this.#relations = dataclass.attributes.filter((each) => each.kind === 'relatedEntity');
+    this.#ofTextKeys = this.#relations.filter((each) => this.#hasTextKey(each));
+    for (const relation of this.#relations) {
+      this.#find.set(relation.name, planFindKey(dialect, dataclass.target(relation)));
+    }
+  }
+
+  /**
+   * A text key may come in another case than it is stored in; the foreign key holds it as it is stored.
+   * @param values of one entity; its text keys are replaced
+   * @returns the relations that name no entity by a text key
+   */
+  async resolve(
+    transaction: Transaction,
+    values: Map<string, StoredValue>,
+  ): Promise<RelatedEntityDefinition[]> {
+    const missing: RelatedEntityDefinition[] = [];
+    for (const relation of this.#ofTextKeys) {
+      const given = values.get(relation.foreignKey);
+      if (typeof given !== 'string') continue;
+      const found = await this.#relatedKey(transaction, relation, given, values);
+      if (typeof found === 'string') values.set(relation.foreignKey, found);
+      else missing.push(relation);
+    }
+    return missing;
+  }
+
+  /** All relations that name no entity. */
+  async missing(
+    transaction: Transaction,
+    values: ReadonlyMap<string, StoredValue>,
+  ): Promise<RelatedEntityDefinition[]> {
+    const missing: RelatedEntityDefinition[] = [];
+    for (const relation of this.#relations) {
+      const key = values.get(relation.foreignKey) ?? null;
+      if (key === null || key instanceof Uint8Array) continue;
+      const found = await this.#relatedKey(transaction, relation, key, values);
+      if (found === undefined) missing.push(relation);
+    }
+    return missing;
+  }
+
+  /** The related key as it is stored; an entity may be related to itself before it is. */
+  async #relatedKey(
+    transaction: Transaction,
+    relation: RelatedEntityDefinition,
+    key: string | number,
+    values: ReadonlyMap<string, StoredValue>,
+  ): Promise<SqlValue | undefined> {
+    const compared = this.#hasTextKey(relation) ? this.dialect.foldText(String(key)) : key;
+    if (relation.target === this.dataclass.name) {
+      const own = values.get(this.dataclass.key.name) ?? undefined;
+      const isText = typeof own === 'string' && this.#hasTextKey(relation);
+      if ((isText ? this.dialect.foldText(own) : own) === compared) return own;
+    }
+    return transaction.value(this.#find.get(relation.name) as Statement, [compared]);
+  }
+
+  #hasTextKey(relation: RelatedEntityDefinition): boolean {
+    return this.dataclass.target(relation).key.type === 'string';
+  }
+}
+
+/** Finds the key of an entity as it is stored; its value is the key, folded if it is a text. */
+function planFindKey(dialect: Dialect, dataclass: Dataclass): Statement {
+  const from = new From(new Aliases(), dataclass);
+  const key = comparableColumn(dialect, from.root, dataclass.key);
+  return dialect.compile(
+    sql`select ${keyColumn(from.root)} ${from.clause} where ${key} = ${new Slot(0)}`,
+  );
+}

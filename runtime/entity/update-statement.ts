@@ -1,0 +1,138 @@
+import { sql } from 'kysely';
+import { comparableColumn } from '../dataclass/comparable.js';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import { column } from '../dataclass/source.js';
+import type { BoundedCache } from '../dialect/bounded-cache.js';
+import type { Dialect, Sql } from '../dialect/dialect.js';
+import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
+import type { StorageDefinition } from '../protocol/definition.js';
+import type { StoredValue } from '../protocol/values.js';
+import { type DerivedColumns, derivedColumns } from './derived-columns.js';
+
+/** What a change of one entity is run with. */
+export interface Change {
+  /** Folded if it is a text. */
+  readonly key: string | number;
+  readonly stamp: number;
+  /** `undefined` lets the entity keep its stamp and its timestamp. */
+  readonly timestamp: string | undefined;
+  readonly values: ReadonlyMap<string, StoredValue>;
+  /** Of read-only attributes: must be what is stored. */
+  readonly readOnly: ReadonlyMap<string, StoredValue>;
+}
+
+interface StoredAttribute {
+  readonly definition: StorageDefinition;
+  readonly derived: DerivedColumns | undefined;
+}
+
+/** The first slots; the values follow. */
+const keySlot = new Slot(0);
+const stampSlot = new Slot(1);
+const timestampSlot = new Slot(2);
+const firstValueSlot = 3;
+
+const alias = 'changed';
+
+/**
+ * Writes the statements that change entities of one dataclass: one for each set of attributes. Stamp, values and the change
+ * itself are one statement, so that of two writers with one stamp only one can change the entity.
+ */
+export class UpdateStatements {
+  readonly #attributes: readonly StoredAttribute[];
+  readonly #prefix: string;
+
+  constructor(
+    private readonly dialect: Dialect,
+    private readonly dataclass: Dataclass,
+    private readonly known: BoundedCache<Statement>,
+  ) {
+    this.#attributes = dataclass.attributes
+      .filter((each): each is StorageDefinition => each.kind === 'storage')
+      .map((definition) => ({
+        definition,
+        derived: derivedColumns(definition, dialect.foldText),
+      }));
+    this.#prefix = `update ${dataclass.name}`;
+  }
+
+  /**
+   * The statement, and what to bind. It changes one entity or none: none where there is no such key and stamp, where a
+   * read-only attribute has another value, or where all the values are stored already.
+   */
+  changing(change: Change): { readonly statement: Statement; readonly values: SqlValue[] } {
+    const changed = this.#attributes.filter(({ definition }) => change.values.has(definition.name));
+    const kept = this.#attributes.filter(({ definition }) => change.readOnly.has(definition.name));
+    const values: SqlValue[] = [change.key, change.stamp, change.timestamp ?? null];
+    for (const { definition, derived } of changed) {
+      const value = change.values.get(definition.name) ?? null;
+      values.push(value);
+      if (derived !== undefined) values.push(...derived.derive(value));
+    }
+    for (const { definition } of kept) values.push(change.readOnly.get(definition.name) ?? null);
+    const isSave = change.timestamp !== undefined;
+    const names = [changed, kept].map((each) => each.map(({ definition }) => definition.name));
+    const shape = `${this.#prefix}\n${String(isSave)}\n${names.map((each) => each.join(',')).join('\n')}`;
+    let statement = this.known.get(shape);
+    if (statement === undefined) {
+      statement = this.#write(changed, kept, isSave);
+      this.known.set(shape, statement);
+    }
+    return { statement, values };
+  }
+
+  #write(
+    changed: readonly StoredAttribute[],
+    kept: readonly StoredAttribute[],
+    isSave: boolean,
+  ): Statement {
+    const source = { dataclass: this.dataclass, alias };
+    let next = firstValueSlot;
+    const assignments: Sql[] = [];
+    const differences: Sql[] = [];
+    for (const { definition, derived } of changed) {
+      const slot = new Slot(next);
+      differences.push(sql`${column(source, definition.column)} is distinct from ${slot}`);
+      for (const name of [definition.column, ...(derived?.columns ?? [])]) {
+        assignments.push(sql`${sql.id(name)} = ${new Slot(next)}`);
+        next += 1;
+      }
+    }
+    if (isSave) {
+      assignments.push(sql`"__STAMP" = "__STAMP" + 1`, sql`"__TIMESTAMP" = ${timestampSlot}`);
+    }
+    const conditions = [
+      sql`${comparableColumn(this.dialect, source, this.dataclass.key)} = ${keySlot}`,
+      sql`${column(source, '__STAMP')} = ${stampSlot}`,
+      ...kept.map(({ definition }, index) => isStored(definition, new Slot(next + index))),
+      sql`(${sql.join(differences, sql` or `)})`,
+    ];
+    return this.dialect.compile(
+      sql`update ${sql.id(this.dataclass.table)} as ${sql.id(alias)} set ${sql.join(assignments)} where ${sql.join(conditions, sql` and `)}`,
+    );
+  }
+
+  /** The statement that tells the stamp of the entity of a key, folded if it is a text. */
+  get stamp(): Statement {
+    return this.#select(column({ dataclass: this.dataclass, alias }, '__STAMP'));
+  }
+
+  /** The statement that tells whether an entity has a value; its values are the key and that value. */
+  hasValue({ column: name }: StorageDefinition): Statement {
+    return this.#select(
+      sql`${column({ dataclass: this.dataclass, alias }, name)} is not distinct from ${new Slot(1)}`,
+    );
+  }
+
+  #select(value: Sql): Statement {
+    const source = { dataclass: this.dataclass, alias };
+    const key = comparableColumn(this.dialect, source, this.dataclass.key);
+    return this.dialect.compile(
+      sql`select ${value} from ${sql.id(this.dataclass.table)} as ${sql.id(alias)} where ${key} = ${keySlot}`,
+    );
+  }
+}
+
+function isStored({ column: name }: StorageDefinition, slot: Slot): Sql {
+  return sql`${sql.id(alias, name)} is not distinct from ${slot}`;
+}

@@ -1,0 +1,115 @@
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { BoundedCache } from '../dialect/bounded-cache.js';
+import type { Dialect } from '../dialect/dialect.js';
+import { ConstraintError, type Transaction } from '../dialect/executor.js';
+import type { Statement } from '../dialect/statement.js';
+import type { StorageDefinition } from '../protocol/definition.js';
+import { errorCodes, protocolError, type ProtocolError } from '../protocol/errors.js';
+import { type Body, type Decoded, decodeChanges } from './decode.js';
+import type { Refusal } from './refusals.js';
+import type { SaveTools } from './save-tools.js';
+import { shownName } from './shown-name.js';
+import { UpdateStatements } from './update-statement.js';
+
+/** Changes entities of one dataclass (specification, "$method=update rules"; protocol sections 11.2 and 12.2). */
+export class EntityUpdater {
+  readonly #statements: UpdateStatements;
+  readonly #stamp: Statement;
+
+  constructor(
+    private readonly dialect: Dialect,
+    private readonly dataclass: Dataclass,
+    private readonly tools: SaveTools,
+    known: BoundedCache<Statement>,
+  ) {
+    this.#statements = new UpdateStatements(dialect, dataclass, known);
+    this.#stamp = this.#statements.stamp;
+  }
+
+  /** The stamp of the entity of a key; `undefined` when there is none. */
+  async stampOf(transaction: Transaction, key: string | number): Promise<number | undefined> {
+    const stamp = await transaction.value(this.#stamp, [this.#comparable(key)]);
+    return stamp === undefined ? undefined : Number(stamp);
+  }
+
+  /**
+   * Changes one entity, or tells everything that is wrong with it; the transaction goes on either way. A stamp that is not
+   * the entity's any more is told before anything else.
+   * @param timestamp `undefined` lets the entity keep its stamp and its timestamp
+   * @returns whether anything changed, or why it did not
+   */
+  async update(
+    transaction: Transaction,
+    key: string | number,
+    stamp: number,
+    body: Body,
+    timestamp: string | undefined,
+  ): Promise<{ readonly isChange: boolean } | Refusal> {
+    const { foldText } = this.dialect;
+    const decoded = decodeChanges(this.dataclass, body, key, foldText);
+    const given = new Map(decoded.values);
+    const unknown = await this.tools.relations.resolve(transaction, decoded.values);
+    const isRight = decoded.problems.length === 0 && unknown.length === 0;
+    if (isRight && decoded.values.size > 0) {
+      const { values, readOnly } = decoded;
+      const change = { key: this.#comparable(key), stamp, timestamp, values, readOnly };
+      const run = this.#statements.changing(change);
+      try {
+        const { changes } = await transaction.run(run.statement, run.values);
+        if (changes > 0) {
+          await this.tools.sequences.raise(transaction, given);
+          return { isChange: true };
+        }
+      } catch (error) {
+        if (!(error instanceof ConstraintError)) throw error;
+        return this.tools.refusedByDatabase(transaction, error, decoded, key);
+      }
+    }
+    return this.#unchanged(transaction, key, stamp, decoded, isRight);
+  }
+
+  /** Why an entity was not changed, if it should have been. */
+  async #unchanged(
+    transaction: Transaction,
+    key: string | number,
+    stamp: number,
+    decoded: Decoded,
+    isRight: boolean,
+  ): Promise<{ readonly isChange: false } | Refusal> {
+    const { refusals } = this.tools;
+    const current = await this.stampOf(transaction, key);
+    if (current === undefined) return refusals.unknownKey(key);
+    if (current !== stamp) return refusals.stampChanged(key, stamp, current);
+    const readOnly = await this.#changedReadOnly(transaction, key, decoded);
+    if (isRight && readOnly.length === 0) return { isChange: false };
+    const problems = [...decoded.problems, ...readOnly];
+    const status = decoded.status === 0 ? errorCodes.valueRule.status : decoded.status;
+    const { values } = decoded;
+    const faults = await this.tools.faults(transaction, { problems, status, values }, key);
+    return refusals.faulty(faults, key);
+  }
+
+  /** A whole entity may be sent as it was read, read-only attributes included; their values must be what is stored. */
+  async #changedReadOnly(
+    transaction: Transaction,
+    key: string | number,
+    { readOnly }: Decoded,
+  ): Promise<ProtocolError[]> {
+    const problems: ProtocolError[] = [];
+    for (const [name, value] of readOnly) {
+      const attribute = this.dataclass.allAttributes.get(name) as StorageDefinition;
+      const statement = this.#statements.hasValue(attribute);
+      const isSame = await transaction.value(statement, [this.#comparable(key), value]);
+      if (Number(isSame) === 1) continue;
+      const shown = shownName(this.dataclass, attribute);
+      problems.push(protocolError('valueRule', `${shown} is read-only.`));
+    }
+    return problems;
+  }
+
+  #comparable(key: string | number): string | number {
+    return typeof key === 'string' && this.dataclass.key.type === 'string'
+      ? this.dialect.foldText(key)
+      : key;
+  }
+}

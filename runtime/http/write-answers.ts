@@ -1,0 +1,118 @@
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { JsonAnswer } from '../dialect/executor.js';
+import type { Pending } from '../dialect/pending.js';
+import type { SqlValue, Statement } from '../dialect/statement.js';
+import type { Body } from '../entity/decode.js';
+import { entityStatuses, type Refusal } from '../entity/refusals.js';
+import { refuse } from '../protocol/errors.js';
+import type { Fold } from '../protocol/fold.js';
+import { planEntity, planSavedEntity } from '../query/entity.js';
+import { wholeEntity } from '../query/projection.js';
+import type { ReadingContext } from '../query/reading-context.js';
+
+/** Reads inside a transaction, or outside of one. */
+export interface EntityReading {
+  read(statement: Statement, values: readonly SqlValue[]): Pending<JsonAnswer | undefined>;
+}
+
+const statusTexts: Readonly<Record<number, string>> = {
+  [entityStatuses.stampChanged]: 'Stamp has changed',
+  [entityStatuses.other]: 'Other error',
+  [entityStatuses.missing]: 'Entity does not exist anymore',
+  [entityStatuses.validation]: 'Serious Validation Error',
+};
+
+/** Writes what became of the entities of a body (protocol sections 11.3 and 11.4). */
+export class WriteAnswers {
+  readonly #saved: Statement;
+  readonly #current: Statement;
+  /** How each entity of this dataclass begins when it is read. */
+  readonly #head: string;
+  readonly #fold: Fold;
+
+  constructor(
+    context: ReadingContext,
+    private readonly dataclass: Dataclass,
+  ) {
+    const { database, options } = context;
+    const { dialect } = database;
+    const whole = wholeEntity(dataclass);
+    this.#saved = planSavedEntity(dialect, options, dataclass, whole);
+    this.#current = planEntity(dialect, options, dataclass, dataclass.key, whole);
+    this.#head = `{"__entityModel":${JSON.stringify(dataclass.name)},`;
+    this.#fold = dialect.foldText;
+  }
+
+  /** An entity that was saved, as it is in the database. */
+  async saved(reading: EntityReading, key: string | number): Promise<string> {
+    return String(await reading.read(this.#saved, [this.#comparable(key)]));
+  }
+
+  /** An entity that was not saved: what is in the database, between its status and its errors. */
+  async refused(
+    reading: EntityReading,
+    { entityStatus, existing, problems }: Refusal,
+  ): Promise<string> {
+    const status = { status: entityStatus, statusText: statusTexts[entityStatus], success: false };
+    const decoration = `"__STATUS":${JSON.stringify(status)}`;
+    const errors = `"__ERROR":${JSON.stringify(problems)}`;
+    const current =
+      existing === undefined
+        ? undefined
+        : await reading.read(this.#current, [this.#comparable(existing)]);
+    if (current === undefined) return `{${decoration},${errors}}`;
+    const members = String(current).slice(this.#head.length, -1);
+    return `${this.#head}${decoration},${members},${errors}}`;
+  }
+
+  #comparable(key: string | number): string | number {
+    const isText = typeof key === 'string' && this.dataclass.key.type === 'string';
+    return isText ? this.#fold(key) : key;
+  }
+}
+
+/** An entity as the client sent it, without what only the server can tell (protocol section 11.7). */
+export function asSent(body: Body): Record<string, unknown> {
+  const passed = Object.entries(body).filter(([name]) => isSent(name));
+  return Object.fromEntries(passed);
+}
+
+function isSent(name: string): boolean {
+  return name === '__KEY' || name === '__STAMP' || !(name.startsWith('__') || name === 'uri');
+}
+
+const membersOfStored = ['__STATUS', 'uri', '__KEY', '__TIMESTAMP', '__STAMP'];
+
+/**
+ * What an entity would be if it was created (protocol section 11.8): nothing that only an entity that is stored has, such as
+ * a key that the database drew for it.
+ */
+export function asNew(dataclass: Dataclass, saved: string, body: Body): string {
+  const entity = JSON.parse(saved) as Record<string, unknown>;
+  const computed = Object.entries(entity).filter(([name]) => {
+    if (membersOfStored.includes(name)) return name === '__STATUS';
+    const attribute = dataclass.allAttributes.get(name);
+    if (attribute?.kind === 'relatedEntities') return false;
+    const isDrawn = attribute?.kind === 'storage' && attribute.generated !== undefined;
+    return !isDrawn || (body[name] ?? null) !== null;
+  });
+  return JSON.stringify(Object.fromEntries(computed));
+}
+
+/** Longest answer to a body, in UTF-16 code units. */
+const maxAnswerLength = 64 * 1024 * 1024;
+
+/** Adds up the length of an answer: a short body can name many large entities. */
+export class AnswerLength {
+  #length = 0;
+
+  /** @throws RequestError 413 when the answer becomes too long, which undoes the request */
+  add(json: string): string {
+    this.#length += json.length + 1;
+    if (this.#length <= maxAnswerLength) return json;
+    throw refuse(
+      'tooLarge',
+      'The answer would be too long: send fewer entities, nothing is saved.',
+    );
+  }
+}
