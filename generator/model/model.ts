@@ -32,6 +32,7 @@ export interface Limits {
   readonly sessionIdleTimeout: number;
   readonly bodySize: number;
   readonly uploadSize: number;
+  readonly uploadSpace: number;
   readonly uploadTimeout: number;
   readonly filterLength: number;
   readonly filterDepth: number;

@@ -35,6 +35,12 @@ export const limitRules = {
   sessionIdleTimeout: seconds(3600, 'Seconds after which an unused session ends.'),
   bodySize: rule(1_048_576, 1, largest, 'Bytes of a request body.'),
   uploadSize: rule(33_554_432, 1, largest, 'Bytes of an uploaded image or BLOB.'),
+  uploadSpace: rule(
+    1_073_741_824,
+    4096,
+    largest,
+    'Bytes of all uploads that wait for the entities that take them.',
+  ),
   uploadTimeout: seconds(120, 'Seconds an upload waits for the entity that takes it.'),
   filterLength: rule(16_384, 1, largest, 'Characters of a filter.'),
   filterDepth: rule(64, 1, 1000, 'Nested parentheses and NOTs of a filter.'),

@@ -18,6 +18,8 @@ import { methodNotAllowed, refuse } from '../protocol/errors.js';
 import { Counts } from '../query/counts.js';
 import { emptyPlans } from '../query/reading-context.js';
 import { systemClock } from '../entity-set/clock.js';
+import { removeLeftovers, UploadFolder } from '../media/upload-folder.js';
+import { UploadStore } from '../media/upload-store.js';
 import { EntitySets } from '../entity-set/entity-sets.js';
 import { MemoryEntitySetStore } from '../entity-set/memory-store.js';
 import { SetDefinitions } from '../entity-set/set-definitions.js';
@@ -30,6 +32,7 @@ import { errorHandler } from './errors.js';
 import { sendError, sendJson } from './reply.js';
 import { maxUrlLength } from './reading-parameters.js';
 import { rewriteUrl } from './rewrite-url.js';
+import { registerUploads } from './upload-service.js';
 import { limitsFrom, logLevel, setting, type Settings } from './settings.js';
 
 /** What the generator knows about the model. */
@@ -87,7 +90,7 @@ export async function createApp(
   });
   app.addHook('onClose', (_app, done) => {
     store.close();
-    database.executor.close().then(() => {
+    Promise.all([uploads.close(), database.executor.close()]).then(() => {
       done();
     }, done);
   });
@@ -97,9 +100,11 @@ export async function createApp(
   const dataclasses = linkDataclasses(definitions);
   registerCatalog(app, { definitions, settings, uniqueId: database.uniqueId });
   app.get('/health', (_request, reply) => sendJson(reply, '{"ok":true}'));
-  app.post('/rest/$upload', () => {
-    throw refuse('notBuilt', 'Uploads are not supported yet.');
-  });
+  const uploads = new UploadStore(limits, systemClock(), new UploadFolder());
+  if (hasMedia(definitions)) {
+    await removeLeftovers();
+    registerUploads(app, uploads, limits);
+  }
   if (settings.isOpen) {
     (log ?? app.log).warn(
       'The model has no roles: everything is allowed to everyone who can reach this.',
@@ -120,7 +125,7 @@ export async function createApp(
   const kept = new SetDefinitions(database);
   const sets = new EntitySets(reading, dataclasses, store, kept, limits);
   registerRelease(app, sets);
-  const context = { ...reading, dataclasses, sets };
+  const context = { ...reading, dataclasses, sets, uploads };
   return { app, services: (name) => new DataclassService(context, name) };
 }
 
@@ -137,6 +142,12 @@ async function openObserved(
   return observe === undefined
     ? database
     : { ...database, executor: observedExecutor(database.executor, observe) };
+}
+
+function hasMedia(definitions: readonly DataclassDefinition[]): boolean {
+  return definitions.some(({ attributes }) =>
+    attributes.some((each) => each.kind === 'storage' && /^(?:image|blob)$/.test(each.type)),
+  );
 }
 
 /** Bodies arrive as bytes: clients label JSON as all sorts of things, or send none with a label (protocol decision 3). */

@@ -167,7 +167,7 @@ function requireFilter({ filter }: Parameters): void {
 }
 
 /** A deletion is atomic in any case. */
-const harmless: ReadonlySet<string> = new Set(['method', 'atomic']);
+const harmless: ReadonlySet<string> = new Set(['method', 'atomic', 'version']);
 
 /** What is no part of a deletion might have been meant to limit it, so it is not passed over. */
 function refuseOthers(parameters: Parameters, allowed: readonly (keyof Parameters)[]): void {

@@ -38,6 +38,12 @@ export interface Limits {
   readonly maxEntitySetTimeout: number | null;
   /** All entity sets; those that were not used for longest make room. */
   readonly entitySetMemory: number;
+  /** An uploaded file. */
+  readonly uploadSize: number;
+  /** All uploaded files that wait for the entities that take them. */
+  readonly uploadSpace: number;
+  /** Seconds that an uploaded file waits. */
+  readonly uploadTimeout: number;
 }
 
 /** The name of each limit in the environment. */
@@ -53,6 +59,9 @@ export const limitVariables: Readonly<Record<keyof Limits, string>> = {
   recreatedEntitySetTimeout: 'RECREATED_ENTITY_SET_TIMEOUT',
   maxEntitySetTimeout: 'MAX_ENTITY_SET_TIMEOUT',
   entitySetMemory: 'ENTITY_SET_MEMORY',
+  uploadSize: 'UPLOAD_SIZE',
+  uploadSpace: 'UPLOAD_SPACE',
+  uploadTimeout: 'UPLOAD_TIMEOUT',
 };
 
 type Environment = Readonly<Record<string, string | undefined>>;

@@ -14,6 +14,8 @@ const noMessages: readonly string[] = Object.freeze([]);
  */
 export function checkRules(definition: StorageDefinition, value: StoredValue): readonly string[] {
   if (value === null) return definition.mandatory === true ? ['must not be null'] : noMessages;
+  // No rule speaks of bytes.
+  if (value instanceof Uint8Array) return noMessages;
   const messages: string[] = [];
   if (definition.enum !== undefined && !definition.enum.includes(value)) {
     messages.push(`must be one of ${definition.enum.join(', ')}`);

@@ -3,10 +3,12 @@ import type { StorageDefinition } from './definition.js';
 import { type JsonProblem, jsonProblem, loneSurrogate } from './json-problem.js';
 import { integerFromText, numberFromText } from './numbers.js';
 import { normaliseUuid } from './uuid.js';
+import type { ErrorName } from './errors.js';
+import { UnusableUpload } from './media-value.js';
 import { isWellFormed } from './well-formed.js';
 
-/** What the database holds: booleans are 0 and 1, dates ISO text, objects and vectors JSON text. */
-export type StoredValue = string | number | null;
+/** What the database holds: booleans are 0 and 1, dates ISO text, objects and vectors JSON text, images and BLOBs bytes. */
+export type StoredValue = string | number | Uint8Array | null;
 
 export type ValueResult = AcceptedValue | RefusedValue;
 
@@ -21,6 +23,8 @@ export interface RefusedValue {
   readonly message: string;
   /** No value of any attribute, such as a text that is not Unicode: the whole body is at fault (400). */
   readonly malformed: boolean;
+  /** Where the protocol has an error of its own for it. */
+  readonly error?: ErrorName;
 }
 
 /**
@@ -56,11 +60,11 @@ export function storedValue(definition: StorageDefinition, json: unknown): Value
       return vectorValue(json, definition.dimensions);
     case 'image':
     case 'blob':
-      return noUploads;
+      return mediaValue(json);
   }
 }
 
-function accepted(value: string | number): AcceptedValue {
+function accepted(value: string | number | Uint8Array): AcceptedValue {
   return { ok: true, value };
 }
 
@@ -79,7 +83,9 @@ const notDate = refused('must be a date such as 2026-03-09T14:25:36Z, of the yea
 const notDay = refused('must be a date such as 2026-03-09 or 9!3!2026');
 const notObject = refused('must be a JSON object or array');
 const notVector = refused('must be an array of numbers');
-const noUploads = refused('can only be set to null, since uploads are not supported yet');
+const notUpload = refused(
+  'must be null, or {"ID": "…"} with the ID that an upload was answered with',
+);
 
 function stringValue(json: unknown): ValueResult {
   if (typeof json !== 'string') return notText;
@@ -128,6 +134,13 @@ function vectorValue(json: unknown, dimensions: number | undefined): ValueResult
     if (typeof item !== 'number' || !Number.isFinite(item)) return notVector;
   }
   return accepted(JSON.stringify(json));
+}
+
+/** Uploads that the body names were looked up before: their bytes stand in it. */
+function mediaValue(json: unknown): ValueResult {
+  if (json instanceof Uint8Array) return accepted(json);
+  if (!(json instanceof UnusableUpload)) return notUpload;
+  return { ok: false, message: json.message, malformed: false, error: json.error };
 }
 
 function refusedFor({ message, malformed }: JsonProblem): RefusedValue {

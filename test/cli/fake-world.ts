@@ -38,6 +38,7 @@ export const model: Model = {
     sessionIdleTimeout: 3600,
     bodySize: 1,
     uploadSize: 1,
+    uploadSpace: 1,
     uploadTimeout: 1,
     filterLength: 1,
     filterDepth: 1,

@@ -1,6 +1,7 @@
 import type { Limits, Model } from '../../model/model.js';
 import type { EmitContext } from '../context.js';
 import { declaration } from '../layout.js';
+import { isLarge } from '../schema/columns.js';
 import { sqliteSchema } from '../schema/sqlite.js';
 
 /** A limit that the server of this version keeps: its name in the environment and what it limits. */
@@ -42,6 +43,17 @@ const servedLimits: readonly ServedLimit[] = [
     variable: 'ENTITY_SET_MEMORY',
     meaning: 'bytes of all entity sets',
   },
+  { limit: 'uploadSize', variable: 'UPLOAD_SIZE', meaning: 'bytes of an uploaded file' },
+  {
+    limit: 'uploadSpace',
+    variable: 'UPLOAD_SPACE',
+    meaning: 'bytes of all uploaded files that wait for their entities',
+  },
+  {
+    limit: 'uploadTimeout',
+    variable: 'UPLOAD_TIMEOUT',
+    meaning: 'seconds that an uploaded file waits for its entities',
+  },
 ];
 
 export function settingsView(context: EmitContext): object {
@@ -80,11 +92,20 @@ function hasVectors({ dataclasses }: Model): boolean {
   );
 }
 
-/** Vectors are compared by an extension of SQLite, which is a package of its own. */
+function hasMedia({ dataclasses }: Model): boolean {
+  return dataclasses.some(({ attributes }) =>
+    attributes.some((each) => each.kind === 'storage' && isLarge(each.type)),
+  );
+}
+
+/** Vectors are compared by an extension of SQLite, and forms with files read by a parser: packages of their own. */
 export function packageView({ model }: EmitContext): object {
   return {
     packageName: model.name.toLowerCase(),
-    furtherDependencies: hasVectors(model) ? ['"sqlite-vec": "^0.1.9"'] : [],
+    furtherDependencies: [
+      ...(hasVectors(model) ? ['"sqlite-vec": "^0.1.9"'] : []),
+      ...(hasMedia(model) ? ['"@fastify/busboy": "^3.2.6"'] : []),
+    ],
   };
 }
 

@@ -70,6 +70,7 @@ function modelWith(random: Random, drafts: readonly Draft[]): Model {
       sessionIdleTimeout: 3600,
       bodySize: 1_048_576,
       uploadSize: 1_048_576,
+      uploadSpace: 1_073_741_824,
       uploadTimeout: 120,
       filterLength: 16_384,
       filterDepth: 64,

@@ -1,0 +1,141 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { Database } from '../dialect/database.js';
+import { convertImage } from '../media/convert.js';
+import { contentTypeOf, readImageFormat, type TargetFormat } from '../media/image-format.js';
+import { imageType, type ImageType } from '../media/image-types.js';
+import { MediaReader, type MediaVersion } from '../media/media-reader.js';
+import { namesTag, readRange } from '../media/range.js';
+import type { StorageDefinition } from '../protocol/definition.js';
+import { protocolError, refuse, RequestError } from '../protocol/errors.js';
+import type { Parameters } from '../query/parameters.js';
+
+/** An image or BLOB as it is sent. */
+interface Content {
+  readonly bytes: Uint8Array;
+  /** `undefined` for a BLOB, and for what is no image. */
+  readonly type: ImageType | undefined;
+}
+
+/** What the client wants to have. */
+interface Wanted {
+  readonly attribute: StorageDefinition;
+  readonly key: string | number;
+  readonly format: TargetFormat | 'best';
+}
+
+/** An entity that changes between two statements is read again, so often. */
+const mostReads = 3;
+
+/** What stored bytes could do in a browser, they shall not do in the name of this server. */
+const harmless = {
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "sandbox; default-src 'none'",
+} as const;
+
+/** Answers reads of the bytes of images and BLOBs of one dataclass (protocol section 14). */
+export class MediaService {
+  readonly #reader: MediaReader;
+
+  constructor(
+    database: Database,
+    private readonly dataclass: Dataclass,
+  ) {
+    this.#reader = new MediaReader(database, dataclass);
+  }
+
+  /** `GET /<dataClass>(<key>)/<attribute>` of an attribute that {@link askedMedia} told. */
+  async read(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    attribute: StorageDefinition,
+    key: string | number,
+    parameters: Parameters,
+  ): Promise<FastifyReply> {
+    const format = attribute.type === 'image' ? readImageFormat(parameters.imageformat) : 'best';
+    const wanted = { attribute, key, format };
+    for (let reads = 0; reads < mostReads; reads += 1) {
+      const version = await this.#reader.version(attribute, key);
+      if (version === undefined) throw this.#missing();
+      const headers = {
+        ...harmless,
+        etag: `"${version.tag}-${format}"`,
+        'cache-control':
+          parameters.version === String(version.stamp) ? 'private, max-age=31536000' : 'no-cache',
+      };
+      if (namesTag(request.headers['if-none-match'], headers.etag)) {
+        return reply.code(304).headers(headers).send();
+      }
+      // No bytes have no type.
+      if (version.isNull) return reply.headers(headers).send();
+      const content = await this.#content(wanted, version);
+      if (content !== undefined) return sendContent(request, reply.headers(headers), content);
+    }
+    throw refuse('unavailable', 'The entity is being changed again and again.');
+  }
+
+  /** @returns `undefined` when the entity was changed in between */
+  async #content(
+    { attribute, key, format }: Wanted,
+    { stamp }: MediaVersion,
+  ): Promise<Content | undefined> {
+    const bytes = await this.#reader.bytes(attribute, key, stamp);
+    if (bytes === undefined) return undefined;
+    const type = attribute.type === 'image' ? imageType(bytes) : undefined;
+    if (format === 'best' || format === type) return { bytes, type };
+    const converted = await convertImage(bytes, type, format);
+    return { bytes: converted ?? Buffer.alloc(0), type: format };
+  }
+
+  #missing(): RequestError {
+    const { name } = this.dataclass;
+    return refuse('entityMissing', `The entity cannot be found in the "${name}" dataclass.`);
+  }
+}
+
+/**
+ * The image or BLOB whose bytes a read asks for: named in the path and by `$expand`, a BLOB with `$binary=true` too. Without
+ * these, the entity is the answer.
+ */
+export function askedMedia(
+  dataclass: Dataclass,
+  attributes: string | undefined,
+  { expand, binary }: Parameters,
+): StorageDefinition | undefined {
+  if (attributes === undefined || expand === undefined) return undefined;
+  const name = attributes.trim();
+  const attribute = dataclass.exposedAttributes.get(name);
+  if (attribute?.kind !== 'storage') return undefined;
+  const isAsked = attribute.type === 'image' || (attribute.type === 'blob' && binary);
+  return isAsked && expand.trim() === name ? attribute : undefined;
+}
+
+function sendContent(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { bytes, type }: Content,
+): FastifyReply {
+  const { method, headers } = request;
+  if (bytes.length === 0) return reply.send();
+  const etag = reply.getHeader('etag');
+  const isSame = headers['if-range'] === undefined || headers['if-range'] === etag;
+  const range = method === 'GET' && isSame ? readRange(headers.range, bytes.length) : undefined;
+  if (range === 'unsatisfiable') throw unsatisfiable(reply, bytes.length);
+  reply.header('content-type', contentTypeOf(type)).header('accept-ranges', 'bytes');
+  // A drawing is a document with scripts; in a page of its own it is offered to be saved.
+  if (type === undefined || type === 'svg') reply.header('content-disposition', 'attachment');
+  if (range === undefined) return reply.send(bytes);
+  const { start, end } = range;
+  return reply
+    .code(206)
+    .header('content-range', `bytes ${start}-${end - 1}/${bytes.length}`)
+    .send(bytes.subarray(start, end));
+}
+
+function unsatisfiable(reply: FastifyReply, length: number): RequestError {
+  reply.removeHeader('etag');
+  const message = `The range lies outside of the ${length} bytes.`;
+  return new RequestError(416, [protocolError('rangeNotSatisfiable', message)], {
+    'content-range': `bytes */${length}`,
+  });
+}

@@ -1,0 +1,113 @@
+import type { IncomingMessage } from 'node:http';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { readRawPict } from '../media/image-format.js';
+import { firstFile, isMultipart } from '../media/multipart.js';
+import {
+  tooLarge,
+  type UploadLimits,
+  type UploadOptions,
+  type UploadStore,
+} from '../media/upload-store.js';
+import { refuse } from '../protocol/errors.js';
+import { type Parameters, readParameters } from '../query/parameters.js';
+import { queryOf } from './reading-parameters.js';
+import { sendJson } from './reply.js';
+
+/** What a form may hold beside its first file. */
+const formSpace = 1024 * 1024;
+/** How long a client that has its answer already may go on sending. */
+const graceMilliseconds = 2000;
+
+const meaningful: ReadonlySet<string> = new Set(['rawPict', 'binary', 'timeout', 'version']);
+
+/** `POST /rest/$upload` (protocol section 14.5). Its body goes to disk as it comes, and never stands in memory as a whole. */
+export function registerUploads(
+  app: FastifyInstance,
+  uploads: UploadStore,
+  limits: UploadLimits,
+): void {
+  void app.register((scope, _options, done) => {
+    scope.removeAllContentTypeParsers();
+    scope.addContentTypeParser('*', (_request, payload, parsed) => {
+      parsed(null, payload);
+    });
+    scope.post('/rest/$upload', (request, reply) => receive(request, reply, uploads, limits));
+    done();
+  });
+}
+
+async function receive(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  uploads: UploadStore,
+  limits: UploadLimits,
+): Promise<FastifyReply> {
+  let id: string | undefined;
+  try {
+    id = await stored(request, uploads, limits);
+  } catch (error) {
+    const { destroyed, complete } = request.raw;
+    if (!destroyed || complete) throw error;
+  } finally {
+    endBody(request.raw);
+  }
+  if (id !== undefined) return sendJson(reply, JSON.stringify({ ID: id }));
+  // Nobody is there to be answered.
+  reply.hijack();
+  return reply;
+}
+
+async function stored(
+  request: FastifyRequest,
+  uploads: UploadStore,
+  limits: UploadLimits,
+): Promise<string> {
+  const options = uploadOptions(readParameters(queryOf(request), 'write'));
+  const { 'content-type': contentType, 'content-length': declared } = request.headers;
+  const isForm = isMultipart(contentType);
+  const most = limits.uploadSize + (isForm ? formSpace : 0);
+  if (Number(declared) > most) throw tooLarge(limits.uploadSize);
+  const chunks = limited(request, most, limits.uploadSize);
+  return uploads.receive(isForm ? firstFile(chunks, contentType) : chunks, options);
+}
+
+function uploadOptions(parameters: Parameters): UploadOptions {
+  for (const name of Object.keys(parameters) as (keyof Parameters)[]) {
+    const value = parameters[name];
+    if (value === undefined || value === false || meaningful.has(name)) continue;
+    const shown = name === 'top' ? '$top or $limit' : `$${name}`;
+    throw refuse('methodNotApplicable', `${shown} does not apply to $upload.`);
+  }
+  const { rawPict, binary, timeout } = parameters;
+  const mustBeImage = readRawPict(rawPict);
+  if (mustBeImage && binary) {
+    throw refuse('malformedUrl', 'An upload is sent with $rawPict or with $binary=true, not both.');
+  }
+  return { mustBeImage, timeout };
+}
+
+/** @param size what the message names */
+async function* limited(
+  { body }: FastifyRequest,
+  most: number,
+  size: number,
+): AsyncGenerator<Uint8Array, void> {
+  if (body === undefined || body === null) return;
+  const chunks = (body as IncomingMessage).iterator({ destroyOnReturn: false });
+  let length = 0;
+  for await (const chunk of chunks as AsyncIterable<Uint8Array>) {
+    length += chunk.length;
+    if (length > most) throw tooLarge(size);
+    yield chunk;
+  }
+}
+
+/** Lets a client that still sends read its answer, but not send for ever. */
+function endBody(body: IncomingMessage): void {
+  if (body.complete || body.destroyed) return;
+  const timer = setTimeout(() => body.destroy(), graceMilliseconds).unref();
+  body.once('end', () => {
+    clearTimeout(timer);
+  });
+  body.resume();
+}

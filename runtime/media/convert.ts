@@ -1,0 +1,60 @@
+import { refuse } from '../protocol/errors.js';
+import type { TargetFormat } from './image-format.js';
+import type { ImageType } from './image-types.js';
+
+/** What is used of the package `sharp`. */
+interface Sharp {
+  toFormat(format: string): { toBuffer(): Promise<Uint8Array> };
+}
+
+export type MakeSharp = (bytes: Uint8Array, options: object) => Sharp;
+
+/** A variable, so that servers compile where the package is not installed. */
+const packageName = 'sharp';
+
+/** Formats that are pixels alone: a drawing may name what it wants to be read. */
+const convertible: ReadonlySet<ImageType> = new Set([
+  'png',
+  'jpeg',
+  'gif',
+  'webp',
+  'tiff',
+  'avif',
+] as const);
+
+/** An image of few bytes may have more pixels than memory has room for. */
+const mostPixels = 50_000_000;
+
+/**
+ * Converts an image to another format.
+ * @param load gives the package; for tests
+ * @returns `undefined` when it cannot be converted: then the answer is empty (protocol section 14.2)
+ * @throws RequestError 501 where the package `sharp` is not installed
+ */
+export async function convertImage(
+  bytes: Uint8Array,
+  type: ImageType | undefined,
+  format: TargetFormat,
+  load: () => Promise<MakeSharp> = loadSharp,
+): Promise<Uint8Array | undefined> {
+  if (type === undefined || !convertible.has(type)) return undefined;
+  const sharp = await load();
+  const options = { limitInputPixels: mostPixels, failOn: 'error', animated: format === 'gif' };
+  try {
+    return await sharp(bytes, options).toFormat(format).toBuffer();
+  } catch {
+    return undefined;
+  }
+}
+
+async function loadSharp(): Promise<MakeSharp> {
+  try {
+    const { default: sharp } = (await import(packageName)) as { readonly default: MakeSharp };
+    return sharp;
+  } catch {
+    throw refuse(
+      'notBuilt',
+      'The image is stored in another format, and the package sharp that converts images is not installed here; $imageformat=best gives it as it is.',
+    );
+  }
+}

@@ -1,0 +1,92 @@
+import { sql } from 'kysely';
+import { comparableColumn } from '../dataclass/comparable.js';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import { Aliases, column, From } from '../dataclass/source.js';
+import type { Database } from '../dialect/database.js';
+import type { Pending } from '../dialect/pending.js';
+import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
+import type { StorageDefinition } from '../protocol/definition.js';
+
+/** What is told of an image or BLOB without reading it. */
+export interface MediaVersion {
+  /** Of the entity. */
+  readonly stamp: number;
+  /** Another one whenever the bytes may be others; ASCII letters, digits and dashes. */
+  readonly tag: string;
+  readonly isNull: boolean;
+}
+
+interface Plans {
+  readonly version: Statement;
+  readonly bytes: Statement;
+}
+
+/** Reads images and BLOBs of one dataclass, one at a time; nothing else reads their bytes. */
+export class MediaReader {
+  readonly #plans = new Map<StorageDefinition, Plans>();
+
+  constructor(
+    private readonly database: Database,
+    private readonly dataclass: Dataclass,
+  ) {}
+
+  /** @returns `undefined` when there is no entity of that key */
+  async version(
+    attribute: StorageDefinition,
+    key: string | number,
+  ): Promise<MediaVersion | undefined> {
+    const found = await this.#value(this.#planned(attribute).version, [this.#comparable(key)]);
+    if (found === undefined) return undefined;
+    const [stamp = '', timestamp = '', length = ''] = String(found).split(' ');
+    // A key may be given again after a deletion, and stamps begin anew.
+    const tag = `${stamp}-${timestamp.replace(/\D/g, '')}-${length}`;
+    return { stamp: Number(stamp), tag, isNull: length === 'null' };
+  }
+
+  /** @returns `undefined` when the entity has not that stamp any more */
+  async bytes(
+    attribute: StorageDefinition,
+    key: string | number,
+    stamp: number,
+  ): Promise<Uint8Array | undefined> {
+    const values = [this.#comparable(key), stamp];
+    const found = await this.#value(this.#planned(attribute).bytes, values);
+    if (found === undefined) return undefined;
+    return found instanceof Uint8Array ? found : Buffer.from(String(found));
+  }
+
+  #value(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined> {
+    return this.database.executor.value(statement, values);
+  }
+
+  #comparable(key: string | number): string | number {
+    const isText = this.dataclass.key.type === 'string';
+    return isText ? this.database.dialect.foldText(String(key)) : key;
+  }
+
+  #planned(attribute: StorageDefinition): Plans {
+    let plans = this.#plans.get(attribute);
+    if (plans === undefined) {
+      plans = this.#plan(attribute);
+      this.#plans.set(attribute, plans);
+    }
+    return plans;
+  }
+
+  #plan(attribute: StorageDefinition): Plans {
+    const { dialect } = this.database;
+    const from = new From(new Aliases(), this.dataclass);
+    const bytes = column(from.root, attribute.column);
+    const stamp = column(from.root, '__STAMP');
+    const timestamp = column(from.root, '__TIMESTAMP');
+    const key = comparableColumn(dialect, from.root, this.dataclass.key);
+    const where = sql`${from.clause} where ${key} = ${new Slot(0)}`;
+    return {
+      // A length is told without reading what has it.
+      version: dialect.compile(
+        sql`select ${stamp} || ' ' || ${timestamp} || ' ' || coalesce(length(${bytes}), 'null') ${where}`,
+      ),
+      bytes: dialect.compile(sql`select ${bytes} ${where} and ${stamp} = ${new Slot(1)}`),
+    };
+  }
+}
