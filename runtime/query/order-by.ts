@@ -8,6 +8,8 @@ export interface OrderItem {
   /** Relations, then an attribute. */
   readonly path: readonly string[];
   readonly descending: boolean;
+  /** Where it is written, in words: what an error says first. */
+  readonly place: string;
 }
 
 /** Where an order is written, which its errors name. */
@@ -72,12 +74,15 @@ function readItem(text: string, start: number, origin: OrderOrigin): ReadItem {
     const problem = `nothing is ordered by ${what}`;
     throw orderError(origin, end, `${problem}, ${found(text, end)}`);
   }
+  const itemPlace = place(origin, start);
   const directionAt = skipSpaces(text, end);
   if (text.charCodeAt(directionAt) === 0x28 && path.join('.').toLowerCase() === 'eval') {
-    throw refuse('formulaNotAllowed', `${place(origin, start)}: formulas are not allowed.`);
+    throw refuse('formulaNotAllowed', `${itemPlace}: formulas are not allowed.`);
   }
   const directionEnd = nameEnd(text, directionAt);
-  if (directionEnd === directionAt) return { item: { path, descending: false }, end: directionAt };
+  if (directionEnd === directionAt) {
+    return { item: { path, descending: false, place: itemPlace }, end: directionAt };
+  }
   const direction = text.slice(directionAt, directionEnd).toLowerCase();
   if (direction !== 'asc' && direction !== 'desc') {
     throw orderError(
@@ -86,7 +91,8 @@ function readItem(text: string, start: number, origin: OrderOrigin): ReadItem {
       `expected ASC, DESC or a comma, ${found(text, directionAt)}`,
     );
   }
-  return { item: { path, descending: direction === 'desc' }, end: skipSpaces(text, directionEnd) };
+  const item = { path, descending: direction === 'desc', place: itemPlace };
+  return { item, end: skipSpaces(text, directionEnd) };
 }
 
 function place({ parameter, start }: OrderOrigin, offset: number): string {

@@ -56,7 +56,7 @@ interface OrderedAttribute {
   readonly properties: readonly string[];
 }
 
-function orderedAttribute(from: From, { path }: OrderItem): OrderedAttribute {
+function orderedAttribute(from: From, { path, place }: OrderItem): OrderedAttribute {
   const text = path.join('.');
   const resolved = resolvePath(from.root.dataclass, path);
   if ('kind' in resolved) {
@@ -65,23 +65,23 @@ function orderedAttribute(from: From, { path }: OrderItem): OrderedAttribute {
         'attributeNotFound',
         `The "${resolved.name}" attribute cannot be found in the "${resolved.dataclass}" dataclass`,
       ),
-      protocolError('orderBy', `$orderby cannot be built with "${text}".`),
+      protocolError('orderBy', `${place}: expected the path of an attribute.`),
     ]);
   }
   const { relations, end, properties } = resolved;
   if (end.kind === 'relatedEntities' || relations.some((each) => each.kind !== 'relatedEntity')) {
-    throw refuse('orderBy', `${text} leads over a to-many relation, which gives no order.`);
+    const problem = `${text} leads over a to-many relation, which gives no order`;
+    throw refuse('orderBy', `${place}: ${problem}.`);
   }
   const source = followAll(from, from.root, relations as readonly RelatedEntityDefinition[]);
   if (from.joinCount > maxJoins) {
-    throw refuse(
-      'orderBy',
-      `${text}: $filter and $orderby follow more than ${maxJoins} to-one relations.`,
-    );
+    const problem = `the filter and the order follow more than ${maxJoins} to-one relations`;
+    throw refuse('orderBy', `${place}: ${problem} up to here.`);
   }
   const attribute = end.kind === 'relatedEntity' ? source.dataclass.foreignKey(end) : end;
   if (properties.length === 0 && unordered.has(attribute.type)) {
-    throw refuse('orderBy', `${text} is of the type ${attribute.type}, which has no order.`);
+    const problem = `${text} is of the type ${attribute.type}, which has no order`;
+    throw refuse('orderBy', `${place}: ${problem}.`);
   }
   return { source, attribute, properties };
 }

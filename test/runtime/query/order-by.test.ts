@@ -59,7 +59,9 @@ describe('$orderby', () => {
     expect(refusalOf(() => parseOrderBy(' eval(1)', origin)).message).toBe(
       'Character 14 of $filter: formulas are not allowed.',
     );
-    expect(parseOrderBy(' b desc', origin)).toEqual([{ path: ['b'], descending: true }]);
+    expect(parseOrderBy(' b desc', origin)).toEqual([
+      { path: ['b'], descending: true, place: 'Character 14 of $filter' },
+    ]);
   });
 
   it('bounds the attributes, each counted once', () => {
