@@ -26,9 +26,15 @@ function open(
   fold: Fold,
   loadVectors: LoadVectors | undefined,
 ): Database {
-  const connections = openConnections(url, fold, loadVectors);
+  const connections = openConnections(
+    url,
+    fold,
+    (database) => {
+      prepareSchema(database, schema, fold);
+    },
+    loadVectors,
+  );
   try {
-    prepareSchema(connections.writer, schema, fold);
     const uniqueId = connections.writer
       .prepare(`select "value" from "__datastore" where "name" = 'uniqueID'`)
       .pluck()

@@ -15,10 +15,16 @@ const busyTimeoutMilliseconds = 5_000;
 
 /**
  * Opens the database that a `DATABASE_URL` names: `sqlite:./data.sqlite`, `sqlite:/absolute/path` or `sqlite::memory:`.
+ * @param prepare looks at the database before anything in it changes, and may refuse it
  * @param loadVectors only for a model with vectors
- * @throws Error that names the path, when it cannot be opened.
+ * @throws Error that names the path, when it cannot be opened; and what `prepare` throws
  */
-export function openConnections(url: string, fold: Fold, loadVectors?: LoadVectors): Connections {
+export function openConnections(
+  url: string,
+  fold: Fold,
+  prepare: (database: Database.Database) => void,
+  loadVectors?: LoadVectors,
+): Connections {
   const file = databaseFile(url);
   const open = (readonly: boolean): Database.Database => {
     const database = connect(file, readonly, fold);
@@ -31,10 +37,16 @@ export function openConnections(url: string, fold: Fold, loadVectors?: LoadVecto
     return database;
   };
   const writer = open(false);
-  if (file === ':memory:') return { writer, reader: writer };
-  writer.pragma('journal_mode = WAL');
-  writer.pragma('synchronous = NORMAL');
-  return { writer, reader: open(true) };
+  try {
+    prepare(writer);
+    if (file === ':memory:') return { writer, reader: writer };
+    writer.pragma('journal_mode = WAL');
+    writer.pragma('synchronous = NORMAL');
+    return { writer, reader: open(true) };
+  } catch (error) {
+    writer.close();
+    throw error;
+  }
 }
 
 function databaseFile(url: string): string {

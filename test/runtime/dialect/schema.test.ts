@@ -225,6 +225,13 @@ describe('a database that differs is refused with every difference, and left as 
     expect(found.join('\n')).not.toContain('notes');
   });
 
+  it('a database of somebody else keeps every byte', async () => {
+    run('CREATE TABLE notes (text)');
+    const before = readFileSync(file);
+    await differences();
+    expect(readFileSync(file).equals(before)).toBe(true);
+  });
+
   it('a database whose tables match, but that no server made', async () => {
     run(...schema);
     expect(await differences()).toEqual([
