@@ -242,7 +242,9 @@ export class DataclassService {
       orderby: parameters.subOrderby ?? parameters.orderby,
       expand: beyond(name, parameters.expand),
     };
-    const request = relatedRequest(this.#context, this.#dataclass, relation, key, texts);
+    const read = relatedRequest(this.#context, this.#dataclass, relation, key, texts);
+    const orderOrigin = { parameter: '$subOrderby', start: 0 } as const;
+    const request = parameters.subOrderby === undefined ? read : { ...read, orderOrigin };
     const related = { dataclass: this.#dataclass.name, key, relation: name };
     return this.#setsOf(request.dataclass).create(request, texts, undefined, related);
   }

@@ -30,6 +30,8 @@ it.each([
   ['Plot?$orderby=ID desc,trees', 'Character 9 of $orderby: trees leads over a to-many relation'],
   ['Plot?$filter=ID>0 order by none', 'Character 15 of $filter: expected the path'],
   ['Plot?$filter=ID>0 order by ID, trees.ID', 'Character 19 of $filter: trees.ID leads over'],
+  ['Plot(1)/trees?$method=subentityset&$subOrderby=none', 'Character 1 of $subOrderby: expected'],
+  ['Plot(1)/trees?$method=subentityset&$subOrderby=ID,', 'Character 4 of $subOrderby: expected'],
   ['Plot(1)/trees?$expand=trees&$orderby=none', 'Character 1 of $orderby: expected'],
 ])('a wrong order tells its place: %s', async (url, expected) => {
   const response = await app.inject(`/rest/${url}`);
