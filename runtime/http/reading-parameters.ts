@@ -33,7 +33,7 @@ export function queryOf(request: FastifyRequest): Record<string, unknown> {
   const query = request.query as Record<string, unknown>;
   for (const name in query) {
     const value = query[name];
-    if (typeof value === 'string' && value.includes('%')) {
+    if (name.includes('%') || (typeof value === 'string' && value.includes('%'))) {
       checkEncoding(request.raw.url ?? '');
       break;
     }

@@ -99,6 +99,12 @@ export const errorRows: readonly Row[] = [
     expect: refused(400, 1806),
   },
   {
+    id: 'status.400 query name',
+    says: 'a malformed percent-encoding in the name of a parameter',
+    request: get('/rest/Company?%24%E2%28=1'),
+    expect: refused(400, 1806),
+  },
+  {
     id: 'd22.path',
     says: 'a segment that is neither function nor attribute is 404',
     request: get('/rest/Company/nothing'),
