@@ -45,6 +45,10 @@ export async function ask(
     expect(text).toBe('');
     return;
   }
+  if (expected.bytes !== undefined) {
+    expect(response.rawPayload.toString('hex')).toBe(expected.bytes);
+    return;
+  }
   expect(headers['content-type']).toBe('application/json; charset=utf-8');
   const body: Body = response.json();
   if (expected.is !== undefined) expect(text).toBe(JSON.stringify(expected.is));

@@ -13,6 +13,7 @@ import { deleteRows } from './rows/deletes.js';
 import { envelopeRows } from './rows/envelopes.js';
 import { errorRows } from './rows/errors.js';
 import { filterRows } from './rows/filters.js';
+import { mediaRows } from './rows/media.js';
 import { orderRows } from './rows/orders.js';
 import { projectionRows } from './rows/projections.js';
 import { reportRows } from './rows/reports.js';
@@ -41,6 +42,7 @@ const tables: Readonly<Record<string, readonly Row[]>> = {
   batches: batchRows,
   deletes: deleteRows,
   bodies: bodyRows,
+  media: mediaRows,
 };
 
 const rows = Object.values(tables).flat();

@@ -67,6 +67,10 @@ const notes = [
   { code: 'b', text: 'second', about: employee(1), parent: 'a/1 (X)' },
 ];
 
+/** The media of the first company, in hexadecimal digits: the beginning of a PNG, and `<script>`. */
+export const logo = '89504e470d0a1a0a0000000d';
+export const brochure = '3c7363726970743e';
+
 /** Number of entities that the fixture creates, and so the datastore's stamp. */
 export const created = companies.length + employees.length + notes.length + 1;
 
@@ -91,7 +95,7 @@ export async function filledServer(
   const database = new Database(file);
   database
     .prepare('update "Company" set "logo" = ?, "brochure" = ? where "ID" = 1')
-    .run(Buffer.from('logo'), Buffer.from('brochure'));
+    .run(Buffer.from(logo, 'hex'), Buffer.from(brochure, 'hex'));
   database.close();
   return {
     app,

@@ -9,7 +9,6 @@ import { get } from './row.js';
 const numbers: Readonly<Record<Family, number>> = {
   functions: 7,
   locks: 2,
-  media: 4,
   sessions: 4,
 };
 

@@ -2,7 +2,7 @@ import { employee } from './fixture.js';
 import { type Expectation, get, notBuilt, post, refused, type Request } from './row.js';
 
 /** The issue that a gap belongs to. */
-export type Family = 'functions' | 'locks' | 'media' | 'sessions';
+export type Family = 'functions' | 'locks' | 'sessions';
 
 /** A sentence of the specification or of the protocol's decisions that this version does not keep yet. */
 export interface Gap {
@@ -28,34 +28,6 @@ const set = '0123456789ABCDEF0123456789ABCDEF';
 const ada = `/rest/Employee(${employee(1)})`;
 const nothing = refused(404, 1800);
 const noFunction = refused(404, 1500, 1804);
-
-const media: readonly Line[] = [
-  [
-    'spec.image',
-    'the content of an image',
-    get('/rest/Company(1)/logo?$imageformat=best&$version=1&$expand=logo'),
-    { status: 200, headers: { 'content-type': 'image/png' } },
-  ],
-  [
-    'spec.blob',
-    'the content of a BLOB',
-    get('/rest/Company(1)/brochure?$binary=true&$expand=brochure'),
-    { status: 200, headers: { 'content-type': 'application/octet-stream' } },
-  ],
-  [
-    'spec.upload',
-    'a file is sent before its entity',
-    post('/rest/$upload', 'bytes'),
-    { status: 200 },
-  ],
-  [
-    'spec.upload ID',
-    'an upload is applied to an image',
-    post('/rest/Company?$method=update', { name: 'M', logo: { ID: set } }),
-    { has: { name: 'M' } },
-    refused(422, 1569, 1570, 1534),
-  ],
-];
 
 const functions: readonly Line[] = [
   [
@@ -152,7 +124,6 @@ const others: readonly Line[] = [
 const lines: Readonly<Record<Family, readonly Line[]>> = {
   functions,
   locks: others,
-  media,
   sessions,
 };
 

@@ -34,6 +34,8 @@ export interface Expectation {
   /** Found in the first message. */
   readonly message?: RegExp;
   readonly headers?: Readonly<Record<string, string | undefined>>;
+  /** The whole body, which is no JSON, in hexadecimal digits. */
+  readonly bytes?: string;
 }
 
 export function get(url: string, headers?: Request['headers']): Request {

@@ -208,7 +208,7 @@ export const writeRows: readonly Row[] = [
   refuses('a text for an object', { name: 'M', extra: 'x' }, rule),
   refuses('a 30 February', { name: 'M', founded: '2020-02-30' }, rule),
   refuses('readOnly', { name: 'M', rating: 4 }, rule),
-  refuses('an image without upload', { name: 'M', logo: { ID: '1' } }, rule),
+  refuses('an image as a text', { name: 'M', logo: 'x' }, rule),
   refuses('below the minimum', { lastName: 'X', salary: -1 }, rule, people),
   refuses('above the maximum', { lastName: 'X', salary: 1000001 }, rule, people),
   refuses('not the pattern', { lastName: 'X', email: 'nobody' }, rule, people),

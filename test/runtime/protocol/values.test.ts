@@ -114,8 +114,11 @@ describe('storedValue', () => {
     ['vector', ['1'], 'must be an array of numbers'],
     ['vector', [NaN], 'must be an array of numbers'],
     ['vector', [null], 'must be an array of numbers'],
-    ['image', { ID: 'x' }, 'uploads are not supported yet'],
-    ['blob', '', 'uploads are not supported yet'],
+    ['image', { ID: 'x' }, 'the ID that an upload'],
+    ['image', { message: 'x', error: 'notFound' }, 'the ID that an upload'],
+    ['blob', '', 'the ID that an upload'],
+    ['blob', [1, 2], 'the ID that an upload'],
+    ['blob', { type: 'Buffer', data: [1] }, 'the ID that an upload'],
   ])('refuses for %s: %j', (type, json, message) => {
     const result = store(type, json);
     expect(result).toMatchObject({ ok: false, malformed: false });

@@ -46,7 +46,11 @@ describe('readParameters: values', () => {
     [{ $limit: '7', $top: '5' }, { top: 5 }],
     [{ $top: '0', $limit: '7' }, { top: 0 }],
     [{ $top: '9007199254740991' }, { top: Number.MAX_SAFE_INTEGER }],
-    [{ $metadata: 'full', $version: '3' }, {}],
+    [{ $metadata: 'full' }, {}],
+    [
+      { $imageformat: '".PNG"', $version: '3', $binary: 'TRUE', $rawPict: 'image/png' },
+      { imageformat: '.PNG', version: '3', binary: true, rawPict: 'image/png' },
+    ],
     [
       { $timeout: '60', $savedfilter: 'a=1' },
       { timeout: 60, savedfilter: 'a=1' },
@@ -111,7 +115,9 @@ describe('readParameters: refusals', () => {
     [{ $asArray: '1' }, 400, 1806, '$asArray must be true or false'],
     [{ $distinct: 'yes' }, 400, 1806, '$distinct must be true or false'],
     [{ $lock: 'false' }, 501, 1838, '$lock=false'],
-    [{ $IMAGEFORMAT: 'best' }, 501, 1838, '$imageformat=best'],
+    [{ $LOCK: 'true' }, 501, 1838, '$lock=true'],
+    [{ $binary: '1' }, 400, 1806, '$binary'],
+    [{ $upload: 'true' }, 400, 1811, '$upload'],
   ])('%j is %i, %i', (query, status, code, message) => {
     const refusal = refusalOf(() => read(query));
     expect({ status: refusal.status, code: refusal.code }).toEqual({ status, code });
