@@ -8,7 +8,13 @@ import type { ComparisonNode } from '../filter/ast.js';
 import { FilterSlots } from '../filter/slots.js';
 import type { SelectionPlan } from './collection.js';
 import type { ReadingContext } from './reading-context.js';
-import { firstFilterSlot, queryContext, type Selection, selectionCondition } from './selection.js';
+import {
+  firstFilterSlot,
+  queryContext,
+  type Selection,
+  type SelectionBase,
+  selectionCondition,
+} from './selection.js';
 import { planFor, type SelectionRequest } from './selection-request.js';
 
 /** What of a request the database finds with an index. */
@@ -17,6 +23,8 @@ export interface PlanIndexes {
   /** The entities of the relation that is read. */
   readonly base: boolean;
 }
+
+type Related = Extract<SelectionBase, { readonly kind: 'related' }>;
 
 interface Compared {
   readonly comparison: ComparisonNode;
@@ -45,17 +53,20 @@ export function planIndexes(
   const { root, compared } = explained as unknown as Explained;
   const { base } = request;
   return whenThere(database.executor.explain(plan.statement, values), (searches) => {
-    const isFound = (source: Source, attribute: ColumnDefinition): boolean =>
-      searches.some((search) => finds(search, source, attribute));
+    const isFound = (source: Source, attribute: ColumnDefinition, by: string): boolean =>
+      searches.some((search) => finds(search, source, attribute, by));
+    const isBaseFound = ({ owner, relation }: Related): boolean => {
+      // A foreign key leads to a key as that is stored, be it a text or not.
+      const foreignKey = request.dataclass.foreignKey(owner.inverse(relation));
+      return isFound(root, foreignKey, foreignKey.column);
+    };
     return {
       comparisons: new Set(
         compared
-          .filter(({ source, attribute }) => isFound(source, attribute))
+          .filter(({ source, attribute }) => isFound(source, attribute, comparedBy(attribute)))
           .map(({ comparison }) => comparison),
       ),
-      base:
-        base.kind === 'related' &&
-        isFound(root, request.dataclass.foreignKey(base.owner.inverse(base.relation))),
+      base: base.kind === 'related' && isBaseFound(base),
     };
   });
 }
@@ -83,9 +94,19 @@ function explainable(
   return { plan: { statement, filterSlots, mostRelated: 0 }, root: from.root, compared };
 }
 
-function finds(search: TableSearch, source: Source, attribute: ColumnDefinition): boolean {
+/** @param by the column that an index must be over, unless it is that of the key */
+function finds(
+  search: TableSearch,
+  source: Source,
+  attribute: ColumnDefinition,
+  by: string,
+): boolean {
   if (search.alias !== source.alias) return false;
   if (search.byKey && attribute === source.dataclass.key) return true;
+  return search.columns.includes(by);
+}
+
+function comparedBy(attribute: ColumnDefinition): string {
   const folded = attribute.kind === 'storage' ? attribute.foldedColumn : undefined;
-  return search.columns.includes(folded ?? attribute.column);
+  return folded ?? attribute.column;
 }

@@ -26,6 +26,11 @@ dataclasses:
       name: { type: string, unique: true }
       trees: { to: Tree, many: true, inverse: plot }
       secretOwner: { to: SecretPerson, exposed: false }
+      forest: { to: Forest, inverse: plots }
+  Forest:
+    attributes:
+      code: { type: string, key: true }
+      plots: { to: Plot, many: true, inverse: forest }
   SecretPerson:
     exposed: false
     attributes:
@@ -55,7 +60,8 @@ beforeAll(async () => {
       statements += 1;
     },
   });
-  await create(app, 'Plot', [{ name: 'north' }, { name: 'south' }]);
+  await create(app, 'Forest', [{ code: 'Wald' }]);
+  await create(app, 'Plot', [{ name: 'north', forest: 'Wald' }, { name: 'south' }]);
   await create(app, 'Tree', [
     { species: 'Oak', height: 3, plot: 1, extra: { tags: [{ x: 1 }, { x: 2 }] } },
     { species: 'oak', height: 30, plot: 2, note: 'tall' },
@@ -182,6 +188,11 @@ describe('the path of a query', () => {
     expect(answer.__queryPlan).toEqual({ item: `[index : Tree.species ] = ${'x'.repeat(99)}...` });
     const hostile = await ask(`Tree?$filter="note = :1"&$params=["\\"}],\\u0000\\ud800"]`);
     expect(hostile.answer.__queryPlan).toEqual({ item: 'Tree.note = "}],\u0000\ud800' });
+  });
+
+  it('tells of the index that finds related entities by a text key', async () => {
+    const { answer } = await ask(`Forest(Wald)/plots?$expand=plots`);
+    expect(answer.__queryPlan).toEqual({ item: '[index : Forest.plots ] = wald' });
   });
 
   it('measures a filter of many steps as a whole', async () => {
