@@ -204,7 +204,11 @@ function operatorOf(text: string): Operator {
   );
 }
 
-/** What `$savedfilter=true` and `$savedorderby=true` keep; the expressions that a client will send again are not kept. */
+/**
+ * What `$savedfilter=true` and `$savedorderby=true` keep; the expressions that a client will send again are not kept. The
+ * filter is kept with an order, too: without it the set would come back as one of all entities, and a deletion of the set
+ * would be one of all.
+ */
 function definitionOf(
   { savedfilter, savedorderby, filter, params, orderby }: Parameters,
   related: SetDefinition['related'],
@@ -213,8 +217,8 @@ function definitionOf(
   const keepsOrder = savedorderby !== undefined && expressionOf(savedorderby) === undefined;
   if (!keepsFilter && !keepsOrder) return undefined;
   return {
-    ...(keepsFilter && filter !== undefined ? { filter } : {}),
-    ...(keepsFilter && params !== undefined ? { params } : {}),
+    ...(filter === undefined ? {} : { filter }),
+    ...(params === undefined ? {} : { params }),
     ...(keepsOrder && orderby !== undefined ? { orderby } : {}),
     ...(related === undefined ? {} : { related }),
   };

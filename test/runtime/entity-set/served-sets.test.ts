@@ -362,6 +362,7 @@ describe('release and re-creation', () => {
       '$filter=height>:1&$params=[4]&$orderby=height desc&$savedfilter=true&$savedorderby=true',
     );
     const onlyOrder = await made('$filter=height>4&$orderby=height desc&$savedorderby=true');
+    const onlyFilter = await made('$filter=height>4&$orderby=height desc&$savedfilter=true');
     expect(keysOf(await get(uri))).toEqual(['1', '4', '3']);
     await create(app, 'Tree', [{ species: 'Ash', height: 8 }]);
     expect(keysOf(await get(uri))).toEqual(['1', '4', '3']);
@@ -370,8 +371,16 @@ describe('release and re-creation', () => {
     await app.close();
     await start();
     expect(keysOf(await get(uri))).toEqual(['1', '5', '4', '3']);
-    expect(keysOf(await get(onlyOrder))).toEqual(['1', '5', '4', '3', '2']);
+    expect(keysOf(await get(onlyOrder))).toEqual(['1', '5', '4', '3']);
+    expect(keysOf(await get(onlyFilter))).toEqual(['1', '3', '4', '5']);
     expect(await codesOf(uri.replace('Tree', 'Plot'))).toEqual([404, 1802]);
+  });
+
+  it('deletes no more than the set of a kept order had', async () => {
+    const uri = await made('$filter=height>4&$orderby=height&$savedorderby=true');
+    await get(`${uri}?$method=release`);
+    expect(await post(`${uri}?$method=delete`)).toEqual({ ok: true });
+    expect(keysOf(await get('/rest/Tree'))).toEqual(['2']);
   });
 
   it('makes a set of a relation again', async () => {
