@@ -167,9 +167,8 @@ export class DataclassService {
   readonly writeAttributes = (request: Request, reply: FastifyReply): void => {
     const { method } = readParameters(queryOf(request), 'read');
     const { key, attributes = '' } = request.params;
-    if (method !== 'entityset' && method !== 'subentityset') {
-      throw unknownAttribute(this.#dataclass, attributes, 'path');
-    }
+    if (method === undefined) throw unknownAttribute(this.#dataclass, attributes, 'path');
+    if (method !== 'entityset' && method !== 'subentityset') throw refusedMethod(method, 'POST');
     if (key === undefined) this.readCollection(request, reply);
     else this.readEntity(request, reply);
   };

@@ -195,6 +195,11 @@ describe('nothing is deleted', () => {
       const response = await post(`/rest/Text(safe)?$method=${method}`);
       expect(response.statusCode, method).toBe(400);
     }
+    for (const address of ['Text(safe)/ID', 'Text/ID', 'Text(safe)/none', 'Text/none']) {
+      const response = await post(`/rest/${address}?$filter=ID=safe&$method=delete`);
+      expect(response.statusCode, address).toBe(400);
+      expect(response.body).toContain('$method=delete cannot be applied here.');
+    }
     const crossSite = await app.inject({
       method: 'POST',
       url: '/rest/Text(safe)?$method=delete',
