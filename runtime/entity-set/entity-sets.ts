@@ -130,7 +130,8 @@ export class EntitySets {
       params,
       orderby,
     });
-    return whenThere(this.#recreated(dataclass, session, id, request), (set) => {
+    const keys = this.#keys.read(request);
+    return whenThere(this.#recreated(dataclass, session, id, request, keys), (set) => {
       if (set === undefined) throw missingSet(id);
       return set;
     });
@@ -143,13 +144,17 @@ export class EntitySets {
     id: string,
     definition: SetDefinition,
   ): Pending<EntitySet | undefined> {
+    let request: SelectionRequest | undefined;
+    let keys: Pending<KeyList | undefined>;
     try {
-      const request = this.#requestOf(dataclass, definition);
-      return request === undefined ? undefined : this.#recreated(dataclass, session, id, request);
+      request = this.#requestOf(dataclass, definition);
+      if (request === undefined) return undefined;
+      keys = this.#keys.read(request);
     } catch (error) {
       if (error instanceof RequestError) return undefined;
       throw error;
     }
+    return this.#recreated(dataclass, session, id, request, keys);
   }
 
   #requestOf(
@@ -171,8 +176,9 @@ export class EntitySets {
     session: Session,
     id: string,
     request: SelectionRequest,
+    read: Pending<KeyList | undefined>,
   ): Pending<EntitySet | undefined> {
-    return whenThere(this.#keys.read(request), (keys) => {
+    return whenThere(read, (keys) => {
       if (keys === undefined) return undefined;
       const set: NewEntitySet = {
         dataclass: dataclass.name,

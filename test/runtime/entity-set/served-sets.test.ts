@@ -419,8 +419,12 @@ describe('release and re-creation', () => {
     expect(await codesOf(first)).toEqual([404, 1802]);
     expect(await get(later)).toMatchObject({ __COUNT: 4 });
     await app.close();
+    await start();
+    const kept = await made('$savedfilter=true');
+    await app.close();
     await start({ ENTITY_SET_MEMORY: '1' });
     expect(await codesOf('/rest/Tree?$method=entityset')).toEqual([507, 1839]);
+    expect(await codesOf(kept)).toEqual([507, 1839]);
   });
 
   it('refuses a definition that is too long to be kept, and makes no set', async () => {
