@@ -1,0 +1,104 @@
+import { once } from 'node:events';
+import { type AddressInfo, connect, type Socket } from 'node:net';
+import { setTimeout as sleep } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { filesOnDisk, idOf, mediaServer, upload } from '../runtime/media/served-media.js';
+
+let app: FastifyInstance;
+let port: number;
+
+beforeAll(async () => {
+  app = await mediaServer({ UPLOAD_SIZE: '1000000', UPLOAD_SPACE: '5000000' });
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  ({ port } = app.server.address() as AddressInfo);
+  await idOf(app, 'one that stays');
+});
+afterAll(() => app.close());
+
+function sizes(): readonly number[] {
+  return filesOnDisk().flatMap((each) => each.sizes);
+}
+
+/** A connection that has sent the head of an upload. */
+async function started(...headers: readonly string[]): Promise<{
+  readonly socket: Socket;
+  readonly answer: () => string;
+}> {
+  const socket = connect(port, '127.0.0.1');
+  let text = '';
+  socket.on('data', (data) => (text += data.toString()));
+  // What the server closes while something is sent is an error of the socket.
+  socket.on('error', () => undefined);
+  await once(socket, 'connect');
+  socket.write(`POST /rest/$upload HTTP/1.1\r\nHost: x\r\n${headers.join('\r\n')}\r\n\r\n`);
+  return { socket, answer: () => text };
+}
+
+it('leaves no file of an upload that is broken off', async () => {
+  const form = 'Content-Type: multipart/form-data; boundary=b';
+  const part = '--b\r\nContent-Disposition: form-data; name="f"; filename="a"\r\n\r\n';
+  for (const [headers, beginning] of [
+    [['Content-Length: 500000'], ''],
+    [['Content-Length: 900000', form], part],
+  ] as const) {
+    const { socket } = await started(...headers);
+    socket.write(beginning + 'x'.repeat(100_000));
+    await vi.waitFor(() => {
+      expect(sizes()).toHaveLength(2);
+    });
+    socket.destroy();
+    await vi.waitFor(() => {
+      expect(sizes()).toEqual([14]);
+    });
+  }
+});
+
+it('refuses by what a client says before a byte is stored', async () => {
+  const { socket, answer } = await started('Content-Length: 1000001');
+  await vi.waitFor(() => {
+    expect(answer()).toMatch(/^HTTP\/1\.1 413 /);
+  });
+  expect(answer()).toContain('"errCode":1834');
+  expect(sizes()).toEqual([14]);
+  socket.destroy();
+});
+
+it.each([['Content-Length: 1000000000'], ['Transfer-Encoding: chunked']])(
+  'answers a client that never ends, and ends it: %s',
+  async (header) => {
+    const { socket, answer } = await started(header);
+    const piece = Buffer.alloc(65_536, 0x78);
+    const chunk = header.startsWith('T')
+      ? Buffer.concat([Buffer.from('10000\r\n'), piece, Buffer.from('\r\n')])
+      : piece;
+    const start = performance.now();
+    while (!socket.closed && performance.now() - start < 20_000) {
+      if (!socket.write(chunk)) await sleep(5);
+    }
+    expect(socket.closed).toBe(true);
+    expect(answer()).toMatch(/^HTTP\/1\.1 413 /);
+    expect(sizes()).toEqual([14]);
+  },
+);
+
+it('keeps a connection for the next request when what was too large has come to its end', async () => {
+  const { socket, answer } = await started('Content-Length: 1000001');
+  socket.write(Buffer.alloc(1_000_001));
+  socket.write('GET /health HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n');
+  await once(socket, 'close');
+  expect(answer()).toMatch(/^HTTP\/1\.1 413 [^]*HTTP\/1\.1 200 /);
+});
+
+it('holds the space of all together against many at once', async () => {
+  const bytes = Buffer.alloc(900_000);
+  const responses = await Promise.all(Array.from({ length: 20 }, () => upload(app, bytes)));
+  const counts = responses.map((each) => each.statusCode);
+  expect(new Set([200, 429, ...counts])).toEqual(new Set([200, 429]));
+  expect(counts).toContain(429);
+  const stored = sizes().reduce((sum, size) => sum + size, 0);
+  expect(stored).toBeLessThanOrEqual(5_000_000);
+  expect(sizes()).toHaveLength(1 + counts.filter((status) => status === 200).length);
+  const refused = responses.find((each) => each.statusCode === 429);
+  expect(Number(refused?.headers['retry-after'])).toBeGreaterThan(0);
+});

@@ -1,0 +1,70 @@
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { FastifyInstance } from 'fastify';
+import { convertImage, type MakeSharp } from '../../../runtime/media/convert.js';
+import { codesOf } from '../../hostile/served.js';
+import { html, png, svg } from './samples.js';
+import { idOf, mediaServer, save } from './served-media.js';
+
+interface Call {
+  readonly bytes: Uint8Array;
+  readonly options: object;
+  readonly format: string;
+}
+
+/** Stands for the package, and keeps what it is asked. */
+function fakeSharp(calls: Call[], answer: () => Promise<Uint8Array>): () => Promise<MakeSharp> {
+  return () =>
+    Promise.resolve((bytes, options) => ({
+      toFormat: (format) => {
+        calls.push({ bytes, options, format });
+        return { toBuffer: answer };
+      },
+    }));
+}
+
+describe('convertImage', () => {
+  it('hands an image of pixels over, with a limit on them', async () => {
+    const calls: Call[] = [];
+    const load = fakeSharp(calls, () => Promise.resolve(Buffer.from('converted')));
+    const converted = await convertImage(png, 'png', 'jpeg', load);
+    expect(Buffer.from(converted ?? []).toString()).toBe('converted');
+    expect(calls).toEqual([
+      {
+        bytes: png,
+        options: { limitInputPixels: 50_000_000, failOn: 'error', animated: false },
+        format: 'jpeg',
+      },
+    ]);
+  });
+
+  it('gives nothing for a damaged image', async () => {
+    const load = fakeSharp([], () => Promise.reject(new Error('damaged')));
+    expect(await convertImage(png, 'png', 'jpeg', load)).toBeUndefined();
+  });
+
+  it.each([
+    [svg, 'svg' as const],
+    [html, undefined],
+  ])('never hands over what is not pixels alone', async (bytes, type) => {
+    const calls: Call[] = [];
+    const load = fakeSharp(calls, () => Promise.resolve(Buffer.from('x')));
+    expect(await convertImage(bytes, type, 'png', load)).toBeUndefined();
+    expect(calls).toEqual([]);
+  });
+});
+
+describe('a server where sharp is not installed', () => {
+  let app: FastifyInstance;
+  beforeAll(async () => {
+    app = await mediaServer();
+    await save(app, { name: 'a', logo: { ID: await idOf(app, png) } });
+  });
+  afterAll(() => app.close());
+
+  it('names it when an image would be converted', async () => {
+    const response = await app.inject('/rest/Company(1)/logo?$expand=logo&$imageformat=jpeg');
+    expect([response.statusCode, codesOf(response)]).toEqual([501, [1838]]);
+    expect(response.body).toContain('sharp');
+    expect(response.headers['content-type']).toBe('application/json; charset=utf-8');
+  });
+});
