@@ -24,17 +24,18 @@ function reads(topic: string, lines: Lines, statements = 1): Case[] {
 
 function writes(
   topic: string,
-  lines: Readonly<Record<string, readonly [dataclass: string, body: unknown, statements: number]>>,
+  lines: Readonly<Record<string, readonly [path: string, body: unknown, statements: number]>>,
 ): Case[] {
-  return Object.entries(lines).map(([name, [dataclass, body, statements]]) => ({
+  return Object.entries(lines).map(([name, [path, body, statements]]) => ({
     topic,
     name,
-    url: `/rest/${dataclass}?$method=update`,
+    url: `/rest/${path}${path.includes('?') ? '&' : '?'}$method=update`,
     body,
     statements,
   }));
 }
 
+const first = { __KEY: '1', __STAMP: 1 };
 const ada = `Employee(${employee(1)})`;
 
 export const readCases: readonly Case[] = [
@@ -179,12 +180,44 @@ export const writeCases: readonly Case[] = [
     several: ['Company', [{ name: 'New' }, { name: 'Newer' }, { name: 'Newest' }], 7],
     related: ['Employee', { ID: employee(9), lastName: 'Nine', employer: 1, boss: employee(1) }, 3],
     'text key': ['Note', { code: 'C', about: employee(1), parent: 'B' }, 4],
-    'own key': ['Company', { __KEY: '70', name: 'Own' }, 3],
-    'some refused': ['Company', [{ name: 'New' }, { name: 'bolt' }, { city: 'x' }], 4],
+    'own key': ['Company', { __KEY: '70', name: 'Own' }, 4],
+    'some refused': ['Company', [{ name: 'New' }, { name: 'bolt' }, { city: 'x' }], 5],
     refused: ['Company', { rank: 'x', headcount: 1.5 }, 0],
-    'not unique': ['Company', { name: 'BOLT' }, 1],
-    'existing key': ['Company', { __KEY: '1', name: 'Own' }, 1],
-    'unknown relation': ['Employee', { ID: employee(9), lastName: 'Nine', employer: 99 }, 2],
+    'not unique': ['Company', { name: 'BOLT' }, 2],
+    'existing key': ['Company', { __KEY: '1', name: 'Own' }, 2],
+    'unknown relation': ['Employee', { ID: employee(9), lastName: 'Nine', employer: 99 }, 3],
     nothing: ['Company', [], 0],
+  }),
+  ...writes('update', {
+    one: ['Company', { ...first, city: 'Rome' }, 3],
+    'key in the address': ['Company(1)', { __STAMP: 1, city: 'Rome' }, 3],
+    related: ['Employee', { __KEY: employee(2), __STAMP: 1, employer: 2, boss: null }, 3],
+    'text key': ['Note', { __KEY: 'B', __STAMP: 1, code: 'B', parent: 'B' }, 4],
+    vector: ['Company', { ...first, embedding: [0, 3, 4] }, 3],
+    mixed: ['Company', [{ ...first, city: 'Rome' }, { name: 'New' }], 5],
+    'same shape': [
+      'Company',
+      [
+        { ...first, city: 'Rome' },
+        { __KEY: '2', __STAMP: 1, city: 'Rome' },
+      ],
+      5,
+    ],
+    unchanged: ['Company', { ...first, name: 'Ärger', rating: 3 }, 4],
+    stale: ['Company', { ...first, __STAMP: 2, city: 'Rome' }, 3],
+    'unknown key': ['Company', { __KEY: '99', __STAMP: 1, city: 'Rome' }, 2],
+    'read-only': ['Company', { ...first, city: 'Rome', rating: 4 }, 4],
+    refused: ['Company', { ...first, name: null, headcount: 1.5 }, 2],
+    'not unique': ['Company', { ...first, name: 'BOLT' }, 3],
+    'unknown relation': ['Company', { ...first, manager: employee(9) }, 3],
+    'atomic, undone': [
+      'Company?$atomic=true',
+      [
+        { ...first, city: 'Rome' },
+        { __KEY: '2', __STAMP: 7 },
+      ],
+      4,
+    ],
+    refreshed: ['Company?$refresh=true', { ...first, city: 'Rome' }, 2],
   }),
 ];

@@ -62,7 +62,7 @@ describe('a read is one statement, and one more that counts what nobody counted 
   });
 });
 
-describe('a creation takes as many statements as it has entities, and few more', () => {
+describe('a change takes two statements for each entity, and few more', () => {
   it.each(writeCases)('$topic: $name', async (each) => {
     const app = await serverOf(modelFile('staff'), { onStatement });
     try {
