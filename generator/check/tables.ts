@@ -14,15 +14,23 @@ export function checkTables(context: Context, { dataclasses }: World): void {
     const { name, table } = dataclass;
     const given = entry(dataclass.node, 'table')?.value;
     const at = given ?? dataclass.key;
-    if (textOf(given) !== undefined) checkSqlName(context, 'table', table, at);
-    else if (/^sqlite_/i.test(name)) {
-      const reason = `${table} begins with sqlite_, which belongs to the database. Give another with table`;
-      context.report('sql/bad-name', { what: 'table', reason }, at);
-    }
+    const problem = tableProblem(table);
+    if (problem !== undefined) {
+      const hint = given === undefined ? '. Give another with table' : '';
+      context.report('sql/bad-name', { what: 'table', reason: `${problem}${hint}` }, at);
+    } else if (textOf(given) !== undefined) checkSqlName(context, 'table', table, at);
     const other = owners.get(fold(table));
     if (other === undefined) owners.set(fold(table), name);
     else context.report('sql/duplicate-table', { table, other }, at);
   }
+}
+
+/** Tables of SQLite's own: one of the same name would stand in their place. */
+const ownTables = /^(?:json_each|json_tree|pragma_.*)$/isu;
+
+function tableProblem(name: string): string | undefined {
+  if (/^sqlite_/i.test(name)) return `${name} begins with sqlite_, which belongs to the database`;
+  return ownTables.test(name) ? `${name} is that of a table of the database's own` : undefined;
 }
 
 /** An attribute that is kept in a column, and where to point when the column cannot be. */

@@ -105,10 +105,14 @@ export const nameCases: readonly ProblemCase[] = [
   G: { table: "order; drop", attributes: { ID: { type: integer, key: true } } }
   <<f>>sqlite_h: { attributes: { ID: { type: integer, key: true } } }
   I: { table: <<g>>${long}, attributes: { ID: { type: integer, key: true } } }
+  J: { table: <<h>>JSON_each, attributes: { ID: { type: integer, key: true } } }
+  <<i>>json_tree: { attributes: { ID: { type: integer, key: true } } }
+  K: { table: <<j>>pragma_table_xinfo, attributes: { ID: { type: integer, key: true } } }
+  L: { table: json_everything, attributes: { ID: { type: integer, key: true } } }
 `),
     expected: [
       { code: 'sql/duplicate-table', at: 'a' },
-      ...['b', 'c', 'd', 'e', 'f', 'g'].map((at) => ({ code: 'sql/bad-name' as const, at })),
+      ...['b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'].map((at) => ({ code: 'sql/bad-name' as const, at })),
     ],
   },
   {
