@@ -95,7 +95,7 @@ export async function createApp(
     }, done);
   });
   acceptEveryBody(app);
-  guardRequests(app);
+  guardRequests(app, imageAddresses(definitions), Math.max(limits.bodySize, limits.uploadSize));
   app.setErrorHandler(answerError);
   const dataclasses = linkDataclasses(definitions);
   registerCatalog(app, { definitions, settings, uniqueId: database.uniqueId });
@@ -144,6 +144,17 @@ async function openObserved(
     : { ...database, executor: observedExecutor(database.executor, observe) };
 }
 
+/** Where an image is set in one step: its body may be as large as an upload. */
+function imageAddresses(definitions: readonly DataclassDefinition[]): ReadonlySet<string> {
+  return new Set(
+    definitions
+      .filter(({ attributes }) =>
+        attributes.some((each) => each.kind === 'storage' && each.type === 'image'),
+      )
+      .map(({ name }) => `/rest/${name}(:key/:attributes`),
+  );
+}
+
 function hasMedia(definitions: readonly DataclassDefinition[]): boolean {
   return definitions.some(({ attributes }) =>
     attributes.some((each) => each.kind === 'storage' && /^(?:image|blob)$/.test(each.type)),
@@ -167,9 +178,10 @@ function passOverContentType(headers: IncomingHttpHeaders): void {
 }
 
 /** Guards are put on the routes that need them: what runs for every request is paid for by every read. */
-function guardRequests(app: FastifyInstance): void {
+function guardRequests(app: FastifyInstance, images: ReadonlySet<string>, imageSize: number): void {
   app.addHook('onRoute', (route) => {
     if (route.method !== 'POST') return;
+    if (images.has(route.url)) route.bodyLimit = imageSize;
     route.onRequest = (request, _reply, done) => {
       refuseCrossSite(request.headers);
       passOverContentType(request.headers);

@@ -22,6 +22,7 @@ import { AggregateReader, aggregationOf } from '../query/aggregate-reader.js';
 import { EntityReader } from '../query/entity-reader.js';
 import { notApplicable } from '../query/value-path.js';
 import { readLookup } from '../protocol/lookup.js';
+import { readRawPict } from '../media/image-format.js';
 import { queryOf, readingParameters, refusedMethod } from './reading-parameters.js';
 import { askedMedia, MediaService } from './media-service.js';
 import { sendJson } from './reply.js';
@@ -163,14 +164,25 @@ export class DataclassService {
     return sendDeletion(reply, await this.#deletions.deleteByKey(key, parameters));
   };
 
-  /** `POST` where a set is made of what a GET reads, or to a function: this model has none that can be called. */
-  readonly writeAttributes = (request: Request, reply: FastifyReply): void => {
-    const { method } = readParameters(queryOf(request), 'read');
+  /**
+   * `POST` where a set is made of what a GET reads; of an image, with `$rawPict`; or to a function: this model has none that
+   * can be called.
+   */
+  readonly writeAttributes = (
+    request: Request,
+    reply: FastifyReply,
+  ): undefined | Promise<FastifyReply> => {
+    const { method, rawPict } = readParameters(queryOf(request), 'read');
     const { key, attributes = '' } = request.params;
+    if (method === undefined && key !== undefined && readRawPict(rawPict)) {
+      return this.#writeImage(request, reply, key, attributes.trim());
+    }
+    refuseLongBody(request, this.#context.limits.bodySize);
     if (method === undefined) throw unknownAttribute(this.#dataclass, attributes, 'path');
     if (method !== 'entityset' && method !== 'subentityset') throw refusedMethod(method, 'POST');
     if (key === undefined) this.readCollection(request, reply);
     else this.readEntity(request, reply);
+    return undefined;
   };
 
   /** `/<dataClass>/$entityset/<id>` and `/<dataClass>/<attributes>/$entityset/<id>` */
@@ -212,9 +224,35 @@ export class DataclassService {
     if (method !== 'update' && method !== 'validate') throw refusedMethod(method, 'POST');
     refuseForms(parameters, this.#context.options, 'a change');
     const mode = writeMode(method, parameters);
-    this.#writes ??= new WriteService(this.#context, this.#dataclass);
-    const answer = await this.#writes.write(mode, body, headers['content-type'], address);
+    const answer = await this.#writing.write(mode, body, headers['content-type'], address);
     return sendJson(reply.code(answer.status), answer.json);
+  }
+
+  async #writeImage(
+    request: Request,
+    reply: FastifyReply,
+    clause: string,
+    name: string,
+  ): Promise<FastifyReply> {
+    const parameters = readParameters(queryOf(request), 'write');
+    refuseForms(parameters, this.#context.options, 'an image');
+    const attribute = this.#dataclass.exposedAttributes.get(name);
+    if (attribute === undefined) throw unknownAttribute(this.#dataclass, name, 'path');
+    if (attribute.kind !== 'storage' || attribute.type !== 'image') {
+      throw refuse('methodNotApplicable', `$rawPict sets an image, and "${name}" is none.`);
+    }
+    const key = decodeKey(this.#dataclass.key.type, readKeyClause(clause).text);
+    if (key === undefined) throw missingEntity(this.#dataclass.name);
+    const answer = await this.#mediaService.write(attribute, key, request.body, this.#writing);
+    return sendJson(reply.code(answer.status), answer.json);
+  }
+
+  get #writing(): WriteService {
+    return (this.#writes ??= new WriteService(this.#context, this.#dataclass));
+  }
+
+  get #mediaService(): MediaService {
+    return (this.#media ??= new MediaService(this.#context.database, this.#dataclass));
   }
 
   get #deletions(): DeleteService {
@@ -277,8 +315,7 @@ export class DataclassService {
     key: string | number,
     parameters: Parameters,
   ): void {
-    this.#media ??= new MediaService(this.#context.database, this.#dataclass);
-    this.#media.read(request, reply, attribute, key, parameters).catch((error: unknown) => {
+    this.#mediaService.read(request, reply, attribute, key, parameters).catch((error: unknown) => {
       reply.send(error);
     });
   }
@@ -311,6 +348,12 @@ function writeMode(method: string, { atomic, refresh }: Parameters): WriteMode {
   }
   if (refresh) return 'refresh';
   return atomic ? 'atomic' : 'update';
+}
+
+/** The address takes images, which may be larger than other bodies. */
+function refuseLongBody({ body }: Request, bodySize: number): void {
+  if (!(body instanceof Uint8Array) || body.length <= bodySize) return;
+  throw refuse('tooLarge', `The body has at most ${bodySize} bytes.`);
 }
 
 function sendDeletion(reply: FastifyReply, { status, json }: DeletionAnswer): FastifyReply {

@@ -6,9 +6,11 @@ import { contentTypeOf, readImageFormat, type TargetFormat } from '../media/imag
 import { imageType, type ImageType } from '../media/image-types.js';
 import { MediaReader, type MediaVersion } from '../media/media-reader.js';
 import { namesTag, readRange } from '../media/range.js';
+import { noImage } from '../media/upload-store.js';
 import type { StorageDefinition } from '../protocol/definition.js';
-import { protocolError, refuse, RequestError } from '../protocol/errors.js';
+import { errorCodes, protocolError, refuse, RequestError } from '../protocol/errors.js';
 import type { Parameters } from '../query/parameters.js';
+import type { WriteAnswer, WriteService } from './write-service.js';
 
 /** An image or BLOB as it is sent. */
 interface Content {
@@ -25,7 +27,7 @@ interface Wanted {
 }
 
 /** An entity that changes between two statements is read again, so often. */
-const mostReads = 3;
+const mostTries = 3;
 
 /** What stored bytes could do in a browser, they shall not do in the name of this server. */
 const harmless = {
@@ -54,7 +56,7 @@ export class MediaService {
   ): Promise<FastifyReply> {
     const format = attribute.type === 'image' ? readImageFormat(parameters.imageformat) : 'best';
     const wanted = { attribute, key, format };
-    for (let reads = 0; reads < mostReads; reads += 1) {
+    for (let tries = 0; tries < mostTries; tries += 1) {
       const version = await this.#reader.version(attribute, key);
       if (version === undefined) throw this.#missing();
       const headers = {
@@ -71,7 +73,29 @@ export class MediaService {
       const content = await this.#content(wanted, version);
       if (content !== undefined) return sendContent(request, reply.headers(headers), content);
     }
-    throw refuse('unavailable', 'The entity is being changed again and again.');
+    throw changedAgain();
+  }
+
+  /**
+   * `POST /<dataClass>(<key>)/<image>?$rawPict=true`: sets an image in one step (protocol section 14.5). No stamp is sent, so
+   * the image that comes last stays.
+   * @throws RequestError 400 with 1824 when the body is no image
+   */
+  async write(
+    attribute: StorageDefinition,
+    key: string | number,
+    body: unknown,
+    writes: WriteService,
+  ): Promise<WriteAnswer> {
+    if (!(body instanceof Uint8Array) || imageType(body) === undefined) throw noImage();
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      const version = await this.#reader.version(attribute, key);
+      if (version === undefined) throw this.#missing();
+      const entity = { __KEY: key, __STAMP: version.stamp, [attribute.name]: body };
+      const answer = await writes.writeEntity(entity);
+      if (answer.status !== errorCodes.stampChanged.status) return answer;
+    }
+    throw changedAgain();
   }
 
   /** @returns `undefined` when the entity was changed in between */
@@ -108,6 +132,10 @@ export function askedMedia(
   if (attribute?.kind !== 'storage') return undefined;
   const isAsked = attribute.type === 'image' || (attribute.type === 'blob' && binary);
   return isAsked && expand.trim() === name ? attribute : undefined;
+}
+
+function changedAgain(): RequestError {
+  return refuse('unavailable', 'The entity is being changed again and again.');
 }
 
 function sendContent(

@@ -13,7 +13,10 @@ import { type AddressKey, type BodyEntities, readEntities } from './write-body.j
 
 /** What the services of all dataclasses share when they write. */
 export interface WritingContext extends ReadingContext {
-  readonly limits: ReadingContext['limits'] & { readonly batchSize: number | null };
+  readonly limits: ReadingContext['limits'] & {
+    readonly batchSize: number | null;
+    readonly bodySize: number;
+  };
   readonly uploads: Uploads;
 }
 
@@ -93,6 +96,15 @@ export class WriteService {
       if (!(error instanceof Undone)) throw error;
       return this.#answer(sent, error.entries, mode);
     }
+  }
+
+  /** Saves one entity that does not come as JSON, as `$method=update` does. */
+  async writeEntity(entity: Body): Promise<WriteAnswer> {
+    const sent = { entities: [entity], isList: false };
+    const entries = await this.context.database.executor.write((transaction) =>
+      this.#save(transaction, sent.entities, 'update'),
+    );
+    return this.#answer(sent, entries, 'update');
   }
 
   /** @throws Undone when nothing of it shall be stored */

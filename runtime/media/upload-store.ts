@@ -201,7 +201,8 @@ export function tooLarge(size: number): RequestError {
   return refuse('tooLarge', `An upload has at most ${size} bytes.`);
 }
 
-function noImage(): RequestError {
+/** What bytes that are no image are refused with. */
+export function noImage(): RequestError {
   return refuse(
     'pictureType',
     'The bytes are no image of a known kind: PNG, JPEG, GIF, WebP, TIFF, BMP, AVIF, HEIC, ICO or SVG.',
