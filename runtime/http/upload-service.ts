@@ -8,7 +8,7 @@ import {
   type UploadOptions,
   type UploadStore,
 } from '../media/upload-store.js';
-import { refuse } from '../protocol/errors.js';
+import { methodNotAllowed, refuse } from '../protocol/errors.js';
 import { type Parameters, readParameters } from '../query/parameters.js';
 import { queryOf } from './reading-parameters.js';
 import { sendJson } from './reply.js';
@@ -32,6 +32,9 @@ export function registerUploads(
       parsed(null, payload);
     });
     scope.post('/rest/$upload', (request, reply) => receive(request, reply, uploads, limits));
+    scope.get('/rest/$upload', () => {
+      throw methodNotAllowed('Files are uploaded with POST.', 'POST');
+    });
     done();
   });
 }

@@ -5,7 +5,7 @@ import type { Transaction } from '../dialect/executor.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 import type { Body } from '../entity/decode.js';
 import { EntitySaver, type SaveResult } from '../entity/save.js';
-import { mediaAttributes, type Uploads, withUploads } from '../media/apply-uploads.js';
+import { AppliedUploads, mediaAttributes, type Uploads } from '../media/apply-uploads.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { AnswerLength, asNew, asSent, WriteAnswers } from './write-answers.js';
@@ -16,6 +16,7 @@ export interface WritingContext extends ReadingContext {
   readonly limits: ReadingContext['limits'] & {
     readonly batchSize: number | null;
     readonly bodySize: number;
+    readonly uploadSpace: number;
   };
   readonly uploads: Uploads;
 }
@@ -117,10 +118,15 @@ export class WriteService {
     const entries: Entry[] = [];
     const length = new AnswerLength();
     let saves = 0;
+    const { uploadSpace } = this.context.limits;
+    const uploads = new AppliedUploads(this.#media, this.context.uploads, uploadSpace);
     let isUndone = mode === 'validate' || mode === 'refresh';
     for (const [index, body] of entities.entries()) {
       await this.#rest(index);
-      const applied = withUploads(this.#media, body, this.context.uploads);
+      const taken = uploads.bytes;
+      const applied = uploads.applied(body);
+      // Large values take long.
+      if (uploads.bytes > taken) await setImmediate();
       const result = await this.#saver.save(transaction, applied, options);
       const isRefused = 'problems' in result;
       isUndone ||= isRefused && mode === 'atomic';

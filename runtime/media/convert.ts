@@ -25,6 +25,30 @@ const convertible: ReadonlySet<ImageType> = new Set([
 /** An image of few bytes may have more pixels than memory has room for. */
 const mostPixels = 50_000_000;
 
+/** Conversions that run at once; each may take hundreds of megabytes. */
+const mostAtOnce = 2;
+const waiting: (() => void)[] = [];
+let running = 0;
+
+/** Runs when there is room, in order. */
+async function inTurn<T>(work: () => Promise<T>): Promise<T> {
+  if (running >= mostAtOnce) {
+    await new Promise<void>((resolve) => {
+      waiting.push(resolve);
+    });
+  } else {
+    running += 1;
+  }
+  try {
+    return await work();
+  } finally {
+    // The place is handed on.
+    const next = waiting.shift();
+    if (next === undefined) running -= 1;
+    else next();
+  }
+}
+
 /**
  * Converts an image to another format.
  * @param load gives the package; for tests
@@ -41,7 +65,7 @@ export async function convertImage(
   const sharp = await load();
   const options = { limitInputPixels: mostPixels, failOn: 'error', animated: format === 'gif' };
   try {
-    return await sharp(bytes, options).toFormat(format).toBuffer();
+    return await inTurn(() => sharp(bytes, options).toFormat(format).toBuffer());
   } catch {
     return undefined;
   }

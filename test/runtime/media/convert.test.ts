@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import type { FastifyInstance } from 'fastify';
 import { convertImage, type MakeSharp } from '../../../runtime/media/convert.js';
@@ -35,6 +36,25 @@ describe('convertImage', () => {
         format: 'jpeg',
       },
     ]);
+  });
+
+  it('runs two at once, and the others after them, whether they succeed or not', async () => {
+    let running = 0;
+    let most = 0;
+    let ended = 0;
+    const load = fakeSharp([], async () => {
+      running += 1;
+      most = Math.max(most, running);
+      await sleep(1);
+      running -= 1;
+      ended += 1;
+      if (ended % 3 === 0) throw new Error('damaged');
+      return png;
+    });
+    for (let round = 0; round < 2; round += 1) {
+      await Promise.all(Array.from({ length: 9 }, () => convertImage(png, 'png', 'gif', load)));
+    }
+    expect([most, running, ended]).toEqual([2, 0, 18]);
   });
 
   it('gives nothing for a damaged image', async () => {

@@ -95,6 +95,11 @@ describe('an upload', () => {
     expect([response.statusCode, codesOf(response)]).toEqual([status, [code]]);
   });
 
+  it('is no read', async () => {
+    const response = await app.inject('/rest/$upload');
+    expect([response.statusCode, response.headers.allow]).toEqual([405, 'POST']);
+  });
+
   it('from another site is refused', async () => {
     const response = await upload(app, png, '', { origin: 'https://evil.example' });
     expect(response.statusCode).toBe(403);
@@ -244,6 +249,18 @@ describe('what was uploaded', () => {
     }>();
     expect(entities[0]?.__ERROR?.map((each) => each.errCode)).toEqual([1825, 1826, 1570, 1534]);
     expect(entities[1]?.__ERROR).toBeUndefined();
+  });
+
+  it('in many entities of one request is bounded, and nothing of it is stored', async () => {
+    const small = await mediaServer({ UPLOAD_SIZE: '10000', UPLOAD_SPACE: '40000' });
+    const id = await idOf(small, Buffer.alloc(10_000));
+    const entities = (count: number): object[] =>
+      Array.from({ length: count }, (_, index) => ({ name: `e${index}`, brochure: { ID: id } }));
+    const response = await save(small, entities(5));
+    expect([response.statusCode, codesOf(response)]).toEqual([413, [1834]]);
+    expect((await small.inject('/rest/Company?$top=0')).json()).toMatchObject({ __COUNT: 0 });
+    expect((await save(small, entities(4))).statusCode).toBe(200);
+    await small.close();
   });
 
   it('changes an entity, null clears it, and the same bytes change nothing', async () => {
