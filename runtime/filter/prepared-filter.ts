@@ -33,6 +33,9 @@ export interface FilterOptions {
 /** Each condition costs the database work of its own; a longer filter is refused before any is done. */
 const maxConditions = 500;
 
+/** Of parentheses, whatever the environment says; a database takes fewer NOTs. */
+const maxDepth = 1000;
+
 /** Of all filters that are kept. */
 const maxFilterBytes = 16 * 1024 * 1024;
 
@@ -57,7 +60,13 @@ export class FilterParser {
     const known = this.#prepared.get(text);
     if (known !== undefined) return known;
     const given: AttributePath[] = [];
-    const limits = { ...this.limits, conditions: maxConditions, listSize: maxListSize };
+    const { filterLength, filterDepth } = this.limits;
+    const limits = {
+      filterLength,
+      filterDepth: Math.min(filterDepth, maxDepth),
+      conditions: maxConditions,
+      listSize: maxListSize,
+    };
     const parsed = parseFilter(text, limits, (placeholder) => {
       const path = this.#paramPath(placeholder, params);
       given.push(path);

@@ -103,6 +103,28 @@ describe('limits of the environment', () => {
   });
 });
 
+it.each([
+  ['NOT(', 64, 200],
+  ['NOT(', 999, 400],
+  ['NOT(', 4000, 400],
+  ['(', 1000, 200],
+  ['(', 1001, 400],
+] as const)(
+  'however deep filters may nest, no nesting breaks: %s %i',
+  async (open, depth, status) => {
+    const environment = { FILTER_DEPTH: '100000', FILTER_LENGTH: '60000' };
+    const app = await serverOf(modelFile('staff'), { environment });
+    try {
+      const url = `/rest/Company?$filter=${open.repeat(depth)}ID=1${')'.repeat(depth)}`;
+      const response = await ask(app, url);
+      expect(response.statusCode).toBe(status);
+      expect(codesOf(response)).toEqual(status === 200 ? [] : [1162]);
+    } finally {
+      await app.close();
+    }
+  },
+);
+
 it.each(Object.keys(limits))('a wrong %s stops the start and is named', async (name) => {
   for (const value of ['0', '-1', '1.5', 'many', '1e400']) {
     const started = serverOf(modelFile('staff'), { environment: { [name]: value } });

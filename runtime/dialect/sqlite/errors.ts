@@ -23,7 +23,7 @@ const unavailable: readonly (readonly [string, string])[] = [
 
 /** SQLite's limits on the size of a statement, which have no code of their own. */
 const tooComplex =
-  /^(?:at most \d+ tables in a join|parser stack overflow|Expression tree is too large|too many )/;
+  /^(?:at most \d+ tables in a join|parser stack overflow|Recursion limit|Expression tree is too large|too many )/;
 
 /** SQLite's error as the runtime knows it; anything else comes back as it is. */
 export function translateError(error: unknown): Error {
