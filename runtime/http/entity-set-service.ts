@@ -11,7 +11,7 @@ import { prepareSetPage } from '../entity-set/set-pages.js';
 import { refuse } from '../protocol/errors.js';
 import { shortened } from '../protocol/found.js';
 import { AggregateReader, aggregationOf } from '../query/aggregate-reader.js';
-import { type AnswerForm, answerForm } from '../query/answer-form.js';
+import { type AnswerForm, answerForm, refuseForms } from '../query/answer-form.js';
 import { ArrayReader } from '../query/array-reader.js';
 import { pageTop } from '../query/page-size.js';
 import type { Parameters } from '../query/parameters.js';
@@ -171,6 +171,7 @@ export class EntitySetService {
 
   /** Whether the filter leaves an entity that both have. */
   #intersect(keys: KeyList, others: KeyList, parameters: Parameters): PendingAnswer {
+    refuseBesideIntersect(parameters, this.context.options);
     const { filter, clean } = parameters;
     if (filter === undefined && !clean) return String(intersect(keys, others));
     const common = this.#narrowed(and(keys, others), { ...parameters, orderby: undefined });
@@ -189,6 +190,15 @@ export class EntitySetService {
       throw refuse('otherCollectionWrong', `$otherCollection: ${notFound(id)}`);
     });
   }
+}
+
+/** The answer is true or false: nothing of it can be computed, listed or explained. */
+function refuseBesideIntersect(parameters: Parameters, options: ReadingContext['options']): void {
+  const aggregation = aggregationOf(parameters);
+  if (aggregation !== undefined) {
+    throw refuse('malformedUrl', `${aggregation} and $logicOperator=INTERSECT do not go together.`);
+  }
+  refuseForms(parameters, options, '$logicOperator=INTERSECT');
 }
 
 const operations = { AND: and, OR: or, EXCEPT: except } as const;

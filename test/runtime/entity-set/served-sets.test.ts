@@ -320,6 +320,20 @@ describe('combination', () => {
     expect(await intersect('$clean=true')).toBe(false);
   });
 
+  it.each([
+    '$compute=count',
+    '$distinct=true',
+    '$asArray=true',
+    '$format=looker',
+    '$queryplan=true',
+  ])('INTERSECT does not pass over %s', async (parameter) => {
+    const uri = await made('');
+    const url = `${uri}?$logicOperator=INTERSECT&$otherCollection=${uri.slice(-32)}&${parameter}`;
+    const response = await app.inject(url);
+    expect(response.statusCode, response.body).toBe(400);
+    expect(response.body).toContain('"errCode":1806');
+  });
+
   it('says what is wrong', async () => {
     const uri = await made('');
     const { __ENTITYSET: plots } = await get('/rest/Plot?$method=entityset');
