@@ -5,7 +5,18 @@ declare module 'autocannon' {
     readonly connections: number;
     /** Seconds. */
     readonly duration: number;
-    readonly requests: readonly { readonly path: string }[];
+    readonly requests: readonly Request[];
+  }
+  /** What one connection remembers of its requests. */
+  interface Context {
+    key?: unknown;
+  }
+  export interface Request {
+    readonly method?: 'POST';
+    readonly path: string;
+    readonly body?: string;
+    readonly setupRequest?: (request: Request, context: Context) => Request;
+    readonly onResponse?: (status: number, body: string, context: Context) => void;
   }
   interface Result {
     readonly errors: number;

@@ -1,5 +1,6 @@
 import { isDeepStrictEqual } from 'node:util';
 import type { Random } from './data/random.js';
+import { createBody, stampOf, updateBody } from './changes.js';
 import type { BenchRequest } from './requests.js';
 import type { Server } from './server.js';
 
@@ -17,7 +18,8 @@ export async function compareAnswers(
   for (const request of requests) {
     for (let call = 0; call < callsOfEach; call += 1) {
       const path = request.path(random, rows);
-      const answers = await Promise.all(servers.map((server) => read(server, path)));
+      const body = await bodyOf(request, servers, random, rows);
+      const answers = await Promise.all(servers.map((server) => ask(server, path, body)));
       for (const [i, answer] of answers.entries()) {
         const where = difference(answers[0], answer, '');
         if (where === undefined) continue;
@@ -28,9 +30,26 @@ export async function compareAnswers(
   }
 }
 
-async function read({ name, origin }: Server, path: string): Promise<unknown> {
-  const response = await fetch(origin + path);
-  const text = await response.text();
+/** The same change for all servers, whose employees are the same. */
+async function bodyOf(
+  { change }: BenchRequest,
+  [first]: readonly Server[],
+  random: Random,
+  rows: number,
+): Promise<string | undefined> {
+  if (change === undefined) return undefined;
+  if (change === 'create') return createBody(random);
+  const key = 1 + random.below(rows);
+  const response = await fetch(`${String(first?.origin)}/rest/Employee(${key})`);
+  return updateBody(key, stampOf(await response.text()), random);
+}
+
+async function ask({ name, origin }: Server, path: string, body?: string): Promise<unknown> {
+  const response = await fetch(origin + path, body === undefined ? {} : { method: 'POST', body });
+  const json = await response.text();
+  // Each server changes entities at a time of its own.
+  const text =
+    body === undefined ? json : json.replaceAll(/"__TIMESTAMP":"[^"]*"/g, '"__TIMESTAMP":""');
   if (response.status !== 200) {
     throw new Error(`${name} answers ${path} with ${response.status}: ${text.slice(0, 300)}`);
   }

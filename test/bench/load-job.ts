@@ -1,9 +1,21 @@
+import type { ChangeKind } from './changes.js';
+
 /** What one process of load is told to do. */
 export interface LoadJob {
   readonly url: string;
   readonly connections: number;
   readonly seconds: number;
+  /** What is read. */
   readonly paths: readonly string[];
+  /** What is changed instead. */
+  readonly change?: LoadedChange;
+}
+
+export interface LoadedChange {
+  readonly kind: ChangeKind;
+  readonly seed: number;
+  /** Employees that no other process changes. */
+  readonly keys: readonly number[];
 }
 
 export interface LoadResult {

@@ -1,19 +1,17 @@
 /** One process of load: its job comes as JSON on stdin, and what it measured goes to stdout as JSON. */
 import { text } from 'node:stream/consumers';
-import autocannon from 'autocannon';
+import autocannon, { type Request } from 'autocannon';
+import { changePath, Changing, createBody } from './changes.js';
+import { type Random, seededRandom } from './data/random.js';
 import { latencyStep, type LoadJob, type LoadResult } from './load-job.js';
 
 const job = JSON.parse(await text(process.stdin)) as LoadJob;
 process.stdout.write(JSON.stringify(await putLoad(job)));
 
-async function putLoad({ url, connections, seconds, paths }: LoadJob): Promise<LoadResult> {
+async function putLoad(job: LoadJob): Promise<LoadResult> {
+  const { url, connections, seconds } = job;
   const latencies = new Map<number, number>();
-  const run = autocannon({
-    url,
-    connections,
-    duration: seconds,
-    requests: paths.map((path) => ({ path })),
-  });
+  const run = autocannon({ url, connections, duration: seconds, requests: await requestsOf(job) });
   // autocannon's own figures are whole milliseconds.
   run.on('response', (_client, _status, _bytes, milliseconds) => {
     const step = Math.floor(milliseconds / latencyStep);
@@ -25,5 +23,33 @@ async function putLoad({ url, connections, seconds, paths }: LoadJob): Promise<L
     seconds: result.duration,
     failures: result.non2xx + result.errors,
     latencies: [...latencies],
+  };
+}
+
+async function requestsOf({ url, paths, change }: LoadJob): Promise<readonly Request[]> {
+  if (change === undefined) return paths.map((path) => ({ path }));
+  const random = seededRandom(change.seed);
+  return change.kind === 'create'
+    ? creations(random)
+    : [updates(await Changing.of(url, change.keys), random)];
+}
+
+function creations(random: Random): readonly Request[] {
+  const setupRequest = (request: Request): Request => ({ ...request, body: createBody(random) });
+  return [{ method: 'POST', path: changePath, setupRequest }];
+}
+
+function updates(employees: Changing, random: Random): Request {
+  return {
+    method: 'POST',
+    path: changePath,
+    setupRequest: (request, context) => {
+      const { key, body } = employees.take(random);
+      context.key = key;
+      return { ...request, body };
+    },
+    onResponse: (_status, answer, context) => {
+      employees.release(Number(context.key), answer);
+    },
   };
 }

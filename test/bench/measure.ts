@@ -3,7 +3,8 @@ import { join } from 'node:path';
 import { promisify } from 'node:util';
 import { pinned } from './cores.js';
 import type { Random } from './data/random.js';
-import { latencyStep, type LoadJob, type LoadResult } from './load-job.js';
+import type { ChangeKind } from './changes.js';
+import { latencyStep, type LoadedChange, type LoadJob, type LoadResult } from './load-job.js';
 import { work } from './places.js';
 import type { BenchRequest } from './requests.js';
 import type { Server } from './server.js';
@@ -37,7 +38,7 @@ export async function measure(
   const cores = settings.cores.length === 0 ? [undefined] : settings.cores;
   const before = server.cpuMilliseconds();
   const results = await Promise.all(
-    cores.map((core) =>
+    cores.map((core, index) =>
       load(core, {
         url: server.origin,
         connections: connections / cores.length,
@@ -45,6 +46,9 @@ export async function measure(
         paths: Array.from({ length: pathCount }, () =>
           request.path(settings.random, settings.rows),
         ),
+        ...(request.change === undefined
+          ? {}
+          : { change: change(request.change, settings, index, cores.length) }),
       }),
     ),
   );
@@ -60,6 +64,18 @@ export async function measure(
         ? undefined
         : ((after - before) * 1_000) / requests,
   };
+}
+
+/** Each process of load changes employees of its own. */
+function change(
+  kind: ChangeKind,
+  { random, rows }: LoadSettings,
+  index: number,
+  processes: number,
+): LoadedChange {
+  const keys = Array.from({ length: pathCount }, () => 1 + random.below(rows));
+  const own = [...new Set(keys)].filter((key) => key % processes === index);
+  return { kind, seed: random.below(2 ** 31), keys: own };
 }
 
 async function load(core: string | undefined, job: LoadJob): Promise<LoadResult> {

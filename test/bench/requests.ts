@@ -1,3 +1,4 @@
+import { type ChangeKind, changePath } from './changes.js';
 import { cities } from './data/names.js';
 import type { Random } from './data/random.js';
 
@@ -7,6 +8,8 @@ export interface BenchRequest {
   readonly title: string;
   /** Measured when nothing else is asked for. */
   readonly isUsual: boolean;
+  /** Employees are changed, instead of something being read. */
+  readonly change?: ChangeKind;
   /** Another address at each call. */
   readonly path: (random: Random, rows: number) => string;
 }
@@ -51,6 +54,20 @@ export const requests: readonly BenchRequest[] = [
     title: 'number, sum, average, least and greatest of all salaries',
     isUsual: true,
     path: () => '/rest/Employee/salary?$compute=$all',
+  },
+  {
+    name: 'R7',
+    title: 'change of two attributes of an employee, stamp checked',
+    isUsual: true,
+    change: 'update',
+    path: () => changePath,
+  },
+  {
+    name: 'R8',
+    title: 'creation of 100 employees, all or none',
+    isUsual: true,
+    change: 'create',
+    path: () => changePath,
   },
 ];
 

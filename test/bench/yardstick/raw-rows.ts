@@ -49,6 +49,11 @@ function answers(database: Database): Answers {
       const row = one.get(key);
       return row && employeeJson(row, deferredEmployer(row[13]), '{"__entityModel":"Employee",');
     },
+    saved: (key) => {
+      const row = one.get(key);
+      const head = `{"__entityModel":"Employee","__STATUS":{"success":true},"uri":"/rest/Employee(${key})",`;
+      return row === undefined ? '' : employeeJson(row, deferredEmployer(row[13]), head);
+    },
     employees: (query) => {
       const { rows, count } = employees(query);
       const employer = query.expand === 'employer' ? employers(rows) : deferredEmployer;

@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import Database from 'better-sqlite3';
 import { type FastifyReply, fastify } from 'fastify';
+import { saveEmployees, type Sent } from './save.js';
 import { type PageQuery, type QueryString, readPageQuery } from './query.js';
 
 /** JSON as it is sent; nothing for what is not there or not understood. */
@@ -12,6 +13,8 @@ export interface Answers {
   readonly employees: (query: PageQuery) => Answer;
   readonly companies: (query: PageQuery) => Answer;
   readonly salaries: () => Answer;
+  /** An employee that was saved. */
+  readonly saved: (key: number) => string;
 }
 
 const headers = {
@@ -27,7 +30,10 @@ export async function serveYardstick(
   const database = new Database(file, { fileMustExist: true });
   database.pragma('journal_mode = WAL');
   database.pragma('cache_size = -65536');
-  const { employee, employees, companies, salaries } = answers(database);
+  database.pragma('synchronous = NORMAL');
+  database.pragma('foreign_keys = ON');
+  const { employee, employees, companies, salaries, saved } = answers(database);
+  const save = saveEmployees(database, saved);
 
   const app = fastify({ exposeHeadRoutes: false });
   app.get<{ Params: { key: string } }>('/rest/Employee(:key', (request, reply) => {
@@ -43,6 +49,14 @@ export async function serveYardstick(
   app.get<{ Querystring: QueryString }>('/rest/Company', (request, reply) => {
     const query = readPageQuery(request.query);
     send(reply, query && companies(query));
+  });
+  app.addContentTypeParser('*', { parseAs: 'string' }, (_request, body, done) => {
+    done(null, body);
+  });
+  app.removeContentTypeParser('text/plain');
+  app.post<{ Querystring: QueryString; Body: string }>('/rest/Employee', (request, reply) => {
+    if (request.query['$method'] !== 'update') send(reply, undefined);
+    else send(reply, save(JSON.parse(request.body) as Sent | readonly Sent[]));
   });
 
   await app.listen({ port: 0, host: '127.0.0.1' });

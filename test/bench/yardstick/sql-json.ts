@@ -37,6 +37,12 @@ function answers(database: Database): Answers {
       `select ${employee('{"__entityModel":"Employee",')} from "Employee" e where e."ID" = ?`,
     )
     .pluck();
+  const saved = database
+    .prepare<[number], string>(
+      `select ${employee('{"__entityModel":"Employee","__STATUS":{"success":true},"uri":"/rest/Employee(%d)",', 'e."ID", ')}
+        from "Employee" e where e."ID" = ?`,
+    )
+    .pluck();
   const employees = employeePages(database, employee());
   const employeesExpanded = employeePages(database, employeeWithEmployer());
   const companies = companyPages(database, company());
@@ -53,6 +59,7 @@ function answers(database: Database): Answers {
     employees: (query) => (query.expand === 'employer' ? employeesExpanded : employees)(query),
     companies: (query) => (query.expand === 'staff' ? companiesExpanded : companies)(query),
     salaries: () => salaries.get(),
+    saved: (key) => saved.get(key) ?? '',
   };
 }
 
@@ -105,9 +112,10 @@ function page(database: Database, dataclass: string, rows: string, where: string
     .pluck();
 }
 
-function employee(opening = '{'): string {
+/** @param openingValues what the opening has placeholders for */
+function employee(opening = '{', openingValues = ''): string {
   const head = opening + employeeHead.slice(1);
-  return `format(iif(e."employerID" is null, '${head}null}', '${head}${deferredEmployer}}'), ${employeeValues},
+  return `format(iif(e."employerID" is null, '${head}null}', '${head}${deferredEmployer}}'), ${openingValues}${employeeValues},
     e."employerID", e."employerID")`;
 }
 

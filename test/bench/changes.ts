@@ -1,0 +1,69 @@
+import { randomUUID } from 'node:crypto';
+import { employeeRow } from './data/rows.js';
+import type { Random } from './data/random.js';
+
+/** How a measured request changes employees: one that exists, or 100 new ones. */
+export type ChangeKind = 'update' | 'create';
+
+/** Where both are sent. */
+export const changePath = '/rest/Employee?$method=update';
+
+const createdTogether = 100;
+
+/** The body that changes two attributes of an employee. */
+export function updateBody(key: number, stamp: number, random: Random): string {
+  const salary = 1_000 + random.below(90_000);
+  return `{"__KEY":"${key}","__STAMP":${stamp},"salary":${salary},"jobTitle":"Title ${salary}"}`;
+}
+
+/** The body that creates employees, which no one was created like before. */
+export function createBody(random: Random): string {
+  return JSON.stringify(
+    Array.from({ length: createdTogether }, () => {
+      const row = employeeRow(1, random);
+      const stored = Object.entries(row).filter(
+        ([name]) => !name.startsWith('__') && name !== 'ID',
+      );
+      const { employerID, active, ...values } = Object.fromEntries(stored);
+      const email = `${randomUUID()}@example.org`;
+      return { ...values, active: active === 1, email, employer: employerID };
+    }),
+  );
+}
+
+/** Employees that one process of load changes; each is in use by one connection at a time, and its stamp is known. */
+export class Changing {
+  readonly #free: number[];
+  readonly #stamps = new Map<number, number>();
+
+  private constructor(keys: readonly number[]) {
+    this.#free = [...keys];
+  }
+
+  /** Asks for the stamps of the employees. */
+  static async of(origin: string, keys: readonly number[]): Promise<Changing> {
+    const changing = new Changing(keys);
+    for (const key of keys) {
+      const response = await fetch(`${origin}/rest/Employee(${key})`);
+      changing.#stamps.set(key, stampOf(await response.text()));
+    }
+    return changing;
+  }
+
+  /** Takes an employee; {@link release} gives it back. */
+  take(random: Random): { readonly key: number; readonly body: string } {
+    const key = this.#free.shift();
+    if (key === undefined) throw new Error('All employees are being changed.');
+    return { key, body: updateBody(key, this.#stamps.get(key) ?? 0, random) };
+  }
+
+  release(key: number, answer: string): void {
+    this.#stamps.set(key, stampOf(answer));
+    this.#free.push(key);
+  }
+}
+
+/** The stamp of an entity. */
+export function stampOf(json: string): number {
+  return Number(/"__STAMP":(\d+)/.exec(json)?.[1]);
+}
