@@ -35,6 +35,22 @@ async function started(...headers: readonly string[]): Promise<{
   return { socket, answer: () => text };
 }
 
+it('takes the form of a browser', async () => {
+  const body = new FormData();
+  body.append('comment', 'x');
+  body.append('photo', new Blob([Buffer.alloc(300_000, 7)]), 'ü"\r\n.png');
+  body.append('other', new Blob(['second']), 'second.txt');
+  const response = await fetch(`http://127.0.0.1:${port}/rest/$upload?$timeout=1`, {
+    method: 'POST',
+    body,
+  });
+  expect(response.status).toBe(200);
+  expect(sizes()).toEqual([14, 300_000]);
+  await vi.waitFor(() => {
+    expect(sizes()).toEqual([14]);
+  }, 5000);
+});
+
 it('leaves no file of an upload that is broken off', async () => {
   const form = 'Content-Type: multipart/form-data; boundary=b';
   const part = '--b\r\nContent-Disposition: form-data; name="f"; filename="a"\r\n\r\n';
