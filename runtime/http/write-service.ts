@@ -122,7 +122,8 @@ export class WriteService {
     const uploads = new AppliedUploads(this.#media, this.context.uploads, uploadSpace);
     let isUndone = mode === 'validate' || mode === 'refresh';
     for (const [index, body] of entities.entries()) {
-      await this.#rest(index);
+      const rest = this.#rest(index);
+      if (rest !== undefined) await rest;
       const taken = uploads.bytes;
       const applied = uploads.applied(body);
       // Large values take long.
@@ -169,7 +170,8 @@ export class WriteService {
     const length = new AnswerLength();
     const members: string[] = [];
     for (const [index, { body, result, json }] of entries.entries()) {
-      await this.#rest(index);
+      const rest = this.#rest(index);
+      if (rest !== undefined) await rest;
       const member =
         'problems' in result
           ? (json ?? (await this.#answers.refused(executor, result)))
@@ -188,8 +190,8 @@ export class WriteService {
   }
 
   /** The awaits of a transaction are answered at once; a long list must not keep other requests waiting. */
-  async #rest(index: number): Promise<void> {
-    if (index % entitiesPerTurn === entitiesPerTurn - 1) await setImmediate();
+  #rest(index: number): Promise<void> | undefined {
+    return index % entitiesPerTurn === entitiesPerTurn - 1 ? setImmediate() : undefined;
   }
 }
 

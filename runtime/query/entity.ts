@@ -55,7 +55,7 @@ export function planSavedEntity(
     ...entityUri(context, from.root),
     '",',
   ];
-  const json = dialect.concat(entityJson(context, from, from.root, projection, head));
+  const json = dialect.fill(entityJson(context, from, from.root, projection, head));
   const key = comparableColumn(dialect, from.root, dataclass.key);
   return dialect.compile(sql`select ${json} ${from.clause} where ${key} = ${new Slot(0)}`);
 }

@@ -26,6 +26,8 @@ export class SqliteExecutor implements Executor {
   readonly #isShared: boolean;
   readonly #transaction: SqliteTransaction;
   readonly #dataVersion: Prepared;
+  readonly #begin: Prepared;
+  readonly #commit: Prepared;
   #commits = 0;
   /** Ends when the last transaction asked for so far has ended. */
   #writers: Promise<unknown> = Promise.resolve();
@@ -35,6 +37,8 @@ export class SqliteExecutor implements Executor {
     this.#isShared = connections.reader === connections.writer;
     this.#reader = new StatementCache(connections.reader);
     this.#dataVersion = connections.reader.prepare('pragma data_version').pluck();
+    this.#begin = connections.writer.prepare('begin immediate');
+    this.#commit = connections.writer.prepare('commit');
     this.#transaction = new SqliteTransaction(
       this.#isShared ? this.#reader : new StatementCache(connections.writer),
     );
@@ -83,9 +87,9 @@ export class SqliteExecutor implements Executor {
   async #run<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     const { writer } = this.#connections;
     try {
-      writer.exec('BEGIN IMMEDIATE');
+      this.#begin.run();
       const result = await work(this.#transaction);
-      writer.exec('COMMIT');
+      this.#commit.run();
       this.#commits += 1;
       return result;
     } catch (error) {
