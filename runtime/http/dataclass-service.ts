@@ -73,6 +73,12 @@ export class DataclassService {
   readonly readCollection = (request: Request, reply: FastifyReply): void => {
     const parameters = readingParameters(request, ['entityset']);
     const { attributes } = request.params;
+    if (attributes === '$entityset') {
+      throw refuse(
+        'entitySetNotFound',
+        'The ID of the entity set is missing: /$entityset/<entitySetID>.',
+      );
+    }
     refuseSetParameters(parameters);
     if (aggregationOf(parameters) !== undefined) {
       this.#send(reply, this.#aggregates.read(this.#all(parameters), attributes, parameters));
@@ -203,6 +209,12 @@ export class DataclassService {
   ): Promise<FastifyReply> => {
     const query = queryOf(request);
     const { method } = readParameters(query, 'read');
+    if (method === undefined) {
+      throw refuse(
+        'unknownMethod',
+        'A POST names what to do: $method=delete, entityset or release.',
+      );
+    }
     if (method === 'update' || method === 'validate') throw refusedMethod(method, 'POST');
     if (method !== 'delete') {
       this.readEntitySet(request, reply);

@@ -116,9 +116,14 @@ export class EntitySetService {
     );
     if (makesSet) refuseDefinition(parameters);
     return whenThere(this.#narrowed(keys, parameters), (rest) => {
-      const sorted = isSorted || parameters.orderby !== undefined;
       const answer = makesSet
-        ? this.#created(rest, sorted, parameters, attributes, undefined)
+        ? this.#created(
+            rest,
+            isSorted || this.#isOrdered(parameters),
+            parameters,
+            attributes,
+            undefined,
+          )
         : this.#page(form, rest, attributes, parameters);
       return this.#explained(keys, parameters, answer);
     });
@@ -144,6 +149,12 @@ export class EntitySetService {
     const page = keys.page(skip, skip + pageTop(context, top));
     const reader = form === 'array' ? new ArrayReader(context) : new ReportReader(context);
     return reader.readKeys(dataclass, page, keys.length, parameters, attributes);
+  }
+
+  /** Whether the request wants an order, be it inside its filter. */
+  #isOrdered({ filter, params, orderby }: Parameters): boolean {
+    if (orderby !== undefined || filter === undefined) return orderby !== undefined;
+    return this.context.filters.prepare(filter, params).orderBy !== undefined;
   }
 
   #created(

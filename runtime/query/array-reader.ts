@@ -3,7 +3,7 @@ import type { PendingAnswer } from '../dialect/executor.js';
 import { planArray } from './array.js';
 import type { Parameters } from './parameters.js';
 import { projectionOf } from './projection-of.js';
-import { type PageForm, readPage, readPageOfKeys } from './read-page.js';
+import { type PageForm, readPage, preparePageOfKeys } from './read-page.js';
 import type { ReadingContext } from './reading-context.js';
 import { type SelectionRequest, shapeName } from './selection-request.js';
 
@@ -36,7 +36,7 @@ export class ArrayReader {
     attributes: string | undefined,
   ): PendingAnswer {
     const form = this.#form(dataclass, parameters, attributes);
-    return readPageOfKeys(this.context, dataclass, keys, count, parameters, form);
+    return preparePageOfKeys(this.context, dataclass, keys, count, parameters, form)();
   }
 
   #form(dataclass: Dataclass, parameters: Parameters, attributes: string | undefined): PageForm {

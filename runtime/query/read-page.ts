@@ -12,6 +12,7 @@ import {
   orderOf,
   planFor,
   selectionRequest,
+  setPosition,
   type SelectionRequest,
   shapeName,
 } from './selection-request.js';
@@ -55,19 +56,25 @@ export function readPage(
 
 const noTexts = { filter: undefined, params: undefined, orderby: undefined };
 
+/** Reads a page that is prepared; told the address of the set that the request made. */
+export type ReadPreparedPage = (setUri?: string) => PendingAnswer;
+
 /**
- * Reads a page of an entity set.
+ * Prepares a page of an entity set. What is wrong with the request is refused here, so that there is no set yet when it is to
+ * make one.
+ *
  * @param keys of the page's entities, as a JSON list
  * @param count of all members of the set
+ * @throws RequestError 400 for wrong lists of attributes, and for an answer that could be too large
  */
-export function readPageOfKeys(
+export function preparePageOfKeys(
   context: ReadingContext,
   dataclass: Dataclass,
   keys: string,
   count: number,
   paging: Paging,
   form: PageForm,
-): PendingAnswer {
+): ReadPreparedPage {
   const { database, plans, filters } = context;
   const top = pageTop(context, paging.top);
   const fixed = { skip: paging.skip ?? 0, top, count };
@@ -77,5 +84,8 @@ export function readPageOfKeys(
     form.plan({ kind: 'keys', dataclass }),
   );
   refuseTooManyRelated(top * plan.mostRelated);
-  return database.executor.read(plan.statement, values);
+  return (setUri) => {
+    if (setUri !== undefined) values[setPosition] = setUri;
+    return database.executor.read(plan.statement, values);
+  };
 }

@@ -2,7 +2,7 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { PendingAnswer } from '../dialect/executor.js';
 import { refuse } from '../protocol/errors.js';
 import type { Parameters } from '../query/parameters.js';
-import { type PageForm, readPage, readPageOfKeys } from '../query/read-page.js';
+import { type PageForm, readPage, preparePageOfKeys } from '../query/read-page.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { type SelectionRequest, shapeName } from '../query/selection-request.js';
 import { reportColumns } from './columns.js';
@@ -38,7 +38,7 @@ export class ReportReader {
     attributes: string | undefined,
   ): PendingAnswer {
     const form = this.#form(dataclass, parameters, attributes);
-    return readPageOfKeys(this.context, dataclass, keys, count, parameters, form);
+    return preparePageOfKeys(this.context, dataclass, keys, count, parameters, form)();
   }
 
   #form(dataclass: Dataclass, parameters: Parameters, attributes: string | undefined): PageForm {

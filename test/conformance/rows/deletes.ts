@@ -57,7 +57,7 @@ export const deleteRows: readonly Row[] = [
   row(
     'spec.delete set',
     'the entities of a set are deleted',
-    post(`${set}?$savedfilter="ID = 4 or name = 'Managed'"`),
+    post(`${set}?$method=subentityset&$savedfilter="ID = 4 or name = 'Managed'"`),
     { keys: ['4', '5'] },
     [
       [post(`${set}?$method=delete`), ok],
@@ -69,7 +69,7 @@ export const deleteRows: readonly Row[] = [
   row(
     'spec.delete part',
     'also those alone that a filter matches',
-    post(`${set}?$savedfilter="ID > 3"`),
+    post(`${set}?$method=subentityset&$savedfilter="ID > 3"`),
     { keys: ['4', '5'] },
     [
       [post(`${set}?$method=delete&$filter="city = 'oslo'"`), ok],

@@ -97,6 +97,14 @@ export const setRows: readonly Row[] = [
     [get(set(2)), { keys: ['5', '4'], has: { __DATACLASS: 'Company', __entityModel: 'Company' } }],
     [get(`${set(2)}?$top=1&$skip=1`), { keys: ['4'], has: { __COUNT: 2, __SENT: 1, __FIRST: 1 } }],
   ),
+  row('10 no ID', 'a set has an ID', get('/rest/Company/$entityset'), missing),
+  row('10 no ID, slash', 'also with a slash', get('/rest/Company/$entityset/?$top=1'), missing),
+  row(
+    'd4.post set',
+    'a set is read by GET',
+    post(`/rest/Company/$entityset/${unknown}`),
+    refused(400, 1812),
+  ),
   row(
     '10.7 filter',
     '$filter and $orderby concern the answer',
