@@ -14,6 +14,7 @@ import {
   type Restriction,
   startList,
 } from './delete-statements.js';
+import { Pace } from './pace.js';
 
 /** Deletes entities of one dataclass, with what the model's `onDelete` wants for those that refer to them. */
 export class EntityDeleter {
@@ -41,12 +42,13 @@ export class EntityDeleter {
     await transaction.run(choose, values);
     const chosen = await this.#count(transaction);
     if (chosen === 0) return 0;
-    await this.#cascade(transaction, chosen);
-    await this.#checkRestrictions(transaction);
-    for (const statement of listChanged) await transaction.run(statement, []);
+    const pace = new Pace();
+    await this.#cascade(transaction, chosen, pace);
+    await this.#checkRestrictions(transaction, pace);
+    await runAll(transaction, listChanged, [], pace);
     try {
-      for (const statement of setNull) await transaction.run(statement, [timestamp]);
-      for (const statement of remove) await transaction.run(statement, []);
+      await runAll(transaction, setNull, [timestamp], pace);
+      await runAll(transaction, remove, [], pace);
     } catch (error) {
       throw error instanceof ConstraintError ? refusedByDatabase(error) : error;
     }
@@ -59,22 +61,35 @@ export class EntityDeleter {
     return Number(await transaction.value(this.#statements.count, []));
   }
 
-  async #cascade(transaction: Transaction, chosen: number): Promise<void> {
+  async #cascade(transaction: Transaction, chosen: number, pace: Pace): Promise<void> {
     const { cascade } = this.#statements;
     for (let before = 0, now = chosen; now > before && cascade.length > 0;) {
       before = now;
-      for (const statement of cascade) await transaction.run(statement, []);
+      await runAll(transaction, cascade, [], pace);
       if (cascade.length > 1) now = await this.#count(transaction);
     }
   }
 
-  async #checkRestrictions(transaction: Transaction): Promise<void> {
+  async #checkRestrictions(transaction: Transaction, pace: Pace): Promise<void> {
     const dependents: Dependents[] = [];
     for (const restriction of this.#statements.restrictions) {
+      await pace.keep();
       const count = Number(await transaction.value(restriction.count, []));
       if (count > 0) dependents.push(await dependentsOf(transaction, restriction, count));
     }
     if (dependents.length > 0) throw refusedByDependents(dependents);
+  }
+}
+
+async function runAll(
+  transaction: Transaction,
+  statements: readonly Statement[],
+  values: readonly SqlValue[],
+  pace: Pace,
+): Promise<void> {
+  for (const statement of statements) {
+    await pace.keep();
+    await transaction.run(statement, values);
   }
 }
 

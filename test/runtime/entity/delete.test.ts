@@ -98,6 +98,29 @@ describe('a deletion of many', () => {
     ]);
   });
 
+  it('lets reads be answered meanwhile, which see nothing of it', async () => {
+    const server = await serve(staff);
+    await create(server, 'Company', [{ n: 1 }, { n: 2 }]);
+    const counting =
+      'with recursive c(i) as (select 1 union all select i + 1 from c where i < 60000)';
+    (database as Database.Database).exec(
+      `insert into "Person" ("ID", "__TIMESTAMP", "former_id", "next_id") ${counting} select printf('%032X', i), '2026-01-01T00:00:00.000Z', 1, 2 from c`,
+    );
+    const address = await server.listen({ port: 0, host: '127.0.0.1' });
+    const running = { deletion: true };
+    const deletion = remove('Company?$filter=n>=1').finally(() => {
+      running.deletion = false;
+    });
+    const counts = new Set<number>();
+    while (running.deletion) {
+      const response = await fetch(`${address}/rest/Company?$top=0`);
+      counts.add(((await response.json()) as { readonly __COUNT: number }).__COUNT);
+    }
+    expect(await deletion).toEqual(done);
+    counts.delete(0);
+    expect([...counts]).toEqual([2]);
+  });
+
   it('changes nothing when one of them is held back', async () => {
     const server = await serve(staff);
     await create(
