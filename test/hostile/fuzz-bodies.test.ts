@@ -59,6 +59,26 @@ it('any entity is stored or refused', async () => {
   );
 }, 120_000);
 
+it('any change of an entity, in any mode, is stored or refused', async () => {
+  const existing = fc.constantFrom(
+    'Company(1)',
+    'Company(2)',
+    `Employee(${'1'.repeat(32)})`,
+    'Note(a)',
+  );
+  const mode = fc.constantFrom('update', 'update&$atomic=true', 'update&$refresh=true', 'validate');
+  await fc.assert(
+    fc.asyncProperty(existing, mode, entity, async (address, method, values) => {
+      const read = await app.inject(`/rest/${address}`);
+      const { __KEY, __STAMP } = read.json<{ __KEY: string; __STAMP: number }>();
+      const payload = JSON.stringify({ ...values, __KEY, __STAMP });
+      const url = `/rest/${address}?$method=${method}`;
+      expectServed(await app.inject({ method: 'POST', url, payload }), `${url} ${payload}`);
+    }),
+    { numRuns: 2_000 },
+  );
+}, 120_000);
+
 it('any body is read or refused', async () => {
   const bytes = fc.oneof(
     fc.uint8Array({ maxLength: 60 }).map((each) => Buffer.from(each)),
