@@ -112,7 +112,10 @@ export const nameCases: readonly ProblemCase[] = [
 `),
     expected: [
       { code: 'sql/duplicate-table', at: 'a' },
-      ...['b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'].map((at) => ({ code: 'sql/bad-name' as const, at })),
+      ...['b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'].map((at) => ({
+        code: 'sql/bad-name' as const,
+        at,
+      })),
     ],
   },
   {
