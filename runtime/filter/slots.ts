@@ -6,6 +6,8 @@ import type { PlaceholderValue } from './ast.js';
 export interface FilterInput extends ComparisonInput {
   /** What it was put in the place of, where it came in `$params`. */
   readonly placeholder?: PlaceholderValue;
+  /** Where it stands in the filter, where it was written there. */
+  readonly start?: number;
   /** The members of a list that was written in the filter. */
   readonly items?: readonly FilterInput[];
 }

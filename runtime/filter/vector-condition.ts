@@ -115,14 +115,15 @@ function valuesFrom(given: FilterInput, attribute: string, dimensions: number): 
 }
 
 function noComparison(
-  { placeholder }: FilterInput,
+  { placeholder, start = 0 }: FilterInput,
   attribute: string,
   problem: string,
 ): RequestError {
   if (placeholder === undefined) {
-    return refuse(
+    return filterError(
+      start,
+      `the vector attribute ${attribute} is compared with a placeholder such as :1, whose value in $params ${problem}`,
       'placeholderType',
-      `$filter compares the vector attribute ${attribute} with a written value: expected a placeholder such as :1, whose value in $params ${problem}.`,
     );
   }
   const value = `the value of :${placeholderName(placeholder)} in $params`;

@@ -219,7 +219,10 @@ function filterParams(text: string): FilterParams {
   try {
     value = JSON.parse(text);
   } catch {
-    throw refuse('malformedUrl', '$params is not JSON: a list or an object of values is expected.');
+    throw refuse(
+      'placeholderType',
+      '$params is not JSON: a list or an object of values is expected, names in double quotes.',
+    );
   }
   if (typeof value !== 'object' || value === null) {
     throw refuse('placeholderType', '$params must be a JSON list or object of values.');
