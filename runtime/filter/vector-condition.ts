@@ -6,7 +6,6 @@ import type { VectorAccess } from '../dialect/vector-access.js';
 import type { SqlValue } from '../dialect/statement.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import type { RequestError } from '../protocol/errors.js';
-import { refuse } from '../protocol/errors.js';
 import { readVectorComparison } from '../protocol/vector-comparison.js';
 import type { Comparator, ComparisonNode } from './ast.js';
 import { type OrderComparator, orders, wrongComparator, written } from './comparing.js';
