@@ -8,7 +8,7 @@ import { decodeKey, readKeyClause } from '../protocol/key.js';
 import { type Parameters, readParameters } from '../query/parameters.js';
 import { unknownAttribute } from '../query/projection.js';
 import { refuseForms } from '../query/answer-form.js';
-import { beyond } from '../query/collection-reader.js';
+import { beyondRelation } from '../query/beyond-relation.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import type { EntitySets } from '../entity-set/entity-sets.js';
 import {
@@ -289,7 +289,7 @@ export class DataclassService {
     const texts = {
       ...parameters,
       orderby: parameters.subOrderby ?? parameters.orderby,
-      expand: beyond(name, parameters.expand),
+      expand: beyondRelation(name, parameters.expand),
     };
     const read = relatedRequest(this.#context, this.#dataclass, relation, key, texts);
     const orderOrigin = { parameter: '$subOrderby', start: 0 } as const;

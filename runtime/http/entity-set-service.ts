@@ -7,18 +7,18 @@ import type { EntitySet } from '../entity-set/entity-set-store.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import { membersRequest, narrowed } from '../entity-set/narrow.js';
 import type { SetDefinition } from '../entity-set/set-definitions.js';
-import { prepareSetPage } from '../entity-set/set-pages.js';
 import { refuse } from '../protocol/errors.js';
 import { shortened } from '../protocol/found.js';
 import { AggregateReader, aggregationOf } from '../query/aggregate-reader.js';
 import { type AnswerForm, answerForm, refuseForms } from '../query/answer-form.js';
-import { ArrayReader } from '../query/array-reader.js';
+import { collectionForm } from '../query/collection-form.js';
 import { pageTop } from '../query/page-size.js';
+import { type PageForm, preparePageOfKeys, type ReadPreparedPage } from '../query/read-page.js';
 import type { Parameters } from '../query/parameters.js';
 import { explainedAnswer } from '../query/query-plan.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import type { SelectionRequest } from '../query/selection-request.js';
-import { ReportReader } from '../report/report-reader.js';
+import { pageForms } from './page-forms.js';
 
 /** Whoever asks is a guest until there are sessions; a guest's sets are open to all (protocol decision 15). */
 const guest = undefined;
@@ -142,13 +142,18 @@ export class EntitySetService {
     parameters: Parameters,
   ): PendingAnswer {
     const { context, dataclass } = this;
-    if (form === 'collection') {
-      return prepareSetPage(context, dataclass, keys, parameters, attributes, 'set')();
-    }
+    const written =
+      form === 'collection'
+        ? collectionForm(context, dataclass, parameters, attributes, 'set')
+        : pageForms[form](context, dataclass, parameters, attributes);
+    return this.#prepared(keys, parameters, written)();
+  }
+
+  /** The page that a request asks for; it costs the same wherever it lies. */
+  #prepared(keys: KeyList, parameters: Parameters, form: PageForm): ReadPreparedPage {
     const { skip = 0, top } = parameters;
-    const page = keys.page(skip, skip + pageTop(context, top));
-    const reader = form === 'array' ? new ArrayReader(context) : new ReportReader(context);
-    return reader.readKeys(dataclass, page, keys.length, parameters, attributes);
+    const page = keys.page(skip, skip + pageTop(this.context, top));
+    return preparePageOfKeys(this.context, this.dataclass, page, keys.length, parameters, form);
   }
 
   /** Whether the request wants an order, be it inside its filter. */
@@ -165,7 +170,8 @@ export class EntitySetService {
     definition: SetDefinition | undefined,
   ): PendingAnswer {
     const { context, dataclass } = this;
-    const read = prepareSetPage(context, dataclass, keys, parameters, attributes, 'newSet');
+    const form = collectionForm(context, dataclass, parameters, attributes, 'newSet');
+    const read = this.#prepared(keys, parameters, form);
     const made = this.sets.create(dataclass, guest, keys, isSorted, parameters.timeout, definition);
     return whenThere(made, ({ id }) => read(setUri(dataclass, id)));
   }

@@ -2,32 +2,24 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { PendingAnswer } from '../dialect/executor.js';
 import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
 import { answerForm } from '../query/answer-form.js';
-import { ArrayReader } from '../query/array-reader.js';
-import { beyond, CollectionReader } from '../query/collection-reader.js';
+import { beyondRelation } from '../query/beyond-relation.js';
 import type { Parameters } from '../query/parameters.js';
 import { explainedAnswer } from '../query/query-plan.js';
+import { readPage } from '../query/read-page.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import {
   relatedRequest,
   selectionRequest,
   type SelectionRequest,
 } from '../query/selection-request.js';
-import { ReportReader } from '../report/report-reader.js';
+import { pageForms } from './page-forms.js';
 
 /** Answers reads of the entities of one dataclass, in the form that each request asks for. */
 export class SelectionReader {
-  readonly #collections: CollectionReader;
-  readonly #arrays: ArrayReader;
-  readonly #reports: ReportReader;
-
   constructor(
     private readonly context: ReadingContext,
     private readonly dataclass: Dataclass,
-  ) {
-    this.#collections = new CollectionReader(context);
-    this.#arrays = new ArrayReader(context);
-    this.#reports = new ReportReader(context);
-  }
+  ) {}
 
   /** @param attributes the list in the path */
   read(parameters: Parameters, attributes: string | undefined): PendingAnswer {
@@ -43,7 +35,7 @@ export class SelectionReader {
     parameters: Parameters,
   ): PendingAnswer {
     const request = relatedRequest(this.context, this.dataclass, relation, key, parameters);
-    const expand = beyond(relation.name, parameters.expand);
+    const expand = beyondRelation(relation.name, parameters.expand);
     return this.#answer(request, { ...parameters, expand }, undefined);
   }
 
@@ -52,18 +44,10 @@ export class SelectionReader {
     parameters: Parameters,
     attributes: string | undefined,
   ): PendingAnswer {
-    switch (answerForm(parameters, this.context.options)) {
-      case 'collection':
-        return explainedAnswer(
-          this.context,
-          request,
-          parameters,
-          this.#collections.read(request, parameters, attributes),
-        );
-      case 'array':
-        return this.#arrays.read(request, parameters, attributes);
-      case 'report':
-        return this.#reports.read(request, parameters, attributes);
-    }
+    const { context } = this;
+    const name = answerForm(parameters, context.options);
+    const form = pageForms[name](context, request.dataclass, parameters, attributes);
+    const answer = readPage(context, request, parameters, form);
+    return name === 'collection' ? explainedAnswer(context, request, parameters, answer) : answer;
   }
 }
