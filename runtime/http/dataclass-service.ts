@@ -1,9 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { JsonAnswer, PendingAnswer } from '../dialect/executor.js';
+import type { PendingAnswer } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
 import type { RelatedEntitiesDefinition, StorageDefinition } from '../protocol/definition.js';
-import { refuse, type RequestError } from '../protocol/errors.js';
+import { refuse } from '../protocol/errors.js';
 import { decodeKey, readKeyClause } from '../protocol/key.js';
 import { type Parameters, readParameters } from '../query/parameters.js';
 import { unknownAttribute } from '../query/projection.js';
@@ -27,6 +27,8 @@ import { queryOf, readingParameters, refusedMethod } from './reading-parameters.
 import { askedMedia, MediaService } from './media-service.js';
 import { sendJson } from './reply.js';
 import { SelectionReader } from './selection-reader.js';
+import { missingEntity, sendAnswer } from './send-answer.js';
+import { refuseSetParameters } from './set-parameters.js';
 import type { AddressKey } from './write-body.js';
 import { type WriteMode, type WritingContext, WriteService } from './write-service.js';
 
@@ -304,20 +306,8 @@ export class DataclassService {
       : new EntitySetService(this.#context, this.#context.sets, dataclass);
   }
 
-  /** Sends an answer when it is there. A read is too short for what Fastify does around a handler's promise. */
   #send(reply: FastifyReply, answer: PendingAnswer): void {
-    if (!(answer instanceof Promise)) {
-      this.#sendFound(reply, answer);
-      return;
-    }
-    answer.then(
-      (json) => {
-        this.#sendFound(reply, json);
-      },
-      (error: unknown) => {
-        reply.send(error);
-      },
-    );
+    sendAnswer(reply, this.#dataclass.name, answer);
   }
 
   #sendMedia(
@@ -330,11 +320,6 @@ export class DataclassService {
     this.#mediaService.read(request, reply, attribute, key, parameters).catch((error: unknown) => {
       reply.send(error);
     });
-  }
-
-  #sendFound(reply: FastifyReply, json: JsonAnswer | undefined): void {
-    if (json === undefined) reply.send(missingEntity(this.#dataclass.name));
-    else sendJson(reply, json);
   }
 
   /** The to-many relation whose entities are asked for: named in the path, and expanded. */
@@ -370,26 +355,4 @@ function refuseLongBody({ body }: Request, bodySize: number): void {
 
 function sendDeletion(reply: FastifyReply, { status, json }: DeletionAnswer): FastifyReply {
   return sendJson(reply.code(status), json);
-}
-
-/** Parameters that mean something for entity sets alone; to pass them over would answer another question. */
-function refuseSetParameters(parameters: Parameters): void {
-  const { clean, logicOperator, otherCollection, subOrderby, method } = parameters;
-  const name = clean
-    ? '$clean'
-    : logicOperator !== undefined
-      ? '$logicOperator'
-      : otherCollection !== undefined
-        ? '$otherCollection'
-        : undefined;
-  if (name !== undefined) {
-    throw refuse('malformedUrl', `${name} applies to an entity set: /$entityset/<entitySetID>.`);
-  }
-  if (subOrderby !== undefined && method !== 'subentityset') {
-    throw refuse('malformedUrl', '$subOrderby applies to $method=subentityset; use $orderby.');
-  }
-}
-
-function missingEntity(dataclass: string): RequestError {
-  return refuse('entityMissing', `The entity cannot be found in the "${dataclass}" dataclass.`);
 }

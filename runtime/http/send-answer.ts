@@ -1,0 +1,33 @@
+import type { FastifyReply } from 'fastify';
+import type { JsonAnswer, PendingAnswer } from '../dialect/executor.js';
+import { refuse, type RequestError } from '../protocol/errors.js';
+import { sendJson } from './reply.js';
+
+/**
+ * Sends an answer when it is there; none means that an entity of the dataclass is missing. A read is too short for what
+ * Fastify does around a handler's promise.
+ */
+export function sendAnswer(reply: FastifyReply, dataclass: string, answer: PendingAnswer): void {
+  if (!(answer instanceof Promise)) {
+    sendFound(reply, dataclass, answer);
+    return;
+  }
+  answer.then(
+    (json) => {
+      sendFound(reply, dataclass, json);
+    },
+    (error: unknown) => {
+      reply.send(error);
+    },
+  );
+}
+
+function sendFound(reply: FastifyReply, dataclass: string, json: JsonAnswer | undefined): void {
+  if (json === undefined) reply.send(missingEntity(dataclass));
+  else sendJson(reply, json);
+}
+
+/** 404 with 1543. */
+export function missingEntity(dataclass: string): RequestError {
+  return refuse('entityMissing', `The entity cannot be found in the "${dataclass}" dataclass.`);
+}
