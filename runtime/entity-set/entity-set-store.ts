@@ -1,3 +1,4 @@
+import type { Pending } from '../dialect/pending.js';
 import type { KeyList } from './key-list.js';
 
 /** An entity set as a store holds it (specification, "Entity set"). */
@@ -70,9 +71,6 @@ export interface EntitySetStore {
   /** Forgets all sets and stops the clock. */
   close(): Pending<void>;
 }
-
-/** Given at once by a store in this process. */
-export type Pending<T> = T | Promise<T>;
 
 /** A set needs more memory than all sets together may have. */
 export class EntitySetTooLargeError extends Error {
