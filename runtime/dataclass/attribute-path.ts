@@ -7,6 +7,7 @@ import type {
   StorageDefinition,
 } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
+import { notInDatabase } from './computed-value.js';
 import type { Dataclass } from './dataclasses.js';
 import type { From, Source } from './source.js';
 
@@ -68,6 +69,7 @@ export function resolvePath(
       const alias = resolveAlias(here, attribute);
       return beyond(alias.end, [...relations, ...alias.relations], here, names, index);
     }
+    if (attribute.kind === 'computed') throw notInDatabase(attribute);
     if (attribute.kind !== 'relatedEntity' && attribute.kind !== 'relatedEntities') {
       return beyond(attribute, relations, here, names, index);
     }

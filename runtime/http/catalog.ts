@@ -133,6 +133,13 @@ function attributeEntry(
       };
     case 'calculated':
       return { ...common, ...valueType(attribute.type, attribute.dateOnly), readOnly: true };
+    case 'computed':
+      return {
+        ...common,
+        kind: 'calculated',
+        ...valueType(attribute.type, attribute.dateOnly),
+        ...(attribute.accessors.includes('set') ? {} : { readOnly: true }),
+      };
     case 'alias':
       return {
         ...common,

@@ -12,7 +12,16 @@ export interface DataclassDefinition {
   readonly key: string;
   /** In model order, which is the order of every answer. */
   readonly attributes: readonly AttributeDefinition[];
+  /** Functions of its three classes that clients may call. */
+  readonly functions?: readonly FunctionDefinition[];
+  /** What class code wants to be asked or told of when an entity is saved or deleted, in the order of a life. */
+  readonly events?: readonly EventName[];
+  /** Class code limits which entities a session may see. */
+  readonly restrict?: true;
 }
+
+export type EventName =
+  'validateSave' | 'saving' | 'afterSave' | 'validateDrop' | 'dropping' | 'afterDrop';
 
 export type StorageType =
   | 'string'
@@ -30,6 +39,7 @@ export type StorageType =
 export type AttributeDefinition =
   | StorageDefinition
   | CalculatedDefinition
+  | ComputedDefinition
   | AliasDefinition
   | RelatedEntityDefinition
   | RelatedEntitiesDefinition;
@@ -78,6 +88,15 @@ export interface CalculatedDefinition extends NamedDefinition {
   readonly dateOnly?: true;
 }
 
+/** A value that class code computes. */
+export interface ComputedDefinition extends NamedDefinition {
+  readonly kind: 'computed';
+  readonly type: StorageType;
+  readonly dateOnly?: true;
+  /** `get` at least. `get` and `set` are members of the entity class, the others methods of the dataclass's class. */
+  readonly accessors: readonly ('get' | 'set' | 'query' | 'orderBy')[];
+}
+
 export interface AliasDefinition extends NamedDefinition {
   readonly kind: 'alias';
   readonly type: StorageType;
@@ -105,3 +124,32 @@ export interface RelatedEntitiesDefinition extends NamedDefinition {
   /** Name of the target's to-one relation that leads back. */
   readonly inverse: string;
 }
+
+/** A function that clients may call; others are methods of their classes and nothing else. */
+export interface FunctionDefinition {
+  readonly name: string;
+  /** Which class has it. */
+  readonly level: 'datastore' | 'dataclass' | 'selection' | 'entity' | 'singleton';
+  /** It may be called with GET too. */
+  readonly onHTTPGet?: true;
+  readonly params: readonly ParameterDefinition[];
+  readonly returns: FunctionType;
+}
+
+export interface ParameterDefinition {
+  readonly name: string;
+  readonly type: FunctionType;
+  /** Only ever behind those that are mandatory. */
+  readonly optional?: true;
+}
+
+/** What a parameter takes or a result is; `void` and `message` are results only, and entities are named by dataclass. */
+export type FunctionType =
+  | StorageType
+  | 'dateOnly'
+  | 'any'
+  | 'void'
+  | 'message'
+  | { readonly entity: string }
+  | { readonly selection: string }
+  | { readonly list: FunctionType };

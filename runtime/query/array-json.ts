@@ -1,4 +1,5 @@
 import { sql } from 'kysely';
+import { notInDatabase } from '../dataclass/computed-value.js';
 import { column, From, keyColumn, type Source } from '../dataclass/source.js';
 import type { JsonPart, Sql } from '../dialect/dialect.js';
 import type {
@@ -51,6 +52,8 @@ function arrayField(
     case 'calculated':
     case 'alias':
       return fieldJson(context, from, source, attribute, undefined);
+    case 'computed':
+      throw notInDatabase(attribute);
     case 'relatedEntity':
       return expanded === undefined
         ? relatedKey(context, source, attribute)

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { followAll, resolveAlias } from '../dataclass/attribute-path.js';
+import { notInDatabase } from '../dataclass/computed-value.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { column, From, keyColumn, type Source } from '../dataclass/source.js';
 import type { JsonPart, Sql } from '../dialect/dialect.js';
@@ -65,6 +66,8 @@ export function fieldJson(
     case 'storage':
     case 'calculated':
       return valueJson(context, source, attribute);
+    case 'computed':
+      throw notInDatabase(attribute);
     case 'alias': {
       const { relations, end } = resolveAlias(source.dataclass, attribute);
       const target = followAll(from, source, relations);

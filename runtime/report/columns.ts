@@ -4,6 +4,7 @@ import {
   resolvePath,
   type ResolvedPath,
 } from '../dataclass/attribute-path.js';
+import { notInDatabase } from '../dataclass/computed-value.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { maxJoins } from '../dataclass/source.js';
 import type { AttributeDefinition, RelatedEntityDefinition } from '../protocol/definition.js';
@@ -83,6 +84,7 @@ function columnOf(
 ): Omit<ReportColumn, 'name'> | undefined {
   if (attribute.kind === 'relatedEntity' || attribute.kind === 'relatedEntities') return undefined;
   if (withoutColumn.has(attribute.type)) return undefined;
+  if (attribute.kind === 'computed') throw notInDatabase(attribute);
   if (attribute.kind !== 'alias') return { relations, attribute };
   const { relations: further, end } = resolveAlias(dataclass, attribute);
   return { relations: [...relations, ...further], attribute: end };
