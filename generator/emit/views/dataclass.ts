@@ -2,6 +2,7 @@ import type { Attribute, Dataclass, Model, StorageAttribute } from '../../model/
 import type { EmitContext } from '../context.js';
 import { declaration, docComment, Documented, type Literal, RawCode } from '../layout.js';
 import { foldedColumn, vectorColumns } from '../schema/columns.js';
+import { dataclassFunctions } from './functions.js';
 
 /** The attribute table of a dataclass. */
 export function dataclassView(context: EmitContext, dataclass: Dataclass): object {
@@ -23,6 +24,9 @@ function definition(model: Model, dataclass: Dataclass): Literal {
     exposed: dataclass.exposed,
     key: dataclass.key,
     attributes: dataclass.attributes.map((each) => documented(model, dataclass, each)),
+    functions: dataclassFunctions(dataclass),
+    events: dataclass.events.length === 0 ? undefined : dataclass.events,
+    restrict: onlyTrue(dataclass.restrict),
   };
 }
 
@@ -41,10 +45,12 @@ function attributeDefinition(model: Model, dataclass: Dataclass, attribute: Attr
       return { ...head(attribute), ...storage(model, dataclass, attribute), ...hidden };
     case 'calculated':
       return {
-        ...head(attribute),
+        name: attribute.name,
+        kind: attribute.expression === undefined ? 'computed' : 'calculated',
         type: attribute.type,
         column: attribute.column,
         dateOnly: onlyTrue(attribute.dateOnly),
+        accessors: attribute.expression === undefined ? attribute.accessors : undefined,
         ...hidden,
       };
     case 'alias':

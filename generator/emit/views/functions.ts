@@ -1,0 +1,52 @@
+import type { ClassFunction, Dataclass, FunctionType } from '../../model/model.js';
+import type { Literal } from '../layout.js';
+
+/** The class that a function belongs to. */
+export type FunctionLevel = 'datastore' | 'dataclass' | 'selection' | 'entity' | 'singleton';
+
+/** The functions of a dataclass that clients may call, as its definition lists them; nothing when there are none. */
+export function dataclassFunctions({ functions }: Dataclass): readonly Literal[] | undefined {
+  const { dataclass, selection, entity } = functions;
+  const all = [
+    ...exposedFunctions(dataclass, 'dataclass'),
+    ...exposedFunctions(selection, 'selection'),
+    ...exposedFunctions(entity, 'entity'),
+  ];
+  return all.length === 0 ? undefined : all;
+}
+
+export function exposedFunctions(
+  functions: readonly ClassFunction[],
+  level: FunctionLevel,
+): readonly Literal[] {
+  return functions
+    .filter(({ exposed }) => exposed)
+    .map(({ name, onHTTPGet, params, returns }) => ({
+      name,
+      level,
+      onHTTPGet: onHTTPGet ? true : undefined,
+      params: params.map((each) => ({
+        name: each.name,
+        type: typeLiteral(each.type),
+        optional: each.optional ? true : undefined,
+      })),
+      returns: typeLiteral(returns),
+    }));
+}
+
+function typeLiteral(type: FunctionType): Literal {
+  switch (type.kind) {
+    case 'storage':
+      return type.type;
+    case 'any':
+    case 'void':
+    case 'message':
+      return type.kind;
+    case 'entity':
+      return { entity: type.dataclass };
+    case 'selection':
+      return { selection: type.dataclass };
+    case 'list':
+      return { list: typeLiteral(type.of) };
+  }
+}
