@@ -1,0 +1,162 @@
+import type { Fold } from '../protocol/fold.js';
+import type { Origin, Session } from './session.js';
+
+/** Who holds a lock: the ID of the session, and what others are told of it (protocol section 12.3). */
+export interface LockHolder {
+  readonly session: string;
+  readonly origin: Origin | undefined;
+}
+
+/** One locked entity. */
+export interface Lock extends LockHolder {
+  /** As it was named by whoever locked it. */
+  readonly key: string | number;
+}
+
+/**
+ * The entities that sessions have locked (protocol section 12.3). Nothing is kept for what is not locked, and a caller that
+ * writes asks {@link size} first: a server without locks does nothing more.
+ *
+ * A key is a primary key's decoded value: text keys are compared folded, as the database compares them.
+ */
+export interface LockTable {
+  /** How many entities are locked. */
+  readonly size: number;
+  /**
+   * @returns `true` when the holder has the lock now, or had it; else who has it
+   * @throws TooManyLocksError when the session holds as many as it may
+   */
+  lock(dataclass: string, key: string | number, holder: LockHolder): true | Lock;
+  /** @returns `true` when nobody has the lock now; else who has it: a session ends no other's locks */
+  unlock(dataclass: string, key: string | number, session: string | undefined): true | Lock;
+  holderOf(dataclass: string, key: string | number): Lock | undefined;
+  /**
+   * Who keeps a session from changing or deleting an entity.
+   * @param session `undefined` for a guest without state, who holds no lock
+   */
+  refusal(dataclass: string, key: string | number, session: string | undefined): Lock | undefined;
+  /** What sessions other than that one have locked of a dataclass: for deletions whose keys stay in the database. */
+  lockedByOthers(dataclass: string, session: string | undefined): readonly Lock[];
+  /** Everything locked of a dataclass. */
+  locksOf(dataclass: string): readonly Lock[];
+  /** Ends the locks of entities that do not exist any more; to be called when their deletion is stored. */
+  forget(dataclass: string, keys: Iterable<string | number>): void;
+  /** Ends all locks of a session. */
+  releaseAll(session: string): void;
+}
+
+/** A session holds as many locks as it may. */
+export class TooManyLocksError extends Error {
+  constructor(readonly most: number) {
+    super(`A session locks at most ${most} entities at once.`);
+  }
+}
+
+interface Held extends Lock {
+  readonly dataclass: string;
+}
+
+/** Locks in the memory of this process. */
+export class MemoryLockTable implements LockTable {
+  readonly #byDataclass = new Map<string, Map<string | number, Held>>();
+  readonly #bySession = new Map<string, Set<Held>>();
+  #size = 0;
+
+  /**
+   * @param most that one session may hold
+   * @param fold the form in which the database compares texts
+   */
+  constructor(
+    private readonly most: number,
+    private readonly fold: Fold,
+  ) {}
+
+  get size(): number {
+    return this.#size;
+  }
+
+  lock(dataclass: string, key: string | number, { session, origin }: LockHolder): true | Lock {
+    const held = this.#find(dataclass, key);
+    if (held !== undefined) return held.session === session ? true : held;
+    const own = this.#bySession.get(session);
+    if (own !== undefined && own.size >= this.most) throw new TooManyLocksError(this.most);
+    const lock: Held = { dataclass, key, session, origin };
+    inner(this.#byDataclass, dataclass, () => new Map<string | number, Held>()).set(
+      this.#compared(key),
+      lock,
+    );
+    inner(this.#bySession, session, () => new Set<Held>()).add(lock);
+    this.#size += 1;
+    return true;
+  }
+
+  unlock(dataclass: string, key: string | number, session: string | undefined): true | Lock {
+    const held = this.#find(dataclass, key);
+    if (held === undefined) return true;
+    if (held.session !== session) return held;
+    this.#remove(held);
+    return true;
+  }
+
+  holderOf(dataclass: string, key: string | number): Lock | undefined {
+    return this.#find(dataclass, key);
+  }
+
+  refusal(dataclass: string, key: string | number, session: string | undefined): Lock | undefined {
+    if (this.#size === 0) return undefined;
+    const held = this.#find(dataclass, key);
+    return held?.session === session ? undefined : held;
+  }
+
+  lockedByOthers(dataclass: string, session: string | undefined): readonly Lock[] {
+    if (this.#size === 0) return [];
+    return this.locksOf(dataclass).filter((lock) => lock.session !== session);
+  }
+
+  locksOf(dataclass: string): readonly Lock[] {
+    return [...(this.#byDataclass.get(dataclass)?.values() ?? [])];
+  }
+
+  forget(dataclass: string, keys: Iterable<string | number>): void {
+    if (this.#size === 0) return;
+    for (const key of keys) {
+      const held = this.#find(dataclass, key);
+      if (held !== undefined) this.#remove(held);
+    }
+  }
+
+  releaseAll(session: string): void {
+    for (const held of this.#bySession.get(session) ?? []) this.#remove(held);
+  }
+
+  #find(dataclass: string, key: string | number): Held | undefined {
+    return this.#byDataclass.get(dataclass)?.get(this.#compared(key));
+  }
+
+  #remove(held: Held): void {
+    const ofDataclass = this.#byDataclass.get(held.dataclass);
+    if (ofDataclass?.delete(this.#compared(held.key)) !== true) return;
+    this.#size -= 1;
+    if (ofDataclass.size === 0) this.#byDataclass.delete(held.dataclass);
+    const ofSession = this.#bySession.get(held.session);
+    ofSession?.delete(held);
+    if (ofSession?.size === 0) this.#bySession.delete(held.session);
+  }
+
+  #compared(key: string | number): string | number {
+    return typeof key === 'string' ? this.fold(key) : key;
+  }
+}
+
+/** The holder that a session is; a guest gets a session now. */
+export function holderOfSession(session: Session): LockHolder {
+  return { session: session.keep(), origin: session.origin };
+}
+
+function inner<Outer, Inner>(map: Map<Outer, Inner>, key: Outer, make: () => Inner): Inner {
+  const found = map.get(key);
+  if (found !== undefined) return found;
+  const made = make();
+  map.set(key, made);
+  return made;
+}

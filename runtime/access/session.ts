@@ -1,0 +1,96 @@
+import { fold } from '../protocol/fold.js';
+
+/** The names of privileges are compared without regard to case; a session holds them folded by {@link foldName}. */
+export type PrivilegeSet = ReadonlySet<string>;
+
+/** What a login, or class code, gives to a session (protocol section 16.7). Names that are not declared are ignored. */
+export interface Grant {
+  /** What the session's user is called; the name that the session has stays when it is left out. */
+  readonly userName?: string;
+  /** Names of privileges: a list, or a text with commas between them. */
+  readonly privileges?: string | readonly string[];
+  /** Names of roles, written as the privileges are. */
+  readonly roles?: string | readonly string[];
+}
+
+/** Turns the names that a {@link Grant} holds into privileges: includes and roles resolved, unknown names left out. */
+export interface PrivilegeTable {
+  /** @param names and roles as they were given, in any case */
+  resolve(names: readonly string[], roles: readonly string[]): PrivilegeSet;
+}
+
+/** Limits of one session, which its code may set (protocol section 19.1). Each is a positive whole number; none is no limit. */
+export interface SessionQuotas {
+  /** Seconds that entity sets made from now on are kept after their last use. */
+  defaultEntitySetTimeout: number | undefined;
+  /** The longest `$timeout`, in seconds; a longer one becomes this one. */
+  maxEntitySetTimeout: number | undefined;
+  /** Entity sets that are alive at once. */
+  nbEntitySets: number | undefined;
+  nbRequestsPerMin: number | undefined;
+  nbRequestsPerHour: number | undefined;
+  /** Bytes of the bodies and headers that the session sends. */
+  inBytesPerMin: number | undefined;
+  inBytesPerHour: number | undefined;
+  /** Bytes of the bodies that the session is sent. */
+  outBytesPerMin: number | undefined;
+  outBytesPerHour: number | undefined;
+  /** What is used up now. */
+  readonly currentValues: Readonly<Record<string, number>>;
+}
+
+/** The connection that a session's request came by. */
+export interface Origin {
+  /** Address and port. */
+  readonly host: string;
+  readonly address: string;
+  readonly userAgent: string;
+}
+
+/**
+ * Who a request comes from, as class code sees it (protocol decision 18, section 16). A guest has no state: what gives it
+ * one (`setPrivileges`, `login`, `storage`, `quotas`, `keep`) makes a session, whose cookie goes out with the answer.
+ *
+ * It stands for the request, not for the cookie: when the session ends while a request runs, the request goes on as a guest.
+ */
+export interface Session {
+  /** Stays the same while the session lives, other than its cookie; `undefined` for a guest without state. */
+  readonly id: string | undefined;
+  /** Empty for a guest. */
+  readonly userName: string;
+  /** Has neither a user name nor a privilege (protocol decision 30). */
+  readonly isGuest: boolean;
+  /** All that are held, roles and includes resolved, in lower case. */
+  readonly privileges: PrivilegeSet;
+  /** What class code may keep here for the session's later requests; emptied when the session ends. */
+  readonly storage: Map<string, unknown>;
+  readonly quotas: SessionQuotas;
+  /** Where its request came from; `undefined` for the server itself. */
+  readonly origin: Origin | undefined;
+  /** In any case. `guest` is held by everyone, `none` by nobody. */
+  hasPrivilege(name: string): boolean;
+  /**
+   * Replaces what the session holds, and renews its cookie.
+   * @throws RequestError 402 with 1823 when there is no place for another session
+   */
+  setPrivileges(grant: string | readonly string[] | Grant): void;
+  /** Takes privileges and user name away, and renews the cookie. The session goes on as a guest. */
+  clearPrivileges(): void;
+  /**
+   * Runs the `login` of `src/login.ts` and sets what it grants.
+   * @returns whether it granted something
+   * @throws RequestError 429 while too many logins fail, 402 with 1823 when there is no place for another session
+   */
+  login(user: string, password: string): Promise<boolean>;
+  /**
+   * Makes sure that the session is kept, for what belongs to it: locks, uploads, singletons.
+   * @returns its ID
+   * @throws RequestError 402 with 1823 when there is no place for another session
+   */
+  keep(): string;
+}
+
+/** A name of a privilege, a role or a user as it is compared. */
+export function foldName(name: string): string {
+  return fold(name);
+}
