@@ -1,7 +1,7 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Dialect } from '../dialect/dialect.js';
 import { ConstraintError, type Transaction } from '../dialect/executor.js';
-import { type Body, decodeNewEntity } from './decode.js';
+import { type Body, decodeNewEntity, type Writer } from './decode.js';
 import { type InsertPlan, planInsert } from './insert.js';
 import { type Refusal } from './refusals.js';
 import type { SaveTools } from './save-tools.js';
@@ -26,9 +26,10 @@ export class EntityCreator {
     transaction: Transaction,
     body: Body,
     timestamp: string,
+    writer: Writer,
   ): Promise<{ readonly key: string | number } | Refusal> {
     const { relations, sequences, refusals } = this.tools;
-    const decoded = decodeNewEntity(this.dataclass, body);
+    const decoded = decodeNewEntity(this.dataclass, body, writer);
     const given = new Map(decoded.values);
     const { values } = decoded;
     if ((await relations.resolve(transaction, values)).length > 0 || decoded.problems.length > 0) {

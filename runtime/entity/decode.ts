@@ -24,6 +24,12 @@ export interface Decoded {
   readonly status: number;
 }
 
+/**
+ * Who writes an entity: a client names what is exposed and cannot change what is read-only; class code writes every storage
+ * attribute and relation of the model.
+ */
+export type Writer = 'client' | 'code';
+
 /** A body's entity. */
 export type Body = Readonly<Record<string, unknown>>;
 
@@ -37,8 +43,8 @@ export function keyOf(dataclass: Dataclass, json: unknown): string | number | un
  * Makes the stored values of a new entity from an object of a body: given values, then defaults and generated ones, checked
  * against every rule. All of an entity's errors are told at once (protocol decision 26, section 11).
  */
-export function decodeNewEntity(dataclass: Dataclass, body: Body): Decoded {
-  const decoding = new Decoding(dataclass);
+export function decodeNewEntity(dataclass: Dataclass, body: Body, writer: Writer): Decoded {
+  const decoding = new Decoding(dataclass, writer);
   decoding.giveAll(body);
   const { __KEY: key } = body;
   if (key !== undefined && key !== null) decoding.giveNewKey(key);
@@ -56,8 +62,9 @@ export function decodeChanges(
   body: Body,
   key: string | number,
   fold: Fold,
+  writer: Writer,
 ): Decoded {
-  const decoding = new Decoding(dataclass, { key, fold });
+  const decoding = new Decoding(dataclass, writer, { key, fold });
   decoding.giveAll(body);
   for (const attribute of dataclass.attributes) {
     if (attribute.kind === 'storage') decoding.checkRules(attribute);
@@ -70,13 +77,17 @@ class Decoding implements Decoded {
   readonly readOnly = new Map<string, StoredValue>();
   readonly problems: ProtocolError[] = [];
   readonly #faulty = new Set<string>();
+  readonly #names: Dataclass['allAttributes'];
   status = 0;
 
   /** @param existing the entity that is changed; none for a new one */
   constructor(
     private readonly dataclass: Dataclass,
+    private readonly writer: Writer,
     private readonly existing?: { readonly key: string | number; readonly fold: Fold },
-  ) {}
+  ) {
+    this.#names = writer === 'code' ? dataclass.allAttributes : dataclass.exposedAttributes;
+  }
 
   giveAll(body: Body): void {
     for (const name of Object.keys(body)) this.#give(name, body[name]);
@@ -85,7 +96,7 @@ class Decoding implements Decoded {
   /** One member of the body. A whole entity as it was read may be sent: what no client can write is passed over. */
   #give(name: string, json: unknown): void {
     if (name.startsWith('__') || name === 'uri') return;
-    const attribute = this.dataclass.exposedAttributes.get(name);
+    const attribute = this.#names.get(name);
     if (attribute === undefined) {
       const text = `The "${name}" attribute cannot be found in the "${this.dataclass.name}" dataclass`;
       this.#refuse('attributeNotFound', name, text);
@@ -128,7 +139,7 @@ class Decoding implements Decoded {
   /** @param given the name that the client gave the value by: the attribute's, `__KEY`, or a relation's */
   #set(attribute: StorageDefinition, json: unknown, given: string): void {
     if (isDeferredFile(attribute, json)) return;
-    const isReadOnly = attribute.readOnly === true;
+    const isReadOnly = attribute.readOnly === true && this.writer === 'client';
     // Null for a read-only attribute says nothing of a new entity.
     if (isReadOnly && json === null && this.existing === undefined) return;
     const result = storedValue(attribute, json);

@@ -5,7 +5,7 @@ import type { Transaction } from '../dialect/executor.js';
 import type { Statement } from '../dialect/statement.js';
 import { integerFromText } from '../protocol/numbers.js';
 import { EntityCreator } from './create.js';
-import { type Body, keyOf } from './decode.js';
+import { type Body, keyOf, type Writer } from './decode.js';
 import type { Refusal } from './refusals.js';
 import { SaveTools } from './save-tools.js';
 import { EntityUpdater } from './update.js';
@@ -24,6 +24,7 @@ export interface SaveOptions {
   readonly timestamp: string;
   /** `false`: a changed entity keeps its stamp, since nothing of it will be kept. */
   readonly isKept: boolean;
+  readonly writer: Writer;
 }
 
 /** Creates or changes entities of one dataclass: `__KEY` and `__STAMP` tell which (protocol section 11.2). */
@@ -54,7 +55,15 @@ export class EntitySaver {
     const key = keyOf(this.dataclass, sentKey);
     if (key === undefined) return refusals.unknownKey(sentKey);
     const timestamp = options.isKept ? options.timestamp : undefined;
-    const result = await this.#updater.update(transaction, key, Number(stamp), body, timestamp);
+    const { writer } = options;
+    const result = await this.#updater.update(
+      transaction,
+      key,
+      Number(stamp),
+      body,
+      timestamp,
+      writer,
+    );
     if ('problems' in result) return result;
     return { key, outcome: result.isChange ? 'changed' : 'unchanged' };
   }
@@ -63,14 +72,14 @@ export class EntitySaver {
   async #saveNew(
     transaction: Transaction,
     body: Body,
-    { timestamp }: SaveOptions,
+    { timestamp, writer }: SaveOptions,
   ): Promise<SaveResult> {
     const key = keyOf(this.dataclass, body['__KEY']);
     const stamp = key === undefined ? undefined : await this.#updater.stampOf(transaction, key);
     if (key !== undefined && stamp !== undefined) {
       return this.#tools.refusals.stampChanged(key, undefined, stamp);
     }
-    const result = await this.#creator.create(transaction, body, timestamp);
+    const result = await this.#creator.create(transaction, body, timestamp, writer);
     return 'problems' in result ? result : { key: result.key, outcome: 'created' };
   }
 }

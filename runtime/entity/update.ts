@@ -5,7 +5,7 @@ import { ConstraintError, type Transaction } from '../dialect/executor.js';
 import type { Statement } from '../dialect/statement.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { errorCodes, protocolError, type ProtocolError } from '../protocol/errors.js';
-import { type Body, type Decoded, decodeChanges } from './decode.js';
+import { type Body, type Decoded, decodeChanges, type Writer } from './decode.js';
 import type { Refusal } from './refusals.js';
 import type { SaveTools } from './save-tools.js';
 import { shownName } from './shown-name.js';
@@ -44,9 +44,10 @@ export class EntityUpdater {
     stamp: number,
     body: Body,
     timestamp: string | undefined,
+    writer: Writer,
   ): Promise<{ readonly isChange: boolean } | Refusal> {
     const { foldText } = this.dialect;
-    const decoded = decodeChanges(this.dataclass, body, key, foldText);
+    const decoded = decodeChanges(this.dataclass, body, key, foldText, writer);
     const given = new Map(decoded.values);
     const unknown = await this.tools.relations.resolve(transaction, decoded.values);
     const isRight = decoded.problems.length === 0 && unknown.length === 0;

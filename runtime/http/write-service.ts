@@ -114,7 +114,11 @@ export class WriteService {
     entities: readonly Body[],
     mode: WriteMode,
   ): Promise<readonly Entry[]> {
-    const options = { timestamp: new Date().toISOString(), isKept: mode !== 'refresh' };
+    const options = {
+      timestamp: new Date().toISOString(),
+      isKept: mode !== 'refresh',
+      writer: 'client',
+    } as const;
     const entries: Entry[] = [];
     const length = new AnswerLength();
     let saves = 0;
