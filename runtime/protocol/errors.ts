@@ -12,6 +12,11 @@ export const errorCodes = {
   newEntityNotSaved: { code: 1534, status: 422 },
   keyNotFound: { code: 1542, status: 404 },
   entityMissing: { code: 1543, status: 404 },
+  readDenied: { code: 1556, status: 403 },
+  createDenied: { code: 1557, status: 403 },
+  updateDenied: { code: 1558, status: 403 },
+  dropDenied: { code: 1559, status: 403 },
+  executeDenied: { code: 1561, status: 403 },
   valueRule: { code: 1569, status: 422 },
   validationFailed: { code: 1570, status: 422 },
   notFound: { code: 1800, status: 404 },
@@ -36,6 +41,8 @@ export const errorCodes = {
   pictureType: { code: 1824, status: 400 },
   pictureMissing: { code: 1825, status: 400 },
   blobMissing: { code: 1826, status: 400 },
+  functionUnknown: { code: 1827, status: 404 },
+  functionNotByGet: { code: 1829, status: 405 },
   crossSite: { code: 1831, status: 403 },
   methodNotAllowed: { code: 1832, status: 405 },
   badBody: { code: 1833, status: 400 },
@@ -48,6 +55,7 @@ export const errorCodes = {
   deletionRestricted: { code: 1840, status: 409 },
   uploadsFull: { code: 1841, status: 429 },
   rangeNotSatisfiable: { code: 1842, status: 416 },
+  wrongArgument: { code: 1843, status: 400 },
 } as const satisfies Record<string, { code: number; status: number }>;
 
 export type ErrorName = keyof typeof errorCodes;
