@@ -5,6 +5,7 @@ import type {
   RelatedEntityDefinition,
   StorageDefinition,
 } from '../protocol/definition.js';
+import type { Permissions } from './permissions.js';
 
 /** A definition with its names looked up: what queries are written from. */
 export interface Dataclass {
@@ -17,6 +18,8 @@ export interface Dataclass {
   /** What a client may name. */
   readonly exposedAttributes: ReadonlyMap<string, AttributeDefinition>;
   readonly allAttributes: ReadonlyMap<string, AttributeDefinition>;
+  /** None where roles limit nothing, as for the server's own code. */
+  readonly permissions?: Permissions;
   /** The dataclass that a relation leads to. */
   target(relation: RelatedEntityDefinition | RelatedEntitiesDefinition): Dataclass;
   /** The column that holds the related key of a to-one relation. */
@@ -25,13 +28,21 @@ export interface Dataclass {
   inverse(relation: RelatedEntitiesDefinition): RelatedEntityDefinition;
 }
 
-/** Links the definitions of a datastore by their names. */
+/**
+ * Links the definitions of a datastore by their names.
+ * @param permissions by the name of their dataclass
+ */
 export function linkDataclasses(
   definitions: readonly DataclassDefinition[],
+  permissions?: ReadonlyMap<string, Permissions>,
 ): ReadonlyMap<string, Dataclass> {
   const dataclasses = new Map<string, Dataclass>();
   for (const definition of definitions) {
-    dataclasses.set(definition.name, link(definition, dataclasses));
+    const allowed = permissions?.get(definition.name);
+    dataclasses.set(definition.name, {
+      ...link(definition, dataclasses),
+      ...(allowed === undefined ? {} : { permissions: allowed }),
+    });
   }
   return dataclasses;
 }

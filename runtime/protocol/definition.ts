@@ -18,6 +18,24 @@ export interface DataclassDefinition {
   readonly events?: readonly EventName[];
   /** Class code limits which entities a session may see. */
   readonly restrict?: true;
+  /** Who may do what with its entities; a change and a deletion need `read` too (protocol section 17.3). */
+  readonly access?: DataAccess;
+}
+
+/**
+ * Names of privileges that open an action, those that include them listed too: to hold one of them is enough. An empty list
+ * opens to nobody; where there is none, everybody may.
+ */
+export type Opening = readonly string[];
+
+/** Who may do what, resolved by the generator from the model's roles (protocol section 17). */
+export interface DataAccess {
+  readonly create?: Opening;
+  readonly read?: Opening;
+  readonly update?: Opening;
+  readonly drop?: Opening;
+  /** Who sees it in the catalog, beside those who may read it. */
+  readonly describe?: Opening;
 }
 
 export type EventName =
@@ -48,6 +66,8 @@ interface NamedDefinition {
   readonly name: string;
   /** Only ever `false`: a client cannot name this attribute. */
   readonly exposed?: false;
+  /** What its dataclass asks for is needed beside. */
+  readonly access?: DataAccess;
 }
 
 export interface StorageDefinition extends NamedDefinition {
@@ -134,6 +154,12 @@ export interface FunctionDefinition {
   readonly onHTTPGet?: true;
   readonly params: readonly ParameterDefinition[];
   readonly returns: FunctionType;
+  /** Who may call it. */
+  readonly access?: Opening;
+  /** Who sees it in the catalog, beside those who may call it. */
+  readonly describe?: Opening;
+  /** Privileges that its code has beside those of the session, what they include among them. */
+  readonly promote?: readonly string[];
 }
 
 export interface ParameterDefinition {

@@ -1,0 +1,24 @@
+import type { DenialStatus } from '../protocol/denial.js';
+import type { AttributeDefinition } from '../protocol/definition.js';
+
+/**
+ * What a session may do with the entities of a dataclass, where roles limit that. What it may not read is not exposed in the
+ * dataclass itself.
+ */
+export interface Permissions {
+  readonly read: boolean;
+  readonly create: boolean;
+  /** Needs `read` too, as `drop` does. */
+  readonly update: boolean;
+  readonly drop: boolean;
+  /** Attributes that a new entity may not be given another value of than the default. */
+  readonly notCreated: ReadonlySet<string>;
+  /** Attributes that can be given to a new entity and not be read, by name. */
+  readonly onlyCreated: ReadonlyMap<string, AttributeDefinition>;
+  /** Attributes that may not be changed. */
+  readonly notUpdated: ReadonlySet<string>;
+  /** Attributes whose values may not be taken away: by null, or with the entity. */
+  readonly notDropped: ReadonlySet<string>;
+  /** HTTP status of what is denied. */
+  readonly status: DenialStatus;
+}

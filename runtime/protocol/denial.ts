@@ -1,0 +1,24 @@
+import { type ErrorName, protocolError, RequestError } from './errors.js';
+
+/** What a session may lack the privilege for. */
+export type DeniedAction = 'read' | 'create' | 'update' | 'drop' | 'execute';
+
+/** HTTP status of what is denied: 401 to a guest, who could log in; 403 to whoever is logged in (protocol, status table). */
+export type DenialStatus = 401 | 403;
+
+export const denialNames: Readonly<Record<DeniedAction, ErrorName>> = {
+  read: 'readDenied',
+  create: 'createDenied',
+  update: 'updateDenied',
+  drop: 'dropDenied',
+  execute: 'executeDenied',
+};
+
+/**
+ * Ends a request that the session has no privilege for.
+ * @param what the resource, as it stands behind "permission to read"
+ */
+export function denied(action: DeniedAction, what: string, status: DenialStatus): RequestError {
+  const problem = protocolError(denialNames[action], `No permission to ${action} ${what}.`);
+  return new RequestError(status, [problem]);
+}
