@@ -1,0 +1,120 @@
+import type { Transaction } from '../dialect/executor.js';
+import type { EventName } from '../protocol/definition.js';
+import type { StoredValue } from '../protocol/values.js';
+import type { Body } from './decode.js';
+
+/** Plain values of an entity's attributes by name, as class code reads them. */
+export type EventValues = Readonly<Record<string, unknown>>;
+
+/** What `validateSave` and `saving` are given (protocol section 18.2). */
+export interface SaveEvent<Attributes extends object = EventValues> {
+  readonly kind: 'validateSave' | 'saving';
+  readonly dataClassName: string;
+  /** Whether this save creates the entity. */
+  readonly isNew: boolean;
+  /** Names of the attributes that were given a value since the entity was read. */
+  readonly touched: readonly (keyof Attributes & string)[];
+  /** Values before the change, without relations, images and BLOBs; `null` for a new entity. */
+  readonly old: Readonly<Partial<Attributes>> | null;
+}
+
+/** What `afterSave` is given. */
+export interface AfterSaveEvent<Attributes extends object = EventValues> {
+  readonly kind: 'afterSave';
+  readonly dataClassName: string;
+  /** Whether this save created the entity. */
+  readonly isNew: boolean;
+  readonly touched: readonly (keyof Attributes & string)[];
+  readonly old: Readonly<Partial<Attributes>> | null;
+  /** Names of the attributes whose stored values this save changed; empty when it failed. */
+  readonly savedAttributes: readonly (keyof Attributes & string)[];
+  /** `failed`: the database refused what `saving` had let pass, and all that the events stored will be undone. */
+  readonly saveStatus: 'success' | 'failed';
+}
+
+/** What `validateDrop` and `dropping` are given. */
+export interface DropEvent {
+  readonly kind: 'validateDrop' | 'dropping';
+  readonly dataClassName: string;
+}
+
+/** What `afterDrop` is given. */
+export interface AfterDropEvent {
+  readonly kind: 'afterDrop';
+  readonly dataClassName: string;
+  /** `failed`: the deletion was refused after `dropping`, and all that the events stored will be undone. */
+  readonly dropStatus: 'success' | 'failed';
+}
+
+/** What an event other than `afterSave` and `afterDrop` returns to refuse a save or a deletion (protocol section 18.2). */
+export interface EventError {
+  /** `errCode` of the answer's `__ERROR`; a whole number. */
+  readonly errCode: number;
+  /** Sent to the client. */
+  readonly message: string;
+  /** Makes the refusal of a validation serious: `__STATUS` 8, not 7. */
+  readonly seriousError?: boolean;
+  /** Sent to the client beside the message; JSON. */
+  readonly extraDescription?: Readonly<Record<string, unknown>>;
+}
+
+/** The event object of each kind. */
+export type EntityEvent = SaveEvent | AfterSaveEvent | DropEvent | AfterDropEvent;
+
+/**
+ * An entity of class code, as the saver and the deleter see it while its events run: the class code's own object when class
+ * code saves or drops it, one that was made for the purpose when a client does.
+ */
+export interface LiveEntity {
+  readonly isNew: boolean;
+  /** As it is stored; `undefined` for a new entity that has none yet. */
+  readonly key: string | number | undefined;
+  /** That it was read with; `undefined` for a new entity. */
+  readonly stamp: number | undefined;
+  /** Names of the attributes that were given a value since the entity was read. */
+  readonly touched: readonly string[];
+  /** See {@link SaveEvent.old}. */
+  readonly old: EventValues | null;
+  /** Sets attributes as class code would; the values are in stored form. */
+  receive(values: ReadonlyMap<string, StoredValue>): void;
+  /** What a save sends: touched attributes in JSON form, and `__KEY` and `__STAMP` where the entity is stored. */
+  body(): Body;
+  /**
+   * Reads the entity anew when it has been stored in the transaction that runs: it is not new any more, and nothing is touched.
+   * @param key as it is stored
+   * @returns names of the attributes whose stored values are other ones than before
+   */
+  takeOver(key: string | number): Promise<readonly string[]>;
+  /** Remembers the state; calling the result brings it back, when what was stored is undone. */
+  keepState(): () => void;
+}
+
+/** The events of one dataclass. */
+export interface DataclassEvents {
+  has(event: EventName): boolean;
+  /** A new entity, with the defaults of the model. */
+  create(): LiveEntity;
+  /** Reads entities in the transaction that runs, in no certain order; those that do not exist are left out. */
+  load(keys: readonly (string | number)[]): Promise<readonly LiveEntity[]>;
+  /** A text that {@link revived} makes the entity from when it does not exist any more. */
+  textOf(entity: LiveEntity): string;
+  revived(text: string): LiveEntity;
+  /**
+   * Runs one event of an entity.
+   * @returns what it refuses with
+   * @throws whatever class code throws
+   */
+  run(entity: LiveEntity, event: EntityEvent): Promise<EventError | undefined>;
+}
+
+/** The events of all dataclasses, and the savepoints that they run in. */
+export interface Lifecycle {
+  /** `undefined` for a dataclass that declares none. */
+  eventsOf(dataclass: string): DataclassEvents | undefined;
+  /**
+   * Runs work in a savepoint of the transaction that this call is part of, or in a transaction of its own where there is none.
+   * Class code that runs within joins it. Work that throws is undone.
+   * @throws Error when events lead to too many saves and deletions within each other
+   */
+  within<T>(work: (transaction: Transaction, depth: number) => Promise<T>): Promise<T>;
+}
