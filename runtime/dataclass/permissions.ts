@@ -1,4 +1,4 @@
-import type { DenialStatus } from '../protocol/denial.js';
+import { denied, type DenialStatus } from '../protocol/denial.js';
 import type { AttributeDefinition } from '../protocol/definition.js';
 
 /**
@@ -21,4 +21,16 @@ export interface Permissions {
   readonly notDropped: ReadonlySet<string>;
   /** HTTP status of what is denied. */
   readonly status: DenialStatus;
+}
+
+/**
+ * Refuses what the session may do with no entity of the dataclass.
+ * @throws RequestError 401 or 403
+ */
+export function requirePermission(
+  { name, permissions }: { readonly name: string; readonly permissions?: Permissions },
+  action: 'read' | 'create' | 'update' | 'drop',
+): void {
+  if (permissions === undefined || permissions[action]) return;
+  throw denied(action, `the "${name}" dataclass`, permissions.status);
 }

@@ -1,0 +1,138 @@
+import { type Dataclass, linkDataclasses } from '../dataclass/dataclasses.js';
+import type { Permissions } from '../dataclass/permissions.js';
+import { denied, type DenialStatus } from '../protocol/denial.js';
+import type { DataclassDefinition, FunctionDefinition, Opening } from '../protocol/definition.js';
+import { opens } from './privileges.js';
+import { foldName, type PrivilegeSet, type Session } from './session.js';
+import {
+  describedDefinition,
+  permissionsOf,
+  readableDataclasses,
+  readableDefinition,
+} from './view-definitions.js';
+
+/** Who looks at the model. */
+export type Viewer = Pick<Session, 'isGuest' | 'privileges'>;
+
+/**
+ * The model as sessions with the same privileges see it. What may not be read is not exposed there, and so does not exist for
+ * anything that a request can name; what may not be written stands in `permissions` of the dataclasses.
+ */
+export class View {
+  readonly dataclasses: ReadonlyMap<string, Dataclass>;
+  /** Of what is denied. */
+  readonly status: DenialStatus;
+  readonly #definitions: readonly DataclassDefinition[];
+  readonly #readable: ReadonlySet<string>;
+  readonly #opens: (opening: Opening | undefined) => boolean;
+  #catalog: readonly DataclassDefinition[] | undefined;
+
+  /** @param held those privileges that open something */
+  constructor(
+    definitions: readonly DataclassDefinition[],
+    held: PrivilegeSet,
+    status: DenialStatus,
+  ) {
+    this.status = status;
+    this.#definitions = definitions;
+    this.#opens = (opening) => opens(opening, held);
+    this.#readable = readableDataclasses(definitions, this.#opens);
+    const permissions = new Map<string, Permissions>();
+    for (const definition of definitions) {
+      const allowed = permissionsOf(definition, this.#readable, this.#opens, status);
+      if (allowed !== undefined) permissions.set(definition.name, allowed);
+    }
+    this.dataclasses = linkDataclasses(
+      definitions.map((each) => readableDefinition(each, this.#readable, this.#opens)),
+      permissions,
+    );
+  }
+
+  /** What the catalog tells, in the order of the model. */
+  get catalog(): readonly DataclassDefinition[] {
+    return (this.#catalog ??= this.#definitions.flatMap(
+      (each) => describedDefinition(each, this.#readable, this.#opens) ?? [],
+    ));
+  }
+
+  /** Whether the catalog lists a function of the datastore or of a singleton. */
+  lists({ access, describe }: FunctionDefinition): boolean {
+    return this.#opens(access) || (describe !== undefined && this.#opens(describe));
+  }
+
+  /**
+   * Refuses a call that the session has no privilege for.
+   * @param shown the function as a client calls it, `Company.hire` for one
+   * @throws RequestError 401 or 403 with 1561
+   */
+  requireExecution({ access }: FunctionDefinition, shown: string): void {
+    if (!this.#opens(access)) throw denied('execute', `the function "${shown}"`, this.status);
+  }
+}
+
+/** Views that are kept beside that of guests. Each makes statements of its own, so they are not kept without end. */
+const maxViews = 64;
+
+/** The views of a model; those used last are kept. */
+export class Views {
+  /** What is open to everybody. */
+  readonly guest: View;
+  /** Folded names of the privileges that open something; others make no difference. */
+  readonly #relevant: ReadonlySet<string>;
+  readonly #kept = new Map<string, View>();
+  /** The names of views by the privileges of sessions, which are replaced and never changed. */
+  readonly #names = new WeakMap<PrivilegeSet, string>();
+
+  /** @param functions of the datastore and of singletons */
+  constructor(
+    private readonly definitions: readonly DataclassDefinition[],
+    functions: readonly FunctionDefinition[] = [],
+  ) {
+    this.#relevant = new Set(openings(definitions, functions).flat().map(foldName));
+    this.guest = new View(definitions, new Set(), 401);
+  }
+
+  of({ isGuest, privileges }: Viewer): View {
+    if (isGuest) return this.guest;
+    let name = this.#names.get(privileges);
+    if (name === undefined) {
+      name = JSON.stringify(this.#heldOf(privileges).sort());
+      this.#names.set(privileges, name);
+    }
+    const view = this.#kept.get(name) ?? this.#made(privileges);
+    // Those used last stand last.
+    this.#kept.delete(name);
+    this.#kept.set(name, view);
+    return view;
+  }
+
+  #heldOf(privileges: PrivilegeSet): string[] {
+    return [...privileges].filter((each) => this.#relevant.has(each));
+  }
+
+  #made(privileges: PrivilegeSet): View {
+    const [oldest] = this.#kept.keys();
+    if (oldest !== undefined && this.#kept.size >= maxViews) this.#kept.delete(oldest);
+    return new View(this.definitions, new Set(this.#heldOf(privileges)), 403);
+  }
+}
+
+/** Every list of privileges that opens something. */
+function openings(
+  definitions: readonly DataclassDefinition[],
+  functions: readonly FunctionDefinition[],
+): readonly Opening[] {
+  const ofData = definitions.flatMap(({ access, attributes }) =>
+    [access, ...attributes.map((each) => each.access)].flatMap((each) => Object.values(each ?? {})),
+  );
+  const all = [...functions, ...definitions.flatMap((each) => each.functions ?? [])];
+  return [
+    ...(ofData as readonly Opening[]),
+    ...all.flatMap(({ access, describe }) => [access ?? [], describe ?? []]),
+  ];
+}
+
+/** The privileges that a function's code has: those of the session, and what it is promoted by. */
+export function promoted(privileges: PrivilegeSet, { promote }: FunctionDefinition): PrivilegeSet {
+  return promote === undefined ? privileges : new Set([...privileges, ...promote.map(foldName)]);
+}
