@@ -1,6 +1,7 @@
 import type { Dataclass } from '../../model/model.js';
 import type { EmitContext } from '../context.js';
 import { call, fits, stringLiteral } from '../layout.js';
+import { dataclassFunctionRoutes } from './function-routes.js';
 
 /** Each address of a dataclass and the member of its service that answers there (protocol section 2). */
 const addresses: readonly (readonly [verb: 'get' | 'post', suffix: string, member: string])[] = [
@@ -22,22 +23,32 @@ const addresses: readonly (readonly [verb: 'get' | 'post', suffix: string, membe
 ];
 
 export function routesView(context: EmitContext, dataclass: Dataclass): object {
+  const functions = dataclassFunctionRoutes(dataclass);
+  const own = addresses.map(([verb, suffix, member]) =>
+    call(
+      `app.${verb}`,
+      [stringLiteral(`/rest/${dataclass.name}${suffix}`), `service.${member}`],
+      2,
+    ),
+  );
   return {
     header: context.header,
     name: dataclass.name,
-    signature: signature(`register${context.identifier(dataclass)}`),
-    routes: addresses.map(([verb, suffix, member]) =>
-      call(
-        `app.${verb}`,
-        [stringLiteral(`/rest/${dataclass.name}${suffix}`), `service.${member}`],
-        2,
-      ),
-    ),
+    imports: functions.length === 0 ? [] : [functionServiceImport],
+    signature: signature(`register${context.identifier(dataclass)}`, functions.length > 0),
+    routes: [...own, ...functions],
   };
 }
 
-function signature(name: string): string {
-  const parameters = ['app: FastifyInstance', 'service: DataclassService'];
+const functionServiceImport =
+  "import type { FunctionService } from '../../runtime/http/function-service.js';";
+
+function signature(name: string, hasFunctions: boolean): string {
+  const parameters = [
+    'app: FastifyInstance',
+    'service: DataclassService',
+    ...(hasFunctions ? ['functions: FunctionService'] : []),
+  ];
   const flat = `export function ${name}(${parameters.join(', ')}): void {`;
   return fits(flat)
     ? flat

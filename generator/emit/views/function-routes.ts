@@ -1,0 +1,77 @@
+import type { ClassFunction, Dataclass, Model } from '../../model/model.js';
+import type { EmitContext } from '../context.js';
+import { call, stringLiteral } from '../layout.js';
+
+/** Where the functions of each class of a dataclass are called, behind its name; the function's own name is `*`. */
+const addresses = {
+  selection: ['/*', '/*/$entityset', '/*/$entityset/:set', '/$entityset/:set/*'],
+  dataclass: ['/*'],
+  // The closing parenthesis is a part of the parameter: a key may hold one.
+  entity: ['(:key/*'],
+} as const;
+
+/**
+ * One line for each address and verb of the functions of a dataclass that clients may call (specification, "Class function
+ * calls"). A function of the selection class hides one of the dataclass's class.
+ */
+export function dataclassFunctionRoutes({ name, functions }: Dataclass): readonly string[] {
+  const hidden = new Set(exposed(functions.selection).map((each) => each.name));
+  const reachable = {
+    selection: exposed(functions.selection),
+    dataclass: exposed(functions.dataclass).filter((each) => !hidden.has(each.name)),
+    entity: exposed(functions.entity),
+  };
+  return (['selection', 'dataclass', 'entity'] as const).flatMap((level) =>
+    reachable[level].flatMap((each) =>
+      addresses[level].flatMap((address) =>
+        routes(`/rest/${name}${address.replace('*', each.name)}`, each, level, [name]),
+      ),
+    ),
+  );
+}
+
+/** Whether the datastore or a singleton has a function that clients may call. */
+export function hasFunctionRoutes(model: Model): boolean {
+  return functionRoutes(model).length > 0;
+}
+
+/** The addresses of the functions of the datastore and of singletons. */
+export function functionRoutesView({ header, model }: EmitContext): object {
+  return { header, routes: functionRoutes(model) };
+}
+
+function functionRoutes({ functions, singletons, dataclasses }: Model): readonly string[] {
+  const described = new Set(dataclasses.map((each) => each.name));
+  return [
+    ...exposed(functions).flatMap((each) =>
+      // `GET /rest/$catalog/<dataClass>` describes a dataclass.
+      routes(`/rest/$catalog/${each.name}`, each, 'datastore', []).filter(
+        (route) => !described.has(each.name) || route.startsWith('app.post'),
+      ),
+    ),
+    ...singletons.flatMap(({ name, functions: own }) =>
+      exposed(own).flatMap((each) =>
+        routes(`/rest/$singleton/${name}/${each.name}`, each, 'singleton', [name]),
+      ),
+    ),
+  ];
+}
+
+function exposed(functions: readonly ClassFunction[]): readonly ClassFunction[] {
+  return functions.filter((each) => each.exposed);
+}
+
+/** A GET of a function that is not declared `onHTTPGet` is refused. */
+function routes(
+  address: string,
+  { name, onHTTPGet }: ClassFunction,
+  member: string,
+  owner: readonly string[],
+): readonly string[] {
+  const handler = call(`functions.${member}`, [...owner, name].map(stringLiteral), 4);
+  const refusal = call('functions.onlyByPost', [stringLiteral(name)], 4);
+  return [
+    call('app.get', [stringLiteral(address), onHTTPGet ? handler : refusal], 2),
+    call('app.post', [stringLiteral(address), handler], 2),
+  ];
+}
