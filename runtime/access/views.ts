@@ -1,7 +1,12 @@
 import { type Dataclass, linkDataclasses } from '../dataclass/dataclasses.js';
 import type { Permissions } from '../dataclass/permissions.js';
 import { denied, type DenialStatus } from '../protocol/denial.js';
-import type { DataclassDefinition, FunctionDefinition, Opening } from '../protocol/definition.js';
+import type {
+  DataAccess,
+  DataclassDefinition,
+  FunctionDefinition,
+  Opening,
+} from '../protocol/definition.js';
 import { opens } from './privileges.js';
 import { foldName, type PrivilegeSet, type Session } from './session.js';
 import {
@@ -78,7 +83,7 @@ export class Views {
   /** What is open to everybody. */
   readonly guest: View;
   /** Folded names of the privileges that open something; others make no difference. */
-  readonly #relevant: ReadonlySet<string>;
+  readonly #relevant: readonly string[];
   readonly #kept = new Map<string, View>();
   /** The names of views by the privileges of sessions, which are replaced and never changed. */
   readonly #names = new WeakMap<PrivilegeSet, string>();
@@ -88,7 +93,8 @@ export class Views {
     private readonly definitions: readonly DataclassDefinition[],
     functions: readonly FunctionDefinition[] = [],
   ) {
-    this.#relevant = new Set(openings(definitions, functions).flat().map(foldName));
+    const names = openings(definitions, functions).flat().map(foldName);
+    this.#relevant = [...new Set(names)].sort();
     this.guest = new View(definitions, new Set(), 401);
   }
 
@@ -96,7 +102,7 @@ export class Views {
     if (isGuest) return this.guest;
     let name = this.#names.get(privileges);
     if (name === undefined) {
-      name = JSON.stringify(this.#heldOf(privileges).sort());
+      name = JSON.stringify(this.#heldOf(privileges));
       this.#names.set(privileges, name);
     }
     const view = this.#kept.get(name) ?? this.#made(privileges);
@@ -107,7 +113,7 @@ export class Views {
   }
 
   #heldOf(privileges: PrivilegeSet): string[] {
-    return [...privileges].filter((each) => this.#relevant.has(each));
+    return this.#relevant.filter((each) => privileges.has(each));
   }
 
   #made(privileges: PrivilegeSet): View {
@@ -122,14 +128,18 @@ function openings(
   definitions: readonly DataclassDefinition[],
   functions: readonly FunctionDefinition[],
 ): readonly Opening[] {
-  const ofData = definitions.flatMap(({ access, attributes }) =>
-    [access, ...attributes.map((each) => each.access)].flatMap((each) => Object.values(each ?? {})),
-  );
   const all = [...functions, ...definitions.flatMap((each) => each.functions ?? [])];
   return [
-    ...(ofData as readonly Opening[]),
-    ...all.flatMap(({ access, describe }) => [access ?? [], describe ?? []]),
+    ...definitions.flatMap(({ access, attributes }) =>
+      [access, ...attributes.map((each) => each.access)].flatMap(openingsOf),
+    ),
+    ...all.flatMap(({ access = [], describe = [] }) => [access, describe]),
   ];
+}
+
+function openingsOf(access: DataAccess = {}): readonly Opening[] {
+  const { create = [], read = [], update = [], drop = [], describe = [] } = access;
+  return [create, read, update, drop, describe];
 }
 
 /** The privileges that a function's code has: those of the session, and what it is promoted by. */
