@@ -48,13 +48,17 @@ const timestamp: StorageDefinition = {
 /** Each name of a path costs the database a table; no database takes more. */
 export const maxPathLength = 64;
 
+/** What a path may name: a client what is exposed, class code every attribute. */
+export type NameScope = 'exposed' | 'all';
+
 /**
- * Follows a path of names that a client wrote; only what is exposed can be named.
+ * Follows a path of names.
  * @throws RequestError 400 for a path that is too long
  */
 export function resolvePath(
   dataclass: Dataclass,
   names: readonly string[],
+  scope: NameScope = 'exposed',
 ): ResolvedPath | PathProblem {
   if (names.length > maxPathLength) {
     throw refuse('invalidQuery', `A path has at most ${maxPathLength} names.`);
@@ -62,7 +66,7 @@ export function resolvePath(
   const relations: (RelatedEntityDefinition | RelatedEntitiesDefinition)[] = [];
   let here = dataclass;
   for (const [index, name] of names.entries()) {
-    const attribute = clientAttribute(here, name);
+    const attribute = namedAttribute(here, name, scope);
     const isLast = index === names.length - 1;
     if (attribute === undefined) return { kind: 'unknown', name, dataclass: here.name };
     if (attribute.kind === 'alias') {
@@ -80,11 +84,15 @@ export function resolvePath(
   throw new Error('A path has at least one name.');
 }
 
-function clientAttribute(dataclass: Dataclass, name: string): AttributeDefinition | undefined {
+function namedAttribute(
+  dataclass: Dataclass,
+  name: string,
+  scope: NameScope,
+): AttributeDefinition | undefined {
   if (name === '__KEY') return dataclass.key;
   if (name === '__STAMP') return stamp;
   if (name === '__TIMESTAMP') return timestamp;
-  return dataclass.exposedAttributes.get(name);
+  return (scope === 'all' ? dataclass.allAttributes : dataclass.exposedAttributes).get(name);
 }
 
 /** A path to the attribute at `index`, which may be another one than the client can name, and on into an object. */

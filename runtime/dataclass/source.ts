@@ -70,6 +70,21 @@ export class From {
     return joined;
   }
 
+  /**
+   * Where the key of a row stands in a list, null for one that is not in it. Joined like a relation; nothing else of the
+   * statement may depend on rows that the list adds, of which there are none as long as it holds each key once.
+   * @param list rows of `key`, the position, and `value`, as `Dialect.each` gives them
+   * @param key of this table, in the form that the list has
+   */
+  positionIn(list: Sql, key: Sql): Sql {
+    const alias = this.aliases.next();
+    // A limit keeps the database from looking through the whole list for each row: it makes an index instead.
+    const rows = sql`(select "key", "value" from ${list} limit ${sql.lit(Number.MAX_SAFE_INTEGER)})`;
+    const clause = sql`left join ${rows} as ${sql.id(alias)} on ${sql.id(alias, 'value')} = ${key}`;
+    this.#joins.set(alias, { source: { ...this.root, alias }, clause });
+    return sql`${sql.id(alias, 'key')}`;
+  }
+
   /** Written last, when every join is known. */
   get clause(): Sql {
     const joins = [...this.#joins.values()].map((join) => join.clause);

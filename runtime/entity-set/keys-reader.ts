@@ -1,13 +1,14 @@
 import { sql } from 'kysely';
 import { From, keyColumn } from '../dataclass/source.js';
 import type { Dialect } from '../dialect/dialect.js';
+import type { Executor } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import { FilterSlots } from '../filter/slots.js';
 import type { SelectionPlan } from '../query/collection.js';
 import type { AnswerOptions } from '../query/context.js';
 import type { OrderItem } from '../query/order-by.js';
-import { orderSql } from '../query/order-sql.js';
 import type { ReadingContext } from '../query/reading-context.js';
+import { isOrdered, selectionOrder } from '../query/selection-order.js';
 import {
   firstFilterSlot,
   ifBaseExists,
@@ -20,9 +21,17 @@ import { ascending } from './ascending.js';
 import type { KeyList, KeyType } from './key-list.js';
 import { parseKeys } from './parse-keys.js';
 
+/** What a {@link KeysReader} needs of {@link ReadingContext}. */
+export interface KeysContext extends Pick<ReadingContext, 'options' | 'plans'> {
+  readonly database: {
+    readonly dialect: Dialect;
+    readonly executor: Pick<Executor, 'value'>;
+  };
+}
+
 /** Reads the keys of all entities of a selection, in its order. */
 export class KeysReader {
-  constructor(private readonly context: Pick<ReadingContext, 'database' | 'options' | 'plans'>) {}
+  constructor(private readonly context: KeysContext) {}
 
   /** @returns `undefined` when the entity does not exist whose relation is read */
   read(request: SelectionRequest): Pending<KeyList | undefined> {
@@ -35,7 +44,8 @@ export class KeysReader {
     return whenThere(database.executor.value(plan.statement, values), (bytes) => {
       if (bytes === undefined) return undefined;
       const keys = parseKeys(type, bytes as Uint8Array);
-      return request.orderBy === undefined ? ascending(keys) : keys;
+      const isSorted = request.orderBy !== undefined || isOrdered(request, []);
+      return isSorted ? keys : ascending(keys);
     });
   }
 }
@@ -54,8 +64,10 @@ function planKeys(
   const where = condition === undefined ? sql`` : sql` where ${condition}`;
   // Without an order by, an index that covers the filter is enough, and numbers are sorted afterwards.
   const { type } = selection.dataclass.key;
-  const isSortedLater = order.length === 0 && (type === 'integer' || type === 'number');
-  const ordered = isSortedLater ? sql`` : sql` order by ${orderSql(context, from, order)}`;
+  const isSortedLater = !isOrdered(selection, order) && (type === 'integer' || type === 'number');
+  const ordered = isSortedLater
+    ? sql``
+    : sql` order by ${selectionOrder(context, from, selection, order, filterSlots)}`;
   const chosen = context.aliases.next();
   const key = sql`${sql.id(chosen, 'key')}`;
   const list =

@@ -1,4 +1,4 @@
-import type { ColumnDefinition } from '../dataclass/attribute-path.js';
+import type { ColumnDefinition, NameScope } from '../dataclass/attribute-path.js';
 import type { Aliases, Source } from '../dataclass/source.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { ComparisonNode } from './ast.js';
@@ -17,6 +17,8 @@ export interface FilterContext {
   readonly aliases: Aliases;
   readonly slots: FilterSlots;
   readonly similarities: Similarities;
+  /** What its paths may name; what is exposed when left out. */
+  readonly names?: NameScope;
   /** Is told of each comparison with an attribute, and of the table where that is: for plans. */
   readonly compared?: Compared;
   /** Position of each comparison's value among the filter's inputs; none for a written `null`. */

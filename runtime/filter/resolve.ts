@@ -1,5 +1,6 @@
 import {
   type ColumnDefinition,
+  type NameScope,
   type PathProblem,
   resolvePath,
   type ResolvedPath,
@@ -41,10 +42,14 @@ const plainComparators: Readonly<Partial<Record<Comparator, Comparator>>> = {
 };
 
 /** @throws RequestError 400 with 1500 or 1162 for a path that leads nowhere */
-export function resolve(dataclass: Dataclass, node: ComparisonNode): Pending {
+export function resolve(
+  dataclass: Dataclass,
+  node: ComparisonNode,
+  scope: NameScope | undefined,
+): Pending {
   const { steps } = node.path;
   const names = steps.map((step) => step.name);
-  const resolved = resolvePath(dataclass, names);
+  const resolved = resolvePath(dataclass, names, scope);
   if ('kind' in resolved) throw unresolved(resolved, node);
   const { relations, end, properties } = resolved;
   const endAt = steps.length - 1 - properties.length;

@@ -9,10 +9,16 @@ import { type Pending, resolve } from './resolve.js';
 
 /**
  * Writes a filter as a condition over a table (protocol section 7, decisions 11, 12, 23, 24).
+ * @param nesting conditions with tables of their own around the filter
  * @throws RequestError 400 with 1500, 1112 or 1162
  */
-export function filterCondition(context: FilterContext, from: From, filter: FilterNode): Sql {
-  return conjunction({ ...context, followed: new Followed(), nesting: 0 }, from, filter);
+export function filterCondition(
+  context: FilterContext,
+  from: From,
+  filter: FilterNode,
+  nesting = 0,
+): Sql {
+  return conjunction({ ...context, followed: new Followed(), nesting }, from, filter);
 }
 
 /**
@@ -24,8 +30,9 @@ function conjunction(context: WritingContext, from: From, filter: FilterNode): S
   const pending: Pending[] = [];
   for (const { node, negated } of conjuncts(filter)) {
     if (negated) conditions.push(not(conjunction(context, from, node)));
-    else if (node.kind === 'comparison') pending.push(resolve(from.root.dataclass, node));
-    else if (node.kind === 'or') conditions.push(disjunction(context, from, node));
+    else if (node.kind === 'comparison') {
+      pending.push(resolve(from.root.dataclass, node, context.names));
+    } else if (node.kind === 'or') conditions.push(disjunction(context, from, node));
     else conditions.push(conjunction(context, from, node));
   }
   return all([...comparisons(context, from, from.root, pending), ...conditions]);

@@ -1,5 +1,10 @@
 import { sql } from 'kysely';
-import { type ColumnDefinition, followAll, resolvePath } from '../dataclass/attribute-path.js';
+import {
+  type ColumnDefinition,
+  followAll,
+  type NameScope,
+  resolvePath,
+} from '../dataclass/attribute-path.js';
 import { comparableColumn } from '../dataclass/comparable.js';
 import { objectDocument, objectProperty, propertyOrder } from '../dataclass/object-property.js';
 import { type From, maxJoins, type Source } from '../dataclass/source.js';
@@ -10,33 +15,67 @@ import type { QueryContext } from './context.js';
 import type { OrderItem } from './order-by.js';
 import { similarityOrder } from './similarity-order.js';
 
+/** What rows are ordered by; null is less than every value. */
+export interface OrderTerm {
+  readonly value: Sql;
+  readonly descending: boolean;
+  /** Null is greater than every value instead. */
+  readonly isNullGreatest?: true;
+}
+
 /** Primary key order: the order where a client wants none, and the last word where it does (decisions 11 and 15). */
 export function keyOrder({ dialect }: QueryContext, source: Source): Sql {
   return comparableColumn(dialect, source, source.dataclass.key);
 }
 
 /**
- * The ORDER BY of a page. Nulls come first ascending, which is SQLite's own way.
+ * The ORDER BY of a page.
  * @throws RequestError 400 with 1810 for a path that cannot be ordered by
  */
 export function orderSql(context: QueryContext, from: From, items: readonly OrderItem[]): Sql {
-  const terms: Sql[] = [];
+  return orderList(orderTerms(context, from, items));
+}
+
+/** Terms as they stand behind ORDER BY. */
+export function orderList(terms: readonly OrderTerm[]): Sql {
+  return sql.join(terms.map(orderTerm));
+}
+
+/** Nulls come first ascending, which is SQLite's own way. */
+function orderTerm({ value, descending, isNullGreatest }: OrderTerm): Sql {
+  if (isNullGreatest !== true) return descending ? sql`${value} desc` : value;
+  return descending ? sql`${value} desc nulls first` : sql`${value} nulls last`;
+}
+
+/**
+ * The terms of an order; the last one is the key, unless that is among the items.
+ * @throws RequestError 400 with 1810 for a path that cannot be ordered by
+ */
+export function orderTerms(
+  context: QueryContext,
+  from: From,
+  items: readonly OrderItem[],
+  names?: NameScope,
+): readonly OrderTerm[] {
+  const terms: OrderTerm[] = [];
   let isTotal = false;
   for (const item of items) {
-    const { source, attribute, properties } = orderedAttribute(from, item);
+    const { source, attribute, properties } = orderedAttribute(from, item, names);
+    const { descending } = item;
     if (attribute.type === 'vector') {
-      terms.push(similarityOrder(context, source, attribute.name, item));
+      const value = similarityOrder(context, source, attribute.name, item);
+      terms.push({ value, descending, isNullGreatest: true });
       continue;
     }
     const values =
       properties.length === 0
         ? [comparableColumn(context.dialect, source, attribute)]
         : propertyValues(context, source, attribute, properties);
-    terms.push(...values.map((value) => (item.descending ? sql`${value} desc` : value)));
+    terms.push(...values.map((value) => ({ value, descending })));
     isTotal ||= source === from.root && attribute === from.root.dataclass.key;
   }
-  if (!isTotal) terms.push(keyOrder(context, from.root));
-  return sql.join(terms);
+  if (!isTotal) terms.push({ value: keyOrder(context, from.root), descending: false });
+  return terms;
 }
 
 function propertyValues(
@@ -56,9 +95,13 @@ interface OrderedAttribute {
   readonly properties: readonly string[];
 }
 
-function orderedAttribute(from: From, { path, place }: OrderItem): OrderedAttribute {
+function orderedAttribute(
+  from: From,
+  { path, place }: OrderItem,
+  names: NameScope | undefined,
+): OrderedAttribute {
   const text = path.join('.');
-  const resolved = resolvePath(from.root.dataclass, path);
+  const resolved = resolvePath(from.root.dataclass, path, names);
   if ('kind' in resolved) {
     throw new RequestError(400, [
       protocolError(

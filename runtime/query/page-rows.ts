@@ -5,8 +5,8 @@ import type { Sql } from '../dialect/dialect.js';
 import type { FilterSlots } from '../filter/slots.js';
 import type { QueryContext } from './context.js';
 import type { OrderItem } from './order-by.js';
-import { orderSql } from './order-sql.js';
 import { type Extract, selectExtract } from './page.js';
+import { isOrdered, selectionOrder } from './selection-order.js';
 import { baseSlot, type Selection, selectionCondition, skipSlot, topSlot } from './selection.js';
 
 /** Where the entities of a page come from. */
@@ -41,7 +41,7 @@ export function pageRows(
   if (source.kind === 'keys') return rowsOfKeys(context, source.dataclass, write, missing);
   const { selection, order } = source;
   const { dataclass } = selection;
-  if (order.length === 0) {
+  if (!isOrdered(selection, order)) {
     const from = new From(context.aliases, dataclass);
     const extract = pageExtract(context, from, selection, order, slots);
     const before = from.joinCount;
@@ -82,7 +82,7 @@ function pageExtract(
   return {
     from,
     where: selectionCondition(context, from, selection, slots),
-    order: orderSql(context, from, order),
+    order: selectionOrder(context, from, selection, order, slots),
     // A bare variable behind LIMIT makes SQLite prepare the statement anew for every value.
     top: dialect.integer(sql`${topSlot}`),
     skip: dialect.integer(sql`${skipSlot}`),

@@ -32,6 +32,8 @@ export class PlanText {
         return `${dataclass.name} : sequential`;
       case 'members':
         return `${dataclass.name} : entity set`;
+      case 'tree':
+        return `${dataclass.name} : selection of the server's code`;
       case 'related': {
         const path = `${base.owner.name}.${base.relation.name}`;
         return `${this.#path(path, this.indexes.base)} = ${cut(String(baseValue))}`;

@@ -84,6 +84,8 @@ function baseName(base: SelectionBase): string | undefined {
       return `${base.owner.name}.${base.relation.name}`;
     case 'members':
       return '$';
+    case 'tree':
+      return `&${base.tree.shape}`;
   }
 }
 

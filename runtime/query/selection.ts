@@ -12,6 +12,7 @@ import { filterCondition } from '../filter/to-sql.js';
 import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
 import type { AnswerOptions, QueryContext } from './context.js';
 import { relatedTo } from './entity-json.js';
+import type { OrderTerm } from './order-sql.js';
 
 /** The entities that a request speaks of, but for the values that each request brings. */
 export interface Selection {
@@ -34,7 +35,31 @@ export type SelectionBase =
       readonly relation: RelatedEntitiesDefinition;
     }
   /** Members of an entity set; the base's value is a JSON list of their keys. */
-  | { readonly kind: 'members' };
+  | { readonly kind: 'members' }
+  /** What class code made of other selections; it has filters of its own, and no other stands beside it. */
+  | { readonly kind: 'tree'; readonly tree: SelectionTree };
+
+/** A selection that knows how it is written. Its values are inputs of the request, those of its filters and others. */
+export interface SelectionTree {
+  /** The same for trees whose statements differ in values alone. */
+  readonly shape: string;
+  /** Whether its entities come in another order than that of their keys. */
+  readonly isOrdered: boolean;
+  /** As {@link selectionCondition}. */
+  condition(
+    context: QueryContext,
+    from: From,
+    selection: Selection,
+    slots: FilterSlots,
+  ): Sql | undefined;
+  /** Its order, the key last; written behind its condition. */
+  order(
+    context: QueryContext,
+    from: From,
+    selection: Selection,
+    slots: FilterSlots,
+  ): readonly OrderTerm[];
+}
 
 /** The values of a statement over a selection: these, then those of its filter. */
 export const baseSlot = new Slot(0);
@@ -60,10 +85,12 @@ export function queryContext(dialect: Dialect, options: AnswerOptions): QueryCon
 export function selectionCondition(
   context: QueryContext,
   from: From,
-  { base, filter, nulls, patterns, mismatched }: Selection,
+  selection: Selection,
   slots: FilterSlots,
   compared?: Compared,
 ): Sql | undefined {
+  const { base, filter, nulls, patterns, mismatched } = selection;
+  if (base.kind === 'tree') return base.tree.condition(context, from, selection, slots);
   const parts: Sql[] = [];
   if (base.kind === 'related') {
     parts.push(relatedTo(from.root, base.owner, base.relation, ownerKey(context, base.owner)));

@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import type { Source } from '../dataclass/source.js';
 import type { Sql } from '../dialect/sql.js';
 import { refuse } from '../protocol/errors.js';
@@ -6,15 +5,15 @@ import type { QueryContext } from './context.js';
 import type { OrderItem } from './order-by.js';
 
 /**
- * An order by a vector that the filter compares (protocol section 8): the most similar first, by the filter's metric, and
- * what has no similarity last; `desc` turns that round. Similarity is told apart to about six digits here.
+ * What grows as the similarity to the vector falls that the filter compares with (protocol section 8), by the filter's
+ * metric; null where there is none. Similarity is told apart to about six digits here.
  * @throws RequestError 400 with 1810 where the filter does not compare the vector
  */
 export function similarityOrder(
   { similarities }: QueryContext,
   source: Source,
   attribute: string,
-  { path, descending }: OrderItem,
+  { path }: OrderItem,
 ): Sql {
   const rank = similarities.rankOf(source, attribute);
   if (rank === undefined) {
@@ -24,5 +23,5 @@ export function similarityOrder(
       `${name} is a vector, which gives an order only by its similarity to another one: add a comparison such as ${name} >= :1 to $filter.`,
     );
   }
-  return descending ? sql`${rank} desc nulls first` : sql`${rank} nulls last`;
+  return rank;
 }

@@ -1,5 +1,6 @@
 import {
   type ColumnDefinition,
+  type NameScope,
   resolvePath,
   type ResolvedPath,
 } from '../dataclass/attribute-path.js';
@@ -43,14 +44,19 @@ const withoutValues: ReadonlySet<string> = new Set(['image', 'blob', 'vector']);
  * @throws RequestError 404 with 1500 and 1804 for what is not exposed (decision 22); 400 with 1804 for a malformed path, 1806
  * for several, 1816 for none, 1813 for what has no such values
  */
-export function valuePath(dataclass: Dataclass, text: string, aggregation: Aggregation): ValuePath {
+export function valuePath(
+  dataclass: Dataclass,
+  text: string,
+  aggregation: Aggregation,
+  scope?: NameScope,
+): ValuePath {
   if (text === '') {
     const example = `/rest/${dataclass.name}/<attribute>?${aggregation}=...`;
     throw refuse('emptyAttributeList', `${aggregation} needs an attribute: ${example}`);
   }
   const written = writtenSteps(text, aggregation);
   const names = written.map(({ name }) => name);
-  const resolved = resolvePath(dataclass, names);
+  const resolved = resolvePath(dataclass, names, scope);
   if ('kind' in resolved)
     throw unknownAttribute({ name: resolved.dataclass }, resolved.name, 'path');
   const { relations, end, properties } = resolved;
