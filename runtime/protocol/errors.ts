@@ -38,6 +38,8 @@ export const errorCodes = {
   otherCollectionMissing: { code: 1819, status: 400 },
   otherCollectionWrong: { code: 1820, status: 404 },
   transactionCommand: { code: 1821, status: 400 },
+  loginFailed: { code: 1822, status: 401 },
+  noSession: { code: 1823, status: 402 },
   pictureType: { code: 1824, status: 400 },
   pictureMissing: { code: 1825, status: 400 },
   blobMissing: { code: 1826, status: 400 },
@@ -56,6 +58,8 @@ export const errorCodes = {
   uploadsFull: { code: 1841, status: 429 },
   rangeNotSatisfiable: { code: 1842, status: 416 },
   wrongArgument: { code: 1843, status: 400 },
+  quotaExceeded: { code: 1844, status: 429 },
+  loginRequired: { code: 1845, status: 401 },
 } as const satisfies Record<string, { code: number; status: number }>;
 
 export type ErrorName = keyof typeof errorCodes;
