@@ -13,6 +13,13 @@ export interface Executor {
   read(statement: Statement, values: readonly SqlValue[]): PendingAnswer;
   /** The same for a value that is no answer yet. */
   value(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined>;
+  /** All columns of all rows. */
+  rows(statement: Statement, values: readonly SqlValue[]): Pending<Rows>;
+  /**
+   * All rows, with the names of their columns.
+   * @throws Error for a statement that may change something
+   */
+  table(statement: Statement, values: readonly SqlValue[]): Pending<Table>;
   /** How the database would run a statement with these values: the tables that it would read, in its order. */
   explain(statement: Statement, values: readonly SqlValue[]): Pending<readonly TableSearch[]>;
   /** A number that is another one whenever reads may see other data than before, whoever changed it. */
@@ -35,6 +42,18 @@ export interface TableSearch {
   readonly byKey: boolean;
 }
 
+/** Rows of a statement; the values of a row are in the order of its columns. */
+export type Rows = readonly (readonly SqlValue[])[];
+
+/** What a statement that the runtime did not write gives. */
+export interface Table {
+  /** Names may be there twice; none for a statement that gives no rows. */
+  readonly columns: readonly string[];
+  readonly rows: Rows;
+  /** None for a statement that reads. */
+  readonly result?: RunResult;
+}
+
 /** What a statement did. */
 export interface RunResult {
   readonly changes: number;
@@ -51,6 +70,10 @@ export interface Transaction {
   value(statement: Statement, values: readonly SqlValue[]): Promise<SqlValue | undefined>;
   /** As {@link Executor.read}, but what the transaction did is seen. */
   read(statement: Statement, values: readonly SqlValue[]): Promise<JsonAnswer | undefined>;
+  /** As {@link Executor.rows}, but what the transaction did is seen; the statement may change something too. */
+  rows(statement: Statement, values: readonly SqlValue[]): Promise<Rows>;
+  /** The same with the names of the columns, for any statement. */
+  table(statement: Statement, values: readonly SqlValue[]): Promise<Table>;
 }
 
 /** A constraint of the schema that a change would break. */

@@ -15,6 +15,8 @@ export function observedExecutor(executor: Executor, observe: StatementObserver)
   return {
     read: told((statement, values) => executor.read(statement, values)),
     value: told((statement, values) => executor.value(statement, values)),
+    rows: told((statement, values) => executor.rows(statement, values)),
+    table: told((statement, values) => executor.table(statement, values)),
     explain: (statement, values) => executor.explain(statement, values),
     dataVersion: () => executor.dataVersion(),
     write: (work) =>
@@ -23,6 +25,8 @@ export function observedExecutor(executor: Executor, observe: StatementObserver)
           run: told((statement, values) => transaction.run(statement, values)),
           value: told((statement, values) => transaction.value(statement, values)),
           read: told((statement, values) => transaction.read(statement, values)),
+          rows: told((statement, values) => transaction.rows(statement, values)),
+          table: told((statement, values) => transaction.table(statement, values)),
         };
         return work(observed);
       }),

@@ -1,24 +1,23 @@
-import type { Database, Statement as Prepared } from 'better-sqlite3';
-import { BoundedCache } from '../bounded-cache.js';
-import type {
-  Executor,
-  JsonAnswer,
-  PendingAnswer,
-  RunResult,
-  TableSearch,
-  Transaction,
+import type { Statement as Prepared } from 'better-sqlite3';
+import {
+  DatabaseUnavailableError,
+  type Executor,
+  type PendingAnswer,
+  type Rows,
+  type Table,
+  type TableSearch,
+  type Transaction,
 } from '../executor.js';
 import type { Pending } from '../pending.js';
-import { bind, type SqlValue, type Statement } from '../statement.js';
-import { translateChangeError, translateError } from './errors.js';
+import type { SqlValue, Statement } from '../statement.js';
+import { translateError } from './errors.js';
 import { explained } from './explain.js';
 import type { Connections } from './open.js';
+import { StatementCache } from './statement-cache.js';
+import { allRows, firstValue, readTable, SqliteTransaction } from './transaction.js';
 
-/** Of all prepared statements of a connection. */
-const maxPreparedBytes = 64 * 1024 * 1024;
-
-/** What is kept of a statement for each character of its text: up to 17 by measurement, and the text itself. */
-const bytesPerCharacter = 20;
+/** How long transactions that run may take to end when the database is closed: code of a transaction may wait forever. */
+const defaultGraceMilliseconds = 5_000;
 
 export class SqliteExecutor implements Executor {
   readonly #reader: StatementCache;
@@ -29,10 +28,17 @@ export class SqliteExecutor implements Executor {
   readonly #begin: Prepared;
   readonly #commit: Prepared;
   #commits = 0;
+  #isClosed = false;
   /** Ends when the last transaction asked for so far has ended. */
   #writers: Promise<unknown> = Promise.resolve();
+  /** Reads that wait for the transaction that is open. */
+  #waiting: (() => void)[] = [];
 
-  constructor(connections: Connections) {
+  /** @param graceMilliseconds how long {@link close} waits for transactions */
+  constructor(
+    connections: Connections,
+    private readonly graceMilliseconds = defaultGraceMilliseconds,
+  ) {
     this.#connections = connections;
     this.#isShared = connections.reader === connections.writer;
     this.#reader = new StatementCache(connections.reader);
@@ -40,6 +46,7 @@ export class SqliteExecutor implements Executor {
     this.#begin = connections.writer.prepare('begin immediate');
     this.#commit = connections.writer.prepare('commit');
     this.#transaction = new SqliteTransaction(
+      connections.writer,
       this.#isShared ? this.#reader : new StatementCache(connections.writer),
     );
   }
@@ -49,26 +56,23 @@ export class SqliteExecutor implements Executor {
   }
 
   value(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined> {
-    // One connection alone sees what is not committed yet; a database in memory has no other.
-    if (this.#isShared && this.#connections.writer.inTransaction) {
-      return this.#writers.then(() => this.value(statement, values));
-    }
-    try {
-      return firstValue(this.#reader.get(statement.sql), statement, values);
-    } catch (error) {
-      throw translateError(error);
-    }
+    return this.#reading(() => firstValue(this.#reader.get(statement.sql), statement, values));
+  }
+
+  rows(statement: Statement, values: readonly SqlValue[]): Pending<Rows> {
+    return this.#reading(() => allRows(this.#reader.rows(statement.sql), statement, values));
+  }
+
+  table(statement: Statement, values: readonly SqlValue[]): Pending<Table> {
+    return this.#reading(() => {
+      const prepared = this.#reader.rows(statement.sql);
+      if (prepared.readonly && prepared.reader) return readTable(prepared, statement, values);
+      throw new Error('A statement that may change something needs a transaction.');
+    });
   }
 
   explain(statement: Statement, values: readonly SqlValue[]): Pending<readonly TableSearch[]> {
-    if (this.#isShared && this.#connections.writer.inTransaction) {
-      return this.#writers.then(() => this.explain(statement, values));
-    }
-    try {
-      return explained(this.#connections.reader, statement, values);
-    } catch (error) {
-      throw translateError(error);
-    }
+    return this.#reading(() => explained(this.#connections.reader, statement, values));
   }
 
   dataVersion(): number {
@@ -84,11 +88,23 @@ export class SqliteExecutor implements Executor {
     return result;
   }
 
+  async close(): Promise<void> {
+    await settledWithin(this.#writers, this.graceMilliseconds);
+    this.#isClosed = true;
+    const { reader, writer } = this.#connections;
+    if (writer.inTransaction) writer.exec('ROLLBACK');
+    reader.close();
+    writer.close();
+    this.#runWaiting();
+  }
+
   async #run<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
     const { writer } = this.#connections;
+    if (this.#isClosed) throw closedError();
     try {
       this.#begin.run();
       const result = await work(this.#transaction);
+      if (!writer.inTransaction) throw endedByDatabase();
       this.#commit.run();
       this.#commits += 1;
       return result;
@@ -96,78 +112,56 @@ export class SqliteExecutor implements Executor {
       // SQLite has rolled back by itself after some errors, a full disk for one.
       if (writer.inTransaction) writer.exec('ROLLBACK');
       throw translateError(error);
+    } finally {
+      // Before the next transaction begins: reads would wait for that one too, and so on.
+      this.#runWaiting();
     }
   }
 
-  async close(): Promise<void> {
-    await this.#writers;
-    this.#connections.reader.close();
-    this.#connections.writer.close();
-  }
-}
-
-class SqliteTransaction implements Transaction {
-  constructor(private readonly statements: StatementCache) {}
-
-  run(statement: Statement, values: readonly SqlValue[]): Promise<RunResult> {
-    return attempt(() => {
-      const prepared = this.statements.get(statement.sql);
-      try {
-        const { changes, lastInsertRowid } = prepared.run(...bind(statement, values));
-        return { changes, insertedKey: Number(lastInsertRowid) };
-      } catch (error) {
-        throw translateChangeError(error);
-      }
+  #reading<T>(read: () => T): Pending<T> {
+    // One connection alone sees what is not committed yet; a database in memory has no other.
+    if (!this.#isShared || !this.#connections.writer.inTransaction) return this.#readNow(read);
+    return new Promise((resolve, reject) => {
+      this.#waiting.push(() => {
+        try {
+          resolve(this.#readNow(read));
+        } catch (error) {
+          reject(translateError(error));
+        }
+      });
     });
   }
 
-  value(statement: Statement, values: readonly SqlValue[]): Promise<SqlValue | undefined> {
-    return attempt(() => {
-      // `all`, not `get`: a statement that returns rows of a change must run to its end.
-      const rows = this.statements.get(statement.sql).all(...bind(statement, values));
-      return rows[0] as SqlValue | undefined;
-    });
+  #readNow<T>(read: () => T): T {
+    if (this.#isClosed) throw closedError();
+    try {
+      return read();
+    } catch (error) {
+      throw translateError(error);
+    }
   }
 
-  read(statement: Statement, values: readonly SqlValue[]): Promise<JsonAnswer | undefined> {
-    return attempt(
-      () => firstValue(this.statements.get(statement.sql), statement, values) as JsonAnswer,
-    );
-  }
-}
-
-function attempt<T>(work: () => T): Promise<T> {
-  try {
-    return Promise.resolve(work());
-  } catch (error) {
-    return Promise.reject(translateError(error));
+  #runWaiting(): void {
+    const waiting = this.#waiting;
+    if (waiting.length === 0) return;
+    this.#waiting = [];
+    for (const read of waiting) read();
   }
 }
 
-function firstValue(
-  prepared: Prepared,
-  statement: Statement,
-  values: readonly SqlValue[],
-): SqlValue | undefined {
-  const answer = prepared.get(...bind(statement, values)) as SqlValue | undefined;
-  return answer ?? undefined;
+function closedError(): Error {
+  return new DatabaseUnavailableError('the database is closed', undefined);
 }
 
-/** Prepared statements of one connection by their SQL text; a statement that returns rows gives their first column. */
-class StatementCache {
-  readonly #prepared = new BoundedCache<Prepared>(
-    maxPreparedBytes,
-    ({ source }) => source.length * bytesPerCharacter,
-  );
+function endedByDatabase(): Error {
+  return new DatabaseUnavailableError('the database has given up the transaction', undefined);
+}
 
-  constructor(private readonly database: Database) {}
-
-  get(text: string): Prepared {
-    const known = this.#prepared.get(text);
-    if (known !== undefined) return known;
-    const prepared = this.database.prepare(text);
-    if (prepared.reader) prepared.pluck();
-    this.#prepared.set(text, prepared);
-    return prepared;
-  }
+async function settledWithin(work: Promise<unknown>, milliseconds: number): Promise<void> {
+  let timer: NodeJS.Timeout | undefined;
+  const overtime = new Promise<void>((resolve) => {
+    timer = setTimeout(resolve, milliseconds);
+  });
+  await Promise.race([work, overtime]);
+  clearTimeout(timer);
 }

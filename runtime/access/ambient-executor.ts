@@ -1,0 +1,101 @@
+import type { Executor, Transaction } from '../dialect/executor.js';
+import type { Pending } from '../dialect/pending.js';
+import type { SqlValue, Statement } from '../dialect/statement.js';
+import { runToEnd, TransactionScope } from '../dialect/transaction-scope.js';
+import type { Calls } from './call.js';
+
+type Read<T> = (statement: Statement, values: readonly SqlValue[]) => Pending<T>;
+
+/**
+ * An executor for a server with class code: what is asked of it inside a transaction, by the code that this belongs to, takes
+ * part in the transaction. A write asked for there waits for nobody else, and is undone alone when it fails.
+ */
+export class AmbientExecutor implements Executor {
+  readonly read: Executor['read'];
+  readonly value: Executor['value'];
+  readonly rows: Executor['rows'];
+  readonly table: Executor['table'];
+  /** Data that is not committed has versions of its own, each of which counts once. */
+  #uncommitted = 0;
+
+  constructor(
+    private readonly executor: Executor,
+    private readonly calls: Calls,
+  ) {
+    const joined =
+      <T>(outside: Read<T>, inside: (transaction: Transaction) => Read<T>): Read<T> =>
+      (statement, values) => {
+        const { scope } = calls.current();
+        return scope === undefined
+          ? outside(statement, values)
+          : inside(scope.transaction)(statement, values);
+      };
+    this.read = joined(
+      (...given) => executor.read(...given),
+      (transaction) =>
+        (...given) =>
+          transaction.read(...given),
+    );
+    this.value = joined(
+      (...given) => executor.value(...given),
+      (transaction) =>
+        (...given) =>
+          transaction.value(...given),
+    );
+    this.rows = joined(
+      (...given) => executor.rows(...given),
+      (transaction) =>
+        (...given) =>
+          transaction.rows(...given),
+    );
+    this.table = joined(
+      (...given) => executor.table(...given),
+      (transaction) =>
+        (...given) =>
+          transaction.table(...given),
+    );
+  }
+
+  explain: Executor['explain'] = (statement, values) => {
+    // It would wait for the transaction that waits for it, where the database has one connection alone.
+    if (this.calls.current().scope === undefined) return this.executor.explain(statement, values);
+    throw new Error('How a statement would run is not told inside a transaction.');
+  };
+
+  dataVersion(): number {
+    if (this.calls.current().scope === undefined) return this.executor.dataVersion();
+    this.#uncommitted -= 1;
+    return this.#uncommitted;
+  }
+
+  write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+    return this.writeIn(({ transaction }) => work(transaction));
+  }
+
+  /** The same for work that wants to know its scope, which is the ambient one for what it runs. */
+  writeIn<T>(work: (scope: TransactionScope) => Promise<T>): Promise<T> {
+    const ambient = (scope: TransactionScope): Promise<T> =>
+      this.calls.with({ scope }, () => work(scope));
+    const { scope } = this.calls.current();
+    return scope === undefined ? this.#open(ambient) : scope.run(ambient);
+  }
+
+  close(): Promise<void> {
+    return this.executor.close();
+  }
+
+  async #open<T>(work: (scope: TransactionScope) => Promise<T>): Promise<T> {
+    let scope: TransactionScope | undefined;
+    let isKept = false;
+    try {
+      const result = await this.executor.write((transaction) => {
+        scope = new TransactionScope(transaction);
+        return runToEnd(scope, work);
+      });
+      isKept = true;
+      return result;
+    } finally {
+      scope?.settle(isKept);
+    }
+  }
+}

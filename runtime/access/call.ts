@@ -1,0 +1,36 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { TransactionScope } from '../dialect/transaction-scope.js';
+import type { Session } from './session.js';
+
+/** On whose behalf code runs, and in which transaction. */
+export interface Call {
+  readonly session: Session;
+  /** The innermost open transaction of this code; other code never sees it. */
+  readonly scope?: TransactionScope;
+}
+
+/**
+ * The calls of one server. A call belongs to its async context: what it awaits, and what it starts without awaiting, have it;
+ * other requests never do.
+ */
+export class Calls {
+  readonly #storage = new AsyncLocalStorage<Call>();
+
+  /** @param server whose code runs outside of any request: it may do everything */
+  constructor(private readonly server: Call) {}
+
+  /** Runs the code of a call; what was ambient before counts for nothing in it. */
+  run<T>(call: Call, work: () => T): T {
+    return this.#storage.run(call, work);
+  }
+
+  /** The call whose code asks; outside of any, the server's own. */
+  current(): Call {
+    return this.#storage.getStore() ?? this.server;
+  }
+
+  /** Runs code with some of the current call's properties replaced. */
+  with<T>(changes: Partial<Call>, work: () => T): T {
+    return this.#storage.run({ ...this.current(), ...changes }, work);
+  }
+}

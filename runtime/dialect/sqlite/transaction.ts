@@ -1,0 +1,101 @@
+import type { Database, Statement as Prepared } from 'better-sqlite3';
+import {
+  DatabaseUnavailableError,
+  type JsonAnswer,
+  type Rows,
+  type RunResult,
+  type Table,
+  type Transaction,
+} from '../executor.js';
+import { bind, type SqlValue, type Statement } from '../statement.js';
+import { translateChangeError, translateError } from './errors.js';
+import type { StatementCache } from './statement-cache.js';
+
+/** Runs the statements of whichever transaction is open on a connection; there is one at a time. */
+export class SqliteTransaction implements Transaction {
+  constructor(
+    private readonly database: Database,
+    private readonly statements: StatementCache,
+  ) {}
+
+  run(statement: Statement, values: readonly SqlValue[]): Promise<RunResult> {
+    return this.#attempt(() => {
+      const prepared = this.statements.get(statement.sql);
+      try {
+        return changed(prepared, statement, values);
+      } catch (error) {
+        throw translateChangeError(error);
+      }
+    });
+  }
+
+  value(statement: Statement, values: readonly SqlValue[]): Promise<SqlValue | undefined> {
+    return this.#attempt(() => {
+      // `all`, not `get`: a statement that returns rows of a change must run to its end.
+      const rows = this.statements.get(statement.sql).all(...bind(statement, values));
+      return rows[0] as SqlValue | undefined;
+    });
+  }
+
+  read(statement: Statement, values: readonly SqlValue[]): Promise<JsonAnswer | undefined> {
+    return this.#attempt(
+      () => firstValue(this.statements.get(statement.sql), statement, values) as JsonAnswer,
+    );
+  }
+
+  rows(statement: Statement, values: readonly SqlValue[]): Promise<Rows> {
+    return this.#attempt(() => allRows(this.statements.rows(statement.sql), statement, values));
+  }
+
+  table(statement: Statement, values: readonly SqlValue[]): Promise<Table> {
+    return this.#attempt(() => {
+      const prepared = this.statements.rows(statement.sql);
+      if (prepared.reader) return readTable(prepared, statement, values);
+      return { columns: [], rows: [], result: changed(prepared, statement, values) };
+    });
+  }
+
+  #attempt<T>(work: () => T): Promise<T> {
+    try {
+      // After some errors, a full disk for one, SQLite rolls back by itself: each statement would be stored alone then.
+      if (!this.database.inTransaction) {
+        const reason = 'the database has given up the transaction, or is closed';
+        throw new DatabaseUnavailableError(reason, undefined);
+      }
+      return Promise.resolve(work());
+    } catch (error) {
+      return Promise.reject(translateError(error));
+    }
+  }
+}
+
+export function firstValue(
+  prepared: Prepared,
+  statement: Statement,
+  values: readonly SqlValue[],
+): SqlValue | undefined {
+  const answer = prepared.get(...bind(statement, values)) as SqlValue | undefined;
+  return answer ?? undefined;
+}
+
+export function allRows(
+  prepared: Prepared,
+  statement: Statement,
+  values: readonly SqlValue[],
+): Rows {
+  return prepared.all(...bind(statement, values)) as Rows;
+}
+
+export function readTable(
+  prepared: Prepared,
+  statement: Statement,
+  values: readonly SqlValue[],
+): Table {
+  const columns = prepared.columns().map(({ name }) => name);
+  return { columns, rows: allRows(prepared, statement, values) };
+}
+
+function changed(prepared: Prepared, statement: Statement, values: readonly SqlValue[]): RunResult {
+  const { changes, lastInsertRowid } = prepared.run(...bind(statement, values));
+  return { changes, insertedKey: Number(lastInsertRowid) };
+}
