@@ -39,6 +39,17 @@ export interface SessionQuotas {
   readonly currentValues: Readonly<Record<string, number>>;
 }
 
+/** Values that live as long as a session; reading it makes no session of a guest. */
+export interface SessionStorage {
+  readonly size: number;
+  get(name: string): unknown;
+  has(name: string): boolean;
+  set(name: string, value: unknown): void;
+  delete(name: string): boolean;
+  clear(): void;
+  keys(): readonly string[];
+}
+
 /** The connection that a session's request came by. */
 export interface Origin {
   /** Address and port. */
@@ -62,8 +73,8 @@ export interface Session {
   readonly isGuest: boolean;
   /** All that are held, roles and includes resolved, in lower case. */
   readonly privileges: PrivilegeSet;
-  /** What class code may keep here for the session's later requests; emptied when the session ends. */
-  readonly storage: Map<string, unknown>;
+  /** For the session's later requests; emptied when the session ends. */
+  readonly storage: SessionStorage;
   readonly quotas: SessionQuotas;
   /** Where its request came from; `undefined` for the server itself. */
   readonly origin: Origin | undefined;

@@ -1,0 +1,80 @@
+import type { Clock } from '../entity-set/clock.js';
+
+/** When a name or an address is slowed down, and by how much. */
+export interface Slowdown {
+  /** Failures in a row without a wait. */
+  readonly free: number;
+  /** Seconds; the first wait is one second, and each further failure doubles it. */
+  readonly longest: number;
+}
+
+interface Failures {
+  count: number;
+  /** No attempt before, in milliseconds. */
+  until: number;
+  /** Forgotten then. */
+  expires: number;
+}
+
+/** How long failures are remembered. */
+const memoryMilliseconds = 3_600_000;
+
+/** Counts failures by name, in bounded memory: those that failed longest ago are forgotten first. */
+export class FailureCounts {
+  readonly #failures = new Map<string, Failures>();
+
+  /** @param most names that are remembered */
+  constructor(
+    private readonly clock: Clock,
+    private readonly slowdown: Slowdown,
+    private readonly most: number,
+  ) {}
+
+  /** Seconds until the next attempt is allowed; 0 when it is now. */
+  wait(name: string): number {
+    const failures = this.#alive(name);
+    return failures === undefined
+      ? 0
+      : Math.max(0, Math.ceil((failures.until - this.clock.now()) / 1000));
+  }
+
+  /** Counts an attempt as failed before its outcome is known: many at once are no way around the wait. */
+  begin(name: string): void {
+    const now = this.clock.now();
+    const count = (this.#alive(name)?.count ?? 0) + 1;
+    const { free, longest } = this.slowdown;
+    const seconds = count <= free ? 0 : Math.min(longest, 2 ** Math.min(count - free - 1, 30));
+    this.#failures.delete(name);
+    this.#failures.set(name, {
+      count,
+      until: now + seconds * 1000,
+      expires: now + memoryMilliseconds,
+    });
+    if (this.#failures.size <= this.most) return;
+    for (const oldest of this.#failures.keys()) {
+      this.#failures.delete(oldest);
+      return;
+    }
+  }
+
+  /** The attempt did not fail: it is not counted. */
+  takeBack(name: string): void {
+    const failures = this.#failures.get(name);
+    if (failures === undefined) return;
+    failures.count -= 1;
+    if (failures.count <= 0) this.#failures.delete(name);
+    else if (failures.count <= this.slowdown.free) failures.until = 0;
+  }
+
+  /** Forgets all failures of a name. */
+  clear(name: string): void {
+    this.#failures.delete(name);
+  }
+
+  #alive(name: string): Failures | undefined {
+    const failures = this.#failures.get(name);
+    if (failures === undefined || failures.expires > this.clock.now()) return failures;
+    this.#failures.delete(name);
+    return undefined;
+  }
+}

@@ -1,0 +1,46 @@
+import { foldName, type Grant, type PrivilegeSet, type PrivilegeTable } from './session.js';
+
+/** What a guest holds: nothing beside `guest`, which everyone holds. */
+export const noPrivileges: PrivilegeSet = new Set<string>();
+
+/** For a model without roles, which declares no privileges: what is given is held as it is. */
+export const undeclaredPrivileges: PrivilegeTable = {
+  resolve: (names) => new Set(names.map(foldName).filter((name) => !builtIn.has(name))),
+};
+
+/** Held by everyone, and by nobody (protocol section 17.1, decision 30). */
+const builtIn: ReadonlySet<string> = new Set(['guest', 'none']);
+
+/** The three forms of what `setPrivileges` takes, as one (protocol section 16.7). */
+export function readGrant(given: string | readonly string[] | Grant): Grant {
+  return typeof given === 'string' || isList(given) ? { privileges: given } : given;
+}
+
+/** Privileges that a grant gives. */
+export function grantedPrivileges(
+  { privileges, roles }: Grant,
+  table: PrivilegeTable,
+): PrivilegeSet {
+  const names = listOf(privileges);
+  const ofRoles = listOf(roles);
+  if (names.length === 0 && ofRoles.length === 0) return noPrivileges;
+  const granted = table.resolve(names, ofRoles);
+  return granted.size === 0 ? noPrivileges : granted;
+}
+
+export function holds(privileges: PrivilegeSet, name: string): boolean {
+  const folded = foldName(name);
+  if (folded === 'guest') return true;
+  return folded !== 'none' && privileges.has(folded);
+}
+
+function listOf(names: string | readonly string[] | undefined): readonly string[] {
+  if (names === undefined) return [];
+  const list = typeof names === 'string' ? names.split(',') : names;
+  return list.map((name) => name.trim()).filter((name) => name !== '');
+}
+
+/** `Array.isArray` forgets what a readonly list holds. */
+function isList(given: unknown): given is readonly string[] {
+  return Array.isArray(given);
+}

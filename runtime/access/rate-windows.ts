@@ -1,0 +1,69 @@
+import type { QuotaName, QuotaValues } from './quota-values.js';
+
+/** What rates count. */
+export type Counted = 'nbRequests' | 'inBytes' | 'outBytes';
+
+const windows = [
+  { suffix: 'PerMin', milliseconds: 60_000 },
+  { suffix: 'PerHour', milliseconds: 3_600_000 },
+] as const;
+
+type RateName = `${Counted}${(typeof windows)[number]['suffix']}` & QuotaName;
+
+interface Window {
+  start: number;
+  used: number;
+}
+
+/** What was used up in the minute and in the hour that run (protocol section 19.3); each begins with its first use. */
+export class RateWindows {
+  readonly #windows = new Map<RateName, Window>();
+
+  /**
+   * @param now milliseconds
+   * @returns seconds until a window ends whose quota is used up; `undefined` when none is
+   */
+  exceeded(quotas: QuotaValues, now: number): number | undefined {
+    let longest: number | undefined;
+    for (const [name, window] of this.#windows) {
+      const most = quotas[name];
+      const end = window.start + millisecondsOf(name);
+      if (most === undefined || window.used < most || end <= now) continue;
+      longest = Math.max(longest ?? 1, Math.ceil((end - now) / 1000));
+    }
+    return longest;
+  }
+
+  /** Counts for the quotas that are set. */
+  count(quotas: QuotaValues, counted: Counted, amount: number, now: number): void {
+    for (const { suffix, milliseconds } of windows) {
+      const name: RateName = `${counted}${suffix}`;
+      if (quotas[name] === undefined) continue;
+      const window = this.#windows.get(name);
+      if (window === undefined || window.start + milliseconds <= now) {
+        this.#windows.set(name, { start: now, used: amount });
+      } else {
+        window.used += amount;
+      }
+    }
+  }
+
+  /** What is used up now, for the quotas that are set. */
+  current(quotas: QuotaValues, now: number): Record<string, number> {
+    const values: Record<string, number> = {};
+    for (const [name, { start, used }] of this.#windows) {
+      if (quotas[name] === undefined) continue;
+      values[name] = start + millisecondsOf(name) <= now ? 0 : used;
+    }
+    return values;
+  }
+}
+
+/** Whether any rate is limited. */
+export function hasRates(quotas: QuotaValues): boolean {
+  return Object.keys(quotas).some((name) => /Per(?:Min|Hour)$/.test(name));
+}
+
+function millisecondsOf(name: RateName): number {
+  return name.endsWith('PerMin') ? 60_000 : 3_600_000;
+}

@@ -1,0 +1,200 @@
+import { holds, noPrivileges, readGrant } from './grants.js';
+import type { Logins } from './logins.js';
+import {
+  noQuotas,
+  type QuotaName,
+  type QuotaValues,
+  quotaNames,
+  withQuota,
+} from './quota-values.js';
+import { hasRates, RateWindows } from './rate-windows.js';
+import type {
+  Grant,
+  Origin,
+  PrivilegeSet,
+  Session,
+  SessionQuotas,
+  SessionStorage,
+} from './session.js';
+import type { SessionRecord } from './session-store.js';
+import { isGuest, type Sessions } from './sessions.js';
+import { storageOf } from './storage.js';
+
+/** What brings a session's token to its client. */
+export interface Carrier {
+  readonly origin: Origin;
+  /** @param token `undefined` when the session has ended */
+  carry(token: string | undefined): void;
+}
+
+/** The session of one request. Its state is made when the first of its members needs it. */
+export class RequestSession implements Session {
+  readonly #sessions: Sessions;
+  readonly #carrier: Carrier;
+  readonly #logins: Logins | undefined;
+  #found: SessionRecord | undefined;
+  #quotas: SessionQuotas | undefined;
+  #storage: SessionStorage | undefined;
+
+  /** @param logins `undefined` where nobody can log in */
+  constructor(
+    sessions: Sessions,
+    carrier: Carrier,
+    logins: Logins | undefined,
+    found: SessionRecord | undefined,
+  ) {
+    this.#sessions = sessions;
+    this.#carrier = carrier;
+    this.#logins = logins;
+    this.#found = found;
+  }
+
+  /** What is kept of it; `undefined` for a guest without state, and when it ended. */
+  get record(): SessionRecord | undefined {
+    return this.#found?.hasEnded === false ? this.#found : undefined;
+  }
+
+  get id(): string | undefined {
+    return this.record?.id;
+  }
+
+  get userName(): string {
+    return this.record?.userName ?? '';
+  }
+
+  get isGuest(): boolean {
+    const { record } = this;
+    return record === undefined || isGuest(record.userName, record.privileges);
+  }
+
+  get privileges(): PrivilegeSet {
+    return this.record?.privileges ?? noPrivileges;
+  }
+
+  get origin(): Origin {
+    return this.#carrier.origin;
+  }
+
+  get storage(): SessionStorage {
+    return (this.#storage ??= storageOf(
+      () => this.record?.storage,
+      () => this.#kept().storage,
+    ));
+  }
+
+  get quotas(): SessionQuotas {
+    return (this.#quotas ??= quotasOf(this));
+  }
+
+  /** The limits that are set. */
+  get quotaValues(): QuotaValues {
+    return this.record?.quotas ?? noQuotas;
+  }
+
+  /** What is used up of its rates now. */
+  get usedRates(): Record<string, number> {
+    const { record } = this;
+    return record?.rates?.current(record.quotas, this.#sessions.clock.now()) ?? {};
+  }
+
+  setQuota(name: QuotaName, value: number | undefined): void {
+    const values = withQuota(this.quotaValues, name, value);
+    const record = this.#kept();
+    record.quotas = values;
+    if (hasRates(values)) record.rates ??= new RateWindows();
+  }
+
+  hasPrivilege(name: string): boolean {
+    return holds(this.privileges, name);
+  }
+
+  setPrivileges(given: string | readonly string[] | Grant): void {
+    this.#grant(readGrant(given));
+  }
+
+  clearPrivileges(): void {
+    const { record } = this;
+    if (record === undefined) return;
+    this.#sessions.clear(record);
+    this.#carry(record);
+  }
+
+  async login(user: string, password: string): Promise<boolean> {
+    return this.logIn(user, password, undefined);
+  }
+
+  /**
+   * The same for a client that wants an idle timeout of its own. What belongs to one user is no other's: a session of
+   * another user ends.
+   * @param idleTimeout seconds
+   */
+  async logIn(user: string, password: string, idleTimeout: number | undefined): Promise<boolean> {
+    const granted = await this.#logins?.grantOf(user, password, this.origin.address);
+    if (granted === undefined) return false;
+    const { record } = this;
+    const userName = granted.userName ?? user;
+    if (record !== undefined && record.userName !== '' && record.userName !== userName) {
+      this.#sessions.end(record);
+    }
+    this.#grant({ ...granted, userName });
+    if (idleTimeout !== undefined && this.record !== undefined) {
+      this.#sessions.setIdleTimeout(this.record, idleTimeout);
+    }
+    return true;
+  }
+
+  /** @returns whether there was a session to end */
+  logOut(): boolean {
+    const { record } = this;
+    if (record === undefined) return false;
+    this.#sessions.end(record);
+    this.#carrier.carry(undefined);
+    return true;
+  }
+
+  keep(): string {
+    return this.#kept().id;
+  }
+
+  #kept(): SessionRecord {
+    const { record } = this;
+    if (record !== undefined) return record;
+    this.#found = this.#sessions.begin();
+    this.#carry(this.#found);
+    return this.#found;
+  }
+
+  #grant(grant: Grant): void {
+    const { record } = this;
+    if (record !== undefined) {
+      this.#sessions.grant(record, grant);
+      this.#carry(record);
+    } else if (!this.#sessions.givesNothing(grant)) {
+      this.#found = this.#sessions.begin({ grant });
+      this.#carry(this.#found);
+    }
+  }
+
+  #carry(record: SessionRecord): void {
+    if (!record.isForeign) this.#carrier.carry(record.token);
+  }
+}
+
+/** The limits of a session as members that can be set; one that is no positive whole number throws a RangeError. */
+function quotasOf(session: RequestSession): SessionQuotas {
+  const quotas = {};
+  for (const name of quotaNames) {
+    Object.defineProperty(quotas, name, {
+      enumerable: true,
+      get: () => session.quotaValues[name],
+      set: (value: number | undefined) => {
+        session.setQuota(name, value);
+      },
+    });
+  }
+  Object.defineProperty(quotas, 'currentValues', {
+    enumerable: true,
+    get: () => session.usedRates,
+  });
+  return quotas as SessionQuotas;
+}

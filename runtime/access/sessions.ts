@@ -1,0 +1,173 @@
+import { randomBytes } from 'node:crypto';
+import type { Pending } from '../dialect/pending.js';
+import type { Clock } from '../entity-set/clock.js';
+import { refuse } from '../protocol/errors.js';
+import { newUuid } from '../protocol/uuid.js';
+import { grantedPrivileges, noPrivileges } from './grants.js';
+import { noQuotas } from './quota-values.js';
+import type { Grant, PrivilegeSet, PrivilegeTable } from './session.js';
+import type { SessionRecord, SessionStore } from './session-store.js';
+
+export interface SessionLimits {
+  /** Seconds without a request after which a session ends. */
+  readonly sessionIdleTimeout: number;
+  /** Sessions with a user or privileges. */
+  readonly maxSessions: number;
+  /** Sessions of guests that have locks, uploads or other state. */
+  readonly maxGuestSessions: number;
+}
+
+/** What a session begins with. */
+export interface Beginning {
+  readonly grant?: Grant;
+  /** Seconds; the server's when left out. */
+  readonly idleTimeout?: number;
+  /** A bearer token's own, and its last moment in milliseconds of the clock. */
+  readonly foreign?: { readonly token: string; readonly ends: number };
+}
+
+/** A day: the longest idle timeout that a client can ask for, unless the server's own is longer. */
+const longestIdleTimeout = 24 * 3600;
+/** Shorter ones are raised to this (protocol, list b, b34). */
+const shortestIdleTimeout = 60;
+
+/** The life of sessions: begun, given privileges, ended (protocol section 16, decision 18). */
+export class Sessions {
+  readonly #listeners: ((id: string) => void)[] = [];
+  #guests = 0;
+  #users = 0;
+
+  constructor(
+    private readonly store: SessionStore,
+    readonly clock: Clock,
+    private readonly limits: SessionLimits,
+    private readonly table: PrivilegeTable,
+  ) {
+    store.onEnd((record) => {
+      this.#uncount(record);
+      for (const listener of this.#listeners) listener(record.id);
+    });
+  }
+
+  /** Called with the ID of each session that ended, for whatever belongs to it. It must not throw. */
+  onEnd(listener: (id: string) => void): void {
+    this.#listeners.push(listener);
+  }
+
+  find(token: string): Pending<SessionRecord | undefined> {
+    return this.store.find(token);
+  }
+
+  /** @throws RequestError 402 with 1823 when there is no place for it */
+  begin({ grant = {}, idleTimeout, foreign }: Beginning = {}): SessionRecord {
+    const privileges = grantedPrivileges(grant, this.table);
+    const userName = grant.userName ?? '';
+    this.#refuseWhenFull(isGuest(userName, privileges));
+    const record: SessionRecord = {
+      id: newUuid(),
+      token: foreign?.token ?? newToken(),
+      userName,
+      privileges,
+      storage: new Map(),
+      quotas: noQuotas,
+      rates: undefined,
+      idleTimeout: this.#idleTimeout(idleTimeout),
+      refreshed: 0,
+      expires: 0,
+      ends: foreign?.ends ?? Infinity,
+      isForeign: foreign !== undefined,
+      hasEnded: false,
+    };
+    this.#count(record);
+    this.store.add(record);
+    return record;
+  }
+
+  /**
+   * Replaces what a session holds, and renews its token.
+   * @throws RequestError 402 with 1823 when a guest becomes a user and there is no place for one
+   */
+  grant(record: SessionRecord, grant: Grant): void {
+    const privileges = grantedPrivileges(grant, this.table);
+    const userName = grant.userName ?? record.userName;
+    const becomesGuest = isGuest(userName, privileges);
+    // A user who becomes a guest keeps the place.
+    if (!becomesGuest && isGuestRecord(record)) this.#refuseWhenFull(false);
+    this.#uncount(record);
+    record.privileges = privileges;
+    record.userName = userName;
+    this.#count(record);
+    this.#renew(record);
+  }
+
+  /** Whether a grant gives anything at all. */
+  givesNothing(grant: Grant): boolean {
+    return isGuest(grant.userName ?? '', grantedPrivileges(grant, this.table));
+  }
+
+  clear(record: SessionRecord): void {
+    this.#uncount(record);
+    record.privileges = noPrivileges;
+    record.userName = '';
+    this.#count(record);
+    this.#renew(record);
+  }
+
+  setIdleTimeout(record: SessionRecord, seconds: number | undefined): void {
+    this.store.setIdleTimeout(record, this.#idleTimeout(seconds));
+  }
+
+  end(record: SessionRecord): void {
+    this.store.remove(record);
+  }
+
+  /** Sessions that live; those that have expired a moment ago may be among them. */
+  get counts(): { readonly guests: number; readonly users: number } {
+    return { guests: this.#guests, users: this.#users };
+  }
+
+  close(): Pending<void> {
+    return this.store.close();
+  }
+
+  #renew(record: SessionRecord): void {
+    if (!record.isForeign) this.store.renew(record, newToken());
+  }
+
+  #idleTimeout(seconds: number | undefined): number {
+    const { sessionIdleTimeout } = this.limits;
+    if (seconds === undefined) return sessionIdleTimeout;
+    const longest = Math.max(sessionIdleTimeout, longestIdleTimeout);
+    return Math.min(Math.max(seconds, shortestIdleTimeout), longest);
+  }
+
+  #refuseWhenFull(asGuest: boolean): void {
+    const isFull = asGuest
+      ? this.#guests >= this.limits.maxGuestSessions
+      : this.#users >= this.limits.maxSessions;
+    if (isFull) throw refuse('noSession', 'The server has as many sessions as it may have.');
+  }
+
+  #count(record: SessionRecord): void {
+    if (isGuestRecord(record)) this.#guests += 1;
+    else this.#users += 1;
+  }
+
+  #uncount(record: SessionRecord): void {
+    if (isGuestRecord(record)) this.#guests -= 1;
+    else this.#users -= 1;
+  }
+}
+
+/** Protocol decision 30. */
+export function isGuest(userName: string, privileges: PrivilegeSet): boolean {
+  return userName === '' && privileges.size === 0;
+}
+
+function isGuestRecord({ userName, privileges }: SessionRecord): boolean {
+  return isGuest(userName, privileges);
+}
+
+function newToken(): string {
+  return randomBytes(16).toString('hex').toUpperCase();
+}
