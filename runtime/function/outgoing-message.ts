@@ -1,5 +1,5 @@
-import { ReadableStream } from 'node:stream/web';
-import { Readable } from 'node:stream';
+import type { ReadableStream } from 'node:stream/web';
+import type { Readable } from 'node:stream';
 
 /** What a message can hold: a text, bytes, a stream of bytes, nothing, or anything else that is JSON. */
 export type MessageBody =

@@ -1,0 +1,88 @@
+import { ResultError } from './result.js';
+
+/** Levels of lists and objects in a result. */
+const maxDepth = 500;
+
+/**
+ * A result as a tree that `JSON.stringify` writes as it is (protocol section 15.5):
+ *
+ * - a `Date` is ISO 8601 with milliseconds and `Z`; `undefined` is null, and left out as a member of an object;
+ * - NaN and infinities are null; a `bigint` is a number up to 2^53, a text of digits beyond;
+ * - a `Map` is an object, a `Set` and an array of numbers such as `Float32Array` are lists;
+ * - what has a `toJSON` is what that gives; members of an object are its own enumerable ones.
+ *
+ * @param replace what stands for an object of class code; `undefined` for one that is none
+ * @throws ResultError for what holds itself, bytes, functions and symbols, an invalid date, or more than 500 levels
+ */
+export function plainValue(value: unknown, replace: (value: object) => unknown): unknown {
+  return plain(value, { replace, around: new Set() });
+}
+
+interface Walk {
+  readonly replace: (value: object) => unknown;
+  /** The objects that the current one stands in. */
+  readonly around: Set<object>;
+}
+
+function plain(value: unknown, walk: Walk): unknown {
+  switch (typeof value) {
+    case 'string':
+    case 'boolean':
+      return value;
+    case 'undefined':
+      return null;
+    case 'number':
+      return Number.isFinite(value) ? value : null;
+    case 'bigint':
+      return Number.isSafeInteger(Number(value)) ? Number(value) : value.toString();
+    case 'symbol':
+    case 'function':
+      throw new ResultError(`it holds a ${typeof value}, which is no JSON`);
+    case 'object':
+      return value === null ? null : (walk.replace(value) ?? inside(value, walk));
+  }
+}
+
+function inside(value: object, walk: Walk): unknown {
+  const { around } = walk;
+  if (around.has(value)) throw new ResultError('it holds itself');
+  if (around.size === maxDepth) throw new ResultError(`it nests more than ${maxDepth} levels`);
+  around.add(value);
+  const result = plainObject(value, walk);
+  around.delete(value);
+  return result;
+}
+
+function plainObject(value: object, walk: Walk): unknown {
+  if (value instanceof Date) return isoDate(value);
+  if (value instanceof Uint8Array || value instanceof ArrayBuffer || value instanceof DataView) {
+    throw new ResultError('it holds bytes, which are no JSON: return them alone, or as a text');
+  }
+  if (value instanceof Promise) throw new ResultError('it holds a promise that was not awaited');
+  if (value instanceof Map) {
+    return members(value, walk);
+  }
+  if (Array.isArray(value) || value instanceof Set || ArrayBuffer.isView(value)) {
+    return Array.from(value as Iterable<unknown>, (each) => plain(each, walk));
+  }
+  const { toJSON } = value as { readonly toJSON?: unknown };
+  if (typeof toJSON === 'function') return plain(toJSON.call(value), walk);
+  return members(Object.entries(value), walk);
+}
+
+function members(entries: Iterable<readonly [unknown, unknown]>, walk: Walk): object {
+  const named: [string, unknown][] = [];
+  for (const [name, member] of entries) {
+    if (typeof name !== 'string' && typeof name !== 'number') {
+      throw new ResultError('it holds a Map whose keys are neither texts nor numbers');
+    }
+    if (member !== undefined) named.push([String(name), plain(member, walk)]);
+  }
+  // Not by assignment: a member may be called `__proto__`.
+  return Object.fromEntries(named);
+}
+
+function isoDate(date: Date): string {
+  if (Number.isNaN(date.getTime())) throw new ResultError('it holds an invalid date');
+  return date.toISOString();
+}

@@ -1,0 +1,149 @@
+import type { FunctionType, StorageType } from '../protocol/definition.js';
+import { dayFromText } from '../protocol/dates.js';
+import { normaliseUuid } from '../protocol/uuid.js';
+import { OutgoingMessage } from './outgoing-message.js';
+
+/** Tells what class code's objects are. */
+export interface ClassKinds {
+  /** The dataclass of an entity; `undefined` for anything else. */
+  entityOf(value: unknown): string | undefined;
+  /** The dataclass of an entity selection; `undefined` for anything else. */
+  selectionOf(value: unknown): string | undefined;
+  /** Whether this is the image or BLOB of an entity. */
+  isMedia(value: unknown): boolean;
+}
+
+/** What a function returned, by the way it is answered (protocol section 15.5). */
+export type Result =
+  | { readonly kind: 'entity'; readonly dataclass: string; readonly entity: object }
+  | { readonly kind: 'selection'; readonly dataclass: string; readonly selection: object }
+  | { readonly kind: 'message'; readonly message: OutgoingMessage }
+  /** Bytes, or the image or BLOB of an entity. */
+  | { readonly kind: 'media'; readonly media: object }
+  /** Stands behind `result` in the answer. */
+  | { readonly kind: 'value'; readonly value: unknown };
+
+/** A function returned what its declaration does not allow, or what cannot be sent: a mistake of its code. */
+export class ResultError extends Error {}
+
+/**
+ * Sorts what a function returned.
+ * @param type what it is declared to return; null and undefined are allowed for each type
+ * @throws ResultError when it returned something else
+ */
+export function resultOf(type: FunctionType, value: unknown, kinds: ClassKinds): Result {
+  if (type === 'void' || value === undefined || value === null) {
+    return { kind: 'value', value: null };
+  }
+  if (type === 'any') return anyResult(value, kinds);
+  checkResult(type, value, kinds, 'it');
+  if (type === 'message') return { kind: 'message', message: value as OutgoingMessage };
+  if (type === 'image' || type === 'blob') return { kind: 'media', media: value };
+  if (typeof type === 'object' && 'entity' in type) {
+    return { kind: 'entity', dataclass: type.entity, entity: value };
+  }
+  if (typeof type === 'object' && 'selection' in type) {
+    return { kind: 'selection', dataclass: type.selection, selection: value };
+  }
+  return { kind: 'value', value };
+}
+
+function anyResult(value: unknown, kinds: ClassKinds): Result {
+  if (value instanceof OutgoingMessage) return { kind: 'message', message: value };
+  const entity = kinds.entityOf(value);
+  if (entity !== undefined) return { kind: 'entity', dataclass: entity, entity: value as object };
+  const dataclass = kinds.selectionOf(value);
+  if (dataclass !== undefined) return { kind: 'selection', dataclass, selection: value as object };
+  if (isBytes(value, kinds)) return { kind: 'media', media: value as object };
+  return { kind: 'value', value };
+}
+
+function isBytes(value: unknown, kinds: ClassKinds): boolean {
+  return value instanceof Uint8Array || kinds.isMedia(value);
+}
+
+/** @param at how the message calls the value */
+function checkResult(type: FunctionType, value: unknown, kinds: ClassKinds, at: string): void {
+  if (value === undefined || value === null) return;
+  if (typeof type === 'object' && 'list' in type) {
+    if (!Array.isArray(value)) throw unexpected(at, type, value);
+    for (const [index, item] of (value as readonly unknown[]).entries()) {
+      checkResult(type.list, item, kinds, `item ${index}`);
+    }
+    return;
+  }
+  if (!isOf(type, value, kinds)) throw unexpected(at, type, value);
+}
+
+function isOf(
+  type: Exclude<FunctionType, { readonly list: FunctionType }>,
+  value: unknown,
+  kinds: ClassKinds,
+): boolean {
+  if (typeof type === 'object') {
+    return 'entity' in type
+      ? kinds.entityOf(value) === type.entity
+      : kinds.selectionOf(value) === type.selection;
+  }
+  return type === 'message'
+    ? value instanceof OutgoingMessage
+    : type === 'image' || type === 'blob'
+      ? isBytes(value, kinds)
+      : isScalar(type, value);
+}
+
+function isScalar(
+  type: Exclude<StorageType, 'image' | 'blob'> | 'dateOnly' | 'any' | 'void',
+  value: unknown,
+): boolean {
+  switch (type) {
+    case 'any':
+    case 'void':
+      return true;
+    case 'string':
+      return typeof value === 'string';
+    case 'uuid':
+      return typeof value === 'string' && normaliseUuid(value) !== undefined;
+    case 'number':
+      return typeof value === 'number';
+    case 'integer':
+    case 'duration':
+      return Number.isSafeInteger(value) || isSafeBigint(value);
+    case 'boolean':
+      return typeof value === 'boolean';
+    case 'date':
+      return value instanceof Date;
+    case 'dateOnly':
+      return typeof value === 'string' && dayFromText(value) !== undefined;
+    case 'object':
+      return typeof value === 'object';
+    case 'vector':
+      return isNumbers(value);
+  }
+}
+
+function isSafeBigint(value: unknown): boolean {
+  return typeof value === 'bigint' && Number.isSafeInteger(Number(value));
+}
+
+function isNumbers(value: unknown): boolean {
+  if (value instanceof Float32Array || value instanceof Float64Array) return true;
+  return Array.isArray(value) && value.every((each) => typeof each === 'number');
+}
+
+function unexpected(at: string, type: FunctionType, value: unknown): ResultError {
+  return new ResultError(`${at} is ${shown(value)}, and declared as ${typeName(type)}`);
+}
+
+function typeName(type: FunctionType): string {
+  if (typeof type === 'string') return type;
+  if ('list' in type) return `${typeName(type.list)}[]`;
+  return 'entity' in type ? type.entity : `${type.selection}.selection`;
+}
+
+/** The kind of a value alone: what it holds is nobody's business who reads logs. */
+function shown(value: unknown): string {
+  if (typeof value !== 'object' || value === null) return `a ${typeof value}`;
+  const { constructor } = value as { readonly constructor?: unknown };
+  return typeof constructor === 'function' ? `a ${constructor.name}` : 'an object';
+}

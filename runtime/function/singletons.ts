@@ -1,0 +1,66 @@
+import type { Session } from '../access/session.js';
+import type { SingletonClass } from '../class/registry.js';
+import type { SingletonState } from './singleton.js';
+
+/** Tells of sessions that end, each by its ID. */
+export type OnSessionEnd = (listener: (session: string) => void) => void;
+
+/** The instances of singletons: made once, at their first call, and kept as long as their scope says. */
+export class Singletons {
+  readonly #ofProcess = new Map<string, object>();
+  readonly #ofSessions = new Map<string, Map<string, object>>();
+  /** What runs of each `process` singleton, the last that waits for its turn. */
+  readonly #turns = new Map<string, Promise<unknown>>();
+
+  constructor(
+    private readonly classes: Readonly<Record<string, SingletonClass>>,
+    private readonly state: SingletonState,
+    onSessionEnd: OnSessionEnd,
+  ) {
+    onSessionEnd((session) => this.#ofSessions.delete(session));
+  }
+
+  /**
+   * Runs `work` with an instance. Calls of a `process` singleton come one after the other; those of the others run
+   * side by side.
+   * @throws Error for a name that no singleton has, and what the instance's constructor throws: the next call tries again
+   */
+  async run<T>(
+    name: string,
+    session: Session,
+    work: (instance: object) => T | Promise<T>,
+  ): Promise<T> {
+    const found = Object.hasOwn(this.classes, name) ? this.classes[name] : undefined;
+    if (found === undefined) throw new Error(`There is no singleton ${name}.`);
+    if (found.scope === 'session') {
+      return work(this.#instance(this.#ofSession(session.keep()), name, found));
+    }
+    if (found.scope === 'shared') return work(this.#instance(this.#ofProcess, name, found));
+    return this.#inTurn(name, () => work(this.#instance(this.#ofProcess, name, found)));
+  }
+
+  #ofSession(id: string): Map<string, object> {
+    const known = this.#ofSessions.get(id);
+    if (known !== undefined) return known;
+    const made = new Map<string, object>();
+    this.#ofSessions.set(id, made);
+    return made;
+  }
+
+  /** A constructor answers at once, so that two first calls cannot both make one. */
+  #instance(instances: Map<string, object>, name: string, { singleton }: SingletonClass): object {
+    const known = instances.get(name);
+    if (known !== undefined) return known;
+    const made = new singleton(...([this.state] as never));
+    instances.set(name, made);
+    return made;
+  }
+
+  #inTurn<T>(name: string, work: () => T | Promise<T>): Promise<T> {
+    const before = this.#turns.get(name) ?? Promise.resolve();
+    const result = before.then(work);
+    const turn = result.catch(() => undefined);
+    this.#turns.set(name, turn);
+    return result;
+  }
+}
