@@ -1,0 +1,168 @@
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Random } from '../property/model/random.js';
+import { packageRoot } from '../support/server.js';
+import { Client, ServerGone } from './support/client.js';
+import { Contender, SharedCounter } from './support/contended.js';
+import { Counters } from './support/counters.js';
+import { durabilityModel } from './support/model.js';
+import { Parts } from './support/parts.js';
+import { Pictures } from './support/pictures.js';
+import { compiledProgram } from './support/program.js';
+import { Reader } from './support/reader.js';
+import { kill, launch, start } from './support/server-process.js';
+import { Sets } from './support/sets.js';
+import { Trees } from './support/trees.js';
+import { Drawn, type Worker } from './support/worker.js';
+
+/** `DURABILITY_KILLS=500` looks further than the ordinary run. */
+const kills = Number(process.env['DURABILITY_KILLS'] ?? 40);
+/** `DURABILITY_SEED=<number>` makes the same choices again; the moments of the kills differ all the same. */
+const seed = Number(process.env['DURABILITY_SEED'] ?? Date.now() % 1_000_000);
+
+let program: string;
+let folder: string;
+
+beforeAll(() => {
+  program = compiledProgram(durabilityModel);
+}, 120_000);
+
+beforeEach(() => {
+  mkdirSync(join(packageRoot, '.tmp'), { recursive: true });
+  folder = mkdtempSync(join(packageRoot, '.tmp', 'durability-'));
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+/** Clients with a ledger each, and how many steps they have made together. */
+class Load {
+  steps = 0;
+  readonly #shared: SharedCounter;
+  readonly #workers: readonly Worker[];
+
+  constructor() {
+    const drawn = new Drawn();
+    this.#shared = new SharedCounter('shared', drawn);
+    this.#workers = [
+      new Counters('first', drawn),
+      new Counters('second', drawn),
+      new Contender(this.#shared),
+      new Contender(this.#shared),
+      new Contender(this.#shared),
+      new Parts(0, 20, drawn),
+      new Parts(2_000_000, 600, drawn),
+      new Trees(0, drawn),
+      new Trees(1_000_000, drawn),
+      new Pictures(),
+      new Sets(),
+      new Reader(),
+    ];
+  }
+
+  /** Lets everybody work until the server is gone. */
+  async run(client: Client, random: Random): Promise<void> {
+    await Promise.all(
+      this.#workers.map((worker) => this.#work(worker, client, new Random(random.next()))),
+    );
+  }
+
+  async verify(client: Client): Promise<void> {
+    if (this.#shared.key === undefined) await this.#shared.create(client);
+    await this.#shared.verify(client);
+    await Promise.all(this.#workers.map((worker) => worker.verify(client)));
+  }
+
+  async #work(worker: Worker, client: Client, random: Random): Promise<void> {
+    try {
+      for (;;) {
+        await worker.step(client, random);
+        this.steps += 1;
+      }
+    } catch (error) {
+      if (!(error instanceof ServerGone)) throw error;
+    }
+  }
+}
+
+describe(`${kills} kills in the middle of load (DURABILITY_SEED=${seed})`, () => {
+  it(
+    'lose nothing that was acknowledged and leave nothing half',
+    { timeout: 3_600_000 },
+    async () => {
+      const random = new Random(seed);
+      const load = new Load();
+      for (let count = 1; count <= kills; count += 1) {
+        if (random.chance(15)) {
+          const starting = launch(program, { folder });
+          await setTimeout(random.int(0, 500));
+          await kill(starting);
+        }
+        const server = await start(program, { folder });
+        try {
+          const client = new Client(server.origin);
+          inspectDatabase();
+          expect(uploadFolders()).toEqual([]);
+          await load.verify(client);
+          const working = load.run(client, random);
+          await Promise.race([working, setTimeout(random.int(20, 400))]);
+          await kill(server);
+          await working;
+        } finally {
+          await kill(server);
+        }
+        expect(server.stderr()).toBe('');
+      }
+      const last = await start(program, { folder });
+      inspectDatabase();
+      await load.verify(new Client(last.origin));
+      last.child.kill('SIGTERM');
+      expect(await last.ended).toMatchObject({ code: 0, stderr: '' });
+      expect(readdirSync(folder)).toEqual(['data.sqlite']);
+      // Somebody must have worked for this to say anything.
+      expect(load.steps).toBeGreaterThan(kills * 12);
+      console.info(`${kills} kills, ${load.steps} steps`);
+    },
+  );
+});
+
+describe('kills while the schema is created', () => {
+  it('leave an empty database or a whole one', { timeout: 300_000 }, async () => {
+    const random = new Random(seed);
+    for (let count = 0; count < 6; count += 1) {
+      const starting = launch(program, { folder });
+      // The file appears, and the schema some milliseconds later.
+      while (!existsSync(join(folder, 'data.sqlite')) && starting.child.exitCode === null) {
+        await setTimeout(1);
+      }
+      await setTimeout(random.int(0, 12));
+      await kill(starting);
+      if (random.chance(50)) continue;
+      const server = await start(program, { folder });
+      const client = new Client(server.origin);
+      expect(await client.all('Counter', 'ID > 0')).toMatchObject({ __COUNT: 0, __GlobalStamp: 0 });
+      inspectDatabase();
+      await kill(server);
+      for (const name of readdirSync(folder)) rmSync(join(folder, name));
+    }
+  });
+});
+
+function inspectDatabase(): void {
+  const database = new Database(join(folder, 'data.sqlite'), { readonly: true });
+  try {
+    expect(database.pragma('integrity_check', { simple: true })).toBe('ok');
+    expect(database.pragma('foreign_key_check')).toEqual([]);
+    const kept = database.prepare('select "definition" from "__entityset"').pluck().all();
+    for (const definition of kept) expect(JSON.parse(String(definition))).toHaveProperty('filter');
+  } finally {
+    database.close();
+  }
+}
+
+function uploadFolders(): readonly string[] {
+  return readdirSync(folder).filter((name) => name.startsWith('drs-uploads-'));
+}

@@ -1,0 +1,30 @@
+import type { Random } from '../../property/model/random.js';
+import type { Client } from './client.js';
+
+/** A client that keeps a ledger of what was acknowledged. Each has entities of its own that no other one changes. */
+export interface Worker {
+  /**
+   * Sends one request, or some that belong together.
+   * @throws ServerGone when the server was killed; any other error fails the test
+   */
+  step(client: Client, random: Random): Promise<void>;
+  /** Compares what a server that was started again holds with the ledger, and settles what was not acknowledged. */
+  verify(client: Client): Promise<void>;
+}
+
+/** Values that the server draws: none may come twice, not even after its entity is gone. */
+export class Drawn {
+  readonly #seen = new Map<string, Set<string>>();
+
+  add(what: string, value: unknown): void {
+    const text = String(value);
+    const seen = this.#seen.get(what) ?? new Set();
+    this.#seen.set(what, seen);
+    if (seen.has(text)) throw new Error(`${what} ${text} was given before`);
+    seen.add(text);
+  }
+}
+
+export function check(condition: boolean, message: () => string): asserts condition {
+  if (!condition) throw new Error(message());
+}
