@@ -1,5 +1,9 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
+import type {
+  AttributeDefinition,
+  RelatedEntityDefinition,
+  StorageDefinition,
+} from '../protocol/definition.js';
 import {
   errorCodes,
   type ErrorName,
@@ -7,6 +11,7 @@ import {
   protocolError,
 } from '../protocol/errors.js';
 import type { Fold } from '../protocol/fold.js';
+import { denialStatus, graver, isKeptBack } from './denials.js';
 import { decodeKey } from '../protocol/key.js';
 import { checkRules } from '../protocol/rules.js';
 import { newUuid } from '../protocol/uuid.js';
@@ -72,6 +77,29 @@ export function decodeChanges(
   return decoding;
 }
 
+/**
+ * Reads what a body says of an entity, and nothing else: whether the entity may be stored with it is told when its events have
+ * had their say.
+ * @param existing the entity that is changed; none for a new one
+ */
+export function decodeReceived(
+  dataclass: Dataclass,
+  body: Body,
+  existing: Existing | undefined,
+): Decoded {
+  const decoding = new Decoding(dataclass, 'client', existing);
+  decoding.giveAll(body);
+  const { __KEY: key } = body;
+  if (existing === undefined && key !== undefined && key !== null) decoding.giveNewKey(key);
+  return decoding;
+}
+
+/** An entity that is changed, and how texts are compared. */
+interface Existing {
+  readonly key: string | number;
+  readonly fold: Fold;
+}
+
 class Decoding implements Decoded {
   readonly values = new Map<string, StoredValue>();
   readonly readOnly = new Map<string, StoredValue>();
@@ -84,7 +112,7 @@ class Decoding implements Decoded {
   constructor(
     private readonly dataclass: Dataclass,
     private readonly writer: Writer,
-    private readonly existing?: { readonly key: string | number; readonly fold: Fold },
+    private readonly existing?: Existing,
   ) {
     this.#names = writer === 'code' ? dataclass.allAttributes : dataclass.exposedAttributes;
   }
@@ -96,7 +124,7 @@ class Decoding implements Decoded {
   /** One member of the body. A whole entity as it was read may be sent: what no client can write is passed over. */
   #give(name: string, json: unknown): void {
     if (name.startsWith('__') || name === 'uri') return;
-    const attribute = this.#names.get(name);
+    const attribute = this.#names.get(name) ?? this.#onlyCreated(name);
     if (attribute === undefined) {
       const text = `The "${name}" attribute cannot be found in the "${this.dataclass.name}" dataclass`;
       this.#refuse('attributeNotFound', name, text);
@@ -105,6 +133,13 @@ class Decoding implements Decoded {
     } else if (attribute.kind === 'relatedEntity') {
       this.#giveRelation(attribute, json);
     }
+  }
+
+  /** What a client may give to a new entity and not read. */
+  #onlyCreated(name: string): AttributeDefinition | undefined {
+    return this.existing === undefined
+      ? this.dataclass.permissions?.onlyCreated.get(name)
+      : undefined;
   }
 
   giveNewKey(json: unknown): void {
@@ -139,14 +174,19 @@ class Decoding implements Decoded {
   /** @param given the name that the client gave the value by: the attribute's, `__KEY`, or a relation's */
   #set(attribute: StorageDefinition, json: unknown, given: string): void {
     if (isDeferredFile(attribute, json)) return;
-    const isReadOnly = attribute.readOnly === true && this.writer === 'client';
+    const isClient = this.writer === 'client';
+    const { permissions } = this.dataclass;
+    const isDenied =
+      isClient && isKeptBack(permissions, attribute.name, json, this.existing !== undefined);
+    const isReadOnly = isDenied || (attribute.readOnly === true && isClient);
     // Null for a read-only attribute says nothing of a new entity.
     if (isReadOnly && json === null && this.existing === undefined) return;
     const result = storedValue(attribute, json);
     if (!result.ok) {
       const name = result.error ?? (result.malformed ? 'badBody' : 'valueRule');
       const reason = isReadOnly && !result.malformed ? 'is read-only' : result.message;
-      this.#refuse(name, attribute.name, `${given} ${reason}.`);
+      if (isDenied) this.#deny(attribute, given);
+      else this.#refuse(name, attribute.name, `${given} ${reason}.`);
     } else if (attribute.key === true && this.existing !== undefined) {
       this.#compareKey(result.value, given);
     } else if (!isReadOnly) {
@@ -154,8 +194,19 @@ class Decoding implements Decoded {
     } else if (this.existing !== undefined) {
       this.#keep(this.readOnly, attribute, result.value, given);
     } else if (result.value !== defaultOf(attribute)) {
-      this.#refuse('valueRule', attribute.name, `${given} is read-only.`);
+      if (isDenied) this.#deny(attribute, given);
+      else this.#refuse('valueRule', attribute.name, `${given} is read-only.`);
     }
+  }
+
+  /** The session lacks the privilege for the value (protocol decision 19). */
+  #deny({ name }: StorageDefinition, given: string): void {
+    const isNew = this.existing === undefined;
+    this.#refuse(
+      isNew ? 'createDenied' : 'updateDenied',
+      name,
+      `No permission to ${isNew ? 'create an entity with' : 'update'} "${given}".`,
+    );
   }
 
   #keep(
@@ -171,7 +222,7 @@ class Decoding implements Decoded {
   }
 
   #compareKey(value: StoredValue, given: string): void {
-    const { key, fold } = this.existing as NonNullable<typeof this.existing>;
+    const { key, fold } = this.existing as Existing;
     const isSame =
       typeof key === 'string' && typeof value === 'string'
         ? fold(value) === fold(key)
@@ -193,9 +244,8 @@ class Decoding implements Decoded {
     this.#faulty.add(attribute);
     this.values.delete(attribute);
     this.problems.push(protocolError(name, message));
-    const { status } = errorCodes[name];
-    // A body that cannot be understood outweighs a value that is refused.
-    this.status = this.status === 400 ? 400 : status;
+    const status = denialStatus(name, this.dataclass) ?? errorCodes[name].status;
+    this.status = graver(this.status, status);
   }
 }
 

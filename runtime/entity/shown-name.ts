@@ -6,7 +6,8 @@ const nameless = 'An attribute';
 /** How a message to a client calls a stored attribute: what is not exposed has no name there. */
 export function shownName(dataclass: Dataclass, attribute: StorageDefinition | undefined): string {
   if (attribute === undefined) return nameless;
-  if (attribute.exposed !== false) return attribute.name;
+  const isKnown = dataclass.permissions?.onlyCreated.has(attribute.name) === true;
+  if (attribute.exposed !== false || isKnown) return attribute.name;
   if (attribute.key === true) return '__KEY';
   // A foreign key that no client can name is spoken of by its relation.
   const relation = dataclass.attributes.find(

@@ -4,11 +4,10 @@ import type { Dialect } from '../dialect/dialect.js';
 import { ConstraintError, type Transaction } from '../dialect/executor.js';
 import type { Statement } from '../dialect/statement.js';
 import type { StorageDefinition } from '../protocol/definition.js';
-import { errorCodes, protocolError, type ProtocolError } from '../protocol/errors.js';
 import { type Body, type Decoded, decodeChanges, type Writer } from './decode.js';
+import { graver, type KeptValue, keptValue } from './denials.js';
 import type { Refusal } from './refusals.js';
 import type { SaveTools } from './save-tools.js';
-import { shownName } from './shown-name.js';
 import { UpdateStatements } from './update-statement.js';
 
 /** Changes entities of one dataclass (specification, "$method=update rules"; protocol sections 11.2 and 12.2). */
@@ -81,31 +80,30 @@ export class EntityUpdater {
     const current = await this.stampOf(transaction, key);
     if (current === undefined) return refusals.unknownKey(key);
     if (current !== stamp) return refusals.stampChanged(key, stamp, current);
-    const readOnly = await this.#changedReadOnly(transaction, key, decoded);
+    const readOnly = await this.changedReadOnly(transaction, key, decoded);
     if (isRight && readOnly.length === 0) return { isChange: false };
-    const problems = [...decoded.problems, ...readOnly];
-    const status = decoded.status === 0 ? errorCodes.valueRule.status : decoded.status;
+    const problems = [...decoded.problems, ...readOnly.map(({ problem }) => problem)];
+    const status = readOnly.reduce((all, { status: each }) => graver(all, each), decoded.status);
     const { values } = decoded;
     const faults = await this.tools.faults(transaction, { problems, status, values }, key);
     return refusals.faulty(faults, key);
   }
 
   /** A whole entity may be sent as it was read, read-only attributes included; their values must be what is stored. */
-  async #changedReadOnly(
+  async changedReadOnly(
     transaction: Transaction,
     key: string | number,
     { readOnly }: Decoded,
-  ): Promise<ProtocolError[]> {
-    const problems: ProtocolError[] = [];
+  ): Promise<readonly KeptValue[]> {
+    const kept: KeptValue[] = [];
     for (const [name, value] of readOnly) {
       const attribute = this.dataclass.allAttributes.get(name) as StorageDefinition;
       const statement = this.#statements.hasValue(attribute);
       const isSame = await transaction.value(statement, [this.#comparable(key), value]);
       if (Number(isSame) === 1) continue;
-      const shown = shownName(this.dataclass, attribute);
-      problems.push(protocolError('valueRule', `${shown} is read-only.`));
+      kept.push(keptValue(this.dataclass, attribute, value));
     }
-    return problems;
+    return kept;
   }
 
   #comparable(key: string | number): string | number {

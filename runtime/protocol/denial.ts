@@ -22,3 +22,7 @@ export function denied(action: DeniedAction, what: string, status: DenialStatus)
   const problem = protocolError(denialNames[action], `No permission to ${action} ${what}.`);
   return new RequestError(status, [problem]);
 }
+
+export function isDenialStatus(status: number): status is DenialStatus {
+  return status === 401 || status === 403;
+}

@@ -1,0 +1,67 @@
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { Permissions } from '../dataclass/permissions.js';
+import { denialNames, isDenialStatus } from '../protocol/denial.js';
+import type { StorageDefinition } from '../protocol/definition.js';
+import {
+  errorCodes,
+  type ErrorName,
+  protocolError,
+  type ProtocolError,
+} from '../protocol/errors.js';
+import type { StoredValue } from '../protocol/values.js';
+import { shownName } from './shown-name.js';
+
+/** A value that must stay as it is stored, and would not. */
+export interface KeptValue {
+  readonly problem: ProtocolError;
+  /** HTTP status. */
+  readonly status: number;
+}
+
+/**
+ * Whether the session may not give the attribute this value: in a new entity anything but its default, in another one
+ * anything but what is stored, which may be that nothing is (protocol section 17.3).
+ */
+export function isKeptBack(
+  permissions: Permissions | undefined,
+  name: string,
+  json: unknown,
+  exists: boolean,
+): boolean {
+  if (permissions === undefined) return false;
+  const { notCreated, notUpdated, notDropped } = permissions;
+  if (!exists) return notCreated.has(name);
+  return notUpdated.has(name) || (json === null && notDropped.has(name));
+}
+
+/** What is said of a value that differs from the stored one, of an attribute that must not change. */
+export function keptValue(
+  dataclass: Dataclass,
+  attribute: StorageDefinition,
+  value: StoredValue,
+): KeptValue {
+  const { permissions } = dataclass;
+  const { name } = attribute;
+  const shown = shownName(dataclass, attribute);
+  if (permissions?.notUpdated.has(name) === true) {
+    const problem = protocolError('updateDenied', `No permission to update "${shown}".`);
+    return { problem, status: permissions.status };
+  }
+  if (value === null && permissions?.notDropped.has(name) === true) {
+    const problem = protocolError('dropDenied', `No permission to drop the value of "${shown}".`);
+    return { problem, status: permissions.status };
+  }
+  const problem = protocolError('valueRule', `${shown} is read-only.`);
+  return { problem, status: errorCodes.valueRule.status };
+}
+
+/** 401 or 403 for what is denied to the session that the dataclass is seen by; `undefined` for other errors. */
+export function denialStatus(name: ErrorName, { permissions }: Dataclass): number | undefined {
+  return Object.values(denialNames).includes(name) ? permissions?.status : undefined;
+}
+
+/** Of two HTTP statuses of one entity: what is denied outweighs a body that cannot be understood, and that any other. */
+export function graver(one: number, other: number): number {
+  const found = [one, other];
+  return found.find(isDenialStatus) ?? found.find((each) => each === 400) ?? (other || one);
+}
