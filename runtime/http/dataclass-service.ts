@@ -1,5 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Dataclass } from '../dataclass/dataclasses.js';
+import { requirePermission } from '../dataclass/permissions.js';
 import type { PendingAnswer } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
 import type { RelatedEntitiesDefinition, StorageDefinition } from '../protocol/definition.js';
@@ -73,6 +74,7 @@ export class DataclassService {
 
   /** `GET /<dataClass>` and `GET /<dataClass>/<attributes>` */
   readonly readCollection = (request: Request, reply: FastifyReply): void => {
+    requirePermission(this.#dataclass, 'read');
     const parameters = readingParameters(request, ['entityset']);
     const { attributes } = request.params;
     if (attributes === '$entityset') {
@@ -95,6 +97,7 @@ export class DataclassService {
 
   /** `GET /<dataClass>(<key>)`, and the same followed by attributes or by one relation */
   readonly readEntity = (request: Request, reply: FastifyReply): void => {
+    requirePermission(this.#dataclass, 'read');
     const parameters = readingParameters(request, ['entityset', 'subentityset']);
     refuseSetParameters(parameters);
     const { key: clause = '', attributes } = request.params;
@@ -128,6 +131,7 @@ export class DataclassService {
 
   /** `GET /<dataClass>:<attribute>(<value>)`, and the same followed by attributes */
   readonly readByValue = (request: Request, reply: FastifyReply): void => {
+    requirePermission(this.#dataclass, 'read');
     const parameters = readingParameters(request);
     refuseForms(parameters, this.#context.options, 'one entity');
     const { lookup = '', attributes } = request.params;
@@ -157,6 +161,7 @@ export class DataclassService {
       return reply;
     }
     if (method === 'delete') {
+      requirePermission(this.#dataclass, 'drop');
       return sendDeletion(reply, await this.#deletions.deleteMatching(parameters));
     }
     return this.#write(request, reply, method, parameters);
@@ -168,6 +173,7 @@ export class DataclassService {
     const { method = 'update' } = parameters;
     const { text } = readKeyClause(request.params.key ?? '');
     if (method !== 'delete') return this.#write(request, reply, method, parameters, { text });
+    requirePermission(this.#dataclass, 'drop');
     const key = decodeKey(this.#dataclass.key.type, text);
     return sendDeletion(reply, await this.#deletions.deleteByKey(key, parameters));
   };
@@ -195,6 +201,7 @@ export class DataclassService {
 
   /** `/<dataClass>/$entityset/<id>` and `/<dataClass>/<attributes>/$entityset/<id>` */
   readonly readEntitySet = (request: Request, reply: FastifyReply): void => {
+    requirePermission(this.#dataclass, 'read');
     // An old client names the method by which a set was made when it goes through the set's pages (decision 14).
     const parameters = readingParameters(request, ['entityset', 'subentityset', 'release']);
     const { set = '', attributes } = request.params;
@@ -222,6 +229,7 @@ export class DataclassService {
       this.readEntitySet(request, reply);
       return reply;
     }
+    requirePermission(this.#dataclass, 'drop');
     const parameters = readParameters(query, 'write');
     const { set = '' } = request.params;
     const find = (): Pending<KeyList> => this.#sets.keys(set, parameters);
@@ -236,6 +244,8 @@ export class DataclassService {
     address?: AddressKey,
   ): Promise<FastifyReply> {
     if (method !== 'update' && method !== 'validate') throw refusedMethod(method, 'POST');
+    // Which of both an entity needs is told by its stamp; without either, the body is not even read.
+    if (this.#dataclass.permissions?.create === false) requirePermission(this.#dataclass, 'update');
     refuseForms(parameters, this.#context.options, 'a change');
     const mode = writeMode(method, parameters);
     const answer = await this.#writing.write(mode, body, headers['content-type'], address);
@@ -249,6 +259,7 @@ export class DataclassService {
     name: string,
   ): Promise<FastifyReply> {
     const parameters = readParameters(queryOf(request), 'write');
+    requirePermission(this.#dataclass, 'update');
     refuseForms(parameters, this.#context.options, 'an image');
     const attribute = this.#dataclass.exposedAttributes.get(name);
     if (attribute === undefined) throw unknownAttribute(this.#dataclass, name, 'path');
