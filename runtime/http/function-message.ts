@@ -1,0 +1,57 @@
+import { Readable } from 'node:stream';
+import { ReadableStream } from 'node:stream/web';
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { MessageBody, OutgoingMessage } from '../function/outgoing-message.js';
+import { plainValue } from '../function/plain-value.js';
+
+/** Statuses that HTTP allows no body with. */
+const withoutBody: ReadonlySet<number> = new Set([204, 205, 304]);
+
+/** Sends a function's own answer (protocol section 15.5). What the session adds, its cookie, goes with it. */
+export function sendMessage(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { status, headers, body }: OutgoingMessage,
+): FastifyReply {
+  const payload = payloadOf(body);
+  reply.code(status);
+  reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
+  for (const [name, value] of headers) reply.header(name, value);
+  if (withoutBody.has(status) || body === null) {
+    discard(payload.content);
+    return reply.send();
+  }
+  if (!headers.has('content-type')) reply.header('content-type', payload.type);
+  if (request.method === 'HEAD' && payload.content instanceof Readable) {
+    discard(payload.content);
+    return reply.send('');
+  }
+  return reply.send(payload.content);
+}
+
+interface Payload {
+  readonly content: string | Uint8Array | Readable;
+  readonly type: string;
+}
+
+function payloadOf(body: MessageBody): Payload {
+  if (typeof body === 'string') return { content: body, type: 'text/plain; charset=utf-8' };
+  const bytes = 'application/octet-stream';
+  if (body instanceof Uint8Array) return { content: asBuffer(body), type: bytes };
+  if (body instanceof Readable) return { content: body, type: bytes };
+  if (body instanceof ReadableStream) return { content: Readable.fromWeb(body), type: bytes };
+  const json = JSON.stringify(plainValue(body, () => undefined));
+  return { content: json, type: 'application/json; charset=utf-8' };
+}
+
+/** Fastify takes no other bytes than Node's own. */
+function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}
+
+/** A stream that nobody reads would hold what it reads from. */
+function discard(content: Payload['content']): void {
+  if (!(content instanceof Readable)) return;
+  content.on('error', () => undefined);
+  content.destroy();
+}

@@ -1,0 +1,77 @@
+import type { FastifyRequest } from 'fastify';
+import { argumentList } from '../function/argument-list.js';
+import type { FunctionDefinition } from '../protocol/definition.js';
+import { refuse } from '../protocol/errors.js';
+import { aggregationOf } from '../query/aggregate-reader.js';
+import { refuseForms } from '../query/answer-form.js';
+import type { AnswerOptions } from '../query/context.js';
+import type { Parameters } from '../query/parameters.js';
+import { notApplicable } from '../query/value-path.js';
+import { readJson } from './body.js';
+import { readingParameters } from './reading-parameters.js';
+import { refuseSetParameters } from './set-parameters.js';
+
+/** What a request says beside naming a function. */
+export interface FunctionRequest {
+  readonly sent: readonly unknown[];
+  /** What chooses the entities that a selection function gets. */
+  readonly input: Pick<Parameters, 'filter' | 'params' | 'orderby'>;
+  /** How entities that the function returns are answered. */
+  readonly output: Parameters;
+}
+
+/**
+ * Reads a call of a function (specification, "Class function calls", rules 4 and 5; protocol section 15.3). Arguments of a GET
+ * stand in `$params`; a filter has no placeholders there.
+ * @throws RequestError 400 for arguments that are no list, and for parameters that say nothing to this function
+ */
+export function readFunctionRequest(
+  request: FastifyRequest,
+  { name, level }: FunctionDefinition,
+  options: Pick<AnswerOptions, 'reportFormat'>,
+): FunctionRequest {
+  const parameters = readingParameters(request, ['entityset']);
+  const { filter, params, orderby } = parameters;
+  refuseMisplaced(parameters, name, options);
+  if (level !== 'selection' && (filter !== undefined || orderby !== undefined)) {
+    const given = filter === undefined ? '$orderby' : '$filter';
+    throw refuse(
+      'malformedUrl',
+      `${given} applies to functions of entity selections, and ${name} is none.`,
+    );
+  }
+  const isGet = request.method !== 'POST';
+  const body: unknown = isGet ? params : readJson(request.body, request.headers['content-type']);
+  return {
+    sent: argumentList(body),
+    input: { filter, params: isGet ? undefined : params, orderby },
+    output: { ...parameters, filter: undefined, params: undefined, orderby: undefined },
+  };
+}
+
+/** To pass these over would answer another question. */
+function refuseMisplaced(
+  parameters: Parameters,
+  name: string,
+  options: Pick<AnswerOptions, 'reportFormat'>,
+): void {
+  refuseForms(parameters, options, 'a function');
+  refuseSetParameters(parameters);
+  const aggregation = aggregationOf(parameters);
+  if (aggregation !== undefined) throw notApplicable(aggregation, `${name} is a function`);
+  const { savedfilter, savedorderby, atomic, refresh, rawPict } = parameters;
+  const misplaced =
+    savedfilter !== undefined
+      ? '$savedfilter'
+      : savedorderby !== undefined
+        ? '$savedorderby'
+        : atomic
+          ? '$atomic'
+          : refresh
+            ? '$refresh'
+            : rawPict !== undefined
+              ? '$rawPict'
+              : undefined;
+  if (misplaced === undefined) return;
+  throw refuse('methodNotApplicable', `${misplaced} says nothing to the function ${name}.`);
+}
