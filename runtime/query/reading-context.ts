@@ -25,10 +25,11 @@ export interface Plans {
 /** Of the plans of each kind. */
 const maxPlanBytes = 16 * 1024 * 1024;
 
-export function emptyPlans(): Plans {
+/** @param bytes that the plans of each kind may take up */
+export function emptyPlans(bytes = maxPlanBytes): Plans {
   const weigh = ({ sql, bindings }: Statement): number => sql.length + bindings.length * 16;
   return {
-    selections: new BoundedCache(maxPlanBytes, (plan) => weigh(plan.statement)),
-    entities: new BoundedCache(maxPlanBytes, weigh),
+    selections: new BoundedCache(bytes, (plan) => weigh(plan.statement)),
+    entities: new BoundedCache(bytes, weigh),
   };
 }
