@@ -81,18 +81,17 @@ export interface LiveEntity {
   body(): Body;
   /**
    * Reads the entity anew when it has been stored in the transaction that runs: it is not new any more, and nothing is touched.
+   * When the transaction, or the part of it that runs, is undone, the entity goes back to what it was.
    * @param key as it is stored
    * @returns names of the attributes whose stored values are other ones than before
    */
   takeOver(key: string | number): Promise<readonly string[]>;
-  /** Remembers the state; calling the result brings it back, when what was stored is undone. */
-  keepState(): () => void;
 }
 
 /** The events of one dataclass. */
 export interface DataclassEvents {
   has(event: EventName): boolean;
-  /** A new entity, with the defaults of the model. */
+  /** A new entity, as class code makes one. */
   create(): LiveEntity;
   /** Reads entities in the transaction that runs, in no certain order; those that do not exist are left out. */
   load(keys: readonly (string | number)[]): Promise<readonly LiveEntity[]>;
@@ -114,6 +113,7 @@ export interface Lifecycle {
   /**
    * Runs work in a savepoint of the transaction that this call is part of, or in a transaction of its own where there is none.
    * Class code that runs within joins it. Work that throws is undone.
+   * @param work is told how many saves and deletions with events it is within, itself counted
    * @throws Error when events lead to too many saves and deletions within each other
    */
   within<T>(work: (transaction: Transaction, depth: number) => Promise<T>): Promise<T>;

@@ -1,8 +1,12 @@
+import type { Lock } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { ConstraintError } from '../dialect/executor.js';
 import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
-import { errorCodes, type ProtocolError, protocolError } from '../protocol/errors.js';
+import { errorCodes, type ProtocolError, protocolError, RequestError } from '../protocol/errors.js';
+import { denied, type DenialStatus, isDenialStatus } from '../protocol/denial.js';
 import { shortened } from '../protocol/found.js';
+import { eventProblem } from './event-problem.js';
+import type { EventError } from './lifecycle.js';
 import { shownName, shownRelation } from './shown-name.js';
 
 /** Why an entity was not stored. */
@@ -14,6 +18,10 @@ export interface Refusal {
   readonly entityStatus: number;
   /** Key of the entity that the body speaks of, where it exists. */
   readonly existing?: string | number;
+  /** Who has locked the entity. */
+  readonly lock?: Lock;
+  /** What class code threw; {@link problems} are empty where it is not meant for clients. */
+  readonly thrown?: unknown;
 }
 
 /** What is wrong with the values of an entity. */
@@ -28,7 +36,15 @@ export interface Faults {
 }
 
 /** `status` of `__STATUS`. */
-export const entityStatuses = { stampChanged: 2, other: 4, missing: 5, validation: 8 } as const;
+export const entityStatuses = {
+  denied: 1,
+  stampChanged: 2,
+  locked: 3,
+  other: 4,
+  missing: 5,
+  mildValidation: 7,
+  validation: 8,
+} as const;
 
 /** Words the refusals of entities of one dataclass. Those of an entity that exists are given its key. */
 export class Refusals {
@@ -36,7 +52,9 @@ export class Refusals {
 
   /** Everything at once. What the body alone tells decides the status, then relations, then unique values. */
   faulty({ problems, status, missing, taken }: Faults, existing?: string | number): Refusal {
-    const isInvalid = problems.length > 0;
+    const isFaulty = problems.length > 0;
+    const isDenied = isDenialStatus(status);
+    const isInvalid = isFaulty && !isDenied;
     const ofDatabase = missing.length > 0 ? errorCodes.valueRule.status : 409;
     return {
       problems: [
@@ -45,10 +63,20 @@ export class Refusals {
         ...taken.map((attribute) => this.#notUnique(attribute)),
         ...this.#summary(isInvalid, existing),
       ],
-      status: isInvalid ? status : ofDatabase,
-      entityStatus: isInvalid ? entityStatuses.validation : entityStatuses.other,
+      status: isFaulty ? status : ofDatabase,
+      entityStatus: isDenied
+        ? entityStatuses.denied
+        : isInvalid
+          ? entityStatuses.validation
+          : entityStatuses.other,
       ...of(existing),
     };
+  }
+
+  /** The session may do that with no entity of the dataclass. */
+  denied(action: 'create' | 'update', status: DenialStatus): Refusal {
+    const { errors } = denied(action, `the "${this.dataclass.name}" dataclass`, status);
+    return { problems: errors, status, entityStatus: entityStatuses.denied };
   }
 
   /** A rule that the database keeps. */
@@ -85,6 +113,47 @@ export class Refusals {
       status: errorCodes.stampChanged.status,
       entityStatus: entityStatuses.stampChanged,
       existing,
+    };
+  }
+
+  /** Another session has locked the entity (protocol section 12.3). */
+  locked(existing: string | number, lock: Lock): Refusal {
+    const { name } = this.dataclass;
+    const text = `The entity "${shortened(String(existing))}" of "${name}" is locked by another session.`;
+    return {
+      problems: [protocolError('entityLocked', text), ...this.#summary(false, existing)],
+      status: errorCodes.entityLocked.status,
+      entityStatus: entityStatuses.locked,
+      existing,
+      lock,
+    };
+  }
+
+  /** An event of class code does not let the entity be saved (protocol section 18.2). */
+  byEvent(
+    kind: 'validateSave' | 'saving',
+    error: EventError,
+    existing: string | number | undefined,
+  ): Refusal {
+    const { mildValidation, validation, other } = entityStatuses;
+    const ofValidation = error.seriousError === true ? validation : mildValidation;
+    return {
+      problems: [eventProblem(error)],
+      status: errorCodes.validationFailed.status,
+      entityStatus: kind === 'saving' ? other : ofValidation,
+      ...of(existing),
+    };
+  }
+
+  /** An event threw something. What is meant for clients is told; anything else only that there was something. */
+  thrown(error: unknown, existing: string | number | undefined): Refusal {
+    const isTold = error instanceof RequestError;
+    return {
+      problems: isTold ? error.errors : [],
+      status: isTold ? error.status : errorCodes.internal.status,
+      entityStatus: entityStatuses.other,
+      thrown: error,
+      ...of(existing),
     };
   }
 

@@ -1,85 +1,111 @@
+import type { LockTable } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { BoundedCache } from '../dialect/bounded-cache.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
 import type { Statement } from '../dialect/statement.js';
-import { integerFromText } from '../protocol/numbers.js';
+import { addressOf } from './address.js';
 import { EntityCreator } from './create.js';
-import { type Body, keyOf, type Writer } from './decode.js';
+import type { Body } from './decode.js';
+import { EventedSaver, hasSaveEvents } from './evented-save.js';
 import type { Refusal } from './refusals.js';
+import type { SaveOptions, SaveResult, Surroundings } from './save-options.js';
 import { SaveTools } from './save-tools.js';
 import { EntityUpdater } from './update.js';
-
-/** What became of an entity of a body. */
-export type SaveResult = Saved | Refusal;
-
-export interface Saved {
-  /** As it is stored, but for the case of a text. */
-  readonly key: string | number;
-  readonly outcome: 'created' | 'changed' | 'unchanged';
-}
-
-/** How an entity is saved. */
-export interface SaveOptions {
-  readonly timestamp: string;
-  /** `false`: a changed entity keeps its stamp, since nothing of it will be kept. */
-  readonly isKept: boolean;
-  readonly writer: Writer;
-}
 
 /** Creates or changes entities of one dataclass: `__KEY` and `__STAMP` tell which (protocol section 11.2). */
 export class EntitySaver {
   readonly #creator: EntityCreator;
   readonly #updater: EntityUpdater;
   readonly #tools: SaveTools;
+  readonly #locks: LockTable | undefined;
+  readonly #evented: EventedSaver | undefined;
 
   /** @param statements where those that change entities are kept */
   constructor(
     dialect: Dialect,
     private readonly dataclass: Dataclass,
     statements: BoundedCache<Statement>,
+    { lifecycle, locks }: Surroundings = {},
   ) {
     this.#tools = new SaveTools(dialect, dataclass);
     this.#creator = new EntityCreator(dialect, dataclass, this.#tools);
     this.#updater = new EntityUpdater(dialect, dataclass, this.#tools, statements);
+    this.#locks = locks;
+    const events = lifecycle?.eventsOf(dataclass.name);
+    if (lifecycle === undefined || events === undefined || !hasSaveEvents(events)) return;
+    this.#evented = new EventedSaver(dataclass, dialect.foldText, {
+      lifecycle,
+      events,
+      refusals: this.#tools.refusals,
+      updater: this.#updater,
+      lockOf: (key, options) => this.#lockOf(key, options),
+      store: (...given) => this.#store(...given),
+    });
   }
 
-  /** Saves one entity, or tells everything that is wrong with it; the transaction goes on either way. */
+  /**
+   * Saves one entity, or tells everything that is wrong with it; the transaction goes on either way. Events run around the
+   * save where the dataclass declares some; what they stored is undone when the entity is refused.
+   * @throws whatever an event throws when class code saves; for a client it is a refusal
+   */
   async save(transaction: Transaction, body: Body, options: SaveOptions): Promise<SaveResult> {
+    const denial = this.#denial(body, options);
+    if (denial !== undefined) return denial;
+    if (this.#evented !== undefined && options.isKept) return this.#evented.save(body, options);
+    const result = await this.#store(transaction, body, options);
+    if (!('problems' in result)) await options.live?.takeOver(result.key);
+    return result;
+  }
+
+  /** What the session may do with no entity of the dataclass is refused before anything is read. */
+  #denial({ __STAMP: stamp = null }: Body, { writer }: SaveOptions): Refusal | undefined {
+    const { permissions } = this.dataclass;
+    const action = stamp === null ? 'create' : 'update';
+    if (writer === 'code' || permissions === undefined || permissions[action]) return undefined;
+    return this.#tools.refusals.denied(action, permissions.status);
+  }
+
+  async #store(transaction: Transaction, body: Body, options: SaveOptions): Promise<SaveResult> {
     const { refusals } = this.#tools;
-    const { __KEY: sentKey = null, __STAMP: sentStamp = null } = body;
-    if (sentStamp === null) return this.#saveNew(transaction, body, options);
-    if (sentKey === null) return refusals.stampWithoutKey();
-    const stamp = typeof sentStamp === 'string' ? integerFromText(sentStamp) : sentStamp;
-    if (!Number.isSafeInteger(stamp)) return refusals.badStamp();
-    const key = keyOf(this.dataclass, sentKey);
-    if (key === undefined) return refusals.unknownKey(sentKey);
-    const timestamp = options.isKept ? options.timestamp : undefined;
+    const address = addressOf(this.dataclass, refusals, body);
+    if ('problems' in address) return address;
+    const { key, stamp } = address;
+    if (key === undefined || stamp === undefined) {
+      return this.#storeNew(transaction, key, body, options);
+    }
+    const lock = this.#lockOf(key, options);
+    if (lock !== undefined && (await this.#updater.stampOf(transaction, key)) !== undefined) {
+      return refusals.locked(key, lock);
+    }
     const { writer } = options;
-    const result = await this.#updater.update(
-      transaction,
-      key,
-      Number(stamp),
-      body,
-      timestamp,
-      writer,
-    );
+    const timestamp = options.isKept ? options.timestamp : undefined;
+    const result = await this.#updater.update(transaction, key, stamp, body, timestamp, writer);
     if ('problems' in result) return result;
     return { key, outcome: result.isChange ? 'changed' : 'unchanged' };
   }
 
   /** An entity whose key alone is sent is created with it, and never overwritten. */
-  async #saveNew(
+  async #storeNew(
     transaction: Transaction,
+    key: string | number | undefined,
     body: Body,
     { timestamp, writer }: SaveOptions,
   ): Promise<SaveResult> {
-    const key = keyOf(this.dataclass, body['__KEY']);
     const stamp = key === undefined ? undefined : await this.#updater.stampOf(transaction, key);
     if (key !== undefined && stamp !== undefined) {
       return this.#tools.refusals.stampChanged(key, undefined, stamp);
     }
     const result = await this.#creator.create(transaction, body, timestamp, writer);
     return 'problems' in result ? result : { key: result.key, outcome: 'created' };
+  }
+
+  /** The lock of another session. What is only computed needs none. */
+  #lockOf(
+    key: string | number,
+    { isKept, session }: SaveOptions,
+  ): ReturnType<LockTable['refusal']> {
+    if (this.#locks === undefined || this.#locks.size === 0 || !isKept) return undefined;
+    return this.#locks.refusal(this.dataclass.name, key, session);
   }
 }

@@ -16,6 +16,7 @@ export interface EntityReading {
 }
 
 const statusTexts: Readonly<Record<number, string>> = {
+  [entityStatuses.denied]: 'Permission Error',
   [entityStatuses.stampChanged]: 'Stamp has changed',
   [entityStatuses.other]: 'Other error',
   [entityStatuses.missing]: 'Entity does not exist anymore',
@@ -45,7 +46,8 @@ export class WriteAnswers {
 
   /** An entity that was saved, as it is in the database. */
   async saved(reading: EntityReading, key: string | number): Promise<string> {
-    return String(await reading.read(this.#saved, [this.#comparable(key)]));
+    const json = String(await reading.read(this.#saved, [this.#comparable(key)]));
+    return this.#isReadable ? json : whereItIs(json);
   }
 
   /** An entity that was not saved: what is in the database, between its status and its errors. */
@@ -57,7 +59,7 @@ export class WriteAnswers {
     const decoration = `"__STATUS":${JSON.stringify(status)}`;
     const errors = `"__ERROR":${JSON.stringify(problems)}`;
     const current =
-      existing === undefined
+      existing === undefined || !this.#isReadable
         ? undefined
         : await reading.read(this.#current, [this.#comparable(existing)]);
     if (current === undefined) return `{${decoration},${errors}}`;
@@ -65,10 +67,21 @@ export class WriteAnswers {
     return `${this.#head}${decoration},${members},${errors}}`;
   }
 
+  /** Who may create an entity need not be able to read it. */
+  get #isReadable(): boolean {
+    return this.dataclass.permissions?.read !== false;
+  }
+
   #comparable(key: string | number): string | number {
     const isText = typeof key === 'string' && this.dataclass.key.type === 'string';
     return isText ? this.#fold(key) : key;
   }
+}
+
+/** All that is told of an entity to whoever may not read it (protocol decision 27). */
+function whereItIs(json: string): string {
+  const { uri, __KEY, __STAMP } = JSON.parse(json) as Readonly<Record<string, unknown>>;
+  return JSON.stringify({ uri, __KEY, __STAMP });
 }
 
 /** An entity as the client sent it, without what only the server can tell (protocol section 11.7). */

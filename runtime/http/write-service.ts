@@ -1,11 +1,15 @@
 import { setImmediate } from 'node:timers/promises';
 import { sql } from 'kysely';
+import type { LockTable } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Transaction } from '../dialect/executor.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 import type { Body } from '../entity/decode.js';
-import { EntitySaver, type SaveResult } from '../entity/save.js';
-import { AppliedUploads, mediaAttributes, type Uploads } from '../media/apply-uploads.js';
+import { EntitySaver } from '../entity/save.js';
+import type { SaveResult } from '../entity/save-options.js';
+import { AppliedUploads, mediaAttributes } from '../media/apply-uploads.js';
+import type { UploadStore } from '../media/upload-store.js';
+import { isDenialStatus } from '../protocol/denial.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { AnswerLength, asNew, asSent, WriteAnswers } from './write-answers.js';
@@ -18,7 +22,8 @@ export interface WritingContext extends ReadingContext {
     readonly bodySize: number;
     readonly uploadSpace: number;
   };
-  readonly uploads: Uploads;
+  readonly uploads: Pick<UploadStore, 'of'>;
+  readonly locks: LockTable;
 }
 
 /**
@@ -63,7 +68,9 @@ export class WriteService {
     private readonly dataclass: Dataclass,
   ) {
     const { dialect } = context.database;
-    this.#saver = new EntitySaver(dialect, dataclass, context.plans.entities);
+    this.#saver = new EntitySaver(dialect, dataclass, context.plans.entities, {
+      locks: context.locks,
+    });
     this.#answers = new WriteAnswers(context, dataclass);
     this.#media = mediaAttributes(dataclass);
     this.#raiseGlobalStamp = dialect.compile(
@@ -74,12 +81,14 @@ export class WriteService {
   /**
    * Takes the entity or the entities of a body, in one transaction. A list keeps what can be stored, unless the mode says
    * otherwise, and tells of each entity what became of it (protocol section 11.7).
+   * @param session ID of whoever writes; `undefined` for a guest without state
    * @param addressKey where the address names the entity
    */
   async write(
     mode: WriteMode,
     rawBody: unknown,
     contentType: string | undefined,
+    session: string | undefined,
     addressKey?: AddressKey,
   ): Promise<WriteAnswer> {
     const sent = readEntities(rawBody, contentType, {
@@ -90,7 +99,7 @@ export class WriteService {
     });
     try {
       const entries = await this.context.database.executor.write((transaction) =>
-        this.#save(transaction, sent.entities, mode),
+        this.#save(transaction, sent.entities, mode, session),
       );
       return await this.#answer(sent, entries, mode);
     } catch (error) {
@@ -100,10 +109,10 @@ export class WriteService {
   }
 
   /** Saves one entity that does not come as JSON, as `$method=update` does. */
-  async writeEntity(entity: Body): Promise<WriteAnswer> {
+  async writeEntity(entity: Body, session: string | undefined): Promise<WriteAnswer> {
     const sent = { entities: [entity], isList: false };
     const entries = await this.context.database.executor.write((transaction) =>
-      this.#save(transaction, sent.entities, 'update'),
+      this.#save(transaction, sent.entities, 'update', session),
     );
     return this.#answer(sent, entries, 'update');
   }
@@ -113,6 +122,7 @@ export class WriteService {
     transaction: Transaction,
     entities: readonly Body[],
     mode: WriteMode,
+    session: string | undefined,
   ): Promise<readonly Entry[]> {
     const options = {
       timestamp: new Date().toISOString(),
@@ -123,7 +133,11 @@ export class WriteService {
     const length = new AnswerLength();
     let saves = 0;
     const { uploadSpace } = this.context.limits;
-    const uploads = new AppliedUploads(this.#media, this.context.uploads, uploadSpace);
+    const uploads = new AppliedUploads(
+      this.#media,
+      this.context.uploads.of(session),
+      uploadSpace,
+    );
     let isUndone = mode === 'validate' || mode === 'refresh';
     for (const [index, body] of entities.entries()) {
       const rest = this.#rest(index);
@@ -199,8 +213,14 @@ export class WriteService {
   }
 }
 
-/** 409 where all that was wrong is that other entities are as they are, 422 otherwise (protocol, "Status codes and errors"). */
+/**
+ * What is denied outweighs the rest; 409 where all that was wrong is that other entities are as they are, 422 otherwise
+ * (protocol, "Status codes and errors").
+ */
 function statusOfUndone(entries: readonly Entry[]): number {
+  const statuses = entries.flatMap(({ result }) => ('problems' in result ? [result.status] : []));
+  const denial = statuses.find(isDenialStatus);
+  if (denial !== undefined) return denial;
   const isConflict = entries.every(
     ({ result }) => !('problems' in result) || result.status === 409,
   );

@@ -60,6 +60,7 @@ export const errorCodes = {
   wrongArgument: { code: 1843, status: 400 },
   quotaExceeded: { code: 1844, status: 429 },
   loginRequired: { code: 1845, status: 401 },
+  entityLocked: { code: 1850, status: 423 },
 } as const satisfies Record<string, { code: number; status: number }>;
 
 export type ErrorName = keyof typeof errorCodes;
@@ -69,6 +70,8 @@ export interface ProtocolError {
   readonly message: string;
   readonly componentSignature: string;
   readonly errCode: number;
+  /** What class code tells beside the message, in JSON. */
+  readonly extraDescription?: Readonly<Record<string, unknown>>;
 }
 
 /** One item of `__ERROR`, from the table. */

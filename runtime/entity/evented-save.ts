@@ -1,0 +1,166 @@
+import type { Lock } from '../access/locks.js';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import { DatabaseUnavailableError, type Transaction } from '../dialect/executor.js';
+import type { Fold } from '../protocol/fold.js';
+import { addressOf } from './address.js';
+import { type Body, decodeReceived } from './decode.js';
+import type { DataclassEvents, Lifecycle, LiveEntity } from './lifecycle.js';
+import type { Refusal, Refusals } from './refusals.js';
+import type { SaveOptions, SaveResult } from './save-options.js';
+import type { EntityUpdater } from './update.js';
+
+/** What a save with events is made of. */
+interface Parts {
+  readonly lifecycle: Lifecycle;
+  readonly events: DataclassEvents;
+  readonly refusals: Refusals;
+  readonly updater: EntityUpdater;
+  readonly lockOf: (key: string | number, options: SaveOptions) => Lock | undefined;
+  /** Saves without events. */
+  readonly store: (
+    transaction: Transaction,
+    body: Body,
+    options: SaveOptions,
+  ) => Promise<SaveResult>;
+}
+
+export function hasSaveEvents(events: DataclassEvents): boolean {
+  return events.has('validateSave') || events.has('saving') || events.has('afterSave');
+}
+
+/** Goes back to the savepoint of an entity, and carries why. */
+class RefusedSave extends Error {
+  constructor(readonly refusal: Refusal) {
+    super('refused');
+  }
+}
+
+/**
+ * Saves entities of a dataclass whose class code has events for it (protocol section 18.3): validateSave, locks and stamp,
+ * saving, the save itself, afterSave. All of it is one savepoint, so that an entity which is refused leaves nothing behind.
+ */
+export class EventedSaver {
+  constructor(
+    private readonly dataclass: Dataclass,
+    private readonly fold: Fold,
+    private readonly parts: Parts,
+  ) {}
+
+  /** @throws whatever an event throws when class code saves; for a client it is a refusal */
+  async save(body: Body, options: SaveOptions): Promise<SaveResult> {
+    const { lifecycle, refusals } = this.parts;
+    let entity: LiveEntity | undefined;
+    try {
+      return await lifecycle.within(async (transaction) => {
+        entity = options.live ?? (await this.#received(transaction, body, options));
+        return await this.#save(transaction, entity, body, options);
+      });
+    } catch (error) {
+      if (error instanceof RefusedSave) return error.refusal;
+      if (options.writer === 'code' || error instanceof DatabaseUnavailableError) throw error;
+      return refusals.thrown(error, entity === undefined ? undefined : existingKey(entity));
+    }
+  }
+
+  async #save(
+    transaction: Transaction,
+    entity: LiveEntity,
+    body: Body,
+    options: SaveOptions,
+  ): Promise<SaveResult> {
+    const { isNew } = entity;
+    const { old } = entity;
+    await this.#ask('validateSave', entity, old);
+    await this.#check(transaction, entity, body, options);
+    const isSave = options.isValidation !== true;
+    if (isSave) await this.#ask('saving', entity, old);
+    const { touched } = entity;
+    const sent = entity.body();
+    const result = await this.parts.store(transaction, sent, { ...options, writer: 'code' });
+    const isRefused = 'problems' in result;
+    if (!isSave || (!isRefused && result.outcome === 'unchanged')) {
+      if (isRefused) throw new RefusedSave(result);
+      if (isSave) await entity.takeOver(result.key);
+      return result;
+    }
+    const savedAttributes = isRefused ? [] : await entity.takeOver(result.key);
+    if (this.parts.events.has('afterSave')) {
+      await this.parts.events.run(entity, {
+        kind: 'afterSave',
+        dataClassName: this.dataclass.name,
+        isNew,
+        touched,
+        old,
+        savedAttributes,
+        saveStatus: isRefused ? 'failed' : 'success',
+      });
+    }
+    if (isRefused) throw new RefusedSave(result);
+    return result;
+  }
+
+  /** The entity that a client's body speaks of, with the values that the body gives it. */
+  async #received(transaction: Transaction, body: Body, options: SaveOptions): Promise<LiveEntity> {
+    const { events, refusals, updater, store } = this.parts;
+    const address = addressOf(this.dataclass, refusals, body);
+    if ('problems' in address) throw new RefusedSave(address);
+    const { key, stamp } = address;
+    const found = key === undefined ? undefined : (await events.load([key]))[0];
+    if (found === undefined && stamp !== undefined) {
+      throw new RefusedSave(refusals.unknownKey(body['__KEY']));
+    }
+    const existing =
+      found === undefined || key === undefined ? undefined : { key, fold: this.fold };
+    const decoded = decodeReceived(this.dataclass, body, existing);
+    const isReadOnlyKept =
+      key === undefined || (await updater.changedReadOnly(transaction, key, decoded)).length === 0;
+    if (decoded.problems.length > 0 || !isReadOnlyKept) {
+      // The save without events tells everything that is wrong.
+      const result = await store(transaction, body, options);
+      if ('problems' in result) throw new RefusedSave(result);
+      throw new Error('A body that is wrong was stored.');
+    }
+    const entity = found ?? events.create();
+    entity.receive(decoded.values);
+    return entity;
+  }
+
+  /** Whether the entity is locked, and still what it was when it was read. */
+  async #check(
+    transaction: Transaction,
+    entity: LiveEntity,
+    body: Body,
+    options: SaveOptions,
+  ): Promise<void> {
+    const key = existingKey(entity);
+    if (key === undefined) return;
+    const { refusals, updater, lockOf } = this.parts;
+    const lock = lockOf(key, options);
+    if (lock !== undefined) throw new RefusedSave(refusals.locked(key, lock));
+    const current = await updater.stampOf(transaction, key);
+    if (current === undefined) throw new RefusedSave(refusals.unknownKey(key));
+    const address = addressOf(this.dataclass, refusals, body);
+    const sent =
+      options.live === undefined && 'stamp' in address ? address.stamp : options.live?.stamp;
+    if (sent === current) return;
+    throw new RefusedSave(refusals.stampChanged(key, sent, current));
+  }
+
+  async #ask(
+    kind: 'validateSave' | 'saving',
+    entity: LiveEntity,
+    old: LiveEntity['old'],
+  ): Promise<void> {
+    const { events, refusals } = this.parts;
+    if (!events.has(kind)) return;
+    const { isNew, touched } = entity;
+    const dataClassName = this.dataclass.name;
+    const error = await events.run(entity, { kind, dataClassName, isNew, touched, old });
+    if (error === undefined) return;
+    throw new RefusedSave(refusals.byEvent(kind, error, existingKey(entity)));
+  }
+}
+
+function existingKey({ isNew, key }: LiveEntity): string | number | undefined {
+  return isNew ? undefined : key;
+}

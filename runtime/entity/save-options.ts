@@ -1,0 +1,33 @@
+import type { LockTable } from '../access/locks.js';
+import type { Writer } from './decode.js';
+import type { Lifecycle, LiveEntity } from './lifecycle.js';
+import type { Refusal } from './refusals.js';
+
+/** What became of an entity of a body. */
+export type SaveResult = Saved | Refusal;
+
+export interface Saved {
+  /** As it is stored, but for the case of a text. */
+  readonly key: string | number;
+  readonly outcome: 'created' | 'changed' | 'unchanged';
+}
+
+/** How an entity is saved. */
+export interface SaveOptions {
+  readonly timestamp: string;
+  /** `false`: nothing of it will be kept, so a changed entity keeps its stamp, and no event runs. */
+  readonly isKept: boolean;
+  /** Nothing of it will be kept: of all events, `validateSave` alone runs. */
+  readonly isValidation?: boolean;
+  readonly writer: Writer;
+  /** ID of the session whose locks are no obstacle. */
+  readonly session?: string | undefined;
+  /** The class code's object that is saved, which takes over what is stored; the body is what it has to send. */
+  readonly live?: LiveEntity;
+}
+
+/** What a save or a deletion has to respect, where the server has it. */
+export interface Surroundings {
+  readonly lifecycle?: Lifecycle | undefined;
+  readonly locks?: LockTable | undefined;
+}
