@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { View, Viewer, Views } from '../access/views.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { DataclassDefinition } from '../protocol/definition.js';
+import { type Pending, whenThere } from '../dialect/pending.js';
 import { emptyPlans, type Plans } from '../query/reading-context.js';
 import { DataclassService, type ServiceContext } from './dataclass-service.js';
 
@@ -38,20 +38,15 @@ export class ViewedServices {
    */
   constructor(
     private readonly views: Views,
-    private readonly viewerOf: (request: FastifyRequest, reply: FastifyReply) => Viewer,
+    private readonly viewerOf: (request: FastifyRequest, reply: FastifyReply) => Pending<Viewer>,
     private readonly contextOf: (
       dataclasses: ReadonlyMap<string, Dataclass>,
       plans: Plans,
     ) => ServiceContext,
   ) {}
 
-  viewOf(request: FastifyRequest, reply: FastifyReply): View {
-    return this.views.of(this.viewerOf(request, reply));
-  }
-
-  /** What the catalog tells a request's session. */
-  catalogOf(request: FastifyRequest, reply: FastifyReply): readonly DataclassDefinition[] {
-    return this.viewOf(request, reply).catalog;
+  viewOf(request: FastifyRequest, reply: FastifyReply): Pending<View> {
+    return whenThere(this.viewerOf(request, reply), (viewer) => this.views.of(viewer));
   }
 
   /** What readers and writers of a view share. */
@@ -59,30 +54,8 @@ export class ViewedServices {
     return this.#viewing(view).context;
   }
 
-  handlers(name: string): DataclassHandlers {
-    const of = (request: FastifyRequest, reply: FastifyReply): DataclassService =>
-      this.#service(this.viewOf(request, reply), name);
-    return {
-      readCollection: (request, reply) => {
-        of(request, reply).readCollection(request, reply);
-      },
-      readEntity: (request, reply) => {
-        of(request, reply).readEntity(request, reply);
-      },
-      readByValue: (request, reply) => {
-        of(request, reply).readByValue(request, reply);
-      },
-      readEntitySet: (request, reply) => {
-        of(request, reply).readEntitySet(request, reply);
-      },
-      writeCollection: (request, reply) => of(request, reply).writeCollection(request, reply),
-      writeEntity: (request, reply) => of(request, reply).writeEntity(request, reply),
-      writeAttributes: (request, reply) => of(request, reply).writeAttributes(request, reply),
-      writeEntitySet: (request, reply) => of(request, reply).writeEntitySet(request, reply),
-    };
-  }
-
-  #service(view: View, name: string): DataclassService {
+  /** The service of a dataclass in a view. */
+  serviceIn(view: View, name: string): DataclassService {
     const { context, services } = this.#viewing(view);
     let service = services.get(name);
     if (service === undefined) {
@@ -90,6 +63,42 @@ export class ViewedServices {
       services.set(name, service);
     }
     return service;
+  }
+
+  handlers(name: string): DataclassHandlers {
+    const serviceOf = (request: FastifyRequest, reply: FastifyReply): Pending<DataclassService> =>
+      whenThere(this.viewOf(request, reply), (view) => this.serviceIn(view, name));
+    return {
+      readCollection: (request, reply) => {
+        whenFound(reply, serviceOf(request, reply), (service) => {
+          service.readCollection(request, reply);
+        });
+      },
+      readEntity: (request, reply) => {
+        whenFound(reply, serviceOf(request, reply), (service) => {
+          service.readEntity(request, reply);
+        });
+      },
+      readByValue: (request, reply) => {
+        whenFound(reply, serviceOf(request, reply), (service) => {
+          service.readByValue(request, reply);
+        });
+      },
+      readEntitySet: (request, reply) => {
+        whenFound(reply, serviceOf(request, reply), (service) => {
+          service.readEntitySet(request, reply);
+        });
+      },
+      writeCollection: async (request, reply) =>
+        (await serviceOf(request, reply)).writeCollection(request, reply),
+      writeEntity: async (request, reply) =>
+        (await serviceOf(request, reply)).writeEntity(request, reply),
+      writeAttributes: async (request, reply) =>
+        // A read sends its answer later.
+        (await (await serviceOf(request, reply)).writeAttributes(request, reply)) ?? reply,
+      writeEntitySet: async (request, reply) =>
+        (await serviceOf(request, reply)).writeEntitySet(request, reply),
+    };
   }
 
   #viewing(view: View): Viewing {
@@ -100,4 +109,19 @@ export class ViewedServices {
     this.#viewings.set(view, made);
     return made;
   }
+}
+
+/** Reads at once where the session is known at once. */
+function whenFound(
+  reply: FastifyReply,
+  found: Pending<DataclassService>,
+  read: (service: DataclassService) => void,
+): void {
+  if (!(found instanceof Promise)) {
+    read(found);
+    return;
+  }
+  found.then(read).catch((error: unknown) => {
+    reply.send(error);
+  });
 }
