@@ -11,6 +11,7 @@ import { FilterParser } from '../filter/prepared-filter.js';
 import { linkDataclasses } from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
 import { observedExecutor, type StatementObserver } from '../dialect/observed-executor.js';
+import type { Synchronous } from '../dialect/sqlite/open.js';
 import { openDatabase } from '../dialect/sqlite/open-database.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import { fold, foldWithoutAccents } from '../protocol/fold.js';
@@ -33,7 +34,7 @@ import { sendError, sendJson } from './reply.js';
 import { maxUrlLength } from './reading-parameters.js';
 import { rewriteUrl } from './rewrite-url.js';
 import { registerUploads } from './upload-service.js';
-import { limitsFrom, logLevel, setting, type Settings } from './settings.js';
+import { limitsFrom, logLevel, setting, type Settings, synchronousFrom } from './settings.js';
 
 /** What the generator knows about the model. */
 export interface GeneratedModel {
@@ -69,7 +70,8 @@ export async function createApp(
   const url = options.databaseUrl ?? setting(environment, 'DATABASE_URL', 'sqlite:./data.sqlite');
   const level = logLevel(environment);
   const model = { definitions, schema, settings };
-  const database = await openObserved(url, model, options.onStatement);
+  const synchronous = synchronousFrom(environment);
+  const database = await openObserved(url, model, synchronous, options.onStatement);
   const log = options.logger === undefined ? pino({ level }, pino.destination(2)) : undefined;
   const answerError = errorHandler(log);
   const app = fastify({
@@ -132,13 +134,14 @@ export async function createApp(
 async function openObserved(
   url: string,
   { definitions, schema, settings }: GeneratedModel,
+  synchronous: Synchronous,
   observe: StatementObserver | undefined,
 ): Promise<Database> {
   const textFold = settings.accentInsensitive ? foldWithoutAccents : fold;
   const hasVectors = definitions.some(({ attributes }) =>
     attributes.some((each) => each.kind === 'storage' && each.type === 'vector'),
   );
-  const database = await openDatabase(url, schema, textFold, hasVectors);
+  const database = await openDatabase(url, schema, textFold, { hasVectors, synchronous });
   return observe === undefined
     ? database
     : { ...database, executor: observedExecutor(database.executor, observe) };

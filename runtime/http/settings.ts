@@ -1,3 +1,5 @@
+import type { Synchronous } from '../dialect/sqlite/open.js';
+
 /** What the model decides for the whole server; written by the generator. */
 export interface Settings {
   /** Name of the datastore. */
@@ -81,6 +83,13 @@ export function logLevel(environment: Environment): string {
   throw new Error(
     `LOG_LEVEL is ${JSON.stringify(level)}; it must be one of ${logLevels.join(', ')}.`,
   );
+}
+
+/** @throws Error that names `SQLITE_SYNCHRONOUS`, when it is neither `normal` nor `full` */
+export function synchronousFrom(environment: Environment): Synchronous {
+  const text = setting(environment, 'SQLITE_SYNCHRONOUS', 'normal');
+  if (text === 'normal' || text === 'full') return text;
+  throw new Error(`SQLITE_SYNCHRONOUS is ${JSON.stringify(text)}; it must be normal or full.`);
 }
 
 /**

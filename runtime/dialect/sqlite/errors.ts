@@ -19,6 +19,9 @@ const unavailable: readonly (readonly [string, string])[] = [
   ['SQLITE_IOERR', 'the database cannot be read or written'],
   ['SQLITE_CANTOPEN', 'the database cannot be opened'],
   ['SQLITE_NOMEM', 'the database is out of memory'],
+  ['SQLITE_PROTOCOL', 'the database is locked by another process'],
+  ['SQLITE_CORRUPT', 'the database is damaged'],
+  ['SQLITE_NOTADB', 'the database is damaged'],
 ];
 
 /** SQLite's limits on the size of a statement, which have no code of their own. */

@@ -10,6 +10,8 @@ import {
 } from '../executor.js';
 import type { Pending } from '../pending.js';
 import type { SqlValue, Statement } from '../statement.js';
+import { WriterLine } from '../writer-line.js';
+import { beginTransaction } from './begin.js';
 import { translateError } from './errors.js';
 import { explained } from './explain.js';
 import type { Connections } from './open.js';
@@ -29,8 +31,7 @@ export class SqliteExecutor implements Executor {
   readonly #commit: Prepared;
   #commits = 0;
   #isClosed = false;
-  /** Ends when the last transaction asked for so far has ended. */
-  #writers: Promise<unknown> = Promise.resolve();
+  readonly #writers = new WriterLine();
   /** Reads that wait for the transaction that is open. */
   #waiting: (() => void)[] = [];
 
@@ -77,19 +78,17 @@ export class SqliteExecutor implements Executor {
 
   dataVersion(): number {
     // SQLite's own number tells of what other connections commit, those of other processes included.
-    if (!this.#isShared) return this.#dataVersion.get() as number;
+    if (!this.#isShared) return this.#readNow(() => this.#dataVersion.get() as number);
     if (this.#connections.writer.inTransaction) this.#commits += 1;
     return this.#commits;
   }
 
   write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    const result = this.#writers.then(() => this.#run(work));
-    this.#writers = result.catch(() => undefined);
-    return result;
+    return this.#writers.run(() => this.#run(work));
   }
 
   async close(): Promise<void> {
-    await settledWithin(this.#writers, this.graceMilliseconds);
+    await settledWithin(this.#writers.idle(), this.graceMilliseconds);
     this.#isClosed = true;
     const { reader, writer } = this.#connections;
     if (writer.inTransaction) writer.exec('ROLLBACK');
@@ -102,7 +101,9 @@ export class SqliteExecutor implements Executor {
     const { writer } = this.#connections;
     if (this.#isClosed) throw closedError();
     try {
-      this.#begin.run();
+      this.#connections.file?.check();
+      const waiting = beginTransaction(this.#begin);
+      if (waiting !== undefined) await waiting;
       const result = await work(this.#transaction);
       if (!writer.inTransaction) throw endedByDatabase();
       this.#commit.run();

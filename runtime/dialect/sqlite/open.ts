@@ -1,6 +1,8 @@
 import Database from 'better-sqlite3';
 import type { Fold } from '../../protocol/fold.js';
+import { DatabaseFile } from './database-file.js';
 import { registerFunctions } from './functions.js';
+import { SchemaMismatchError } from './schema.js';
 import type { LoadVectors } from './vector-extension.js';
 
 /** The two connections of a server: one that writes, and one for reads, which see only what is committed. */
@@ -8,13 +10,22 @@ export interface Connections {
   readonly writer: Database.Database;
   /** The same as `writer` for a database in memory, which no second connection can see. */
   readonly reader: Database.Database;
+  /** None for a database in memory. */
+  readonly file: DatabaseFile | undefined;
 }
 
-/** How long a statement waits for another process that holds the database. */
+/**
+ * When a commit reaches the disk: `full` before it is acknowledged; `normal` some moments later, so that a loss of power, but
+ * no end of the process, may take the last commits back, whole ones only.
+ */
+export type Synchronous = 'normal' | 'full';
+
+/** How long a start, or a read, waits for another process that holds the database. */
 const busyTimeoutMilliseconds = 5_000;
 
 /**
  * Opens the database that a `DATABASE_URL` names: `sqlite:./data.sqlite`, `sqlite:/absolute/path` or `sqlite::memory:`.
+ * @param synchronous for a database in a file
  * @param prepare looks at the database before anything in it changes, and may refuse it
  * @param loadVectors only for a model with vectors
  * @throws Error that names the path, when it cannot be opened; and what `prepare` throws
@@ -22,6 +33,7 @@ const busyTimeoutMilliseconds = 5_000;
 export function openConnections(
   url: string,
   fold: Fold,
+  synchronous: Synchronous,
   prepare: (database: Database.Database) => void,
   loadVectors?: LoadVectors,
 ): Connections {
@@ -36,16 +48,23 @@ export function openConnections(
     }
     return database;
   };
-  const writer = open(false);
+  let writer: Database.Database | undefined;
   try {
+    writer = open(false);
     prepare(writer);
-    if (file === ':memory:') return { writer, reader: writer };
+    if (file === ':memory:') return { writer, reader: writer, file: undefined };
     writer.pragma('journal_mode = WAL');
-    writer.pragma('synchronous = NORMAL');
-    return { writer, reader: open(true) };
+    writer.pragma(`synchronous = ${synchronous}`);
+    // The executor waits instead, and lets reads go on.
+    writer.pragma('busy_timeout = 0');
+    const reader = open(true);
+    // SQLite opens its files with the first read.
+    reader.pragma('schema_version');
+    return { writer, reader, file: new DatabaseFile(file) };
   } catch (error) {
-    writer.close();
-    throw error;
+    writer?.close();
+    if (error instanceof SchemaMismatchError) throw error;
+    throw cannotOpen(file, error);
   }
 }
 
@@ -60,16 +79,15 @@ function databaseFile(url: string): string {
 }
 
 function connect(file: string, readonly: boolean, fold: Fold): Database.Database {
-  let database: Database.Database;
-  try {
-    database = new Database(file, { readonly, timeout: busyTimeoutMilliseconds });
-  } catch (error) {
-    throw new Error(`Cannot open the database ${file}: ${(error as Error).message}`, {
-      cause: error,
-    });
-  }
+  const database = new Database(file, { readonly, timeout: busyTimeoutMilliseconds });
   database.pragma('foreign_keys = ON');
   database.pragma('cache_size = -65536');
   registerFunctions(database, fold);
   return database;
+}
+
+/** @param error SQLite's own tells neither the file nor what was tried */
+function cannotOpen(file: string, error: unknown): unknown {
+  if (!(error instanceof Database.SqliteError || error instanceof TypeError)) return error;
+  return new Error(`Cannot open the database ${file}: ${error.message}`, { cause: error });
 }

@@ -32,10 +32,8 @@ export interface Launched extends Omit<ServerProcess, 'origin'> {
 
 /** Starts a compiled server in a process of its own, on a port that the system chooses. */
 export function launch(program: string, options: LaunchOptions): Launched {
-  const [command, ...rest] = [...(options.wrapper ?? []), process.execPath, program] as [
-    string,
-    ...string[],
-  ];
+  const line: readonly string[] = [...(options.wrapper ?? []), process.execPath, program];
+  const [command = '', ...rest] = line;
   const child = spawn(command, rest, {
     cwd: options.folder,
     env: {
