@@ -1,10 +1,12 @@
 import { join } from 'node:path';
 import type { Model } from '../model/model.js';
+import { userClasses } from './classes/user-classes.js';
 import { emitContext } from './context.js';
 import type { EmittedFile } from './file.js';
 import { runtimeFiles } from './runtime-files.js';
 import { Templates } from './templates.js';
 import { dataclassUnits, modelUnits } from './units.js';
+import { userClassView } from './views/classes/user-class.js';
 
 /**
  * Every file of the server for a model, in order of path. Pure, but for reading templates and runtime sources.
@@ -18,14 +20,20 @@ export function emitServer(
   const context = emitContext(model, input.modelFileName);
   const templates = new Templates(join(input.packageRoot, 'templates'));
   const files: EmittedFile[] = runtimeFiles(join(input.packageRoot, 'runtime'));
-  for (const { path, owner, template, view } of modelUnits) {
+  for (const { path, when, owner, template, view } of modelUnits) {
+    if (when?.(model) === false) continue;
     files.push({ path, owner, text: templates.render(template, view(context)) });
   }
   for (const { path, when, owner, template, view } of dataclassUnits) {
-    for (const dataclass of model.dataclasses.filter(when)) {
+    for (const dataclass of model.dataclasses) {
+      if (!when(dataclass, model)) continue;
       const text = templates.render(template, view(context, dataclass));
-      files.push({ path: path(dataclass), owner, text });
+      files.push({ path: path(dataclass, context), owner, text });
     }
+  }
+  for (const userClass of userClasses(model, context.classNames)) {
+    const text = templates.render('src/classes/class.ts', userClassView(userClass));
+    files.push({ path: userClass.path, owner: 'user', text });
   }
   return files.sort((a, b) => (a.path < b.path ? -1 : 1));
 }

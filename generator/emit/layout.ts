@@ -221,7 +221,7 @@ const anyName = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u;
  * A name where an object's property stands. `__proto__` would set the prototype; and whether a name beyond ASCII keeps its
  * quotes depends on the version of Unicode that prettier knows, so neither stands there plainly.
  */
-function propertyName(name: string): string {
+export function propertyName(name: string): string {
   if (simpleName.test(name) && name !== '__proto__') return name;
   return anyName.test(name) ? `[${stringLiteral(name)}]` : stringLiteral(name);
 }

@@ -1,7 +1,14 @@
-import type { Dataclass } from '../model/model.js';
+import type { Dataclass, Model } from '../model/model.js';
+import { hasClassCode } from './classes/class-code.js';
 import type { EmitContext } from './context.js';
 import type { EmittedFile } from './file.js';
 import { appView, definitionsView } from './views/app.js';
+import { apiView } from './views/classes/api.js';
+import { databaseView } from './views/classes/database.js';
+import { dataclassClassesView } from './views/classes/dataclass-classes.js';
+import { dataStoreView } from './views/classes/datastore.js';
+import { registryView } from './views/classes/registry.js';
+import { singletonsView } from './views/classes/singletons.js';
 import { dataclassView } from './views/dataclass.js';
 import { routesView } from './views/routes.js';
 import {
@@ -15,6 +22,8 @@ import {
 
 /** A file that is printed once for the whole model. */
 export interface ModelUnit {
+  /** Whether the model needs it; it does when this is left out. */
+  readonly when?: (model: Model) => boolean;
   readonly path: string;
   readonly owner: EmittedFile['owner'];
   readonly template: string;
@@ -23,8 +32,8 @@ export interface ModelUnit {
 
 /** A file that is printed for each dataclass that `when` chooses. */
 export interface DataclassUnit {
-  readonly path: (dataclass: Dataclass) => string;
-  readonly when: (dataclass: Dataclass) => boolean;
+  readonly path: (dataclass: Dataclass, context: EmitContext) => string;
+  readonly when: (dataclass: Dataclass, model: Model) => boolean;
   readonly owner: EmittedFile['owner'];
   readonly template: string;
   readonly view: (context: EmitContext, dataclass: Dataclass) => object;
@@ -45,6 +54,14 @@ export const dataclassUnits: readonly DataclassUnit[] = [
     template: 'src/generated/routes/routes.ts',
     view: routesView,
   },
+  {
+    path: (dataclass, { classNames }) =>
+      `src/generated/classes/${classNames.of(dataclass).file}.ts`,
+    when: (_, model) => hasClassCode(model),
+    owner: 'generator',
+    template: 'src/generated/classes/dataclass.ts',
+    view: dataclassClassesView,
+  },
 ];
 
 export const modelUnits: readonly ModelUnit[] = [
@@ -52,6 +69,16 @@ export const modelUnits: readonly ModelUnit[] = [
   ours('src/generated/definitions.ts', definitionsView),
   ours('src/generated/schema.ts', schemaView),
   ours('src/generated/settings.ts', settingsView),
+  ...forClassCode(
+    ours('src/generated/api.ts', apiView),
+    ours('src/generated/classes.ts', registryView),
+    ours('src/generated/classes/DataStore.ts', dataStoreView),
+    ours('src/generated/database.ts', databaseView),
+  ),
+  {
+    ...ours('src/generated/singletons.ts', singletonsView),
+    when: ({ singletons }) => singletons.length > 0,
+  },
   users('src/main.ts', emptyView),
   users('test/smoke.test.ts', emptyView),
   users('package.json', packageView),
@@ -65,6 +92,11 @@ export const modelUnits: readonly ModelUnit[] = [
 
 function ours(path: string, view: ModelUnit['view']): ModelUnit {
   return { path, owner: 'generator', template: path, view };
+}
+
+/** Files that only a server with class code has. */
+function forClassCode(...units: readonly ModelUnit[]): readonly ModelUnit[] {
+  return units.map((unit) => ({ ...unit, when: hasClassCode }));
 }
 
 function users(path: string, view: ModelUnit['view'], template = path): ModelUnit {

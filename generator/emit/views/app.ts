@@ -1,4 +1,5 @@
 import type { Dataclass } from '../../model/model.js';
+import { hasClassCode } from '../classes/class-code.js';
 import type { EmitContext } from '../context.js';
 import { call, declaration, RawCode, stringLiteral } from '../layout.js';
 
@@ -24,8 +25,16 @@ export function definitionsView(context: EmitContext): object {
 export function appView(context: EmitContext): object {
   const exposed = context.model.dataclasses.filter((dataclass) => dataclass.exposed);
   const register = (dataclass: Dataclass): string => `register${context.identifier(dataclass)}`;
+  const parts = ['definitions', 'schema', 'settings'];
+  const modules = [importLine('definitions', './definitions.js')];
+  if (hasClassCode(context.model)) {
+    parts.unshift('classes');
+    modules.unshift(importLine('classes', './classes.js'));
+  }
   return {
     header: context.header,
+    modules,
+    model: parts.join(', '),
     imports: sorted(exposed.map((each) => importLine(register(each), `./routes/${each.name}.js`))),
     registrations: exposed.map((each) => {
       const service = call('services', [stringLiteral(each.name)], 4);

@@ -1,0 +1,91 @@
+import type {
+  Accessor,
+  CalculatedAttribute,
+  ClassFunction,
+  Dataclass,
+  EventName,
+  Model,
+} from '../../model/model.js';
+
+/** Whether a server has classes at all: where nobody writes code, none is emitted and none is run. */
+export function hasClassCode(model: Model): boolean {
+  return (
+    model.functions.length > 0 ||
+    model.singletons.length > 0 ||
+    // Who logs in is told by code.
+    model.roles !== undefined ||
+    model.dataclasses.some((each) => writtenClasses(each).length > 0)
+  );
+}
+
+/** One of the three classes of a dataclass. */
+export type ClassLevel = 'dataclass' | 'entity' | 'selection';
+
+export const classLevels: readonly ClassLevel[] = ['dataclass', 'entity', 'selection'];
+
+/** What the model expects a user to write into a class. */
+export interface ClassCode {
+  readonly functions: readonly ClassFunction[];
+  readonly events: readonly EventName[];
+  /** Computed attributes with accessors that belong to this class. */
+  readonly accessors: readonly AccessorCode[];
+  readonly restrict: boolean;
+}
+
+export interface AccessorCode {
+  readonly attribute: CalculatedAttribute;
+  readonly accessor: Accessor;
+  /** Name of the member: the attribute's, or `queryFullName`. */
+  readonly member: string;
+}
+
+export function classCode(dataclass: Dataclass, level: ClassLevel): ClassCode {
+  const accessors = accessorsOf(dataclass);
+  const functions = dataclass.functions[level];
+  switch (level) {
+    case 'dataclass':
+      return {
+        functions,
+        events: [],
+        accessors: accessors.filter(
+          ({ accessor }) => accessor === 'query' || accessor === 'orderBy',
+        ),
+        restrict: dataclass.restrict,
+      };
+    case 'entity':
+      return {
+        functions,
+        events: dataclass.events,
+        accessors: accessors.filter(({ accessor }) => accessor === 'get' || accessor === 'set'),
+        restrict: false,
+      };
+    case 'selection':
+      return { functions, events: [], accessors: [], restrict: false };
+  }
+}
+
+/** The classes of a dataclass that a user writes, in files of their own. */
+export function writtenClasses(dataclass: Dataclass): readonly ClassLevel[] {
+  return classLevels.filter((level) => {
+    const { functions, events, accessors, restrict } = classCode(dataclass, level);
+    return functions.length + events.length + accessors.length > 0 || restrict;
+  });
+}
+
+function accessorsOf(dataclass: Dataclass): readonly AccessorCode[] {
+  return dataclass.attributes.flatMap((attribute) =>
+    attribute.kind === 'calculated'
+      ? attribute.accessors.map((accessor) => ({
+          attribute,
+          accessor,
+          member: accessorMember(attribute.name, accessor),
+        }))
+      : [],
+  );
+}
+
+/** `queryFullName` of `fullName`: filters and orders speak of no entity, so they are methods of the dataclass. */
+function accessorMember(name: string, accessor: Accessor): string {
+  if (accessor === 'get' || accessor === 'set') return name;
+  return `${accessor}${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
+}

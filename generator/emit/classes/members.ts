@@ -1,0 +1,61 @@
+import { docComment, fits, propertyName, stringLiteral } from '../layout.js';
+
+/** A parameter with the text of its type. */
+export interface ParameterText {
+  readonly name: string;
+  readonly type: string;
+  readonly optional: boolean;
+}
+
+/**
+ * `  declare readonly name: string;` in a class or an interface; a union that does not fit has a line for each part.
+ * @param head modifiers, or `?` for a property that can be left out
+ */
+export function field(head: string, name: string, type: string, doc?: string): string {
+  const mark = head === '?' ? '?' : '';
+  const label = `  ${head === '' || mark === '?' ? '' : `${head} `}${propertyName(name)}${mark}`;
+  const flat = `${label}: ${type};`;
+  const parts = type.split(' | ');
+  const code =
+    fits(flat) || parts.length === 1
+      ? flat
+      : `${label}:\n${parts.map((each) => `    | ${each}`).join('\n')};`;
+  return `${docComment(doc, 2)}${code}`;
+}
+
+/**
+ * `  name(person: EmployeeEntity): Promise<EmployeeEntity>` in a class, its parameters in a line each where they do not fit.
+ * @param head what stands before the name, `abstract` for one; may be empty
+ * @param end what follows the type of the result: `;` or ` {`
+ */
+export function method(
+  head: string,
+  name: string,
+  signature: { readonly params: readonly ParameterText[]; readonly returns: string },
+  end: string,
+): string {
+  const before = `  ${head === '' ? '' : `${head} `}${name}`;
+  const params = signature.params.map(
+    (each) => `${each.name}${each.optional ? '?' : ''}: ${each.type}`,
+  );
+  const flat = `${before}(${params.join(', ')}): ${signature.returns}${end}`;
+  if (fits(flat)) return flat;
+  if (params.length === 0) return `${before}(): ${brokenArgument(signature.returns)}${end}`;
+  const lines = params.map((each) => `    ${each},\n`).join('');
+  return `${before}(\n${lines}  ): ${signature.returns}${end}`;
+}
+
+/** The argument of a generic type on a line of its own, unless it is a single name. */
+function brokenArgument(type: string): string {
+  const [, generic, argument] = /^(\w+)<(.* .*|.*\[\])>$/su.exec(type) ?? [];
+  return generic === undefined || argument === undefined
+    ? type
+    : `${generic}<\n    ${argument}\n  >`;
+}
+
+/** A name as the users' own files show it: plain wherever TypeScript can take it so. */
+export function memberName(name: string): string {
+  return /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u.test(name)
+    ? name
+    : stringLiteral(name);
+}

@@ -1,0 +1,122 @@
+import { posix } from 'node:path';
+import type { Model } from '../../model/model.js';
+import { classLevels, writtenClasses } from './class-code.js';
+import type { AllClassNames } from './class-names.js';
+import { type Import, importStatements } from './imports.js';
+
+/** A module that exports a name. */
+export interface NamePlace {
+  /** Path below `src`, without its end. */
+  readonly path: string;
+  /** It is there at run time. */
+  readonly isValue: boolean;
+}
+
+/** Where each name that emitted classes use is exported. */
+export type NamePlaces = ReadonlyMap<string, NamePlace>;
+
+/** What class code is given of the runtime, types and values. */
+const runtimeTypes: Readonly<Record<string, string>> = {
+  AfterDropEvent: 'runtime/entity/lifecycle',
+  AfterSaveEvent: 'runtime/entity/lifecycle',
+  ComputedOrder: 'runtime/class/answers',
+  ComputedQuery: 'runtime/class/answers',
+  DropEvent: 'runtime/entity/lifecycle',
+  EventAnswer: 'runtime/class/answers',
+  EventError: 'runtime/entity/lifecycle',
+  FilterWithValues: 'runtime/class/answers',
+  FunctionResult: 'runtime/class/answers',
+  JsonObject: 'runtime/class/types',
+  JsonValue: 'runtime/class/types',
+  Media: 'runtime/class/types',
+  RelatedEntity: 'runtime/class/types',
+  Restriction: 'runtime/class/answers',
+  SaveEvent: 'runtime/entity/lifecycle',
+  Session: 'runtime/access/session',
+  Vector: 'runtime/class/types',
+};
+
+const runtimeValues: Readonly<Record<string, string>> = {
+  notWritten: 'runtime/function/not-written',
+  OutgoingMessage: 'runtime/function/outgoing-message',
+  RestError: 'runtime/class/rest-error',
+  SaveError: 'runtime/class/save-error',
+};
+
+/** What emitted classes use of the runtime, and class code does not need. */
+export const baseClasses: Readonly<Record<string, string>> = {
+  ClassRegistry: 'runtime/class/registry',
+  DataclassObject: 'runtime/class/dataclass',
+  Datastore: 'runtime/class/datastore',
+  Entity: 'runtime/class/entity',
+  EntitySelection: 'runtime/class/selection',
+  Singleton: 'runtime/function/singleton',
+};
+
+export function namePlaces(model: Model, names: AllClassNames): NamePlaces {
+  const places = new Map<string, NamePlace>();
+  const addType = (name: string, path: string): unknown =>
+    places.set(name, { path, isValue: false });
+  const addClass = (name: string, path: string): unknown =>
+    places.set(name, { path, isValue: true });
+  for (const [name, path] of Object.entries(runtimeTypes)) addType(name, path);
+  for (const [name, path] of Object.entries(runtimeValues)) addClass(name, path);
+  for (const [name, path] of Object.entries(baseClasses)) addClass(name, path);
+  addType('Database', 'generated/database');
+  addClass('DataStoreBase', 'generated/classes/DataStore');
+  addClass('DataStore', dataStorePlace(model));
+  for (const dataclass of model.dataclasses) {
+    const { file, written, base, types, values, attributes } = names.of(dataclass);
+    const hasObject = dataclass.attributes.some(({ kind }) => kind === 'relatedEntity');
+    const emitted = `generated/classes/${file}`;
+    if (hasObject) addType(names.of(dataclass).object, emitted);
+    for (const each of [types, values, attributes]) addType(each, emitted);
+    const byUser = writtenClasses(dataclass);
+    for (const level of classLevels) {
+      addClass(base[level], emitted);
+      addClass(written[level], byUser.includes(level) ? `classes/${written[level]}` : emitted);
+    }
+  }
+  for (const singleton of model.singletons) {
+    const { written, base } = names.ofSingleton(singleton);
+    addClass(base, 'generated/singletons');
+    addClass(written, `classes/${written}`);
+  }
+  return places;
+}
+
+/** A user writes the datastore's class where it has functions. */
+export function dataStorePlace({ functions }: Model): string {
+  return functions.length > 0 ? 'classes/DataStore' : 'generated/classes/DataStore';
+}
+
+/**
+ * The imports of a file for the names that it uses; its own need none.
+ * @param file path of the file below `src`, without its end
+ * @param values those of the names that are needed at run time
+ */
+export function importsOf(
+  places: NamePlaces,
+  file: string,
+  uses: Iterable<string>,
+  values: ReadonlySet<string> = new Set(),
+): string[] {
+  const imports = [...new Set(uses)].flatMap((name): readonly Import[] => {
+    const { path } = placeOf(places, name);
+    if (path === file) return [];
+    return [{ name, module: moduleFrom(file, path), isValue: values.has(name) }];
+  });
+  return importStatements(imports);
+}
+
+export function placeOf(places: NamePlaces, name: string): NamePlace {
+  const place = places.get(name);
+  if (place === undefined) throw new Error(`No module exports ${name}.`);
+  return place;
+}
+
+/** `../../classes/Company.js`, as a file imports another. */
+export function moduleFrom(file: string, path: string): string {
+  const relative = posix.relative(posix.dirname(file), path);
+  return `${relative.startsWith('.') ? '' : './'}${relative}.js`;
+}

@@ -1,0 +1,24 @@
+import { statement } from '../../classes/imports.js';
+import { baseClasses, moduleFrom } from '../../classes/places.js';
+import type { EmitContext } from '../../context.js';
+
+const file = 'generated/api';
+
+/** All that class code imports, and where it comes from. */
+export function apiView({ header, namePlaces }: EmitContext): object {
+  const modules = new Map<string, Map<string, boolean>>();
+  for (const [name, { path, isValue }] of namePlaces) {
+    if (name in baseClasses) continue;
+    const module = moduleFrom(file, path);
+    const names = modules.get(module) ?? new Map<string, boolean>();
+    // Users' files import this one, so their classes are types here: no file shall need another one first.
+    names.set(name, isValue && !path.startsWith('classes/'));
+    modules.set(module, names);
+  }
+  return {
+    header,
+    exports: [...modules]
+      .sort(([a], [b]) => Number(a > b) - Number(a < b))
+      .map(([module, names]) => statement('export', module, names)),
+  };
+}

@@ -1,0 +1,82 @@
+import type {
+  Attribute,
+  Dataclass,
+  Model,
+  StorageAttribute,
+  StorageType,
+} from '../../../model/model.js';
+import { field } from '../../classes/members.js';
+import type { EmitContext } from '../../context.js';
+import { foldedColumn, vectorColumns } from '../../schema/columns.js';
+
+/** The tables as Kysely sees them: what SQLite holds, not what class code reads. */
+export function databaseView({ header, model, classNames }: EmitContext): object {
+  const tables = model.dataclasses.map((dataclass) => ({
+    type: classNames.of(dataclass).table,
+    table: dataclass.table,
+    name: dataclass.name,
+    columns: columnsOf(model, dataclass),
+  }));
+  const uses = ['ColumnType', 'Generated', 'GeneratedAlways'].filter((each) =>
+    tables.some(({ columns }) => columns.some((column) => column.includes(`: ${each}<`))),
+  );
+  return {
+    header,
+    imports: uses.length === 0 ? [] : [`import type { ${uses.join(', ')} } from 'kysely';`],
+    members: tables.map(({ type, table }) => field('readonly', table, type)),
+    tables,
+  };
+}
+
+function columnsOf(model: Model, dataclass: Dataclass): readonly string[] {
+  const stored = dataclass.attributes.filter((each) => each.kind === 'storage');
+  return [
+    ...dataclass.attributes.flatMap((each) => columnOf(each)),
+    ...stored.flatMap((each) => {
+      const folded = foldedColumn(model, dataclass, each);
+      return folded === undefined ? [] : [field('', folded, 'string | null', comparison(each))];
+    }),
+    ...stored.flatMap((each) => {
+      const columns = vectorColumns(each);
+      if (columns === undefined) return [];
+      return [
+        field('', columns.norm, 'number | null', comparison(each)),
+        field('', columns.unit, 'Uint8Array | null', comparison(each)),
+      ];
+    }),
+    field('', '__STAMP', 'Generated<number>'),
+    field('', '__TIMESTAMP', 'string'),
+  ];
+}
+
+function comparison({ name }: StorageAttribute): string {
+  return `What ${name} is compared by; the server derives it when it stores an entity.`;
+}
+
+function columnOf(attribute: Attribute): readonly string[] {
+  if (attribute.kind === 'storage') {
+    const type = columnTypes[attribute.type];
+    if (attribute.key && attribute.type === 'integer') {
+      return [field('', attribute.column, `Generated<${type}>`)];
+    }
+    const isThere = attribute.key || attribute.mandatory;
+    return [field('', attribute.column, isThere ? type : `${type} | null`)];
+  }
+  if (attribute.kind !== 'calculated' || attribute.column === undefined) return [];
+  return [field('', attribute.column, `GeneratedAlways<${columnTypes[attribute.type]} | null>`)];
+}
+
+/** What the driver gives for a column of each type. */
+const columnTypes: Readonly<Record<StorageType, string>> = {
+  string: 'string',
+  uuid: 'string',
+  number: 'number',
+  integer: 'number',
+  boolean: '0 | 1',
+  date: 'string',
+  duration: 'number',
+  object: 'string',
+  image: 'Uint8Array',
+  blob: 'Uint8Array',
+  vector: 'string',
+};

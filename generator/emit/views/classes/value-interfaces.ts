@@ -1,0 +1,90 @@
+import { keyOf, targetOf } from '../../../model/lookup.js';
+import type { Attribute, Dataclass } from '../../../model/model.js';
+import { field } from '../../classes/members.js';
+import { isAlwaysThere, orNull, type TypeText, valueType } from '../../classes/type-text.js';
+import type { EmitContext } from '../../context.js';
+import { isLarge } from '../../schema/columns.js';
+
+/** An interface whose members are attributes. */
+export interface InterfaceView {
+  readonly doc: string;
+  readonly name: string;
+  readonly members: readonly string[];
+}
+
+/** Attributes with one value each, as they are read; bytes are read on their own. */
+export function attributesInterface(
+  { classNames }: EmitContext,
+  dataclass: Dataclass,
+  uses: Set<string>,
+): InterfaceView {
+  return {
+    doc: '/** Attributes of one value each, as they are read. */',
+    name: classNames.of(dataclass).attributes,
+    members: dataclass.attributes.flatMap((attribute) => {
+      const type = singleValue(attribute);
+      return type === undefined ? [] : [field('readonly', attribute.name, used(type, uses))];
+    }),
+  };
+}
+
+/** What can be given to a new entity. */
+export function valuesInterface(
+  { model, classNames }: EmitContext,
+  dataclass: Dataclass,
+  uses: Set<string>,
+): InterfaceView {
+  return {
+    doc: '/** What can be written, as `new()` and `fromObject()` take it. */',
+    name: classNames.of(dataclass).values,
+    members: dataclass.attributes.flatMap((attribute) => {
+      if (attribute.kind === 'relatedEntity') {
+        const target = targetOf(model, attribute);
+        const { entity } = classNames.of(target).written;
+        const text = `${entity} | ${valueType(keyOf(target).type).text} | null`;
+        return [field('?', attribute.name, used({ text, uses: [entity] }, uses))];
+      }
+      const type = writtenValue(attribute);
+      const isWritten =
+        attribute.kind === 'storage' ||
+        (attribute.kind === 'calculated' && attribute.accessors.includes('set'));
+      return type === undefined || !isWritten ? [] : [field('?', attribute.name, used(type, uses))];
+    }),
+  };
+}
+
+function singleValue(attribute: Attribute): TypeText | undefined {
+  if (attribute.kind === 'relatedEntity' || attribute.kind === 'relatedEntities') return undefined;
+  const type = valueType(attribute.type, attribute.dateOnly);
+  if (type.text === 'Media') return undefined;
+  return isAlwaysThere(attribute) ? type : orNull(type);
+}
+
+/** Bytes are given as they are. */
+function writtenValue(attribute: Attribute): TypeText | undefined {
+  const isMedia = attribute.kind === 'storage' && isLarge(attribute.type);
+  return isMedia ? { text: 'Uint8Array | null', uses: [] } : singleValue(attribute);
+}
+
+/** What `toObject()` gives: the same, and the key that each to-one relation leads to. */
+export function objectInterface(
+  { model, classNames }: EmitContext,
+  dataclass: Dataclass,
+): InterfaceView | undefined {
+  const names = classNames.of(dataclass);
+  const relations = dataclass.attributes.filter((each) => each.kind === 'relatedEntity');
+  if (relations.length === 0) return undefined;
+  return {
+    doc: '/** What `toObject()` gives: the same, and the key of each related entity. */',
+    name: `${names.object} extends ${names.attributes}`,
+    members: relations.map((relation) => {
+      const key = valueType(keyOf(targetOf(model, relation)).type).text;
+      return field('readonly', relation.name, relation.mandatory ? key : `${key} | null`);
+    }),
+  };
+}
+
+function used({ text, uses }: TypeText, all: Set<string>): string {
+  for (const each of uses) all.add(each);
+  return text;
+}
