@@ -1,0 +1,120 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { Agent, request } from 'node:http';
+import { connect, type Socket } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { packageRoot } from '../support/server.js';
+import { durabilityModel } from './support/model.js';
+import { compiledProgram } from './support/program.js';
+import { kill, type ServerProcess, start } from './support/server-process.js';
+
+let program: string;
+let folder: string;
+let server: ServerProcess;
+
+beforeAll(() => {
+  program = compiledProgram(durabilityModel);
+}, 120_000);
+
+beforeEach(async () => {
+  mkdirSync(join(packageRoot, '.tmp'), { recursive: true });
+  folder = mkdtempSync(join(packageRoot, '.tmp', 'shutdown-'));
+  server = await start(program, { folder });
+});
+afterEach(async () => {
+  await kill(server);
+  rmSync(folder, { recursive: true, force: true });
+});
+
+describe('SIGTERM', () => {
+  it.each([1, 2, 3])('answers every change that it makes (round %i)', async () => {
+    const acknowledged: number[] = [];
+    const agent = new Agent({ keepAlive: true });
+    const clients = Array.from({ length: 12 }, async (_, client) => {
+      for (let count = 0; ; count += 1) {
+        const value = client * 1_000_000 + count;
+        // Half of the clients keep their connections.
+        const answer = await post(client % 2 === 0 ? agent : undefined, value);
+        if (answer === undefined) return;
+        expect(answer).toMatchObject({ status: 200, body: { value } });
+        acknowledged.push(value);
+      }
+    });
+    await setTimeout(150);
+    const begin = performance.now();
+    server.child.kill('SIGTERM');
+    await Promise.all(clients);
+    expect(await server.ended).toEqual({ code: 0, signal: null, stderr: '' });
+    expect(performance.now() - begin).toBeLessThan(10_000);
+    expect(acknowledged.length).toBeGreaterThan(50);
+    const database = new Database(join(folder, 'data.sqlite'), { readonly: true });
+    const stored = database.prepare('select "value" from "Counter" order by "value"').pluck().all();
+    database.close();
+    expect(stored).toEqual(acknowledged.sort((a, b) => a - b));
+  });
+
+  it('waits no longer than 10 seconds for a client, and ends with 0', async () => {
+    const socket = await halfRequest();
+    const begin = performance.now();
+    server.child.kill('SIGTERM');
+    expect(await server.ended).toEqual({ code: 0, signal: null, stderr: '' });
+    expect(performance.now() - begin).toBeGreaterThan(9_000);
+    expect(performance.now() - begin).toBeLessThan(15_000);
+    socket.destroy();
+  });
+
+  it.each([
+    ['SIGTERM', 143],
+    ['SIGINT', 130],
+  ] as const)('a second signal, %s, ends it at once', async (signal, code) => {
+    const socket = await halfRequest();
+    server.child.kill('SIGTERM');
+    await setTimeout(200);
+    expect(server.child.exitCode).toBe(null);
+    const begin = performance.now();
+    server.child.kill(signal);
+    expect(await server.ended).toEqual({ code, signal: null, stderr: '' });
+    expect(performance.now() - begin).toBeLessThan(2_000);
+    socket.destroy();
+  });
+});
+
+/** A request whose body does not come to its end; it has arrived when this returns. */
+async function halfRequest(): Promise<Socket> {
+  const socket = connect(Number(new URL(server.origin).port), '127.0.0.1');
+  socket.on('error', () => undefined);
+  const head =
+    'POST /rest/Counter?$method=update HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{';
+  await new Promise<void>((resolve) => {
+    socket.write(head, () => {
+      resolve();
+    });
+  });
+  await fetch(`${server.origin}/health`, { headers: { connection: 'close' } });
+  return socket;
+}
+
+/** Creates a counter; `undefined` when the server takes no more requests. */
+function post(
+  agent: Agent | undefined,
+  value: number,
+): Promise<{ readonly status: number | undefined; readonly body: unknown } | undefined> {
+  const body = JSON.stringify({ owner: 'x', value });
+  return new Promise((resolve, reject) => {
+    const sent = request(`${server.origin}/rest/Counter?$method=update`, { method: 'POST', agent });
+    sent.on('error', () => {
+      resolve(undefined);
+    });
+    sent.on('response', (response) => {
+      let text = '';
+      response.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      response.on('error', reject);
+      response.on('end', () => {
+        resolve({ status: response.statusCode, body: JSON.parse(text) as unknown });
+      });
+    });
+    sent.end(body);
+  });
+}
