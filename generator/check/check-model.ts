@@ -17,6 +17,7 @@ import { checkTables } from './tables.js';
 import { unsupported } from './unsupported.js';
 import { createWorld } from './world.js';
 import { readFile } from './yaml-problems.js';
+import { withAccess } from '../model/access.js';
 import type { Model } from '../model/model.js';
 import type { Checked } from '../source/diagnostic.js';
 import type { SourceNode } from '../source/tree.js';
@@ -78,11 +79,10 @@ function buildModel(context: Context, root: SourceNode, rolesInput: RolesInput):
   };
   const roles = rolesNode(context, root, rolesInput);
   if (entry(root, 'roles') === undefined) context.report('roles/absent', {}, firstKey(root));
-  return {
-    ...settings(context, root),
-    ...parts,
-    ...(roles === undefined ? {} : { roles: checkRoles(context, roles, resourcesOf(parts)) }),
-  };
+  const model = { ...settings(context, root), ...parts };
+  if (roles === undefined) return model;
+  const checked = checkRoles(context, roles, resourcesOf(parts));
+  return { ...withAccess(model, checked), roles: checked };
 }
 
 function reportUnsupported(report: Report, root: SourceNode): void {

@@ -30,6 +30,9 @@ export interface Limits {
   readonly maxEntitySetTimeout: number | null;
   readonly entitySetMemory: number;
   readonly sessionIdleTimeout: number;
+  readonly maxSessions: number;
+  readonly maxGuestSessions: number;
+  readonly maxLocksPerSession: number;
   readonly bodySize: number;
   readonly uploadSize: number;
   readonly uploadSpace: number;
@@ -66,6 +69,23 @@ export interface Dataclass {
   readonly restrict: boolean;
   /** Composite indexes: lists of attribute names. */
   readonly indexes: readonly (readonly string[])[];
+  /** Absent where roles limit nothing. */
+  readonly access?: DataAccess | undefined;
+}
+
+/**
+ * Names of privileges that open an action, all that include them listed too, in code-point order. None of them: open to nobody.
+ */
+export type Opening = readonly string[];
+
+/** Who may do what, as the roles and their inheritance say; an absent action is open to everybody. */
+export interface DataAccess {
+  readonly create?: Opening | undefined;
+  readonly read?: Opening | undefined;
+  readonly update?: Opening | undefined;
+  readonly drop?: Opening | undefined;
+  /** Who sees it in the catalog beside those who may read it; absent: nobody else. */
+  readonly describe?: Opening | undefined;
 }
 
 export type StorageType =
@@ -93,6 +113,8 @@ interface AttributeBase {
   /** Already `false` where the attribute leads to a dataclass that is not exposed. */
   readonly exposed: boolean;
   readonly description?: string;
+  /** What is needed beside the dataclass's. */
+  readonly access?: DataAccess | undefined;
 }
 
 export interface StorageAttribute extends AttributeBase {
@@ -172,6 +194,12 @@ export interface ClassFunction {
   readonly params: readonly Parameter[];
   readonly returns: FunctionType;
   readonly description?: string;
+  /** Who may call it; absent: everybody. */
+  readonly access?: Opening | undefined;
+  /** Who sees it in the catalog beside those who may call it; absent: nobody else. */
+  readonly describe?: Opening | undefined;
+  /** Privileges that its code gets, and all that they include. */
+  readonly promote?: Opening | undefined;
 }
 
 export interface Parameter {

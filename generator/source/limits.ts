@@ -33,6 +33,14 @@ export const limitRules = {
     'Bytes of all entity sets; those that were not used for longest make room.',
   ),
   sessionIdleTimeout: seconds(3600, 'Seconds after which an unused session ends.'),
+  maxSessions: rule(100_000, 1, largest, 'Sessions of users that the server keeps at once.'),
+  maxGuestSessions: rule(
+    10_000,
+    1,
+    largest,
+    'Sessions of guests that have locks, uploads or other state.',
+  ),
+  maxLocksPerSession: rule(1000, 1, largest, 'Entities that one session may lock at once.'),
   bodySize: rule(1_048_576, 1, largest, 'Bytes of a request body.'),
   uploadSize: rule(33_554_432, 1, largest, 'Bytes of an uploaded image or BLOB.'),
   uploadSpace: rule(

@@ -40,7 +40,8 @@ export class View {
   ) {
     this.status = status;
     this.#definitions = definitions;
-    this.#opens = (opening) => opens(opening, held);
+    const all = new Set([...held, 'guest']);
+    this.#opens = (opening) => opens(opening, all);
     this.#readable = readableDataclasses(definitions, this.#opens);
     const permissions = new Map<string, Permissions>();
     for (const definition of definitions) {

@@ -1,3 +1,4 @@
+import type { RolesSettings } from '../access/privileges.js';
 import type { Synchronous } from '../dialect/sqlite/open.js';
 
 /** What the model decides for the whole server; written by the generator. */
@@ -14,6 +15,8 @@ export interface Settings {
   readonly wildcard: boolean;
   /** The model has no roles: everything is allowed to everyone. */
   readonly isOpen: boolean;
+  /** There are some unless it is open. */
+  readonly roles?: RolesSettings;
 }
 
 /** Sizes are bytes; `null` means no limit. */
@@ -40,6 +43,16 @@ export interface Limits {
   readonly maxEntitySetTimeout: number | null;
   /** All entity sets; those that were not used for longest make room. */
   readonly entitySetMemory: number;
+  /** Entity sets of one session. */
+  readonly maxEntitySetsPerSession: number | null;
+  /** Seconds without a request after which a session ends. */
+  readonly sessionIdleTimeout: number;
+  /** Sessions with a user or privileges. */
+  readonly maxSessions: number;
+  /** Sessions of guests that have locks, uploads or other state. */
+  readonly maxGuestSessions: number;
+  /** Entities that one session locks. */
+  readonly maxLocksPerSession: number;
   /** An uploaded file. */
   readonly uploadSize: number;
   /** All uploaded files that wait for the entities that take them. */
@@ -61,6 +74,11 @@ export const limitVariables: Readonly<Record<keyof Limits, string>> = {
   recreatedEntitySetTimeout: 'RECREATED_ENTITY_SET_TIMEOUT',
   maxEntitySetTimeout: 'MAX_ENTITY_SET_TIMEOUT',
   entitySetMemory: 'ENTITY_SET_MEMORY',
+  maxEntitySetsPerSession: 'MAX_ENTITY_SETS_PER_SESSION',
+  sessionIdleTimeout: 'SESSION_IDLE_TIMEOUT',
+  maxSessions: 'MAX_SESSIONS',
+  maxGuestSessions: 'MAX_GUEST_SESSIONS',
+  maxLocksPerSession: 'MAX_LOCKS_PER_SESSION',
   uploadSize: 'UPLOAD_SIZE',
   uploadSpace: 'UPLOAD_SPACE',
   uploadTimeout: 'UPLOAD_TIMEOUT',

@@ -1,5 +1,6 @@
 import type { Attribute, Dataclass, Model, StorageAttribute } from '../../model/model.js';
 import type { EmitContext } from '../context.js';
+import { accessLiteral } from './access.js';
 import { declaration, docComment, Documented, type Literal, RawCode } from '../layout.js';
 import { foldedColumn, vectorColumns } from '../schema/columns.js';
 import { dataclassFunctions } from './functions.js';
@@ -27,6 +28,7 @@ function definition(model: Model, dataclass: Dataclass): Literal {
     functions: dataclassFunctions(dataclass),
     events: dataclass.events.length === 0 ? undefined : dataclass.events,
     restrict: onlyTrue(dataclass.restrict),
+    access: accessLiteral(dataclass.access),
   };
 }
 
@@ -39,7 +41,10 @@ function documented(model: Model, dataclass: Dataclass, attribute: Attribute): L
 type Properties = { readonly [name: string]: Literal | undefined };
 
 function attributeDefinition(model: Model, dataclass: Dataclass, attribute: Attribute): Properties {
-  const hidden = attribute.exposed ? {} : { exposed: false };
+  const hidden = {
+    ...(attribute.exposed ? {} : { exposed: false }),
+    access: accessLiteral(attribute.access),
+  };
   switch (attribute.kind) {
     case 'storage':
       return { ...head(attribute), ...storage(model, dataclass, attribute), ...hidden };

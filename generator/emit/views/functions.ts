@@ -21,7 +21,7 @@ export function exposedFunctions(
 ): readonly Literal[] {
   return functions
     .filter(({ exposed }) => exposed)
-    .map(({ name, onHTTPGet, params, returns }) => ({
+    .map(({ name, onHTTPGet, params, returns, access, describe, promote }) => ({
       name,
       level,
       onHTTPGet: onHTTPGet ? true : undefined,
@@ -31,6 +31,9 @@ export function exposedFunctions(
         optional: each.optional ? true : undefined,
       })),
       returns: typeLiteral(returns),
+      access,
+      describe,
+      promote,
     }));
 }
 

@@ -1,6 +1,7 @@
 import type { Limits, Model } from '../../model/model.js';
 import type { EmitContext } from '../context.js';
 import { declaration } from '../layout.js';
+import { rolesLiteral } from './access.js';
 import { isLarge } from '../schema/columns.js';
 import { sqliteSchema } from '../schema/sqlite.js';
 
@@ -43,6 +44,27 @@ const servedLimits: readonly ServedLimit[] = [
     variable: 'ENTITY_SET_MEMORY',
     meaning: 'bytes of all entity sets',
   },
+  {
+    limit: 'maxEntitySetsPerSession',
+    variable: 'MAX_ENTITY_SETS_PER_SESSION',
+    meaning: 'entity sets of one session',
+  },
+  {
+    limit: 'sessionIdleTimeout',
+    variable: 'SESSION_IDLE_TIMEOUT',
+    meaning: 'seconds after which an unused session ends',
+  },
+  { limit: 'maxSessions', variable: 'MAX_SESSIONS', meaning: 'sessions of users' },
+  {
+    limit: 'maxGuestSessions',
+    variable: 'MAX_GUEST_SESSIONS',
+    meaning: 'sessions of guests with locks, uploads or other state',
+  },
+  {
+    limit: 'maxLocksPerSession',
+    variable: 'MAX_LOCKS_PER_SESSION',
+    meaning: 'entities that one session locks',
+  },
   { limit: 'uploadSize', variable: 'UPLOAD_SIZE', meaning: 'bytes of an uploaded file' },
   {
     limit: 'uploadSpace',
@@ -69,6 +91,7 @@ export function settingsView(context: EmitContext): object {
       accentInsensitive: model.protocol.accentInsensitive,
       wildcard: model.protocol.wildcard,
       isOpen: model.roles === undefined,
+      roles: rolesLiteral(model.roles),
     }),
   };
 }

@@ -1,0 +1,20 @@
+import type { DataAccess, Roles } from '../../model/model.js';
+import type { Literal } from '../layout.js';
+
+/** Who may do what, as a definition holds it; nothing where nothing is limited. */
+export function accessLiteral(access: DataAccess | undefined): Literal | undefined {
+  if (access === undefined) return undefined;
+  const { create, read, update, drop, describe } = access;
+  return { create, read, update, drop, describe };
+}
+
+/** What a login can grant: who may do what with it stands in the definitions. */
+export function rolesLiteral(roles: Roles | undefined): Literal | undefined {
+  if (roles === undefined) return undefined;
+  const { forceLogin, privileges, roles: bundles } = roles;
+  return {
+    forceLogin,
+    privileges: privileges.map(({ name, includes }) => ({ name, includes })),
+    roles: bundles.map(({ name, privileges: held }) => ({ name, privileges: held })),
+  };
+}

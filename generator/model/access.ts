@@ -1,0 +1,239 @@
+import type {
+  Action,
+  Attribute,
+  ClassFunction,
+  DataAccess,
+  Dataclass,
+  Model,
+  Opening,
+  Permission,
+  Roles,
+} from './model.js';
+
+/** Everybody has the first of the privileges that are built in, nobody the second. */
+const everybody = 'guest';
+const nobody = 'none';
+
+/**
+ * A model in which each dataclass, attribute and function says who may do what with it (protocol section 17.4), and what
+ * nobody may do anything with is not exposed.
+ */
+export function withAccess<M extends Omit<Model, 'roles'>>(model: M, roles: Roles): M {
+  const permissions = new Permissions(roles);
+  const resolved = model.dataclasses.map((each) => resolvedDataclass(each, permissions));
+  const unread = new Set(resolved.filter(({ access }) => isClosed(access?.read)).map(nameOf));
+  const isLoginNeeded = roles.forceLogin;
+  return {
+    ...model,
+    dataclasses: resolved.map((each) => closed(each, unread)),
+    functions: model.functions.map((each) =>
+      // Nobody could log in otherwise.
+      isLoginNeeded && each.name === 'authentify'
+        ? {
+            ...withFunctionAccess(each, permissions, [`method ds.${each.name}`]),
+            access: undefined,
+          }
+        : withFunctionAccess(each, permissions, [`method ds.${each.name}`]),
+    ),
+    singletons: model.singletons.map(({ functions, ...singleton }) => ({
+      ...singleton,
+      functions: functions.map((each) =>
+        withFunctionAccess(each, permissions, [
+          `singletonMethod ${singleton.name}.${each.name}`,
+          `singleton ${singleton.name}`,
+        ]),
+      ),
+    })),
+  };
+}
+
+/** What a roles file says of each resource, with the privileges that include those that it names. */
+class Permissions {
+  readonly #byResource = new Map<string, Permission['actions']>();
+  /** All that open what a privilege opens, itself among them. */
+  readonly #opening = new Map<string, Set<string>>();
+  readonly #included = new Map<string, readonly string[]>();
+  readonly #isRestricted: boolean;
+
+  constructor({ permissions, privileges, restrictedByDefault }: Roles) {
+    this.#isRestricted = restrictedByDefault;
+    for (const { type, applyTo, actions } of permissions) {
+      const name = `${type} ${applyTo}`;
+      this.#byResource.set(name, { ...this.#byResource.get(name), ...actions });
+    }
+    for (const { name, includes } of privileges) {
+      this.#included.set(name, includes);
+      if (isBuiltIn(name, nobody)) continue;
+      for (const included of includes) this.#openedBy(included).add(name);
+    }
+  }
+
+  /** Of several resources the first that says something of the action. */
+  named(action: Action, resources: readonly string[]): readonly string[] | undefined {
+    for (const resource of resources) {
+      const names = this.#byResource.get(resource)?.[action];
+      if (names !== undefined) return names;
+    }
+    return undefined;
+  }
+
+  /** Who may do what one of the resources, or the datastore, says who may do. */
+  inherited(action: Action, resources: readonly string[]): Opening | undefined {
+    const names = this.named(action, [...resources, 'datastore ds']);
+    if (names !== undefined) return this.opening(names);
+    return this.#isRestricted ? [] : undefined;
+  }
+
+  own(action: Action, resource: string): Opening | undefined {
+    const names = this.named(action, [resource]);
+    return names === undefined ? undefined : this.opening(names);
+  }
+
+  /** @returns `undefined` for what is open to everybody */
+  opening(names: readonly string[]): Opening | undefined {
+    const all = this.#holding(names);
+    return all.some((name) => isBuiltIn(name, everybody)) ? undefined : all;
+  }
+
+  /** Who sees a resource in the catalog beside those who may use it. */
+  describe(resources: readonly string[]): Opening | undefined {
+    const names = this.named('describe', [...resources, 'datastore ds']);
+    if (names === undefined) return undefined;
+    const all = this.#holding(names);
+    return all.some((name) => isBuiltIn(name, everybody)) ? [everybody] : all;
+  }
+
+  promoted(resource: string): Opening | undefined {
+    const names = this.named('promote', [resource]);
+    if (names === undefined) return undefined;
+    const held = names.flatMap((name) => [name, ...(this.#included.get(name) ?? [])]);
+    const all = held.filter((name) => !isBuiltIn(name, nobody) && !isBuiltIn(name, everybody));
+    return all.length === 0 ? undefined : sorted(all);
+  }
+
+  #holding(names: readonly string[]): Opening {
+    const real = names.filter((name) => !isBuiltIn(name, nobody));
+    return sorted(real.flatMap((name) => [name, ...this.#openedBy(name)]));
+  }
+
+  #openedBy(name: string): Set<string> {
+    const known = this.#opening.get(name) ?? new Set();
+    this.#opening.set(name, known);
+    return known;
+  }
+}
+
+function resolvedDataclass(dataclass: Dataclass, permissions: Permissions): Dataclass {
+  const resource = `dataclass ${dataclass.name}`;
+  const read = permissions.inherited('read', [resource]);
+  // A change and a deletion need read, too.
+  const beside = (action: Action): Opening | undefined =>
+    isClosed(read) ? [] : permissions.inherited(action, [resource]);
+  const access = given({
+    create: permissions.inherited('create', [resource]),
+    read,
+    update: beside('update'),
+    drop: beside('drop'),
+    describe: permissions.describe([resource]),
+  });
+  const functions = (list: readonly ClassFunction[]): readonly ClassFunction[] =>
+    list.map((each) =>
+      withFunctionAccess(each, permissions, [`method ${dataclass.name}.${each.name}`, resource]),
+    );
+  return {
+    ...dataclass,
+    access,
+    attributes: dataclass.attributes.map((each) => ({
+      ...each,
+      access: attributeAccess(each, `attribute ${dataclass.name}.${each.name}`, permissions),
+    })),
+    functions: {
+      dataclass: functions(dataclass.functions.dataclass),
+      selection: functions(dataclass.functions.selection),
+      entity: functions(dataclass.functions.entity),
+    },
+  };
+}
+
+/** What an attribute asks for beside its dataclass. An alias is never written, and what is computed holds no value to drop. */
+function attributeAccess(
+  { kind }: Attribute,
+  resource: string,
+  permissions: Permissions,
+): DataAccess | undefined {
+  const own = (action: Action): Opening | undefined => permissions.own(action, resource);
+  const names = permissions.named('describe', [resource]);
+  return given({
+    create: kind === 'alias' ? undefined : own('create'),
+    read: own('read'),
+    update: kind === 'alias' ? undefined : own('update'),
+    drop: kind === 'alias' || kind === 'calculated' ? undefined : own('drop'),
+    describe: names === undefined ? undefined : permissions.describe([resource]),
+  });
+}
+
+function withFunctionAccess(
+  each: ClassFunction,
+  permissions: Permissions,
+  resources: readonly [string, ...string[]],
+): ClassFunction {
+  const access = permissions.inherited('execute', resources);
+  return {
+    ...each,
+    exposed: each.exposed && !isClosed(access),
+    access,
+    describe: permissions.describe(resources),
+    promote: permissions.promoted(resources[0]),
+  };
+}
+
+/** A dataclass without what nobody may do anything with. */
+function closed(dataclass: Dataclass, unread: ReadonlySet<string>): Dataclass {
+  const { access, functions } = dataclass;
+  const isRead = !isClosed(access?.read);
+  const isCreated = !isClosed(access?.create);
+  const isCalled = Object.values(functions)
+    .flat()
+    .some(({ exposed }) => exposed);
+  const isDescribed = isOpen(access?.describe);
+  return {
+    ...dataclass,
+    exposed: dataclass.exposed && (isRead || isCreated || isCalled || isDescribed),
+    attributes: dataclass.attributes.map((attribute) => {
+      const { access: own, kind } = attribute;
+      const isWritten = kind === 'storage' || kind === 'relatedEntity';
+      const isUsed =
+        (isRead && !isClosed(own?.read)) ||
+        (isCreated && isWritten && !isClosed(own?.create)) ||
+        isOpen(own === undefined ? access?.describe : own.describe);
+      const isLost = 'target' in attribute && unread.has(attribute.target);
+      return { ...attribute, exposed: attribute.exposed && isUsed && !isLost };
+    }),
+  };
+}
+
+function isClosed(opening: Opening | undefined): boolean {
+  return opening?.length === 0;
+}
+
+function isOpen(describe: Opening | undefined): boolean {
+  return describe !== undefined && describe.length > 0;
+}
+
+function isBuiltIn(name: string, builtIn: string): boolean {
+  return name.toLowerCase() === builtIn;
+}
+
+/** Nothing when none of its actions is limited. */
+function given(access: DataAccess): DataAccess | undefined {
+  return Object.values(access).some((each) => each !== undefined) ? access : undefined;
+}
+
+/** By code point, each once. */
+function sorted(names: readonly string[]): Opening {
+  return [...new Set(names)].sort((a, b) => (a < b ? -1 : Number(a > b)));
+}
+
+function nameOf({ name }: Dataclass): string {
+  return name;
+}
