@@ -3,20 +3,8 @@ import type { View, Viewer, Views } from '../access/views.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import { emptyPlans, type Plans } from '../query/reading-context.js';
+import type { DataclassHandlers } from './dataclass-handlers.js';
 import { DataclassService, type ServiceContext } from './dataclass-service.js';
-
-/** What the addresses of a dataclass are answered by. */
-export type DataclassHandlers = Pick<
-  DataclassService,
-  | 'readCollection'
-  | 'readEntity'
-  | 'readByValue'
-  | 'readEntitySet'
-  | 'writeCollection'
-  | 'writeEntity'
-  | 'writeAttributes'
-  | 'writeEntitySet'
->;
 
 /** Bytes of the plans of each kind that one view keeps; there may be many views. */
 const planBytes = 2 * 1024 * 1024;

@@ -22,9 +22,14 @@ const addresses: readonly (readonly [verb: 'get' | 'post', suffix: string, membe
   ['get', '/:attributes/$entityset/:set', 'readEntitySet'],
 ];
 
+const writing: readonly string[] = ['writeCollection', 'writeEntity'];
+
 export function routesView(context: EmitContext, dataclass: Dataclass): object {
   const functions = dataclassFunctionRoutes(dataclass);
-  const own = addresses.map(([verb, suffix, member]) =>
+  // What nobody may read has no addresses to read it at; those that write answer too who may not.
+  const isRead = dataclass.access?.read?.length !== 0;
+  const open = addresses.filter(([, , member]) => isRead || writing.includes(member));
+  const own = open.map(([verb, suffix, member]) =>
     call(
       `app.${verb}`,
       [stringLiteral(`/rest/${dataclass.name}${suffix}`), `service.${member}`],
@@ -46,7 +51,7 @@ const functionServiceImport =
 function signature(name: string, hasFunctions: boolean): string {
   const parameters = [
     'app: FastifyInstance',
-    'service: DataclassService',
+    'service: DataclassHandlers',
     ...(hasFunctions ? ['functions: FunctionService'] : []),
   ];
   const flat = `export function ${name}(${parameters.join(', ')}): void {`;
