@@ -1,0 +1,105 @@
+import type { Calls } from '../access/call.js';
+import type { LockTable } from '../access/locks.js';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { From } from '../dataclass/source.js';
+import type { Sql } from '../dialect/dialect.js';
+import type { Executor } from '../dialect/executor.js';
+import type { SqlValue } from '../dialect/statement.js';
+import type { TransactionScope } from '../dialect/transaction-scope.js';
+import type { Lifecycle } from '../entity/lifecycle.js';
+import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
+import type { ReadingContext } from '../query/reading-context.js';
+import type { EntityLayout } from './entity-layout.js';
+import type { SelectionNode } from './selection-node.js';
+import type { EntityObject } from './types.js';
+
+/** Reads inside the transaction of the code that asks, where there is one; else what is committed. */
+export type Reading = Pick<Executor, 'read' | 'value' | 'rows' | 'table'>;
+
+/** All that class code of one server stands on; made by `createClassHost` (`make-class-host.ts`). */
+export interface ClassHost {
+  /** The instance of the user's `DataStore`. */
+  readonly datastore: object;
+  readonly calls: Calls;
+  readonly locks: LockTable;
+  /** All of the model, whatever the session may see. */
+  readonly dataclasses: ReadonlyMap<string, Dataclass>;
+  /** What runs the events of entities, where there are some. */
+  readonly lifecycle: Lifecycle | undefined;
+  /** Its database takes part in the transaction of the code that asks. */
+  readonly context: ReadingContext;
+  /** @throws Error for a name that is no dataclass of the model */
+  codeOf(dataclassName: string): DataclassCode;
+  reading(): Reading;
+  /**
+   * Runs work in a transaction of its own, or behind a savepoint of the one that the code is part of; what the work runs joins
+   * it. All of it is undone when it throws.
+   * @throws TransactionEndedError when the transaction of the code is over
+   */
+  write<T>(work: (scope: TransactionScope) => Promise<T>): Promise<T>;
+  /** The same without a savepoint, for work that changes something with its last statement and runs no class code. */
+  writeAlone<T>(work: (scope: TransactionScope) => Promise<T>): Promise<T>;
+}
+
+/** The classes of one dataclass, and what their instances are made by. */
+export interface DataclassCode {
+  readonly host: ClassHost;
+  readonly dataclass: Dataclass;
+  /** The instance of the user's dataclass class: `ds.Company`. */
+  readonly instance: object;
+  readonly layout: EntityLayout;
+  readonly entities: Entities;
+  readonly writing: Writing;
+  readonly selections: Selections;
+}
+
+/** Makes entities of one dataclass. */
+export interface Entities {
+  /** What {@link fromRow} wants of each row, in this order; joins what aliases lead to. */
+  columns(from: From): readonly Sql[];
+  fromRow(row: readonly SqlValue[]): EntityObject;
+  /**
+   * The row of one entity.
+   * @param key in any case
+   */
+  readRow(key: string | number): Promise<readonly SqlValue[] | undefined>;
+  /** A new entity, with the defaults of the model. */
+  create(): EntityObject;
+  /** @param key in any case; one that no entity can have is one that none has */
+  load(key: string | number): Promise<EntityObject | undefined>;
+  /**
+   * @param keys as they are stored
+   * @returns one for each key, in their order; `undefined` for a key that no entity has
+   */
+  loadAll(keys: readonly (string | number)[]): Promise<readonly (EntityObject | undefined)[]>;
+}
+
+/** Stores and deletes entities of one dataclass for class code. */
+export interface Writing {
+  /** @throws SaveError */
+  save(entity: EntityObject): Promise<void>;
+  /** @throws SaveError */
+  drop(entity: EntityObject): Promise<void>;
+}
+
+/** Makes lazy selections of one dataclass. */
+export interface Selections {
+  all(): object;
+  /**
+   * @param filter in the language of `$filter`
+   * @param values of its placeholders
+   */
+  query(filter: string, values: readonly unknown[]): object;
+  /** A list in memory, without entities. */
+  none(): object;
+  /** The entities of some keys, in their order; keys that no entity has are passed over. */
+  fromKeys(keys: Iterable<string | number>): object;
+  /** Any selection of this dataclass. */
+  of(node: SelectionNode): object;
+  /**
+   * The entities of this dataclass that a to-many relation of another entity leads to.
+   * @param relation leads to this dataclass
+   * @param key of the other entity; `null` for one that is not saved, which has none
+   */
+  related(relation: RelatedEntitiesDefinition, key: string | number | null): object;
+}

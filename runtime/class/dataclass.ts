@@ -1,0 +1,62 @@
+import type { Session } from '../access/session.js';
+import type { DataclassCode } from './class-host.js';
+import { givenValues } from './entity-object.js';
+import { stateOf } from './entity-holder.js';
+import type { EntityTypes } from './types.js';
+
+/** What a dataclass object is made by; opaque to class code. */
+export type DataclassState = DataclassCode;
+
+/** A dataclass of class code: `ds.Company` (architecture, "What class code looks like"). */
+export abstract class DataclassObject<T extends EntityTypes> {
+  readonly #code: DataclassCode;
+
+  /** There is one of each dataclass; the server makes it. */
+  constructor(state: DataclassState) {
+    this.#code = state;
+  }
+
+  get ds(): T['ds'] {
+    return this.#code.host.datastore;
+  }
+
+  get session(): Session {
+    return this.#code.host.calls.current().session;
+  }
+
+  /** All entities, as a selection that is read when it is used. */
+  all(): T['selection'] {
+    return this.#code.selections.all();
+  }
+
+  /** @returns `null` when no entity has the key; a text is compared without regard to case */
+  async get(key: T['key']): Promise<T['entity'] | null> {
+    return (await this.#code.entities.load(key)) ?? null;
+  }
+
+  /**
+   * The entities that a filter holds for, as a selection that is read when it is used.
+   * @param filter in the language of `$filter`: `city = :1 and staff.salary > :2 order by name`
+   * @param values of its placeholders
+   * @throws RequestError for a filter that is wrong
+   */
+  query(filter: string, ...values: readonly unknown[]): T['selection'] {
+    return this.#code.selections.query(filter, values);
+  }
+
+  /**
+   * A new entity, with the defaults of the model; `save()` stores it.
+   * @param values as `fromObject` takes them
+   * @throws AttributeError for what cannot be set
+   */
+  new(values?: T['values']): T['entity'] {
+    const entity = this.#code.entities.create();
+    if (values !== undefined) givenValues(stateOf(entity), entity, values);
+    return entity;
+  }
+
+  /** A selection without entities. */
+  newSelection(): T['selection'] {
+    return this.#code.selections.none();
+  }
+}

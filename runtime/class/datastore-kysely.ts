@@ -1,0 +1,143 @@
+import {
+  type CompiledQuery,
+  type DatabaseConnection,
+  type Driver,
+  Kysely,
+  type QueryResult,
+  SqliteAdapter,
+  SqliteIntrospector,
+  SqliteQueryCompiler,
+} from 'kysely';
+import type { Table } from '../dialect/executor.js';
+import type { SqlValue, Statement } from '../dialect/statement.js';
+import type { ClassHost } from './class-host.js';
+
+/**
+ * A Kysely instance on the server's own connections: what it runs is part of the transaction of the code that runs it.
+ * `transaction()` of Kysely is refused, since code that saves entities in its callback would wait for it for ever.
+ */
+export function datastoreKysely<Database>(host: ClassHost): Kysely<Database> {
+  return new Kysely<Database>({
+    dialect: {
+      createAdapter: () => new SqliteAdapter(),
+      createDriver: () => new HostDriver(host),
+      createIntrospector: (database) => new SqliteIntrospector(database),
+      createQueryCompiler: () => new SqliteQueryCompiler(),
+    },
+  });
+}
+
+class HostDriver implements Driver {
+  readonly #connection: DatabaseConnection;
+
+  constructor(host: ClassHost) {
+    this.#connection = new HostConnection(host);
+  }
+
+  init(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  acquireConnection(): Promise<DatabaseConnection> {
+    return Promise.resolve(this.#connection);
+  }
+
+  beginTransaction(): Promise<void> {
+    return Promise.reject(noTransaction());
+  }
+
+  commitTransaction(): Promise<void> {
+    return Promise.reject(noTransaction());
+  }
+
+  rollbackTransaction(): Promise<void> {
+    return Promise.reject(noTransaction());
+  }
+
+  releaseConnection(): Promise<void> {
+    return Promise.resolve();
+  }
+
+  /** The database is the server's. */
+  destroy(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+class HostConnection implements DatabaseConnection {
+  constructor(private readonly host: ClassHost) {}
+
+  async executeQuery<Row>(query: CompiledQuery): Promise<QueryResult<Row>> {
+    const statement: Statement = {
+      sql: query.sql,
+      bindings: query.parameters.map((value, index) => bindable(value, index)),
+    };
+    const table = isRead(query)
+      ? await this.host.reading().table(statement, [])
+      : await this.#change(statement);
+    const rows = rowsOf(table) as Row[];
+    if (table.result === undefined) return { rows };
+    const { changes, insertedKey } = table.result;
+    return { rows, numAffectedRows: BigInt(changes), insertId: BigInt(insertedKey) };
+  }
+
+  async *streamQuery<Row>(query: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {
+    // A cursor that stays open would keep the connection from others.
+    yield await this.executeQuery<Row>(query);
+  }
+
+  #change(statement: Statement): Promise<Table> {
+    const word = transactionWord.exec(statement.sql);
+    if (word !== null) throw noTransaction();
+    return this.host.writeAlone(({ transaction }) => transaction.table(statement, []));
+  }
+}
+
+/** Statements that would end or begin what is not theirs. */
+const transactionWord = /^\s*(?:begin|commit|end|rollback|savepoint|release|attach|detach)\b/i;
+
+/** Text that was written by hand reads when it begins so; anything else might change something, and is a transaction. */
+function isRead({ query, sql }: CompiledQuery): boolean {
+  if (query.kind === 'SelectQueryNode') return true;
+  return query.kind === 'RawNode' && /^\s*(?:select|values)\b/i.test(sql);
+}
+
+function rowsOf({ columns, rows }: Table): readonly object[] {
+  return rows.map((row) => {
+    const object: Record<string, SqlValue> = {};
+    for (const [index, name] of columns.entries()) {
+      // A plain assignment to `__proto__` would not make a member.
+      if (name === '__proto__') define(object, name, row[index] ?? null);
+      else object[name] = row[index] ?? null;
+    }
+    return object;
+  });
+}
+
+function define(object: object, name: string, value: SqlValue): void {
+  Object.defineProperty(object, name, {
+    value,
+    enumerable: true,
+    configurable: true,
+    writable: true,
+  });
+}
+
+/** What a query binds, in the form in which entities have it stored. */
+function bindable(value: unknown, index: number): SqlValue {
+  if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') {
+    return value;
+  }
+  if (typeof value === 'boolean') return value ? 1 : 0;
+  if (value === null || value instanceof Uint8Array) return value;
+  if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString();
+  throw new TypeError(
+    `The value ${index + 1} of the query cannot be bound: it must be a text, a number, a boolean, a Date, bytes or null. Objects and vectors are stored as JSON texts.`,
+  );
+}
+
+function noTransaction(): Error {
+  return new Error(
+    'ds.kysely does not begin or end transactions: use ds.transaction(async () => …), of which ds.kysely is a part.',
+  );
+}

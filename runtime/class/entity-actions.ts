@@ -1,0 +1,39 @@
+import { holderOfSession } from '../access/locks.js';
+import { Refusals } from '../entity/refusals.js';
+import type { EntityState } from './entity-state.js';
+import { SaveError } from './save-error.js';
+
+/** @throws SaveError when the entity does not exist any more, or never did */
+export async function reloadEntity(state: EntityState): Promise<void> {
+  const { code } = state;
+  const key = keyAsRead(state);
+  const row = key === null ? undefined : await code.entities.readRow(key);
+  if (row === undefined) throw new SaveError(new Refusals(code.dataclass).unknownKey(key));
+  state.reload(row);
+}
+
+// Locks may be kept by a database one day, so that both are asynchronous.
+// eslint-disable-next-line @typescript-eslint/require-await
+export async function lockEntity(state: EntityState): Promise<boolean> {
+  const { host, dataclass } = state.code;
+  const key = storedKey(state, 'locked');
+  const holder = holderOfSession(host.calls.current().session);
+  return host.locks.lock(dataclass.name, key, holder) === true;
+}
+
+// eslint-disable-next-line @typescript-eslint/require-await
+export async function unlockEntity(state: EntityState): Promise<boolean> {
+  const { host, dataclass } = state.code;
+  const key = storedKey(state, 'unlocked');
+  return host.locks.unlock(dataclass.name, key, host.calls.current().session.id) === true;
+}
+
+function storedKey(state: EntityState, done: string): string | number {
+  const key = keyAsRead(state);
+  if (key !== null) return key;
+  throw new Error(`An entity of ${state.code.dataclass.name} that is not saved cannot be ${done}.`);
+}
+
+function keyAsRead(state: EntityState): string | number | null {
+  return state.isNew ? null : state.read(state.code.layout.key);
+}

@@ -1,0 +1,104 @@
+import { sql } from 'kysely';
+import { type ColumnDefinition, followAll, resolveAlias } from '../dataclass/attribute-path.js';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import { column, type From } from '../dataclass/source.js';
+import type { Sql } from '../dialect/dialect.js';
+import type {
+  AliasDefinition,
+  CalculatedDefinition,
+  StorageDefinition,
+} from '../protocol/definition.js';
+import { AttributeError } from './attribute-error.js';
+
+/** An attribute whose value an entity's row holds. */
+export interface Field {
+  readonly attribute: StorageDefinition | CalculatedDefinition | AliasDefinition;
+  /** The column that holds the value: at the end of an alias, of another dataclass. */
+  readonly end: ColumnDefinition;
+  /** Position in the row. */
+  readonly index: number;
+  /** The row holds the number of bytes alone. */
+  readonly isMedia: boolean;
+}
+
+/** What the rows of a dataclass's entities hold: the stamp, then one value for each attribute that has one. */
+export class EntityLayout {
+  /** In model order. */
+  readonly fields: readonly Field[];
+  readonly #byName: ReadonlyMap<string, Field>;
+
+  constructor(readonly dataclass: Dataclass) {
+    const fields: Field[] = [];
+    for (const attribute of dataclass.attributes) {
+      if (!hasValue(attribute)) continue;
+      const end = attribute.kind === 'alias' ? resolveAlias(dataclass, attribute).end : attribute;
+      const isMedia = end.type === 'image' || end.type === 'blob';
+      fields.push({ attribute, end, index: fields.length + 1, isMedia });
+    }
+    this.fields = fields;
+    this.#byName = new Map(fields.map((field) => [field.attribute.name, field]));
+  }
+
+  get key(): Field {
+    return this.field(this.dataclass.key.name);
+  }
+
+  /** How many values a row holds. */
+  get width(): number {
+    return this.fields.length + 1;
+  }
+
+  find(name: string): Field | undefined {
+    return this.#byName.get(name);
+  }
+
+  /** @param name of an attribute that has a value in the row */
+  field(name: string): Field {
+    const field = this.#byName.get(name);
+    if (field !== undefined) return field;
+    throw new Error(`${this.dataclass.name}.${name} has no value in a row.`);
+  }
+
+  /** @param index position of a value in the row */
+  at(index: number): Field {
+    return this.fields[index - 1] as Field;
+  }
+
+  /**
+   * Where the value of an attribute is that class code names; for a to-one relation, its key.
+   * @throws AttributeError for any other name
+   */
+  named(name: string): Field {
+    const attribute = this.dataclass.allAttributes.get(name);
+    const field =
+      attribute?.kind === 'relatedEntity'
+        ? this.find(this.dataclass.foreignKey(attribute).name)
+        : this.find(name);
+    if (field !== undefined) return field;
+    const predicate =
+      attribute === undefined ? 'does not exist' : 'holds no value of the entity itself';
+    throw new AttributeError(this.dataclass.name, name, predicate);
+  }
+
+  /** What a statement selects, for the entities at the root of `from`. */
+  columns(from: From): readonly Sql[] {
+    const values = this.fields.map((field) => {
+      const value = this.column(from, field);
+      // Told without reading the bytes.
+      return field.isMedia ? sql`length(${value})` : value;
+    });
+    return [column(from.root, '__STAMP'), ...values];
+  }
+
+  /** The value of one attribute itself; joins what an alias leads to. */
+  column(from: From, { attribute, end }: Field): Sql {
+    if (attribute.kind !== 'alias') return column(from.root, end.column);
+    const { relations } = resolveAlias(this.dataclass, attribute);
+    return column(followAll(from, from.root, relations), end.column);
+  }
+}
+
+function hasValue(attribute: Dataclass['attributes'][number]): attribute is Field['attribute'] {
+  const { kind } = attribute;
+  return kind === 'storage' || kind === 'calculated' || kind === 'alias';
+}

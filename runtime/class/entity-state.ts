@@ -1,0 +1,164 @@
+import type { SqlValue } from '../dialect/statement.js';
+import type { StorageDefinition } from '../protocol/definition.js';
+import type { StoredValue } from '../protocol/values.js';
+import { AttributeError } from './attribute-error.js';
+import type { DataclassCode } from './class-host.js';
+import type { Field } from './entity-layout.js';
+import type { EntityObject } from './types.js';
+import { isSameStored, jsonValue, storedForm, typedValue } from './typed-value.js';
+
+type Values = ReadonlyMap<Field, StoredValue>;
+
+/** What an entity object holds: the row it was read from, and what was set since. Values are kept as they are stored. */
+export class EntityState {
+  #row: readonly SqlValue[];
+  /** Never holds what is in the row. */
+  #changes: Map<Field, StoredValue> | undefined;
+  /** The changes that {@link body} gave away last. */
+  #sent: Values | undefined;
+  /** Objects and vectors that were handed out: frozen, so each is made once. */
+  #typed: Map<number, unknown> | undefined;
+  /** Related entities that were read or set, by their relation. */
+  #related: Map<string, EntityObject> | undefined;
+
+  /**
+   * @param row as {@link EntityLayout.columns} selects it; of a new entity, the defaults
+   * @param isNew whether it was never stored
+   */
+  constructor(
+    readonly code: DataclassCode,
+    row: readonly SqlValue[],
+    public isNew: boolean,
+  ) {
+    this.#row = row;
+  }
+
+  get stamp(): number {
+    return Number(this.#row[0]);
+  }
+
+  /** As it is stored. */
+  get key(): string | number | null {
+    return this.stored(this.code.layout.key) as string | number | null;
+  }
+
+  /** The stored form of the value that the entity has now; of an image or BLOB that was not set, its length. */
+  stored(field: Field): StoredValue {
+    const changed = this.#changes?.get(field);
+    return changed === undefined ? this.read(field) : changed;
+  }
+
+  /** The same of the value that it was read with. */
+  read({ index }: Field): string | number | null {
+    return (this.#row[index] ?? null) as string | number | null;
+  }
+
+  /** The value as class code reads it. */
+  get(field: Field): unknown {
+    const { type } = field.end;
+    if (type !== 'object' && type !== 'vector') return typedValue(field, this.stored(field));
+    const known = this.#typed?.get(field.index);
+    if (known !== undefined) return known;
+    const value = typedValue(field, this.stored(field));
+    (this.#typed ??= new Map()).set(field.index, value);
+    return value;
+  }
+
+  /**
+   * Sets an attribute as class code does.
+   * @throws AttributeError for a value of another type, and for an attribute that holds no value of its own
+   */
+  set(field: Field, value: unknown): void {
+    const { attribute } = field;
+    const { name } = this.code.dataclass;
+    if (attribute.kind !== 'storage') {
+      const predicate = 'is computed by the database, so it cannot be set';
+      throw new AttributeError(name, attribute.name, predicate);
+    }
+    this.setStored(field, storedForm(name, attribute, value));
+  }
+
+  /** A value that the entity was read with is no change. */
+  setStored(field: Field, value: StoredValue): void {
+    this.#typed?.delete(field.index);
+    const isRead = field.isMedia
+      ? value === null && this.read(field) === null
+      : isSameStored(field.attribute as StorageDefinition, this.read(field), value);
+    if (isRead) this.#changes?.delete(field);
+    else (this.#changes ??= new Map()).set(field, value);
+  }
+
+  /** Names of the attributes that have other values than they were read with. */
+  get touched(): readonly string[] {
+    return [...(this.#changes?.keys() ?? [])].map(({ attribute }) => attribute.name);
+  }
+
+  isTouched(field: Field): boolean {
+    return this.#changes?.has(field) === true;
+  }
+
+  /** What a save sends: changes in JSON form, and `__KEY` and `__STAMP` where the entity is stored. */
+  body(): Readonly<Record<string, unknown>> {
+    const body: Record<string, unknown> = {};
+    if (!this.isNew) {
+      body['__KEY'] = this.read(this.code.layout.key);
+      body['__STAMP'] = this.stamp;
+    }
+    for (const [{ attribute }, value] of this.#changes ?? []) {
+      // A plain assignment to `__proto__` would not make a member.
+      Object.defineProperty(body, attribute.name, {
+        value: jsonValue(attribute as StorageDefinition, value),
+        enumerable: true,
+      });
+    }
+    this.#sent = new Map(this.#changes);
+    return body;
+  }
+
+  /** The entity has been stored; what was set while that went on stays a change. */
+  takeOver(row: readonly SqlValue[]): void {
+    const changes = this.#changes ?? new Map<Field, StoredValue>();
+    const sent = this.#sent;
+    this.#reset(row, false);
+    for (const [field, value] of changes) {
+      if (sent?.get(field) !== value) this.setStored(field, value);
+    }
+  }
+
+  /** Forgets what was set, and what was read before. */
+  reload(row: readonly SqlValue[]): void {
+    this.#related = undefined;
+    this.#reset(row, false);
+  }
+
+  /** Remembers the state; the result brings it back when what was stored is undone. What was set meanwhile stays. */
+  keepState(): () => void {
+    const { isNew } = this;
+    const row = this.#row;
+    const before = this.#changes;
+    return () => {
+      const since = this.#changes;
+      this.#reset(row, isNew);
+      for (const [field, value] of before ?? []) this.setStored(field, value);
+      for (const [field, value] of since ?? []) this.setStored(field, value);
+    };
+  }
+
+  /** The entity that a relation leads to, where it is known, and still the one. */
+  related(relation: string, key: string | number): EntityObject | undefined {
+    const known = this.#related?.get(relation);
+    return known?.key === key ? known : undefined;
+  }
+
+  keepRelated(relation: string, entity: EntityObject): void {
+    (this.#related ??= new Map()).set(relation, entity);
+  }
+
+  #reset(row: readonly SqlValue[], isNew: boolean): void {
+    this.#row = row;
+    this.isNew = isNew;
+    this.#changes = undefined;
+    this.#sent = undefined;
+    this.#typed = undefined;
+  }
+}

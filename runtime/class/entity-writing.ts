@@ -1,0 +1,101 @@
+import { sql } from 'kysely';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import { ConstraintError } from '../dialect/executor.js';
+import type { Statement } from '../dialect/statement.js';
+import type { TransactionScope } from '../dialect/transaction-scope.js';
+import { chooseByKey, EntityDeleter } from '../entity/delete.js';
+import { DeletionRefused, refusedByDatabase } from '../entity/delete-refusal.js';
+import { Refusals } from '../entity/refusals.js';
+import { EntitySaver } from '../entity/save.js';
+import type { DataclassCode, Writing } from './class-host.js';
+import { stateOf } from './entity-holder.js';
+import type { EntityState } from './entity-state.js';
+import { LiveEntityObject } from './live-entity.js';
+import { SaveError } from './save-error.js';
+import type { EntityObject } from './types.js';
+
+/** Stores and deletes the entities of one dataclass for class code, by what stores and deletes them for clients. */
+export class EntityWriting implements Writing {
+  readonly #saver: EntitySaver;
+  readonly #deleter: EntityDeleter;
+  readonly #refusals: Refusals;
+  readonly #choose: Statement;
+  readonly #raiseGlobalStamp: Statement;
+  readonly #hasEvents: boolean;
+
+  constructor(private readonly code: DataclassCode) {
+    const { host, dataclass } = code;
+    const { lifecycle, locks } = host;
+    const { dialect } = host.context.database;
+    const surroundings = { lifecycle, locks };
+    this.#saver = new EntitySaver(dialect, dataclass, host.context.plans.entities, surroundings);
+    this.#deleter = new EntityDeleter(dialect, host.dataclasses.values(), dataclass, surroundings);
+    this.#refusals = new Refusals(dataclass);
+    this.#hasEvents = lifecycle?.eventsOf(dataclass.name) !== undefined;
+    this.#choose = chooseByKey(dialect, dataclass);
+    this.#raiseGlobalStamp = dialect.compile(
+      sql`update "__datastore" set "value" = "value" + 1 where "name" = 'globalStamp'`,
+    );
+  }
+
+  save(entity: EntityObject): Promise<void> {
+    const { host } = this.code;
+    const state = stateOf(entity);
+    const work = (scope: TransactionScope): Promise<void> => this.#save(scope, entity, state);
+    // Events are class code, which may save within; a refused save leaves nothing behind that a savepoint had to undo.
+    return this.#hasEvents ? host.write(work) : host.writeAlone(work);
+  }
+
+  async #save(scope: TransactionScope, entity: EntityObject, state: EntityState): Promise<void> {
+    const { transaction } = scope;
+    undoneWith(scope, state);
+    const live = new LiveEntityObject(entity);
+    const result = await this.#saver.save(transaction, live.body(), {
+      timestamp: new Date().toISOString(),
+      isKept: true,
+      writer: 'code',
+      session: this.code.host.calls.current().session.id,
+      live,
+    });
+    if ('problems' in result) throw new SaveError(result);
+    if (result.outcome !== 'unchanged') await transaction.run(this.#raiseGlobalStamp, []);
+  }
+
+  async drop(entity: EntityObject): Promise<void> {
+    const state = stateOf(entity);
+    const { layout, dataclass, host } = this.code;
+    const key = state.isNew ? null : state.read(layout.key);
+    if (key === null) throw new SaveError(this.#refusals.unknownKey(state.key));
+    const isText = dataclass.key.type === 'string';
+    const value = isText ? host.context.database.dialect.foldText(String(key)) : key;
+    try {
+      await host.write(async (scope) => {
+        const options = {
+          timestamp: new Date().toISOString(),
+          session: host.calls.current().session.id,
+          live: new LiveEntityObject(entity),
+          onUnlocked: (dropped: Dataclass, unlocked: string | number): void => {
+            scope.whenSettled((isKept) => {
+              if (isKept) host.locks.forget(dropped.name, [unlocked]);
+            });
+          },
+        };
+        const { transaction } = scope;
+        const chosen = await this.#deleter.delete(transaction, this.#choose, [value], options);
+        if (chosen === 0) throw new SaveError(this.#refusals.unknownKey(key));
+      });
+    } catch (error) {
+      // Foreign keys that are checked at the end of the transaction fail there.
+      const refused = error instanceof ConstraintError ? refusedByDatabase(error) : error;
+      throw refused instanceof DeletionRefused ? new SaveError(refused) : refused;
+    }
+  }
+}
+
+/** What was stored may be undone later, with the transaction that it is part of: the object is what it was before, then. */
+function undoneWith(scope: TransactionScope, state: EntityState): void {
+  const undo = state.keepState();
+  scope.whenSettled((isKept) => {
+    if (!isKept) undo();
+  });
+}

@@ -1,0 +1,103 @@
+import type { Session } from '../access/session.js';
+import { lockEntity, reloadEntity, unlockEntity } from './entity-actions.js';
+import { givenValues, plainObject } from './entity-object.js';
+import { EntityHolder, stateOf } from './entity-holder.js';
+import type { EntityObject, EntityTypes } from './types.js';
+
+/**
+ * An entity of class code (architecture, "What class code looks like"). The emitted base class of its dataclass declares the
+ * attributes: values are typed properties; a to-one relation is a {@link RelatedEntity}, an image or BLOB a {@link Media}; a
+ * to-many relation is a selection.
+ *
+ * Entities are made by their dataclass: `ds.Company.new()`. An object is what was read, and what was set since: two of one entity know nothing of each other, and of two that are saved
+ * the first one wins.
+ */
+export abstract class Entity<T extends EntityTypes> extends EntityHolder implements EntityObject {
+  get ds(): T['ds'] {
+    return stateOf(this).code.host.datastore;
+  }
+
+  get session(): Session {
+    return stateOf(this).code.host.calls.current().session;
+  }
+
+  /** `null` for a new entity whose key is not set. */
+  get key(): T['key'] | null {
+    return stateOf(this).key;
+  }
+
+  /** Rises with each save; 0 for an entity that is not saved yet. */
+  get stamp(): number {
+    return stateOf(this).stamp;
+  }
+
+  /** Whether it was never saved. */
+  get isNew(): boolean {
+    return stateOf(this).isNew;
+  }
+
+  /**
+   * Whether an attribute has another value than it was read with; without a name, whether any has. Images and BLOBs count from
+   * when they are set, whatever the bytes.
+   * @throws AttributeError for a name that is no attribute with a value, and no to-one relation
+   */
+  touched(attribute?: string): boolean {
+    const state = stateOf(this);
+    if (attribute === undefined) return state.touched.length > 0;
+    return state.isTouched(state.code.layout.named(attribute));
+  }
+
+  /**
+   * Creates the entity, or stores what was changed since it was read; nothing where nothing was. It is one transaction, or part
+   * of the one that runs, and the object has what the database made of it.
+   * @throws SaveError when it is refused; nothing is stored then, and the object stays as it is
+   */
+  save(): Promise<void> {
+    return stateOf(this).code.writing.save(this);
+  }
+
+  /**
+   * Deletes the entity, with what the model's `onDelete` says of those that refer to it.
+   * @throws SaveError when it is refused, was changed since it was read, or does not exist
+   */
+  drop(): Promise<void> {
+    return stateOf(this).code.writing.drop(this);
+  }
+
+  /**
+   * Reads the entity anew; what was set and not saved is gone.
+   * @throws SaveError when it does not exist any more
+   */
+  reload(): Promise<void> {
+    return reloadEntity(stateOf(this));
+  }
+
+  /**
+   * Keeps other sessions from changing or deleting the entity, until this session ends or unlocks it.
+   * @returns `false` when another session has locked it
+   * @throws Error for an entity that is not saved
+   */
+  lock(): Promise<boolean> {
+    return lockEntity(stateOf(this));
+  }
+
+  /** @returns `false` when another session has locked it */
+  unlock(): Promise<boolean> {
+    return unlockEntity(stateOf(this));
+  }
+
+  /** The values of all attributes; a to-one relation is the key that it leads to. Images, BLOBs and to-many relations are left out. */
+  toObject(): T['object'] {
+    return plainObject(stateOf(this), this);
+  }
+
+  /**
+   * Sets several attributes: values as their properties take them, a key, an entity or null for a to-one relation, bytes or null
+   * for an image or BLOB. What is `undefined` is passed over.
+   * @throws AttributeError for what cannot be set; those before it are set then
+   */
+  fromObject(values: T['values']): this {
+    givenValues(stateOf(this), this, values);
+    return this;
+  }
+}

@@ -1,0 +1,71 @@
+import type { Body } from '../entity/decode.js';
+import type { EventValues, LiveEntity } from '../entity/lifecycle.js';
+import type { StoredValue } from '../protocol/values.js';
+import { stateOf } from './entity-holder.js';
+import type { EntityState } from './entity-state.js';
+import { typedValue } from './typed-value.js';
+import type { EntityObject } from './types.js';
+
+/** An entity object of class code as the saver and the deleter see it. */
+export class LiveEntityObject implements LiveEntity {
+  readonly #state: EntityState;
+
+  /** @param object an instance of the user's class */
+  constructor(readonly object: EntityObject) {
+    this.#state = stateOf(object);
+  }
+
+  get isNew(): boolean {
+    return this.#state.isNew;
+  }
+
+  get key(): string | number | undefined {
+    return this.#state.key ?? undefined;
+  }
+
+  get stamp(): number | undefined {
+    return this.#state.isNew ? undefined : this.#state.stamp;
+  }
+
+  get touched(): readonly string[] {
+    return this.#state.touched;
+  }
+
+  get old(): EventValues | null {
+    const state = this.#state;
+    if (state.isNew) return null;
+    const { fields } = state.code.layout;
+    return Object.fromEntries(
+      fields
+        .filter(({ isMedia }) => !isMedia)
+        .map((field) => [field.attribute.name, typedValue(field, state.read(field))]),
+    );
+  }
+
+  receive(values: ReadonlyMap<string, StoredValue>): void {
+    const { layout } = this.#state.code;
+    for (const [name, value] of values) this.#state.setStored(layout.field(name), value);
+  }
+
+  body(): Body {
+    return this.#state.body();
+  }
+
+  async takeOver(key: string | number): Promise<readonly string[]> {
+    const state = this.#state;
+    const { entities, layout, dataclass } = state.code;
+    const row = await entities.readRow(key);
+    if (row === undefined)
+      throw new Error(`An entity of ${dataclass.name} is not where it was stored.`);
+    const before = layout.fields.map((field) => state.read(field));
+    const media = new Set(layout.fields.filter((each) => each.isMedia && state.isTouched(each)));
+    state.takeOver(row);
+    return layout.fields
+      .filter((field, at) => media.has(field) || state.read(field) !== before[at])
+      .map(({ attribute }) => attribute.name);
+  }
+
+  keepState(): () => void {
+    return this.#state.keepState();
+  }
+}

@@ -1,0 +1,120 @@
+import { sql } from 'kysely';
+import { comparableColumn } from '../dataclass/comparable.js';
+import { Aliases, column, From } from '../dataclass/source.js';
+import { Slot, type Statement } from '../dialect/statement.js';
+import { contentTypes, imageType } from '../media/image-types.js';
+import type { StorageDefinition } from '../protocol/definition.js';
+import { AttributeError } from './attribute-error.js';
+import type { Field } from './entity-layout.js';
+import type { EntityState } from './entity-state.js';
+import type { Media } from './types.js';
+
+/** An image or BLOB of one entity object. */
+export class MediaHandle implements Media {
+  readonly #state: EntityState;
+  readonly #field: Field;
+
+  constructor(state: EntityState, field: Field) {
+    this.#state = state;
+    this.#field = field;
+  }
+
+  get size(): number | null {
+    const value = this.#state.stored(this.#field);
+    return value instanceof Uint8Array ? value.length : value === null ? null : Number(value);
+  }
+
+  get contentType(): Promise<string | null> {
+    return this.#contentType();
+  }
+
+  async read(): Promise<Uint8Array | null> {
+    const value = this.#state.stored(this.#field);
+    return value === null || value instanceof Uint8Array ? value : this.#readBytes();
+  }
+
+  set(bytes: Uint8Array | null, type?: string): void {
+    setMedia(this.#state, this.#field, bytes, type);
+  }
+
+  async #contentType(): Promise<string | null> {
+    if (this.size === null) return null;
+    if (this.#field.end.type === 'blob') return 'application/octet-stream';
+    const bytes = await this.read();
+    return bytes === null ? null : contentTypeOf(bytes);
+  }
+
+  async #readBytes(): Promise<Uint8Array> {
+    const state = this.#state;
+    const { dialect } = state.code.host.context.database;
+    const { key } = state.code.dataclass;
+    const value = state.read(state.code.layout.key);
+    const comparable = key.type === 'string' ? dialect.foldText(String(value)) : value;
+    const statement = statementOf(state, this.#field);
+    const found = await state.code.host.reading().value(statement, [comparable, state.stamp]);
+    if (found instanceof Uint8Array) return found;
+    const { name } = this.#field.attribute;
+    throw new Error(
+      `The bytes of ${state.code.dataclass.name}.${name} are not those that the entity was read with: it was changed or deleted since. Reload it.`,
+    );
+  }
+}
+
+/**
+ * Sets an image or BLOB.
+ * @param value bytes, or null
+ * @param type see {@link Media.set}
+ * @throws AttributeError
+ */
+export function setMedia(state: EntityState, field: Field, value: unknown, type?: string): void {
+  const { attribute } = field;
+  const { name } = state.code.dataclass;
+  if (attribute.kind !== 'storage') {
+    throw new AttributeError(name, attribute.name, 'is an alias, so it cannot be set');
+  }
+  if (value !== null && !(value instanceof Uint8Array)) {
+    throw new AttributeError(name, attribute.name, 'must be bytes (a Uint8Array) or null');
+  }
+  if (value !== null) checkType(name, attribute, value, type);
+  state.setStored(field, value);
+}
+
+function checkType(
+  dataclass: string,
+  { name, type: attributeType }: StorageDefinition,
+  bytes: Uint8Array,
+  type: string | undefined,
+): void {
+  if (attributeType !== 'image') return;
+  const found = imageType(bytes);
+  if (found === undefined) {
+    throw new AttributeError(dataclass, name, 'must be an image, and these bytes are none');
+  }
+  if (type === undefined || type.toLowerCase() === contentTypes[found]) return;
+  const predicate = `is said to be ${type}, and the bytes are ${contentTypes[found]}`;
+  throw new AttributeError(dataclass, name, predicate);
+}
+
+/** Bytes that another program stored may be no image. */
+function contentTypeOf(bytes: Uint8Array): string {
+  const type = imageType(bytes);
+  return type === undefined ? 'application/octet-stream' : contentTypes[type];
+}
+
+const statements = new WeakMap<Field, Statement>();
+
+/** The statement that reads the bytes; its values are the key and the stamp of the entity. */
+function statementOf({ code }: EntityState, field: Field): Statement {
+  const known = statements.get(field);
+  if (known !== undefined) return known;
+  const { dialect } = code.host.context.database;
+  const from = new From(new Aliases(), code.dataclass);
+  const bytes = code.layout.column(from, field);
+  const key = comparableColumn(dialect, from.root, code.dataclass.key);
+  const stamp = column(from.root, '__STAMP');
+  const statement = dialect.compile(
+    sql`select ${bytes} ${from.clause} where ${key} = ${new Slot(0)} and ${stamp} = ${new Slot(1)}`,
+  );
+  statements.set(field, statement);
+  return statement;
+}

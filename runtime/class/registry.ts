@@ -1,0 +1,30 @@
+import type { FunctionDefinition } from '../protocol/definition.js';
+import type { DataclassObject, DataclassState } from './dataclass.js';
+import type { Datastore, DatastoreState } from './datastore.js';
+import type { Entity } from './entity.js';
+import type { EntityState } from './entity-state.js';
+import type { EntityTypes } from './types.js';
+
+/** The classes of a server, the user's where there are some, else the emitted base classes: what the generator writes. */
+export interface ClassRegistry {
+  readonly datastore: new (state: DatastoreState) => Datastore;
+  /** Exposed functions of the datastore. */
+  readonly datastoreFunctions: readonly FunctionDefinition[];
+  /** By name, one for each dataclass of the model. */
+  readonly dataclasses: Readonly<Record<string, DataclassClasses>>;
+  readonly singletons: Readonly<Record<string, SingletonClass>>;
+}
+
+export interface DataclassClasses {
+  readonly dataclass: new (state: DataclassState) => DataclassObject<EntityTypes>;
+  readonly entity: new (state: EntityState) => Entity<EntityTypes>;
+  /** Of the lazy selections; see `selection.ts`. */
+  readonly selection: new (state: never) => object;
+}
+
+export interface SingletonClass {
+  readonly singleton: new (...state: never) => object;
+  readonly scope: 'process' | 'shared' | 'session';
+  /** Those that are exposed. */
+  readonly functions: readonly FunctionDefinition[];
+}

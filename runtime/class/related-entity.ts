@@ -1,0 +1,89 @@
+import type { RelatedEntityDefinition } from '../protocol/definition.js';
+import { AttributeError } from './attribute-error.js';
+import type { Field } from './entity-layout.js';
+import { findState } from './entity-holder.js';
+import type { EntityState } from './entity-state.js';
+import type { EntityObject, EntityTypes, RelatedEntity } from './types.js';
+
+/** A to-one relation of one entity object. */
+export class RelatedEntityHandle<T extends EntityTypes> implements RelatedEntity<T> {
+  readonly #state: EntityState;
+  readonly #relation: RelatedEntityDefinition;
+
+  constructor(state: EntityState, relation: RelatedEntityDefinition) {
+    this.#state = state;
+    this.#relation = relation;
+  }
+
+  get key(): T['key'] | null {
+    return this.#state.get(foreignKeyField(this.#state, this.#relation)) as T['key'] | null;
+  }
+
+  async get(): Promise<T['entity'] | null> {
+    const state = this.#state;
+    const { name, target } = this.#relation;
+    const { key } = this;
+    if (key === null) return null;
+    const known = state.related(name, key);
+    if (known !== undefined) return known;
+    const entity = await state.code.host.codeOf(target).entities.load(key);
+    if (entity === undefined) return null;
+    state.keepRelated(name, entity);
+    return entity;
+  }
+
+  set(related: T['entity'] | T['key'] | null): void {
+    setRelated(this.#state, this.#relation, related);
+  }
+}
+
+/**
+ * Sets a to-one relation.
+ * @param value an entity that is saved, a key, or null
+ * @throws AttributeError for anything else
+ */
+export function setRelated(
+  state: EntityState,
+  relation: RelatedEntityDefinition,
+  value: unknown,
+): void {
+  const field = foreignKeyField(state, relation);
+  const related = typeof value === 'object' && value !== null ? findState(value) : undefined;
+  if (related === undefined) {
+    setKey(state, field, relation, value);
+    return;
+  }
+  const { name } = state.code.dataclass;
+  const { dataclass, host } = related.code;
+  if (host !== state.code.host || dataclass.name !== relation.target) {
+    const predicate = `leads to entities of ${relation.target}, not of ${dataclass.name}`;
+    throw new AttributeError(name, relation.name, predicate);
+  }
+  const { key } = related;
+  if (related.isNew || key === null) {
+    const predicate = `cannot lead to an entity of ${dataclass.name} that is not saved: save it first`;
+    throw new AttributeError(name, relation.name, predicate);
+  }
+  state.setStored(field, key);
+  state.keepRelated(relation.name, value as EntityObject);
+}
+
+function setKey(
+  state: EntityState,
+  field: Field,
+  relation: RelatedEntityDefinition,
+  key: unknown,
+): void {
+  try {
+    state.set(field, key);
+  } catch (error) {
+    if (!(error instanceof AttributeError)) throw error;
+    const { name } = state.code.dataclass;
+    const predicate = `is set to an entity of ${relation.target}, its key or null; as a key, it ${error.predicate}`;
+    throw new AttributeError(name, relation.name, predicate);
+  }
+}
+
+function foreignKeyField({ code }: EntityState, relation: RelatedEntityDefinition): Field {
+  return code.layout.field(code.dataclass.foreignKey(relation).name);
+}

@@ -1,0 +1,67 @@
+/** What is emitted of one dataclass for the types of its classes: `CompanyTypes` of `Company`. Nothing of it exists at run time. */
+export interface EntityTypes {
+  /** `DataStore`. */
+  readonly ds: object;
+  /** Name of the dataclass. */
+  readonly name: string;
+  readonly key: string | number;
+  /** What `new()` and `fromObject()` take: every attribute that can be written, all of them optional. */
+  readonly values: object;
+  /** What `toObject()` gives. */
+  readonly object: object;
+  readonly entity: object;
+  readonly selection: object;
+  /** Name → type as read, of the attributes that hold one value each: storage, computed and alias. */
+  readonly attributes: object;
+}
+
+/** A value of an `object` attribute: it is handed out frozen, since a change inside it would not be saved. Set a new one. */
+export type JsonValue =
+  string | number | boolean | null | readonly JsonValue[] | { readonly [name: string]: JsonValue };
+
+/** What an `object` attribute holds. */
+export type JsonObject = { readonly [name: string]: JsonValue } | readonly JsonValue[];
+
+/** A vector: handed out frozen too. */
+export type Vector = readonly number[];
+
+/** A to-one relation of an entity. */
+export interface RelatedEntity<T extends EntityTypes> {
+  /** Key of the related entity, or null; known without reading it. */
+  readonly key: T['key'] | null;
+  /** Reads the related entity, once for this entity; `null` where there is none. */
+  get(): Promise<T['entity'] | null>;
+  /**
+   * @param related an entity that is saved, its key, or null
+   * @throws AttributeError for an entity that is not saved yet, or of another dataclass, and for what can be no key
+   */
+  set(related: T['entity'] | T['key'] | null): void;
+}
+
+/** An image or BLOB of an entity; its bytes are read when they are asked for, never with the entity. */
+export interface Media {
+  /** Bytes; `null` where there are none. */
+  readonly size: number | null;
+  /**
+   * Told by the bytes, which are read for it: `image/png` and the like, `application/octet-stream` for a BLOB; `null` where
+   * there are none.
+   */
+  readonly contentType: Promise<string | null>;
+  /** @throws Error when the entity was deleted, or the bytes changed, since it was read */
+  read(): Promise<Uint8Array | null>;
+  /**
+   * Stored by the entity's `save()`.
+   * @param type what the bytes are, which is checked for an image; a BLOB's type is not kept
+   * @throws AttributeError for an image that is none, or another one than `type` says
+   */
+  set(bytes: Uint8Array | null, type?: string): void;
+}
+
+/** What every entity object is, whatever its dataclass. */
+export interface EntityObject {
+  /** `null` for an entity that is not saved yet and has none. */
+  readonly key: string | number | null;
+  /** Rises with each save; 0 for an entity that is not saved yet. */
+  readonly stamp: number;
+  readonly isNew: boolean;
+}
