@@ -26,10 +26,6 @@ export const unsupported = {
     what: 'functions',
     uses: (root) => functionGroups(root).flatMap((group) => entriesOf(group).map(({ key }) => key)),
   },
-  'unsupported/max-entity-sets-per-session': {
-    what: 'the limit maxEntitySetsPerSession',
-    uses: (root) => writtenLimit(root, 'maxEntitySetsPerSession'),
-  },
   'unsupported/postgres': {
     what: 'servers for the database postgres',
     uses: (root) => {

@@ -23,8 +23,8 @@ import { storageOf } from './storage.js';
 /** What brings a session's token to its client. */
 export interface Carrier {
   readonly origin: Origin;
-  /** @param token `undefined` when the session has ended */
-  carry(token: string | undefined): void;
+  /** @param record `undefined` when the session has ended */
+  carry(record: SessionRecord | undefined): void;
 }
 
 /** The session of one request. Its state is made when the first of its members needs it. */
@@ -176,7 +176,7 @@ export class RequestSession implements Session {
   }
 
   #carry(record: SessionRecord): void {
-    if (!record.isForeign) this.#carrier.carry(record.token);
+    if (!record.isForeign) this.#carrier.carry(record);
   }
 }
 

@@ -11,6 +11,8 @@ export interface EntitySet {
   readonly keys: KeyList;
   /** ID of the session that the set belongs to; `undefined`: a guest made it, and it is open to all. */
   readonly owner: string | undefined;
+  /** ID of the session that it is counted for, which may be a guest's; the owner when left out. */
+  readonly maker?: string | undefined;
   /** Seconds without an access after which the set is gone; above 0. */
   readonly timeout: number;
   /** The keys are in the order of an `$orderby`. */
@@ -22,7 +24,10 @@ export interface EntitySet {
 }
 
 /** What a caller says of a new set; default lifetime and caps are the caller's affair. */
-export type NewEntitySet = Pick<EntitySet, 'dataclass' | 'keys' | 'owner' | 'timeout' | 'isSorted'>;
+export type NewEntitySet = Pick<
+  EntitySet,
+  'dataclass' | 'keys' | 'owner' | 'maker' | 'timeout' | 'isSorted'
+>;
 
 /** Who asks for a set, and as what. A set that is another session's, or another dataclass's, is as good as none. */
 export interface SetClaim {
@@ -62,8 +67,10 @@ export interface EntitySetStore {
   access(id: string, claim: SetClaim, timeout?: number): Pending<EntitySet | undefined>;
   /** Removes a set; `false` when there was none that is alive and open to the claim. */
   release(id: string, claim: SetClaim): Pending<boolean>;
-  /** How many sets of a session are alive. */
+  /** How many sets that a session made are alive. */
   countOf(session: string): Pending<number>;
+  /** Removes the sets that belong to a session. */
+  releaseOf(session: string): Pending<void>;
   /** All that is alive, the set that was accessed last at the end; asking is no access. */
   list(): Pending<readonly EntitySet[]>;
   /** What the sets take up in bytes. */

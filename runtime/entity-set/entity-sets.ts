@@ -1,6 +1,6 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
-import { refuse, RequestError } from '../protocol/errors.js';
+import { protocolError, refuse, RequestError } from '../protocol/errors.js';
 import { shortened } from '../protocol/found.js';
 import type { Parameters } from '../query/parameters.js';
 import type { ReadingContext } from '../query/reading-context.js';
@@ -17,6 +17,7 @@ import {
 } from './entity-set-store.js';
 import type { KeyList } from './key-list.js';
 import { KeysReader } from './keys-reader.js';
+import type { SetAsker } from './set-asker.js';
 import { definitionJson, type SetDefinition, type SetDefinitions } from './set-definitions.js';
 
 /** Lifetimes in seconds (specification, "Limits"). */
@@ -25,10 +26,9 @@ export interface SetLimits {
   readonly recreatedEntitySetTimeout: number;
   /** The longest that a client can ask for; a larger `$timeout` becomes this one. */
   readonly maxEntitySetTimeout: number | null;
+  /** Sets of one session that are alive at once. */
+  readonly maxEntitySetsPerSession: number | null;
 }
-
-/** Who asks: the ID of a session, `undefined` for a guest. */
-type Session = string | undefined;
 
 /** The life of entity sets: made, found, made again when they are gone, released (specification, "Entity set lifecycle"). */
 export class EntitySets {
@@ -52,10 +52,11 @@ export class EntitySets {
   /**
    * Makes a set.
    * @param definition what it is made from again when it is gone
+   * @throws RequestError 429 when the session has as many sets as it may have (protocol section 19.4)
    */
   create(
     dataclass: Dataclass,
-    session: Session,
+    asker: SetAsker,
     keys: KeyList,
     isSorted: boolean,
     timeout: number | undefined,
@@ -63,19 +64,22 @@ export class EntitySets {
   ): Pending<EntitySet> {
     // Refused before there is a set.
     if (definition !== undefined) definitionJson(definition);
-    const lifetime = this.#capped(timeout ?? this.limits.entitySetTimeout);
-    const created = this.#storing(() =>
-      this.store.create({
-        dataclass: dataclass.name,
-        keys,
-        owner: session,
-        timeout: lifetime,
-        isSorted,
-      }),
+    const wanted = timeout ?? asker.defaultTimeout ?? this.limits.entitySetTimeout;
+    const created = whenThere(this.#counted(asker), (maker) =>
+      this.#storing(() =>
+        this.store.create({
+          dataclass: dataclass.name,
+          keys,
+          owner: asker.owner,
+          maker,
+          timeout: this.#capped(asker, wanted),
+          isSorted,
+        }),
+      ),
     );
     if (definition === undefined) return created;
     return whenThere(created, async (set) => {
-      await this.definitions.keep(set.id, dataclass.name, session, definition);
+      await this.definitions.keep(set.id, dataclass.name, asker.owner, definition);
       return set;
     });
   }
@@ -86,39 +90,44 @@ export class EntitySets {
    */
   find(
     dataclass: Dataclass,
-    session: Session,
+    asker: SetAsker,
     id: string,
     parameters: Parameters,
   ): Pending<EntitySet> {
-    const timeout = parameters.timeout === undefined ? undefined : this.#capped(parameters.timeout);
-    const known = this.lookUp(dataclass, session, id, timeout);
-    return whenThere(known, (set) => set ?? this.#recreate(dataclass, session, id, parameters));
+    const timeout =
+      parameters.timeout === undefined ? undefined : this.#capped(asker, parameters.timeout);
+    const known = this.lookUp(dataclass, asker, id, timeout);
+    return whenThere(known, (set) => set ?? this.#recreate(dataclass, asker, id, parameters));
   }
 
   /** A set that is alive, or one whose definition was kept; `undefined` when there is none. */
   lookUp(
     dataclass: Dataclass,
-    session: Session,
+    asker: SetAsker,
     id: string,
     timeout?: number,
   ): Pending<EntitySet | undefined> {
-    const claim = { session, dataclass: dataclass.name };
+    const claim = { session: asker.owner, dataclass: dataclass.name };
     return whenThere(this.store.access(id, claim, timeout), (set) => {
       if (set !== undefined || !isSetId(id)) return set;
-      return whenThere(this.definitions.find(id, dataclass.name, session), (definition) =>
-        definition === undefined ? undefined : this.#revive(dataclass, session, id, definition),
+      return whenThere(this.definitions.find(id, dataclass.name, asker.owner), (definition) =>
+        definition === undefined ? undefined : this.#revive(dataclass, asker, id, definition),
       );
     });
   }
 
-  release(dataclass: Dataclass | undefined, session: Session, id: string): Pending<boolean> {
-    return this.store.release(id, { session, dataclass: dataclass?.name });
+  release(
+    dataclass: Dataclass | undefined,
+    { owner }: Pick<SetAsker, 'owner'>,
+    id: string,
+  ): Pending<boolean> {
+    return this.store.release(id, { session: owner, dataclass: dataclass?.name });
   }
 
   /** By what the client sends again (protocol section 10.4, the second way). */
   #recreate(
     dataclass: Dataclass,
-    session: Session,
+    asker: SetAsker,
     id: string,
     { savedfilter, savedorderby, params }: Parameters,
   ): Pending<EntitySet> {
@@ -131,7 +140,7 @@ export class EntitySets {
       orderby,
     });
     const keys = this.#keys.read(request);
-    return whenThere(this.#recreated(dataclass, session, id, request, keys), (set) => {
+    return whenThere(this.#recreated(dataclass, asker, id, request, keys), (set) => {
       if (set === undefined) throw missingSet(id);
       return set;
     });
@@ -140,7 +149,7 @@ export class EntitySets {
   /** By its definition, which may speak of what the model does not have any more. */
   #revive(
     dataclass: Dataclass,
-    session: Session,
+    asker: SetAsker,
     id: string,
     definition: SetDefinition,
   ): Pending<EntitySet | undefined> {
@@ -154,7 +163,7 @@ export class EntitySets {
       if (error instanceof RequestError) return undefined;
       throw error;
     }
-    return this.#recreated(dataclass, session, id, request, keys);
+    return this.#recreated(dataclass, asker, id, request, keys);
   }
 
   #requestOf(
@@ -173,26 +182,40 @@ export class EntitySets {
 
   #recreated(
     dataclass: Dataclass,
-    session: Session,
+    asker: SetAsker,
     id: string,
     request: SelectionRequest,
     read: Pending<KeyList | undefined>,
   ): Pending<EntitySet | undefined> {
     return whenThere(read, (keys) => {
       if (keys === undefined) return undefined;
-      const set: NewEntitySet = {
-        dataclass: dataclass.name,
-        keys,
-        owner: session,
-        timeout: this.#capped(this.limits.recreatedEntitySetTimeout),
-        isSorted: request.orderBy !== undefined,
-      };
-      return this.#storing(() => this.store.recreate(id, set));
+      return whenThere(this.#counted(asker), (maker) => {
+        const set: NewEntitySet = {
+          dataclass: dataclass.name,
+          keys,
+          owner: asker.owner,
+          maker,
+          timeout: this.#capped(asker, this.limits.recreatedEntitySetTimeout),
+          isSorted: request.orderBy !== undefined,
+        };
+        return this.#storing(() => this.store.recreate(id, set));
+      });
     });
   }
 
-  #capped(seconds: number): number {
-    return Math.min(seconds, this.limits.maxEntitySetTimeout ?? seconds);
+  /** The session that another set is counted for; `undefined` for a guest whose sets are not limited. */
+  #counted(asker: SetAsker): Pending<string | undefined> {
+    const most = asker.maxSets ?? this.limits.maxEntitySetsPerSession;
+    if (most === null) return asker.owner;
+    const session = asker.counted();
+    return whenThere(this.store.countOf(session), (count) => {
+      if (count >= most) throw tooMany(most);
+      return session;
+    });
+  }
+
+  #capped({ maxTimeout }: SetAsker, seconds: number): number {
+    return Math.min(seconds, maxTimeout ?? this.limits.maxEntitySetTimeout ?? seconds);
   }
 
   #storing<T>(store: () => Pending<T>): Pending<T> {
@@ -221,6 +244,12 @@ export function missingSet(id: string): RequestError {
 /** What is said of an ID that no set has (protocol section 10.6). */
 export function notFound(id: string): string {
   return `EntitySet "${isSetId(id) ? id : shortened(id)}" cannot be found`;
+}
+
+/** Nothing tells when there will be room: `Retry-After` is empty (protocol section 19.3). */
+function tooMany(most: number): RequestError {
+  const message = `A session has at most ${most} entity sets at once. Release one with $method=release.`;
+  return new RequestError(429, [protocolError('quotaExceeded', message)], { 'retry-after': '' });
 }
 
 function tooLarge({ bytes, maxBytes }: EntitySetTooLargeError): RequestError {

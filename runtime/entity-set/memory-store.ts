@@ -74,6 +74,12 @@ export class MemoryEntitySetStore implements EntitySetStore {
     return count;
   }
 
+  releaseOf(session: string): void {
+    for (const set of [...(this.#ofSession.get(session) ?? [])]) {
+      if (set.owner === session) this.#remove(set);
+    }
+  }
+
   list(): readonly EntitySet[] {
     this.#removeExpired();
     return [...this.#byUse];
@@ -90,18 +96,29 @@ export class MemoryEntitySetStore implements EntitySetStore {
 
   #store(id: string, given: NewEntitySet): EntitySet {
     this.#makeRoom(given);
-    const { dataclass, keys, owner, timeout, isSorted } = given;
+    const { dataclass, keys, owner, maker = owner, timeout, isSorted } = given;
     const refreshed = this.clock.now();
     const expires = refreshed + timeout * 1000;
     const links = { bucket: 0, older: undefined, newer: undefined };
-    const set = { id, dataclass, keys, owner, timeout, isSorted, refreshed, expires, ...links };
+    const set = {
+      id,
+      dataclass,
+      keys,
+      owner,
+      maker,
+      timeout,
+      isSorted,
+      refreshed,
+      expires,
+      ...links,
+    };
     this.#sets.set(id, set);
     this.#keys.hold(keys);
     this.#byUse.add(set);
     this.#byExpiry.add(set);
-    if (owner !== undefined) {
-      const siblings = this.#ofSession.get(owner);
-      if (siblings === undefined) this.#ofSession.set(owner, new Set([set]));
+    if (maker !== undefined) {
+      const siblings = this.#ofSession.get(maker);
+      if (siblings === undefined) this.#ofSession.set(maker, new Set([set]));
       else siblings.add(set);
     }
     this.#tickLater();
@@ -147,10 +164,10 @@ export class MemoryEntitySetStore implements EntitySetStore {
     this.#keys.letGo(set.keys);
     this.#byUse.remove(set);
     this.#byExpiry.remove(set);
-    if (set.owner !== undefined) {
-      const siblings = this.#ofSession.get(set.owner);
+    if (set.maker !== undefined) {
+      const siblings = this.#ofSession.get(set.maker);
       siblings?.delete(set);
-      if (siblings?.size === 0) this.#ofSession.delete(set.owner);
+      if (siblings?.size === 0) this.#ofSession.delete(set.maker);
     }
     if (this.#sets.size > 0) return;
     this.#cancelTick?.();

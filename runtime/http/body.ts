@@ -4,10 +4,15 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
  * A request's body as JSON, whatever its content type says (protocol decision 3).
+ * @param secretMessage said of what is no JSON, in the place of the parser's words, which repeat some of the body
  * @returns `undefined` for an empty body
  * @throws RequestError 400 when it is not JSON in UTF-8
  */
-export function readJson(body: unknown, contentType: string | undefined): unknown {
+export function readJson(
+  body: unknown,
+  contentType: string | undefined,
+  secretMessage?: string,
+): unknown {
   if (!(body instanceof Uint8Array) || body.length === 0) return undefined;
   let text: string;
   try {
@@ -23,6 +28,6 @@ export function readJson(body: unknown, contentType: string | undefined): unknow
   try {
     return JSON.parse(text);
   } catch (error) {
-    throw refuse('badBody', `The body is not JSON: ${(error as Error).message}`);
+    throw refuse('badBody', secretMessage ?? `The body is not JSON: ${(error as Error).message}`);
   }
 }

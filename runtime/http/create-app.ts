@@ -19,11 +19,14 @@ import { methodNotAllowed, refuse } from '../protocol/errors.js';
 import { Counts } from '../query/counts.js';
 import { emptyPlans } from '../query/reading-context.js';
 import { systemClock } from '../entity-set/clock.js';
+import type { LoginModule } from '../access/login-module.js';
+import { MemoryLockTable } from '../access/locks.js';
 import { removeLeftovers, UploadFolder } from '../media/upload-folder.js';
 import { UploadStore } from '../media/upload-store.js';
 import { EntitySets } from '../entity-set/entity-sets.js';
 import { MemoryEntitySetStore } from '../entity-set/memory-store.js';
 import { SetDefinitions } from '../entity-set/set-definitions.js';
+import { openSessions } from './open-sessions.js';
 import { registerRelease } from './release-sets.js';
 import { registerCatalog } from './catalog.js';
 import { answerClientError } from './client-error.js';
@@ -42,6 +45,8 @@ export interface GeneratedModel {
   /** The database schema, one statement each. */
   readonly schema: readonly string[];
   readonly settings: Settings;
+  /** The user's `src/login.ts`; without it nobody can log in. */
+  readonly login?: LoginModule;
 }
 
 export interface AppOptions {
@@ -59,7 +64,7 @@ const allowedMethods = new Set(['GET', 'HEAD', 'POST']);
 
 /** A Fastify instance that serves everything but the dataclasses' own addresses, and the services to register those with. */
 export async function createApp(
-  { definitions, schema, settings }: GeneratedModel,
+  { definitions, schema, settings, login }: GeneratedModel,
   options: AppOptions,
 ): Promise<{
   readonly app: FastifyInstance;
@@ -91,6 +96,7 @@ export async function createApp(
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: maxUrlLength },
   });
   app.addHook('onClose', (_app, done) => {
+    void sessions.sessions.close();
     store.close();
     Promise.all([uploads.close(), database.executor.close()]).then(() => {
       done();
@@ -102,10 +108,12 @@ export async function createApp(
   const dataclasses = linkDataclasses(definitions);
   registerCatalog(app, { definitions, settings, uniqueId: database.uniqueId });
   app.get('/health', (_request, reply) => sendJson(reply, '{"ok":true}'));
-  const uploads = new UploadStore(limits, systemClock(), new UploadFolder());
+  const clock = systemClock();
+  const sessions = openSessions(app, { settings, limits, clock, login });
+  const uploads = new UploadStore(limits, clock, new UploadFolder());
   if (hasMedia(definitions)) {
     await removeLeftovers();
-    registerUploads(app, uploads, limits);
+    registerUploads(app, uploads, limits, sessions);
   }
   if (settings.isOpen) {
     (log ?? app.log).warn(
@@ -123,11 +131,17 @@ export async function createApp(
     plans,
     counts: new Counts(database, answers, plans.selections),
   };
-  const store = new MemoryEntitySetStore(limits.entitySetMemory, systemClock());
+  const store = new MemoryEntitySetStore(limits.entitySetMemory, clock);
   const kept = new SetDefinitions(database);
   const sets = new EntitySets(reading, dataclasses, store, kept, limits);
-  registerRelease(app, sets);
-  const context = { ...reading, dataclasses, sets, uploads };
+  registerRelease(app, sets, sessions);
+  const locks = new MemoryLockTable(limits.maxLocksPerSession, database.dialect.foldText);
+  sessions.sessions.onEnd((session) => {
+    locks.releaseAll(session);
+    uploads.releaseOf(session);
+    void store.releaseOf(session);
+  });
+  const context = { ...reading, dataclasses, sets, uploads, sessions, locks };
   return { app, services: (name) => new DataclassService(context, name) };
 }
 

@@ -1,8 +1,10 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { SetAsker } from '../entity-set/set-asker.js';
+import { setAskerOf } from '../access/set-asker.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';
 import type { PendingAnswer } from '../dialect/executor.js';
-import type { Pending } from '../dialect/pending.js';
+import { type Pending, whenThere } from '../dialect/pending.js';
 import type { RelatedEntitiesDefinition, StorageDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import { decodeKey, readKeyClause } from '../protocol/key.js';
@@ -17,6 +19,7 @@ import {
   selectionRequest,
   type SelectionRequest,
 } from '../query/selection-request.js';
+import { refuseCrossSite } from './cross-site.js';
 import { type DeletionAnswer, DeleteService } from './delete-service.js';
 import { EntitySetService } from './entity-set-service.js';
 import { AggregateReader, aggregationOf } from '../query/aggregate-reader.js';
@@ -24,9 +27,11 @@ import { EntityReader } from '../query/entity-reader.js';
 import { notApplicable } from '../query/value-path.js';
 import { readLookup } from '../protocol/lookup.js';
 import { readRawPict } from '../media/image-format.js';
-import { queryOf, readingParameters, refusedMethod } from './reading-parameters.js';
+import { queryOf, readingParameters, refusedMethod, refuseLock } from './reading-parameters.js';
 import { askedMedia, MediaService } from './media-service.js';
 import { sendJson } from './reply.js';
+import { LockService } from './lock-service.js';
+import type { RequestSessions } from './request-sessions.js';
 import { SelectionReader } from './selection-reader.js';
 import { missingEntity, sendAnswer } from './send-answer.js';
 import { refuseSetParameters } from './set-parameters.js';
@@ -37,6 +42,7 @@ import { type WriteMode, type WritingContext, WriteService } from './write-servi
 export interface ServiceContext extends WritingContext {
   readonly dataclasses: ReadonlyMap<string, Dataclass>;
   readonly sets: EntitySets;
+  readonly sessions: RequestSessions;
 }
 
 type Request = FastifyRequest<{
@@ -60,6 +66,7 @@ export class DataclassService {
   #writes: WriteService | undefined;
   #madeDeletions: DeleteService | undefined;
   #media: MediaService | undefined;
+  #madeLocks: LockService | undefined;
 
   constructor(context: ServiceContext, name: string) {
     const dataclass = context.dataclasses.get(name);
@@ -90,7 +97,9 @@ export class DataclassService {
     }
     const answer =
       parameters.method === 'entityset'
-        ? this.#sets.create(this.#all(parameters), parameters, attributes)
+        ? whenThere(this.#asker(request, reply), (asker) =>
+            this.#sets.create(this.#all(parameters), parameters, attributes, asker),
+          )
         : this.#selections.read(parameters, attributes);
     this.#send(reply, answer);
   };
@@ -98,20 +107,24 @@ export class DataclassService {
   /** `GET /<dataClass>(<key>)`, and the same followed by attributes or by one relation */
   readonly readEntity = (request: Request, reply: FastifyReply): void => {
     requirePermission(this.#dataclass, 'read');
-    const parameters = readingParameters(request, ['entityset', 'subentityset']);
+    const parameters = readingParameters(request, ['entityset', 'subentityset'], true);
     refuseSetParameters(parameters);
     const { key: clause = '', attributes } = request.params;
     const { text } = readKeyClause(clause);
     const { key, name } = this.#dataclass;
     const value = decodeKey(key.type, text);
     if (value === undefined) throw missingEntity(name);
+    if (parameters.lock !== undefined) {
+      this.#send(reply, this.#lock(request, reply, value, parameters));
+      return;
+    }
     if (aggregationOf(parameters) !== undefined) {
       const answer = this.#aggregates.readRelated(this.#dataclass, value, attributes, parameters);
       this.#send(reply, answer);
       return;
     }
     if (parameters.method !== undefined) {
-      this.#send(reply, this.#relatedSet(value, attributes, parameters, parameters.method));
+      this.#send(reply, this.#relatedSet(request, reply, value, parameters));
       return;
     }
     const media = askedMedia(this.#dataclass, attributes, parameters);
@@ -152,6 +165,7 @@ export class DataclassService {
     reply: FastifyReply,
   ): Promise<FastifyReply> => {
     const parameters = readParameters(queryOf(request), 'write');
+    refuseLock(parameters);
     const { method } = parameters;
     if (method === undefined) {
       throw refuse('unknownMethod', 'A POST names what to do: $method=update or $method=delete.');
@@ -162,7 +176,8 @@ export class DataclassService {
     }
     if (method === 'delete') {
       requirePermission(this.#dataclass, 'drop');
-      return sendDeletion(reply, await this.#deletions.deleteMatching(parameters));
+      const session = await this.#session(request, reply);
+      return sendDeletion(reply, await this.#deletions.deleteMatching(parameters, session));
     }
     return this.#write(request, reply, method, parameters);
   };
@@ -170,12 +185,17 @@ export class DataclassService {
   /** `POST /<dataClass>(<key>)`, with or without `$method=update`; `validate`, `delete` */
   readonly writeEntity = async (request: Request, reply: FastifyReply): Promise<FastifyReply> => {
     const parameters = readParameters(queryOf(request), 'write');
+    if (parameters.lock !== undefined) {
+      this.readEntity(request, reply);
+      return reply;
+    }
     const { method = 'update' } = parameters;
     const { text } = readKeyClause(request.params.key ?? '');
     if (method !== 'delete') return this.#write(request, reply, method, parameters, { text });
     requirePermission(this.#dataclass, 'drop');
     const key = decodeKey(this.#dataclass.key.type, text);
-    return sendDeletion(reply, await this.#deletions.deleteByKey(key, parameters));
+    const session = await this.#session(request, reply);
+    return sendDeletion(reply, await this.#deletions.deleteByKey(key, parameters, session));
   };
 
   /**
@@ -186,7 +206,9 @@ export class DataclassService {
     request: Request,
     reply: FastifyReply,
   ): undefined | Promise<FastifyReply> => {
-    const { method, rawPict } = readParameters(queryOf(request), 'read');
+    const given = readParameters(queryOf(request), 'read');
+    refuseLock(given);
+    const { method, rawPict } = given;
     const { key, attributes = '' } = request.params;
     if (method === undefined && key !== undefined && readRawPict(rawPict)) {
       return this.#writeImage(request, reply, key, attributes.trim());
@@ -205,10 +227,11 @@ export class DataclassService {
     // An old client names the method by which a set was made when it goes through the set's pages (decision 14).
     const parameters = readingParameters(request, ['entityset', 'subentityset', 'release']);
     const { set = '', attributes } = request.params;
-    const answer =
+    const answer = whenThere(this.#asker(request, reply), (asker) =>
       parameters.method === 'release'
-        ? this.#sets.release(set)
-        : this.#sets.read(set, attributes, parameters);
+        ? this.#sets.release(set, asker)
+        : this.#sets.read(set, attributes, parameters, asker),
+    );
     this.#send(reply, answer);
   };
 
@@ -232,12 +255,15 @@ export class DataclassService {
     requirePermission(this.#dataclass, 'drop');
     const parameters = readParameters(query, 'write');
     const { set = '' } = request.params;
-    const find = (): Pending<KeyList> => this.#sets.keys(set, parameters);
-    return sendDeletion(reply, await this.#deletions.deleteMembers(parameters, find));
+    refuseLock(parameters);
+    const asker = await this.#asker(request, reply);
+    const find = (): Pending<KeyList> => this.#sets.keys(set, parameters, asker);
+    const session = await this.#session(request, reply);
+    return sendDeletion(reply, await this.#deletions.deleteMembers(parameters, find, session));
   };
 
   async #write(
-    { body, headers }: Request,
+    request: Request,
     reply: FastifyReply,
     method: string,
     parameters: Parameters,
@@ -248,7 +274,10 @@ export class DataclassService {
     if (this.#dataclass.permissions?.create === false) requirePermission(this.#dataclass, 'update');
     refuseForms(parameters, this.#context.options, 'a change');
     const mode = writeMode(method, parameters);
-    const answer = await this.#writing.write(mode, body, headers['content-type'], address);
+    const { body, headers } = request;
+    const session = await this.#session(request, reply);
+    const type = headers['content-type'];
+    const answer = await this.#writing.write(mode, body, type, session, address);
     return sendJson(reply.code(answer.status), answer.json);
   }
 
@@ -268,7 +297,9 @@ export class DataclassService {
     }
     const key = decodeKey(this.#dataclass.key.type, readKeyClause(clause).text);
     if (key === undefined) throw missingEntity(this.#dataclass.name);
-    const answer = await this.#mediaService.write(attribute, key, request.body, this.#writing);
+    const session = await this.#session(request, reply);
+    const { body } = request;
+    const answer = await this.#mediaService.write(attribute, key, body, this.#writing, session);
     return sendJson(reply.code(answer.status), answer.json);
   }
 
@@ -284,6 +315,36 @@ export class DataclassService {
     return (this.#madeDeletions ??= new DeleteService(this.#context, this.#dataclass));
   }
 
+  /** ID of the session; `undefined` for a guest without state. */
+  async #session(request: Request, reply: FastifyReply): Promise<string | undefined> {
+    return (await this.#context.sessions.of(request, reply)).id;
+  }
+
+  #asker(request: Request, reply: FastifyReply): Pending<SetAsker> {
+    return whenThere(this.#context.sessions.of(request, reply), setAskerOf);
+  }
+
+  /** `$lock=true|false` of one entity, by GET and POST (protocol decision 20). */
+  async #lock(
+    request: Request,
+    reply: FastifyReply,
+    key: string | number,
+    parameters: Parameters,
+  ): Promise<string> {
+    const { attributes } = request.params;
+    const { lock, method } = parameters;
+    if (attributes !== undefined || method !== undefined) refuseLock(parameters);
+    refuseForms(parameters, this.#context.options, '$lock');
+    refuseCrossSite(request.headers);
+    const session = await this.#context.sessions.of(request, reply);
+    return this.#locks.answer(session, key, lock === true);
+  }
+
+  get #locks(): LockService {
+    const { locks } = this.#context;
+    return (this.#madeLocks ??= new LockService(locks, this.#dataclass, this.#entities));
+  }
+
   #all(parameters: Parameters): SelectionRequest {
     const { filters } = this.#context;
     return selectionRequest(filters, this.#dataclass, { kind: 'all' }, null, parameters);
@@ -291,12 +352,13 @@ export class DataclassService {
 
   /** A set of the entities that a to-many relation of one entity leads to (protocol section 10.10). */
   #relatedSet(
+    request: Request,
+    reply: FastifyReply,
     key: string | number,
-    attributes: string | undefined,
     parameters: Parameters,
-    method: string,
   ): PendingAnswer {
-    const name = (attributes ?? '').trim();
+    const { method = '' } = parameters;
+    const name = (request.params.attributes ?? '').trim();
     const relation = this.#dataclass.exposedAttributes.get(name);
     if (relation?.kind !== 'relatedEntities') throw refusedMethod(method, 'GET');
     const texts = {
@@ -306,9 +368,11 @@ export class DataclassService {
     };
     const read = relatedRequest(this.#context, this.#dataclass, relation, key, texts);
     const orderOrigin = { parameter: '$subOrderby', start: 0 } as const;
-    const request = parameters.subOrderby === undefined ? read : { ...read, orderOrigin };
+    const selection = parameters.subOrderby === undefined ? read : { ...read, orderOrigin };
     const related = { dataclass: this.#dataclass.name, key, relation: name };
-    return this.#setsOf(request.dataclass).create(request, texts, undefined, related);
+    return whenThere(this.#asker(request, reply), (asker) =>
+      this.#setsOf(selection.dataclass).create(selection, texts, undefined, asker, related),
+    );
   }
 
   #setsOf(dataclass: Dataclass): EntitySetService {

@@ -55,27 +55,33 @@ export class DeleteService {
   /**
    * Deletes the entity of one key.
    * @param key `undefined` where what the client sent can be no key
+   * @param session ID of whoever deletes; `undefined` for a guest without state
    * @throws RequestError 404 with 1543 when there is none, 400 for parameters that have no meaning here
    */
   async deleteByKey(
     key: string | number | undefined,
     parameters: Parameters,
+    session: string | undefined,
   ): Promise<DeletionAnswer> {
     refuseOthers(parameters, []);
     const { dialect } = this.context.database;
     const isText = this.dataclass.key.type === 'string';
     const value = isText ? dialect.foldText(String(key)) : key;
     if (key === undefined || value === undefined) throw this.#missing();
-    return this.#delete(this.#chooseByKey, [value], true);
+    return this.#delete(this.#chooseByKey, [value], true, session);
   }
 
   /** Deletes what `$filter` matches, which may be nothing. */
-  async deleteMatching(parameters: Parameters): Promise<DeletionAnswer> {
+  async deleteMatching(
+    parameters: Parameters,
+    session: string | undefined,
+  ): Promise<DeletionAnswer> {
     refuseOthers(parameters, ['filter', 'params']);
     requireFilter(parameters);
     const { filters } = this.context;
     return this.#deleteSelection(
       selectionRequest(filters, this.dataclass, { kind: 'all' }, null, parameters),
+      session,
     );
   }
 
@@ -86,23 +92,28 @@ export class DeleteService {
   async deleteMembers(
     parameters: Parameters,
     find: () => Pending<KeyList>,
+    session: string | undefined,
   ): Promise<DeletionAnswer> {
     refuseOthers(parameters, ['filter', 'params']);
     if (parameters.filter !== undefined) requireFilter(parameters);
     const keys = await find();
-    return this.#deleteListed(keys.page(0, keys.length));
+    return this.#deleteListed(keys.page(0, keys.length), session);
   }
 
   /** @param keys JSON list of keys as they are stored */
-  #deleteListed(keys: string): Promise<DeletionAnswer> {
+  #deleteListed(keys: string, session: string | undefined): Promise<DeletionAnswer> {
     const { filters } = this.context;
     const texts = { filter: undefined, params: undefined, orderby: undefined };
     return this.#deleteSelection(
       selectionRequest(filters, this.dataclass, { kind: 'members' }, keys, texts),
+      session,
     );
   }
 
-  #deleteSelection(request: SelectionRequest): Promise<DeletionAnswer> {
+  #deleteSelection(
+    request: SelectionRequest,
+    session: string | undefined,
+  ): Promise<DeletionAnswer> {
     if (request.orderBy !== undefined) throw noOrder('An order in $filter');
     const { plans } = this.context;
     const { plan, values } = planFor(
@@ -112,7 +123,7 @@ export class DeleteService {
       {},
       (selection) => this.#planChoice(selection),
     );
-    return this.#delete(plan.statement, values, false);
+    return this.#delete(plan.statement, values, false, session);
   }
 
   #planChoice(selection: Selection): SelectionPlan {
@@ -130,10 +141,12 @@ export class DeleteService {
     choose: Statement,
     values: readonly SqlValue[],
     mustExist: boolean,
+    session: string | undefined,
   ): Promise<DeletionAnswer> {
     try {
       await this.context.database.executor.write(async (transaction) => {
-        const timestamp = new Date().toISOString();
+        const options = { timestamp: new Date().toISOString(), session };
+        const { timestamp } = options;
         const chosen = await this.#deleter.delete(transaction, choose, values, timestamp);
         if (chosen === 0 && mustExist) throw this.#missing();
       });

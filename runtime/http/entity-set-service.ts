@@ -6,6 +6,7 @@ import { type EntitySets, expressionOf, missingSet, notFound } from '../entity-s
 import type { EntitySet } from '../entity-set/entity-set-store.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import { membersRequest, narrowed } from '../entity-set/narrow.js';
+import type { SetAsker } from '../entity-set/set-asker.js';
 import type { SetDefinition } from '../entity-set/set-definitions.js';
 import { refuse } from '../protocol/errors.js';
 import { shortened } from '../protocol/found.js';
@@ -19,9 +20,6 @@ import { explainedAnswer } from '../query/query-plan.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import type { SelectionRequest } from '../query/selection-request.js';
 import { pageForms } from './page-forms.js';
-
-/** Whoever asks is a guest until there are sessions; a guest's sets are open to all (protocol decision 15). */
-const guest = undefined;
 
 /** Answers what concerns the entity sets of one dataclass (specification, "Entity sets"). */
 export class EntitySetService {
@@ -43,6 +41,7 @@ export class EntitySetService {
     request: SelectionRequest,
     parameters: Parameters,
     attributes: string | undefined,
+    asker: SetAsker,
     related?: SetDefinition['related'],
   ): PendingAnswer {
     answerForm(parameters, this.context.options);
@@ -54,13 +53,25 @@ export class EntitySetService {
             this.context,
             request,
             parameters,
-            this.#created(keys, request.orderBy !== undefined, parameters, attributes, definition),
+            this.#created(
+              keys,
+              request.orderBy !== undefined,
+              parameters,
+              attributes,
+              asker,
+              definition,
+            ),
           ),
     );
   }
 
   /** Answers a read of a set: a page of it, of a part of it, or of its combination with another one. */
-  read(id: string, attributes: string | undefined, parameters: Parameters): PendingAnswer {
+  read(
+    id: string,
+    attributes: string | undefined,
+    parameters: Parameters,
+    asker: SetAsker,
+  ): PendingAnswer {
     const { logicOperator, otherCollection } = parameters;
     if (logicOperator === undefined && otherCollection !== undefined) {
       throw refuse(
@@ -68,31 +79,33 @@ export class EntitySetService {
         '$otherCollection needs $logicOperator=AND, OR, EXCEPT or INTERSECT.',
       );
     }
-    return whenThere(this.#find(id, parameters), (set) =>
+    return whenThere(this.#find(id, parameters, asker), (set) =>
       logicOperator === undefined
-        ? this.#answer(set.keys, set.isSorted, attributes, parameters)
-        : this.#combined(set, attributes, parameters),
+        ? this.#answer(set.keys, set.isSorted, attributes, parameters, asker)
+        : this.#combined(set, attributes, parameters, asker),
     );
   }
 
   /** The keys that a set holds and that match the request's filter. */
-  keys(id: string, parameters: Parameters): Pending<KeyList> {
-    return whenThere(this.#find(id, parameters), (set) => this.#narrowed(set.keys, parameters));
+  keys(id: string, parameters: Parameters, asker: SetAsker): Pending<KeyList> {
+    return whenThere(this.#find(id, parameters, asker), (set) =>
+      this.#narrowed(set.keys, parameters),
+    );
   }
 
   /** @throws RequestError 404 with 1802 */
-  release(id: string): Pending<string> {
-    return whenThere(this.sets.release(this.dataclass, guest, id.toUpperCase()), (isReleased) => {
+  release(id: string, asker: SetAsker): Pending<string> {
+    return whenThere(this.sets.release(this.dataclass, asker, id.toUpperCase()), (isReleased) => {
       if (!isReleased) throw missingSet(id);
       return '{"ok":true}';
     });
   }
 
-  #find(id: string, parameters: Parameters): Pending<EntitySet> {
+  #find(id: string, parameters: Parameters, asker: SetAsker): Pending<EntitySet> {
     // The lifetime that is asked for beside a new set is that of the new one.
     const own =
       parameters.method === 'entityset' ? { ...parameters, timeout: undefined } : parameters;
-    return this.sets.find(this.dataclass, guest, id.toUpperCase(), own);
+    return this.sets.find(this.dataclass, asker, id.toUpperCase(), own);
   }
 
   #narrowed(keys: KeyList, parameters: Parameters): Pending<KeyList> {
@@ -104,6 +117,7 @@ export class EntitySetService {
     isSorted: boolean,
     attributes: string | undefined,
     parameters: Parameters,
+    asker: SetAsker,
   ): PendingAnswer {
     if (aggregationOf(parameters) !== undefined) {
       const members = membersRequest(this.context, this.dataclass, keys, parameters);
@@ -122,6 +136,7 @@ export class EntitySetService {
             isSorted || this.#isOrdered(parameters),
             parameters,
             attributes,
+            asker,
             undefined,
           )
         : this.#page(form, rest, attributes, parameters);
@@ -167,22 +182,28 @@ export class EntitySetService {
     isSorted: boolean,
     parameters: Parameters,
     attributes: string | undefined,
+    asker: SetAsker,
     definition: SetDefinition | undefined,
   ): PendingAnswer {
     const { context, dataclass } = this;
     const form = collectionForm(context, dataclass, parameters, attributes, 'newSet');
     const read = this.#prepared(keys, parameters, form);
-    const made = this.sets.create(dataclass, guest, keys, isSorted, parameters.timeout, definition);
+    const made = this.sets.create(dataclass, asker, keys, isSorted, parameters.timeout, definition);
     return whenThere(made, ({ id }) => read(setUri(dataclass, id)));
   }
 
   /** Specification, "`$logicOperator` values". */
-  #combined(set: EntitySet, attributes: string | undefined, parameters: Parameters): PendingAnswer {
+  #combined(
+    set: EntitySet,
+    attributes: string | undefined,
+    parameters: Parameters,
+    asker: SetAsker,
+  ): PendingAnswer {
     const operator = operatorOf(parameters.logicOperator ?? '');
-    return whenThere(this.#other(parameters.otherCollection), (other) => {
+    return whenThere(this.#other(parameters.otherCollection, asker), (other) => {
       if (operator === 'INTERSECT') return this.#intersect(set.keys, other.keys, parameters);
       const keys = operations[operator](set.keys, other.keys);
-      return this.#answer(keys, set.isSorted, attributes, parameters);
+      return this.#answer(keys, set.isSorted, attributes, parameters, asker);
     });
   }
 
@@ -195,14 +216,14 @@ export class EntitySetService {
     return whenThere(common, ({ length }) => String(length > 0));
   }
 
-  #other(id: string | undefined): Pending<EntitySet> {
+  #other(id: string | undefined, asker: SetAsker): Pending<EntitySet> {
     if (id === undefined || id === '') {
       throw refuse(
         'otherCollectionMissing',
         '$logicOperator needs $otherCollection=<entitySetID>.',
       );
     }
-    return whenThere(this.sets.lookUp(this.dataclass, guest, id.toUpperCase()), (other) => {
+    return whenThere(this.sets.lookUp(this.dataclass, asker, id.toUpperCase()), (other) => {
       if (other !== undefined) return other;
       throw refuse('otherCollectionWrong', `$otherCollection: ${notFound(id)}`);
     });

@@ -86,13 +86,14 @@ export class MediaService {
     key: string | number,
     body: unknown,
     writes: WriteService,
+    session: string | undefined,
   ): Promise<WriteAnswer> {
     if (!(body instanceof Uint8Array) || imageType(body) === undefined) throw noImage();
     for (let tries = 0; tries < mostTries; tries += 1) {
       const version = await this.#reader.version(attribute, key);
       if (version === undefined) throw this.#missing();
       const entity = { __KEY: key, __STAMP: version.stamp, [attribute.name]: body };
-      const answer = await writes.writeEntity(entity);
+      const answer = await writes.writeEntity(entity, session);
       if (answer.status !== errorCodes.stampChanged.status) return answer;
     }
     throw changedAgain();

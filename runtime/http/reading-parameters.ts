@@ -17,15 +17,26 @@ const methodsOfReads = new Set(['entityset', 'subentityset', 'release']);
 export function readingParameters(
   request: FastifyRequest,
   methods: readonly string[] = [],
+  mayLock = false,
 ): Parameters {
   const { length } = request.raw.url ?? '';
   if (length > maxUrlLength) {
     throw refuse('uriTooLong', `An address has at most ${maxUrlLength} characters.`);
   }
   const parameters = readParameters(queryOf(request), 'read');
+  if (!mayLock) refuseLock(parameters);
   const { method } = parameters;
   if (method !== undefined && !methods.includes(method)) throw refusedMethod(method, 'GET');
   return parameters;
+}
+
+/** `$lock` speaks of one entity as a whole; elsewhere, passing it over would answer another question. */
+export function refuseLock({ lock }: Parameters): void {
+  if (lock === undefined) return;
+  throw refuse(
+    'methodNotApplicable',
+    '$lock applies to one entity: /<dataClass>(<key>)?$lock=true.',
+  );
 }
 
 /** The query string, parsed. What cannot be decoded its parser leaves as it is, percent signs and all. */

@@ -12,6 +12,7 @@ import { methodNotAllowed, refuse } from '../protocol/errors.js';
 import { type Parameters, readParameters } from '../query/parameters.js';
 import { queryOf } from './reading-parameters.js';
 import { sendJson } from './reply.js';
+import type { RequestSessions } from './request-sessions.js';
 
 /** What a form may hold beside its first file. */
 const formSpace = 1024 * 1024;
@@ -25,13 +26,16 @@ export function registerUploads(
   app: FastifyInstance,
   uploads: UploadStore,
   limits: UploadLimits,
+  sessions: RequestSessions,
 ): void {
   void app.register((scope, _options, done) => {
     scope.removeAllContentTypeParsers();
     scope.addContentTypeParser('*', (_request, payload, parsed) => {
       parsed(null, payload);
     });
-    scope.post('/rest/$upload', (request, reply) => receive(request, reply, uploads, limits));
+    scope.post('/rest/$upload', (request, reply) =>
+      receive(request, reply, { uploads, limits, sessions }),
+    );
     scope.get('/rest/$upload', () => {
       throw methodNotAllowed('Files are uploaded with POST.', 'POST');
     });
@@ -39,15 +43,20 @@ export function registerUploads(
   });
 }
 
+interface UploadContext {
+  readonly uploads: UploadStore;
+  readonly limits: UploadLimits;
+  readonly sessions: RequestSessions;
+}
+
 async function receive(
   request: FastifyRequest,
   reply: FastifyReply,
-  uploads: UploadStore,
-  limits: UploadLimits,
+  context: UploadContext,
 ): Promise<FastifyReply> {
   let id: string | undefined;
   try {
-    id = await stored(request, uploads, limits);
+    id = await stored(request, reply, context);
   } catch (error) {
     const { destroyed, complete } = request.raw;
     if (!destroyed || complete) throw error;
@@ -62,8 +71,8 @@ async function receive(
 
 async function stored(
   request: FastifyRequest,
-  uploads: UploadStore,
-  limits: UploadLimits,
+  reply: FastifyReply,
+  { uploads, limits, sessions }: UploadContext,
 ): Promise<string> {
   const options = uploadOptions(readParameters(queryOf(request), 'write'));
   const { 'content-type': contentType, 'content-length': declared } = request.headers;
@@ -71,7 +80,9 @@ async function stored(
   const most = limits.uploadSize + (isForm ? formSpace : 0);
   if (Number(declared) > most) throw tooLarge(limits.uploadSize);
   const chunks = limited(request, most, limits.uploadSize);
-  return uploads.receive(isForm ? firstFile(chunks, contentType) : chunks, options);
+  const session = await sessions.of(request, reply);
+  const file = isForm ? firstFile(chunks, contentType) : chunks;
+  return uploads.receive(file, options, () => session.keep());
 }
 
 function uploadOptions(parameters: Parameters): UploadOptions {

@@ -128,6 +128,7 @@ export class WriteService {
       timestamp: new Date().toISOString(),
       isKept: mode !== 'refresh',
       writer: 'client',
+      session,
     } as const;
     const entries: Entry[] = [];
     const length = new AnswerLength();

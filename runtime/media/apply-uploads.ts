@@ -2,12 +2,9 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import { UnusableUpload } from '../protocol/media-value.js';
-import type { UploadStore } from './upload-store.js';
+import type { Uploads } from './upload-store.js';
 
 type Body = Readonly<Record<string, unknown>>;
-
-/** Finds uploads by their IDs. */
-export type Uploads = Pick<UploadStore, 'find'>;
 
 /** The images and BLOBs that clients can name. */
 export function mediaAttributes(dataclass: Dataclass): readonly StorageDefinition[] {

@@ -24,6 +24,11 @@ export interface Upload {
   read(): Uint8Array | undefined;
 }
 
+/** Finds uploads by their IDs. */
+export interface Uploads {
+  find(id: string): Upload | undefined;
+}
+
 /** What a body says about how its file is to be kept. */
 export interface UploadOptions {
   /** Seconds. */
@@ -32,6 +37,8 @@ export interface UploadOptions {
 }
 
 interface Kept {
+  /** ID of the session that sent it. */
+  readonly owner: string;
   readonly path: string;
   readonly type: ImageType | undefined;
   readonly space: number;
@@ -45,11 +52,13 @@ const longestTimeout = 24 * 3600;
 const blockSize = 4096;
 
 /**
- * Keeps uploads on disk until they expire (protocol section 14.5). An ID is 128 bits from a secure source: whoever has it may
- * use the upload, as often as wanted. It never becomes a part of a path.
+ * Keeps uploads on disk until they expire, or the session ends that sent them (protocol section 14.5). An ID is 128 bits from
+ * a secure source: its session may use the upload as often as wanted, and to others it does not exist. It never becomes a part
+ * of a path.
  */
 export class UploadStore {
   readonly #kept = new Map<string, Kept>();
+  readonly #ofSession = new Map<string, Set<string>>();
   #space = 0;
   #isClosed = false;
 
@@ -61,13 +70,15 @@ export class UploadStore {
 
   /**
    * Stores what comes, chunk by chunk; nothing stays of an upload that fails.
+   * @param owner tells the ID of the session that sends it, when everything has come
    * @returns its ID, 32 hexadecimal digits
    * @throws RequestError 413 when it is too large, 429 while all uploads together are, 400 with 1824 when it is no image and
-   * must be one, 503 when it cannot be written; what `chunks` throws
+   * must be one, 503 when it cannot be written; what `chunks` and `owner` throw
    */
   async receive(
     chunks: AsyncIterable<Uint8Array>,
     { timeout, mustBeImage }: UploadOptions,
+    owner: () => string,
   ): Promise<string> {
     this.#refuseWhenClosed();
     const file = await onDisk(this.folder.create());
@@ -79,7 +90,8 @@ export class UploadStore {
       const type = imageType(head);
       if (mustBeImage && type === undefined) throw noImage();
       this.#refuseWhenClosed();
-      return this.#keep(file.path, type, space.bytes, timeout ?? this.limits.uploadTimeout);
+      const seconds = timeout ?? this.limits.uploadTimeout;
+      return this.#keep({ owner: owner(), path: file.path, type, space: space.bytes }, seconds);
     } catch (error) {
       this.#space -= space.bytes;
       await unlink(file.path).catch(() => undefined);
@@ -87,10 +99,21 @@ export class UploadStore {
     }
   }
 
-  find(id: string): Upload | undefined {
+  /** The uploads of one session; a guest without state has none. */
+  of(session: string | undefined): Uploads {
+    return { find: (id) => (session === undefined ? undefined : this.#find(id, session)) };
+  }
+
+  /** Ends the uploads of a session. */
+  releaseOf(session: string): void {
+    for (const id of [...(this.#ofSession.get(session) ?? [])]) this.#forget(id);
+  }
+
+  #find(id: string, session: string): Upload | undefined {
     const name = id.toUpperCase();
     const kept = this.#kept.get(name);
     if (kept === undefined || kept.expires <= this.clock.now()) return undefined;
+    if (kept.owner !== session) return undefined;
     return {
       type: kept.type,
       read: () => {
@@ -142,14 +165,17 @@ export class UploadStore {
     return head;
   }
 
-  #keep(path: string, type: ImageType | undefined, space: number, seconds: number): string {
+  #keep(upload: Omit<Kept, 'expires' | 'cancel'>, seconds: number): string {
     const id = randomBytes(16).toString('hex').toUpperCase();
     const longest = Math.max(longestTimeout, this.limits.uploadTimeout);
     const life = Math.min(seconds, longest) * 1000;
     const cancel = this.clock.after(life, () => {
       this.#forget(id);
     });
-    this.#kept.set(id, { path, type, space, expires: this.clock.now() + life, cancel });
+    this.#kept.set(id, { ...upload, expires: this.clock.now() + life, cancel });
+    const siblings = this.#ofSession.get(upload.owner);
+    if (siblings === undefined) this.#ofSession.set(upload.owner, new Set([id]));
+    else siblings.add(id);
     return id;
   }
 
@@ -157,6 +183,9 @@ export class UploadStore {
     const kept = this.#kept.get(id);
     if (kept === undefined) return;
     this.#kept.delete(id);
+    const siblings = this.#ofSession.get(kept.owner);
+    siblings?.delete(id);
+    if (siblings?.size === 0) this.#ofSession.delete(kept.owner);
     kept.cancel();
     void unlink(kept.path)
       .catch(() => undefined)

@@ -37,7 +37,7 @@ export type ParameterRole =
   /** Tolerated, without effect (protocol decision 2). */
   | 'ignored'
   | 'format'
-  | 'unbuilt';
+  | 'lock';
 
 const byRole: Readonly<Record<ParameterRole, readonly string[]>> = {
   filter: ['$filter'],
@@ -69,7 +69,7 @@ const byRole: Readonly<Record<ParameterRole, readonly string[]>> = {
   atomic: ['$atomic', '$atOnce'],
   refresh: ['$refresh'],
   format: ['$format'],
-  unbuilt: ['$lock'],
+  lock: ['$lock'],
 };
 
 /** Every parameter of the protocol, by its name in lower case (protocol decision 2). */

@@ -43,6 +43,8 @@ export interface Parameters {
   readonly binary: boolean;
   /** `true`, `false` or a content type. */
   readonly rawPict: string | undefined;
+  /** Whether an entity is to be locked, or unlocked. */
+  readonly lock: boolean | undefined;
 }
 
 /** A request that changes data refuses every parameter that it does not know (protocol decision 25). */
@@ -58,7 +60,7 @@ const noParameters: Parameters = Object.freeze(emptyParameters());
  *
  * @param query the parsed query string: texts, or an array of texts for a parameter that was given twice
  * @throws RequestError 400 with 1806 for a repeated parameter or a malformed number or switch, 1808 or 1809 for an unclosed
- * quote, 1811 for an unknown name, 1821 for `$atomic` that is no switch, 1280 for `$params` that are no list or object; 501 for what this version does not serve
+ * quote, 1811 for an unknown name, 1821 for `$atomic` that is no switch, 1280 for `$params` that are no list or object
  */
 export function readParameters(
   query: Readonly<Record<string, unknown>>,
@@ -106,6 +108,7 @@ function emptyParameters(): MutableParameters {
     version: undefined,
     binary: false,
     rawPict: undefined,
+    lock: undefined,
     atomic: false,
     refresh: false,
   };
@@ -147,6 +150,7 @@ function readParameter(parameters: MutableParameters, rule: ParameterRule, text:
     case 'queryplan':
     case 'querypath':
     case 'binary':
+    case 'lock':
       parameters[role] = switched(rule, text);
       return;
     case 'atomic':
@@ -166,8 +170,6 @@ function readParameter(parameters: MutableParameters, rule: ParameterRule, text:
     }
     case 'ignored':
       return;
-    case 'unbuilt':
-      throw refuse('notBuilt', `${rule.name}=${shortened(text)} is not supported yet.`);
   }
 }
 

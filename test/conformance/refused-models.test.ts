@@ -9,7 +9,6 @@ const refusedModels: Readonly<Record<keyof typeof unsupported, string>> = {
   'unsupported/accessors': model('', '', 'c: { computed: string, accessors: [get, set] }'),
   'unsupported/events': model('events: [saving]'),
   'unsupported/functions': model('functions: { entity: { f: { exposed: true } } }'),
-  'unsupported/max-entity-sets-per-session': model('', 'limits: { maxEntitySetsPerSession: 5 }'),
   'unsupported/postgres': model('', 'database: postgres'),
   'unsupported/query-timeout': model('', 'limits: { queryTimeout: 5 }'),
   'unsupported/restrict': model('restrict: true'),

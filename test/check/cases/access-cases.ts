@@ -134,7 +134,7 @@ export const unsupportedCases: readonly ProblemCase[] = [
     yaml: `drs: 1
 name: test
 database: [sqlite, <<a>>postgres]
-limits: { queryTimeout: <<b>>3, maxEntitySetsPerSession: <<c>>9 }
+limits: { queryTimeout: <<b>>3, maxEntitySetsPerSession: 9 }
 protocol: { accentInsensitive: true, wildcard: true }
 dataclasses:
   A:
@@ -153,7 +153,6 @@ singletons: { <<k>>Clock: {} }
     expected: [
       { code: 'unsupported/postgres', at: 'a' },
       { code: 'unsupported/query-timeout', at: 'b' },
-      { code: 'unsupported/max-entity-sets-per-session', at: 'c' },
       { code: 'unsupported/accessors', at: 'e' },
       { code: 'unsupported/accessors', at: 'f' },
       { code: 'unsupported/functions', at: 'g' },

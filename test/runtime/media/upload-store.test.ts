@@ -24,6 +24,7 @@ const day = 24 * 3600;
 
 let parent: string;
 let clock: FakeClock;
+const owner = (): string => 'S';
 let store: UploadStore;
 
 beforeEach(() => {
@@ -62,11 +63,11 @@ describe('the life of an upload', () => {
     [day, day],
     [Number.MAX_SAFE_INTEGER, day],
   ])('with $timeout=%s ends after %i s', async (timeout, seconds) => {
-    const id = await store.receive(chunks(10), { ...plain, timeout });
+    const id = await store.receive(chunks(10), { ...plain, timeout }, owner);
     clock.advance(seconds * 1000 - 1);
-    expect(store.find(id)?.read()?.length).toBe(10);
+    expect(store.of('S').find(id)?.read()?.length).toBe(10);
     clock.advance(1);
-    expect(store.find(id)).toBeUndefined();
+    expect(store.of('S').find(id)).toBeUndefined();
     await vi.waitFor(() => {
       expect(files()).toEqual([]);
       expect(store.space).toBe(0);
@@ -75,18 +76,18 @@ describe('the life of an upload', () => {
   });
 
   it('ends in time where the timer is late', async () => {
-    const id = await store.receive(chunks(10), plain);
+    const id = await store.receive(chunks(10), plain, owner);
     clock.freeze(120_000);
-    expect(store.find(id)).toBeUndefined();
+    expect(store.of('S').find(id)).toBeUndefined();
   });
 
   it('ends with the server, and takes its folder with it', async () => {
-    const id = await store.receive(chunks(10), plain);
+    const id = await store.receive(chunks(10), plain, owner);
     await store.close();
-    expect(store.find(id)).toBeUndefined();
+    expect(store.of('S').find(id)).toBeUndefined();
     expect(readdirSync(parent)).toEqual([]);
     expect(clock.waiting).toBe(0);
-    expect((await refusal(store.receive(chunks(1), plain))).status).toBe(503);
+    expect((await refusal(store.receive(chunks(1), plain, owner))).status).toBe(503);
     expect(readdirSync(parent)).toEqual([]);
   });
 
@@ -100,7 +101,7 @@ describe('the life of an upload', () => {
       await waiting;
       yield Buffer.alloc(5);
     }
-    const receiving = refusal(store.receive(slow(), plain));
+    const receiving = refusal(store.receive(slow(), plain, owner));
     await vi.waitFor(() => {
       expect(files()).toHaveLength(1);
     });
@@ -111,20 +112,22 @@ describe('the life of an upload', () => {
   });
 
   it('ends when something else removes its file', async () => {
-    const id = await store.receive(chunks(10), plain);
+    const id = await store.receive(chunks(10), plain, owner);
     rmSync(join(parent, readdirSync(parent)[0] ?? ''), { recursive: true });
-    expect(store.find(id)?.read()).toBeUndefined();
-    expect(store.find(id)).toBeUndefined();
-    const next = await store.receive(chunks(10), plain);
-    expect(store.find(next)?.read()?.length).toBe(10);
+    expect(store.of('S').find(id)?.read()).toBeUndefined();
+    expect(store.of('S').find(id)).toBeUndefined();
+    const next = await store.receive(chunks(10), plain, owner);
+    expect(store.of('S').find(next)?.read()?.length).toBe(10);
   });
 });
 
 describe('limits', () => {
   it('takes an upload of the size, and none that is larger', async () => {
-    await store.receive(chunks(8 * kilobyte, 2 * kilobyte), plain);
+    await store.receive(chunks(8 * kilobyte, 2 * kilobyte), plain, owner);
     const { space } = store;
-    const { status } = await refusal(store.receive(chunks(8 * kilobyte, 2 * kilobyte, 1), plain));
+    const { status } = await refusal(
+      store.receive(chunks(8 * kilobyte, 2 * kilobyte, 1), plain, owner),
+    );
     expect(status).toBe(413);
     expect(files()).toHaveLength(1);
     expect(store.space).toBe(space);
@@ -138,13 +141,13 @@ describe('limits', () => {
         yield await Promise.resolve(Buffer.alloc(kilobyte));
       }
     }
-    expect((await refusal(store.receive(endless(), plain))).status).toBe(413);
+    expect((await refusal(store.receive(endless(), plain, owner))).status).toBe(413);
     expect(read).toBe(11 * kilobyte);
   });
 
   it('holds the space of all, whatever comes at once, and takes more when some have expired', async () => {
     const all = await Promise.allSettled(
-      Array.from({ length: 30 }, () => store.receive(chunks(4096, 4096), plain)),
+      Array.from({ length: 30 }, () => store.receive(chunks(4096, 4096), plain, owner)),
     );
     const taken = all.filter((each) => each.status === 'fulfilled').length;
     expect(taken).toBeLessThanOrEqual(5);
@@ -153,20 +156,21 @@ describe('limits', () => {
     for (const each of all) {
       if (each.status === 'rejected') expect(each.reason).toMatchObject({ status: 429 });
     }
-    while (store.space + 8192 <= limits.uploadSpace) await store.receive(chunks(8192), plain);
+    while (store.space + 8192 <= limits.uploadSpace)
+      await store.receive(chunks(8192), plain, owner);
     clock.advance(50_000);
-    const refused = await refusal(store.receive(chunks(8192), plain));
+    const refused = await refusal(store.receive(chunks(8192), plain, owner));
     expect(refused.headers).toEqual({ 'retry-after': '70' });
     clock.advance(70_000);
     await vi.waitFor(() => {
       expect(store.space).toBe(0);
     });
-    await store.receive(chunks(8192), plain);
+    await store.receive(chunks(8192), plain, owner);
   });
 
   it('counts empty uploads', async () => {
-    for (let i = 0; i < 10; i += 1) await store.receive(chunks(), plain);
-    expect((await refusal(store.receive(chunks(), plain))).status).toBe(429);
+    for (let i = 0; i < 10; i += 1) await store.receive(chunks(), plain, owner);
+    expect((await refusal(store.receive(chunks(), plain, owner))).status).toBe(429);
     expect(files()).toHaveLength(10);
   });
 });
@@ -177,13 +181,15 @@ describe('what fails', () => {
       yield await Promise.resolve(Buffer.alloc(5000));
       throw new Error('gone');
     }
-    await expect(store.receive(broken(), plain)).rejects.toThrow('gone');
+    await expect(store.receive(broken(), plain, owner)).rejects.toThrow('gone');
     expect(files()).toEqual([]);
     expect(store.space).toBe(0);
   });
 
   it('leaves nothing when it is no image', async () => {
-    const { status } = await refusal(store.receive(chunks(100), { ...plain, mustBeImage: true }));
+    const { status } = await refusal(
+      store.receive(chunks(100), { ...plain, mustBeImage: true }, owner),
+    );
     expect(status).toBe(400);
     expect(files()).toEqual([]);
     expect(store.space).toBe(0);
@@ -191,12 +197,12 @@ describe('what fails', () => {
 
   it('tells a disk that cannot be written, without its paths', async () => {
     const nowhere = new UploadStore(limits, clock, new UploadFolder(join(parent, 'nothing')));
-    const refused = await refusal(nowhere.receive(chunks(1), plain));
+    const refused = await refusal(nowhere.receive(chunks(1), plain, owner));
     expect(refused.status).toBe(503);
     expect(refused.message).toBe('The upload cannot be stored now (ENOENT).');
     mkdirSync(join(parent, 'nothing'));
-    const id = await nowhere.receive(chunks(1), plain);
-    expect(nowhere.find(id)?.read()?.length).toBe(1);
+    const id = await nowhere.receive(chunks(1), plain, owner);
+    expect(nowhere.of('S').find(id)?.read()?.length).toBe(1);
     await nowhere.close();
   });
 
@@ -204,9 +210,9 @@ describe('what fails', () => {
     async function* slowly(): AsyncGenerator<Uint8Array, void> {
       for (const byte of png) yield await Promise.resolve(Buffer.from([byte]));
     }
-    const id = await store.receive(slowly(), { ...plain, mustBeImage: true });
-    expect(store.find(id)?.type).toBe('png');
-    expect(Buffer.from(store.find(id)?.read() ?? []).equals(png)).toBe(true);
+    const id = await store.receive(slowly(), { ...plain, mustBeImage: true }, owner);
+    expect(store.of('S').find(id)?.type).toBe('png');
+    expect(Buffer.from(store.of('S').find(id)?.read() ?? []).equals(png)).toBe(true);
   });
 });
 
@@ -219,7 +225,7 @@ describe('what a server that was killed has left', () => {
   };
 
   it('is removed at the next start, and nothing else', async () => {
-    await store.receive(chunks(10), plain);
+    await store.receive(chunks(10), plain, owner);
     const [own = ''] = readdirSync(parent);
     const [, , host = ''] = own.split('-');
     const gone = 2 ** 22 + 1;

@@ -1,0 +1,65 @@
+import { holderOfSession, type Lock, type LockTable, TooManyLocksError } from '../access/locks.js';
+import type { Session } from '../access/session.js';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import { protocolError, RequestError } from '../protocol/errors.js';
+import { readParameters } from '../query/parameters.js';
+import type { EntityReader } from '../query/entity-reader.js';
+import { missingEntity } from './send-answer.js';
+
+const locked = '{"result":true,"__STATUS":{"success":true}}';
+const bare = readParameters({}, 'read');
+
+/** Answers `$lock=true` and `$lock=false` of one dataclass's entities (protocol section 12.3). */
+export class LockService {
+  constructor(
+    private readonly locks: LockTable,
+    private readonly dataclass: Dataclass,
+    private readonly entities: EntityReader,
+  ) {}
+
+  /**
+   * @returns JSON that tells whether the lock is the session's now, or nobody's; else who has it
+   * @throws RequestError 404 with 1543 for an entity that the session cannot read, 429 when it holds too many locks
+   */
+  async answer(session: Session, key: string | number, wanted: boolean): Promise<string> {
+    const { key: attribute, name } = this.dataclass;
+    const found = await this.entities.read(attribute, key, bare, undefined);
+    if (found === undefined) throw missingEntity(name);
+    const result = wanted ? this.#lock(session, key) : this.locks.unlock(name, key, session.id);
+    return result === true
+      ? locked
+      : JSON.stringify({ result: false, __STATUS: lockStatus(result) });
+  }
+
+  #lock(session: Session, key: string | number): true | Lock {
+    const { name } = this.dataclass;
+    const held = this.locks.refusal(name, key, session.id);
+    // Nobody needs a session to be told that another one has the lock.
+    if (held !== undefined) return held;
+    try {
+      return this.locks.lock(name, key, holderOfSession(session));
+    } catch (error) {
+      if (!(error instanceof TooManyLocksError)) throw error;
+      throw new RequestError(429, [protocolError('quotaExceeded', error.message)], {
+        'retry-after': '',
+      });
+    }
+  }
+}
+
+/** What is told of a lock that another session holds. */
+export function lockStatus({ key, origin }: Lock): object {
+  return {
+    status: 3,
+    statusText: 'Already Locked',
+    lockKind: 7,
+    lockKindText: 'Locked By Session',
+    lockInfo: {
+      host: origin?.host ?? '',
+      IPAddr: origin?.address ?? '',
+      // A key that is no number has no number of a record either.
+      recordNumber: typeof key === 'number' ? key : -1,
+      userAgent: origin?.userAgent ?? '',
+    },
+  };
+}

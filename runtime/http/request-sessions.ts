@@ -1,0 +1,106 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Logins } from '../access/logins.js';
+import { type Carrier, RequestSession } from '../access/request-session.js';
+import type { Origin } from '../access/session.js';
+import type { SessionRecord } from '../access/session-store.js';
+import type { Sessions } from '../access/sessions.js';
+import { type Pending, whenThere } from '../dialect/pending.js';
+import { readCookie, setCookie } from './session-cookie.js';
+
+/** A `User-Agent` is told to those who meet a lock; more of it tells nothing. */
+const longestUserAgent = 200;
+
+/** Finds the session of a request; for one without a cookie that is a look at one header. */
+export class RequestSessions {
+  readonly #known = new WeakMap<FastifyRequest, RequestSession>();
+  /** Answers that carry a session's cookie and may not be sent yet. */
+  readonly #carrying = new WeakMap<SessionRecord, readonly WeakRef<CookieCarrier>[]>();
+
+  /**
+   * @param name of the cookie
+   * @param logins `undefined` where nobody can log in
+   */
+  constructor(
+    readonly sessions: Sessions,
+    private readonly name: string,
+    private readonly logins: Logins | undefined,
+  ) {}
+
+  /**
+   * The session of a request, the same one whenever it is asked for; of one without a cookie, a guest without state.
+   * @returns a promise with a store that is elsewhere
+   */
+  of(request: FastifyRequest, reply: FastifyReply): Pending<RequestSession> {
+    const known = this.#known.get(request);
+    if (known !== undefined) return known;
+    const { cookie } = request.headers;
+    const token = cookie === undefined ? undefined : readCookie(cookie, this.name);
+    if (token === undefined) return this.#made(request, reply, undefined);
+    return whenThere(this.sessions.find(token), (record) => this.#made(request, reply, record));
+  }
+
+  #made(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    record: SessionRecord | undefined,
+  ): RequestSession {
+    // Two parts of one request may have waited for the store.
+    const known = this.#known.get(request);
+    if (known !== undefined) return known;
+    const carrier = new CookieCarrier(request, reply, this.name, (carried) => {
+      this.#carryAll(carrier, carried);
+    });
+    const session = new RequestSession(this.sessions, carrier, this.logins, record);
+    this.#known.set(request, session);
+    return session;
+  }
+
+  /** Of two requests that renew one cookie, the answer that is sent last must not bring the older one. */
+  #carryAll(carrier: CookieCarrier, record: SessionRecord): void {
+    const earlier = this.#carrying.get(record) ?? [];
+    const waiting = earlier.filter((each) => each.deref()?.isSent === false);
+    for (const each of waiting) each.deref()?.put(record.token);
+    const isNew = !waiting.some((each) => each.deref() === carrier);
+    if (isNew) carrier.put(record.token);
+    this.#carrying.set(record, isNew ? [...waiting, new WeakRef(carrier)] : waiting);
+  }
+}
+
+/** The answer to one request. */
+class CookieCarrier implements Carrier {
+  #origin: Origin | undefined;
+
+  constructor(
+    private readonly request: FastifyRequest,
+    private readonly reply: FastifyReply,
+    private readonly name: string,
+    private readonly carryAll: (record: SessionRecord) => void,
+  ) {}
+
+  get origin(): Origin {
+    return (this.#origin ??= originOf(this.request));
+  }
+
+  get isSent(): boolean {
+    return this.reply.raw.headersSent;
+  }
+
+  carry(record: SessionRecord | undefined): void {
+    if (record === undefined) this.put(undefined);
+    else this.carryAll(record);
+  }
+
+  /** Code may go on after its answer was sent: then the client never knows of the session, and it ends by itself. */
+  put(token: string | undefined): void {
+    if (!this.isSent) setCookie(this.request, this.reply, this.name, token);
+  }
+}
+
+function originOf({ ip, socket, headers }: FastifyRequest): Origin {
+  const userAgent = headers['user-agent'] ?? '';
+  return {
+    host: `${ip}:${socket.remotePort ?? 0}`,
+    address: ip,
+    userAgent: userAgent.slice(0, longestUserAgent),
+  };
+}

@@ -1,0 +1,55 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+
+/** `DRSID_<name>` (protocol decision 18); a cookie's name is ASCII. */
+export function cookieName(datastore: string): string {
+  return `DRSID_${encodeURIComponent(datastore)}`;
+}
+
+/**
+ * What a `Cookie` header holds under a name: 32 hexadecimal digits, or nothing that could be a session's.
+ * @returns the first of several
+ */
+export function readCookie(header: string, name: string): string | undefined {
+  for (let at = header.indexOf(name); at >= 0; at = header.indexOf(name, at + 1)) {
+    if (!isStart(header, at)) continue;
+    const value = at + name.length + 1;
+    if (header.charCodeAt(value - 1) !== 0x3d) continue;
+    const [token] = /^"?([0-9A-F]{32})"?[ \t]*(?:;|$)/.exec(header.slice(value, value + 40)) ?? [];
+    if (token !== undefined) return token.replace(/[^0-9A-F]/g, '');
+  }
+  return undefined;
+}
+
+/** Cookies stand behind a semicolon and blanks. */
+function isStart(header: string, at: number): boolean {
+  let before = at - 1;
+  while (before >= 0 && (header[before] === ' ' || header[before] === '\t')) before -= 1;
+  return before < 0 || header[before] === ';';
+}
+
+/**
+ * Puts a session's cookie on an answer, in the place of one that it has already (protocol decision 3).
+ * @param token `undefined` when the cookie is to be forgotten
+ */
+export function setCookie(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  name: string,
+  token: string | undefined,
+): void {
+  const others = [reply.getHeader('set-cookie') ?? []]
+    .flat()
+    .filter((cookie) => !String(cookie).startsWith(`${name}=`));
+  const life = token === undefined ? '; Max-Age=0' : '';
+  const secure = isSecure(request) ? '; Secure' : '';
+  const cookie = `${name}=${token ?? ''}; Path=/; HttpOnly; SameSite=Lax${secure}${life}`;
+  reply.removeHeader('set-cookie');
+  reply.header('set-cookie', [...others.map(String), cookie]);
+}
+
+/** A proxy that ends TLS says so; a client that pretends to be one keeps a cookie from itself. */
+function isSecure({ protocol, headers }: FastifyRequest): boolean {
+  const forwarded = headers['x-forwarded-proto'];
+  const first = (Array.isArray(forwarded) ? forwarded[0] : forwarded)?.split(',')[0];
+  return protocol === 'https' || first?.trim().toLowerCase() === 'https';
+}
