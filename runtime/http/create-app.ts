@@ -96,9 +96,8 @@ export async function createApp(
     routerOptions: { ignoreTrailingSlash: true, maxParamLength: maxUrlLength },
   });
   app.addHook('onClose', (_app, done) => {
-    void sessions.sessions.close();
     store.close();
-    Promise.all([uploads.close(), database.executor.close()]).then(() => {
+    Promise.all([sessions.sessions.close(), uploads.close(), database.executor.close()]).then(() => {
       done();
     }, done);
   });

@@ -134,11 +134,7 @@ export class WriteService {
     const length = new AnswerLength();
     let saves = 0;
     const { uploadSpace } = this.context.limits;
-    const uploads = new AppliedUploads(
-      this.#media,
-      this.context.uploads.of(session),
-      uploadSpace,
-    );
+    const uploads = new AppliedUploads(this.#media, this.context.uploads.of(session), uploadSpace);
     let isUndone = mode === 'validate' || mode === 'refresh';
     for (const [index, body] of entities.entries()) {
       const rest = this.#rest(index);

@@ -2,6 +2,7 @@ import { readdirSync, statSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
+import { clientOf } from '../../support/cookies.js';
 import { modelFile } from '../../support/model-file.js';
 import { serverOf } from '../../support/server.js';
 
@@ -17,7 +18,7 @@ export async function upload(
   query = '',
   headers: Record<string, string> = {},
 ): Promise<Response> {
-  return app.inject({ method: 'POST', url: `/rest/$upload${query}`, payload, headers });
+  return clientOf(app).send({ method: 'POST', url: `/rest/$upload${query}`, payload, headers });
 }
 
 /** Sends a file, which must be taken. */
@@ -37,11 +38,7 @@ export async function save(
   body: unknown,
   dataclass = 'Company',
 ): Promise<Response> {
-  return app.inject({
-    method: 'POST',
-    url: `/rest/${dataclass}?$method=update`,
-    payload: JSON.stringify(body),
-  });
+  return clientOf(app).post(`/rest/${dataclass}?$method=update`, body);
 }
 
 /** The folders in which this process keeps uploads, and the sizes of their files. */
