@@ -1,0 +1,12 @@
+import { expect } from 'vitest';
+import type { Answer, ErrorItem } from './client.js';
+
+/** The protocol's answer to what cannot be done now: no path, no word of SQLite's own. */
+export function expectUnavailable(answer: Answer<unknown>, message: RegExp): void {
+  const { __ERROR: [error] = [] } = answer.body as { readonly __ERROR?: readonly ErrorItem[] };
+  expect(answer).toMatchObject({ status: 503 });
+  expect(error?.errCode).toBe(1836);
+  expect(error?.message).toMatch(message);
+  expect(error?.message).not.toMatch(/[/\\]|SQLITE|sqlite/);
+  expect(answer.headers.get('retry-after')).toBe('1');
+}
