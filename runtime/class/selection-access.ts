@@ -1,0 +1,34 @@
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { Pending } from '../dialect/pending.js';
+import type { KeyList } from '../entity-set/key-list.js';
+import type { SelectionRequest } from '../query/selection-request.js';
+import type { DataclassCode } from './class-host.js';
+import { listed } from './selection-node.js';
+import { findSelection, nodeOf, selectionOf } from './selection-state.js';
+import { treeRequest } from './selection-tree.js';
+
+/** The dataclass of a selection of class code; `undefined` for a value that is none. */
+export function dataclassOfSelection(value: unknown): Dataclass | undefined {
+  if (typeof value !== 'object' || value === null) return undefined;
+  return findSelection(value)?.code.dataclass;
+}
+
+/** The keys of a selection, in its order: what an entity set keeps of it. */
+export function selectionKeys(selection: object): Pending<KeyList> {
+  const state = selectionOf(selection);
+  return state.reader.keys(nodeOf(state));
+}
+
+/** The members of an entity set as a selection, in the order of the set. */
+export function selectionOfKeys(code: DataclassCode, keys: KeyList): object {
+  return code.selections.of(listed(code.dataclass, keys));
+}
+
+/**
+ * A selection as a request, to be answered as pages are (`readPage`), counted, or read for keys.
+ * @param dataclass as the client's session sees it; what the selection itself names is not bound to that
+ */
+export function requestOfSelection(selection: object, dataclass?: Dataclass): SelectionRequest {
+  const state = selectionOf(selection);
+  return treeRequest(state.code.host.context.database.dialect, nodeOf(state), dataclass);
+}

@@ -1,0 +1,214 @@
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { Key, KeyList } from '../entity-set/key-list.js';
+import type { FilterInputs } from '../filter/inputs.js';
+import type { PreparedFilter } from '../filter/prepared-filter.js';
+import type { RelatedEntitiesDefinition, RelatedEntityDefinition } from '../protocol/definition.js';
+import { refuse } from '../protocol/errors.js';
+import type { OrderItem } from '../query/order-by.js';
+
+/** What a lazy selection of class code is made of. A node never changes, so that selections share it. */
+export type SelectionNode =
+  | AllNode
+  | EntityNode
+  | KeysNode
+  | FilterNode
+  | OrderedNode
+  | RelatedNode
+  | CombinedNode
+  | SliceNode;
+
+interface Node {
+  /** Of the selection's entities. */
+  readonly dataclass: Dataclass;
+  /** How many nodes it is made of; one that is used twice counts twice, since it is written twice. */
+  readonly size: number;
+  /** How many of them choose by what others give, one inside the other: each is a subquery. */
+  readonly depth: number;
+}
+
+export interface AllNode extends Node {
+  readonly kind: 'all';
+}
+
+export interface EntityNode extends Node {
+  readonly kind: 'entity';
+  /** As it is stored. */
+  readonly key: Key;
+}
+
+/** In the order of the list; keys without entity count for nothing. */
+export interface KeysNode extends Node {
+  readonly kind: 'keys';
+  readonly keys: KeyList;
+}
+
+export interface FilterNode extends Node {
+  readonly kind: 'filter';
+  readonly of: SelectionNode;
+  readonly filter: PreparedFilter;
+  readonly inputs: FilterInputs;
+  /** What stands behind `order by` in the filter. */
+  readonly items: readonly OrderItem[];
+}
+
+export interface OrderedNode extends Node {
+  readonly kind: 'ordered';
+  readonly of: SelectionNode;
+  readonly text: string;
+  readonly items: readonly OrderItem[];
+}
+
+/** The entities at the other end of a relation, each once, in the order of their keys. */
+export interface RelatedNode extends Node {
+  readonly kind: 'related';
+  readonly of: SelectionNode;
+  readonly relation: RelatedEntityDefinition | RelatedEntitiesDefinition;
+}
+
+/** `and` and `minus` have the order of the first selection, `or` has its entities first (protocol decision 15). */
+export interface CombinedNode extends Node {
+  readonly kind: 'and' | 'or' | 'minus';
+  readonly left: SelectionNode;
+  readonly right: SelectionNode;
+}
+
+export interface SliceNode extends Node {
+  readonly kind: 'slice';
+  readonly of: SelectionNode;
+  readonly skip: number;
+  readonly take: number;
+  /** Both count from the end. */
+  readonly fromEnd: boolean;
+}
+
+/** Each node is a condition of the statement. */
+const maxSize = 500;
+
+/** SQLite's parser takes less than 30 subqueries, one inside the other; filters have some too. */
+const maxDepth = 20;
+
+export function allOf(dataclass: Dataclass): AllNode {
+  return { kind: 'all', dataclass, size: 1, depth: 0 };
+}
+
+/** @param key as it is stored */
+export function entityOf(dataclass: Dataclass, key: Key): EntityNode {
+  return { kind: 'entity', dataclass, key, size: 1, depth: 0 };
+}
+
+export function listed(dataclass: Dataclass, keys: KeyList): KeysNode {
+  return { kind: 'keys', dataclass, keys, size: 1, depth: 0 };
+}
+
+/** @throws RequestError 400 with 1162 for a selection that is made of too many others, as all these functions do */
+export function filtered(
+  of: SelectionNode,
+  filter: PreparedFilter,
+  inputs: FilterInputs,
+  items: readonly OrderItem[],
+): FilterNode {
+  return { kind: 'filter', of, filter, inputs, items, ...over(of.dataclass, [of], 0) };
+}
+
+export function ordered(of: SelectionNode, text: string, items: readonly OrderItem[]): OrderedNode {
+  return { kind: 'ordered', of, text, items, ...over(of.dataclass, [of], 0) };
+}
+
+export function related(
+  of: SelectionNode,
+  relation: RelatedEntityDefinition | RelatedEntitiesDefinition,
+): RelatedNode {
+  return { kind: 'related', of, relation, ...over(of.dataclass.target(relation), [of], 1) };
+}
+
+/** @param right of the same dataclass */
+export function combined(
+  kind: CombinedNode['kind'],
+  left: SelectionNode,
+  right: SelectionNode,
+): CombinedNode {
+  return { kind, left, right, ...over(left.dataclass, [left, right], 0) };
+}
+
+/**
+ * The entities at `start` and behind it, before `end`, as `Array.prototype.slice` counts: a negative position counts from the
+ * end.
+ */
+export function sliced(of: SelectionNode, start: number, end: number | undefined): SelectionNode {
+  if (end === undefined) {
+    return start >= 0 ? taken(of, start, Infinity, false) : taken(of, 0, -start, true);
+  }
+  if (start >= 0) {
+    return end >= 0
+      ? taken(of, start, Math.max(0, end - start), false)
+      : taken(taken(of, start, Infinity, false), -end, Infinity, true);
+  }
+  return end < 0
+    ? taken(of, -end, Math.max(0, end - start), true)
+    : combined('and', taken(of, 0, end, false), taken(of, 0, -start, true));
+}
+
+function taken(of: SelectionNode, skip: number, take: number, fromEnd: boolean): SelectionNode {
+  if (skip === 0 && take === Infinity) return of;
+  const most = Math.min(take, Number.MAX_SAFE_INTEGER);
+  if (of.kind === 'slice' && of.fromEnd === fromEnd) {
+    const left = Math.max(0, of.take - skip);
+    return slice(of.of, of.skip + skip, Math.min(most, left), fromEnd);
+  }
+  return slice(of, skip, most, fromEnd);
+}
+
+function slice(of: SelectionNode, skip: number, take: number, fromEnd: boolean): SliceNode {
+  const most = Math.min(skip, Number.MAX_SAFE_INTEGER);
+  // What is read itself, as by first(), is no subquery.
+  const node = over(of.dataclass, [of], 1, maxDepth + 1);
+  return { kind: 'slice', of, skip: most, take, fromEnd, ...node };
+}
+
+/** Whether the entities come in another order than that of their keys. */
+export function isOrderedNode(node: SelectionNode): boolean {
+  switch (node.kind) {
+    case 'keys':
+    case 'ordered':
+    case 'or':
+      return true;
+    case 'all':
+    case 'entity':
+    case 'related':
+      return false;
+    case 'filter':
+      return node.items.length > 0 || isOrderedNode(node.of);
+    case 'slice':
+      return isOrderedNode(node.of);
+    case 'and':
+    case 'minus':
+      return isOrderedNode(node.left);
+  }
+}
+
+/** What a chain of `or` joins. */
+export function alternatives(node: SelectionNode): readonly SelectionNode[] {
+  const parts: SelectionNode[] = [];
+  let at = node;
+  for (; at.kind === 'or'; at = at.left) parts.push(at.right);
+  return [at, ...parts.reverse()];
+}
+
+function over(
+  dataclass: Dataclass,
+  parts: readonly SelectionNode[],
+  deeper: 0 | 1,
+  deepest = maxDepth,
+): Node {
+  const size = parts.reduce((sum, each) => sum + each.size, 1);
+  const depth = Math.max(...parts.map((each) => each.depth)) + deeper;
+  if (size > maxSize) {
+    const problem = `A selection is made of at most ${maxSize} others`;
+    throw refuse('invalidQuery', `${problem}: read keys() in between, and go on from fromKeys().`);
+  }
+  if (depth > deepest) {
+    const problem = `A selection follows at most ${maxDepth} relations and slices, one after the other`;
+    throw refuse('invalidQuery', `${problem}: read keys() in between, and go on from fromKeys().`);
+  }
+  return { dataclass, size, depth };
+}

@@ -1,0 +1,86 @@
+import { sql } from 'kysely';
+import { comparableColumn } from '../dataclass/comparable.js';
+import type { From } from '../dataclass/source.js';
+import { always } from '../filter/logic.js';
+import type { OrderItem } from '../query/order-by.js';
+import { keyOrder, type OrderTerm, orderTerms } from '../query/order-sql.js';
+import { alternatives, type KeysNode, type SelectionNode } from './selection-node.js';
+import { WrittenSimilarities } from './selection-similarities.js';
+import type { NodeWriter } from './selection-writing.js';
+
+/** The order of a selection whose entities are those of `from`, the key last; its condition is written before. */
+export function orderOfNode(
+  writer: NodeWriter,
+  from: From,
+  node: SelectionNode,
+): readonly OrderTerm[] {
+  const key = { value: keyOrder(writer.context, from.root), descending: false };
+  return [...ownOrder(writer, from, node), key];
+}
+
+/** None where the order is that of keys. */
+function ownOrder(writer: NodeWriter, from: From, node: SelectionNode): readonly OrderTerm[] {
+  switch (node.kind) {
+    case 'all':
+    case 'entity':
+    case 'related':
+      return [];
+    case 'keys':
+      return listOrder(writer, from, node);
+    case 'ordered':
+      return givenOrder(writer, from, node.of, node.items);
+    case 'filter':
+      return node.items.length > 0
+        ? givenOrder(writer, from, node, node.items)
+        : ownOrder(writer, from, node.of);
+    case 'slice':
+      return ownOrder(writer, from, node.of);
+    case 'and':
+    case 'minus':
+      return ownOrder(writer, from, node.left);
+    case 'or':
+      return appendedOrder(writer, from, alternatives(node));
+  }
+}
+
+function listOrder(writer: NodeWriter, from: From, node: KeysNode): readonly OrderTerm[] {
+  const { dialect } = writer.context;
+  const key = comparableColumn(dialect, from.root, from.root.dataclass.key);
+  const value = from.positionIn(dialect.each(writer.value(node, 0)), key);
+  return [{ value, descending: false }];
+}
+
+/** @param of what is ordered: its filters tell what vectors are compared with */
+function givenOrder(
+  writer: NodeWriter,
+  from: From,
+  of: SelectionNode,
+  items: readonly OrderItem[],
+): readonly OrderTerm[] {
+  const similarities = new WrittenSimilarities((written) => {
+    writer.within(written).condition(from, of, 0);
+  });
+  return orderTerms({ ...writer.context, similarities }, from, items, 'all');
+}
+
+/** The entities of the first selection in its order, then those that the second one adds, and so on. */
+function appendedOrder(
+  writer: NodeWriter,
+  from: From,
+  parts: readonly SelectionNode[],
+): readonly OrderTerm[] {
+  const last = parts.length - 1;
+  const cases = parts.slice(0, last).map((each, index) => {
+    const condition = writer.condition(from, each, 0) ?? always;
+    return sql`when ${condition} then ${sql.lit(index)}`;
+  });
+  const part = sql`case ${sql.join(cases, sql` `)} else ${sql.lit(last)} end`;
+  const terms: OrderTerm[] = [{ value: part, descending: false }];
+  for (const [index, each] of parts.entries()) {
+    for (const term of ownOrder(writer, from, each)) {
+      const value = sql`case ${part} when ${sql.lit(index)} then ${term.value} end`;
+      terms.push({ ...term, value });
+    }
+  }
+  return terms;
+}

@@ -1,0 +1,143 @@
+import { sql } from 'kysely';
+import type { JsonAnswer } from '../dialect/executor.js';
+import { type Pending, whenThere } from '../dialect/pending.js';
+import type { SqlValue } from '../dialect/statement.js';
+import type { KeyList } from '../entity-set/key-list.js';
+import { KeysReader } from '../entity-set/keys-reader.js';
+import { FilterSlots } from '../filter/slots.js';
+import { planCount, type SelectionPlan } from '../query/collection.js';
+import { planCompute } from '../query/compute.js';
+import { type Aggregate, checkAggregate } from '../query/compute-keyword.js';
+import type { AnswerOptions } from '../query/context.js';
+import { planDistinct } from '../query/distinct.js';
+import { firstFilterSlot, queryContext, type Selection } from '../query/selection.js';
+import { planFor, shapeName } from '../query/selection-request.js';
+import { type Aggregation, type ValuePath, valuePath } from '../query/value-path.js';
+import type { DataclassCode } from './class-host.js';
+import type { SelectionNode } from './selection-node.js';
+import { type TreeRequest, treeRequest } from './selection-tree.js';
+import type { EntityObject } from './types.js';
+
+/** Reads selections of class code of one dataclass: one statement for each read, written once for all of one shape. */
+export class SelectionReader {
+  readonly #options: AnswerOptions;
+  readonly #keys: KeysReader;
+
+  constructor(private readonly code: DataclassCode) {
+    const { context } = code.host;
+    // A date only is YYYY-MM-DD in code, whatever clients are sent.
+    this.#options = { ...context.options, dateOnlyFormat: 'iso' };
+    this.#keys = new KeysReader(context);
+  }
+
+  async count(node: SelectionNode): Promise<number> {
+    const request = this.#request(node);
+    const { statement, values } = this.#plan(request, 'code count', (selection) =>
+      planCount(this.#dialect, this.#options, selection),
+    );
+    return Number(await this.code.host.reading().value(statement, values));
+  }
+
+  /** The entities, in order. */
+  async entities(node: SelectionNode): Promise<EntityObject[]> {
+    const request = this.#request(node);
+    const { statement, values } = this.#plan(request, 'code rows', (selection) =>
+      this.#planRows(request, selection),
+    );
+    const rows = await this.code.host.reading().rows(statement, values);
+    const entities = rows.map((row) => this.code.entities.fromRow(row));
+    return request.tree.isReversed ? entities.reverse() : entities;
+  }
+
+  /** The keys, in order. */
+  keys(node: SelectionNode): Pending<KeyList> {
+    return whenThere(this.#keys.read(this.#request(node)), (keys) => {
+      if (keys === undefined) throw new Error('A selection has keys, if none.');
+      return keys;
+    });
+  }
+
+  /**
+   * @param path as behind a dataclass in the address of `$compute`
+   * @throws RequestError for a path that is not right
+   */
+  async compute(node: SelectionNode, path: string, aggregate: Aggregate): Promise<unknown> {
+    const value = await this.#values(node, path, '$compute', aggregate, (selection, resolved) => {
+      checkAggregate(aggregate, resolved, path);
+      return planCompute(this.#dialect, this.#options, selection, resolved, aggregate, path);
+    });
+    return this.#typed(path, value);
+  }
+
+  /** @throws RequestError for a path that is not right */
+  async distinct(node: SelectionNode, path: string): Promise<unknown[]> {
+    const values = await this.#values(node, path, '$distinct', 'distinct', (selection, resolved) =>
+      planDistinct(this.#dialect, this.#options, selection, resolved, false),
+    );
+    return (values as readonly unknown[]).map((value) => this.#typed(path, value));
+  }
+
+  get #dialect(): DataclassCode['host']['context']['database']['dialect'] {
+    return this.code.host.context.database.dialect;
+  }
+
+  #request(node: SelectionNode): TreeRequest {
+    return treeRequest(this.#dialect, node);
+  }
+
+  async #values(
+    node: SelectionNode,
+    path: string,
+    aggregation: Aggregation,
+    name: string,
+    write: (selection: Selection, path: ValuePath) => SelectionPlan,
+  ): Promise<unknown> {
+    const shape = shapeName([`code ${name}`, path]);
+    const top = Number.MAX_SAFE_INTEGER;
+    const { statement, values } = this.#plan(
+      this.#request(node),
+      shape,
+      (selection) => write(selection, this.#valuePath(path, aggregation)),
+      { top },
+    );
+    const answer = await this.code.host.reading().read(statement, values);
+    return answer === undefined ? null : (JSON.parse(textOf(answer)) as unknown);
+  }
+
+  #valuePath(path: string, aggregation: Aggregation): ValuePath {
+    return valuePath(this.code.dataclass, path, aggregation, 'all');
+  }
+
+  /** A value that came as JSON, as class code reads it. */
+  #typed(path: string, value: unknown): unknown {
+    if (typeof value !== 'string') return value;
+    const { attribute, steps } = this.#valuePath(path, '$compute');
+    const isInstant =
+      attribute.type === 'date' && attribute.dateOnly !== true && steps.length === 0;
+    return isInstant ? new Date(value) : value;
+  }
+
+  #planRows({ tree }: TreeRequest, selection: Selection): SelectionPlan {
+    const context = queryContext(this.#dialect, this.#options);
+    const filterSlots = new FilterSlots(firstFilterSlot);
+    const rows = tree.rows(context, selection, filterSlots, (from) =>
+      this.code.entities.columns(from),
+    );
+    return { statement: this.#dialect.compile(sql`${rows}`), filterSlots, mostRelated: 0 };
+  }
+
+  #plan(
+    request: TreeRequest,
+    name: string,
+    write: (selection: Selection) => SelectionPlan,
+    fixed: { readonly top?: number } = {},
+  ): { readonly statement: SelectionPlan['statement']; readonly values: readonly SqlValue[] } {
+    const { plans } = this.code.host.context;
+    const { plan, values } = planFor(plans.selections, request, name, fixed, write);
+    return { statement: plan.statement, values };
+  }
+}
+
+function textOf(answer: JsonAnswer): string {
+  return typeof answer === 'string' ? answer : Buffer.from(answer).toString();
+}

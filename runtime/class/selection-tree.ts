@@ -1,0 +1,171 @@
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { From } from '../dataclass/source.js';
+import type { Dialect, Sql } from '../dialect/dialect.js';
+import type { SqlValue } from '../dialect/statement.js';
+import type { FilterInputs } from '../filter/inputs.js';
+import type { FilterInput, FilterSlots } from '../filter/slots.js';
+import type { QueryContext } from '../query/context.js';
+import type { OrderTerm } from '../query/order-sql.js';
+import type { Selection, SelectionTree } from '../query/selection.js';
+import { requestName, type SelectionRequest, shapeName } from '../query/selection-request.js';
+import {
+  type FilterNode,
+  isOrderedNode,
+  type KeysNode,
+  type SelectionNode,
+} from './selection-node.js';
+import { SelectionWriter, type WriteColumns } from './selection-writer.js';
+
+/** A tree of selections in one request: what decides its statements, and how they are written. */
+export class NodeTree implements SelectionTree {
+  readonly shape: string;
+  readonly isOrdered: boolean;
+  readonly inputs: FilterInputs;
+  /** Of the first input of each node among those of the tree. */
+  readonly #positions: ReadonlyMap<SelectionNode, number>;
+
+  constructor(
+    dialect: Dialect,
+    private readonly root: SelectionNode,
+  ) {
+    const reading = new TreeReading(dialect);
+    this.shape = reading.shapeOf(root);
+    this.inputs = reading;
+    this.#positions = reading.positions;
+    this.isOrdered = isOrderedNode(root);
+  }
+
+  condition(
+    context: QueryContext,
+    from: From,
+    selection: Selection,
+    slots: FilterSlots,
+  ): Sql | undefined {
+    return this.#writer(context, selection, slots).condition(from, this.root, 0);
+  }
+
+  order(
+    context: QueryContext,
+    from: From,
+    selection: Selection,
+    slots: FilterSlots,
+  ): readonly OrderTerm[] {
+    return this.#writer(context, selection, slots).order(from, this.root);
+  }
+
+  /** A query for columns of the entities, in order; where `isReversed`, the last entity comes first. */
+  rows(
+    context: QueryContext,
+    selection: Selection,
+    slots: FilterSlots,
+    columns: WriteColumns,
+  ): Sql {
+    const writer = this.#writer(context, selection, slots);
+    return writer.rows(selection.dataclass, this.root, columns);
+  }
+
+  /** Whether {@link NodeTree.rows} gives the last entity first. */
+  get isReversed(): boolean {
+    return this.root.kind === 'slice' && this.root.fromEnd;
+  }
+
+  #writer(context: QueryContext, selection: Selection, slots: FilterSlots): SelectionWriter {
+    return new SelectionWriter(context, this.#positions, selection, slots);
+  }
+}
+
+/** A selection of class code as a request of its own, with the tree that writes it. */
+export interface TreeRequest extends SelectionRequest {
+  readonly tree: NodeTree;
+}
+
+/** @param dataclass as the reader of the answer sees it; the node's own when left out */
+export function treeRequest(
+  dialect: Dialect,
+  node: SelectionNode,
+  dataclass: Dataclass = node.dataclass,
+): TreeRequest {
+  const tree = new NodeTree(dialect, node);
+  const base = { kind: 'tree', tree } as const;
+  const { inputs } = tree;
+  return {
+    tree,
+    dataclass,
+    base,
+    baseValue: null,
+    filter: undefined,
+    inputs,
+    name: requestName(dataclass, base, undefined, inputs),
+    orderBy: undefined,
+    orderOrigin: { parameter: '$orderby', start: 0 },
+  };
+}
+
+/** Goes through a tree once for each request: its shape, and its values in the order of that. */
+class TreeReading implements FilterInputs {
+  readonly positions = new Map<SelectionNode, number>();
+  readonly inputs: FilterInput[] = [];
+  readonly nulls: number[] = [];
+  readonly patterns: number[] = [];
+  readonly #numbers = new Map<SelectionNode, number>();
+
+  constructor(private readonly dialect: Dialect) {}
+
+  shapeOf(node: SelectionNode): string {
+    const number = this.#numbers.get(node);
+    // The values of a node that is there twice are bound once.
+    if (number !== undefined) return `#${number}`;
+    this.#numbers.set(node, this.#numbers.size);
+    switch (node.kind) {
+      case 'all':
+        return 'all';
+      case 'entity':
+        this.#addValues(node, node.key);
+        return 'entity';
+      case 'keys':
+        this.#addValues(node, keyList(this.dialect, node));
+        return 'keys';
+      case 'filter': {
+        const { shape, orderBy } = node.filter;
+        const text = `filter(${this.shapeOf(node.of)}${shapeName([shape, orderBy?.text])})`;
+        this.#addInputs(node);
+        return text;
+      }
+      case 'ordered':
+        return `ordered(${this.shapeOf(node.of)}${shapeName([node.text])})`;
+      case 'related':
+        return `${node.of.dataclass.name}.${node.relation.name}(${this.shapeOf(node.of)})`;
+      case 'and':
+      case 'or':
+      case 'minus':
+        return `${node.kind}(${this.shapeOf(node.left)},${this.shapeOf(node.right)})`;
+      case 'slice': {
+        const text = `${node.fromEnd ? 'last' : 'first'}(${this.shapeOf(node.of)})`;
+        this.#addValues(node, node.skip, node.take);
+        return text;
+      }
+    }
+  }
+
+  #addValues(node: SelectionNode, ...values: readonly SqlValue[]): void {
+    this.positions.set(node, this.inputs.length);
+    for (const value of values) this.inputs.push({ value });
+  }
+
+  #addInputs(node: FilterNode): void {
+    const { inputs, nulls, patterns } = node.inputs;
+    const first = this.inputs.length;
+    this.positions.set(node, first);
+    for (const each of inputs) this.inputs.push(each);
+    for (const each of nulls) this.nulls.push(first + each);
+    for (const each of patterns) this.patterns.push(first + each);
+  }
+}
+
+/** The keys as a JSON list in the form that they are compared in, each once. */
+function keyList(dialect: Dialect, { dataclass, keys }: KeysNode): string {
+  if (dataclass.key.type !== 'string') return keys.page(0, keys.length);
+  const folded = new Set<string>();
+  for (const key of keys) folded.add(dialect.foldText(String(key)));
+  return JSON.stringify([...folded]);
+}

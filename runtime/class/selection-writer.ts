@@ -1,0 +1,177 @@
+import { sql } from 'kysely';
+import { comparableColumn } from '../dataclass/comparable.js';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import { From, keyColumn } from '../dataclass/source.js';
+import type { Sql } from '../dialect/dialect.js';
+import type { SqlValue } from '../dialect/statement.js';
+import { all, always, any, never, not } from '../filter/logic.js';
+import { inputPositions } from '../filter/prepared-filter.js';
+import type { Similarities } from '../filter/similarities.js';
+import type { FilterSlots } from '../filter/slots.js';
+import { filterCondition } from '../filter/to-sql.js';
+import type { QueryContext } from '../query/context.js';
+import { orderList, type OrderTerm } from '../query/order-sql.js';
+import type { Selection } from '../query/selection.js';
+import {
+  alternatives,
+  type FilterNode,
+  isOrderedNode,
+  type SelectionNode,
+  type SliceNode,
+} from './selection-node.js';
+import { orderOfNode } from './selection-order.js';
+import { relatedCondition } from './selection-related.js';
+import { type NodeWriter, whereOf } from './selection-writing.js';
+
+/** Writes the columns that are read of each entity. */
+export type WriteColumns = (from: From) => readonly Sql[];
+
+interface Outermost {
+  readonly part?: Sql | undefined;
+  readonly of?: SelectionNode;
+}
+
+/**
+ * Writes a tree of selections into one statement. What a selection holds is a condition over the table of its dataclass,
+ * relations and slices being subqueries in it, so that no entity is there twice.
+ */
+export class SelectionWriter implements NodeWriter {
+  /**
+   * @param positions of the first input of each node that has any
+   * @param selection what the inputs' values make of conditions
+   */
+  constructor(
+    readonly context: QueryContext,
+    private readonly positions: ReadonlyMap<SelectionNode, number>,
+    private readonly selection: Selection,
+    private readonly slots: FilterSlots,
+  ) {}
+
+  condition(from: From, node: SelectionNode, nesting: number): Sql | undefined {
+    const parts: Sql[] = [];
+    for (let at: SelectionNode | undefined = node; at !== undefined;) {
+      const { part, of }: Outermost = this.#outermost(from, at, nesting);
+      if (part !== undefined) parts.push(part);
+      at = of;
+    }
+    // The innermost condition first, as it was asked for.
+    return parts.length === 0 ? undefined : all(parts.reverse());
+  }
+
+  /** A query for columns of the entities, in order: of a slice from the end, in the opposite order. */
+  rows(dataclass: Dataclass, node: SelectionNode, columns: WriteColumns): Sql {
+    const { aliases, dialect } = this.context;
+    if (node.kind === 'keys' && dataclass.key.type !== 'string') {
+      const list = dialect.each(this.value(node, 0));
+      const from = new From(aliases, dataclass, { list });
+      const values = sql.join(columns(from));
+      return sql`select ${values} ${from.clause} where ${keyColumn(from.root)} is not null order by ${from.position}`;
+    }
+    if (!isOrderedNode(node)) {
+      const from = new From(aliases, dataclass);
+      return this.select(from, node, sql.join(columns(from)), 0);
+    }
+    // Sorting moves keys alone, and a limit has the database keep the order of the subquery.
+    const chosen = new From(aliases, dataclass);
+    const keys = this.select(chosen, node, sql`${keyColumn(chosen.root)} as "key"`, 0, true);
+    const from = new From(aliases, dataclass, { rows: keys });
+    return sql`select ${sql.join(columns(from))} ${from.clause}`;
+  }
+
+  order(from: From, node: SelectionNode): readonly OrderTerm[] {
+    return orderOfNode(this, from, node);
+  }
+
+  select(from: From, node: SelectionNode, columns: Sql, nesting: number, hasLimit = false): Sql {
+    const inner = node.kind === 'slice' ? node.of : node;
+    const where = whereOf(this.condition(from, inner, nesting));
+    const terms = this.order(from, inner);
+    const isReversed = node.kind === 'slice' && node.fromEnd;
+    const order = orderList(isReversed ? terms.map(reversed) : terms);
+    const limit = node.kind === 'slice' ? this.#limit(node) : hasLimit ? noLimit : sql``;
+    return sql`select ${columns} ${from.clause}${where} order by ${order}${limit}`;
+  }
+
+  value(node: SelectionNode, offset: number): Sql {
+    const input = this.#position(node) + offset;
+    return sql`${this.slots.take(input, 'tree', ({ value }) => value as SqlValue)}`;
+  }
+
+  within(similarities: Similarities): SelectionWriter {
+    const context = { ...this.context, similarities };
+    return new SelectionWriter(context, this.positions, this.selection, this.slots);
+  }
+
+  /** What a node says of its entities itself, and what it says it about. */
+  #outermost(from: From, node: SelectionNode, nesting: number): Outermost {
+    switch (node.kind) {
+      case 'all':
+        return {};
+      case 'entity':
+        return { part: sql`${keyColumn(from.root)} = ${this.value(node, 0)}` };
+      case 'keys': {
+        const key = comparableColumn(this.context.dialect, from.root, from.root.dataclass.key);
+        return { part: this.context.dialect.isIn(key, this.value(node, 0)) };
+      }
+      case 'filter':
+        return { part: this.#filter(from, node, nesting), of: node.of };
+      case 'ordered':
+        return { of: node.of };
+      case 'related':
+        return { part: relatedCondition(this, from, node, nesting) };
+      case 'and':
+        return { part: this.condition(from, node.right, nesting), of: node.left };
+      case 'minus': {
+        const excluded = this.condition(from, node.right, nesting);
+        return { part: excluded === undefined ? never : not(excluded), of: node.left };
+      }
+      case 'or': {
+        const parts = alternatives(node).map((each) => this.condition(from, each, nesting));
+        return { part: any(parts.map((each) => each ?? always)) };
+      }
+      case 'slice': {
+        const inner = new From(this.context.aliases, from.root.dataclass);
+        const keys = this.select(inner, node, keyColumn(inner.root), nesting + 1);
+        return { part: sql`${keyColumn(from.root)} in (${keys})` };
+      }
+    }
+  }
+
+  #limit(node: SliceNode): Sql {
+    const { dialect } = this.context;
+    const [skip, take] = [this.value(node, 0), this.value(node, 1)];
+    return sql` limit ${dialect.integer(take)} offset ${dialect.integer(skip)}`;
+  }
+
+  #filter(from: From, node: FilterNode, nesting: number): Sql {
+    const { dialect, aliases, similarities } = this.context;
+    const { nulls, patterns, mismatched } = this.selection;
+    const first = this.#position(node);
+    const { filter } = node.filter;
+    const inputs = new Map([...inputPositions(filter)].map(([at, input]) => [at, first + input]));
+    const context = {
+      dialect,
+      aliases,
+      similarities,
+      slots: this.slots,
+      names: 'all',
+      inputs,
+      nulls: new Set(nulls),
+      patterns: new Set(patterns),
+      mismatched: new Set(mismatched),
+    } as const;
+    return filterCondition(context, from, filter, nesting);
+  }
+
+  #position(node: SelectionNode): number {
+    const position = this.positions.get(node);
+    if (position === undefined) throw new Error('A selection is written that was not read.');
+    return position;
+  }
+}
+
+const noLimit = sql` limit ${sql.lit(Number.MAX_SAFE_INTEGER)}`;
+
+function reversed(term: OrderTerm): OrderTerm {
+  return { ...term, descending: !term.descending };
+}
