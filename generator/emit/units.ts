@@ -80,6 +80,11 @@ export const modelUnits: readonly ModelUnit[] = [
     when: ({ singletons }) => singletons.length > 0,
   },
   users('src/main.ts', emptyView),
+  ...forRoles(
+    users('src/login.ts', emptyView),
+    users('src/users.ts', emptyView),
+    users('src/create-user.ts', emptyView),
+  ),
   users('test/smoke.test.ts', emptyView),
   users('package.json', packageView),
   users('tsconfig.json', emptyView),
@@ -97,6 +102,11 @@ function ours(path: string, view: ModelUnit['view']): ModelUnit {
 /** Files that only a server with class code has. */
 function forClassCode(...units: readonly ModelUnit[]): readonly ModelUnit[] {
   return units.map((unit) => ({ ...unit, when: hasClassCode }));
+}
+
+/** Files that only a server with users has. */
+function forRoles(...units: readonly ModelUnit[]): readonly ModelUnit[] {
+  return units.map((unit) => ({ ...unit, when: ({ roles }) => roles !== undefined }));
 }
 
 function users(path: string, view: ModelUnit['view'], template = path): ModelUnit {

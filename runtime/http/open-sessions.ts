@@ -1,5 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { undeclaredPrivileges } from '../access/grants.js';
+import { DeclaredPrivileges } from '../access/privileges.js';
+import type { Settings } from './settings.js';
 import type { LoginModule } from '../access/login-module.js';
 import { Logins } from '../access/logins.js';
 import { MemorySessionStore } from '../access/memory-session-store.js';
@@ -10,8 +12,7 @@ import { RequestSessions } from './request-sessions.js';
 import { cookieName } from './session-cookie.js';
 
 interface SessionServer {
-  /** Name of the datastore. */
-  readonly settings: { readonly name: string };
+  readonly settings: Pick<Settings, 'name' | 'roles'>;
   readonly limits: SessionLimits;
   readonly clock: Clock;
   readonly login: LoginModule | undefined;
@@ -23,7 +24,9 @@ export function openSessions(
   { settings, limits, clock, login }: SessionServer,
 ): RequestSessions {
   const store = new MemorySessionStore(clock);
-  const sessions = new Sessions(store, clock, limits, undeclaredPrivileges);
+  const table =
+    settings.roles === undefined ? undeclaredPrivileges : new DeclaredPrivileges(settings.roles);
+  const sessions = new Sessions(store, clock, limits, table);
   const logins = login === undefined ? undefined : new Logins(login, clock);
   const found = new RequestSessions(sessions, cookieName(settings.name), logins);
   registerDirectory(app, found);

@@ -31,6 +31,10 @@ export function appView(context: EmitContext): object {
     parts.unshift('classes');
     modules.unshift(importLine('classes', './classes.js'));
   }
+  if (context.model.roles !== undefined) {
+    parts.splice(parts.indexOf('schema'), 0, 'login');
+    modules.push("import * as login from '../login.js';");
+  }
   return {
     header: context.header,
     modules,
