@@ -1,0 +1,74 @@
+import { setTimeout } from 'node:timers/promises';
+import { describe, expect, it } from 'vitest';
+import { WriterLine } from '../../../runtime/dialect/writer-line.js';
+
+/** Work that ends when it is told to. */
+function slow(): { readonly work: () => Promise<void>; readonly end: () => void } {
+  let end = (): void => undefined;
+  const ended = new Promise<void>((resolve) => (end = resolve));
+  return { work: () => ended, end };
+}
+
+const refused = {
+  status: 503,
+  headers: { 'retry-after': '1' },
+  errors: [{ errCode: 1836, message: expect.stringContaining('wait for their turn') as string }],
+};
+
+describe('the line of transactions', () => {
+  it('runs one after the other, in order, whatever becomes of them', async () => {
+    const line = new WriterLine();
+    const events: string[] = [];
+    const step = (name: string) => async (): Promise<string> => {
+      events.push(`${name} begins`);
+      await setTimeout(1);
+      events.push(`${name} ends`);
+      if (name === 'b') throw new Error('b fails');
+      return name;
+    };
+    const results = ['a', 'b', 'c'].map((name) => line.run(step(name)));
+    const settled = await Promise.allSettled(results);
+    expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
+    expect(events.join()).toBe('a begins,a ends,b begins,b ends,c begins,c ends');
+  });
+
+  it('refuses at once what finds too many before it, and takes more when there is room', async () => {
+    const line = new WriterLine({ most: 3, longestMilliseconds: 60_000 });
+    const { work, end } = slow();
+    const first = line.run(work);
+    await setTimeout(1);
+    const waiting = [1, 2, 3].map((each) => line.run(() => Promise.resolve(each)));
+    await expect(line.run(() => Promise.resolve(4))).rejects.toMatchObject(refused);
+    end();
+    await first;
+    expect(await Promise.all(waiting)).toEqual([1, 2, 3]);
+    expect(await line.run(() => Promise.resolve(5))).toBe(5);
+  });
+
+  it('refuses what has waited too long, never runs it, and lets nobody overtake', async () => {
+    const line = new WriterLine({ most: 3, longestMilliseconds: 20 });
+    const { work, end } = slow();
+    const first = line.run(work);
+    let ran = 0;
+    const late = line.run(() => Promise.resolve((ran += 1)));
+    await expect(late).rejects.toMatchObject(refused);
+    const next = line.run(() => Promise.resolve((ran += 1)));
+    await setTimeout(5);
+    expect(ran).toBe(0);
+    end();
+    await Promise.all([first, next]);
+    expect(ran).toBe(1);
+  });
+
+  it('is idle when everything that was asked for has ended', async () => {
+    const line = new WriterLine();
+    const { work, end } = slow();
+    void line.run(work);
+    let isIdle = false;
+    const idle = line.idle().then(() => (isIdle = true));
+    await setTimeout(5);
+    expect(isIdle).toBe(false);
+    end();
+    await idle;
+  });
+});
