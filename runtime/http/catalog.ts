@@ -1,4 +1,5 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { Pending } from '../dialect/pending.js';
 import type {
   AttributeDefinition,
   DataclassDefinition,
@@ -11,22 +12,51 @@ import { sendJson } from './reply.js';
 import type { Settings } from './settings.js';
 
 interface CatalogInput {
+  /** What is listed, as far as it is exposed. */
   readonly definitions: readonly DataclassDefinition[];
   readonly settings: Settings;
   readonly uniqueId: string;
 }
 
-/** `$catalog`, `$catalog/$all`, `$catalog/<dataClass>` and `$catalog/A,B` (protocol section 3); each made when first asked for. */
-export function registerCatalog(app: FastifyInstance, input: CatalogInput): void {
-  const { settings, uniqueId } = input;
-  const inModelOrder = input.definitions.filter((definition) => definition.exposed);
-  const exposed = inModelOrder.toSorted((a, b) => (a.name < b.name ? -1 : 1));
-  const tableNumbers = new Map(inModelOrder.map((each, index) => [each.name, index + 1]));
-  const byName = new Map(exposed.map((definition) => [definition.name, definition]));
-  const full = (definition: DataclassDefinition): object =>
-    dataclassEntry(definition, input.definitions, tableNumbers.get(definition.name) ?? 0);
-  const envelope = (dataClasses: readonly object[]): string =>
-    JSON.stringify({
+/** The catalog as some sessions see it (protocol section 3); each of its answers is made when it is first asked for. */
+export class Catalog {
+  readonly #input: CatalogInput;
+  readonly #tableNumbers: ReadonlyMap<string, number>;
+  readonly #byName: ReadonlyMap<string, DataclassDefinition>;
+  readonly brief: () => string;
+  readonly all: () => string;
+
+  constructor(input: CatalogInput) {
+    const inModelOrder = input.definitions.filter((definition) => definition.exposed);
+    const exposed = inModelOrder.toSorted((a, b) => (a.name < b.name ? -1 : 1));
+    this.#input = input;
+    this.#tableNumbers = new Map(inModelOrder.map((each, index) => [each.name, index + 1]));
+    this.#byName = new Map(exposed.map((definition) => [definition.name, definition]));
+    this.brief = once(() => this.#envelope(exposed.map(briefEntry)));
+    this.all = once(() => this.#envelope(exposed.map((each) => this.#full(each))));
+  }
+
+  /**
+   * Some dataclasses, or one.
+   * @param names with commas between them
+   * @throws RequestError 404 with 1800 for one that is not listed
+   */
+  named(names: string): string {
+    const chosen = names.split(',').map((name) => known(this.#byName, name.trim()));
+    const [only] = chosen;
+    return chosen.length === 1 && only !== undefined
+      ? JSON.stringify(this.#full(only))
+      : this.#envelope(chosen.map((each) => this.#full(each)));
+  }
+
+  #full(definition: DataclassDefinition): object {
+    const number = this.#tableNumbers.get(definition.name) ?? 0;
+    return dataclassEntry(definition, this.#input.definitions, number);
+  }
+
+  #envelope(dataClasses: readonly object[]): string {
+    const { settings, uniqueId } = this.#input;
+    return JSON.stringify({
       __UNIQID: uniqueId,
       __BASEID: null,
       __NAME: settings.name,
@@ -34,25 +64,27 @@ export function registerCatalog(app: FastifyInstance, input: CatalogInput): void
       methods: [],
       dataClasses,
     });
-  const brief = once(() => envelope(exposed.map(briefEntry)));
-  const all = once(() => envelope(exposed.map(full)));
+  }
+}
 
-  app.get('/rest/$catalog', (request, reply) => {
+/**
+ * `$catalog`, `$catalog/$all`, `$catalog/<dataClass>` and `$catalog/A,B`.
+ * @param catalogOf what the session of a request sees
+ */
+export function registerCatalog(
+  app: FastifyInstance,
+  settings: Settings,
+  catalogOf: (request: FastifyRequest, reply: FastifyReply) => Pending<Catalog>,
+): void {
+  app.get('/rest/$catalog', async (request, reply) => {
     refuseForms(readingParameters(request), settings, 'the catalog');
-    return sendJson(reply, brief());
+    return sendJson(reply, (await catalogOf(request, reply)).brief());
   });
-  app.get<{ Params: { names: string } }>('/rest/$catalog/:names', (request, reply) => {
+  app.get<{ Params: { names: string } }>('/rest/$catalog/:names', async (request, reply) => {
     refuseForms(readingParameters(request), settings, 'the catalog');
     const { names } = request.params;
-    if (names === '$all') return sendJson(reply, all());
-    const chosen = names.split(',').map((name) => known(byName, name.trim()));
-    const [only] = chosen;
-    return sendJson(
-      reply,
-      chosen.length === 1 && only !== undefined
-        ? JSON.stringify(full(only))
-        : envelope(chosen.map(full)),
-    );
+    const catalog = await catalogOf(request, reply);
+    return sendJson(reply, names === '$all' ? catalog.all() : catalog.named(names));
   });
   for (const address of ['/rest/$catalog', '/rest/$catalog/$all']) {
     app.post(address, () => {

@@ -17,26 +17,31 @@ import type { DataclassDefinition } from '../protocol/definition.js';
 import { fold, foldWithoutAccents } from '../protocol/fold.js';
 import { methodNotAllowed, refuse } from '../protocol/errors.js';
 import { Counts } from '../query/counts.js';
-import { emptyPlans } from '../query/reading-context.js';
+import { emptyPlans, type Plans } from '../query/reading-context.js';
 import { systemClock } from '../entity-set/clock.js';
+import type { ClassRegistry } from '../class/registry.js';
 import type { LoginModule } from '../access/login-module.js';
 import { MemoryLockTable } from '../access/locks.js';
+import { Views } from '../access/views.js';
 import { removeLeftovers, UploadFolder } from '../media/upload-folder.js';
 import { UploadStore } from '../media/upload-store.js';
 import { EntitySets } from '../entity-set/entity-sets.js';
 import { MemoryEntitySetStore } from '../entity-set/memory-store.js';
 import { SetDefinitions } from '../entity-set/set-definitions.js';
+import { openClasses, serverClasses } from './open-classes.js';
 import { openSessions } from './open-sessions.js';
 import { registerRelease } from './release-sets.js';
-import { registerCatalog } from './catalog.js';
+import { Catalog, registerCatalog } from './catalog.js';
 import { answerClientError } from './client-error.js';
 import { refuseCrossSite } from './cross-site.js';
-import { DataclassService } from './dataclass-service.js';
+import type { DataclassHandlers } from './dataclass-handlers.js';
+import { DataclassService, type ServiceContext } from './dataclass-service.js';
 import { errorHandler } from './errors.js';
 import { sendError, sendJson } from './reply.js';
 import { maxUrlLength } from './reading-parameters.js';
 import { rewriteUrl } from './rewrite-url.js';
 import { registerUploads } from './upload-service.js';
+import { ViewedServices } from './viewed-services.js';
 import { limitsFrom, logLevel, setting, type Settings, synchronousFrom } from './settings.js';
 
 /** What the generator knows about the model. */
@@ -47,6 +52,8 @@ export interface GeneratedModel {
   readonly settings: Settings;
   /** The user's `src/login.ts`; without it nobody can log in. */
   readonly login?: LoginModule;
+  /** Only for a model with class code. */
+  readonly classes?: ClassRegistry;
 }
 
 export interface AppOptions {
@@ -64,11 +71,11 @@ const allowedMethods = new Set(['GET', 'HEAD', 'POST']);
 
 /** A Fastify instance that serves everything but the dataclasses' own addresses, and the services to register those with. */
 export async function createApp(
-  { definitions, schema, settings, login }: GeneratedModel,
+  { definitions, schema, settings, login, classes }: GeneratedModel,
   options: AppOptions,
 ): Promise<{
   readonly app: FastifyInstance;
-  readonly services: (dataclass: string) => DataclassService;
+  readonly services: (dataclass: string) => DataclassHandlers;
 }> {
   const environment = options.environment ?? process.env;
   const limits = limitsFrom(settings.limits, environment);
@@ -76,7 +83,9 @@ export async function createApp(
   const level = logLevel(environment);
   const model = { definitions, schema, settings };
   const synchronous = synchronousFrom(environment);
-  const database = await openObserved(url, model, synchronous, options.onStatement);
+  const opened = await openObserved(url, model, synchronous, options.onStatement);
+  const withClasses = serverClasses(classes, opened);
+  const database = withClasses?.database ?? opened;
   const log = options.logger === undefined ? pino({ level }, pino.destination(2)) : undefined;
   const answerError = errorHandler(log);
   const app = fastify({
@@ -97,15 +106,17 @@ export async function createApp(
   });
   app.addHook('onClose', (_app, done) => {
     store.close();
-    Promise.all([sessions.sessions.close(), uploads.close(), database.executor.close()]).then(() => {
-      done();
-    }, done);
+    Promise.all([sessions.sessions.close(), uploads.close(), database.executor.close()]).then(
+      () => {
+        done();
+      },
+      done,
+    );
   });
   acceptEveryBody(app);
   guardRequests(app, imageAddresses(definitions), Math.max(limits.bodySize, limits.uploadSize));
   app.setErrorHandler(answerError);
   const dataclasses = linkDataclasses(definitions);
-  registerCatalog(app, { definitions, settings, uniqueId: database.uniqueId });
   app.get('/health', (_request, reply) => sendJson(reply, '{"ok":true}'));
   const clock = systemClock();
   const sessions = openSessions(app, { settings, limits, clock, login });
@@ -121,27 +132,37 @@ export async function createApp(
   }
   const { dateOnlyFormat, reportFormat } = settings;
   const answers = { pageSize: limits.pageSize, dateOnlyFormat, reportFormat };
-  const plans = emptyPlans();
-  const reading = {
-    database,
-    limits,
-    options: answers,
-    filters: new FilterParser(limits, settings),
-    plans,
-    counts: new Counts(database, answers, plans.selections),
-  };
   const store = new MemoryEntitySetStore(limits.entitySetMemory, clock);
   const kept = new SetDefinitions(database);
-  const sets = new EntitySets(reading, dataclasses, store, kept, limits);
-  registerRelease(app, sets, sessions);
   const locks = new MemoryLockTable(limits.maxLocksPerSession, database.dialect.foldText);
   sessions.sessions.onEnd((session) => {
     locks.releaseAll(session);
     uploads.releaseOf(session);
     void store.releaseOf(session);
   });
-  const context = { ...reading, dataclasses, sets, uploads, sessions, locks };
-  return { app, services: (name) => new DataclassService(context, name) };
+  const filters = new FilterParser(limits, settings);
+  const contextOf = (linked: ServiceContext['dataclasses'], plans: Plans): ServiceContext => {
+    const counts = new Counts(database, answers, plans.selections);
+    const reading = { database, limits, options: answers, filters, plans, counts };
+    const sets = new EntitySets(reading, linked, store, kept, limits);
+    return { ...reading, dataclasses: linked, sets, uploads, sessions, locks };
+  };
+  const context = contextOf(dataclasses, emptyPlans());
+  openClasses(app, withClasses, { dataclasses, locks, context });
+  registerRelease(app, context.sets, sessions);
+  const catalog = { settings, uniqueId: database.uniqueId };
+  if (settings.roles === undefined) {
+    const whole = new Catalog({ ...catalog, definitions });
+    registerCatalog(app, settings, () => whole);
+    return { app, services: (name) => new DataclassService(context, name) };
+  }
+  const viewed = new ViewedServices(
+    new Views(definitions),
+    (request, reply) => sessions.of(request, reply),
+    contextOf,
+  );
+  registerCatalog(app, settings, (request, reply) => viewed.catalogOf(request, reply, catalog));
+  return { app, services: (name) => viewed.handlers(name) };
 }
 
 async function openObserved(

@@ -3,6 +3,7 @@ import type { View, Viewer, Views } from '../access/views.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import { emptyPlans, type Plans } from '../query/reading-context.js';
+import { Catalog } from './catalog.js';
 import type { DataclassHandlers } from './dataclass-handlers.js';
 import { DataclassService, type ServiceContext } from './dataclass-service.js';
 
@@ -13,6 +14,7 @@ const planBytes = 2 * 1024 * 1024;
 interface Viewing {
   readonly context: ServiceContext;
   readonly services: Map<string, DataclassService>;
+  catalog: Catalog | undefined;
 }
 
 /** Answers requests by the view of their session. Services are made when they are first asked for. */
@@ -35,6 +37,18 @@ export class ViewedServices {
 
   viewOf(request: FastifyRequest, reply: FastifyReply): Pending<View> {
     return whenThere(this.viewerOf(request, reply), (viewer) => this.views.of(viewer));
+  }
+
+  /** The catalog that the session of a request sees. */
+  catalogOf(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    input: Omit<ConstructorParameters<typeof Catalog>[0], 'definitions'>,
+  ): Pending<Catalog> {
+    return whenThere(this.viewOf(request, reply), (view) => {
+      const viewing = this.#viewing(view);
+      return (viewing.catalog ??= new Catalog({ ...input, definitions: view.catalog }));
+    });
   }
 
   /** What readers and writers of a view share. */
@@ -81,9 +95,12 @@ export class ViewedServices {
         (await serviceOf(request, reply)).writeCollection(request, reply),
       writeEntity: async (request, reply) =>
         (await serviceOf(request, reply)).writeEntity(request, reply),
-      writeAttributes: async (request, reply) =>
+      writeAttributes: async (request, reply) => {
+        const service = await serviceOf(request, reply);
+        await service.writeAttributes(request, reply);
         // A read sends its answer later.
-        (await (await serviceOf(request, reply)).writeAttributes(request, reply)) ?? reply,
+        return reply;
+      },
       writeEntitySet: async (request, reply) =>
         (await serviceOf(request, reply)).writeEntitySet(request, reply),
     };
@@ -93,7 +110,7 @@ export class ViewedServices {
     const known = this.#viewings.get(view);
     if (known !== undefined) return known;
     const context = this.contextOf(view.dataclasses, emptyPlans(planBytes));
-    const made = { context, services: new Map<string, DataclassService>() };
+    const made: Viewing = { context, services: new Map(), catalog: undefined };
     this.#viewings.set(view, made);
     return made;
   }
