@@ -10,6 +10,7 @@ import { type ScalarType, scalarArgument } from './scalar-argument.js';
 export interface ArgumentMakers {
   entity(dataclass: string, json: Readonly<Record<string, unknown>>, at: Place): Promise<object>;
   selection(dataclass: string, json: Readonly<Record<string, unknown>>, at: Place): Promise<object>;
+  media(type: 'image' | 'blob', json: Readonly<Record<string, unknown>>, at: Place): object;
 }
 
 /** Where a value stands: a parameter of a function, or an item of its list. */
@@ -21,6 +22,11 @@ export class Place {
 
   item(index: number): Place {
     return new Place(this.functionName, `${this.parameter}[${index}]`);
+  }
+
+  /** A message about something inside the value. */
+  said(message: string): string {
+    return `The parameter "${this.parameter}" of ${this.functionName}: ${message}`;
   }
 
   /**
@@ -73,6 +79,7 @@ function argument(
 }
 
 function decode(place: Place, type: FunctionType, json: unknown, makers: ArgumentMakers): unknown {
+  if (type === 'image' || type === 'blob') return makers.media(type, object(place, json), place);
   if (typeof type === 'string') return scalar(place, type, json);
   if ('list' in type) return list(place, type.list, json, makers);
   if ('entity' in type) return makers.entity(type.entity, object(place, json), place);

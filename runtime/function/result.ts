@@ -1,3 +1,4 @@
+import type { Media } from '../class/types.js';
 import type { FunctionType, StorageType } from '../protocol/definition.js';
 import { dayFromText } from '../protocol/dates.js';
 import { normaliseUuid } from '../protocol/uuid.js';
@@ -19,7 +20,7 @@ export type Result =
   | { readonly kind: 'selection'; readonly dataclass: string; readonly selection: object }
   | { readonly kind: 'message'; readonly message: OutgoingMessage }
   /** Bytes, or the image or BLOB of an entity. */
-  | { readonly kind: 'media'; readonly media: object }
+  | { readonly kind: 'media'; readonly media: Uint8Array | Media }
   /** Stands behind `result` in the answer. */
   | { readonly kind: 'value'; readonly value: unknown };
 
@@ -38,7 +39,7 @@ export function resultOf(type: FunctionType, value: unknown, kinds: ClassKinds):
   if (type === 'any') return anyResult(value, kinds);
   checkResult(type, value, kinds, 'it');
   if (type === 'message') return { kind: 'message', message: value as OutgoingMessage };
-  if (type === 'image' || type === 'blob') return { kind: 'media', media: value };
+  if (type === 'image' || type === 'blob') return { kind: 'media', media: value as Media };
   if (typeof type === 'object' && 'entity' in type) {
     return { kind: 'entity', dataclass: type.entity, entity: value };
   }
@@ -54,7 +55,7 @@ function anyResult(value: unknown, kinds: ClassKinds): Result {
   if (entity !== undefined) return { kind: 'entity', dataclass: entity, entity: value as object };
   const dataclass = kinds.selectionOf(value);
   if (dataclass !== undefined) return { kind: 'selection', dataclass, selection: value as object };
-  if (isBytes(value, kinds)) return { kind: 'media', media: value as object };
+  if (isBytes(value, kinds)) return { kind: 'media', media: value as Uint8Array | Media };
   return { kind: 'value', value };
 }
 

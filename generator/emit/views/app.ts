@@ -2,6 +2,7 @@ import type { Dataclass } from '../../model/model.js';
 import { hasClassCode } from '../classes/class-code.js';
 import type { EmitContext } from '../context.js';
 import { call, declaration, RawCode, stringLiteral } from '../layout.js';
+import { dataclassFunctionRoutes, hasFunctionRoutes } from './function-routes.js';
 
 /** The list of all attribute tables. */
 export function definitionsView(context: EmitContext): object {
@@ -25,6 +26,8 @@ export function definitionsView(context: EmitContext): object {
 export function appView(context: EmitContext): object {
   const exposed = context.model.dataclasses.filter((dataclass) => dataclass.exposed);
   const register = (dataclass: Dataclass): string => `register${context.identifier(dataclass)}`;
+  const withFunctions = exposed.filter((each) => dataclassFunctionRoutes(each).length > 0);
+  const hasOthers = hasFunctionRoutes(context.model);
   const parts = ['definitions', 'schema', 'settings'];
   const modules = [importLine('definitions', './definitions.js')];
   if (hasClassCode(context.model)) {
@@ -39,11 +42,19 @@ export function appView(context: EmitContext): object {
     header: context.header,
     modules,
     model: parts.join(', '),
-    imports: sorted(exposed.map((each) => importLine(register(each), `./routes/${each.name}.js`))),
-    registrations: exposed.map((each) => {
-      const service = call('services', [stringLiteral(each.name)], 4);
-      return call(register(each), ['app', service], 2);
-    }),
+    members: withFunctions.length > 0 || hasOthers ? 'app, functions, services' : 'app, services',
+    imports: [
+      ...(hasOthers ? [importLine('registerFunctions', './function-routes.js')] : []),
+      ...sorted(exposed.map((each) => importLine(register(each), `./routes/${each.name}.js`))),
+    ],
+    registrations: [
+      ...(hasOthers ? ['registerFunctions(app, functions)'] : []),
+      ...exposed.map((each) => {
+        const service = call('services', [stringLiteral(each.name)], 4);
+        const functions = withFunctions.includes(each) ? ['functions'] : [];
+        return call(register(each), ['app', service, ...functions], 2);
+      }),
+    ],
   };
 }
 

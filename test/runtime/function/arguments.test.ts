@@ -7,6 +7,7 @@ import { type Refusal, refusalOf } from '../refusal.js';
 const makers: ArgumentMakers = {
   entity: (dataclass, json) => Promise.resolve({ dataclass, json }),
   selection: (dataclass, json) => Promise.resolve({ selection: dataclass, json }),
+  media: (type, json) => ({ media: type, json }),
 };
 
 function decode(
@@ -51,6 +52,7 @@ describe('a value is taken as its declared type', () => {
     [{ list: 'date' }, ['2026-03-09'], [new Date('2026-03-09T00:00:00Z')]],
     [{ list: { list: 'integer' } }, [[1], []], [[1], []]],
     [{ list: 'any' }, [null, 1], [null, 1]],
+    ['image', { ID: 'x' }, { media: 'image', json: { ID: 'x' } }],
     [{ entity: 'Employee' }, { a: 1 }, { dataclass: 'Employee', json: { a: 1 } }],
     [{ selection: 'Company' }, { b: 1 }, { selection: 'Company', json: { b: 1 } }],
     [{ list: { entity: 'Employee' } }, [{ a: 1 }], [{ dataclass: 'Employee', json: { a: 1 } }]],
@@ -86,6 +88,7 @@ describe('a value is taken as its declared type', () => {
     [{ entity: 'Employee' }, 'x'],
     [{ selection: 'Company' }, 1],
     ['string', null],
+    ['blob', 'x'],
   ])('%j refuses %j with 400 and 1843, and names the parameter', async (type, json) => {
     const error = await refusal(() => one(type, json));
     expect(error).toMatchObject({ status: 400, code: 1843 });

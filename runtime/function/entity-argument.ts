@@ -1,0 +1,161 @@
+import type { DataclassCode } from '../class/class-host.js';
+import { stateOf } from '../class/entity-holder.js';
+import type { EntityState } from '../class/entity-state.js';
+import type { EntityObject } from '../class/types.js';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import { requirePermission } from '../dataclass/permissions.js';
+import { type Body, type Decoded, decodeReceived, keyOf } from '../entity/decode.js';
+import type { RelatedEntityDefinition } from '../protocol/definition.js';
+import {
+  errorCodes,
+  type ProtocolError,
+  protocolError,
+  refuse,
+  RequestError,
+} from '../protocol/errors.js';
+import type { Fold } from '../protocol/fold.js';
+import { shortened } from '../protocol/found.js';
+import type { Place } from './arguments.js';
+
+/** What entities of arguments are made with. */
+export interface EntityArgumentContext {
+  readonly codeOf: (dataclass: string) => DataclassCode;
+  /** As the session sees them. */
+  readonly dataclasses: ReadonlyMap<string, Dataclass>;
+  readonly fold: Fold;
+  /** Puts the bytes of uploads in the place of their IDs. */
+  readonly applyUploads: (dataclass: Dataclass, body: Body) => Body;
+}
+
+/**
+ * The entity that a client sent (specification, "Function-parameter objects"; protocol section 15.4): a new one in memory, or
+ * the one that `__KEY` names with the other attributes applied to it. Nothing is saved. What a client cannot write is refused
+ * as `$method=update` refuses it; the model's rules are for a save.
+ *
+ * @throws RequestError 400 with 1843 for what is no entity of the dataclass, 404 with 1542 for a key that no entity has, and
+ * what is wrong with attributes
+ */
+export async function entityArgument(
+  context: EntityArgumentContext,
+  dataclassName: string,
+  json: Body,
+  at: Place,
+): Promise<EntityObject> {
+  checkMark(dataclassName, json, at);
+  const { entities } = context.codeOf(dataclassName);
+  const dataclass = context.dataclasses.get(dataclassName);
+  if (dataclass === undefined) throw new Error(`There is no dataclass ${dataclassName}.`);
+  const { __KEY: key = null } = json;
+  const entity =
+    key === null ? entities.create() : await existing(context, dataclass, key, dataclassName);
+  const state = stateOf(entity);
+  await applyTo(context, state, dataclass, json, at);
+  if (!state.isNew) applyStamp(state, json, at);
+  return entity;
+}
+
+/**
+ * Sets what a client sent in an entity object.
+ * @throws RequestError for attributes that do not exist, values that cannot be, and what the session may not write
+ */
+export async function applyTo(
+  context: EntityArgumentContext,
+  state: EntityState,
+  dataclass: Dataclass,
+  json: Body,
+  at: Place,
+): Promise<void> {
+  const received = decodeReceived(
+    dataclass,
+    context.applyUploads(dataclass, json),
+    state.isNew || state.key === null ? undefined : { key: state.key, fold: context.fold },
+  );
+  if (received.problems.length > 0) throw refused(at, received.status, received.problems);
+  await apply(context, state, dataclass, received, at);
+  if (state.touched.length > 0) requirePermission(dataclass, state.isNew ? 'create' : 'update');
+}
+
+function checkMark(dataclass: string, json: Body, at: Place): void {
+  const { __DATACLASS: sent, __ENTITY: mark } = json;
+  if (mark !== true) throw at.refusal('must be an entity, with "__ENTITY": true');
+  if (sent !== dataclass) {
+    const found = typeof sent === 'string' ? `not of "${shortened(sent)}"` : 'and is of none';
+    throw at.refusal(`must be an entity with "__DATACLASS": "${dataclass}", ${found}`);
+  }
+}
+
+/** What the session may not read does not exist for it. */
+async function existing(
+  { codeOf }: EntityArgumentContext,
+  dataclass: Dataclass | undefined,
+  json: unknown,
+  name: string,
+): Promise<EntityObject> {
+  const key = dataclass?.exposed === true ? keyOf(dataclass, json) : undefined;
+  const found = key === undefined ? undefined : await codeOf(name).entities.load(key);
+  if (found === undefined) throw unknownKey(name, json);
+  return found;
+}
+
+/** @param json a key, or what was sent as one */
+function unknownKey(dataclass: string, json: unknown): RequestError {
+  const text = typeof json === 'string' ? json : JSON.stringify(json);
+  const shown = shortened(text);
+  return refuse(
+    'keyNotFound',
+    `Cannot find entity with "${shown}" key in the "${dataclass}" dataclass`,
+  );
+}
+
+async function apply(
+  context: EntityArgumentContext,
+  state: EntityState,
+  dataclass: Dataclass,
+  { values, readOnly }: Decoded,
+  at: Place,
+): Promise<void> {
+  const { layout } = state.code;
+  for (const [name, value] of readOnly) {
+    if (state.stored(layout.field(name)) === value) continue;
+    const problem = protocolError('valueRule', `${name} is read-only.`);
+    throw refused(at, errorCodes.valueRule.status, [problem]);
+  }
+  for (const [name, value] of values) state.setStored(layout.field(name), value);
+  for (const attribute of dataclass.attributes) {
+    if (attribute.kind !== 'relatedEntity' || !values.has(attribute.foreignKey)) continue;
+    await relate(context, state, attribute);
+  }
+}
+
+/** A related entity must exist; a text key may have come in another case than it is stored in. */
+async function relate(
+  { codeOf }: EntityArgumentContext,
+  state: EntityState,
+  { name, foreignKey, target }: RelatedEntityDefinition,
+): Promise<void> {
+  const field = state.code.layout.field(foreignKey);
+  const key = state.stored(field);
+  if (!state.isTouched(field) || (typeof key !== 'string' && typeof key !== 'number')) return;
+  const related = await codeOf(target).entities.load(key);
+  if (related === undefined) throw unknownKey(target, key);
+  state.setStored(field, related.key);
+  state.keepRelated(name, related);
+}
+
+/** A later save compares the stamp that the client has seen (protocol section 15.4). */
+function applyStamp(state: EntityState, { __STAMP: stamp }: Body, at: Place): void {
+  if (stamp === undefined || stamp === null || stamp === state.stamp) return;
+  if (!Number.isSafeInteger(stamp)) throw at.refusal('must have a whole number as its __STAMP');
+  const { fields } = state.code.layout;
+  const changed = fields.filter((field) => state.isTouched(field));
+  const changes = changed.map((field) => [field, state.stored(field)] as const);
+  state.reload([Number(stamp), ...fields.map((field) => state.read(field))]);
+  for (const [field, value] of changes) state.setStored(field, value);
+}
+
+function refused(at: Place, status: number, problems: readonly ProtocolError[]): RequestError {
+  return new RequestError(
+    status,
+    problems.map((problem) => ({ ...problem, message: at.said(problem.message) })),
+  );
+}

@@ -1,0 +1,95 @@
+import type { Session } from '../access/session.js';
+import { setAskerOf } from '../access/set-asker.js';
+import type { ClassHost, DataclassCode } from '../class/class-host.js';
+import { MediaHandle } from '../class/media-handle.js';
+import { listed } from '../class/selection-node.js';
+import {
+  findSelection,
+  nodeOf,
+  selectionOf as stateOfSelection,
+} from '../class/selection-state.js';
+import { treeRequest } from '../class/selection-tree.js';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { KeyList } from '../entity-set/key-list.js';
+import type { ArgumentMakers } from '../function/arguments.js';
+import { entityArgument, type EntityArgumentContext } from '../function/entity-argument.js';
+import { entityDataclass } from '../function/entity-result.js';
+import { GivenMedia } from '../function/given-media.js';
+import type { ClassKinds } from '../function/result.js';
+import { selectionArgument } from '../function/selection-argument.js';
+import { AppliedUploads, mediaAttributes, uploadedBytes } from '../media/apply-uploads.js';
+import type { Uploads } from '../media/upload-store.js';
+import { readParameters } from '../query/parameters.js';
+import type { SelectionRequest } from '../query/selection-request.js';
+import type { ServiceContext } from './dataclass-service.js';
+
+export const classKinds: ClassKinds = {
+  entityOf: entityDataclass,
+  selectionOf: (value) =>
+    typeof value === 'object' && value !== null
+      ? findSelection(value)?.code.dataclass.name
+      : undefined,
+  isMedia: (value) => value instanceof MediaHandle || value instanceof GivenMedia,
+};
+
+/** The entities of a list of keys, in its order. */
+export function selectionOf({ dataclass, selections }: DataclassCode, keys: KeyList): object {
+  return selections.of(listed(dataclass, keys));
+}
+
+/**
+ * A selection object as a request for a page of it.
+ * @param dataclass as the session sees it
+ */
+export function requestOf(
+  { context }: ClassHost,
+  selection: object,
+  dataclass: Dataclass,
+): SelectionRequest {
+  return treeRequest(context.database.dialect, nodeOf(stateOfSelection(selection)), dataclass);
+}
+
+/** What the arguments of one call are made by. */
+export function argumentMakers(
+  host: ClassHost,
+  context: ServiceContext,
+  session: Session,
+): ArgumentMakers {
+  const { dataclasses, limits, database } = context;
+  const uploads = context.uploads.of(session.id);
+  const making = {
+    codeOf: (name: string) => host.codeOf(name),
+    dataclasses,
+    fold: database.dialect.foldText,
+    applyUploads: ofUploads(uploads, limits.uploadSpace),
+    membersOf: async (dataclass: Dataclass, set: string) => {
+      const asker = setAskerOf(session);
+      const found = context.sets.find(dataclass, asker, set.toUpperCase(), noParameters);
+      return (await found).keys;
+    },
+  };
+  return {
+    entity: (name, json, at) => entityArgument(making, name, json, at),
+    selection: (name, json, at) => selectionArgument(making, name, json, at),
+    media: (type, { ID: id }, at) => {
+      const bytes = uploadedBytes(id, type, uploads);
+      if (bytes instanceof Uint8Array) return new GivenMedia(bytes, type === 'image');
+      throw at.refusal(bytes.message);
+    },
+  };
+}
+
+const noParameters = readParameters({}, 'read');
+
+/** One request takes so many bytes of uploads, in whatever entities. */
+function ofUploads(uploads: Uploads, most: number): EntityArgumentContext['applyUploads'] {
+  const taken = new Map<string, AppliedUploads>();
+  return (dataclass, body) => {
+    let applied = taken.get(dataclass.name);
+    if (applied === undefined) {
+      applied = new AppliedUploads(mediaAttributes(dataclass), uploads, most);
+      taken.set(dataclass.name, applied);
+    }
+    return applied.applied(body);
+  };
+}
