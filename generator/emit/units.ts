@@ -10,6 +10,7 @@ import { dataStoreView } from './views/classes/datastore.js';
 import { registryView } from './views/classes/registry.js';
 import { singletonsView } from './views/classes/singletons.js';
 import { dataclassView } from './views/dataclass.js';
+import { functionRoutesView, hasFunctionRoutes } from './views/function-routes.js';
 import { routesView } from './views/routes.js';
 import {
   emptyView,
@@ -79,6 +80,7 @@ export const modelUnits: readonly ModelUnit[] = [
     ...ours('src/generated/singletons.ts', singletonsView),
     when: ({ singletons }) => singletons.length > 0,
   },
+  { ...ours('src/generated/function-routes.ts', functionRoutesView), when: hasFunctionRoutes },
   users('src/main.ts', emptyView),
   ...forRoles(
     users('src/login.ts', emptyView),
