@@ -45,13 +45,6 @@ export const unsupported = {
         whenTrue(child(value, 'restrict')),
       ),
   },
-  'unsupported/roles': {
-    what: 'roles',
-    uses: (root) => {
-      const roles = entry(root, 'roles');
-      return roles === undefined ? [] : [roles.key];
-    },
-  },
   'unsupported/singletons': {
     what: 'singletons',
     uses: (root) => entriesOf(child(root, 'singletons')).map(({ key }) => key),

@@ -12,7 +12,6 @@ const refusedModels: Readonly<Record<keyof typeof unsupported, string>> = {
   'unsupported/postgres': model('', 'database: postgres'),
   'unsupported/query-timeout': model('', 'limits: { queryTimeout: 5 }'),
   'unsupported/restrict': model('restrict: true'),
-  'unsupported/roles': model('', 'roles: { privileges: [{ privilege: p, includes: [] }] }'),
   'unsupported/singletons': model('', 'singletons: { S: { functions: { f: { exposed: true } } } }'),
 };
 

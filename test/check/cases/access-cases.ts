@@ -148,7 +148,7 @@ dataclasses:
     restrict: <<i>>true
 datastore: { functions: { <<j>>now: {} } }
 singletons: { <<k>>Clock: {} }
-<<l>>roles: {}
+roles: {}
 `,
     expected: [
       { code: 'unsupported/postgres', at: 'a' },
@@ -160,7 +160,6 @@ singletons: { <<k>>Clock: {} }
       { code: 'unsupported/restrict', at: 'i' },
       { code: 'unsupported/functions', at: 'j' },
       { code: 'unsupported/singletons', at: 'k' },
-      { code: 'unsupported/roles', at: 'l' },
     ],
   },
 ];
