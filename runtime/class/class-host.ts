@@ -4,7 +4,7 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { From } from '../dataclass/source.js';
 import type { Sql } from '../dialect/dialect.js';
 import type { Executor } from '../dialect/executor.js';
-import type { SqlValue } from '../dialect/statement.js';
+import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { TransactionScope } from '../dialect/transaction-scope.js';
 import type { Lifecycle } from '../entity/lifecycle.js';
 import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
@@ -80,6 +80,12 @@ export interface Writing {
   save(entity: EntityObject): Promise<void>;
   /** @throws SaveError */
   drop(entity: EntityObject): Promise<void>;
+  /**
+   * Deletes the entities that a statement lists (see `chooseEntities`).
+   * @returns how many those were
+   * @throws SaveError
+   */
+  dropChosen(choose: Statement, values: readonly SqlValue[]): Promise<number>;
 }
 
 /** Makes lazy selections of one dataclass. */

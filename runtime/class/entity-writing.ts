@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
-import type { Dataclass } from '../dataclass/dataclasses.js';
 import { ConstraintError } from '../dialect/executor.js';
-import type { Statement } from '../dialect/statement.js';
+import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { TransactionScope } from '../dialect/transaction-scope.js';
 import { chooseByKey, EntityDeleter } from '../entity/delete.js';
 import { DeletionRefused, refusedByDatabase } from '../entity/delete-refusal.js';
@@ -68,22 +67,34 @@ export class EntityWriting implements Writing {
     if (key === null) throw new SaveError(this.#refusals.unknownKey(state.key));
     const isText = dataclass.key.type === 'string';
     const value = isText ? host.context.database.dialect.foldText(String(key)) : key;
+    const chosen = await this.#drop(this.#choose, [value], new LiveEntityObject(entity));
+    if (chosen === 0) throw new SaveError(this.#refusals.unknownKey(key));
+  }
+
+  dropChosen(choose: Statement, values: readonly SqlValue[]): Promise<number> {
+    return this.#drop(choose, values);
+  }
+
+  async #drop(
+    choose: Statement,
+    values: readonly SqlValue[],
+    live?: LiveEntityObject,
+  ): Promise<number> {
+    const { host } = this.code;
     try {
-      await host.write(async (scope) => {
-        const options = {
+      return await host.write((scope) =>
+        this.#deleter.delete(scope.transaction, choose, values, {
+          writer: 'code',
           timestamp: new Date().toISOString(),
           session: host.calls.current().session.id,
-          live: new LiveEntityObject(entity),
-          onUnlocked: (dropped: Dataclass, unlocked: string | number): void => {
+          ...(live === undefined ? {} : { live }),
+          onUnlocked: (dataclass, key) => {
             scope.whenSettled((isKept) => {
-              if (isKept) host.locks.forget(dropped.name, [unlocked]);
+              if (isKept) host.locks.forget(dataclass.name, [key]);
             });
           },
-        };
-        const { transaction } = scope;
-        const chosen = await this.#deleter.delete(transaction, this.#choose, [value], options);
-        if (chosen === 0) throw new SaveError(this.#refusals.unknownKey(key));
-      });
+        }),
+      );
     } catch (error) {
       // Foreign keys that are checked at the end of the transaction fail there.
       const refused = error instanceof ConstraintError ? refusedByDatabase(error) : error;

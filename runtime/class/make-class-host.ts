@@ -20,6 +20,7 @@ import { Entity } from './entity.js';
 import { EntityLayout } from './entity-layout.js';
 import { EntityWriting } from './entity-writing.js';
 import type { ClassRegistry, DataclassClasses } from './registry.js';
+import { DataclassSelections } from './selections.js';
 
 /** What the classes of a server are made of. */
 export interface ClassParts {
@@ -29,10 +30,8 @@ export interface ClassParts {
   readonly locks: LockTable;
   /** Its database is an {@link ambientDatabase}. */
   readonly context: ReadingContext;
-  /** Makes what makes the selections of one dataclass. */
-  readonly selections: (code: DataclassCode, classes: DataclassClasses) => Selections;
   /** Makes what runs the events; none where no dataclass has any. */
-  readonly lifecycle?: (host: ClassHost) => Lifecycle;
+  readonly lifecycle?: ((host: ClassHost) => Lifecycle) | undefined;
 }
 
 /** A database that takes part in the transaction of the code that asks. */
@@ -72,7 +71,7 @@ class Host implements ClassHost {
     for (const dataclass of dataclasses.values()) {
       const classes = registry.dataclasses[dataclass.name];
       if (classes === undefined) throw new Error(`No classes are given for ${dataclass.name}.`);
-      const code = new Code(this, dataclass, classes, parts.selections);
+      const code = new Code(this, dataclass, classes);
       this.#codes.set(dataclass.name, code);
       const { instance: value } = code;
       Object.defineProperty(datastore, dataclass.name, { value, enumerable: true });
@@ -110,12 +109,11 @@ class Code implements DataclassCode {
     readonly host: ClassHost,
     readonly dataclass: Dataclass,
     readonly classes: DataclassClasses,
-    selections: ClassParts['selections'],
   ) {
     this.layout = new EntityLayout(dataclass);
     defineAccessors(this, classes.entity, Entity);
     this.entities = new DataclassEntities(this, classes.entity);
-    this.selections = selections(this, classes);
+    this.selections = new DataclassSelections(this, classes.selection);
     this.instance = new classes.dataclass(this);
   }
 

@@ -1,13 +1,15 @@
 import type { FunctionDefinition } from '../protocol/definition.js';
 import type { DataclassObject, DataclassState } from './dataclass.js';
-import type { Datastore, DatastoreState } from './datastore.js';
+import type { DatastoreState } from './datastore.js';
 import type { Entity } from './entity.js';
 import type { EntityState } from './entity-state.js';
+import type { SelectionState } from './selection-state.js';
 import type { EntityTypes } from './types.js';
 
 /** The classes of a server, the user's where there are some, else the emitted base classes: what the generator writes. */
 export interface ClassRegistry {
-  readonly datastore: new (state: DatastoreState) => Datastore;
+  /** Extends `Datastore`, whose type argument is the server's own. */
+  readonly datastore: new (state: DatastoreState) => object;
   /** Exposed functions of the datastore. */
   readonly datastoreFunctions: readonly FunctionDefinition[];
   /** By name, one for each dataclass of the model. */
@@ -19,7 +21,7 @@ export interface DataclassClasses {
   readonly dataclass: new (state: DataclassState) => DataclassObject<EntityTypes>;
   readonly entity: new (state: EntityState) => Entity<EntityTypes>;
   /** Of the lazy selections; see `selection.ts`. */
-  readonly selection: new (state: never) => object;
+  readonly selection: new (state: SelectionState) => object;
 }
 
 export interface SingletonClass {

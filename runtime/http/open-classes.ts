@@ -1,0 +1,44 @@
+import type { FastifyInstance } from 'fastify';
+import { Calls } from '../access/call.js';
+import { systemSession } from '../access/system-session.js';
+import type { ClassHost } from '../class/class-host.js';
+import { ambientDatabase, type ClassParts, createClassHost } from '../class/make-class-host.js';
+import type { ClassRegistry } from '../class/registry.js';
+import type { Database } from '../dialect/database.js';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** The instance of the user's `DataStore`, for code outside of requests; only where the model has class code. */
+    readonly datastore?: object;
+  }
+}
+
+/** What a server has that runs class code; one that does not has nothing of it. */
+export interface ServerClasses {
+  readonly calls: Calls;
+  /** The server's database, which takes part in the transaction of the code that asks. */
+  readonly database: Database;
+  readonly registry: ClassRegistry;
+}
+
+/** Prepares class code, before anything has got hold of the database. */
+export function serverClasses(
+  registry: ClassRegistry | undefined,
+  database: Database,
+): ServerClasses | undefined {
+  if (registry === undefined) return undefined;
+  const calls = new Calls({ session: systemSession() });
+  return { calls, database: ambientDatabase(database, calls), registry };
+}
+
+/** Makes the objects of class code. */
+export function openClasses(
+  app: FastifyInstance,
+  classes: ServerClasses | undefined,
+  parts: Omit<ClassParts, 'registry' | 'calls'>,
+): ClassHost | undefined {
+  if (classes === undefined) return undefined;
+  const host = createClassHost({ ...parts, registry: classes.registry, calls: classes.calls });
+  app.decorate('datastore', host.datastore);
+  return host;
+}

@@ -1,0 +1,371 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { AttributeError } from '../../../runtime/class/attribute-error.js';
+import { SaveError } from '../../../runtime/class/save-error.js';
+import { CompanyEntity, type DataStore } from './staff-classes.js';
+import { type StaffServer, staffServer } from './staff-server.js';
+
+let server: StaffServer;
+let ds: DataStore;
+let whenRun: (sql: string) => void = () => undefined;
+
+beforeEach(async () => {
+  whenRun = () => undefined;
+  server = await staffServer('memory', {
+    onStatement: (sql) => {
+      whenRun(sql);
+    },
+  });
+  ({ ds } = server);
+});
+
+afterEach(async () => {
+  await server.close();
+});
+
+describe('an entity', () => {
+  it('is created, with what the database makes of it', async () => {
+    const company = ds.Company.new({ name: 'Ärger', city: 'Berlin' });
+    expect(company).toBeInstanceOf(CompanyEntity);
+    expect(company.greeting).toBe('hello');
+    expect([company.isNew, company.key, company.stamp, company.active]).toEqual([
+      true,
+      null,
+      0,
+      true,
+    ]);
+    await company.save();
+    expect([company.isNew, company.key, company.stamp, company.ID]).toEqual([false, 1, 1, 1]);
+    expect(company.label).toBe('Ärger, Berlin');
+    expect(company.touched()).toBe(false);
+    const answer = await server.app.inject('/rest/Company(1)');
+    expect(answer.json()).toMatchObject({ __KEY: '1', __STAMP: 1, name: 'Ärger', active: true });
+  });
+
+  it('is loaded and changed', async () => {
+    await ds.Company.new({ name: 'A', city: 'Rome' }).save();
+    const company = await ds.Company.get(1);
+    if (company === null) throw new Error('not found');
+    company.city = 'Paris';
+    expect(company.touched()).toBe(true);
+    expect([company.touched('city'), company.touched('name')]).toEqual([true, false]);
+    await company.save();
+    expect([company.stamp, company.label]).toEqual([2, 'A, Paris']);
+    await company.save();
+    expect(company.stamp).toBe(2);
+    expect(await ds.Company.get(2)).toBeNull();
+  });
+
+  it('holds each type as class code wants it', async () => {
+    const hiredAt = new Date('2026-03-09T14:25:36.789Z');
+    const extra = { tags: ['a', { deep: 1 }] };
+    const company = ds.Company.new({
+      name: 'Types',
+      founded: '1990-05-04',
+      revenue: 1.5,
+      active: false,
+      extra,
+      embedding: [1, 0, 0.5],
+      internalRating: 7,
+    });
+    await company.save();
+    const person = ds.Employee.new({ lastName: 'Ångström', hiredAt, employer: company });
+    await person.save();
+    const read = await ds.Company.get(company.key ?? 0);
+    expect(read?.toObject()).toStrictEqual({
+      ID: 1,
+      name: 'Types',
+      city: null,
+      founded: '1990-05-04',
+      revenue: 1.5,
+      active: false,
+      extra,
+      embedding: [1, 0, 0.5],
+      internalRating: 7,
+      manager_id: null,
+      manager: null,
+      label: null,
+    });
+    const found = await ds.Employee.get(person.key ?? '');
+    expect(found?.hiredAt).toEqual(hiredAt);
+    expect(found?.employerName).toBe('Types');
+    expect(found?.employer.key).toBe(1);
+    expect(found?.toObject().employer).toBe(1);
+  });
+
+  it('takes a key in any form that the protocol takes', async () => {
+    const person = ds.Employee.new({ lastName: 'X' });
+    await person.save();
+    const { key } = person;
+    expect((await ds.Employee.get(String(key).toLowerCase()))?.key).toBe(key);
+    expect(await ds.Employee.get('no uuid')).toBeNull();
+    expect(await ds.Company.get(1.5)).toBeNull();
+  });
+});
+
+describe('touched', () => {
+  it('is not what is set to what it is', async () => {
+    const extra = { b: 1, a: [2] };
+    await ds.Company.new({ name: 'A', extra, embedding: [1, 2, 3], active: true }).save();
+    const company = await ds.Company.get(1);
+    if (company === null) throw new Error('not found');
+    company.name = 'A';
+    company.extra = { b: 1, a: [2] };
+    company.embedding = [1, 2, 3];
+    company.active = true;
+    company.manager.set(null);
+    company.logo.set(null);
+    expect(company.touched()).toBe(false);
+    company.name = 'B';
+    company.name = 'A';
+    expect(company.touched()).toBe(false);
+    company.extra = { b: 1, a: [3] };
+    expect(company.touched('extra')).toBe(true);
+    expect(() => company.touched('staff')).toThrow(AttributeError);
+    expect(company.touched('manager')).toBe(false);
+  });
+
+  it('is what is JSON of another value, not what is written otherwise', async () => {
+    await ds.Company.new({ name: 'A' }).save();
+    await ds.kysely
+      .updateTable('Company')
+      .set({ extra: ' { "x" : 1 } ' } as never)
+      .execute();
+    const company = await ds.Company.get(1);
+    if (company === null) throw new Error('not found');
+    company.extra = { x: 1 };
+    expect(company.touched()).toBe(false);
+  });
+});
+
+describe('an object', () => {
+  it('is handed out frozen, and is a copy of what was set', async () => {
+    const extra = { list: [1] };
+    const company = ds.Company.new({ name: 'A', extra });
+    extra.list.push(2);
+    expect(company.extra).toEqual({ list: [1] });
+    expect(() => {
+      (company.extra as { list: number[] }).list.push(3);
+    }).toThrow(TypeError);
+    expect(company.extra).toBe(company.extra);
+    await company.save();
+    expect(company.extra).toEqual({ list: [1] });
+  });
+});
+
+describe('a value that an attribute cannot have', () => {
+  it.each([
+    ['name', 1, 'must be a text'],
+    ['name', undefined, 'must be a text'],
+    ['revenue', 'much', 'must be a number'],
+    ['revenue', Infinity, 'must be a number'],
+    ['active', 1, 'must be true or false'],
+    ['founded', new Date(), 'must be a date such as'],
+    ['extra', 'text', 'must be a JSON object or array'],
+    ['embedding', [1, 2], 'must be an array of 3 numbers'],
+  ])('%s is not %s', (name, value, text) => {
+    const company = ds.Company.new();
+    const set = (): void => {
+      (company as unknown as Record<string, unknown>)[name] = value;
+    };
+    expect(set).toThrow(AttributeError);
+    expect(set).toThrow(text);
+    expect(company.touched()).toBe(false);
+  });
+
+  it('is refused for what is computed', () => {
+    const company = ds.Company.new();
+    expect(() => company.fromObject({ label: 'x' } as never)).toThrow('computed by the database');
+    expect(() => company.fromObject({ nothing: 1 } as never)).toThrow('does not exist');
+    expect(() => company.fromObject({ staff: [] } as never)).toThrow('relation to many');
+    expect(() => {
+      (company as { label: string }).label = 'x';
+    }).toThrow(TypeError);
+  });
+
+  it('is an invalid date', () => {
+    expect(() => ds.Employee.new({ hiredAt: new Date(NaN) })).toThrow('must be a date such as');
+  });
+});
+
+describe('a relation to one', () => {
+  it('is set to an entity, a key or null', async () => {
+    const [a, b] = [ds.Company.new({ name: 'A' }), ds.Company.new({ name: 'B' })];
+    await a.save();
+    await b.save();
+    const person = ds.Employee.new({ lastName: 'X' });
+    person.employer.set(a);
+    expect(await person.employer.get()).toBe(a);
+    await a.hire(person);
+    expect([person.employer.key, person.employerName]).toEqual([1, 'A']);
+    person.employer.set(2);
+    expect((await person.employer.get())?.name).toBe('B');
+    expect(await person.employer.get()).toBe(await person.employer.get());
+    person.employer.set(null);
+    expect([person.employer.key, await person.employer.get()]).toEqual([null, null]);
+    expect(person.touched('employer')).toBe(true);
+    await person.save();
+    expect(person.employerID).toBeNull();
+  });
+
+  it('cannot lead to what is not saved, or is of another dataclass', async () => {
+    const person = ds.Employee.new({ lastName: 'X' });
+    expect(() => {
+      person.employer.set(ds.Company.new({ ID: 3 }));
+    }).toThrow(
+      'Employee.employer cannot lead to an entity of Company that is not saved: save it first.',
+    );
+    await person.save();
+    expect(() => {
+      person.employer.set(person as never);
+    }).toThrow('leads to entities of Company');
+    expect(() => {
+      person.employer.set('x' as never);
+    }).toThrow('its key or null');
+    expect(() => {
+      person.employer.set({} as never);
+    }).toThrow(AttributeError);
+    person.employer.set(99);
+    await expect(person.save()).rejects.toThrow('names an entity that cannot be found');
+  });
+});
+
+describe('save', () => {
+  it('refuses what breaks a rule, with all that is wrong', async () => {
+    const company = ds.Company.new({ revenue: -1, name: null });
+    const error = await company.save().then(
+      () => undefined,
+      (reason: unknown) => reason,
+    );
+    expect(error).toBeInstanceOf(SaveError);
+    const { status, httpStatus, errors } = error as SaveError;
+    expect([status, httpStatus]).toEqual([8, 422]);
+    expect(errors.map(({ errCode }) => errCode)).toEqual([1569, 1569, 1570, 1534]);
+    expect([company.isNew, company.revenue]).toEqual([true, -1]);
+    company.fromObject({ revenue: 1, name: 'ok' });
+    await company.save();
+    expect(company.isNew).toBe(false);
+  });
+
+  it('refuses an entity that was changed or deleted since', async () => {
+    await ds.Company.new({ name: 'A' }).save();
+    const [one, two] = [await ds.Company.get(1), await ds.Company.get(1)];
+    if (one === null || two === null) throw new Error('not found');
+    one.city = 'Rome';
+    await one.save();
+    two.city = 'Paris';
+    await expect(two.save()).rejects.toMatchObject({ status: 2, httpStatus: 409 });
+    await expect(two.drop()).rejects.toMatchObject({ status: 2, httpStatus: 409 });
+    expect(two.city).toBe('Paris');
+    await two.reload();
+    expect([two.city, two.stamp, two.touched()]).toEqual(['Rome', 2, false]);
+    await two.drop();
+    await expect(one.reload()).rejects.toMatchObject({ status: 5 });
+    one.city = 'x';
+    await expect(one.save()).rejects.toMatchObject({ status: 5 });
+    await expect(one.drop()).rejects.toMatchObject({ status: 5 });
+    expect(await ds.Company.get(1)).toBeNull();
+    await expect(ds.Company.new().drop()).rejects.toBeInstanceOf(SaveError);
+  });
+
+  it('stores what is set until it runs, and keeps what was set while it ran', async () => {
+    const company = ds.Company.new({ name: 'A', city: 'Rome' });
+    whenRun = (sql) => {
+      if (sql.startsWith('insert into "Company"')) company.city = 'Oslo';
+    };
+    const saving = company.save();
+    company.revenue = 1;
+    await saving;
+    const stored = await server.app.inject('/rest/Company(1)');
+    expect(stored.json()).toMatchObject({ city: 'Rome', revenue: 1 });
+    expect([company.city, company.touched('city'), company.touched('name')]).toEqual([
+      'Oslo',
+      true,
+      false,
+    ]);
+    await company.save();
+    expect((await ds.Company.get(1))?.city).toBe('Oslo');
+  });
+
+  it('may be asked for twice at once', async () => {
+    const company = ds.Company.new({ name: 'A' });
+    await Promise.all([company.save(), company.save()]);
+    expect([company.key, company.stamp, await ds.Company.all().count()]).toEqual([1, 1, 1]);
+  });
+
+  it('raises the global stamp, once for each change', async () => {
+    const stamp = async (): Promise<number> =>
+      (await server.app.inject('/rest/Company')).json<{ __GlobalStamp: number }>().__GlobalStamp;
+    const before = await stamp();
+    const company = ds.Company.new({ name: 'A' });
+    await company.save();
+    await company.save();
+    company.city = 'X';
+    await company.save();
+    await company.drop();
+    expect(await stamp()).toBe(before + 3);
+  });
+
+  it('tells who keeps an entity from being deleted', async () => {
+    const company = ds.Company.new({ name: 'A' });
+    await company.save();
+    await ds.Employee.new({ lastName: 'X', employer: company }).save();
+    await expect(company.drop()).rejects.toMatchObject({ status: 4, httpStatus: 409 });
+    expect(await ds.Company.get(1)).not.toBeNull();
+  });
+});
+
+describe('an image or BLOB', () => {
+  const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
+
+  it('is read when it is asked for', async () => {
+    const person = ds.Employee.new({ lastName: 'X', cv: Buffer.from('cv') });
+    expect([person.photo.size, await person.photo.read(), await person.photo.contentType]).toEqual([
+      null,
+      null,
+      null,
+    ]);
+    person.photo.set(png, 'image/png');
+    expect([person.photo.size, person.touched('photo')]).toEqual([16, true]);
+    await person.save();
+    expect(person.touched()).toBe(false);
+    const found = await ds.Employee.get(person.key ?? '');
+    expect([found?.photo.size, found?.cv.size]).toEqual([16, 2]);
+    expect(await found?.photo.contentType).toBe('image/png');
+    expect(await found?.cv.contentType).toBe('application/octet-stream');
+    expect(Buffer.from((await found?.photo.read()) ?? []).equals(png)).toBe(true);
+    found?.photo.set(null);
+    await found?.save();
+    expect(found?.photo.size).toBeNull();
+    await expect(person.photo.read()).rejects.toThrow('Reload it');
+  });
+
+  it('must be what it is said to be', () => {
+    const { photo } = ds.Employee.new();
+    expect(() => {
+      photo.set(Buffer.from('text'));
+    }).toThrow('must be an image');
+    expect(() => {
+      photo.set(png, 'image/jpeg');
+    }).toThrow('is said to be image/jpeg');
+    expect(() => {
+      photo.set('text' as never);
+    }).toThrow('must be bytes');
+    expect(photo.size).toBeNull();
+  });
+});
+
+describe('to-many relations, locks and the session', () => {
+  it('are there', async () => {
+    const company = ds.Company.new({ name: 'A' });
+    expect(await company.staff.count()).toBe(0);
+    await company.save();
+    await ds.Employee.new({ lastName: 'X', employer: company }).save();
+    expect(await company.staff.count()).toBe(1);
+    expect(await company.lock()).toBe(true);
+    expect(await company.unlock()).toBe(true);
+    await expect(ds.Company.new().lock()).rejects.toThrow('not saved');
+    expect(ds.whoAmI()).toBe('system');
+    expect(company.ds).toBe(ds);
+    expect(ds.Company.ds).toBe(ds);
+  });
+});

@@ -1,0 +1,62 @@
+import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import type { FastifyInstance } from 'fastify';
+import type { DataclassDefinition } from '../../../runtime/protocol/definition.js';
+import { type AppOptions, createApp } from '../../../runtime/http/create-app.js';
+import type { DataclassHandlers } from '../../../runtime/http/dataclass-handlers.js';
+import type { Settings } from '../../../runtime/http/settings.js';
+import { modelOf, packageRoot, writeServer } from '../../support/server.js';
+import { type DataStore, staffClasses } from './staff-classes.js';
+
+/** Where a database is kept: a transaction is known to the connection that writes alone, or to the only one. */
+export type Place = 'file' | 'memory';
+
+export const places: readonly Place[] = ['file', 'memory'];
+
+export interface StaffServer {
+  readonly app: FastifyInstance;
+  readonly ds: DataStore;
+  readonly close: () => Promise<void>;
+}
+
+type Register = (app: FastifyInstance, service: DataclassHandlers) => void;
+
+/** Starts the server of the example with the classes of these tests, on an empty database. */
+export async function staffServer(place: Place, options: AppOptions = {}): Promise<StaffServer> {
+  const folder = writeServer(
+    modelOf(readFileSync(join(packageRoot, 'examples/staff/model.yaml'), 'utf8')),
+  );
+  const load = async (name: string): Promise<Readonly<Record<string, unknown>>> => {
+    const { href } = pathToFileURL(join(folder, 'src/generated', `${name}.ts`));
+    return (await import(/* @vite-ignore */ href)) as Readonly<Record<string, unknown>>;
+  };
+  const { definitions } = await load('definitions');
+  const { schema } = await load('schema');
+  const { settings } = await load('settings');
+  const data = mkdtempSync(join(tmpdir(), 'drs-class-'));
+  const { app, services } = await createApp(
+    {
+      definitions: definitions as readonly DataclassDefinition[],
+      schema: schema as readonly string[],
+      settings: settings as Settings,
+      classes: staffClasses,
+    },
+    {
+      databaseUrl: place === 'memory' ? 'sqlite::memory:' : `sqlite:${join(data, 'data.sqlite')}`,
+      logger: false,
+      environment: {},
+      ...options,
+    },
+  );
+  for (const name of ['Company', 'Employee']) {
+    const routes = await load(`routes/${name}`);
+    (routes[`register${name}`] as Register)(app, services(name));
+  }
+  const close = async (): Promise<void> => {
+    await app.close();
+    rmSync(data, { recursive: true, force: true });
+  };
+  return { app, ds: app.datastore as DataStore, close };
+}
