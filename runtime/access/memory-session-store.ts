@@ -57,6 +57,12 @@ export class MemorySessionStore implements SessionStore {
     this.#byExpiry.hasten(place);
   }
 
+  list(): readonly SessionRecord[] {
+    const now = this.clock.now();
+    const living = [...this.#places.values()].filter(({ expires }) => expires > now);
+    return living.map(({ record }) => record);
+  }
+
   onEnd(listener: (record: SessionRecord) => void): void {
     this.#listeners.push(listener);
   }

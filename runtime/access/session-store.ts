@@ -42,6 +42,8 @@ export interface SessionStore {
   remove(record: SessionRecord): void;
   /** Sets the idle timeout, in seconds, which starts now. */
   setIdleTimeout(record: SessionRecord, seconds: number): void;
+  /** All that live. */
+  list(): Pending<readonly SessionRecord[]>;
   /** Called with each session that ended, by time or by {@link remove}. */
   onEnd(listener: (record: SessionRecord) => void): void;
   close(): Pending<void>;

@@ -4,7 +4,8 @@ import type { Clock } from '../entity-set/clock.js';
 import { refuse } from '../protocol/errors.js';
 import { newUuid } from '../protocol/uuid.js';
 import { grantedPrivileges, noPrivileges } from './grants.js';
-import { noQuotas } from './quota-values.js';
+import { noQuotas, type QuotaValues } from './quota-values.js';
+import { hasRates, RateWindows } from './rate-windows.js';
 import type { Grant, PrivilegeSet, PrivilegeTable } from './session.js';
 import type { SessionRecord, SessionStore } from './session-store.js';
 
@@ -37,11 +38,13 @@ export class Sessions {
   #guests = 0;
   #users = 0;
 
+  /** @param quotas that each session begins with */
   constructor(
     private readonly store: SessionStore,
     readonly clock: Clock,
     private readonly limits: SessionLimits,
     private readonly table: PrivilegeTable,
+    private readonly quotas: QuotaValues = noQuotas,
   ) {
     store.onEnd((record) => {
       this.#uncount(record);
@@ -52,6 +55,10 @@ export class Sessions {
   /** Called with the ID of each session that ended, for whatever belongs to it. It must not throw. */
   onEnd(listener: (id: string) => void): void {
     this.#listeners.push(listener);
+  }
+
+  list(): Pending<readonly SessionRecord[]> {
+    return this.store.list();
   }
 
   find(token: string): Pending<SessionRecord | undefined> {
@@ -69,8 +76,8 @@ export class Sessions {
       userName,
       privileges,
       storage: new Map(),
-      quotas: noQuotas,
-      rates: undefined,
+      quotas: this.quotas,
+      rates: hasRates(this.quotas) ? new RateWindows() : undefined,
       idleTimeout: this.#idleTimeout(idleTimeout),
       refreshed: 0,
       expires: 0,

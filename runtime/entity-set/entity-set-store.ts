@@ -69,6 +69,8 @@ export interface EntitySetStore {
   release(id: string, claim: SetClaim): Pending<boolean>;
   /** How many sets that a session made are alive. */
   countOf(session: string): Pending<number>;
+  /** Those sets; asking is no access. */
+  listOf(session: string): Pending<readonly EntitySet[]>;
   /** Removes the sets that belong to a session. */
   releaseOf(session: string): Pending<void>;
   /** All that is alive, the set that was accessed last at the end; asking is no access. */

@@ -74,6 +74,11 @@ export class MemoryEntitySetStore implements EntitySetStore {
     return count;
   }
 
+  listOf(session: string): readonly EntitySet[] {
+    const now = this.clock.now();
+    return [...(this.#ofSession.get(session) ?? [])].filter(({ expires }) => expires > now);
+  }
+
   releaseOf(session: string): void {
     for (const set of [...(this.#ofSession.get(session) ?? [])]) {
       if (set.owner === session) this.#remove(set);

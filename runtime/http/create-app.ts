@@ -21,6 +21,7 @@ import { emptyPlans, type Plans } from '../query/reading-context.js';
 import { systemClock } from '../entity-set/clock.js';
 import type { ClassRegistry } from '../class/registry.js';
 import type { LoginModule } from '../access/login-module.js';
+import { readServerQuotas } from '../access/server-quotas.js';
 import { MemoryLockTable } from '../access/locks.js';
 import { Views } from '../access/views.js';
 import { removeLeftovers, UploadFolder } from '../media/upload-folder.js';
@@ -29,6 +30,7 @@ import { EntitySets } from '../entity-set/entity-sets.js';
 import { MemoryEntitySetStore } from '../entity-set/memory-store.js';
 import { SetDefinitions } from '../entity-set/set-definitions.js';
 import { openClasses, serverClasses } from './open-classes.js';
+import { registerInfo } from './info-service.js';
 import { openSessions } from './open-sessions.js';
 import { registerRelease } from './release-sets.js';
 import { Catalog, registerCatalog } from './catalog.js';
@@ -119,7 +121,14 @@ export async function createApp(
   const dataclasses = linkDataclasses(definitions);
   app.get('/health', (_request, reply) => sendJson(reply, '{"ok":true}'));
   const clock = systemClock();
-  const sessions = openSessions(app, { settings, limits, clock, login });
+  const sessions = openSessions(app, {
+    settings,
+    limits,
+    clock,
+    login,
+    quotas: readServerQuotas(setting(environment, 'QUOTAS', ''), 'QUOTAS'),
+    hasClassCode: classes !== undefined,
+  });
   const uploads = new UploadStore(limits, clock, new UploadFolder());
   if (hasMedia(definitions)) {
     await removeLeftovers();
@@ -138,7 +147,7 @@ export async function createApp(
   sessions.sessions.onEnd((session) => {
     locks.releaseAll(session);
     uploads.releaseOf(session);
-    void store.releaseOf(session);
+    store.releaseOf(session);
   });
   const filters = new FilterParser(limits, settings);
   const contextOf = (linked: ServiceContext['dataclasses'], plans: Plans): ServiceContext => {
@@ -149,6 +158,7 @@ export async function createApp(
   };
   const context = contextOf(dataclasses, emptyPlans());
   openClasses(app, withClasses, { dataclasses, locks, context });
+  registerInfo(app, sessions, store, limits);
   registerRelease(app, context.sets, sessions);
   const catalog = { settings, uniqueId: database.uniqueId };
   if (settings.roles === undefined) {

@@ -5,13 +5,13 @@ import { readParameters } from '../query/parameters.js';
 import { readJson } from './body.js';
 import { refuseCrossSite } from './cross-site.js';
 import { readCredentials } from './credentials.js';
+import { getAndPost } from './get-and-post.js';
 import { queryOf } from './reading-parameters.js';
 import { sendJson } from './reply.js';
 import type { RequestSessions } from './request-sessions.js';
 
 /** `$directory/login`, `logout`, `currentUser`, `currentUserBelongsTo` (protocol section 16.5, decisions 18 and 20). */
 export function registerDirectory(app: FastifyInstance, sessions: RequestSessions): void {
-  const method = ['GET', 'POST'];
   app.post('/rest/$directory/login', async (request, reply) => {
     refuseParameters(request);
     const { body, headers } = request;
@@ -20,23 +20,15 @@ export function registerDirectory(app: FastifyInstance, sessions: RequestSession
     const isIn = await session.logIn(user, password, idleTimeout);
     return sendResult(reply.code(isIn ? 200 : 401), isIn);
   });
-  app.route({
-    method,
-    url: '/rest/$directory/logout',
-    handler: async (request, reply) => {
-      refuseParameters(request);
-      refuseCrossSite(request.headers);
-      const session = await sessions.of(request, reply);
-      return sendResult(reply, session.logOut());
-    },
+  getAndPost(app, '/rest/$directory/logout', async (request, reply) => {
+    refuseParameters(request);
+    refuseCrossSite(request.headers);
+    const session = await sessions.of(request, reply);
+    return sendResult(reply, session.logOut());
   });
-  app.route({
-    method,
-    url: '/rest/$directory/currentUser',
-    handler: async (request, reply) => {
-      refuseParameters(request);
-      return sendResult(reply, currentUser(await sessions.of(request, reply)));
-    },
+  getAndPost(app, '/rest/$directory/currentUser', async (request, reply) => {
+    refuseParameters(request);
+    return sendResult(reply, currentUser(await sessions.of(request, reply)));
   });
   app.post('/rest/$directory/currentUserBelongsTo', async (request, reply) => {
     refuseParameters(request);

@@ -39,6 +39,11 @@ export class RequestSessions {
     return whenThere(this.sessions.find(token), (record) => this.#made(request, reply, record));
   }
 
+  /** The session of a request that was asked for before. */
+  known(request: FastifyRequest): RequestSession | undefined {
+    return this.#known.get(request);
+  }
+
   #made(
     request: FastifyRequest,
     reply: FastifyReply,
