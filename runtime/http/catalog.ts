@@ -6,7 +6,9 @@ import type {
   RelatedEntitiesDefinition,
 } from '../protocol/definition.js';
 import { methodNotAllowed, refuse } from '../protocol/errors.js';
+import { shortened } from '../protocol/found.js';
 import { refuseForms } from '../query/answer-form.js';
+import { methodEntry, type ServerFunctions, singletonEntries } from './catalog-functions.js';
 import { readingParameters } from './reading-parameters.js';
 import { sendJson } from './reply.js';
 import type { Settings } from './settings.js';
@@ -14,6 +16,8 @@ import type { Settings } from './settings.js';
 interface CatalogInput {
   /** What is listed, as far as it is exposed. */
   readonly definitions: readonly DataclassDefinition[];
+  /** Functions that are listed, of the datastore and of singletons. */
+  readonly functions: ServerFunctions;
   readonly settings: Settings;
   readonly uniqueId: string;
 }
@@ -55,13 +59,14 @@ export class Catalog {
   }
 
   #envelope(dataClasses: readonly object[]): string {
-    const { settings, uniqueId } = this.#input;
+    const { settings, uniqueId, functions } = this.#input;
     return JSON.stringify({
       __UNIQID: uniqueId,
       __BASEID: null,
       __NAME: settings.name,
       properties: { supportJSONEntityKey: true },
-      methods: [],
+      methods: functions.datastore.map(methodEntry),
+      ...singletonEntries(functions),
       dataClasses,
     });
   }
@@ -91,6 +96,16 @@ export function registerCatalog(
       throw methodNotAllowed('The catalog is read with GET.', 'GET, HEAD');
     });
   }
+  for (const address of ['/rest/$catalog/:name', '/rest/$singleton/:owner/:name']) {
+    app.post(address, unknownFunction);
+  }
+  app.get('/rest/$singleton/:owner/:name', unknownFunction);
+}
+
+/** Functions that exist have addresses of their own. */
+function unknownFunction({ params }: FastifyRequest): never {
+  const { name = '' } = params as { readonly name?: string };
+  throw refuse('functionUnknown', `There is no function "${shortened(name)}" to be called here.`);
 }
 
 function known(
@@ -118,7 +133,7 @@ function dataclassEntry(
   definitions: readonly DataclassDefinition[],
   tableNumber: number,
 ): object {
-  const { name, collectionName, attributes } = definition;
+  const { name, collectionName, attributes, functions = [] } = definition;
   return {
     name,
     className: name,
@@ -130,7 +145,7 @@ function dataclassEntry(
     attributes: attributes
       .filter((attribute) => attribute.exposed !== false)
       .map((attribute) => attributeEntry(attribute, definition, definitions)),
-    methods: [],
+    methods: functions.map(methodEntry),
     key: isExposed(definition, definition.key) ? [{ name: definition.key }] : [],
   };
 }

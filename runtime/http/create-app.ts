@@ -29,16 +29,20 @@ import { UploadStore } from '../media/upload-store.js';
 import { EntitySets } from '../entity-set/entity-sets.js';
 import { MemoryEntitySetStore } from '../entity-set/memory-store.js';
 import { SetDefinitions } from '../entity-set/set-definitions.js';
+import { classEvents } from '../class/events.js';
+import type { FunctionService } from './function-service.js';
+import { openFunctions } from './open-functions.js';
 import { openClasses, serverClasses } from './open-classes.js';
 import { registerInfo } from './info-service.js';
 import { openSessions } from './open-sessions.js';
 import { registerRelease } from './release-sets.js';
 import { Catalog, registerCatalog } from './catalog.js';
+import { allFunctions, serverFunctions } from './catalog-functions.js';
 import { answerClientError } from './client-error.js';
 import { refuseCrossSite } from './cross-site.js';
 import type { DataclassHandlers } from './dataclass-handlers.js';
 import { DataclassService, type ServiceContext } from './dataclass-service.js';
-import { errorHandler } from './errors.js';
+import { errorHandler, errorTeller } from './errors.js';
 import { sendError, sendJson } from './reply.js';
 import { maxUrlLength } from './reading-parameters.js';
 import { rewriteUrl } from './rewrite-url.js';
@@ -71,14 +75,26 @@ export interface AppOptions {
 
 const allowedMethods = new Set(['GET', 'HEAD', 'POST']);
 
-/** A Fastify instance that serves everything but the dataclasses' own addresses, and the services to register those with. */
+/** A Fastify instance that serves everything but the model's own addresses, and what to register those with. */
+export interface CreatedApp {
+  readonly app: FastifyInstance;
+  readonly services: (dataclass: string) => DataclassHandlers;
+}
+
+/** The same for a model with class code. */
+export interface CreatedClassApp extends CreatedApp {
+  readonly functions: FunctionService;
+}
+
+export async function createApp(
+  model: GeneratedModel & { readonly classes: ClassRegistry },
+  options: AppOptions,
+): Promise<CreatedClassApp>;
+export async function createApp(model: GeneratedModel, options: AppOptions): Promise<CreatedApp>;
 export async function createApp(
   { definitions, schema, settings, login, classes }: GeneratedModel,
   options: AppOptions,
-): Promise<{
-  readonly app: FastifyInstance;
-  readonly services: (dataclass: string) => DataclassHandlers;
-}> {
+): Promise<CreatedApp | CreatedClassApp> {
   const environment = options.environment ?? process.env;
   const limits = limitsFrom(settings.limits, environment);
   const url = options.databaseUrl ?? setting(environment, 'DATABASE_URL', 'sqlite:./data.sqlite');
@@ -89,7 +105,8 @@ export async function createApp(
   const withClasses = serverClasses(classes, opened);
   const database = withClasses?.database ?? opened;
   const log = options.logger === undefined ? pino({ level }, pino.destination(2)) : undefined;
-  const answerError = errorHandler(log);
+  const tellError = errorTeller(log);
+  const answerError = errorHandler(tellError);
   const app = fastify({
     // Fastify's logger costs a tenth of a small read, also where it writes nothing.
     logger: options.logger ?? false,
@@ -154,25 +171,51 @@ export async function createApp(
     const counts = new Counts(database, answers, plans.selections);
     const reading = { database, limits, options: answers, filters, plans, counts };
     const sets = new EntitySets(reading, linked, store, kept, limits);
-    return { ...reading, dataclasses: linked, sets, uploads, sessions, locks };
+    return {
+      ...reading,
+      dataclasses: linked,
+      sets,
+      uploads,
+      sessions,
+      locks,
+      tellError,
+      calls: withClasses?.calls,
+      lifecycle: () => host?.lifecycle,
+    };
   };
   const context = contextOf(dataclasses, emptyPlans());
-  openClasses(app, withClasses, { dataclasses, locks, context });
+  const host = openClasses(app, withClasses, {
+    dataclasses,
+    locks,
+    context,
+    lifecycle: classEvents(definitions),
+  });
   registerInfo(app, sessions, store, limits);
   registerRelease(app, context.sets, sessions);
-  const catalog = { settings, uniqueId: database.uniqueId };
+  const ofServer = serverFunctions(classes);
+  const catalog = { settings, uniqueId: database.uniqueId, functions: ofServer };
+  const functionParts =
+    host === undefined || classes === undefined
+      ? undefined
+      : { host, registry: classes, definitions, context };
   if (settings.roles === undefined) {
     const whole = new Catalog({ ...catalog, definitions });
     registerCatalog(app, settings, () => whole);
-    return { app, services: (name) => new DataclassService(context, name) };
+    const services = (name: string): DataclassService => new DataclassService(context, name);
+    if (functionParts === undefined) return { app, services };
+    return { app, services, functions: openFunctions(functionParts) };
   }
+  const views = new Views(definitions, allFunctions(ofServer));
   const viewed = new ViewedServices(
-    new Views(definitions),
+    views,
     (request, reply) => sessions.of(request, reply),
     contextOf,
   );
   registerCatalog(app, settings, (request, reply) => viewed.catalogOf(request, reply, catalog));
-  return { app, services: (name) => viewed.handlers(name) };
+  const services = (name: string): DataclassHandlers => viewed.handlers(name);
+  if (functionParts === undefined) return { app, services };
+  const seen = { views, services: viewed };
+  return { app, services, functions: openFunctions({ ...functionParts, viewed: seen }) };
 }
 
 async function openObserved(

@@ -4,6 +4,7 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import { emptyPlans, type Plans } from '../query/reading-context.js';
 import { Catalog } from './catalog.js';
+import { listedFunctions } from './catalog-functions.js';
 import type { DataclassHandlers } from './dataclass-handlers.js';
 import { DataclassService, type ServiceContext } from './dataclass-service.js';
 
@@ -47,7 +48,11 @@ export class ViewedServices {
   ): Pending<Catalog> {
     return whenThere(this.viewOf(request, reply), (view) => {
       const viewing = this.#viewing(view);
-      return (viewing.catalog ??= new Catalog({ ...input, definitions: view.catalog }));
+      return (viewing.catalog ??= new Catalog({
+        ...input,
+        definitions: view.catalog,
+        functions: listedFunctions(input.functions, (each) => view.lists(each)),
+      }));
     });
   }
 
