@@ -1,0 +1,253 @@
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { Client } from '../../support/cookies.js';
+import { loggedIn, rolesServerOf } from '../../support/roles-server.js';
+import { codesOf } from '../../hostile/served.js';
+
+const model = `
+drs: 1
+name: staff
+dataclasses:
+  Company:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      name: { type: string, unique: true, mandatory: true }
+      secretCode: { type: string, unique: true }
+      staff: { to: Employee, many: true, inverse: employer }
+  Employee:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      name: { type: string, mandatory: true }
+      salary: { type: number, default: 10 }
+      note: string
+      employer: { to: Company, inverse: staff }
+      employerName: { alias: employer.name }
+      employerCode: { alias: employer.secretCode }
+  Letter:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      text: { type: string, unique: true }
+      employee: { to: Employee, onDelete: restrict }
+  Vault:
+    attributes:
+      ID: { type: integer, key: true }
+roles:
+  privileges:
+    - { privilege: viewStaff }
+    - { privilege: manageStaff, includes: [viewStaff] }
+    - { privilege: writeLetters }
+    - { privilege: admin, includes: [manageStaff] }
+  roles:
+    - { role: HR, privileges: [manageStaff] }
+  permissions:
+    allowed:
+      - { applyTo: Employee, type: dataclass, read: [viewStaff], create: [manageStaff], update: [viewStaff], drop: [viewStaff] }
+      - { applyTo: Employee.salary, type: attribute, read: [manageStaff], create: [admin] }
+      - { applyTo: Employee.note, type: attribute, update: [manageStaff], drop: [manageStaff] }
+      - { applyTo: Company.secretCode, type: attribute, read: [manageStaff] }
+      - { applyTo: Letter, type: dataclass, read: [none], create: [writeLetters] }
+      - { applyTo: Vault, type: dataclass, read: [none], create: [none] }
+`;
+
+let app: FastifyInstance;
+let guest: Client;
+let viewer: Client;
+let hr: Client;
+let admin: Client;
+let writer: Client;
+
+beforeAll(async () => {
+  app = await rolesServerOf(model);
+  guest = new Client(app);
+  viewer = await loggedIn(app, { privileges: ['VIEWSTAFF', 'unknown', 'none'] });
+  hr = await loggedIn(app, { roles: ['hr'] });
+  admin = await loggedIn(app, { privileges: ['admin'] });
+  writer = await loggedIn(app, { privileges: ['writeLetters'] });
+  const companies = [{ name: 'Acme', secretCode: 'x1' }, { name: 'Bolt' }];
+  expect((await admin.post('/rest/Company?$method=update', companies)).statusCode).toBe(200);
+  const staff = [
+    { name: 'Ada', salary: 500, note: 'early', employer: 1 },
+    { name: 'Bob', employer: 1 },
+  ];
+  const made = await admin.post('/rest/Employee?$method=update', staff);
+  expect(made.body).not.toContain('__ERROR');
+});
+afterAll(() => app.close());
+
+describe('a dataclass that the session may not read', () => {
+  it.each(['/rest/Employee', '/rest/Employee(1)', '/rest/Employee/name', '/rest/Employee:ID(1)'])(
+    '%s is 401 for a guest and 403 for a user',
+    async (url) => {
+      const asGuest = await guest.get(url);
+      expect(asGuest.statusCode).toBe(401);
+      expect(codesOf(asGuest)).toEqual([1556]);
+      expect((await writer.get(url)).statusCode).toBe(403);
+      expect((await viewer.get(url)).statusCode).toBe(200);
+    },
+  );
+
+  it('is unknown where a path, a list or the catalog could name it', async () => {
+    for (const url of [
+      '/rest/Company?$expand=staff',
+      '/rest/Company?$filter=staff.name=%27Ada%27',
+      '/rest/Company(1)/staff?$expand=staff',
+      '/rest/Company?$attributes=staff',
+    ]) {
+      const closed = await guest.get(url);
+      const unknown = await guest.get(url.replaceAll('staff', 'stuff'));
+      expect(closed.statusCode, url).toBe(unknown.statusCode);
+      expect(closed.body, url).toBe(unknown.body.replaceAll('stuff', 'staff'));
+      expect((await viewer.get(url)).statusCode, url).toBe(200);
+    }
+    const names = async (client: Client): Promise<string[]> => {
+      const { dataClasses }: { dataClasses: { name: string }[] } = (
+        await client.get('/rest/$catalog')
+      ).json();
+      return dataClasses.map((each) => each.name);
+    };
+    expect(await names(guest)).toEqual(['Company']);
+    expect(await names(viewer)).toEqual(['Company', 'Employee']);
+    expect((await guest.get('/rest/$catalog/Employee')).statusCode).toBe(404);
+    expect((await guest.get('/rest/$catalog/Company')).body).not.toContain('staff');
+    expect((await guest.get('/rest/Company(1)')).body).not.toContain('staff');
+  });
+
+  it('does not exist at all where nobody may do anything with it', async () => {
+    expect((await admin.get('/rest/Vault')).body).toBe(
+      (await admin.get('/rest/Vaults')).body.replaceAll('Vaults', 'Vault'),
+    );
+  });
+});
+
+describe('an attribute that the session may not read', () => {
+  it('is left out of answers, and given to those who may', async () => {
+    expect((await viewer.get('/rest/Employee(1)')).body).not.toContain('salary');
+    expect((await hr.get('/rest/Employee(1)')).body).toContain('"salary":500');
+    expect((await viewer.get('/rest/Company?$expand=staff')).body).not.toContain('salary');
+    expect((await hr.get('/rest/Company?$expand=staff')).body).toContain('"salary":500');
+  });
+
+  it.each([
+    '/rest/Employee/salary',
+    '/rest/Employee(1)/salary',
+    '/rest/Employee:salary(500)',
+    '/rest/Employee?$filter=salary=500',
+    '/rest/Employee?$filter=salry=500',
+    '/rest/Employee?$orderby=salary',
+    '/rest/Employee?$attributes=name,salary',
+    '/rest/Employee/salary?$compute=sum',
+    '/rest/Employee/salary?$distinct=true',
+    '/rest/Employee/salary?$asArray=true',
+    '/rest/Company?$filter=staff.salary=500',
+    '/rest/Company?$attributes=staff.salary',
+    '/rest/Employee?$format=looker&$attributes=salary',
+    '/rest/Employee?$filter=ID=1&$method=entityset&$attributes=salary',
+  ])('%s answers like an unknown one', async (url) => {
+    const name = url.includes('salry') ? 'salry' : 'salary';
+    const closed = await viewer.get(url);
+    const unknown = await viewer.get(url.replaceAll(name, 'zzzzzz'));
+    expect(closed.statusCode).toBe(unknown.statusCode);
+    expect(closed.body).toBe(unknown.body.replaceAll('zzzzzz', name));
+    expect(closed.statusCode).toBeGreaterThanOrEqual(400);
+    expect(closed.body.replaceAll(name, '')).not.toContain('salary');
+  });
+
+  it('may be shown by an alias, which has privileges of its own', async () => {
+    const { body } = await viewer.get('/rest/Employee(1)?$attributes=employerCode');
+    expect(body).toContain('"employerCode":"x1"');
+    expect((await viewer.get('/rest/Company(1)')).body).not.toContain('secretCode');
+  });
+});
+
+describe('writing', () => {
+  it('needs a privilege for the dataclass, before the body is read', async () => {
+    const asGuest = await guest.post('/rest/Employee?$method=update', { nonsense: 1 });
+    expect(asGuest.statusCode).toBe(401);
+    expect(codesOf(asGuest)).toEqual([1558]);
+    const created = await viewer.post('/rest/Employee?$method=update', { name: 'New' });
+    expect(created.statusCode).toBe(403);
+    expect(codesOf(created)).toEqual([1557]);
+    expect(created.json()).toMatchObject({ __STATUS: { status: 1, success: false } });
+  });
+
+  it('refuses an entity as a whole for one attribute', async () => {
+    const url = '/rest/Employee(2)?$method=update';
+    const before = (await admin.get('/rest/Employee(2)')).body;
+    const refused = await viewer.post(url, { __STAMP: 1, name: 'Bobby', note: 'mine' });
+    expect(refused.statusCode).toBe(403);
+    expect(codesOf(refused)).toContain(1558);
+    expect((await admin.get('/rest/Employee(2)')).body).toBe(before);
+  });
+
+  it('takes a whole entity as it was read', async () => {
+    const entity: Record<string, unknown> = (await viewer.get('/rest/Employee(1)')).json();
+    const saved = await viewer.post('/rest/Employee?$method=update', { ...entity, name: 'Ada L.' });
+    expect(saved.statusCode, saved.body).toBe(200);
+    expect(saved.body).not.toContain('salary');
+  });
+
+  it('does not know an unreadable attribute of an entity that exists', async () => {
+    const closed = await viewer.post('/rest/Employee(2)', { __STAMP: 1, salary: 7 });
+    const unknown = await viewer.post('/rest/Employee(2)', { __STAMP: 1, salari: 7 });
+    expect(closed.statusCode).toBe(400);
+    expect(closed.body).toBe(unknown.body.replaceAll('salari', 'salary'));
+  });
+
+  it('creates with the default of an attribute that may not be given', async () => {
+    const url = '/rest/Employee?$method=update';
+    expect((await hr.post(url, { name: 'Cy', salary: 10 })).statusCode).toBe(200);
+    expect((await hr.post(url, { name: 'Cy', salary: null })).statusCode).toBe(200);
+    const other = await hr.post(url, { name: 'Cy', salary: 11 });
+    expect(other.statusCode).toBe(403);
+    expect(codesOf(other)).toContain(1557);
+    expect((await admin.post(url, { name: 'Cy', salary: 11 })).statusCode).toBe(200);
+  });
+
+  it('tells the key alone to whoever creates and may not read', async () => {
+    const url = '/rest/Letter?$method=update';
+    const made = await writer.post(url, { text: 'Dear' });
+    expect(made.statusCode, made.body).toBe(200);
+    expect(made.json()).toEqual({ uri: '/rest/Letter(1)', __KEY: '1', __STAMP: 1 });
+    const again = await writer.post(url, { text: 'DEAR' });
+    expect(again.statusCode).toBe(409);
+    expect(again.body).not.toContain('Dear');
+    const known = await writer.post(url, { __KEY: 1, text: 'other' });
+    expect(known.statusCode).toBe(409);
+    expect(known.body).not.toContain('"text"');
+    expect((await writer.post(url, { __KEY: 1, __STAMP: 1, text: 'x' })).statusCode).toBe(403);
+    expect((await writer.get('/rest/Letter(1)')).statusCode).toBe(404);
+  });
+
+  it('empties no attribute that may not be dropped, by itself or with its entity', async () => {
+    const [made] = (
+      await admin.post('/rest/Employee?$method=update', [{ name: 'Dan', note: 'keep' }])
+    ).json<{ __ENTITIES: { __KEY: string }[] }>().__ENTITIES;
+    const url = `/rest/Employee(${String(made?.__KEY)})`;
+    const dropped = await viewer.post(`${url}?$method=delete`);
+    expect(dropped.statusCode).toBe(403);
+    expect(codesOf(dropped)).toEqual([1559]);
+    expect((await hr.get(url)).statusCode).toBe(200);
+    expect((await hr.post(`${url}?$method=delete`)).statusCode).toBe(200);
+    expect((await viewer.post('/rest/Employee(2)?$method=delete')).statusCode).toBe(200);
+  });
+
+  it('answers an atomic body by what is denied', async () => {
+    const body = [{ name: 'Eve' }, { name: 'Fay', salary: 99 }];
+    const answer = await hr.post('/rest/Employee?$method=update&$atomic=true', body);
+    expect(answer.statusCode).toBe(403);
+    expect((await hr.get("/rest/Employee?$filter=name='Eve'")).body).toContain('"__COUNT":0');
+  });
+});
+
+it('a set that was made with more privileges tells no more than its reader may know', async () => {
+  const client = await loggedIn(app, { privileges: ['manageStaff'] });
+  const made = await client.get(
+    '/rest/Employee?$filter=salary>0&$orderby=salary&$method=entityset',
+  );
+  const { __ENTITYSET: set }: { __ENTITYSET: string } = made.json();
+  expect((await client.get(set)).body).toContain('salary');
+  expect((await guest.get(set)).statusCode).toBe(401);
+  const other = await viewer.get(set);
+  expect(other.statusCode).toBe(404);
+  expect(codesOf(other)).toEqual([1802]);
+});
