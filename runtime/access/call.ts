@@ -7,6 +7,16 @@ export interface Call {
   readonly session: Session;
   /** The innermost open transaction of this code; other code never sees it. */
   readonly scope?: TransactionScope;
+  /** Set within a save or a deletion whose events run. */
+  readonly nesting?: Nesting;
+}
+
+/** Saves and deletions with events, within each other. */
+export interface Nesting {
+  /** 1 for the outermost. */
+  readonly depth: number;
+  /** What all that are within the same outermost one share: once there were too many, all of them fail. */
+  readonly tree: { failure?: Error };
 }
 
 /**

@@ -47,6 +47,12 @@ export class LiveEntityObject implements LiveEntity {
     for (const [name, value] of values) this.#state.setStored(layout.field(name), value);
   }
 
+  /** As it was read; `Entities.fromRow` makes the entity of it again. */
+  row(): readonly (string | number | null)[] {
+    const { stamp, code } = this.#state;
+    return [stamp, ...code.layout.fields.map((field) => this.#state.read(field))];
+  }
+
   body(): Body {
     return this.#state.body();
   }
@@ -57,7 +63,7 @@ export class LiveEntityObject implements LiveEntity {
     const row = await entities.readRow(key);
     if (row === undefined)
       throw new Error(`An entity of ${dataclass.name} is not where it was stored.`);
-    const before = layout.fields.map((field) => state.read(field));
+    const before = layout.fields.map((field) => (state.isNew ? null : state.read(field)));
     const media = new Set(layout.fields.filter((each) => each.isMedia && state.isTouched(each)));
     state.takeOver(row);
     return layout.fields

@@ -81,4 +81,6 @@ export interface Dialect {
   plainKey(key: Sql): Sql;
   /** Has this transaction check foreign keys when it ends. */
   readonly deferForeignKeys: Sql;
+  /** Has it check them at each statement again. */
+  readonly checkForeignKeys: Sql;
 }

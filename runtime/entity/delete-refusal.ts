@@ -1,13 +1,56 @@
+import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { ConstraintError } from '../dialect/executor.js';
-import { type ProtocolError, protocolError } from '../protocol/errors.js';
+import { errorCodes, type ProtocolError, protocolError } from '../protocol/errors.js';
 import { shortened } from '../protocol/found.js';
 import type { Reference } from './delete-reach.js';
+import { eventProblem } from './event-problem.js';
+import type { EventError } from './lifecycle.js';
+import { entityStatuses } from './refusals.js';
 
 /** Nothing was deleted: other entities depend on what would have been. */
 export class DeletionRefused extends Error {
-  constructor(readonly problems: readonly ProtocolError[]) {
+  /**
+   * @param status of HTTP
+   * @param entityStatus `status` of `__STATUS` (protocol section 11.4)
+   */
+  constructor(
+    readonly problems: readonly ProtocolError[],
+    readonly status: number = errorCodes.deletionRestricted.status,
+    readonly entityStatus: number = entityStatuses.other,
+  ) {
     super(problems[0]?.message);
   }
+}
+
+/** An event of class code does not let an entity be deleted (protocol section 18.2). */
+export function refusedByDropEvent(
+  kind: 'validateDrop' | 'dropping',
+  error: EventError,
+): DeletionRefused {
+  const { mildValidation, validation, other } = entityStatuses;
+  const ofValidation = error.seriousError === true ? validation : mildValidation;
+  return new DeletionRefused(
+    [eventProblem(error)],
+    errorCodes.validationFailed.status,
+    kind === 'dropping' ? other : ofValidation,
+  );
+}
+
+/** How many locks are told of. */
+const namedLocks = 10;
+
+/** Other sessions have locked what would be deleted or changed. */
+export function refusedByLocks(
+  locks: readonly { readonly dataclass: Dataclass; readonly key: string | number }[],
+): DeletionRefused {
+  const problems = locks.slice(0, namedLocks).map(({ dataclass, key }) => {
+    const entity = dataclass.exposed
+      ? `the entity "${shortened(String(key))}" of "${dataclass.name}"`
+      : 'an entity that is not exposed';
+    const text = `Nothing was deleted: ${entity} is locked by another session.`;
+    return protocolError('entityLocked', text);
+  });
+  return new DeletionRefused(problems, errorCodes.entityLocked.status, entityStatuses.locked);
 }
 
 /** Entities that keep others from being deleted, by one relation. */

@@ -1,5 +1,7 @@
 import { sql } from 'kysely';
+import { comparableColumn } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
+import { Aliases, From, keyColumn } from '../dataclass/source.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 import type { DeletionReach, Reference } from './delete-reach.js';
@@ -20,6 +22,18 @@ export interface DeletionStatements {
   /** Raises `__GlobalStamp` by that. */
   readonly raiseGlobalStamp: Statement;
   readonly clear: Statement;
+  /** Dataclasses whose entities are deleted or changed, and how one is found by its key, folded if it is a text. */
+  readonly touched: readonly Touched[];
+  /** Takes {@link Dialect.deferForeignKeys} back, for a transaction that goes on. */
+  readonly undefer: readonly Statement[];
+}
+
+/** Entities of one dataclass that a deletion deletes or changes. */
+export interface Touched {
+  readonly dataclass: Dataclass;
+  /** Tells the key as it is stored. */
+  readonly find: Statement;
+  readonly isDeleted: boolean;
 }
 
 /** A relation by which entities keep others from being deleted. */
@@ -46,17 +60,22 @@ const listed = sql.id('listed');
 const listedList = sql.id('listed', 'list');
 const referring = sql.id('referring');
 
-export function planDeletion(dialect: Dialect, reach: DeletionReach): DeletionStatements {
-  const writer = new Writer(dialect, reach);
+/** @param list the table of keys */
+export function planDeletion(
+  dialect: Dialect,
+  reach: DeletionReach,
+  list: Sql = deletionList,
+): DeletionStatements {
+  const writer = new Writer(dialect, reach, list);
   const by = (onDelete: string): readonly Reference[] =>
     reach.references.filter(({ relation }) => relation.onDelete === onDelete);
   const setNull = by('setNull');
   const changed = [...new Set(setNull.map((each) => each.referring))];
-  const count = sql`select count(*) from ${deletionList}`;
+  const count = sql`select count(*) from ${list}`;
   const compiled = (queries: readonly Sql[]): Statement[] =>
     queries.map((query) => dialect.compile(query));
   return {
-    prepare: dialect.compile(dialect.createKeyLists(deletionList)),
+    prepare: dialect.compile(dialect.createKeyLists(list)),
     cascade: compiled(groups(by('cascade')).map((each) => writer.cascade(each))),
     restrictions: by('restrict').map((reference) => ({
       reference,
@@ -84,7 +103,13 @@ export function planDeletion(dialect: Dialect, reach: DeletionReach): DeletionSt
     raiseGlobalStamp: dialect.compile(
       sql`update "__datastore" set "value" = "value" + (${count}) where "name" = 'globalStamp'`,
     ),
-    clear: dialect.compile(sql`delete from ${deletionList}`),
+    clear: dialect.compile(sql`delete from ${list}`),
+    touched: [...reach.dataclasses, ...changed].map((dataclass, index) => ({
+      dataclass,
+      find: dialect.compile(writer.listedKey(dataclass, index)),
+      isDeleted: index < reach.dataclasses.length,
+    })),
+    undefer: reach.hasCircle ? [dialect.compile(dialect.checkForeignKeys)] : [],
   };
 }
 
@@ -94,6 +119,7 @@ class Writer {
   constructor(
     private readonly dialect: Dialect,
     reach: DeletionReach,
+    private readonly list: Sql,
   ) {
     this.#numbers = new Map(reach.dataclasses.map((each, index) => [each, index]));
   }
@@ -105,13 +131,13 @@ class Writer {
         sql`select ${this.#number(each.referring)}, ${keyOf(each)} ${this.#referring(reached, each)}`,
     );
     const columns = sql`"list", "key"`;
-    const start = sql`select ${columns} from ${deletionList}`;
-    return sql`insert into ${deletionList} (${columns}) with recursive ${reached} (${columns}) as (${sql.join([start, ...steps], sql` union `)}) select ${columns} from ${reached} where "list" >= 0 on conflict do nothing`;
+    const start = sql`select ${columns} from ${this.list}`;
+    return sql`insert into ${this.list} (${columns}) with recursive ${reached} (${columns}) as (${sql.join([start, ...steps], sql` union `)}) select ${columns} from ${reached} where "list" >= 0 on conflict do nothing`;
   }
 
   /** The entities of a relation that refer to a deleted one and are not deleted themselves. */
   staying(reference: Reference): Sql {
-    const clause = this.#referring(deletionList, reference);
+    const clause = this.#referring(this.list, reference);
     const number = this.#numbers.get(reference.referring);
     if (number === undefined) return clause;
     return sql`${clause} and not exists (${this.#isListed(number, keyOf(reference))})`;
@@ -125,7 +151,7 @@ class Writer {
   }
 
   listChanged(reference: Reference, index: number): Sql {
-    return sql`insert into ${deletionList} ("list", "key") select ${this.#changedList(index)}, ${keyOf(reference)} ${this.staying(reference)} on conflict do nothing`;
+    return sql`insert into ${this.list} ("list", "key") select ${this.#changedList(index)}, ${keyOf(reference)} ${this.staying(reference)} on conflict do nothing`;
   }
 
   setNull(dataclass: Dataclass, index: number, references: readonly Reference[]): Sql {
@@ -141,13 +167,20 @@ class Writer {
       );
     });
     const stamp = sql`"__STAMP" = "__STAMP" + 1, "__TIMESTAMP" = ${new Slot(0)}`;
-    const keys = sql`select "key" from ${deletionList} where "list" = ${this.#changedList(index)}`;
+    const keys = sql`select "key" from ${this.list} where "list" = ${this.#changedList(index)}`;
     return sql`update ${sql.id(dataclass.table)} as "changed" set ${sql.join(changes)}, ${stamp} where ${sql.id(dataclass.key.column)} in (${keys})`;
   }
 
   remove(dataclass: Dataclass): Sql {
-    const keys = sql`select "key" from ${deletionList} where "list" = ${this.#number(dataclass)}`;
+    const keys = sql`select "key" from ${this.list} where "list" = ${this.#number(dataclass)}`;
     return sql`delete from ${sql.id(dataclass.table)} where ${sql.id(dataclass.key.column)} in (${keys})`;
+  }
+
+  /** The key of the entity that a key names, as it is stored, where it is on a list. */
+  listedKey(dataclass: Dataclass, number: number): Sql {
+    const from = new From(new Aliases(), dataclass);
+    const key = keyColumn(from.root);
+    return sql`select ${key} ${from.clause} where ${comparableColumn(this.dialect, from.root, dataclass.key)} = ${new Slot(0)} and exists (${this.#isListed(number, key)})`;
   }
 
   #number(dataclass: Dataclass): Sql {
@@ -166,7 +199,7 @@ class Writer {
   }
 
   #isListed(number: number, key: Sql): Sql {
-    return sql`select 1 from ${deletionList} as "other" where "other"."list" = ${sql.lit(number)} and "other"."key" = ${this.dialect.plainKey(key)}`;
+    return sql`select 1 from ${this.list} as "other" where "other"."list" = ${sql.lit(number)} and "other"."key" = ${this.dialect.plainKey(key)}`;
   }
 }
 

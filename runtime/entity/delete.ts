@@ -1,105 +1,112 @@
 import { sql } from 'kysely';
 import { comparableColumn } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { Aliases, From, keyColumn } from '../dataclass/source.js';
+import { Aliases, column, From, keyColumn } from '../dataclass/source.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
-import { ConstraintError, type Transaction } from '../dialect/executor.js';
+import type { Transaction } from '../dialect/executor.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
+import type { DeleteOptions } from './delete-options.js';
 import { deletionReach } from './delete-reach.js';
-import { type Dependents, refusedByDatabase, refusedByDependents } from './delete-refusal.js';
+import { DeletionRefused } from './delete-refusal.js';
 import {
   deletionList,
   type DeletionStatements,
   planDeletion,
-  type Restriction,
   startList,
 } from './delete-statements.js';
+import { cascade, countListed, type Deletion, removeListed } from './delete-steps.js';
+import { EventedDeleter, hasDropEvents } from './evented-delete.js';
 import { Pace } from './pace.js';
+import { Refusals } from './refusals.js';
+import type { Surroundings } from './save-options.js';
+import { Undroppable } from './undroppable.js';
 
 /** Deletes entities of one dataclass, with what the model's `onDelete` wants for those that refer to them. */
 export class EntityDeleter {
   readonly #statements: DeletionStatements;
+  readonly #stamp: Statement;
+  readonly #evented: EventedDeleter | undefined;
+  readonly #undroppable: Undroppable;
 
-  constructor(dialect: Dialect, all: Iterable<Dataclass>, dataclass: Dataclass) {
-    this.#statements = planDeletion(dialect, deletionReach(all, dataclass));
+  constructor(
+    private readonly dialect: Dialect,
+    all: Iterable<Dataclass>,
+    private readonly dataclass: Dataclass,
+    private readonly surroundings: Surroundings = {},
+  ) {
+    const reach = deletionReach(all, dataclass);
+    this.#statements = planDeletion(dialect, reach);
+    this.#stamp = planStamp(dialect, dataclass);
+    this.#undroppable = new Undroppable(dialect, dataclass);
+    const { lifecycle, locks } = surroundings;
+    if (lifecycle === undefined || !hasDropEvents(lifecycle, reach)) return;
+    this.#evented = new EventedDeleter(dialect, reach, { lifecycle, locks });
   }
 
   /**
    * Deletes the entities that `choose` lists (see {@link chooseEntities}). An entity that stays and refers to a deleted one is
-   * changed: its relation becomes null, its stamp rises by one.
-   * @param timestamp of the entities that are changed
+   * changed: its relation becomes null, its stamp rises by one, and none of its events runs. Events of the entities that are
+   * deleted run where their dataclasses declare some.
    * @returns how many entities were chosen
-   * @throws DeletionRefused when an entity that stays forbids it; the transaction must be given up then
+   * @throws DeletionRefused when an entity that stays, an event or a lock forbids it; the transaction, or the part of it that
+   * this is, must be given up then
+   * @throws whatever an event throws when class code deletes, EventFailure when a client does
    */
   async delete(
     transaction: Transaction,
     choose: Statement,
     values: readonly SqlValue[],
-    timestamp: string,
+    options: DeleteOptions,
   ): Promise<number> {
-    const { prepare, listChanged, setNull, remove, raiseGlobalStamp, clear } = this.#statements;
-    await transaction.run(prepare, []);
+    const statements = this.#statements;
+    await transaction.run(statements.prepare, []);
     await transaction.run(choose, values);
-    const chosen = await this.#count(transaction);
+    const { lifecycle, locks } = this.surroundings;
+    const deletion: Deletion = {
+      transaction,
+      statements,
+      pace: new Pace(),
+      locks,
+      options,
+      isPart: lifecycle !== undefined,
+    };
+    const chosen = await countListed(deletion);
     if (chosen === 0) return 0;
-    const pace = new Pace();
-    await this.#cascade(transaction, chosen, pace);
-    await this.#checkRestrictions(transaction, pace);
-    await runAll(transaction, listChanged, [], pace);
-    try {
-      await runAll(transaction, setNull, [timestamp], pace);
-      await runAll(transaction, remove, [], pace);
-    } catch (error) {
-      throw error instanceof ConstraintError ? refusedByDatabase(error) : error;
+    if (options.writer === 'client') await this.#undroppable.refuse(transaction);
+    const stale = await this.#stale(transaction, options);
+    if (this.#evented !== undefined) {
+      await this.#evented.delete(options, stale);
+      return chosen;
     }
-    await transaction.run(raiseGlobalStamp, []);
-    await transaction.run(clear, []);
+    if (stale !== undefined) throw stale;
+    await cascade(deletion, chosen);
+    await removeListed(deletion);
     return chosen;
   }
 
-  async #count(transaction: Transaction): Promise<number> {
-    return Number(await transaction.value(this.#statements.count, []));
-  }
-
-  async #cascade(transaction: Transaction, chosen: number, pace: Pace): Promise<void> {
-    const { cascade } = this.#statements;
-    for (let before = 0, now = chosen; now > before && cascade.length > 0;) {
-      before = now;
-      await runAll(transaction, cascade, [], pace);
-      if (cascade.length > 1) now = await this.#count(transaction);
-    }
-  }
-
-  async #checkRestrictions(transaction: Transaction, pace: Pace): Promise<void> {
-    const dependents: Dependents[] = [];
-    for (const restriction of this.#statements.restrictions) {
-      await pace.keep();
-      const count = Number(await transaction.value(restriction.count, []));
-      if (count > 0) dependents.push(await dependentsOf(transaction, restriction, count));
-    }
-    if (dependents.length > 0) throw refusedByDependents(dependents);
+  /** Set when the entity that class code deletes was changed since it was read. */
+  async #stale(
+    transaction: Transaction,
+    { live }: DeleteOptions,
+  ): Promise<DeletionRefused | undefined> {
+    const key = live?.key;
+    if (key === undefined) return undefined;
+    const isText = typeof key === 'string' && this.dataclass.key.type === 'string';
+    const compared = isText ? this.dialect.foldText(key) : key;
+    const stamp = await transaction.value(this.#stamp, [compared]);
+    if (stamp === undefined || Number(stamp) === live?.stamp) return undefined;
+    const refusals = new Refusals(this.dataclass);
+    const refusal = refusals.stampChanged(key, live?.stamp, Number(stamp));
+    return new DeletionRefused(refusal.problems.slice(0, 1), refusal.status, refusal.entityStatus);
   }
 }
 
-async function runAll(
-  transaction: Transaction,
-  statements: readonly Statement[],
-  values: readonly SqlValue[],
-  pace: Pace,
-): Promise<void> {
-  for (const statement of statements) {
-    await pace.keep();
-    await transaction.run(statement, values);
-  }
-}
-
-async function dependentsOf(
-  transaction: Transaction,
-  { reference, keys }: Restriction,
-  count: number,
-): Promise<Dependents> {
-  const list = JSON.parse(String(await transaction.value(keys, []))) as readonly string[];
-  return { reference, count, keys: list };
+function planStamp(dialect: Dialect, dataclass: Dataclass): Statement {
+  const from = new From(new Aliases(), dataclass);
+  const key = comparableColumn(dialect, from.root, dataclass.key);
+  return dialect.compile(
+    sql`select ${column(from.root, '__STAMP')} ${from.clause} where ${key} = ${new Slot(0)}`,
+  );
 }
 
 /** The statement that lists the entities of `from` that a condition holds for, all of them to be deleted. */

@@ -1,10 +1,15 @@
 import type { Lock } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { DatabaseUnavailableError, type Transaction } from '../dialect/executor.js';
+import type { Transaction } from '../dialect/executor.js';
 import type { Fold } from '../protocol/fold.js';
 import { addressOf } from './address.js';
 import { type Body, decodeReceived } from './decode.js';
-import type { DataclassEvents, Lifecycle, LiveEntity } from './lifecycle.js';
+import {
+  type DataclassEvents,
+  EventFailure,
+  type Lifecycle,
+  type LiveEntity,
+} from './lifecycle.js';
 import type { Refusal, Refusals } from './refusals.js';
 import type { SaveOptions, SaveResult } from './save-options.js';
 import type { EntityUpdater } from './update.js';
@@ -49,16 +54,18 @@ export class EventedSaver {
   /** @throws whatever an event throws when class code saves; for a client it is a refusal */
   async save(body: Body, options: SaveOptions): Promise<SaveResult> {
     const { lifecycle, refusals } = this.parts;
-    let entity: LiveEntity | undefined;
+    let existing: string | number | undefined;
     try {
       return await lifecycle.within(async (transaction) => {
-        entity = options.live ?? (await this.#received(transaction, body, options));
+        const entity = options.live ?? (await this.#received(transaction, body, options));
+        existing = existingKey(entity);
         return await this.#save(transaction, entity, body, options);
       });
     } catch (error) {
       if (error instanceof RefusedSave) return error.refusal;
-      if (options.writer === 'code' || error instanceof DatabaseUnavailableError) throw error;
-      return refusals.thrown(error, entity === undefined ? undefined : existingKey(entity));
+      if (!(error instanceof EventFailure)) throw error;
+      if (options.writer === 'code') throw error.thrown;
+      return refusals.byFailure(error, existing);
     }
   }
 

@@ -88,6 +88,17 @@ export interface LiveEntity {
   takeOver(key: string | number): Promise<readonly string[]>;
 }
 
+/** Class code of an event threw something; never seen by class code itself, which gets what was thrown. */
+export class EventFailure extends Error {
+  /** @param shown the event with its class, as `CompanyEntity.saving` */
+  constructor(
+    readonly shown: string,
+    readonly thrown: unknown,
+  ) {
+    super(`${shown} failed`, { cause: thrown });
+  }
+}
+
 /** The events of one dataclass. */
 export interface DataclassEvents {
   has(event: EventName): boolean;
@@ -101,7 +112,7 @@ export interface DataclassEvents {
   /**
    * Runs one event of an entity.
    * @returns what it refuses with
-   * @throws whatever class code throws
+   * @throws EventFailure when class code throws
    */
   run(entity: LiveEntity, event: EntityEvent): Promise<EventError | undefined>;
 }
@@ -114,7 +125,7 @@ export interface Lifecycle {
    * Runs work in a savepoint of the transaction that this call is part of, or in a transaction of its own where there is none.
    * Class code that runs within joins it. Work that throws is undone.
    * @param work is told how many saves and deletions with events it is within, itself counted
-   * @throws Error when events lead to too many saves and deletions within each other
+   * @throws EventFailure when events led to too many saves and deletions within each other
    */
   within<T>(work: (transaction: Transaction, depth: number) => Promise<T>): Promise<T>;
 }

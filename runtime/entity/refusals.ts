@@ -2,11 +2,11 @@ import type { Lock } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { ConstraintError } from '../dialect/executor.js';
 import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
-import { errorCodes, type ProtocolError, protocolError, RequestError } from '../protocol/errors.js';
+import { errorCodes, type ProtocolError, protocolError } from '../protocol/errors.js';
 import { denied, type DenialStatus, isDenialStatus } from '../protocol/denial.js';
 import { shortened } from '../protocol/found.js';
 import { eventProblem } from './event-problem.js';
-import type { EventError } from './lifecycle.js';
+import type { EventError, EventFailure } from './lifecycle.js';
 import { shownName, shownRelation } from './shown-name.js';
 
 /** Why an entity was not stored. */
@@ -20,8 +20,8 @@ export interface Refusal {
   readonly existing?: string | number;
   /** Who has locked the entity. */
   readonly lock?: Lock;
-  /** What class code threw; {@link problems} are empty where it is not meant for clients. */
-  readonly thrown?: unknown;
+  /** What an event threw, of which no problems are told here. */
+  readonly failure?: EventFailure;
 }
 
 /** What is wrong with the values of an entity. */
@@ -145,14 +145,13 @@ export class Refusals {
     };
   }
 
-  /** An event threw something. What is meant for clients is told; anything else only that there was something. */
-  thrown(error: unknown, existing: string | number | undefined): Refusal {
-    const isTold = error instanceof RequestError;
+  /** An event threw something; whoever answers the client knows what may be told of it. */
+  byFailure(failure: EventFailure, existing: string | number | undefined): Refusal {
     return {
-      problems: isTold ? error.errors : [],
-      status: isTold ? error.status : errorCodes.internal.status,
+      problems: [],
+      status: errorCodes.internal.status,
       entityStatus: entityStatuses.other,
-      thrown: error,
+      failure,
       ...of(existing),
     };
   }

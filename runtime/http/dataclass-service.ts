@@ -36,13 +36,23 @@ import { SelectionReader } from './selection-reader.js';
 import { missingEntity, sendAnswer } from './send-answer.js';
 import { refuseSetParameters } from './set-parameters.js';
 import type { AddressKey } from './write-body.js';
-import { type WriteMode, type WritingContext, WriteService } from './write-service.js';
+import {
+  type WriteCaller,
+  type WriteMode,
+  type WritingContext,
+  WriteService,
+} from './write-service.js';
+import type { ErrorTeller } from './errors.js';
+import type { Calls } from '../access/call.js';
 
 /** What the services of all dataclasses share. */
 export interface ServiceContext extends WritingContext {
   readonly dataclasses: ReadonlyMap<string, Dataclass>;
   readonly sets: EntitySets;
   readonly sessions: RequestSessions;
+  readonly tellError: ErrorTeller;
+  /** Where class code runs; none without class code. */
+  readonly calls: Calls | undefined;
 }
 
 type Request = FastifyRequest<{
@@ -176,8 +186,10 @@ export class DataclassService {
     }
     if (method === 'delete') {
       requirePermission(this.#dataclass, 'drop');
-      const session = await this.#session(request, reply);
-      return sendDeletion(reply, await this.#deletions.deleteMatching(parameters, session));
+      const answer = await this.#asCaller(request, reply, ({ session }) =>
+        this.#deletions.deleteMatching(parameters, session),
+      );
+      return sendDeletion(reply, answer);
     }
     return this.#write(request, reply, method, parameters);
   };
@@ -194,8 +206,10 @@ export class DataclassService {
     if (method !== 'delete') return this.#write(request, reply, method, parameters, { text });
     requirePermission(this.#dataclass, 'drop');
     const key = decodeKey(this.#dataclass.key.type, text);
-    const session = await this.#session(request, reply);
-    return sendDeletion(reply, await this.#deletions.deleteByKey(key, parameters, session));
+    const answer = await this.#asCaller(request, reply, ({ session }) =>
+      this.#deletions.deleteByKey(key, parameters, session),
+    );
+    return sendDeletion(reply, answer);
   };
 
   /**
@@ -258,8 +272,10 @@ export class DataclassService {
     refuseLock(parameters);
     const asker = await this.#asker(request, reply);
     const find = (): Pending<KeyList> => this.#sets.keys(set, parameters, asker);
-    const session = await this.#session(request, reply);
-    return sendDeletion(reply, await this.#deletions.deleteMembers(parameters, find, session));
+    const answer = await this.#asCaller(request, reply, ({ session }) =>
+      this.#deletions.deleteMembers(parameters, find, session),
+    );
+    return sendDeletion(reply, answer);
   };
 
   async #write(
@@ -275,9 +291,10 @@ export class DataclassService {
     refuseForms(parameters, this.#context.options, 'a change');
     const mode = writeMode(method, parameters);
     const { body, headers } = request;
-    const session = await this.#session(request, reply);
     const type = headers['content-type'];
-    const answer = await this.#writing.write(mode, body, type, session, address);
+    const answer = await this.#asCaller(request, reply, (caller) =>
+      this.#writing.write(mode, body, type, caller, address),
+    );
     return sendJson(reply.code(answer.status), answer.json);
   }
 
@@ -297,9 +314,10 @@ export class DataclassService {
     }
     const key = decodeKey(this.#dataclass.key.type, readKeyClause(clause).text);
     if (key === undefined) throw missingEntity(this.#dataclass.name);
-    const session = await this.#session(request, reply);
     const { body } = request;
-    const answer = await this.#mediaService.write(attribute, key, body, this.#writing, session);
+    const answer = await this.#asCaller(request, reply, (caller) =>
+      this.#mediaService.write(attribute, key, body, this.#writing, caller),
+    );
     return sendJson(reply.code(answer.status), answer.json);
   }
 
@@ -315,9 +333,16 @@ export class DataclassService {
     return (this.#madeDeletions ??= new DeleteService(this.#context, this.#dataclass));
   }
 
-  /** ID of the session; `undefined` for a guest without state. */
-  async #session(request: Request, reply: FastifyReply): Promise<string | undefined> {
-    return (await this.#context.sessions.of(request, reply)).id;
+  /** Makes a change on behalf of the request's session, which class code that it leads to knows. */
+  async #asCaller<T>(
+    request: Request,
+    reply: FastifyReply,
+    work: (caller: WriteCaller) => Promise<T>,
+  ): Promise<T> {
+    const { sessions, calls, tellError } = this.#context;
+    const session = await sessions.of(request, reply);
+    const caller = { session: session.id, tell: (error: Error) => tellError(error, request) };
+    return calls === undefined ? work(caller) : calls.run({ session }, () => work(caller));
   }
 
   #asker(request: Request, reply: FastifyReply): Pending<SetAsker> {

@@ -1,13 +1,17 @@
+import type { LockTable } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { From } from '../dataclass/source.js';
 import { ConstraintError } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import { chooseByKey, chooseEntities, EntityDeleter } from '../entity/delete.js';
+import type { DeleteOptions } from '../entity/delete-options.js';
 import { DeletionRefused, refusedByDatabase } from '../entity/delete-refusal.js';
+import { EventFailure } from '../entity/lifecycle.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import { FilterSlots } from '../filter/slots.js';
-import { errorCodes, refuse } from '../protocol/errors.js';
+import { failureOf } from '../function/failure.js';
+import { refuse } from '../protocol/errors.js';
 import type { SelectionPlan } from '../query/collection.js';
 import type { Parameters } from '../query/parameters.js';
 import type { ReadingContext } from '../query/reading-context.js';
@@ -23,9 +27,12 @@ import {
   selectionRequest,
   shapeName,
 } from '../query/selection-request.js';
+import type { WritingContext } from './write-service.js';
 
 /** What a deletion needs beside what reads need. */
 export interface DeletingContext extends ReadingContext {
+  readonly locks: LockTable;
+  readonly lifecycle: WritingContext['lifecycle'];
   readonly dataclasses: ReadonlyMap<string, Dataclass>;
 }
 
@@ -48,7 +55,10 @@ export class DeleteService {
     private readonly dataclass: Dataclass,
   ) {
     const { dialect } = context.database;
-    this.#deleter = new EntityDeleter(dialect, context.dataclasses.values(), dataclass);
+    this.#deleter = new EntityDeleter(dialect, context.dataclasses.values(), dataclass, {
+      lifecycle: context.lifecycle(),
+      locks: context.locks,
+    });
     this.#chooseByKey = chooseByKey(dialect, dataclass);
   }
 
@@ -143,15 +153,19 @@ export class DeleteService {
     mustExist: boolean,
     session: string | undefined,
   ): Promise<DeletionAnswer> {
+    const unlocked: (readonly [dataclass: string, key: string | number])[] = [];
+    const onUnlocked: DeleteOptions['onUnlocked'] = ({ name }, key) => unlocked.push([name, key]);
     try {
       await this.context.database.executor.write(async (transaction) => {
-        const options = { timestamp: new Date().toISOString(), session };
-        const { timestamp } = options;
-        const chosen = await this.#deleter.delete(transaction, choose, values, timestamp);
+        const timestamp = new Date().toISOString();
+        const options = { timestamp, writer: 'client', session, onUnlocked } as const;
+        const chosen = await this.#deleter.delete(transaction, choose, values, options);
         if (chosen === 0 && mustExist) throw this.#missing();
       });
+      for (const [name, key] of unlocked) this.context.locks.forget(name, [key]);
       return deleted;
     } catch (error) {
+      if (error instanceof EventFailure) throw failureOf(error.shown, error.thrown);
       // Foreign keys that are checked at the end of the transaction fail there.
       if (error instanceof ConstraintError) return refusal(refusedByDatabase(error));
       if (error instanceof DeletionRefused) return refusal(error);
@@ -165,8 +179,7 @@ export class DeleteService {
   }
 }
 
-function refusal({ problems }: DeletionRefused): DeletionAnswer {
-  const { status } = errorCodes.deletionRestricted;
+function refusal({ problems, status }: DeletionRefused): DeletionAnswer {
   return { status, json: JSON.stringify({ ok: false, __ERROR: problems }) };
 }
 

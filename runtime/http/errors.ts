@@ -22,18 +22,23 @@ type ErrorHandler = (
   reply: FastifyReply,
 ) => FastifyReply;
 
+/** Makes of any error what the client of a request is told of it. */
+export type ErrorTeller = (error: FastifyError | Error, request: FastifyRequest) => RequestError;
+
 /**
- * Answers every error of a request with an `__ERROR` body; what is no client's fault is logged, and told by its id alone.
+ * What is no client's fault is logged, and told by the id of its request alone.
  * @param log the request's own, when left out
  */
-export function errorHandler(log?: ErrorLog): ErrorHandler {
-  return (error, request, reply) =>
-    sendError(
-      reply,
-      asRequestError(error, request.id, (err) => {
-        (log ?? request.log).error({ err, reqId: request.id });
-      }),
-    );
+export function errorTeller(log?: ErrorLog): ErrorTeller {
+  return (error, request) =>
+    asRequestError(error, request.id, (err) => {
+      (log ?? request.log).error({ err, reqId: request.id });
+    });
+}
+
+/** Answers every error of a request with an `__ERROR` body. */
+export function errorHandler(tell: ErrorTeller): ErrorHandler {
+  return (error, request, reply) => sendError(reply, tell(error, request));
 }
 
 function asRequestError(

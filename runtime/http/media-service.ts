@@ -10,7 +10,7 @@ import { noImage } from '../media/upload-store.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { errorCodes, protocolError, refuse, RequestError } from '../protocol/errors.js';
 import type { Parameters } from '../query/parameters.js';
-import type { WriteAnswer, WriteService } from './write-service.js';
+import type { WriteAnswer, WriteCaller, WriteService } from './write-service.js';
 
 /** An image or BLOB as it is sent. */
 interface Content {
@@ -86,14 +86,14 @@ export class MediaService {
     key: string | number,
     body: unknown,
     writes: WriteService,
-    session: string | undefined,
+    caller: WriteCaller,
   ): Promise<WriteAnswer> {
     if (!(body instanceof Uint8Array) || imageType(body) === undefined) throw noImage();
     for (let tries = 0; tries < mostTries; tries += 1) {
       const version = await this.#reader.version(attribute, key);
       if (version === undefined) throw this.#missing();
       const entity = { __KEY: key, __STAMP: version.stamp, [attribute.name]: body };
-      const answer = await writes.writeEntity(entity, session);
+      const answer = await writes.writeEntity(entity, caller);
       if (answer.status !== errorCodes.stampChanged.status) return answer;
     }
     throw changedAgain();

@@ -9,6 +9,7 @@ import type { Fold } from '../protocol/fold.js';
 import { planEntity, planSavedEntity } from '../query/entity.js';
 import { wholeEntity } from '../query/projection.js';
 import type { ReadingContext } from '../query/reading-context.js';
+import { lockStatus } from './lock-service.js';
 
 /** Reads inside a transaction, or outside of one. */
 export interface EntityReading {
@@ -18,8 +19,10 @@ export interface EntityReading {
 const statusTexts: Readonly<Record<number, string>> = {
   [entityStatuses.denied]: 'Permission Error',
   [entityStatuses.stampChanged]: 'Stamp has changed',
+  [entityStatuses.locked]: 'Already locked',
   [entityStatuses.other]: 'Other error',
   [entityStatuses.missing]: 'Entity does not exist anymore',
+  [entityStatuses.mildValidation]: 'Mild Validation Error',
   [entityStatuses.validation]: 'Serious Validation Error',
 };
 
@@ -53,9 +56,14 @@ export class WriteAnswers {
   /** An entity that was not saved: what is in the database, between its status and its errors. */
   async refused(
     reading: EntityReading,
-    { entityStatus, existing, problems }: Refusal,
+    { entityStatus, existing, problems, lock }: Refusal,
   ): Promise<string> {
-    const status = { status: entityStatus, statusText: statusTexts[entityStatus], success: false };
+    const status = {
+      ...(lock === undefined ? {} : lockStatus(lock)),
+      status: entityStatus,
+      statusText: statusTexts[entityStatus],
+      success: false,
+    };
     const decoration = `"__STATUS":${JSON.stringify(status)}`;
     const errors = `"__ERROR":${JSON.stringify(problems)}`;
     const current =

@@ -5,12 +5,15 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Transaction } from '../dialect/executor.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 import type { Body } from '../entity/decode.js';
+import type { Lifecycle } from '../entity/lifecycle.js';
 import { EntitySaver } from '../entity/save.js';
 import type { SaveResult } from '../entity/save-options.js';
+import { failureOf } from '../function/failure.js';
 import { AppliedUploads, mediaAttributes } from '../media/apply-uploads.js';
 import type { UploadStore } from '../media/upload-store.js';
 import { isDenialStatus } from '../protocol/denial.js';
 import type { StorageDefinition } from '../protocol/definition.js';
+import type { RequestError } from '../protocol/errors.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { AnswerLength, asNew, asSent, WriteAnswers } from './write-answers.js';
 import { type AddressKey, type BodyEntities, readEntities } from './write-body.js';
@@ -24,6 +27,16 @@ export interface WritingContext extends ReadingContext {
   };
   readonly uploads: Pick<UploadStore, 'of'>;
   readonly locks: LockTable;
+  /** What runs events; asked when the first entity is written, since class code is there by then. */
+  readonly lifecycle: () => Lifecycle | undefined;
+}
+
+/** Who writes. */
+export interface WriteCaller {
+  /** ID of the session; `undefined` for a guest without state. */
+  readonly session: string | undefined;
+  /** What the client is told of what the event of one entity of a list threw. */
+  readonly tell: (error: Error) => RequestError;
 }
 
 /**
@@ -69,6 +82,7 @@ export class WriteService {
   ) {
     const { dialect } = context.database;
     this.#saver = new EntitySaver(dialect, dataclass, context.plans.entities, {
+      lifecycle: context.lifecycle(),
       locks: context.locks,
     });
     this.#answers = new WriteAnswers(context, dataclass);
@@ -81,14 +95,14 @@ export class WriteService {
   /**
    * Takes the entity or the entities of a body, in one transaction. A list keeps what can be stored, unless the mode says
    * otherwise, and tells of each entity what became of it (protocol section 11.7).
-   * @param session ID of whoever writes; `undefined` for a guest without state
    * @param addressKey where the address names the entity
+   * @throws what class code threw that may be told, and FunctionFailedError, where the entity stands alone
    */
   async write(
     mode: WriteMode,
     rawBody: unknown,
     contentType: string | undefined,
-    session: string | undefined,
+    caller: WriteCaller,
     addressKey?: AddressKey,
   ): Promise<WriteAnswer> {
     const sent = readEntities(rawBody, contentType, {
@@ -99,7 +113,7 @@ export class WriteService {
     });
     try {
       const entries = await this.context.database.executor.write((transaction) =>
-        this.#save(transaction, sent.entities, mode, session),
+        this.#save(transaction, sent, mode, caller),
       );
       return await this.#answer(sent, entries, mode);
     } catch (error) {
@@ -109,10 +123,10 @@ export class WriteService {
   }
 
   /** Saves one entity that does not come as JSON, as `$method=update` does. */
-  async writeEntity(entity: Body, session: string | undefined): Promise<WriteAnswer> {
+  async writeEntity(entity: Body, caller: WriteCaller): Promise<WriteAnswer> {
     const sent = { entities: [entity], isList: false };
     const entries = await this.context.database.executor.write((transaction) =>
-      this.#save(transaction, sent.entities, 'update', session),
+      this.#save(transaction, sent, 'update', caller),
     );
     return this.#answer(sent, entries, 'update');
   }
@@ -120,13 +134,14 @@ export class WriteService {
   /** @throws Undone when nothing of it shall be stored */
   async #save(
     transaction: Transaction,
-    entities: readonly Body[],
+    { entities, isList }: BodyEntities,
     mode: WriteMode,
-    session: string | undefined,
+    { session, tell }: WriteCaller,
   ): Promise<readonly Entry[]> {
     const options = {
       timestamp: new Date().toISOString(),
       isKept: mode !== 'refresh',
+      isValidation: mode === 'validate',
       writer: 'client',
       session,
     } as const;
@@ -143,7 +158,7 @@ export class WriteService {
       const applied = uploads.applied(body);
       // Large values take long.
       if (uploads.bytes > taken) await setImmediate();
-      const result = await this.#saver.save(transaction, applied, options);
+      const result = told(await this.#saver.save(transaction, applied, options), isList, tell);
       const isRefused = 'problems' in result;
       isUndone ||= isRefused && mode === 'atomic';
       if (!isRefused && result.outcome !== 'unchanged') saves += 1;
@@ -208,6 +223,15 @@ export class WriteService {
   #rest(index: number): Promise<void> | undefined {
     return index % entitiesPerTurn === entitiesPerTurn - 1 ? setImmediate() : undefined;
   }
+}
+
+/** What an event threw ends the request where the entity stands alone, and is told of the entity in a list. */
+function told(result: SaveResult, isList: boolean, tell: WriteCaller['tell']): SaveResult {
+  if (!('problems' in result) || result.failure === undefined) return result;
+  const error = failureOf(result.failure.shown, result.failure.thrown);
+  if (!isList) throw error;
+  const { errors: problems, status } = tell(error);
+  return { ...result, problems, status };
 }
 
 /**

@@ -70,6 +70,7 @@ const written: Omit<Dialect, 'foldText'> = {
   // The sign takes the affinity away.
   plainKey: (key) => sql`+${key}`,
   deferForeignKeys: sql`pragma defer_foreign_keys = on`,
+  checkForeignKeys: sql`pragma defer_foreign_keys = off`,
 };
 
 function isFinite(value: Sql): Sql {

@@ -1,0 +1,140 @@
+import type { Nesting } from '../access/call.js';
+import { DatabaseUnavailableError, type Transaction } from '../dialect/executor.js';
+import {
+  type DataclassEvents,
+  type EntityEvent,
+  type EventError,
+  EventFailure,
+  type Lifecycle,
+  type LiveEntity,
+} from '../entity/lifecycle.js';
+import type { DataclassDefinition, EventName } from '../protocol/definition.js';
+import type { ClassHost } from './class-host.js';
+import { eventError } from './event-error.js';
+import { LiveEntityObject } from './live-entity.js';
+
+/** How many saves and deletions with events may be within each other. */
+const mostNested = 100;
+
+/** Makes what runs the events that the model declares; `undefined` where it declares none. */
+export function classEvents(
+  definitions: readonly DataclassDefinition[],
+): ((host: ClassHost) => Lifecycle) | undefined {
+  const declared = new Map<string, ReadonlySet<EventName>>();
+  for (const { name, events = [] } of definitions) {
+    if (events.length > 0) declared.set(name, new Set(events));
+  }
+  return declared.size === 0 ? undefined : (host) => new ClassLifecycle(host, declared);
+}
+
+/** Runs events as methods of the users' entity classes (protocol section 18). */
+class ClassLifecycle implements Lifecycle {
+  readonly #events: ReadonlyMap<string, DataclassEvents>;
+
+  constructor(
+    private readonly host: ClassHost,
+    declared: ReadonlyMap<string, ReadonlySet<EventName>>,
+  ) {
+    this.#events = new Map(
+      [...declared].map(([name, events]) => [name, new ClassEvents(host, name, events)]),
+    );
+  }
+
+  eventsOf(dataclass: string): DataclassEvents | undefined {
+    return this.#events.get(dataclass);
+  }
+
+  async within<T>(work: (transaction: Transaction, depth: number) => Promise<T>): Promise<T> {
+    const nesting = nestedIn(this.host.calls.current().nesting);
+    const { depth, tree } = nesting;
+    return this.host.write(async ({ transaction }) => {
+      const run = (): Promise<T> => work(transaction, depth);
+      const result = await this.host.calls.with({ nesting }, run);
+      // Class code may have caught the error, and gone on with half of what it wanted.
+      if (depth === 1 && tree.failure !== undefined) throw tree.failure;
+      return result;
+    });
+  }
+}
+
+function nestedIn(nesting: Nesting | undefined): Nesting {
+  if (nesting === undefined) return { depth: 1, tree: {} };
+  const { tree } = nesting;
+  const depth = nesting.depth + 1;
+  if (tree.failure === undefined && depth > mostNested) {
+    const text = `Events lead to more than ${mostNested} saves and deletions within each other.`;
+    tree.failure = new EventFailure('A chain of events', new Error(text));
+  }
+  // Each of the events that this goes through could try once more, and so double the time that it takes to fail.
+  if (tree.failure !== undefined) throw tree.failure;
+  return { depth, tree };
+}
+
+/** The events of one dataclass. */
+class ClassEvents implements DataclassEvents {
+  constructor(
+    private readonly host: ClassHost,
+    private readonly dataclass: string,
+    private readonly declared: ReadonlySet<EventName>,
+  ) {}
+
+  has(event: EventName): boolean {
+    return this.declared.has(event);
+  }
+
+  create(): LiveEntity {
+    return new LiveEntityObject(this.host.codeOf(this.dataclass).entities.create());
+  }
+
+  async load(keys: readonly (string | number)[]): Promise<readonly LiveEntity[]> {
+    const { entities } = this.host.codeOf(this.dataclass);
+    const [only] = keys;
+    const found =
+      keys.length === 1 && only !== undefined
+        ? [await entities.load(only)]
+        : await entities.loadAll(keys);
+    return found.flatMap((each) => (each === undefined ? [] : [new LiveEntityObject(each)]));
+  }
+
+  textOf(entity: LiveEntity): string {
+    return JSON.stringify(objectOf(entity).row());
+  }
+
+  revived(text: string): LiveEntity {
+    const { entities } = this.host.codeOf(this.dataclass);
+    const row = JSON.parse(text) as (string | number | null)[];
+    return new LiveEntityObject(entities.fromRow(row));
+  }
+
+  async run(entity: LiveEntity, event: EntityEvent): Promise<EventError | undefined> {
+    const { object } = objectOf(entity);
+    const shown = `${object.constructor.name}.${event.kind}`;
+    try {
+      const handler: unknown = Reflect.get(object, event.kind);
+      if (typeof handler !== 'function') throw new TypeError(`${shown} is no method.`);
+      const answer: unknown = await Reflect.apply(handler, object, [frozen(event)]);
+      return event.kind === 'afterSave' || event.kind === 'afterDrop'
+        ? undefined
+        : eventError(shown, answer);
+    } catch (error) {
+      // Nothing that the entity is at fault for: the request fails as a whole.
+      if (error instanceof DatabaseUnavailableError) throw error;
+      throw new EventFailure(shown, error instanceof EventFailure ? error.thrown : error);
+    }
+  }
+}
+
+function frozen(event: EntityEvent): EntityEvent {
+  const lists = [
+    'touched' in event ? event.touched : undefined,
+    'old' in event ? event.old : undefined,
+    'savedAttributes' in event ? event.savedAttributes : undefined,
+  ];
+  for (const each of lists) Object.freeze(each);
+  return Object.freeze(event);
+}
+
+function objectOf(entity: LiveEntity): LiveEntityObject {
+  if (entity instanceof LiveEntityObject) return entity;
+  throw new TypeError('Events run on entities of class code.');
+}

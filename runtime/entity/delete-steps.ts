@@ -1,0 +1,105 @@
+import type { LockTable } from '../access/locks.js';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import { ConstraintError, type Transaction } from '../dialect/executor.js';
+import type { SqlValue, Statement } from '../dialect/statement.js';
+import type { DeleteOptions } from './delete-options.js';
+import {
+  type Dependents,
+  refusedByDatabase,
+  refusedByDependents,
+  refusedByLocks,
+} from './delete-refusal.js';
+import type { DeletionStatements, Restriction } from './delete-statements.js';
+import type { Pace } from './pace.js';
+
+/** One deletion that runs. */
+export interface Deletion {
+  readonly transaction: Transaction;
+  readonly statements: DeletionStatements;
+  readonly pace: Pace;
+  readonly locks: LockTable | undefined;
+  readonly options: DeleteOptions;
+  /** Whether the transaction may go on behind it. */
+  readonly isPart: boolean;
+}
+
+export async function countListed({ transaction, statements }: Deletion): Promise<number> {
+  return Number(await transaction.value(statements.count, []));
+}
+
+/** Adds the entities that are deleted with those of the list. */
+export async function cascade(deletion: Deletion, chosen: number): Promise<void> {
+  const steps = deletion.statements.cascade;
+  for (let before = 0, now = chosen; now > before && steps.length > 0;) {
+    before = now;
+    await runAll(deletion, steps, []);
+    if (steps.length > 1) now = await countListed(deletion);
+  }
+}
+
+/**
+ * Deletes what is on the list, changes what refers to it, and empties the list.
+ * @throws DeletionRefused when an entity that stays forbids it, or another session has locked an entity
+ */
+export async function removeListed(deletion: Deletion): Promise<void> {
+  const { transaction, statements, options, isPart } = deletion;
+  await checkRestrictions(deletion);
+  await runAll(deletion, statements.listChanged, []);
+  await checkLocks(deletion);
+  try {
+    await runAll(deletion, statements.setNull, [options.timestamp]);
+    await runAll(deletion, statements.remove, []);
+  } catch (error) {
+    throw error instanceof ConstraintError ? refusedByDatabase(error) : error;
+  } finally {
+    if (isPart) await runAll(deletion, statements.undefer, []);
+  }
+  await transaction.run(statements.raiseGlobalStamp, []);
+  await transaction.run(statements.clear, []);
+}
+
+/** @throws DeletionRefused when another session has locked what is on the list */
+export async function checkLocks(deletion: Deletion): Promise<void> {
+  const { transaction, statements, locks, options } = deletion;
+  if (locks === undefined || locks.size === 0) return;
+  const foreign: { readonly dataclass: Dataclass; readonly key: string | number }[] = [];
+  for (const { dataclass, find, isDeleted } of statements.touched) {
+    for (const lock of locks.locksOf(dataclass.name)) {
+      const key = await transaction.value(find, [lock.key]);
+      if (typeof key !== 'string' && typeof key !== 'number') continue;
+      if (lock.session !== options.session) foreign.push({ dataclass, key });
+      else if (isDeleted) options.onUnlocked?.(dataclass, key);
+    }
+  }
+  if (foreign.length > 0) throw refusedByLocks(foreign);
+}
+
+async function checkRestrictions({ transaction, statements, pace }: Deletion): Promise<void> {
+  const dependents: Dependents[] = [];
+  for (const restriction of statements.restrictions) {
+    await pace.keep();
+    const count = Number(await transaction.value(restriction.count, []));
+    if (count > 0) dependents.push(await dependentsOf(transaction, restriction, count));
+  }
+  if (dependents.length > 0) throw refusedByDependents(dependents);
+}
+
+async function runAll(
+  { transaction, pace }: Deletion,
+  statements: readonly Statement[],
+  values: readonly SqlValue[],
+): Promise<void> {
+  for (const statement of statements) {
+    await pace.keep();
+    await transaction.run(statement, values);
+  }
+}
+
+async function dependentsOf(
+  transaction: Transaction,
+  { reference, keys }: Restriction,
+  count: number,
+): Promise<Dependents> {
+  const list = JSON.parse(String(await transaction.value(keys, []))) as readonly string[];
+  return { reference, count, keys: list };
+}
