@@ -1,0 +1,71 @@
+import { copyFileSync, statSync, truncateSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { Random } from '../property/model/random.js';
+import { allSaved, Client, type Collection } from './support/client.js';
+import { durabilityModel } from './support/model.js';
+import { compiledProgram } from './support/program.js';
+import { Scratch } from './support/scratch.js';
+import { kill } from './support/server-process.js';
+
+/** What the disk did not write yet when the power went: some end of the file that changes go to. */
+const cuts = 40;
+const batches = 40;
+const size = 50;
+
+let program: string;
+let scratch: Scratch;
+
+beforeAll(() => {
+  program = compiledProgram(durabilityModel);
+}, 120_000);
+beforeEach(() => {
+  scratch = new Scratch(program);
+});
+afterEach(async () => {
+  await scratch.remove();
+});
+
+it('a loss of power takes the last changes back, and only whole ones', async () => {
+  const server = await scratch.start();
+  const client = new Client(server.origin);
+  for (let tag = 1; tag <= batches; tag += 1) {
+    const batch = Array.from({ length: size }, () => ({ tag }));
+    const path = '/rest/Part?$method=update&$atomic=true';
+    allSaved(await client.post<Collection>(path, batch));
+  }
+  await kill(server);
+  const random = new Random(7);
+  const length = statSync(`${scratch.file}-wal`).size;
+  const found = Array.from({ length: cuts }, (_, index) => {
+    const at = index === 0 ? length : random.int(0, length);
+    return { at, stored: storedBatches(at) };
+  }).sort((a, b) => a.at - b.at);
+  expect(found.at(-1)).toEqual({ at: length, stored: batches });
+  // The more is there, the more is stored.
+  for (const [index, { stored }] of found.entries()) {
+    expect(stored).toBeGreaterThanOrEqual(found[index - 1]?.stored ?? 0);
+  }
+  expect(new Set(found.map(({ stored }) => stored)).size).toBeGreaterThan(10);
+});
+
+/** How many batches are there when only so many bytes were written; each must be whole. */
+function storedBatches(bytes: number): number {
+  const copy = join(scratch.folder, 'cut.sqlite');
+  copyFileSync(scratch.file, copy);
+  copyFileSync(`${scratch.file}-wal`, `${copy}-wal`);
+  truncateSync(`${copy}-wal`, bytes);
+  const database = new Database(copy);
+  try {
+    expect(database.pragma('integrity_check', { simple: true })).toBe('ok');
+    const counts = database.prepare('select count(*) from "Part" group by "tag"').pluck().all();
+    expect(counts).toEqual(counts.map(() => size));
+    const valueOf = database.prepare('select "value" from "__datastore" where "name" = ?').pluck();
+    expect(valueOf.get('globalStamp')).toBe(counts.length * size);
+    expect(valueOf.get('sequence Part.serial') ?? 0).toBe(counts.length * size);
+    return counts.length;
+  } finally {
+    database.close();
+  }
+}
