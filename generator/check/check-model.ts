@@ -2,6 +2,7 @@ import { entry } from '../source/tree.js';
 import { createAliases } from './aliases.js';
 import { buildDataclass } from './build-dataclass.js';
 import { datastoreFunctions, singletons } from './class-functions.js';
+import { classPlaces, type ClassPlaces } from './class-places.js';
 import { checkDataclasses } from './dataclasses.js';
 import { checkExpressions } from './expressions.js';
 import { checkInverses } from './inverses.js';
@@ -40,6 +41,8 @@ export interface CheckOptions {
 export interface CheckedModel extends Checked<Model> {
   /** Text of each file that was read, by the name that origins use; offsets count from its start. */
   readonly sources: ReadonlyMap<string, string>;
+  /** Where the model asks for class code. */
+  readonly classPlaces: ClassPlaces;
 }
 
 /** Reads and checks a model file. The value is there unless a problem is an error; problems stand in file order. */
@@ -56,7 +59,8 @@ export function checkModel(input: ModelInput, options: CheckOptions = {}): Check
   }
   const hasErrors = problems.some(({ severity }) => severity === 'error');
   const value = hasErrors ? undefined : model;
-  return { value, problems: sortProblems(file, problems), sources };
+  const places = root === undefined ? new Map<string, never>() : classPlaces(root);
+  return { value, problems: sortProblems(file, problems), sources, classPlaces: places };
 }
 
 /** Goes through everything, whatever has been found before, so that one run tells all problems. */

@@ -1,6 +1,8 @@
 import type { CheckedModel, CheckOptions, ModelInput } from '../check/check-model.js';
 import type { EmittedFile } from '../emit/file.js';
 import type { Model } from '../model/model.js';
+import type { StubPlan } from '../stubs/plan-stubs.js';
+import type { ReviewInput } from '../stubs/review-classes.js';
 
 /** The stages of the generator. They are loaded when they are needed, so that `--help` answers at once. */
 export interface Compiler {
@@ -10,6 +12,8 @@ export interface Compiler {
     input: { readonly packageRoot: string; readonly modelFileName: string },
   ): Promise<readonly EmittedFile[]>;
   serialize(model: Model): Promise<string>;
+  /** Looks at the users' classes; answers at once where there are none. */
+  reviewClasses(input: ReviewInput): Promise<StubPlan>;
   /** The JSON Schema of model files, as text. */
   schema(): Promise<string>;
 }
@@ -19,6 +23,7 @@ export const lazyCompiler: Compiler = {
     (await import('../check/check-model.js')).checkModel(input, options),
   emit: async (model, input) => (await import('../emit/emit-server.js')).emitServer(model, input),
   serialize: async (model) => (await import('../model/serialize.js')).serializeModel(model),
+  reviewClasses: async (input) => (await import('../stubs/review-classes.js')).reviewClasses(input),
   schema: async () => {
     const { modelSchema } = await import('../source/model.schema.js');
     return `${JSON.stringify(modelSchema, null, 2)}\n`;

@@ -15,6 +15,7 @@ import { foldersAbove, manifestPath, recordFolder } from './paths.js';
 import type { Plan, PlannedFile } from './plan.js';
 import { Refusal } from './refusal.js';
 import { hashText } from './text.js';
+import { exactText } from './user-edits.js';
 import { finishJournal, undoJournal } from './heal.js';
 
 type Change = Extract<PlannedFile, { action: 'create' | 'update' | 'delete' }>;
@@ -40,6 +41,7 @@ export async function applyPlan(plan: Plan, host: Host): Promise<void> {
     for (const [index, step] of journal.steps.entries()) {
       signal.throwIfAborted();
       await takeStep(disk, root, { journal, step, index });
+      await assertUnchanged(disk, changes[index], stagedPath(root, journal, index, 'old'));
     }
     await flushTouched(disk, root, journal);
     signal.throwIfAborted();
@@ -113,6 +115,17 @@ async function takeStep(
     throw new Refusal(`${step.path} appeared while the files were being written.`);
   }
   await disk.rename(stagedPath(root, journal, index, 'new'), path);
+}
+
+/** A file of the user's may have been saved since it was read; its new text is not ours to throw away. */
+async function assertUnchanged(
+  disk: Disk,
+  change: Change | undefined,
+  backup: string,
+): Promise<void> {
+  if (change?.action !== 'update' || change.owner !== 'user') return;
+  if (exactText(await disk.read(backup)) === change.before) return;
+  throw new Refusal(`${change.path} was changed while the files were being written.`);
 }
 
 async function flushTouched(disk: Disk, root: string, journal: Journal): Promise<void> {

@@ -10,6 +10,7 @@ import { assertSoundPaths, compareCodePoints, foldCase, manifestPath } from './p
 import type { Plan, PlannedFile } from './plan.js';
 import { Refusal } from './refusal.js';
 import { hashText } from './text.js';
+import { type EditUserFiles, type UserEdit, userTextReader } from './user-edits.js';
 
 export interface PlanInput {
   readonly disk: Disk;
@@ -17,6 +18,8 @@ export interface PlanInput {
   readonly folder: string;
   readonly files: readonly EmittedFile[];
   readonly generatorVersion: string;
+  /** Says what is added to files of the user's, once the folder is ours. */
+  readonly editUserFiles?: EditUserFiles;
 }
 
 /** Compares a set of files with the disk; writes nothing. */
@@ -37,12 +40,29 @@ export async function planFiles(input: PlanInput): Promise<Plan> {
     return decideWanted(file, withoutGone(file.path, seen, gone), known);
   });
   const manifest = planManifest(record, printManifest(manifestOf(input)));
-  const planned = [...stale, ...wanted, manifest];
+  const edits =
+    last === undefined
+      ? []
+      : ((await input.editUserFiles?.(userTextReader(disk, root, look))) ?? []);
+  const planned = [...withEdits([...stale, ...wanted], edits), manifest];
   return {
     root,
     isFirst: last === undefined,
     files: planned.sort((a, b) => compareCodePoints(a.path, b.path)),
   };
+}
+
+/** What stays as it is in the plan may be added to, and so may files of the user's that the plan does not know. */
+function withEdits(
+  planned: readonly PlannedFile[],
+  edits: readonly UserEdit[],
+): readonly PlannedFile[] {
+  const edited = new Set(edits.map(({ path }) => path));
+  const others = planned.filter((file) => file.action !== 'user-kept' || !edited.has(file.path));
+  const changed = others.find(({ path }) => edited.has(path));
+  if (changed !== undefined) throw new Error(`${changed.path} is no file of the user's.`);
+  const updates = edits.map((edit) => ({ action: 'update', owner: 'user', ...edit }) as const);
+  return [...others, ...updates];
 }
 
 async function planStale(

@@ -17,7 +17,8 @@ export type PlannedFile =
 export interface Update {
   readonly action: 'update';
   readonly path: string;
-  readonly owner: 'generator';
+  /** A file of the user's is only ever added to. */
+  readonly owner: Owner;
   readonly text: string;
   /** The text that is replaced. */
   readonly before: string;

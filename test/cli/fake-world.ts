@@ -104,10 +104,12 @@ function fakeCompiler({ files = [], problems = [] }: FakeOptions): Compiler {
         value: hasError ? undefined : model,
         problems,
         sources: new Map([[file, source]]),
+        classPlaces: new Map(),
       });
     },
     emit: () => Promise.resolve(files),
     serialize: (value) => Promise.resolve(`${JSON.stringify(value)}\n`),
+    reviewClasses: () => Promise.resolve({ edits: [], problems: [], sources: new Map() }),
     schema: () => Promise.resolve('{ "type": "object" }\n'),
   };
 }

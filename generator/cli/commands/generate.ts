@@ -6,6 +6,7 @@ import { modelLockPath } from '../../output/paths.js';
 import { changesAnything, conflictsOf, type Plan } from '../../output/plan.js';
 import { Refusal } from '../../output/refusal.js';
 import { planOutput, writeOutput, type OutputRequest } from '../../output/write-output.js';
+import { ClassRefusal, classReview, type ClassReview } from '../class-review.js';
 import { diagnosticsJson } from '../diagnostics-json.js';
 import { exitCode } from '../exit-code.js';
 import { Interruption, isSystemError, UsageError } from '../failure.js';
@@ -41,19 +42,46 @@ export async function generate(
     if (options.json === true) printReport(session, checked, { ok: false });
     return exitCode.failed;
   }
+  const review = classReview(
+    session.world.compiler,
+    { model, checked, folder },
+    ({ severity }) => severity === 'error' || options.warnAsError === true,
+  );
+  const all = (): CheckedModel => withReview(checked, review);
   try {
-    const request = await makeRequest(session, { file, folder, model, options });
+    const files = await makeRequest(session, { file, folder, model, options });
+    const request = { ...files, editUserFiles: review.edit };
     const { plan, interruption } = await carryOut(session, request, options);
-    if (options.json === true) printReport(session, checked, { ok: isFine(plan, options), plan });
-    else await tellPlan(session, { plan, folder, options });
+    if (options.json === true) printReport(session, all(), { ok: isFine(plan, options), plan });
+    else {
+      tellProblems(session, review.found());
+      await tellPlan(session, { plan, folder, options });
+    }
     if (interruption instanceof Interruption) return exitCode.interrupted[interruption.signal];
     return codeFor(plan, options);
   } catch (error) {
     if (options.json === true && error instanceof Refusal) {
-      printReport(session, checked, { ok: false, error: error.message });
+      printReport(session, all(), { ok: false, error: error.message });
+    } else if (error instanceof ClassRefusal) {
+      tellProblems(session, review.found());
     }
+    if (error instanceof ClassRefusal && !hasError(review)) return exitCode.failed;
     throw error;
   }
+}
+
+/** The problems of the model and those of the users' classes. */
+function withReview(checked: CheckedModel, review: ClassReview): CheckedModel {
+  const { problems, sources } = review.found();
+  return {
+    ...checked,
+    problems: [...checked.problems, ...problems],
+    sources: new Map([...checked.sources, ...sources]),
+  };
+}
+
+function hasError(review: ClassReview): boolean {
+  return review.found().problems.some(({ severity }) => severity === 'error');
 }
 
 async function makeRequest(

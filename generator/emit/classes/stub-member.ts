@@ -6,22 +6,35 @@ import type { UserClass } from './user-classes.js';
 /**
  * A member that nobody has written yet, as code of a class, indented by two spaces: it throws what tells the client so. Its
  * arguments are handed on, so that no linter calls them unused.
+ * @param local what the file calls a name of `src/generated/api.ts`
  */
 export function stubMember(
   { name: className, path }: Pick<UserClass, 'name' | 'path'>,
-  { name, kind, params, returnsFirst, description }: WrittenMember,
+  member: WrittenMember,
+  local: (name: string) => string = (name) => name,
 ): string {
+  const { name, kind, description } = member;
+  const types = stubUses(member);
+  const inFile = (type: string): string =>
+    type.replace(identifier, (each) => (types.includes(each) ? local(each) : each));
+  const params = member.params.map((each) => ({ ...each, type: inFile(each.type) }));
+  const returns = inFile(member.returnsFirst);
   const label = memberName(name);
-  const args = [`${className}.${name}`, path].map(stringLiteral);
-  const thrown = call('throw notWritten', [...args, ...params.map((each) => each.name)], 4);
-  const end = ` {\n    ${thrown};\n  }`;
-  if (kind === 'get') return `${docComment(description, 2)}  get ${label}(): ${returnsFirst}${end}`;
+  const args = [
+    stringLiteral(`${className}.${name}`),
+    stringLiteral(path),
+    ...params.map((each) => each.name),
+  ];
+  const end = ` {\n    ${call(`throw ${local('notWritten')}`, args, 4)};\n  }`;
+  const doc = docComment(description, 2);
+  if (kind === 'get') return `${doc}  get ${label}(): ${returns}${end}`;
   if (kind === 'set') {
-    return `  set ${label}(${String(params[0]?.name)}: ${String(params[0]?.type)})${end}`;
+    return `  set ${label}(${params.map((each) => `${each.name}: ${each.type}`).join('')})${end}`;
   }
-  const head = method('', label, { params, returns: returnsFirst }, ' {');
-  return `${docComment(description, 2)}${head}\n    ${thrown};\n  }`;
+  return `${doc}${method('', label, { params, returns }, ' {').slice(0, -2)}${end}`;
 }
+
+const identifier = /[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*/gu;
 
 /** What a file must import for a stub, `notWritten` beside. */
 export function stubUses({ kind, uses, returnsFirst }: WrittenMember): readonly string[] {

@@ -1,0 +1,43 @@
+import { join } from 'node:path';
+import type { Disk } from './disk.js';
+import type { Look } from './look.js';
+
+/** What stands at a path of the output that belongs to the user, as its bytes say: line ends are kept. */
+export type UserText =
+  | { readonly kind: 'file'; readonly text: string }
+  | { readonly kind: 'absent' }
+  /** A link, a folder, or bytes that are not UTF-8. */
+  | { readonly kind: 'unreadable' };
+
+/** @param path relative to the output folder, with forward slashes */
+export type ReadUserText = (path: string) => Promise<UserText>;
+
+/** A file of the user's that something is added to. */
+export interface UserEdit {
+  readonly path: string;
+  /** Its text before, with its own line ends. */
+  readonly before: string;
+  readonly text: string;
+}
+
+/** Says what is added to files of the user's; may be asked more than once. What it throws, nothing is written then. */
+export type EditUserFiles = (read: ReadUserText) => Promise<readonly UserEdit[]>;
+
+export function userTextReader(disk: Disk, root: string, look: Look): ReadUserText {
+  return async (path) => {
+    const { kind } = await look(path);
+    if (kind === 'absent' || kind === 'variant') return { kind: 'absent' };
+    if (kind !== 'file') return { kind: 'unreadable' };
+    const text = exactText(await disk.read(join(root, path)));
+    return text === undefined ? { kind: 'unreadable' } : { kind: 'file', text };
+  };
+}
+
+/** The text of bytes that it can be turned back into; `undefined` when they are not UTF-8. */
+export function exactText(bytes: Uint8Array): string | undefined {
+  try {
+    return new TextDecoder('utf-8', { ignoreBOM: true, fatal: true }).decode(bytes);
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,80 @@
+import { ts } from 'ts-morph';
+import { type FoundClass, localClass } from './find-class.js';
+import type { UserFile, UserFiles } from './user-files.js';
+
+/** A member of a class, or of one that it extends. */
+export interface FoundMember {
+  readonly file: UserFile;
+  readonly node: ts.ClassElement;
+}
+
+export interface ClassMembers {
+  /** Those of one name: overloads, or the two accessors. */
+  readonly named: (name: string) => readonly FoundMember[];
+  /** The classes that it extends are known up to the emitted one; what others have cannot be seen. */
+  readonly isComplete: boolean;
+}
+
+/** The members that a class has by itself, and from the user's own classes that it extends. */
+export async function membersOf(files: UserFiles, found: FoundClass): Promise<ClassMembers> {
+  const members = new Map<string, FoundMember[]>();
+  const seen = new Set<ts.Node>();
+  let isComplete = true;
+  for (let at: FoundClass | undefined = found; at !== undefined;) {
+    seen.add(at.node);
+    collect(at, members);
+    const parent = parentOf(at.node);
+    if (parent === undefined) break;
+    if (!ts.isIdentifier(parent)) {
+      // `api.CompanyBase` is the emitted class; a call can give anything.
+      isComplete = ts.isPropertyAccessExpression(parent);
+      break;
+    }
+    const next: FoundClass | undefined = await localClass(files, at.file, parent.text);
+    if (next === undefined && !isImported(at.file, parent.text)) isComplete = false;
+    at = next === undefined || seen.has(next.node) ? undefined : next;
+  }
+  return { named: (name) => members.get(name) ?? [], isComplete };
+}
+
+function collect({ file, node }: FoundClass, members: Map<string, FoundMember[]>): void {
+  const own = new Set<string>();
+  for (const each of node.members) {
+    if (isStatic(each) || each.name === undefined) continue;
+    const name = nameOf(each.name);
+    // A class's own members hide those of the class that it extends.
+    if (name === undefined || (members.has(name) && !own.has(name))) continue;
+    own.add(name);
+    members.set(name, [...(members.get(name) ?? []), { file, node: each }]);
+  }
+}
+
+function nameOf(name: ts.PropertyName): string | undefined {
+  if (ts.isIdentifier(name) || ts.isStringLiteral(name)) return name.text;
+  if (ts.isComputedPropertyName(name) && ts.isStringLiteralLike(name.expression)) {
+    return name.expression.text;
+  }
+  return undefined;
+}
+
+function isStatic(member: ts.ClassElement): boolean {
+  if (!ts.canHaveModifiers(member)) return false;
+  return ts.getModifiers(member)?.some(({ kind }) => kind === ts.SyntaxKind.StaticKeyword) ?? false;
+}
+
+function parentOf(node: ts.ClassLikeDeclaration): ts.Expression | undefined {
+  return node.heritageClauses?.find(({ token }) => token === ts.SyntaxKind.ExtendsKeyword)?.types[0]
+    ?.expression;
+}
+
+function isImported({ syntax }: UserFile, name: string): boolean {
+  return syntax.statements.some((statement) => {
+    if (!ts.isImportDeclaration(statement)) return false;
+    const { namedBindings } = statement.importClause ?? {};
+    return (
+      namedBindings !== undefined &&
+      ts.isNamedImports(namedBindings) &&
+      namedBindings.elements.some((each) => each.name.text === name)
+    );
+  });
+}

@@ -1,0 +1,99 @@
+import { ts } from 'ts-morph';
+import type { WrittenMember } from '../emit/classes/abstract-members.js';
+import type { FoundMember } from './class-members.js';
+import type { NamesInFile } from './names-in-file.js';
+import { awaited, shapeOf, type TypeShape } from './type-shape.js';
+
+type Originals = NamesInFile['original'];
+
+/**
+ * Whether members of a class can be what the model asks for, as far as their text tells: the compiler has the last word.
+ * @param found all that have its name
+ */
+export function isAsDeclared(
+  member: WrittenMember,
+  found: readonly FoundMember[],
+  original: Originals,
+): boolean {
+  const { kind } = member;
+  const nodes = found.map(({ node }) => node);
+  if (kind === 'get' || kind === 'set') return nodes.every(ts.isAccessor);
+  const methods = nodes.filter(ts.isMethodDeclaration);
+  if (methods.length !== nodes.length) return false;
+  // Of overloads the compiler takes the one that fits.
+  const [method] = methods;
+  return method === undefined || methods.length > 1 || fits(member, method, original);
+}
+
+/** Whether the accessor is there that the model asks for. */
+export function isThere({ kind }: WrittenMember, found: readonly FoundMember[]): boolean {
+  if (kind === 'get') return found.some(({ node }) => !ts.isSetAccessor(node));
+  if (kind === 'set') return found.some(({ node }) => !ts.isGetAccessor(node));
+  return found.length > 0;
+}
+
+function fits(member: WrittenMember, method: ts.MethodDeclaration, original: Originals): boolean {
+  const written = method.parameters;
+  const isSpread = written.some(({ dotDotDotToken }) => dotDotDotToken !== undefined);
+  const { params } = member;
+  if (!isSpread && written.length > params.length) {
+    if (written.slice(params.length).some((each) => !isOptional(each))) return false;
+  }
+  // Who writes an event may have no use for what it is given; an argument of a function is there to be used.
+  if (!isSpread && member.kind === 'function' && written.length < params.length) return false;
+  return (
+    params.every((param, index) => {
+      const parameter = written[index];
+      if (parameter === undefined || parameter.dotDotDotToken !== undefined) return true;
+      const takesNothing = isOptional(parameter) || includesUndefined(parameter.type);
+      if (param.optional && !takesNothing) return false;
+      return isAlike(typeShape(parameter.type, original), modelShape(param.type));
+    }) && yields(member, method.type, original)
+  );
+}
+
+function isOptional({ questionToken, initializer }: ts.ParameterDeclaration): boolean {
+  return questionToken !== undefined || initializer !== undefined;
+}
+
+function includesUndefined(type: ts.TypeNode | undefined): boolean {
+  if (type === undefined) return true;
+  const shape = shapeOf(type, () => undefined);
+  return shape === undefined ? type.getText().includes('undefined') : shape.has('undefined');
+}
+
+/** A parameter may take more than it is given, or be spoken of more closely than the model does. */
+function isAlike(written: TypeShape, declared: TypeShape): boolean {
+  if (written === undefined || declared === undefined) return true;
+  return isWithin(written, declared) || isWithin(declared, written);
+}
+
+function yields(
+  { kind, returns, returnsFirst }: WrittenMember,
+  type: ts.TypeNode | undefined,
+  original: Originals,
+): boolean {
+  // What the others return has several shapes.
+  if (kind !== 'function' || type === undefined || returns === 'unknown') return true;
+  const written = shapeOf(awaited(type), original);
+  const declared = modelShape(/^Promise<(.*)>$/s.exec(returnsFirst)?.[1] ?? returnsFirst);
+  if (written === undefined || declared === undefined) return true;
+  const nothing = declared.has('void') ? ['undefined'] : ['null', 'undefined'];
+  return isWithin(written, new Set([...declared, ...nothing]));
+}
+
+function isWithin(part: ReadonlySet<string>, whole: ReadonlySet<string>): boolean {
+  return [...part].every((each) => whole.has(each));
+}
+
+function typeShape(type: ts.TypeNode | undefined, original: Originals): TypeShape {
+  return type === undefined ? undefined : shapeOf(type, original);
+}
+
+/** Of a type that the generator wrote, whose names are those of the API. */
+function modelShape(text: string): TypeShape {
+  const file = ts.createSourceFile('type.ts', `type T = ${text};`, ts.ScriptTarget.Latest, true);
+  const [statement] = file.statements;
+  if (statement === undefined || !ts.isTypeAliasDeclaration(statement)) return undefined;
+  return shapeOf(statement.type, (name) => name);
+}

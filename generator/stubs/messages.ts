@@ -1,0 +1,41 @@
+import type { Diagnostic } from '../source/diagnostic.js';
+
+interface StubMessage {
+  readonly severity: Diagnostic['severity'];
+  /** For the table of all problems in CONTRIBUTING.md. */
+  readonly meaning: string;
+}
+
+/** What can be said of the classes that users write, by stable code. */
+export const stubMessages = {
+  'stub/no-class': {
+    severity: 'warning',
+    meaning: 'A file of class code exports no class of its name.',
+  },
+  'stub/not-added': {
+    severity: 'warning',
+    meaning: 'A member is missing in a class, and may come from a base that cannot be looked into.',
+  },
+  'stub/not-text': {
+    severity: 'warning',
+    meaning: 'A file of class code is a link, a folder or no UTF-8, so it is left alone.',
+  },
+  'stub/not-typescript': {
+    severity: 'error',
+    meaning: 'A file of class code is not TypeScript, so nothing can be added to it.',
+  },
+  'stub/removed': {
+    severity: 'warning',
+    meaning: 'A class has a member that the model does not ask for any more.',
+  },
+  'stub/signature': {
+    severity: 'warning',
+    meaning: 'A member of a class has other parameters or another result than the model declares.',
+  },
+  'stub/unused-class': {
+    severity: 'warning',
+    meaning: 'A class is there that the model does not ask for any more, so it is not used.',
+  },
+} as const satisfies Readonly<Record<string, StubMessage>>;
+
+export type StubCode = keyof typeof stubMessages;
