@@ -142,8 +142,3 @@ function openingsOf(access: DataAccess = {}): readonly Opening[] {
   const { create = [], read = [], update = [], drop = [], describe = [] } = access;
   return [create, read, update, drop, describe];
 }
-
-/** The privileges that a function's code has: those of the session, and what it is promoted by. */
-export function promoted(privileges: PrivilegeSet, { promote }: FunctionDefinition): PrivilegeSet {
-  return promote === undefined ? privileges : new Set([...privileges, ...promote.map(foldName)]);
-}

@@ -1,3 +1,4 @@
+import { PromotedSession } from '../access/promoted-session.js';
 import type { Views } from '../access/views.js';
 import type { ClassHost } from '../class/class-host.js';
 import type { ClassRegistry } from '../class/registry.js';
@@ -53,7 +54,9 @@ function seenBy({ context, viewed }: FunctionParts): (session: Viewing) => SeenM
       requireExecution: (definition, shown) => {
         view.requireExecution(definition, shown);
       },
-      callOf: (caller) => ({ session: caller }),
+      callOf: (caller, { promote }) => ({
+        session: promote === undefined ? caller : new PromotedSession(caller, promote),
+      }),
     };
   };
 }

@@ -1,0 +1,73 @@
+import { holds } from './grants.js';
+import {
+  foldName,
+  type Grant,
+  type Origin,
+  type PrivilegeSet,
+  type Session,
+  type SessionQuotas,
+  type SessionStorage,
+} from './session.js';
+
+/**
+ * A session whose code holds some privileges more, for one call of a function (protocol section 17.3, `promote`). What is
+ * kept, granted and told of the session is its own.
+ */
+export class PromotedSession implements Session {
+  readonly #session: Session;
+  readonly #added: readonly string[];
+
+  /** @param added names of privileges, all that they include among them */
+  constructor(session: Session, added: readonly string[]) {
+    this.#session = session;
+    this.#added = added.map(foldName);
+  }
+
+  get id(): string | undefined {
+    return this.#session.id;
+  }
+
+  get userName(): string {
+    return this.#session.userName;
+  }
+
+  get isGuest(): boolean {
+    return this.#session.isGuest;
+  }
+
+  get privileges(): PrivilegeSet {
+    return new Set([...this.#session.privileges, ...this.#added]);
+  }
+
+  get storage(): SessionStorage {
+    return this.#session.storage;
+  }
+
+  get quotas(): SessionQuotas {
+    return this.#session.quotas;
+  }
+
+  get origin(): Origin | undefined {
+    return this.#session.origin;
+  }
+
+  hasPrivilege(name: string): boolean {
+    return this.#added.includes(foldName(name)) || holds(this.#session.privileges, name);
+  }
+
+  setPrivileges(grant: string | readonly string[] | Grant): void {
+    this.#session.setPrivileges(grant);
+  }
+
+  clearPrivileges(): void {
+    this.#session.clearPrivileges();
+  }
+
+  login(user: string, password: string): Promise<boolean> {
+    return this.#session.login(user, password);
+  }
+
+  keep(): string {
+    return this.#session.keep();
+  }
+}
