@@ -39,6 +39,7 @@ export const selectionMembers: ReadonlySet<string> = new Set([
   'distinct',
   'toArray',
   'drop',
+  'add',
   'length',
 ]);
 
@@ -49,6 +50,7 @@ export const dataclassMembers: ReadonlySet<string> = new Set([
   'query',
   'new',
   'newSelection',
+  'fromKeys',
 ]);
 
 /** Members of the datastore's class; dataclasses are members too, so they cannot have these names. */

@@ -55,7 +55,12 @@ export abstract class DataclassObject<T extends EntityTypes> {
     return entity;
   }
 
-  /** A selection without entities. */
+  /** The entities of some keys, in that order, each once; keys that no entity has are passed over. */
+  fromKeys(keys: Iterable<T['key']>): T['selection'] {
+    return this.#code.selections.fromKeys(keys);
+  }
+
+  /** A list in memory, without entities: `add()` fills it. */
   newSelection(): T['selection'] {
     return this.#code.selections.none();
   }

@@ -186,12 +186,15 @@ export function isOrderedNode(node: SelectionNode): boolean {
   }
 }
 
-/** What a chain of `or` joins. */
+/** What `or` joins, in order. */
 export function alternatives(node: SelectionNode): readonly SelectionNode[] {
   const parts: SelectionNode[] = [];
-  let at = node;
-  for (; at.kind === 'or'; at = at.left) parts.push(at.right);
-  return [at, ...parts.reverse()];
+  const waiting = [node];
+  for (let at = waiting.pop(); at !== undefined; at = waiting.pop()) {
+    if (at.kind === 'or') waiting.push(at.right, at.left);
+    else parts.push(at);
+  }
+  return parts;
 }
 
 function over(

@@ -63,24 +63,31 @@ function givenOrder(
   return orderTerms({ ...writer.context, similarities }, from, items, 'all');
 }
 
-/** The entities of the first selection in its order, then those that the second one adds, and so on. */
+/**
+ * The entities of the first selection in its order, then those that the second one adds, and so on. An entity belongs to the
+ * first that has it, and so to none before: their terms are null for it, and those behind make no difference any more.
+ */
 function appendedOrder(
   writer: NodeWriter,
   from: From,
   parts: readonly SelectionNode[],
 ): readonly OrderTerm[] {
   const last = parts.length - 1;
-  const cases = parts.slice(0, last).map((each, index) => {
-    const condition = writer.condition(from, each, 0) ?? always;
-    return sql`when ${condition} then ${sql.lit(index)}`;
-  });
+  const conditions = parts.map((each) => writer.condition(from, each, 0) ?? always);
+  const cases = conditions
+    .slice(0, last)
+    .map((condition, index) => sql`when ${condition} then ${sql.lit(index)}`);
   const part = sql`case ${sql.join(cases, sql` `)} else ${sql.lit(last)} end`;
-  const terms: OrderTerm[] = [{ value: part, descending: false }];
-  for (const [index, each] of parts.entries()) {
-    for (const term of ownOrder(writer, from, each)) {
-      const value = sql`case ${part} when ${sql.lit(index)} then ${term.value} end`;
-      terms.push({ ...term, value });
-    }
-  }
-  return terms;
+  const orders = parts.map((each) => ownOrder(writer, from, each));
+  const lastOrdered = orders.findLastIndex((terms) => terms.length > 0);
+  const key = { value: keyOrder(writer.context, from.root), descending: false };
+  const terms = orders.slice(0, lastOrdered + 1).flatMap((own, index): readonly OrderTerm[] => {
+    if (index === last) return own;
+    const isHere = conditions[index] ?? always;
+    return [...own, key].map((term) => ({
+      ...term,
+      value: sql`case when ${isHere} then ${term.value} end`,
+    }));
+  });
+  return [{ value: part, descending: false }, ...terms];
 }

@@ -1,0 +1,328 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { EntitySelection } from '../../../runtime/class/selection.js';
+import type { EmployeeEntity } from './selections-served.js';
+import {
+  CompanyEntity,
+  CompanySelection,
+  createStaff,
+  EmployeeSelection,
+  type ServedSelections,
+  serveSelections,
+  type TestDatastore,
+} from './selections-served.js';
+
+let served: ServedSelections;
+let ds: TestDatastore;
+
+beforeAll(async () => {
+  served = await serveSelections();
+  ({ ds } = served);
+  await createStaff(served.app);
+});
+afterAll(() => served.app.close());
+beforeEach(() => {
+  served.statements.length = 0;
+});
+
+async function names(selection: EmployeeSelection): Promise<(string | null)[]> {
+  return (await selection.toArray()).map(({ lastName }) => lastName);
+}
+
+async function ids(selection: CompanySelection): Promise<number[]> {
+  return (await selection.toArray()).map(({ ID }) => ID);
+}
+
+describe('a lazy selection', () => {
+  it('runs no statement until it is read', () => {
+    const staff = ds.Company.query('city = :1', 'Paris').staff.orderBy('salary desc');
+    expect(staff.slice(1, 3).boss.reports).toBeInstanceOf(EmployeeSelection);
+    expect(served.statements).toEqual([]);
+  });
+
+  it('is read by one statement, whatever it is made of', async () => {
+    const companies = ds.Company.query('city = :1', 'Paris');
+    expect(await companies.staff.query('salary > :1', 150).sum('salary')).toBe(600);
+    expect(served.statements).toHaveLength(1);
+    const some = companies.staff
+      .or(ds.Employee.query('employer = null'))
+      .minus(ds.Employee.fromKeys([1]))
+      .orderBy('lastName desc')
+      .slice(0, 2);
+    expect(await names(some)).toEqual(['Ende', 'Dunn']);
+    expect(served.statements).toHaveLength(2);
+  });
+
+  it('has the classes of the user', async () => {
+    const companies = ds.Company.query('city = :1', 'Paris');
+    expect(companies).toBeInstanceOf(CompanySelection);
+    expect(companies.staff).toBeInstanceOf(EmployeeSelection);
+    expect(companies.staff.employer.and(companies)).toBeInstanceOf(CompanySelection);
+    expect(await companies.first()).toBeInstanceOf(CompanyEntity);
+    expect(await companies.payroll()).toBe(700);
+    expect(companies.ds).toBe(ds);
+    expect(companies.session.isGuest).toBe(false);
+  });
+
+  it('never changes', async () => {
+    const paris = ds.Company.query("city = 'Paris'");
+    paris.query('ID > 1');
+    paris.orderBy('name');
+    expect(await ids(paris)).toEqual([1, 3]);
+  });
+});
+
+describe('reading a selection', () => {
+  it('counts', async () => {
+    expect(await ds.Employee.all().count()).toBe(5);
+    expect(await ds.Employee.query('salary > 1000').count()).toBe(0);
+    expect(await ds.Employee.all().slice(1, 3).count()).toBe(2);
+  });
+
+  it('gives one entity by its position', async () => {
+    const all = ds.Employee.all().orderBy('lastName');
+    expect((await all.first())?.lastName).toBe('Adam');
+    expect((await all.last())?.lastName).toBe('Ende');
+    expect((await all.at(2))?.lastName).toBe('cole');
+    expect((await all.at(-2))?.lastName).toBe('Dunn');
+    expect(await all.at(5)).toBeNull();
+    expect(await all.at(-6)).toBeNull();
+    expect(await ds.Employee.query('ID = 0').first()).toBeNull();
+    expect(await ds.Employee.query('ID = 0').last()).toBeNull();
+    await expect(all.at(0.5)).rejects.toThrow(RangeError);
+    expect(() => all.slice(Number.NaN)).toThrow(RangeError);
+  });
+
+  it.each([
+    [0, undefined],
+    [1, undefined],
+    [1, 3],
+    [3, 1],
+    [0, 0],
+    [-2, undefined],
+    [-3, -1],
+    [-1, -3],
+    [1, -1],
+    [4, -4],
+    [-3, 4],
+    [-9, 2],
+    [-9, -4],
+    [9, undefined],
+  ])('slices from %s to %s as an array does', async (start, end) => {
+    const all = await names(ds.Employee.all().orderBy('lastName desc'));
+    const slice = ds.Employee.all().orderBy('lastName desc').slice(start, end);
+    expect(await names(slice)).toEqual(all.slice(start, end));
+    expect(await slice.count()).toBe(all.slice(start, end).length);
+    expect(await names(slice.slice(1, 2))).toEqual(all.slice(start, end).slice(1, 2));
+    expect(await names(slice.slice(-2))).toEqual(all.slice(start, end).slice(-2));
+    expect((await slice.last())?.lastName).toEqual(all.slice(start, end).at(-1));
+  });
+
+  it('filters what was sliced, not the other way round', async () => {
+    const slice = ds.Employee.all().slice(0, 3);
+    expect(await names(slice.query('salary >= 200'))).toEqual(['Bell', 'cole']);
+    expect(await names(slice.boss)).toEqual(['Adam']);
+    expect(await ids(slice.employer)).toEqual([1, 2]);
+  });
+
+  it('computes', async () => {
+    const all = ds.Employee.all();
+    expect(await all.sum('salary')).toBe(1000);
+    expect(await all.average('salary')).toBe(250);
+    expect(await all.min('salary')).toBe(100);
+    expect(await all.max('lastName')).toBe('Ende');
+    expect(await ds.Company.all().sum('staff.salary')).toBe(1000);
+    expect(await ds.Company.all().max('extra.size')).toBe('big');
+    const none = ds.Employee.query('ID = 0');
+    expect(await none.sum('salary')).toBe(0);
+    expect(await none.average('salary')).toBeNull();
+    expect(await none.min('lastName')).toBeNull();
+    expect(served.statements).toHaveLength(9);
+  });
+
+  it('gives values as entities have them', async () => {
+    const all = ds.Company.all();
+    expect(await all.min('founded')).toEqual(new Date('1999-01-01T00:00:00.000Z'));
+    expect(await all.max('opened')).toBe('2001-02-03');
+    expect(await all.max('active')).toBe(true);
+    expect(await all.distinct('city')).toEqual(['Lyon', 'Paris']);
+    expect(await all.distinct('founded')).toEqual([
+      new Date('1999-01-01T00:00:00.000Z'),
+      new Date('2001-02-03T04:05:06.007Z'),
+    ]);
+    expect(await all.distinct('extra.size')).toEqual([3, 'big']);
+    expect(await ds.Employee.all().distinct('employer.name')).toEqual(['azure', 'Blue', 'Cyan']);
+  });
+
+  it('tells whether it contains an entity', async () => {
+    const adam = await ds.Employee.get(1);
+    const cole = await ds.Employee.get(3);
+    if (adam === null || cole === null) throw new Error('They are there.');
+    const blue = ds.Company.query("name = 'BLUE'").staff;
+    served.statements.length = 0;
+    expect(await blue.contains(adam)).toBe(true);
+    expect(await blue.contains(cole)).toBe(false);
+    expect(await blue.slice(1).contains(adam)).toBe(false);
+    expect(await blue.contains(ds.Employee.new())).toBe(false);
+    expect(served.statements).toHaveLength(3);
+    const company = await ds.Company.get(1);
+    // @ts-expect-error An entity of another dataclass.
+    await expect(blue.contains(company)).rejects.toThrow('An entity of Employee is expected.');
+  });
+});
+
+describe('relations of a selection', () => {
+  it('leads over to-many and to-one relations, to each entity once', async () => {
+    expect(await names(ds.Company.query("city = 'Paris'").staff)).toEqual(['Adam', 'Bell', 'Dunn']);
+    expect(await ids(ds.Employee.query('salary < 250').employer)).toEqual([1]);
+    expect(await ids(ds.Employee.all().employer)).toEqual([1, 2, 3]);
+    expect(await names(ds.Company.all().staff)).toEqual(['Adam', 'Bell', 'cole', 'Dunn']);
+    expect(await names(ds.Employee.all().boss)).toEqual(['Adam', 'cole']);
+    expect(await names(ds.Employee.all().boss.boss)).toEqual(['Adam']);
+    expect(await names(ds.Employee.fromKeys([1]).reports.reports)).toEqual(['Dunn']);
+  });
+
+  it('leads over relations without entities to nothing, also behind minus', async () => {
+    const alone = ds.Employee.query("lastName = 'Ende'");
+    expect(await alone.employer.count()).toBe(0);
+    expect(await ids(ds.Company.all().minus(alone.employer))).toEqual([1, 2, 3]);
+    expect(await ids(ds.Company.all().minus(ds.Employee.all().employer))).toEqual([]);
+  });
+
+  it('of one entity is a selection', async () => {
+    const blue = await ds.Company.get(1);
+    expect(await names(blue?.staff.query('salary > 150') ?? ds.Employee.all())).toEqual(['Bell']);
+    expect(served.statements.at(-1)).toContain('"employer_id" = ?');
+    const unsaved = ds.Company.new();
+    expect(await unsaved.staff.count()).toBe(0);
+  });
+
+  it('speaks of the same related entity within one filter alone', async () => {
+    const within = ds.Company.query("staff.lastName = 'Adam' and staff.salary = 200");
+    const apart = ds.Company.query("staff.lastName = 'Adam'").query('staff.salary = 200');
+    expect(await within.count()).toBe(0);
+    expect(await apart.count()).toBe(1);
+  });
+});
+
+describe('the values of a filter', () => {
+  it('are those of class code', async () => {
+    const { Company, Employee } = ds;
+    const founded = new Date('2001-02-03T04:05:06.007Z');
+    expect(await ids(Company.query('founded = :1', founded))).toEqual([1]);
+    expect(await ids(Company.query('opened = :1', '2001-02-03'))).toEqual([1]);
+    expect(await ids(Company.query('active = :1', false))).toEqual([3]);
+    expect(await ids(Company.query('active = :1', null))).toEqual([2]);
+    expect(await ids(Company.query('ID in :1', [3, 1n]))).toEqual([1, 3]);
+    expect(await ids(Company.query('founded in :1', [founded, null]))).toEqual([1, 3]);
+    const blue = await Company.get(1);
+    expect(await names(Employee.query('employer = :1', blue))).toEqual(['Adam', 'Bell']);
+    expect(await names(Employee.query('employer in :1', [blue]))).toEqual(['Adam', 'Bell']);
+    const vector = Float32Array.of(1, 0);
+    expect(await ids(Company.query('embedding > :1', { vector, threshold: 0.9 }))).toEqual([1]);
+    expect(await ids(Company.query('name = :name', { name: 'AZURE' }))).toEqual([2]);
+    expect(await ids(Company.query(':1 = :2', 'extra.size', 3))).toEqual([1]);
+  });
+
+  it('are told apart when they are none', () => {
+    const { Company } = ds;
+    expect(() => Company.query('ID = :1', undefined)).toThrow('The value of :1 is undefined');
+    expect(() => Company.query('ID = :2', 1)).toThrow('$params has no value for :2');
+    expect(() => Company.query('ID = :1', Symbol('x'))).toThrow('found a symbol');
+    expect(() => Company.query('ID = :1', new Date(Number.NaN))).toThrow('without a time');
+    expect(() => Company.query('ID = :1', 2n ** 60n)).toThrow('beyond those that are exact');
+    expect(() => Company.query('staff = :1', Company.new())).toThrow('save it first');
+    expect(() => Company.query('ID in :1', Company.all())).toThrow(
+      'found an object of class CompanySelection',
+    );
+  });
+});
+
+describe('what a selection cannot be asked', () => {
+  it('is refused as over HTTP', async () => {
+    expect(() => ds.Company.query('name =')).toThrow('Character 7');
+    expect(() => ds.Company.all().orderBy('name upwards')).toThrow('expected ASC, DESC');
+    await expect(ds.Company.query('nme = 1').count()).rejects.toMatchObject({
+      status: 400,
+      errors: [{ errCode: 1500 }, { errCode: 1162 }],
+    });
+    await expect(ds.Company.all().orderBy('nme').first()).rejects.toMatchObject({
+      errors: [{ errCode: 1500 }, { errCode: 1810 }],
+    });
+    // @ts-expect-error There is no such attribute.
+    await expect(ds.Company.all().sum('nme')).rejects.toMatchObject({
+      errors: [{ errCode: 1500 }, {}],
+    });
+    await expect(ds.Company.all().sum('name')).rejects.toThrow('sum applies to numbers');
+  });
+
+  it('may name what is not exposed, which clients may not', async () => {
+    const filter = 'secret = null';
+    expect(await ds.Company.query(filter).orderBy('secret').count()).toBe(3);
+    expect(await ds.Company.all().sum('secret')).toBe(0);
+    expect(await ds.Company.all().orderBy('secret desc').last()).not.toBeNull();
+  });
+
+  it('is combined with a selection of the same dataclass alone', () => {
+    // @ts-expect-error Selections of different dataclasses.
+    expect(() => ds.Company.all().and(ds.Employee.all())).toThrow('A selection of Company');
+    const others: unknown[] = [[], ds.Company.new()];
+    for (const other of others) {
+      expect(() => ds.Company.all().or(other as CompanySelection)).toThrow(TypeError);
+    }
+  });
+
+  it('is too much at some point, and says so', async () => {
+    const { Employee } = ds;
+    let chain = Employee.all();
+    for (let hops = 0; hops < 20; hops += 1) chain = chain.boss;
+    expect(await chain.count()).toBe(0);
+    expect(await chain.first()).toBeNull();
+    expect(() => chain.boss).toThrow('at most 20 relations');
+    let doubled = Employee.query('salary > 0');
+    expect(() => {
+      for (let times = 0; times < 60; times += 1) doubled = doubled.and(doubled);
+    }).toThrow('made of at most 500 others');
+    let wide = Employee.query('ID = 1');
+    for (let id = 2; id < 160; id += 1) {
+      wide = wide.or(Employee.query('lastName = :1 order by salary desc', `n${id}`));
+    }
+    expect(await wide.count()).toBe(1);
+    expect(await names(wide)).toEqual(['Adam']);
+  });
+});
+
+describe('a selection in memory', () => {
+  it('holds the very objects that were added', async () => {
+    const list = ds.Employee.newSelection();
+    expect(await list.count()).toBe(0);
+    expect(await list.first()).toBeNull();
+    const [cole, adam] = [await ds.Employee.get(3), await ds.Employee.get(1)];
+    if (adam === null || cole === null) throw new Error('They are there.');
+    adam.lastName = 'Changed';
+    served.statements.length = 0;
+    expect(list.add(cole).add(adam).add(cole)).toBe(list);
+    expect(await list.count()).toBe(2);
+    expect(await list.first()).toBe(cole);
+    expect(await list.last()).toBe(adam);
+    expect(await list.contains(adam)).toBe(true);
+    expect(await list.toArray()).toEqual([cole, adam]);
+    const seen: EmployeeEntity[] = [];
+    for await (const each of list) seen.push(each);
+    expect(seen).toEqual([cole, adam]);
+    expect(served.statements).toEqual([]);
+    // The database knows what is stored.
+    expect(await names(list.query('salary > 0'))).toEqual(['cole', 'Adam']);
+    expect(await list.sum('salary')).toBe(400);
+    expect(await ids(list.employer)).toEqual([1, 2]);
+  });
+
+  it('takes entities of its dataclass that have a key', () => {
+    const list = ds.Employee.newSelection();
+    expect(() => list.add(ds.Employee.new())).toThrow('save it first');
+    // @ts-expect-error An entity of another dataclass.
+    expect(() => list.add(ds.Company.new())).toThrow('An entity of Employee is expected.');
+    const stored = ds.Employee.all();
+    expect(() => stored.add(ds.Employee.new())).toThrow('newSelection()');
+    expect(stored).toBeInstanceOf(EntitySelection);
+  });
+});
