@@ -22,10 +22,6 @@ export const unsupported = {
     uses: (root) =>
       entriesOf(child(root, 'dataclasses')).flatMap(({ value }) => itemsOf(child(value, 'events'))),
   },
-  'unsupported/functions': {
-    what: 'functions',
-    uses: (root) => functionGroups(root).flatMap((group) => entriesOf(group).map(({ key }) => key)),
-  },
   'unsupported/postgres': {
     what: 'servers for the database postgres',
     uses: (root) => {
@@ -45,10 +41,6 @@ export const unsupported = {
         whenTrue(child(value, 'restrict')),
       ),
   },
-  'unsupported/singletons': {
-    what: 'singletons',
-    uses: (root) => entriesOf(child(root, 'singletons')).map(({ key }) => key),
-  },
 } satisfies Readonly<Record<string, Unsupported>>;
 
 export type UnsupportedCode = keyof typeof unsupported;
@@ -66,13 +58,4 @@ function attributes(root: SourceNode): ReturnType<typeof entriesOf> {
   return entriesOf(child(root, 'dataclasses')).flatMap(({ value }) =>
     entriesOf(child(value, 'attributes')),
   );
-}
-
-/** Each mapping of functions; those of singletons are reported with their singletons. */
-function functionGroups(root: SourceNode): readonly SourceNode[] {
-  const ofDataclasses = entriesOf(child(root, 'dataclasses')).flatMap(({ value }) =>
-    entriesOf(child(value, 'functions')).map((group) => group.value),
-  );
-  const ofDatastore = child(child(root, 'datastore'), 'functions');
-  return ofDatastore === undefined ? ofDataclasses : [...ofDataclasses, ofDatastore];
 }

@@ -8,11 +8,9 @@ const key = 'ID: { type: integer, key: true }';
 const refusedModels: Readonly<Record<keyof typeof unsupported, string>> = {
   'unsupported/accessors': model('', '', 'c: { computed: string, accessors: [get, set] }'),
   'unsupported/events': model('events: [saving]'),
-  'unsupported/functions': model('functions: { entity: { f: { exposed: true } } }'),
   'unsupported/postgres': model('', 'database: postgres'),
   'unsupported/query-timeout': model('', 'limits: { queryTimeout: 5 }'),
   'unsupported/restrict': model('restrict: true'),
-  'unsupported/singletons': model('', 'singletons: { S: { functions: { f: { exposed: true } } } }'),
 };
 
 function model(inDataclass: string, atTop = '', attribute = 'name: string'): string {

@@ -143,11 +143,8 @@ dataclasses:
       <<e>>e: { computed: string }
       f: { computed: string, <<f>>accessors: [get] }
       g: { computed: string, expression: "1" }
-    functions: { entity: { <<g>>hire: {} } }
     events: [<<h>>saving]
     restrict: <<i>>true
-datastore: { functions: { <<j>>now: {} } }
-singletons: { <<k>>Clock: {} }
 roles: {}
 `,
     expected: [
@@ -155,11 +152,8 @@ roles: {}
       { code: 'unsupported/query-timeout', at: 'b' },
       { code: 'unsupported/accessors', at: 'e' },
       { code: 'unsupported/accessors', at: 'f' },
-      { code: 'unsupported/functions', at: 'g' },
       { code: 'unsupported/events', at: 'h' },
       { code: 'unsupported/restrict', at: 'i' },
-      { code: 'unsupported/functions', at: 'j' },
-      { code: 'unsupported/singletons', at: 'k' },
     ],
   },
 ];
