@@ -18,6 +18,7 @@ import { orderRows } from './rows/orders.js';
 import { projectionRows } from './rows/projections.js';
 import { reportRows } from './rows/reports.js';
 import { requestRows } from './rows/requests.js';
+import { sessionRows } from './rows/sessions.js';
 import { setRows } from './rows/sets.js';
 import { valueRows } from './rows/values.js';
 import { vectorRows } from './rows/vectors.js';
@@ -43,6 +44,7 @@ const tables: Readonly<Record<string, readonly Row[]>> = {
   deletes: deleteRows,
   bodies: bodyRows,
   media: mediaRows,
+  sessions: sessionRows,
 };
 
 const rows = Object.values(tables).flat();

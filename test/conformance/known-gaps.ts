@@ -1,8 +1,7 @@
-import { employee } from './fixture.js';
-import { type Expectation, get, notBuilt, post, refused, type Request } from './row.js';
+import { type Expectation, notBuilt, post, refused, type Request } from './row.js';
 
 /** The issue that a gap belongs to. */
-export type Family = 'functions' | 'locks' | 'sessions';
+export type Family = 'functions';
 
 /** A sentence of the specification or of the protocol's decisions that this version does not keep yet. */
 export interface Gap {
@@ -25,7 +24,6 @@ type Line = readonly [
 ];
 
 const set = '0123456789ABCDEF0123456789ABCDEF';
-const ada = `/rest/Employee(${employee(1)})`;
 const nothing = refused(404, 1800);
 const noFunction = refused(404, 1500, 1804);
 
@@ -81,50 +79,8 @@ const functions: readonly Line[] = [
   ],
 ];
 
-const sessions: readonly Line[] = [
-  [
-    'd18.login',
-    'a session is opened',
-    post('/rest/$directory/login', ['user', 'password', 60]),
-    { status: 401, is: { result: false } },
-    nothing,
-  ],
-  [
-    'd18.logout',
-    'a session is closed',
-    get('/rest/$directory/logout'),
-    { is: { result: true } },
-    nothing,
-  ],
-  [
-    'd18.currentUser',
-    'who is logged in',
-    get('/rest/$directory/currentUser'),
-    { status: 200 },
-    nothing,
-  ],
-  ['16.8', '$info tells of sets and sessions', get('/rest/$info'), { status: 200 }, nothing],
-];
-
-const others: readonly Line[] = [
-  [
-    '12.3 lock',
-    'an entity is locked',
-    get(`${ada}?$lock=true`),
-    { has: { __STATUS: { success: true } } },
-  ],
-  [
-    '12.3 unlock',
-    'and unlocked',
-    get(`${ada}?$lock=false`),
-    { has: { __STATUS: { success: true } } },
-  ],
-];
-
 const lines: Readonly<Record<Family, readonly Line[]>> = {
   functions,
-  locks: others,
-  sessions,
 };
 
 export const gaps: readonly Gap[] = (Object.keys(lines) as Family[]).flatMap((family) =>
