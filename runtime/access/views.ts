@@ -100,13 +100,14 @@ export class Views {
   }
 
   of({ isGuest, privileges }: Viewer): View {
-    if (isGuest) return this.guest;
+    // The code of a function may hold more than the guest who calls it.
+    if (isGuest && privileges.size === 0) return this.guest;
     let name = this.#names.get(privileges);
     if (name === undefined) {
-      name = JSON.stringify(this.#heldOf(privileges));
+      name = JSON.stringify([isGuest, ...this.#heldOf(privileges)]);
       this.#names.set(privileges, name);
     }
-    const view = this.#kept.get(name) ?? this.#made(privileges);
+    const view = this.#kept.get(name) ?? this.#made(privileges, isGuest ? 401 : 403);
     // Those used last stand last.
     this.#kept.delete(name);
     this.#kept.set(name, view);
@@ -117,10 +118,10 @@ export class Views {
     return this.#relevant.filter((each) => privileges.has(each));
   }
 
-  #made(privileges: PrivilegeSet): View {
+  #made(privileges: PrivilegeSet, status: DenialStatus): View {
     const [oldest] = this.#kept.keys();
     if (oldest !== undefined && this.#kept.size >= maxViews) this.#kept.delete(oldest);
-    return new View(this.definitions, new Set(this.#heldOf(privileges)), 403);
+    return new View(this.definitions, new Set(this.#heldOf(privileges)), status);
   }
 }
 

@@ -5,6 +5,7 @@ import { setAskerOf } from '../access/set-asker.js';
 import type { ClassHost } from '../class/class-host.js';
 import type { ClassRegistry } from '../class/registry.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
+import { requirePermission } from '../dataclass/permissions.js';
 import type { Pending } from '../dialect/pending.js';
 import { decodeArguments } from '../function/arguments.js';
 import { failureOf, FunctionFailedError } from '../function/failure.js';
@@ -59,6 +60,8 @@ interface Calling {
   readonly asked: FunctionRequest;
   readonly session: Session;
   readonly seen: SeenModel;
+  /** The same with the privileges that the function is promoted by. */
+  readonly promoted: SeenModel;
 }
 
 /** A function that clients may call, and what it is called on. */
@@ -101,7 +104,8 @@ export class FunctionService {
     return this.#handler({
       definition: this.#definition(dataclass, name, 'selection'),
       shown: `${dataclass}Selection.${name}`,
-      with: async ({ request, asked, session, seen }, work) => {
+      with: async ({ request, asked, session, seen, promoted }, work) => {
+        requireRead(promoted, dataclass);
         const input = { ...asked.input, set: request.params.set };
         const asker = setAskerOf(session);
         const { host } = this.context;
@@ -115,9 +119,9 @@ export class FunctionService {
     return this.#handler({
       definition: this.#definition(dataclass, name, 'entity'),
       shown: `${dataclass}Entity.${name}`,
-      with: async ({ request, seen }, work) => {
+      with: async ({ request, promoted }, work) => {
         const { text } = readKeyClause(request.params.key ?? '');
-        return work(await this.#entity(seen.context.dataclasses.get(dataclass), text));
+        return work(await this.#entity(requireRead(promoted, dataclass), text));
       },
     });
   }
@@ -150,8 +154,9 @@ export class FunctionService {
       seen.requireExecution(definition, shown);
       const asked = readFunctionRequest(request, definition, seen.context.options);
       const call = seen.callOf(session, definition);
+      const promoted = this.context.seenBy(call.session);
       return this.context.host.calls.run(call, () =>
-        this.#call(callable, { request, asked, session, seen }, reply),
+        this.#call(callable, { request, asked, session, seen, promoted }, reply),
       );
     };
   }
@@ -198,8 +203,7 @@ export class FunctionService {
     }
   }
 
-  async #entity(dataclass: Dataclass | undefined, text: string): Promise<object> {
-    if (dataclass === undefined) throw new Error('The function is of no dataclass.');
+  async #entity(dataclass: Dataclass, text: string): Promise<object> {
     const { name, exposed, key } = dataclass;
     const value = exposed ? decodeKey(key.type, text) : undefined;
     const { entities } = this.context.host.codeOf(name);
@@ -217,6 +221,17 @@ export class FunctionService {
     const ofLevel = definition?.functions?.filter((each) => each.level === level) ?? [];
     return found(ofLevel, name, dataclass);
   }
+}
+
+/**
+ * The dataclass of a function that is called on entities of it.
+ * @throws RequestError 401 or 403 when these may not be read
+ */
+function requireRead({ context }: SeenModel, name: string): Dataclass {
+  const dataclass = context.dataclasses.get(name);
+  if (dataclass === undefined) throw new Error(`There is no dataclass ${name}.`);
+  requirePermission(dataclass, 'read');
+  return dataclass;
 }
 
 function found(
