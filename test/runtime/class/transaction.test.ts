@@ -1,0 +1,285 @@
+import { setImmediate } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { SaveError } from '../../../runtime/class/save-error.js';
+import { TransactionEndedError } from '../../../runtime/dialect/transaction-scope.js';
+import { Gate, isSettled } from './gate.js';
+import type { DataStore } from './staff-classes.js';
+import { places, type StaffServer, staffServer } from './staff-server.js';
+
+let server: StaffServer;
+let ds: DataStore;
+
+afterEach(async () => {
+  await server.close();
+});
+
+async function names(): Promise<readonly (string | null)[]> {
+  const answer = await server.app.inject('/rest/Company?$orderby=name');
+  return answer
+    .json<{ __ENTITIES: readonly { name: string | null }[] }>()
+    .__ENTITIES.map(({ name }) => name);
+}
+
+function post(name: string): Promise<number> {
+  return server.app
+    .inject({ method: 'POST', url: '/rest/Company?$method=update', payload: { name } })
+    .then(({ statusCode }) => statusCode);
+}
+
+describe.each(places)('a transaction of class code, on a database in a %s', (place) => {
+  beforeEach(async () => {
+    server = await staffServer(place);
+    ({ ds } = server);
+  });
+
+  it('is not seen by requests before it ends, and they do not take part', async () => {
+    await ds.Company.new({ name: 'before' }).save();
+    const gate = new Gate();
+    const transaction = ds.transaction(async () => {
+      await ds.Company.new({ name: 'inside' }).save();
+      await gate.pass();
+      await ds.Company.new({ name: 'later' }).save();
+      expect(await ds.Company.all().count()).toBe(3);
+    });
+    await gate.reached;
+    const read = names();
+    const write = post('request');
+    const other = ds.Company.new({ name: 'other' }).save();
+    // A database in memory has one connection, which sees what is not committed: its readers wait.
+    expect(await isSettled(read)).toBe(place === 'file');
+    expect([await isSettled(write), await isSettled(other)]).toEqual([false, false]);
+    gate.open();
+    await transaction;
+    expect(await read).toEqual(place === 'file' ? ['before'] : ['before', 'inside', 'later']);
+    expect(await write).toBe(200);
+    await other;
+    expect(await names()).toEqual(['before', 'inside', 'later', 'other', 'request']);
+  });
+
+  it('that fails leaves nothing behind but what others did', async () => {
+    const gate = new Gate();
+    const company = ds.Company.new({ name: 'inside' });
+    const transaction = ds.transaction(async () => {
+      await company.save();
+      await gate.pass();
+      throw new Error('user code fails');
+    });
+    await gate.reached;
+    const write = post('request');
+    gate.open();
+    await expect(transaction).rejects.toThrow('user code fails');
+    expect(await write).toBe(200);
+    expect(await names()).toEqual(['request']);
+    // The object is what it was, so that it can be saved again.
+    expect([company.isNew, company.stamp, company.touched('name')]).toEqual([true, 0, true]);
+    await company.save();
+    expect(await names()).toEqual(['inside', 'request']);
+  });
+
+  it('sees what it did itself, however it reads', async () => {
+    await ds.transaction(async () => {
+      const company = ds.Company.new({ name: 'A', city: 'Rome' });
+      await company.save();
+      const person = ds.Employee.new({ lastName: 'X', employer: company });
+      await person.save();
+      expect((await ds.Company.get(company.key ?? 0))?.name).toBe('A');
+      expect(await ds.Company.fromCity('rome').count()).toBe(1);
+      expect(await company.staff.count()).toBe(1);
+      expect((await person.employer.get())?.name).toBe('A');
+      expect(await ds.kysely.selectFrom('Company').select('name').execute()).toEqual([
+        { name: 'A' },
+      ]);
+      await company.reload();
+      expect(company.stamp).toBe(1);
+    });
+  });
+
+  it('counts nothing that is not kept', async () => {
+    await expect(
+      ds.transaction(async () => {
+        await ds.Company.new({ name: 'A' }).save();
+        expect(await ds.Company.all().count()).toBe(1);
+        throw new Error('undone');
+      }),
+    ).rejects.toThrow('undone');
+    expect(await ds.Company.all().count()).toBe(0);
+    const answer = await server.app.inject('/rest/Company');
+    expect(answer.json()).toMatchObject({ __COUNT: 0 });
+  });
+
+  it('saves many at once', async () => {
+    const companies = Array.from({ length: 20 }, (_, at) => ds.Company.new({ name: `C${at}` }));
+    await ds.transaction(async () => {
+      await Promise.all(companies.map((company) => company.save()));
+    });
+    expect(new Set(companies.map(({ key }) => key)).size).toBe(20);
+    expect(await ds.Company.all().count()).toBe(20);
+  });
+
+  it('goes on when one of many is refused, and the refusal is dealt with', async () => {
+    const saved = ds.transaction(async () => {
+      const results = await Promise.allSettled([
+        ds.Company.new({ name: 'A' }).save(),
+        ds.Company.new({ name: null }).save(),
+        ds.Company.new({ name: 'a' }).save(),
+        ds.Company.new({ name: 'B' }).save(),
+      ]);
+      return results.map(({ status }) => status);
+    });
+    expect(await saved).toEqual(['fulfilled', 'rejected', 'rejected', 'fulfilled']);
+    expect(await names()).toEqual(['A', 'B']);
+  });
+
+  it('is given up when one of many is refused, whatever the others still do', async () => {
+    const transaction = ds.transaction(() =>
+      Promise.all([
+        ds.Company.new({ name: 'A' }).save(),
+        ds.Company.new({ name: null }).save(),
+        ds.Company.new({ name: 'B' }).save(),
+      ]),
+    );
+    await expect(transaction).rejects.toBeInstanceOf(SaveError);
+    expect(await names()).toEqual([]);
+    expect(await post('after')).toBe(200);
+  });
+
+  it('inside another one is undone alone', async () => {
+    const inner = ds.Company.new({ name: 'inner' });
+    await ds.transaction(async () => {
+      await ds.Company.new({ name: 'outer' }).save();
+      await expect(
+        ds.transaction(async () => {
+          await inner.save();
+          await ds.transaction(() => ds.Company.new({ name: 'innermost' }).save());
+          throw new Error('inner fails');
+        }),
+      ).rejects.toThrow('inner fails');
+      expect([inner.isNew, await ds.Company.all().count()]).toEqual([true, 1]);
+      await ds.transaction(() => inner.save());
+    });
+    expect(inner.isNew).toBe(false);
+    expect(await names()).toEqual(['inner', 'outer']);
+  });
+
+  it('inside another one is undone with it', async () => {
+    const company = ds.Company.new({ name: 'inner' });
+    await expect(
+      ds.transaction(async () => {
+        await ds.transaction(() => company.save());
+        expect([company.isNew, company.stamp]).toEqual([false, 1]);
+        throw new Error('outer fails');
+      }),
+    ).rejects.toThrow('outer fails');
+    expect([company.isNew, company.stamp]).toEqual([true, 0]);
+    expect(await names()).toEqual([]);
+  });
+
+  it('runs parts one after the other, each whole', async () => {
+    const order: string[] = [];
+    const part = (name: string, fails: boolean): Promise<void> =>
+      ds.transaction(async () => {
+        order.push(`${name} begins`);
+        await ds.Company.new({ name }).save();
+        await setImmediate();
+        order.push(`${name} ends`);
+        if (fails) throw new Error(name);
+      });
+    await ds.transaction(async () => {
+      await Promise.allSettled([part('a', false), part('b', true), part('c', false)]);
+    });
+    expect(order).toEqual(['a begins', 'a ends', 'b begins', 'b ends', 'c begins', 'c ends']);
+    expect(await names()).toEqual(['a', 'c']);
+  });
+
+  it('waits for what it started and did not await', async () => {
+    let saving: Promise<void> | undefined;
+    // eslint-disable-next-line @typescript-eslint/require-await -- the mistake that is tested
+    await ds.transaction(async () => {
+      saving = ds.Company.new({ name: 'not awaited' }).save();
+    });
+    await saving;
+    expect(await names()).toEqual(['not awaited']);
+  });
+
+  it('is over for code that goes on behind its end', async () => {
+    const gate = new Gate();
+    let late: Promise<unknown> | undefined;
+    await ds.transaction(async () => {
+      await ds.Company.new({ name: 'A' }).save();
+      late = (async () => {
+        await gate.pass();
+        const errors: unknown[] = [];
+        const tries: (() => Promise<unknown>)[] = [
+          () => ds.Company.new({ name: 'late' }).save(),
+          () => ds.Company.get(1),
+          () => ds.Company.all().count(),
+          () => ds.transaction(() => Promise.resolve()),
+          () => ds.kysely.selectFrom('Company').selectAll().execute(),
+          () => ds.kysely.deleteFrom('Company').execute(),
+        ];
+        for (const attempt of tries) {
+          errors.push(
+            await attempt().then(
+              () => undefined,
+              (error: unknown) => error,
+            ),
+          );
+        }
+        return errors;
+      })();
+    });
+    // Another transaction is open when the late code runs.
+    const other = new Gate();
+    const open = ds.transaction(async () => {
+      await ds.Company.new({ name: 'B' }).save();
+      await other.pass();
+    });
+    await other.reached;
+    gate.open();
+    const errors = (await late) as readonly unknown[];
+    expect(errors.map((error) => error instanceof TransactionEndedError)).toEqual(
+      new Array(6).fill(true),
+    );
+    other.open();
+    await open;
+    expect(await names()).toEqual(['A', 'B']);
+  });
+
+  it('lets the readers that wait read between two that write', async () => {
+    const gates = [new Gate(), new Gate()];
+    const writes = gates.map((gate, at) =>
+      ds.transaction(async () => {
+        await ds.Company.new({ name: `W${at}` }).save();
+        await gate.pass();
+      }),
+    );
+    await gates[0]?.reached;
+    const read = names();
+    expect(await isSettled(read)).toBe(place === 'file');
+    gates[0]?.open();
+    expect(await read).toEqual(place === 'file' ? [] : ['W0']);
+    gates[1]?.open();
+    await Promise.all(writes);
+  });
+});
+
+describe('a transaction that never ends', () => {
+  it('does not keep the server from closing', async () => {
+    server = await staffServer('file');
+    const gate = new Gate();
+    const stuck = server.ds.transaction(async () => {
+      await server.ds.Company.new({ name: 'A' }).save();
+      await gate.pass();
+      return server.ds.Company.all().count();
+    });
+    await gate.reached;
+    const waiting = server.ds.Company.new({ name: 'B' }).save();
+    const refused = expect(waiting).rejects.toThrow();
+    const before = performance.now();
+    await server.app.close();
+    expect(performance.now() - before).toBeLessThan(9_000);
+    gate.open();
+    await expect(stuck).rejects.toThrow('database');
+    await refused;
+  });
+});
