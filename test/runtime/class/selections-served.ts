@@ -101,6 +101,7 @@ export class EmployeeEntity extends Entity<EmployeeTypes> {
   declare salary: number | null;
   declare readonly employer: RelatedEntity<CompanyTypes>;
   declare readonly reports: EmployeeSelection;
+  declare readonly badges: BadgeSelection;
 }
 export class EmployeeSelection extends EntitySelection<EmployeeTypes> {
   declare readonly employer: CompanySelection;
