@@ -76,8 +76,13 @@ export function abstractMembers(members: readonly WrittenMember[]): readonly str
       const [value] = params;
       return `  abstract set ${property}(value: ${value?.type ?? 'unknown'});`;
     }
-    return `${docComment(description, 2)}${method('abstract', property, { params, returns }, ';')}`;
+    return `${docComment(description, 2)}${method(isOfEveryObject(name) ? 'abstract override' : 'abstract', property, { params, returns }, ';')}`;
   });
+}
+
+/** What every object has counts as a member of the base class. */
+function isOfEveryObject(name: string): boolean {
+  return name in Object.prototype;
 }
 
 function eventMember(attributes: string, event: EventName, path: string): WrittenMember {

@@ -16,11 +16,12 @@ export function field(head: string, name: string, type: string, doc?: string): s
   const label = `  ${head === '' || mark === '?' ? '' : `${head} `}${propertyName(name)}${mark}`;
   const flat = `${label}: ${type};`;
   const parts = type.split(' | ');
-  const code =
-    fits(flat) || parts.length === 1
-      ? flat
-      : `${label}:\n${parts.map((each) => `    | ${each}`).join('\n')};`;
+  const code = fits(flat) || parts.length === 1 ? flat : `${label}:${brokenUnion(type, parts)};`;
   return `${docComment(doc, 2)}${code}`;
+}
+
+function brokenUnion(type: string, parts: readonly string[]): string {
+  return fits(`    ${type};`) ? `\n    ${type}` : parts.map((each) => `\n    | ${each}`).join('');
 }
 
 /**
@@ -42,7 +43,9 @@ export function method(
   if (fits(flat)) return flat;
   if (params.length === 0) return `${before}(): ${brokenArgument(signature.returns)}${end}`;
   const lines = params.map((each) => `    ${each},\n`).join('');
-  return `${before}(\n${lines}  ): ${signature.returns}${end}`;
+  const last = `  ): ${signature.returns}${end}`;
+  const returns = fits(last) ? signature.returns : brokenArgument(signature.returns);
+  return `${before}(\n${lines}  ): ${returns}${end}`;
 }
 
 /** The argument of a generic type on a line of its own, unless it is a single name. */

@@ -34,6 +34,7 @@ const runtimeNames = [
   'Entity',
   'EntitySelection',
   'EntityTypes',
+  'Singleton',
   'classes',
 ];
 

@@ -19,7 +19,8 @@ const parents = {
 export function dataclassClassesView(context: EmitContext, dataclass: Dataclass): object {
   const { classNames, namePlaces, model } = context;
   const names = classNames.of(dataclass);
-  const uses = new Set<string>(['DataStore', ...Object.values(names.written)]);
+  const { entity, selection } = names.written;
+  const uses = new Set<string>(['DataStore', entity, selection]);
   const byUser = writtenClasses(dataclass);
   const object = objectInterface(context, dataclass);
   const interfaces = [
