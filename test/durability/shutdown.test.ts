@@ -42,13 +42,12 @@ describe('SIGTERM', () => {
         acknowledged.push(value);
       }
     });
-    await setTimeout(150);
+    while (acknowledged.length < 100) await setTimeout(5);
     const begin = performance.now();
     server.child.kill('SIGTERM');
     await Promise.all(clients);
     expect(await server.ended).toEqual({ code: 0, signal: null, stderr: '' });
     expect(performance.now() - begin).toBeLessThan(10_000);
-    expect(acknowledged.length).toBeGreaterThan(50);
     const database = new Database(join(folder, 'data.sqlite'), { readonly: true });
     const stored = database.prepare('select "value" from "Counter" order by "value"').pluck().all();
     database.close();

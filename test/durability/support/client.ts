@@ -26,8 +26,13 @@ export interface Collection {
   readonly __ENTITIES: readonly Entity[];
 }
 
-/** Sends requests to one server process. An answer that arrived whole is an acknowledgement. */
+/**
+ * Sends requests to one server process, one after the other, in a session of its own. An answer that arrived whole is an
+ * acknowledgement.
+ */
 export class Client {
+  #cookie: string | undefined;
+
   constructor(readonly origin: string) {}
 
   get<T = Collection>(path: string): Promise<Answer<T>> {
@@ -72,7 +77,11 @@ export class Client {
 
   async #fetched(path: string, init: RequestInit): Promise<Response> {
     try {
-      return await fetch(this.origin + path, init);
+      const headers = this.#cookie === undefined ? {} : { cookie: this.#cookie };
+      const response = await fetch(this.origin + path, { ...init, headers });
+      const [cookie] = response.headers.getSetCookie();
+      if (cookie !== undefined) this.#cookie = cookie.split(';')[0];
+      return response;
     } catch (error) {
       throw new ServerGone(path, { cause: error });
     }
