@@ -44,7 +44,7 @@ export function setCookie(
   const secure = isSecure(request) ? '; Secure' : '';
   const cookie = `${name}=${token ?? ''}; Path=/; HttpOnly; SameSite=Lax${secure}${life}`;
   reply.removeHeader('set-cookie');
-  reply.header('set-cookie', [...others.map(String), cookie]);
+  reply.header('set-cookie', others.length === 0 ? cookie : [...others.map(String), cookie]);
 }
 
 /** A proxy that ends TLS says so; a client that pretends to be one keeps a cookie from itself. */

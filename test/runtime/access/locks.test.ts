@@ -1,0 +1,87 @@
+import { beforeEach, describe, expect, it } from 'vitest';
+import {
+  type LockHolder,
+  MemoryLockTable,
+  TooManyLocksError,
+} from '../../../runtime/access/locks.js';
+import { fold, foldWithoutAccents } from '../../../runtime/protocol/fold.js';
+
+const one: LockHolder = { session: 'one', origin: undefined };
+const two: LockHolder = { session: 'two', origin: undefined };
+
+let locks: MemoryLockTable;
+
+beforeEach(() => {
+  locks = new MemoryLockTable(3, fold);
+});
+
+describe('a lock', () => {
+  it('is the first holder’s, who may ask again', () => {
+    expect(locks.lock('A', 1, one)).toBe(true);
+    expect(locks.lock('A', 1, one)).toBe(true);
+    expect(locks.size).toBe(1);
+    expect(locks.lock('A', 1, two)).toMatchObject({ session: 'one', key: 1 });
+    expect(locks.holderOf('A', 1)).toMatchObject({ session: 'one' });
+  });
+
+  it('is of one entity of one dataclass', () => {
+    locks.lock('A', 1, one);
+    expect(locks.lock('B', 1, two)).toBe(true);
+    expect(locks.lock('A', 2, two)).toBe(true);
+    expect(locks.lock('A', '1', two)).toBe(true);
+  });
+
+  it.each([
+    ['STRASSE', 'strasse', fold],
+    ['\u00c4rger', 'a\u0308rger', fold],
+    ['Ärger', 'arger', foldWithoutAccents],
+  ])('of the key %s is that of %s', (key, same, form) => {
+    const folded = new MemoryLockTable(3, form);
+    folded.lock('A', key, one);
+    expect(folded.refusal('A', same, 'two')).toMatchObject({ key });
+    expect(folded.unlock('A', same, 'one')).toBe(true);
+    expect(folded.size).toBe(0);
+  });
+
+  it('is ended by its holder alone', () => {
+    locks.lock('A', 1, one);
+    expect(locks.unlock('A', 1, 'two')).toMatchObject({ session: 'one' });
+    expect(locks.unlock('A', 1, undefined)).toMatchObject({ session: 'one' });
+    expect(locks.unlock('A', 1, 'one')).toBe(true);
+    expect(locks.unlock('A', 1, 'one')).toBe(true);
+    expect(locks.lock('A', 1, two)).toBe(true);
+  });
+
+  it('keeps other sessions and guests from writing', () => {
+    expect(locks.refusal('A', 1, undefined)).toBeUndefined();
+    locks.lock('A', 1, one);
+    expect(locks.refusal('A', 1, 'one')).toBeUndefined();
+    expect(locks.refusal('A', 1, 'two')).toMatchObject({ session: 'one' });
+    expect(locks.refusal('A', 1, undefined)).toMatchObject({ session: 'one' });
+    expect(locks.refusal('A', 2, 'two')).toBeUndefined();
+  });
+});
+
+it('a session holds so many', () => {
+  for (const key of [1, 2, 3]) locks.lock('A', key, one);
+  expect(() => locks.lock('A', 4, one)).toThrow(TooManyLocksError);
+  expect(locks.lock('A', 3, one)).toBe(true);
+  expect(locks.lock('A', 4, two)).toBe(true);
+  locks.unlock('A', 1, 'one');
+  expect(locks.lock('A', 5, one)).toBe(true);
+});
+
+it('locks end with their session, and with their entity', () => {
+  locks.lock('A', 1, one);
+  locks.lock('B', 'x', one);
+  locks.lock('A', 2, two);
+  expect(locks.lockedByOthers('A', 'one').map(({ key }) => key)).toEqual([2]);
+  expect(locks.lockedByOthers('A', undefined).map(({ key }) => key)).toEqual([1, 2]);
+  locks.forget('A', [2, 7]);
+  expect(locks.lockedByOthers('A', 'one')).toEqual([]);
+  locks.releaseAll('one');
+  locks.releaseAll('one');
+  expect(locks.size).toBe(0);
+  expect(locks.locksOf('B')).toEqual([]);
+  for (const key of [1, 2, 3]) expect(locks.lock('C', key, one)).toBe(true);
+});

@@ -1,0 +1,196 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Logins } from '../../../runtime/access/logins.js';
+import type { LoginModule } from '../../../runtime/access/login-module.js';
+import { hashPassword, isPassword } from '../../../runtime/access/password.js';
+import { Client } from '../../support/cookies.js';
+import { RequestError } from '../../../runtime/protocol/errors.js';
+import { FakeClock } from '../entity-set/fake-clock.js';
+import { type SessionServer, sessionServer } from './session-server.js';
+
+const address = '192.0.2.1';
+let clock: FakeClock;
+let asked: number;
+let logins: Logins;
+
+const login: LoginModule['login'] = (user, password) => {
+  asked += 1;
+  return password === 'right' ? { userName: user } : null;
+};
+
+beforeEach(() => {
+  clock = new FakeClock();
+  asked = 0;
+  logins = new Logins({ login }, clock);
+});
+
+async function fail(user: string, from = address): Promise<void> {
+  expect(await logins.grantOf(user, 'wrong', from)).toBeUndefined();
+}
+
+async function waitOf(user: string, from = address): Promise<number> {
+  const error: unknown = await logins.grantOf(user, 'right', from).catch((each: unknown) => each);
+  if (!(error instanceof RequestError)) throw new Error('was not refused');
+  expect(error.status).toBe(429);
+  return Number(error.headers['retry-after']);
+}
+
+describe('failed logins', () => {
+  it('slow down a user from the sixth on, twice as much each time, a minute at most', async () => {
+    for (let i = 0; i < 5; i += 1) await fail('mia', `192.0.2.${i}`);
+    const waits = [];
+    for (let i = 0; i < 9; i += 1) {
+      await fail('MIA', `198.51.100.${i}`);
+      const wait = await waitOf('mia');
+      waits.push(wait);
+      clock.freeze(wait * 1000);
+    }
+    expect(waits).toEqual([1, 2, 4, 8, 16, 32, 60, 60, 60]);
+    expect(await logins.grantOf('mia', 'right', address)).toEqual({ userName: 'mia' });
+    for (let i = 0; i < 5; i += 1) await fail('mia');
+  });
+
+  it('slow down an address, whoever it asks for, and no other', async () => {
+    for (let i = 0; i < 21; i += 1) await fail(`user ${i}`);
+    expect(await waitOf('mia')).toBe(1);
+    expect(await logins.grantOf('mia', 'right', '192.0.2.2')).toBeDefined();
+  });
+
+  it('of a network of the newer kind are those of one address', async () => {
+    for (let i = 0; i < 21; i += 1) await fail(`user ${i}`, `2001:db8:1:2::${i.toString(16)}`);
+    expect(await waitOf('mia', '2001:db8:1:2:ffff::1')).toBe(1);
+    expect(await logins.grantOf('mia', 'right', '2001:db8:1:3::1')).toBeDefined();
+    for (let i = 0; i < 21; i += 1) await fail(`user ${i}`, `::ffff:198.51.100.1`);
+    expect(await logins.grantOf('mia', 'right', '::ffff:198.51.100.2')).toBeDefined();
+  });
+
+  it('are not undone for an address by a login of its own', async () => {
+    for (let i = 0; i < 20; i += 1) await fail(`user ${i}`);
+    await logins.grantOf('own', 'right', address);
+    await fail('user 20');
+    expect(await waitOf('mia')).toBe(1);
+  });
+
+  it('that are sent at once are no way around', async () => {
+    const outcomes = await Promise.allSettled(
+      Array.from({ length: 30 }, () => logins.grantOf('mia', 'wrong', address)),
+    );
+    const examined = outcomes.filter(({ status }) => status === 'fulfilled').length;
+    expect(examined).toBe(6);
+    expect(asked).toBe(6);
+  });
+
+  it('are forgotten after an hour, and the password is not looked at before', async () => {
+    for (let i = 0; i < 6; i += 1) await fail('mia', `192.0.2.${i}`);
+    const before = asked;
+    await waitOf('mia', '192.0.2.9');
+    expect(asked).toBe(before);
+    clock.freeze(3_600_001);
+    for (let i = 0; i < 5; i += 1) await fail('mia', `192.0.2.${i}`);
+  });
+
+  it('are remembered for a bounded number of users, the latest ones', async () => {
+    for (let i = 0; i < 6; i += 1) await fail('old', `192.0.2.${i}`);
+    for (let i = 0; i < 10_000; i += 1) await fail(`user ${i}`, `10.0.${i >> 8}.${i & 255}`);
+    expect(await logins.grantOf('old', 'right', '192.0.2.50')).toBeDefined();
+  });
+
+  it('do not count when the user’s code fails', async () => {
+    const broken = new Logins(
+      {
+        login: () => {
+          throw new Error('no connection');
+        },
+      },
+      clock,
+    );
+    for (let i = 0; i < 30; i += 1) {
+      await expect(broken.grantOf('mia', 'right', address)).rejects.toThrow('no connection');
+    }
+  });
+});
+
+it('runs so many logins at once', async () => {
+  let finish: (() => void)[] = [];
+  const slow = new Logins(
+    {
+      login: () =>
+        new Promise((resolve) => {
+          finish.push(() => {
+            resolve(null);
+          });
+        }),
+    },
+    clock,
+  );
+  const tries = Array.from({ length: 40 }, (_, i) => slow.grantOf(`u${i}`, 'x', `192.0.2.${i}`));
+  const settled = Promise.allSettled(tries);
+  await expect.poll(() => finish.length).toBe(32);
+  for (const each of finish) each();
+  finish = [];
+  const refused = (await settled).filter(({ status }) => status === 'rejected');
+  expect(refused.length).toBe(8);
+});
+
+it('does not hand on names and passwords of any length', async () => {
+  expect(await logins.grantOf('mia', 'x'.repeat(1025), address)).toBeUndefined();
+  expect(await logins.grantOf('x'.repeat(1025), 'right', address)).toBeUndefined();
+  expect(asked).toBe(0);
+});
+
+describe('a password', () => {
+  it('is kept as a hash with its parameters, and never twice as the same', async () => {
+    const [one, two] = await Promise.all([hashPassword('sécret'), hashPassword('sécret')]);
+    expect(one).toMatch(/^scrypt\$16384\$8\$5\$[A-Za-z0-9+/]{22}==\$[A-Za-z0-9+/]{43}=$/);
+    expect(one).not.toBe(two);
+    expect(await isPassword('se\u0301cret', one)).toBe(true);
+    expect(await isPassword('Sécret', one)).toBe(false);
+    expect(await isPassword('', one)).toBe(false);
+  });
+
+  it('is none where there is no hash, or what is no hash', async () => {
+    for (const stored of [undefined, '', 'secret', 'scrypt$16384$8$5$$', 'scrypt$1$1$1$=$=']) {
+      expect(await isPassword('secret', stored).catch(() => false)).toBe(false);
+    }
+  });
+
+  it('is compared as long for a user who does not exist', async () => {
+    const stored = await hashPassword('x');
+    const timed = async (hash: string | undefined): Promise<number> => {
+      const start = performance.now();
+      for (let i = 0; i < 5; i += 1) await isPassword('wrong', hash);
+      return performance.now() - start;
+    };
+    const [known, unknown] = [await timed(stored), await timed(undefined)];
+    expect(Math.max(known, unknown) / Math.min(known, unknown)).toBeLessThan(5);
+  });
+});
+
+describe('what was sent for a login', () => {
+  let server: SessionServer;
+
+  beforeEach(async () => {
+    server = await sessionServer({
+      login: () => {
+        throw new Error('the directory is away');
+      },
+    });
+  });
+  afterEach(() => server.app.close());
+
+  it.each([
+    '["mia","hunter2",',
+    '{"user":"mia","password":"hunter2"',
+    '"hunter2"',
+    '["mia","hunter2","hunter2"]',
+    '{"user":"mia","password":["hunter2"]}',
+    '["mia","hunter2",1,"hunter2"]',
+    '["mia","hunter2"]',
+    'hunter2',
+  ])('is not in answers or logs: %s', async (payload) => {
+    const url = '/rest/$directory/login';
+    const response = await new Client(server.app).send({ method: 'POST', url, payload });
+    expect(response.statusCode).toBeGreaterThanOrEqual(400);
+    expect(response.body).not.toContain('hunter2');
+    expect(server.logged.join('\n')).not.toContain('hunter2');
+  });
+});

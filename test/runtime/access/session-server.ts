@@ -1,0 +1,95 @@
+import { inspect } from 'node:util';
+import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
+import type { LoginModule } from '../../../runtime/access/login-module.js';
+import { readServerQuotas, type ServerQuotas } from '../../../runtime/access/server-quotas.js';
+import type { RequestSession } from '../../../runtime/access/request-session.js';
+import type { SessionLimits } from '../../../runtime/access/sessions.js';
+import { errorHandler, errorTeller } from '../../../runtime/http/errors.js';
+import { openSessions } from '../../../runtime/http/open-sessions.js';
+import type { RequestSessions } from '../../../runtime/http/request-sessions.js';
+import type { Settings } from '../../../runtime/http/settings.js';
+import { FakeClock } from '../entity-set/fake-clock.js';
+
+type Work = (session: RequestSession, reply: FastifyReply) => unknown;
+
+export interface SessionServer {
+  readonly app: FastifyInstance;
+  readonly clock: FakeClock;
+  readonly sessions: RequestSessions;
+  /** IDs of the sessions that ended. */
+  readonly ended: string[];
+  /** What `POST /rest/work/<name>` does with its session, and answers. */
+  readonly work: Record<string, Work>;
+  /** What was logged. */
+  readonly logged: string[];
+}
+
+interface Options {
+  readonly limits?: Partial<SessionLimits>;
+  readonly roles?: Settings['roles'];
+  readonly quotas?: ServerQuotas;
+  readonly login?: LoginModule['login'];
+}
+
+const roles = {
+  forceLogin: false,
+  privileges: [
+    { name: 'view', includes: ['view'] },
+    { name: 'edit', includes: ['edit', 'view'] },
+  ],
+  roles: [{ name: 'The Boss', privileges: ['edit', 'view'] }],
+};
+
+/** Sessions alone, with a clock that the test moves and code that the test writes. */
+export async function sessionServer(options: Options = {}): Promise<SessionServer> {
+  const app = fastify();
+  const clock = new FakeClock();
+  const logged: string[] = [];
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
+    done(null, body);
+  });
+  app.setErrorHandler(
+    errorHandler(
+      errorTeller({
+        error: (what) => {
+          logged.push(inspect(what));
+        },
+      }),
+    ),
+  );
+  const users = ['mia', 'bob'];
+  const sessions = openSessions(app, {
+    settings: { name: 'staff', roles: options.roles ?? roles },
+    limits: {
+      sessionIdleTimeout: 3600,
+      maxSessions: 100,
+      maxGuestSessions: 100,
+      ...options.limits,
+    },
+    clock,
+    login: {
+      login:
+        options.login ??
+        ((user, password) =>
+          users.includes(user.toLowerCase()) && password === 'right'
+            ? { userName: user.toLowerCase(), roles: ['the boss'] }
+            : null),
+    },
+    quotas: readServerQuotas(JSON.stringify(options.quotas ?? {}), 'QUOTAS'),
+    hasClassCode: true,
+  });
+  const ended: string[] = [];
+  sessions.sessions.onEnd((id) => ended.push(id));
+  const work: Record<string, Work> = {};
+  app.post<{ Params: { name: string } }>('/rest/work/:name', async (request, reply) => {
+    const session = await sessions.of(request, reply);
+    const result = await work[request.params.name]?.(session, reply);
+    return reply.send({ result: result ?? null });
+  });
+  app.addHook('onClose', async () => {
+    await sessions.sessions.close();
+  });
+  await app.ready();
+  return { app, clock, sessions, ended, work, logged };
+}

@@ -1,0 +1,344 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Client } from '../../support/cookies.js';
+import { type SessionServer, sessionServer } from './session-server.js';
+
+let server: SessionServer;
+let client: Client;
+
+async function start(options: Parameters<typeof sessionServer>[0] = {}): Promise<void> {
+  server = await sessionServer(options);
+  client = new Client(server.app);
+}
+
+beforeEach(() => start());
+afterEach(() => server.app.close());
+
+const login = '/rest/$directory/login';
+
+function run(name: string, by = client): ReturnType<Client['post']> {
+  return by.post(`/rest/work/${name}`);
+}
+
+async function currentUser(by = client): Promise<unknown> {
+  return (await by.get('/rest/$directory/currentUser')).json<{ result: unknown }>().result;
+}
+
+/** IDs of what sessions there are. */
+function alive(): readonly string[] {
+  return (server.sessions.sessions.list() as readonly { id: string }[]).map(({ id }) => id);
+}
+
+describe('a guest', () => {
+  it('has no state and gets no cookie', async () => {
+    server.work['look'] = (session) => {
+      session.storage.get('x');
+      session.clearPrivileges();
+      session.setPrivileges('unknown');
+      return [
+        session.id,
+        session.userName,
+        session.isGuest,
+        [...session.privileges],
+        session.storage.size,
+        session.quotas.nbEntitySets,
+        ['guest', 'GUEST', 'none', 'view'].map((name) => session.hasPrivilege(name)),
+      ];
+    };
+    const response = await run('look');
+    expect(response.json()).toEqual({
+      result: [null, '', true, [], 0, null, [true, true, false, false]],
+    });
+    expect(response.headers['set-cookie']).toBeUndefined();
+    expect(alive()).toEqual([]);
+  });
+
+  it('gets a session when something needs one, also in the middle of a request', async () => {
+    server.work['late'] = async (session) => {
+      await new Promise((resolve) => setTimeout(resolve, 5));
+      session.storage.set('seen', 1);
+      return session.isGuest;
+    };
+    server.work['look'] = (session) => session.storage.get('seen');
+    const response = await run('late');
+    expect(response.json()).toEqual({ result: true });
+    expect(response.headers['set-cookie']).toMatch(
+      /^DRSID_staff=[0-9A-F]{32}; Path=\/; HttpOnly; SameSite=Lax$/,
+    );
+    expect((await run('look')).json()).toEqual({ result: 1 });
+    expect((await run('look', new Client(server.app))).json()).toEqual({ result: null });
+  });
+
+  it('gets its cookie with an error too', async () => {
+    server.work['fail'] = (session) => {
+      session.keep();
+      throw new Error('after all');
+    };
+    const response = await run('fail');
+    expect(response.statusCode).toBe(500);
+    expect(response.headers['set-cookie']).toMatch(/^DRSID_staff=/);
+  });
+
+  it('has one session however often one is needed', async () => {
+    server.work['keep'] = (session) => [session.keep(), session.keep(), session.id];
+    const { result } = (await run('keep')).json<{ result: string[] }>();
+    expect(new Set(result).size).toBe(1);
+    expect(alive()).toEqual([result[0]]);
+  });
+});
+
+it.each([
+  ['https behind a proxy', { 'x-forwarded-proto': 'https,http' }, true],
+  ['http behind a proxy', { 'x-forwarded-proto': 'http' }, false],
+  ['nothing known', {}, false],
+])('the cookie is secure or not: %s', async (_name, headers, isSecure) => {
+  server.work['keep'] = (session) => session.keep();
+  const response = await client.post('/rest/work/keep', undefined, headers as never);
+  expect(String(response.headers['set-cookie']).includes('; Secure')).toBe(isSecure);
+});
+
+describe('login', () => {
+  it.each([
+    ['a list', ['mia', 'right', 60], {}],
+    ['a list without time', ['MIA', 'right'], {}],
+    ['an object', { user: 'mia', password: 'right' }, {}],
+    ['headers', undefined, { 'username-4D': 'mia', 'password-4D': 'right' }],
+  ])('with %s', async (_name, body, headers) => {
+    const response = await client.post(login, body, headers as Record<string, string>);
+    expect([response.statusCode, response.json()]).toEqual([200, { result: true }]);
+    expect(await currentUser()).toEqual({ userName: 'mia', fullName: 'mia', ID: 'mia' });
+    const belongs = await client.post('/rest/$directory/currentUserBelongsTo', ['x', 'VIEW']);
+    expect(belongs.json()).toEqual({ result: true });
+  });
+
+  it('that is wrong makes no session', async () => {
+    for (const body of [
+      ['mia', 'wrong'],
+      ['eve', 'right'],
+      ['', ''],
+    ]) {
+      const response = await client.post(login, body);
+      expect([response.statusCode, response.json()]).toEqual([401, { result: false }]);
+      expect(response.headers['set-cookie']).toBeUndefined();
+    }
+    expect(alive()).toEqual([]);
+  });
+
+  it('renews the cookie and keeps the session', async () => {
+    server.work['keep'] = (session) => session.keep();
+    const { result: id } = (await run('keep')).json<{ result: string }>();
+    const before = client.cookie;
+    await client.post(login, ['mia', 'right']);
+    expect(client.cookie).not.toBe(before);
+    expect((await run('keep')).json()).toEqual({ result: id });
+    const thief = new Client(server.app);
+    thief.cookie = before;
+    expect(await currentUser(thief)).toBeNull();
+    expect(client.cookie).not.toContain(id);
+  });
+
+  it('of another user takes over nothing', async () => {
+    await client.post(login, ['mia', 'right']);
+    server.work['put'] = (session) => {
+      session.storage.set('secret', 'mia’s');
+      return session.id;
+    };
+    server.work['get'] = (session) => session.storage.get('secret');
+    const { result: id } = (await run('put')).json<{ result: string }>();
+    await client.post(login, ['mia', 'right']);
+    expect((await run('get')).json()).toEqual({ result: 'mia’s' });
+    await client.post(login, ['bob', 'right']);
+    expect((await run('get')).json()).toEqual({ result: null });
+    expect(server.ended).toEqual([id]);
+  });
+
+  it('ends with logout', async () => {
+    await client.post(login, ['mia', 'right']);
+    const { cookie } = client;
+    const response = await client.get('/rest/$directory/logout');
+    expect(response.json()).toEqual({ result: true });
+    expect(response.headers['set-cookie']).toMatch(/^DRSID_staff=; .*Max-Age=0$/);
+    expect(server.ended.length).toBe(1);
+    client.cookie = cookie;
+    expect(await currentUser()).toBeNull();
+    expect((await client.get('/rest/$directory/logout')).json()).toEqual({ result: false });
+  });
+
+  it.each(['/rest/$directory/logout', login])('by another site is refused: %s', async (url) => {
+    await client.post(login, ['mia', 'right']);
+    const headers = { 'sec-fetch-site': 'cross-site' };
+    const method = url === login ? ('POST' as const) : ('GET' as const);
+    if (method === 'GET') {
+      expect((await client.send({ method, url, headers })).statusCode).toBe(403);
+    }
+    expect(await currentUser()).not.toBeNull();
+  });
+});
+
+describe('privileges', () => {
+  beforeEach(() => {
+    server.work['edit'] = (session) => {
+      session.setPrivileges({ userName: 'mia', privileges: ['EDIT', 'unknown'] });
+      return [...session.privileges].sort();
+    };
+    server.work['view'] = (session) => {
+      session.setPrivileges('view, unknown');
+      return [...session.privileges];
+    };
+    server.work['boss'] = (session) => {
+      session.setPrivileges({ roles: 'THE BOSS' });
+      return [...session.privileges].sort();
+    };
+    server.work['clear'] = (session) => {
+      session.clearPrivileges();
+      return [session.isGuest, session.userName];
+    };
+  });
+
+  it('are resolved with includes and roles, and replace each other', async () => {
+    expect((await run('boss')).json()).toEqual({ result: ['edit', 'view'] });
+    expect((await run('edit')).json()).toEqual({ result: ['edit', 'view'] });
+    expect((await run('view')).json()).toEqual({ result: ['view'] });
+    expect(await currentUser()).toMatchObject({ userName: 'mia' });
+    expect((await run('clear')).json()).toEqual({ result: [true, ''] });
+    expect(await currentUser()).toBeNull();
+  });
+
+  it('renew the cookie with each change', async () => {
+    const cookies = [];
+    for (const name of ['edit', 'view', 'clear']) {
+      await run(name);
+      cookies.push(client.cookie);
+    }
+    expect(new Set(cookies).size).toBe(3);
+    expect(alive().length).toBe(1);
+  });
+
+  it('leave one cookie in an answer, of the last change, beside those of others', async () => {
+    server.work['twice'] = (session, reply) => {
+      reply.header('set-cookie', 'theirs=1');
+      session.setPrivileges('view');
+      session.setPrivileges('edit');
+    };
+    const { headers } = await run('twice');
+    expect(headers['set-cookie']).toEqual(['theirs=1', expect.stringMatching(/^DRSID_staff=/)]);
+    expect((await run('view')).json()).toEqual({ result: ['view'] });
+  });
+
+  it('changed by two requests at once leave the client a cookie that opens', async () => {
+    await run('view');
+    let release: () => void = () => undefined;
+    const waiting = new Promise<void>((resolve) => {
+      release = resolve;
+    });
+    server.work['slow'] = async (session) => {
+      session.setPrivileges('edit');
+      await waiting;
+    };
+    const slow = run('slow');
+    await new Promise((resolve) => setTimeout(resolve, 5));
+    const other = new Client(server.app);
+    other.cookie = client.cookie;
+    // The slow request has renewed the cookie already, so this one comes with a dead one.
+    expect(await currentUser(other)).toBeNull();
+    release();
+    await slow;
+    expect((await run('view')).json()).toEqual({ result: ['view'] });
+  });
+
+  it('set twice by requests that run at once are carried by both answers', async () => {
+    await run('view');
+    const gates: (() => void)[] = [];
+    server.work['slow'] = async (session) => {
+      await new Promise<void>((resolve) => gates.push(resolve));
+      session.setPrivileges('edit');
+      await new Promise<void>((resolve) => gates.push(resolve));
+    };
+    const [first, second] = [new Client(server.app), new Client(server.app)];
+    first.cookie = client.cookie;
+    second.cookie = client.cookie;
+    const runs = [run('slow', first), run('slow', second)];
+    await expect.poll(() => gates.length).toBe(2);
+    for (const open of gates.splice(0)) open();
+    await expect.poll(() => gates.length).toBe(2);
+    for (const open of gates.splice(0)) open();
+    await Promise.all(runs);
+    expect(first.cookie).toBe(second.cookie);
+    expect((await run('view', first)).json()).toEqual({ result: ['view'] });
+  });
+});
+
+describe('time', () => {
+  it('ends a session that is not used, and its use keeps it', async () => {
+    await client.post(login, ['mia', 'right']);
+    for (let i = 0; i < 3; i += 1) {
+      server.clock.advance(3_599_000);
+      expect(await currentUser()).not.toBeNull();
+    }
+    server.clock.freeze(3_600_000);
+    expect(await currentUser()).toBeNull();
+    expect(server.ended.length).toBe(1);
+  });
+
+  it('ends sessions that nobody asks for any more', async () => {
+    await client.post(login, ['mia', 'right']);
+    server.clock.advance(3_602_000);
+    expect(server.ended.length).toBe(1);
+    expect(server.clock.waiting).toBe(0);
+    expect(server.sessions.sessions.counts).toEqual({ guests: 0, users: 0 });
+  });
+
+  it.each([
+    ['60 minutes at least by header', undefined, { 'session-4D-length': '5' }, 3600],
+    ['minutes by header', undefined, { 'session-4D-length': '120' }, 7200],
+    ['seconds in the body', ['mia', 'right', 7200], {}, 7200],
+    ['a minute at least', ['mia', 'right', 1], {}, 60],
+    ['a day at most', ['mia', 'right', 9e15], {}, 86_400],
+  ])('is the client’s to choose: %s', async (_name, body, headers, seconds) => {
+    const asked = body === undefined ? { 'username-4D': 'mia', 'password-4D': 'right' } : {};
+    const all = { ...asked, ...headers } as Record<string, string>;
+    expect((await client.post(login, body, all)).statusCode).toBe(200);
+    server.clock.freeze(seconds * 1000 - 1);
+    expect(await currentUser()).not.toBeNull();
+    server.clock.freeze(seconds * 1000);
+    expect(await currentUser()).toBeNull();
+  });
+
+  it('that is over while a request runs leaves it a guest', async () => {
+    await client.post(login, ['mia', 'right']);
+    const { cookie } = client;
+    server.work['long'] = (session) => {
+      session.storage.set('x', 1);
+      const before = session.hasPrivilege('edit');
+      server.clock.advance(3_602_000);
+      return [before, session.hasPrivilege('edit'), session.userName, session.storage.get('x')];
+    };
+    expect((await run('long')).json()).toEqual({ result: [true, false, '', null] });
+    server.work['again'] = (session) => {
+      session.storage.set('x', 2);
+    };
+    await run('again');
+    expect(client.cookie).not.toBe(cookie);
+  });
+});
+
+describe('room', () => {
+  it('is limited for guests and for users apart', async () => {
+    await server.app.close();
+    await start({ limits: { maxSessions: 1, maxGuestSessions: 2 } });
+    server.work['keep'] = (session) => session.keep();
+    const clients = [1, 2, 3].map(() => new Client(server.app));
+    const answers = [];
+    for (const each of clients) answers.push((await run('keep', each)).statusCode);
+    expect(answers).toEqual([200, 200, 402]);
+    const [one, two, three] = clients as [Client, Client, Client];
+    const refused = await run('keep', three);
+    expect(refused.json<{ __ERROR: { errCode: number }[] }>().__ERROR[0]?.errCode).toBe(1823);
+    expect((await one.post(login, ['mia', 'right'])).statusCode).toBe(200);
+    expect((await two.post(login, ['bob', 'right'])).statusCode).toBe(402);
+    expect(await currentUser(two)).toBeNull();
+    expect((await run('keep', three)).statusCode).toBe(200);
+    await one.get('/rest/$directory/logout');
+    expect((await two.post(login, ['bob', 'right'])).statusCode).toBe(200);
+    expect(server.sessions.sessions.counts).toEqual({ guests: 1, users: 1 });
+  });
+});
