@@ -8,7 +8,7 @@ import type { AnswerOptions } from '../query/context.js';
 import type { Parameters } from '../query/parameters.js';
 import { notApplicable } from '../query/value-path.js';
 import { readJson } from './body.js';
-import { readingParameters } from './reading-parameters.js';
+import { readingParameters, refusedMethod } from './reading-parameters.js';
 import { refuseSetParameters } from './set-parameters.js';
 
 /** What a request says beside naming a function. */
@@ -20,6 +20,9 @@ export interface FunctionRequest {
   readonly output: Parameters;
 }
 
+/** Methods of a POST elsewhere. */
+const changes = ['update', 'validate', 'delete'];
+
 /**
  * Reads a call of a function (specification, "Class function calls", rules 4 and 5; protocol section 15.3). Arguments of a GET
  * stand in `$params`; a filter has no placeholders there.
@@ -30,8 +33,10 @@ export function readFunctionRequest(
   { name, level }: FunctionDefinition,
   options: Pick<AnswerOptions, 'reportFormat'>,
 ): FunctionRequest {
-  const parameters = readingParameters(request, ['entityset']);
-  const { filter, params, orderby } = parameters;
+  const isGet = request.method !== 'POST';
+  const parameters = readingParameters(request, ['entityset', ...(isGet ? [] : changes)]);
+  const { filter, params, orderby, method } = parameters;
+  if (method !== undefined && method !== 'entityset') throw refusedMethod(method, 'POST');
   refuseMisplaced(parameters, name, options);
   if (level !== 'selection' && (filter !== undefined || orderby !== undefined)) {
     const given = filter === undefined ? '$orderby' : '$filter';
@@ -40,7 +45,6 @@ export function readFunctionRequest(
       `${given} applies to functions of entity selections, and ${name} is none.`,
     );
   }
-  const isGet = request.method !== 'POST';
   const body: unknown = isGet ? params : readJson(request.body, request.headers['content-type']);
   return {
     sent: argumentList(body),

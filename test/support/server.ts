@@ -3,7 +3,7 @@ import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:f
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { FastifyInstance } from 'fastify';
-import { checkModel } from '../../generator/check/check-model.js';
+import { checkModel, type CheckOptions } from '../../generator/check/check-model.js';
 import { emitServer } from '../../generator/emit/emit-server.js';
 import type { Model } from '../../generator/model/model.js';
 import type { AppOptions } from '../../runtime/http/create-app.js';
@@ -11,22 +11,24 @@ import type { AppOptions } from '../../runtime/http/create-app.js';
 export const packageRoot = fileURLToPath(new URL('../..', import.meta.url));
 
 /** Checks the text of a model that must be right. */
-export function modelOf(text: string): Model {
-  const { value, problems } = checkModel({
-    file: 'model.yaml',
-    text,
-    readBeside: () => undefined,
-  });
+export function modelOf(text: string, options: CheckOptions = {}): Model {
+  const input = { file: 'model.yaml', text, readBeside: () => undefined };
+  const { value, problems } = checkModel(input, options);
   if (value !== undefined) return value;
   throw new Error(problems.map((each) => `${each.path} ${each.code}: ${each.message}`).join('\n'));
 }
 
 /**
  * Writes the server of a model below the repository, so that it finds the repository's own packages.
+ * @param written files that a user has written, by their paths in the server
  * @returns its folder; the same for the same files
  */
-export function writeServer(model: Model): string {
-  const files = emitServer(model, { packageRoot, modelFileName: 'model.yaml' });
+export function writeServer(model: Model, written: Readonly<Record<string, string>> = {}): string {
+  const emitted = emitServer(model, { packageRoot, modelFileName: 'model.yaml' });
+  const files = [
+    ...emitted.filter(({ path }) => !Object.hasOwn(written, path)),
+    ...Object.entries(written).map(([path, text]) => ({ path, text })),
+  ];
   const hash = createHash('sha256');
   for (const file of files) hash.update(file.path).update('\0').update(file.text).update('\0');
   const servers = join(packageRoot, '.tmp', 'servers');
@@ -52,12 +54,16 @@ interface GeneratedApp {
   readonly buildApp: (options: AppOptions) => Promise<FastifyInstance>;
 }
 
-/** Generates the server of a model and starts it in this process, on an empty database in memory. */
+/**
+ * Generates the server of a model and starts it in this process, on an empty database in memory.
+ * @param written see {@link writeServer}
+ */
 export async function serverOf(
   yaml: string | Model,
   options: AppOptions = {},
+  written: Readonly<Record<string, string>> = {},
 ): Promise<FastifyInstance> {
-  const folder = writeServer(typeof yaml === 'string' ? modelOf(yaml) : yaml);
+  const folder = writeServer(typeof yaml === 'string' ? modelOf(yaml) : yaml, written);
   const url = pathToFileURL(join(folder, 'src/generated/app.ts')).href;
   const { buildApp } = (await import(/* @vite-ignore */ url)) as GeneratedApp;
   return buildApp({

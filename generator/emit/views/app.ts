@@ -1,7 +1,7 @@
 import type { Dataclass } from '../../model/model.js';
 import { hasClassCode } from '../classes/class-code.js';
 import type { EmitContext } from '../context.js';
-import { call, declaration, RawCode, stringLiteral } from '../layout.js';
+import { call, declaration, fits, RawCode, stringLiteral } from '../layout.js';
 import { dataclassFunctionRoutes, hasFunctionRoutes } from './function-routes.js';
 
 /** The list of all attribute tables. */
@@ -41,8 +41,7 @@ export function appView(context: EmitContext): object {
   return {
     header: context.header,
     modules,
-    model: parts.join(', '),
-    members: withFunctions.length > 0 || hasOthers ? 'app, functions, services' : 'app, services',
+    creation: creation(withFunctions.length > 0 || hasOthers, parts.join(', ')),
     imports: [
       ...(hasOthers ? [importLine('registerFunctions', './function-routes.js')] : []),
       ...sorted(exposed.map((each) => importLine(register(each), `./routes/${each.name}.js`))),
@@ -56,6 +55,14 @@ export function appView(context: EmitContext): object {
       }),
     ],
   };
+}
+
+function creation(hasFunctions: boolean, parts: string): string {
+  const members = hasFunctions ? 'app, functions, services' : 'app, services';
+  const flat = `  const { ${members} } = await createApp({ ${parts} }, options);`;
+  return fits(flat)
+    ? flat
+    : `  const { ${members} } = await createApp(\n    { ${parts} },\n    options,\n  );`;
 }
 
 function importLine(name: string, module: string): string {
