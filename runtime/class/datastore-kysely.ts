@@ -87,19 +87,26 @@ class HostConnection implements DatabaseConnection {
   }
 
   #change(statement: Statement): Promise<Table> {
-    const word = transactionWord.exec(statement.sql);
-    if (word !== null) throw noTransaction();
+    if (transactionWord.test(statement.sql)) throw noTransaction();
     return this.host.writeAlone(({ transaction }) => transaction.table(statement, []));
   }
 }
 
+/** Blanks and comments before a statement's first word. */
+const beginning = String.raw`^(?:\s|--[^\n]*\n|/\*[^]*?\*/)*`;
+
 /** Statements that would end or begin what is not theirs. */
-const transactionWord = /^\s*(?:begin|commit|end|rollback|savepoint|release|attach|detach)\b/i;
+const transactionWord = new RegExp(
+  `${beginning}(?:begin|commit|end|rollback|savepoint|release|attach|detach)\\b`,
+  'i',
+);
+
+const readingWord = new RegExp(`${beginning}(?:select|values)\\b`, 'i');
 
 /** Text that was written by hand reads when it begins so; anything else might change something, and is a transaction. */
 function isRead({ query, sql }: CompiledQuery): boolean {
   if (query.kind === 'SelectQueryNode') return true;
-  return query.kind === 'RawNode' && /^\s*(?:select|values)\b/i.test(sql);
+  return query.kind === 'RawNode' && readingWord.test(sql);
 }
 
 function rowsOf({ columns, rows }: Table): readonly object[] {
