@@ -52,7 +52,8 @@ export function makeProgram(session: Session, finish: (code: number) => void): C
   verb(session, program, 'inspect')
     .description('show what the generator understands of a model')
     .argument('<model>', 'model file')
-    .option('--json', 'print the whole resolved model as JSON')
+    .option('--access', 'show who may do what: roles, dataclasses, attributes, actions')
+    .option('--json', 'print the whole resolved model, or with --access the matrix, as JSON')
     .action(async (model: string, options: InspectOptions) => {
       finish(await (await import('./commands/inspect.js')).inspect(session, model, options));
     });

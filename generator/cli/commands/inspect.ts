@@ -1,11 +1,14 @@
 import { diagnosticsJson } from '../diagnostics-json.js';
 import { exitCode } from '../exit-code.js';
+import { accessJson, describeAccess } from '../describe-access.js';
 import { describeModel } from '../describe-model.js';
 import { readModel } from '../read-model.js';
 import { print, printJson, tellProblems, type Session } from '../session.js';
 
 export interface InspectOptions {
   readonly json?: boolean;
+  /** Who may do what, in the place of the whole model. */
+  readonly access?: boolean;
 }
 
 /** `drs-gen inspect <model>`: shows what the generator understood, with defaults filled in. */
@@ -23,6 +26,11 @@ export async function inspect(
     return exitCode.failed;
   }
   tellProblems(session, checked);
+  if (options.access === true) {
+    if (options.json === true) printJson(session, accessJson(model));
+    else print(session, describeAccess(model, session.out));
+    return exitCode.ok;
+  }
   const { compiler } = session.world;
   print(
     session,
