@@ -360,6 +360,8 @@ export class DataclassService {
     const { lock, method } = parameters;
     if (attributes !== undefined || method !== undefined) refuseLock(parameters);
     refuseForms(parameters, this.#context.options, '$lock');
+    // A lock keeps others from what its holder wants to change.
+    requirePermission(this.#dataclass, 'update');
     refuseCrossSite(request.headers);
     const session = await this.#context.sessions.of(request, reply);
     return this.#locks.answer(session, key, lock === true);
