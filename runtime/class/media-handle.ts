@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { comparableColumn } from '../dataclass/comparable.js';
-import { Aliases, column, From } from '../dataclass/source.js';
+import { Aliases, From } from '../dataclass/source.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 import { contentTypes, imageType } from '../media/image-types.js';
 import type { StorageDefinition } from '../protocol/definition.js';
@@ -44,19 +44,19 @@ export class MediaHandle implements Media {
     return bytes === null ? null : contentTypeOf(bytes);
   }
 
-  async #readBytes(): Promise<Uint8Array> {
+  async #readBytes(): Promise<Uint8Array | null> {
     const state = this.#state;
-    const { dialect } = state.code.host.context.database;
-    const { key } = state.code.dataclass;
-    const value = state.read(state.code.layout.key);
-    const comparable = key.type === 'string' ? dialect.foldText(String(value)) : value;
-    const statement = statementOf(state, this.#field);
-    const found = await state.code.host.reading().value(statement, [comparable, state.stamp]);
-    if (found instanceof Uint8Array) return found;
-    const { name } = this.#field.attribute;
-    throw new Error(
-      `The bytes of ${state.code.dataclass.name}.${name} are not those that the entity was read with: it was changed or deleted since. Reload it.`,
-    );
+    const { host, dataclass, layout } = state.code;
+    const { foldText } = host.context.database.dialect;
+    const key = state.read(layout.key);
+    const comparable = dataclass.key.type === 'string' ? foldText(String(key)) : key;
+    const [row] = await host.reading().rows(statementOf(state, this.#field), [comparable]);
+    if (row === undefined) {
+      const { name } = this.#field.attribute;
+      throw new Error(`${dataclass.name}.${name} has no bytes: the entity was deleted.`);
+    }
+    const [bytes] = row;
+    return bytes instanceof Uint8Array ? bytes : null;
   }
 }
 
@@ -103,7 +103,7 @@ function contentTypeOf(bytes: Uint8Array): string {
 
 const statements = new WeakMap<Field, Statement>();
 
-/** The statement that reads the bytes; its values are the key and the stamp of the entity. */
+/** The statement that reads the bytes; its value is the key of the entity. */
 function statementOf({ code }: EntityState, field: Field): Statement {
   const known = statements.get(field);
   if (known !== undefined) return known;
@@ -111,9 +111,8 @@ function statementOf({ code }: EntityState, field: Field): Statement {
   const from = new From(new Aliases(), code.dataclass);
   const bytes = code.layout.column(from, field);
   const key = comparableColumn(dialect, from.root, code.dataclass.key);
-  const stamp = column(from.root, '__STAMP');
   const statement = dialect.compile(
-    sql`select ${bytes} ${from.clause} where ${key} = ${new Slot(0)} and ${stamp} = ${new Slot(1)}`,
+    sql`select ${bytes} ${from.clause} where ${key} = ${new Slot(0)}`,
   );
   statements.set(field, statement);
   return statement;

@@ -47,7 +47,10 @@ export interface Media {
    * there are none.
    */
   readonly contentType: Promise<string | null>;
-  /** @throws Error when the entity was deleted, or the bytes changed, since it was read */
+  /**
+   * Reads what is stored now, which another one may have changed since the entity was read; what was set here, as it was set.
+   * @throws Error when the entity was deleted since it was read
+   */
   read(): Promise<Uint8Array | null>;
   /**
    * Stored by the entity's `save()`.

@@ -174,6 +174,35 @@ describe.each(places)('a transaction of class code, on a database in a %s', (pla
     expect(await names()).toEqual([]);
   });
 
+  it('brings objects back that were saved several times in it', async () => {
+    const company = ds.Company.new({ name: 'A', city: 'Rome' });
+    const stored = ds.Company.new({ name: 'B' });
+    await stored.save();
+    await expect(
+      ds.transaction(async () => {
+        await company.save();
+        company.city = 'Paris';
+        await company.save();
+        company.revenue = 1;
+        stored.city = 'Oslo';
+        await stored.save();
+        await stored.drop();
+        throw new Error('undone');
+      }),
+    ).rejects.toThrow('undone');
+    expect([company.isNew, company.stamp, company.city]).toEqual([true, 0, 'Paris']);
+    expect([stored.isNew, stored.stamp, stored.touched('city')]).toEqual([false, 1, true]);
+    await company.save();
+    await stored.save();
+    const answer = await server.app.inject('/rest/Company?$orderby=name');
+    expect(answer.json()).toMatchObject({
+      __ENTITIES: [
+        { name: 'A', city: 'Paris', revenue: 1, __STAMP: 1 },
+        { name: 'B', city: 'Oslo', __STAMP: 2 },
+      ],
+    });
+  });
+
   it('runs parts one after the other, each whole', async () => {
     const order: string[] = [];
     const part = (name: string, fails: boolean): Promise<void> =>
@@ -263,21 +292,25 @@ describe.each(places)('a transaction of class code, on a database in a %s', (pla
   });
 });
 
-describe('a transaction that never ends', () => {
-  it('does not keep the server from closing', async () => {
-    server = await staffServer('file');
+describe.each(places)('a transaction that never ends, on a database in a %s', (place) => {
+  it('does not keep the server from closing, nor those that wait for it', async () => {
+    server = await staffServer(place);
+    ({ ds } = server);
     const gate = new Gate();
-    const stuck = server.ds.transaction(async () => {
-      await server.ds.Company.new({ name: 'A' }).save();
+    const stuck = ds.transaction(async () => {
+      await ds.Company.new({ name: 'A' }).save();
       await gate.pass();
-      return server.ds.Company.all().count();
+      return ds.Company.all().count();
     });
     await gate.reached;
-    const waiting = server.ds.Company.new({ name: 'B' }).save();
-    const refused = expect(waiting).rejects.toThrow();
+    const write = ds.Company.new({ name: 'B' }).save();
+    const refused = expect(write).rejects.toThrow('database is closed');
+    const read = ds.Company.all().count();
+    const readRefused = place === 'memory' ? expect(read).rejects.toThrow('closed') : read;
     const before = performance.now();
     await server.app.close();
     expect(performance.now() - before).toBeLessThan(9_000);
+    await readRefused;
     gate.open();
     await expect(stuck).rejects.toThrow('database');
     await refused;
