@@ -37,6 +37,7 @@ dataclasses:
       founded: { type: date, dateOnly: true }
       raw: blob
       partner: { to: Company, onDelete: setNull }
+      chief: { to: Person, onDelete: setNull }
       staff: { to: Person, many: true, inverse: employer }
   Person:
     attributes:

@@ -1,0 +1,455 @@
+import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { RestError } from '../../../runtime/class/rest-error.js';
+import type { SaveError } from '../../../runtime/class/save-error.js';
+import { type Answer, EventedClient, type Json } from './evented-requests.js';
+import { type EventedServer, eventedServer, type Row } from './evented-server.js';
+
+let server: EventedServer;
+let client: EventedClient;
+beforeAll(async () => {
+  server = await eventedServer();
+  client = new EventedClient(server);
+});
+afterAll(() => server.close());
+beforeEach(() => client.empty());
+
+async function log(entity: Row, text: string): Promise<void> {
+  await entity.ds.Log.new({ text }).save();
+}
+
+async function texts(): Promise<readonly unknown[]> {
+  return (await client.stored('Log')).map(({ text }) => text);
+}
+
+async function names(dataclass: string): Promise<readonly unknown[]> {
+  return (await client.stored(dataclass)).map(({ name }) => name);
+}
+
+/** Companies a, b, c; a and b have two people each, whose names are those of the company and a number. */
+async function staffed(): Promise<readonly number[]> {
+  const companies = await client.create('Company', [{ name: 'a' }, { name: 'b' }, { name: 'c' }]);
+  const keys = companies.map(({ __KEY }) => Number(__KEY));
+  const people = ['a', 'b'].flatMap((name, index) =>
+    [1, 2].map((n) => ({ ID: `${name}${n}`, name: `${name}${n}`, employer: keys[index] })),
+  );
+  await client.create('Person', people);
+  return keys;
+}
+
+/** Notes the events of deletions of both dataclasses. */
+function noted(): string[] {
+  const kinds: string[] = [];
+  const note = (entity: Row, { kind }: { readonly kind: string }): void =>
+    void kinds.push(`${kind} ${String(entity['name'])}`);
+  for (const name of ['Company', 'Person'] as const) {
+    server.handlers[name] = { validateDrop: note, dropping: note, afterDrop: note };
+  }
+  return kinds;
+}
+
+describe('the order of the events of a deletion', () => {
+  it('is validateDrop of all, dropping of all, the deletion, afterDrop of all; cascades have theirs', async () => {
+    const [a] = await staffed();
+    const kinds = noted();
+    expect(await client.post(`Company(${a})?$method=delete`)).toEqual({
+      status: 200,
+      json: { ok: true },
+    });
+    const each = ['a', 'a1', 'a2'];
+    expect(kinds).toEqual([
+      ...each.map((name) => `validateDrop ${name}`),
+      ...each.map((name) => `dropping ${name}`),
+      ...each.map((name) => `afterDrop ${name}`),
+    ]);
+    expect(await names('Company')).toEqual(['b', 'c']);
+    expect(await names('Person')).toEqual(['b1', 'b2']);
+  });
+
+  it('gives each event its object', async () => {
+    const [a] = await staffed();
+    const seen: unknown[] = [];
+    server.handlers.Company = {
+      validateDrop: (_, event) => void seen.push(event),
+      dropping: (_, event) => void seen.push(event),
+      afterDrop: (_, event) => void seen.push(event),
+    };
+    await client.post(`Company(${a})?$method=delete`);
+    expect(seen).toEqual([
+      { kind: 'validateDrop', dataClassName: 'Company' },
+      { kind: 'dropping', dataClassName: 'Company' },
+      { kind: 'afterDrop', dataClassName: 'Company', dropStatus: 'success' },
+    ]);
+  });
+
+  it('is the same object in all events, that of the class code where it deletes', async () => {
+    const [, , c] = await staffed();
+    const seen = new Set<Row>();
+    const note = (entity: Row): void => void seen.add(entity);
+    server.handlers.Company = { validateDrop: note, dropping: note, afterDrop: note };
+    const entity = await server.ds.Company.get(c as number);
+    await entity?.drop();
+    expect([...seen]).toEqual([entity]);
+  });
+
+  it('the deletion is done when afterDrop runs, and raises the global stamp for each', async () => {
+    const [a] = await staffed();
+    const before = await client.globalStamp();
+    const found: unknown[] = [];
+    server.handlers.Company = {
+      dropping: async ({ ds, key }) => void found.push(await ds.Company.get(key as number)),
+      afterDrop: async ({ ds, key }) => void found.push(await ds.Company.get(key as number)),
+    };
+    await client.post(`Company(${a})?$method=delete`);
+    expect(found.map((each) => each === null)).toEqual([false, true]);
+    expect(await client.globalStamp()).toBe(before + 3);
+  });
+
+  it('entities whose relation becomes null have no events', async () => {
+    const [a] = await staffed();
+    await client.create('Company', [{ name: 'd', partner: a }]);
+    const kinds = noted();
+    server.handlers.Company.saving = () => void kinds.push('saving');
+    await client.post(`Company(${a})?$method=delete`);
+    expect(kinds.filter((each) => /saving| d/.test(each))).toEqual([]);
+    expect((await client.stored('Company')).at(-1)).toMatchObject({ partner: null, __STAMP: 2 });
+  });
+});
+
+const ways: readonly (readonly [string, (keys: readonly number[]) => Promise<Answer>])[] = [
+  ['by its key', ([, b]) => client.post(`Company(${b})?$method=delete`)],
+  ['by a filter', () => client.remove('Company', `name = 'a' or name = 'b'`)],
+  [
+    'by an entity set',
+    async () => {
+      const made = await server.app.inject('/rest/Company?$method=entityset');
+      const { __ENTITYSET: uri } = made.json<{ readonly __ENTITYSET: string }>();
+      return client.post(`${uri.slice('/rest/'.length)}?$method=delete`);
+    },
+  ],
+];
+
+const refusals = [
+  ['validateDrop', { seriousError: true }, 8],
+  ['validateDrop', {}, 7],
+  ['dropping', {}, 4],
+] as const;
+
+describe.each(refusals)('%s refuses with %j', (kind, extra, status) => {
+  const error = { errCode: 78, message: 'must stay', ...extra };
+  const told = { message: 'must stay', componentSignature: 'DBEV', errCode: 78 };
+  const refusing =
+    (name: string) =>
+    async (entity: Row): Promise<object | undefined> => {
+      await log(entity, 'tried');
+      return entity['name'] === name ? error : undefined;
+    };
+
+  it.each(ways)('an entity that is deleted %s', async (_, remove) => {
+    const keys = await staffed();
+    server.handlers.Company = { [kind]: refusing('b') };
+    const before = await client.globalStamp();
+    expect(await remove(keys)).toEqual({ status: 422, json: { ok: false, __ERROR: [told] } });
+    expect(await names('Company')).toEqual(['a', 'b', 'c']);
+    expect(await names('Person')).toEqual(['a1', 'a2', 'b1', 'b2']);
+    expect(await texts()).toEqual([]);
+    expect(await client.globalStamp()).toBe(before);
+  });
+
+  it('an entity that is deleted with another one', async () => {
+    const [, b] = await staffed();
+    server.handlers.Person = { [kind]: refusing('b2') };
+    expect(await client.post(`Company(${b})?$method=delete`)).toEqual({
+      status: 422,
+      json: { ok: false, __ERROR: [told] },
+    });
+    expect(await names('Company')).toEqual(['a', 'b', 'c']);
+    expect((await client.stored('Person')).length).toBe(4);
+    expect(await texts()).toEqual([]);
+  });
+
+  it('class code', async () => {
+    const [, b] = await staffed();
+    server.handlers.Company = { [kind]: refusing('b') };
+    const entity = await server.ds.Company.get(b as number);
+    await expect(entity?.drop()).rejects.toMatchObject({
+      status,
+      httpStatus: 422,
+      errors: [told],
+    } satisfies Partial<SaveError>);
+    await expect(server.ds.Company.query('ID > 0').drop()).rejects.toMatchObject({ status });
+    expect(await names('Company')).toEqual(['a', 'b', 'c']);
+    expect(await texts()).toEqual([]);
+  });
+});
+
+describe.each(['validateDrop', 'dropping', 'afterDrop'] as const)('%s throws', (kind) => {
+  const thrown = new Error('a secret');
+
+  it('an error: 500 without its message, and nothing is deleted', async () => {
+    await staffed();
+    server.handlers.Person = {
+      [kind]: async (entity: Row) => {
+        await log(entity, 'tried');
+        if (entity['name'] === 'b1') throw thrown;
+      },
+    };
+    const { status, json } = await client.remove('Company', 'ID > 0');
+    expect(status).toBe(500);
+    expect(JSON.stringify(json)).not.toContain('secret');
+    expect(server.logged).toEqual([expect.stringContaining('a secret')]);
+    expect(await names('Company')).toEqual(['a', 'b', 'c']);
+    expect(await texts()).toEqual([]);
+  });
+
+  it('a RestError: its own status', async () => {
+    const [, b] = await staffed();
+    server.handlers.Company = {
+      [kind]: () => {
+        throw new RestError(451, 9, 'by law');
+      },
+    };
+    const answer = await client.post(`Company(${b})?$method=delete`);
+    expect(answer).toMatchObject({ status: 451, json: { __ERROR: [{ errCode: 9 }] } });
+    expect(await names('Company')).toEqual(['a', 'b', 'c']);
+  });
+
+  it('to class code: what it threw', async () => {
+    const [, b] = await staffed();
+    server.handlers.Company = {
+      [kind]: () => {
+        throw thrown;
+      },
+    };
+    const entity = await server.ds.Company.get(b as number);
+    await expect(entity?.drop()).rejects.toBe(thrown);
+    expect(await names('Company')).toEqual(['a', 'b', 'c']);
+  });
+});
+
+describe('afterDrop', () => {
+  it('cannot refuse', async () => {
+    const [, b] = await staffed();
+    server.handlers.Company = { afterDrop: () => ({ errCode: 1, message: 'no' }) };
+    expect(await client.post(`Company(${b})?$method=delete`)).toMatchObject({ status: 200 });
+  });
+
+  it('is told when the deletion fails after dropping, and nothing stays of it', async () => {
+    await client.create('Person', [{ ID: 'x', name: 'x' }]);
+    await client.create('Person', [{ ID: 'y', name: 'y', boss: 'x' }]);
+    const seen: unknown[] = [];
+    server.handlers.Person = {
+      afterDrop: async (entity, { dropStatus }) => {
+        await log(entity, 'after');
+        seen.push([entity['name'], dropStatus]);
+      },
+    };
+    expect(await client.post("Person('x')?$method=delete")).toMatchObject({ status: 409 });
+    expect(seen).toEqual([['x', 'failed']]);
+    expect([await names('Person'), await texts()]).toEqual([['x', 'y'], []]);
+  });
+});
+
+describe('events that change what a deletion is about', () => {
+  it('delete another entity of it', async () => {
+    const [a] = await staffed();
+    const kinds = noted();
+    server.handlers.Company.validateDrop = async (entity) => {
+      kinds.push(`validateDrop ${String(entity['name'])}`);
+      if (entity.key !== a) return;
+      const [other] = await entity.ds.Company.query(`name = 'b'`).toArray();
+      await other?.drop();
+    };
+    expect(await client.remove('Company', 'ID > 0')).toMatchObject({ status: 200 });
+    expect([await names('Company'), await names('Person')]).toEqual([[], []]);
+    const counts = kinds.filter((each) => /afterDrop/.test(each)).sort();
+    expect(counts).toEqual(
+      ['a', 'a1', 'a2', 'b', 'b1', 'b2', 'c'].map((each) => `afterDrop ${each}`),
+    );
+  });
+
+  it('delete what depends on it, so that nothing forbids it any more', async () => {
+    await client.create('Person', [{ ID: 'x', name: 'x' }]);
+    await client.create('Person', [{ ID: 'y', name: 'y', boss: 'x' }]);
+    server.handlers.Person.dropping = async (entity) => {
+      const people = await entity.ds.Person.query('boss.ID = :1', entity.key).toArray();
+      for (const each of people) await each.drop();
+    };
+    expect(await client.post("Person('x')?$method=delete")).toMatchObject({ status: 200 });
+    expect(await names('Person')).toEqual([]);
+  });
+
+  it('add an entity that depends on it, whose events run too', async () => {
+    const [a] = await staffed();
+    const kinds = noted();
+    let hasAdded = false;
+    server.handlers.Person.dropping = async (entity) => {
+      kinds.push(`dropping ${String(entity['name'])}`);
+      if (hasAdded) return;
+      hasAdded = true;
+      await entity.ds.Person.new({ ID: 'new', name: 'new', employer: a }).save();
+    };
+    expect(await client.post(`Company(${a})?$method=delete`)).toMatchObject({ status: 200 });
+    expect(await names('Person')).toEqual(['b1', 'b2']);
+    expect(kinds.filter((each) => each.endsWith('new'))).toEqual([
+      'validateDrop new',
+      'dropping new',
+      'afterDrop new',
+    ]);
+  });
+
+  it('let an entity depend on another one, which keeps it', async () => {
+    const [a, b] = await staffed();
+    const kinds = noted();
+    server.handlers.Company.validateDrop = async (entity) => {
+      const [person] = await entity.ds.Person.query(`name = 'a2'`).toArray();
+      if (person === undefined) throw new Error('missing');
+      person.fromObject({ employer: b });
+      await person.save();
+    };
+    expect(await client.post(`Company(${a})?$method=delete`)).toMatchObject({ status: 200 });
+    expect(await names('Person')).toEqual(['a2', 'b1', 'b2']);
+    expect(kinds.filter((each) => each.endsWith('a2'))).toEqual([]);
+  });
+
+  it('forbid it by an entity that they add', async () => {
+    await client.create('Person', [{ ID: 'x', name: 'x' }]);
+    server.handlers.Person.dropping = async (entity) => {
+      await entity.ds.Person.new({ ID: 'y', name: 'y', boss: 'x' }).save();
+    };
+    expect(await client.post("Person('x')?$method=delete")).toMatchObject({ status: 409 });
+    expect(await names('Person')).toEqual(['x']);
+  });
+
+  it('save the entity that is deleted', async () => {
+    const [a] = await staffed();
+    server.handlers.Company.validateDrop = async (entity) => {
+      entity['size'] = 99;
+      await entity.save();
+    };
+    const entity = await server.ds.Company.get(a as number);
+    await entity?.drop();
+    expect(await names('Company')).toEqual(['b', 'c']);
+  });
+
+  it('delete it themselves', async () => {
+    const [a] = await staffed();
+    let isWithin = false;
+    server.handlers.Company.dropping = async (entity) => {
+      if (isWithin) return;
+      isWithin = true;
+      await entity.drop();
+    };
+    expect(await client.post(`Company(${a})?$method=delete`)).toMatchObject({ status: 200 });
+    expect([await names('Company'), await names('Person')]).toEqual([
+      ['b', 'c'],
+      ['b1', 'b2'],
+    ]);
+  });
+
+  it('add entities for ever: an error, and nothing is deleted', async () => {
+    const [a] = await staffed();
+    let added = 0;
+    server.handlers.Person.validateDrop = async (entity) => {
+      added += 1;
+      await entity.ds.Person.new({ ID: `new ${added}`, employer: a }).save();
+    };
+    expect(await client.post(`Company(${a})?$method=delete`)).toMatchObject({ status: 500 });
+    expect(server.logged).toEqual([expect.stringContaining('again and again')]);
+    expect((await client.stored('Person')).length).toBe(4);
+  });
+
+  it('delete within each other for ever: an error, and nothing is deleted', async () => {
+    await staffed();
+    let runs = 0;
+    server.handlers.Person.dropping = async (entity) => {
+      runs += 1;
+      const [company] = await entity.ds.Company.query('staff.ID = :1', entity.key).toArray();
+      await company?.drop();
+    };
+    expect(await client.post("Person('a1')?$method=delete")).toMatchObject({ status: 500 });
+    expect(runs).toBeLessThan(200);
+    expect(server.logged).toEqual([expect.stringContaining('more than 100 saves')]);
+    expect([(await names('Company')).length, (await names('Person')).length]).toEqual([3, 4]);
+  });
+
+  it('are refused themselves, and go on', async () => {
+    const [a, b] = await staffed();
+    server.handlers.Company.dropping = async (entity) => {
+      if (entity.key === b) return { errCode: 1, message: 'no' };
+      const other = await entity.ds.Company.get(b as number);
+      await other?.drop().catch(() => undefined);
+      return undefined;
+    };
+    expect(await client.post(`Company(${a})?$method=delete`)).toMatchObject({ status: 200 });
+    expect([await names('Company'), await names('Person')]).toEqual([
+      ['b', 'c'],
+      ['b1', 'b2'],
+    ]);
+  });
+
+  it('delete during a save', async () => {
+    const [a, b] = await staffed();
+    server.handlers.Company.afterSave = async (entity) => {
+      await entity.ds.Company.query('ID = :1', b).drop();
+    };
+    const body = { __KEY: a, __STAMP: 1, size: 9 };
+    expect(await client.post('Company?$method=update', body)).toMatchObject({ status: 200 });
+    expect(await names('Company')).toEqual(['a', 'c']);
+    expect(await names('Person')).toEqual(['a1', 'a2']);
+  });
+
+  it('leave foreign keys checked for what comes behind them', async () => {
+    const [, b] = await staffed();
+    server.handlers.Company.saving = async (entity) => {
+      if (entity['name'] === 'first') await entity.ds.Company.query('ID = :1', b).drop();
+    };
+    const bodies = [{ name: 'first' }, { name: 'second', partner: 4711 }, { name: 'third' }];
+    const { status, json } = await client.post('Company?$method=update', bodies);
+    expect(status).toBe(200);
+    expect(json['__ENTITIES']).toMatchObject([
+      { name: 'first' },
+      { __STATUS: { status: 4 } },
+      { name: 'third' },
+    ]);
+    expect(await names('Company')).toEqual(['a', 'c', 'first', 'third']);
+  });
+});
+
+describe('class code that deletes an entity which was changed since it read it', () => {
+  it('is refused by its stamp, validateDrop first', async () => {
+    const [a] = await staffed();
+    const entity = await server.ds.Company.get(a as number);
+    await client.post('Company?$method=update', { __KEY: a, __STAMP: 1, size: 9 });
+    const kinds = noted();
+    await expect(entity?.drop()).rejects.toMatchObject({ status: 2, httpStatus: 409 });
+    expect(kinds).toEqual(['validateDrop a', 'validateDrop a1', 'validateDrop a2']);
+    expect(await names('Company')).toEqual(['a', 'b', 'c']);
+    server.handlers.Company = { validateDrop: () => ({ errCode: 1, message: 'no' }) };
+    await expect(entity?.drop()).rejects.toMatchObject({ status: 7 });
+  });
+});
+
+describe('more entities than are held at once', () => {
+  const many = 2600;
+
+  it('each have each event once, and are deleted', async () => {
+    const [company] = await client.create('Company', [{ name: 'big' }]);
+    const people: Json[] = Array.from({ length: many }, (_, index) => ({
+      ID: `p${index}`,
+      name: `n${index}`,
+      employer: company?.['__KEY'],
+    }));
+    await client.create('Person', people);
+    const runs = new Map<string, number>();
+    const note = (entity: Row, { kind }: { readonly kind: string }): void => {
+      const run = `${kind} ${String(entity['name'])} ${String(entity.key)}`;
+      runs.set(run, (runs.get(run) ?? 0) + 1);
+    };
+    server.handlers.Person = { validateDrop: note, dropping: note, afterDrop: note };
+    expect(await client.remove('Company', 'ID > 0')).toMatchObject({ status: 200 });
+    expect(runs.size).toBe(3 * many);
+    expect(new Set(runs.values())).toEqual(new Set([1]));
+    expect(runs.get('afterDrop n2599 p2599')).toBe(1);
+    expect(await client.count('Person')).toBe(0);
+  });
+});
