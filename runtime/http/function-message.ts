@@ -7,11 +7,15 @@ import { plainValue } from '../function/plain-value.js';
 /** Statuses that HTTP allows no body with. */
 const withoutBody: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/** Sends a function's own answer (protocol section 15.5). What the session adds, its cookie, goes with it. */
+/**
+ * Sends a function's own answer (protocol section 15.5). What the session adds, its cookie, goes with it.
+ * @param tell told of a stream that fails when its answer has begun: the connection is cut then, so that the client knows
+ */
 export function sendMessage(
   request: FastifyRequest,
   reply: FastifyReply,
   { status, headers, body }: OutgoingMessage,
+  tell: (error: Error) => void,
 ): FastifyReply {
   const payload = payloadOf(body);
   reply.code(status);
@@ -25,6 +29,12 @@ export function sendMessage(
   if (request.method === 'HEAD' && payload.content instanceof Readable) {
     discard(payload.content);
     return reply.send('');
+  }
+  if (payload.content instanceof Readable) {
+    payload.content.on('error', (error) => {
+      // Before that it is answered, and told there.
+      if (reply.raw.headersSent) tell(error);
+    });
   }
   return reply.send(payload.content);
 }

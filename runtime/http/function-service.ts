@@ -176,7 +176,9 @@ export class FunctionService {
     const answer = await this.#answer(callable, result, { ...calling, seen });
     if (answer.kind === 'json') return sendJson(reply, answer.json);
     if (answer.kind === 'media') return sendMedia(reply, answer.media);
-    return sendMessage(request, reply, answer.message);
+    return sendMessage(request, reply, answer.message, (error) => {
+      seen.context.tellError(new FunctionFailedError(shown, error), request);
+    });
   }
 
   async #answer(
