@@ -9,7 +9,7 @@ export interface LockHolder {
 
 /** One locked entity. */
 export interface Lock extends LockHolder {
-  /** As it was named by whoever locked it. */
+  /** A text is folded, as the database compares it. */
   readonly key: string | number;
 }
 
@@ -80,11 +80,8 @@ export class MemoryLockTable implements LockTable {
     if (held !== undefined) return held.session === session ? true : held;
     const own = this.#bySession.get(session);
     if (own !== undefined && own.size >= this.most) throw new TooManyLocksError(this.most);
-    const lock: Held = { dataclass, key, session, origin };
-    inner(this.#byDataclass, dataclass, () => new Map<string | number, Held>()).set(
-      this.#compared(key),
-      lock,
-    );
+    const lock: Held = { dataclass, key: this.#compared(key), session, origin };
+    inner(this.#byDataclass, dataclass, () => new Map<string | number, Held>()).set(lock.key, lock);
     inner(this.#bySession, session, () => new Set<Held>()).add(lock);
     this.#size += 1;
     return true;
@@ -135,7 +132,7 @@ export class MemoryLockTable implements LockTable {
 
   #remove(held: Held): void {
     const ofDataclass = this.#byDataclass.get(held.dataclass);
-    if (ofDataclass?.delete(this.#compared(held.key)) !== true) return;
+    if (ofDataclass?.delete(held.key) !== true) return;
     this.#size -= 1;
     if (ofDataclass.size === 0) this.#byDataclass.delete(held.dataclass);
     const ofSession = this.#bySession.get(held.session);

@@ -92,7 +92,7 @@ it.each([
   ['nothing known', {}, false],
 ])('the cookie is secure or not: %s', async (_name, headers, isSecure) => {
   server.work['keep'] = (session) => session.keep();
-  const response = await client.post('/rest/work/keep', undefined, headers as never);
+  const response = await client.post('/rest/work/keep', undefined, headers);
   expect(String(response.headers['set-cookie']).includes('; Secure')).toBe(isSecure);
 });
 
@@ -103,7 +103,7 @@ describe('login', () => {
     ['an object', { user: 'mia', password: 'right' }, {}],
     ['headers', undefined, { 'username-4D': 'mia', 'password-4D': 'right' }],
   ])('with %s', async (_name, body, headers) => {
-    const response = await client.post(login, body, headers as Record<string, string>);
+    const response = await client.post(login, body, headers);
     expect([response.statusCode, response.json()]).toEqual([200, { result: true }]);
     expect(await currentUser()).toEqual({ userName: 'mia', fullName: 'mia', ID: 'mia' });
     const belongs = await client.post('/rest/$directory/currentUserBelongsTo', ['x', 'VIEW']);

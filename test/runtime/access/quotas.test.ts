@@ -1,0 +1,130 @@
+import { afterEach, describe, expect, it } from 'vitest';
+import { readServerQuotas } from '../../../runtime/access/server-quotas.js';
+import { Client } from '../../support/cookies.js';
+import { type SessionServer, sessionServer } from './session-server.js';
+
+let server: SessionServer;
+let client: Client;
+
+async function start(options: Parameters<typeof sessionServer>[0] = {}): Promise<void> {
+  server = await sessionServer(options);
+  client = new Client(server.app);
+}
+
+afterEach(() => server.app.close());
+
+const user = '/rest/$directory/currentUser';
+
+async function statuses(count: number, by = client): Promise<readonly number[]> {
+  const found = [];
+  for (let i = 0; i < count; i += 1) found.push((await by.get(user)).statusCode);
+  return found;
+}
+
+describe('quotas of the server', () => {
+  it('limit requests of all, until the minute is over', async () => {
+    await start({ quotas: { nbRequestsPerMin: 3 } });
+    expect(await statuses(2)).toEqual([200, 200]);
+    expect(await statuses(2, new Client(server.app))).toEqual([200, 429]);
+    server.clock.freeze(20_000);
+    const refused = await client.get(user);
+    expect(refused.headers['retry-after']).toBe('40');
+    expect(refused.json<{ __ERROR: { errCode: number }[] }>().__ERROR[0]?.errCode).toBe(1844);
+    server.clock.freeze(40_000);
+    expect(await statuses(4)).toEqual([200, 200, 200, 429]);
+  });
+
+  it('tell the longer wait', async () => {
+    await start({ quotas: { nbRequestsPerMin: 1, nbRequestsPerHour: 1 } });
+    await statuses(1);
+    expect((await client.get(user)).headers['retry-after']).toBe('3600');
+  });
+
+  it('count what is sent', async () => {
+    await start({ quotas: { outBytesPerMin: 5000 } });
+    server.work['large'] = () => 'x'.repeat(3000);
+    const found = [];
+    for (let i = 0; i < 3; i += 1) found.push((await client.post('/rest/work/large')).statusCode);
+    expect(found).toEqual([200, 200, 429]);
+  });
+
+  it('count what is received, whether its length is told or not', async () => {
+    await start({ quotas: { inBytesPerMin: 5000 } });
+    server.work['take'] = () => 1;
+    const found = [];
+    for (let i = 0; i < 3; i += 1) {
+      found.push((await client.post('/rest/work/take', 'x'.repeat(3000))).statusCode);
+    }
+    expect(found).toEqual([200, 200, 429]);
+  });
+
+  it('give each session its own', async () => {
+    await start({ quotas: { nbRequestsPerMinPerSession: 2 } });
+    server.work['keep'] = (session) => session.keep();
+    const other = new Client(server.app);
+    await client.post('/rest/work/keep');
+    await other.post('/rest/work/keep');
+    expect(await statuses(3)).toEqual([200, 200, 429]);
+    expect(await statuses(3, other)).toEqual([200, 200, 429]);
+    expect(await statuses(3, new Client(server.app))).toEqual([200, 200, 200]);
+  });
+
+  it('are read strictly', async () => {
+    await start();
+    for (const [text, message] of [
+      ['{', /QUOTAS is not JSON/],
+      ['[]', /JSON object/],
+      ['{"nbRequestsPerMin":0}', /QUOTAS: nbRequestsPerMin must be a positive/],
+      ['{"nbRequestsPerMin":"5"}', /positive/],
+      ['{"nbRequests":5}', /holds "nbRequests"/],
+      ['{"__proto__":5}', /holds "__proto__"/],
+    ] as const) {
+      expect(() => readServerQuotas(text, 'QUOTAS')).toThrow(message);
+    }
+    expect(readServerQuotas('', 'QUOTAS')).toEqual({ ofServer: {}, ofSession: {} });
+    expect(readServerQuotas('{"nbEntitySetsPerSession":3,"outBytesPerHour":9}', 'Q')).toEqual({
+      ofServer: { outBytesPerHour: 9 },
+      ofSession: { nbEntitySets: 3 },
+    });
+  });
+});
+
+describe('quotas of a session', () => {
+  it('are set by class code, and told with what is used', async () => {
+    await start();
+    server.work['limit'] = ({ quotas }) => {
+      quotas.nbRequestsPerMin = 2;
+      return quotas.nbRequestsPerMin;
+    };
+    server.work['used'] = ({ quotas }) => quotas.currentValues;
+    server.work['free'] = ({ quotas }) => {
+      quotas.nbRequestsPerMin = undefined;
+    };
+    expect((await client.post('/rest/work/limit')).json()).toEqual({ result: 2 });
+    expect((await client.post('/rest/work/used')).json()).toEqual({
+      result: { nbRequestsPerMin: 1 },
+    });
+    expect(await statuses(2)).toEqual([200, 429]);
+    server.clock.freeze(60_000);
+    await client.post('/rest/work/free');
+    expect(await statuses(4)).toEqual([200, 200, 200, 200]);
+  });
+
+  it('that are none keep the old value', async () => {
+    await start();
+    server.work['try'] = ({ quotas, id }) => {
+      const before = id;
+      const refused = [0, -1, 1.5, NaN, Infinity, '5' as unknown as number].map((value) => {
+        try {
+          quotas.nbEntitySets = value;
+          return false;
+        } catch (error) {
+          return error instanceof RangeError;
+        }
+      });
+      quotas.nbEntitySets = 4;
+      return [refused.every(Boolean), before, quotas.nbEntitySets, Object.keys(quotas).length];
+    };
+    expect((await client.post('/rest/work/try')).json()).toEqual({ result: [true, null, 4, 10] });
+  });
+});

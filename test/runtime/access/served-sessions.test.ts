@@ -1,0 +1,222 @@
+import type { FastifyInstance } from 'fastify';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { Client } from '../../support/cookies.js';
+import { loggedIn, rolesServerOf } from '../../support/roles-server.js';
+import { create, serverOf } from '../../support/server.js';
+
+const dataclasses = `
+dataclasses:
+  Note:
+    attributes:
+      code: { type: string, key: true }
+      text: string
+      file: blob
+      parent: { to: Note, onDelete: cascade }
+      children: { to: Note, many: true, inverse: parent }
+`;
+const open = `drs: 1\nname: notes\n${dataclasses}`;
+const withRoles = `drs: 1
+name: notes
+limits: { maxEntitySetsPerSession: 2 }
+${dataclasses}
+roles:
+  forceLogin: true
+  privileges:
+    - { privilege: write, includes: [] }
+  permissions:
+    allowed:
+      - { applyTo: Note, type: dataclass, read: [write], create: [write], update: [write], drop: [write] }
+`;
+
+let app: FastifyInstance;
+let one: Client;
+let two: Client;
+
+afterEach(() => app.close());
+
+interface Answer {
+  readonly __ENTITYSET: string;
+  readonly ID: string;
+  readonly __ERROR: readonly { readonly errCode: number }[];
+  readonly result: boolean;
+}
+
+function outcome(response: Awaited<ReturnType<Client['get']>>): readonly unknown[] {
+  const { __ERROR }: Partial<Answer> = response.json();
+  return [response.statusCode, ...(__ERROR ?? []).map(({ errCode }) => errCode)];
+}
+
+describe('a server without roles', () => {
+  beforeEach(async () => {
+    app = await serverOf(open);
+    one = new Client(app);
+    two = new Client(app);
+    await create(app, 'Note', [
+      { code: 'A' },
+      { code: 'b', parent: 'A' },
+      { code: 'c', parent: 'b' },
+    ]);
+  });
+
+  async function lock(by: Client, key: string, wanted = true): Promise<unknown> {
+    const response = await by.get(`/rest/Note("${key}")?$lock=${wanted}`);
+    return response.json<Answer>().result;
+  }
+
+  it('keeps others from what a session has locked, whatever the case of its key', async () => {
+    expect(await lock(one, 'a')).toBe(true);
+    expect(await lock(one, 'A')).toBe(true);
+    expect(await lock(two, 'A')).toBe(false);
+    expect(two.cookie).toBeUndefined();
+    const change = { __KEY: 'A', __STAMP: 1, text: 'x' };
+    const update = '/rest/Note?$method=update';
+    expect((await two.post(update, change)).statusCode).toBe(423);
+    expect((await two.post(`${update}&$atomic=true`, [change])).statusCode).not.toBe(200);
+    expect((await two.post('/rest/Note("A")?$method=delete')).statusCode).toBe(423);
+    expect((await two.post(`/rest/Note?$method=delete&$filter="code='a'"`)).statusCode).toBe(423);
+    expect((await two.get('/rest/Note("A")')).json()).toMatchObject({ __STAMP: 1 });
+    expect((await one.post(update, change)).statusCode).toBe(200);
+  });
+
+  it('keeps an entity that a cascade would reach', async () => {
+    await lock(one, 'c');
+    expect((await two.post('/rest/Note("A")?$method=delete')).statusCode).toBe(423);
+    expect((await two.get('/rest/Note?$top=0')).json()).toMatchObject({ __COUNT: 3 });
+    expect((await one.post('/rest/Note("A")?$method=delete')).statusCode).toBe(200);
+  });
+
+  it('ends a lock with its entity, its session, or when it is told so', async () => {
+    await lock(one, 'c');
+    expect(await lock(two, 'c', false)).toBe(false);
+    expect(await lock(one, 'c', false)).toBe(true);
+    expect(await lock(two, 'c')).toBe(true);
+    await two.get('/rest/$directory/logout');
+    expect(await lock(one, 'C')).toBe(true);
+    expect((await one.post('/rest/Note("c")?$method=delete')).statusCode).toBe(200);
+    await create(app, 'Note', [{ code: 'c' }]);
+    expect(await lock(two, 'c')).toBe(true);
+  });
+
+  it('limits the locks of a session', async () => {
+    await app.close();
+    app = await serverOf(open, { environment: { MAX_LOCKS_PER_SESSION: '1' } });
+    one = new Client(app);
+    await create(app, 'Note', [{ code: 'a' }, { code: 'b' }]);
+    expect(await lock(one, 'a')).toBe(true);
+    const refused = await one.get('/rest/Note("b")?$lock=true');
+    expect(outcome(refused)).toEqual([429, 1844]);
+  });
+
+  it('gives an upload to the session that sent it, and takes it away with the session', async () => {
+    const send = (by: Client): ReturnType<Client['send']> =>
+      by.send({ method: 'POST', url: '/rest/$upload?$binary=true', payload: 'bytes' });
+    const { ID } = (await send(one)).json<Answer>();
+    expect(one.cookie).toMatch(/^DRSID_notes=/);
+    const save = (by: Client, code: string): ReturnType<Client['post']> =>
+      by.post('/rest/Note?$method=update', { code, file: { ID } });
+    expect(outcome(await save(two, 'x'))).toEqual([400, 1826, 1570, 1534]);
+    await send(two);
+    expect(outcome(await save(two, 'x'))).toEqual([400, 1826, 1570, 1534]);
+    expect((await save(one, 'x')).statusCode).toBe(200);
+    await one.get('/rest/$directory/logout');
+    expect(outcome(await save(one, 'y'))).toEqual([400, 1826, 1570, 1534]);
+  });
+
+  it('opens sets of guests to all, and counts them for their session where they are limited', async () => {
+    await app.close();
+    app = await serverOf(open, { environment: { MAX_ENTITY_SETS_PER_SESSION: '1' } });
+    one = new Client(app);
+    two = new Client(app);
+    const make = '/rest/Note?$method=entityset';
+    const { __ENTITYSET: set } = (await one.get(make)).json<Answer>();
+    expect((await two.get(set)).statusCode).toBe(200);
+    const refused = await one.get(make);
+    expect(outcome(refused)).toEqual([429, 1844]);
+    expect(refused.headers['retry-after']).toBe('');
+    const unknown = `/rest/Note/$entityset/${'A'.repeat(32)}?$savedfilter="code='a'"`;
+    expect(outcome(await one.get(unknown))).toEqual([429, 1844]);
+    expect((await one.get('/rest/Note')).statusCode).toBe(200);
+    expect((await two.get(make)).statusCode).toBe(200);
+    await one.get(`${set}?$method=release`);
+    expect((await one.get(make)).statusCode).toBe(200);
+    expect((await one.get('/rest/$info')).json()).toMatchObject({
+      entitySetCount: 1,
+      entitySet: [{ dataClass: 'Note', tableName: 'Note', selectionSize: 0, sorted: false }],
+      sessionInfo: [{ userName: '', lifeTime: 3600 }],
+    });
+  });
+});
+
+describe('a server with roles', () => {
+  beforeEach(async () => {
+    app = await rolesServerOf(withRoles);
+    one = await loggedIn(app, { privileges: ['write'] });
+    two = await loggedIn(app, { privileges: ['write'] });
+  });
+
+  it('asks guests to log in, for everything but the model and the directory', async () => {
+    const guest = new Client(app);
+    for (const url of [
+      '/rest/Note',
+      '/rest/Nothing',
+      '/rest/$info',
+      '/rest/Note("a")',
+      '/rest/x/y',
+    ]) {
+      expect(outcome(await guest.get(url))).toEqual([401, 1845]);
+    }
+    for (const url of ['/rest/Note?$method=update', '/rest/$upload', '/rest/$entityset/$release']) {
+      expect(outcome(await guest.post(url, []))).toEqual([401, 1845]);
+    }
+    for (const url of [
+      '/rest/$catalog',
+      '/rest/$catalog/$all',
+      '/rest/$directory/currentUser',
+      '/health',
+    ]) {
+      expect(outcome(await guest.get(url))).toEqual([200]);
+    }
+    expect(guest.cookie).toBeUndefined();
+    await one.get('/rest/$directory/logout');
+    expect(outcome(await one.get('/rest/Note'))).toEqual([401, 1845]);
+  });
+
+  it('keeps the sets of a user from others, in every way to name them', async () => {
+    const { __ENTITYSET: set } = (await one.get('/rest/Note?$method=entityset')).json<Answer>();
+    const { __ENTITYSET: own } = (await two.get('/rest/Note?$method=entityset')).json<Answer>();
+    const id = set.slice(-32);
+    expect(outcome(await one.get(set))).toEqual([200]);
+    expect(outcome(await two.get(set))).toEqual([404, 1802]);
+    expect(outcome(await two.get(`${set}?$method=release`))).toEqual([404, 1802]);
+    expect(outcome(await two.post(`${set}?$method=delete`))).toEqual([404, 1802]);
+    const combined = `${own}?$logicOperator=AND&$otherCollection=${id}`;
+    expect(outcome(await two.get(combined))).toEqual([404, 1820]);
+    expect(outcome(await two.get(`${set}?$savedfilter="code='a'"`))).toEqual([404, 1802]);
+    await two.post('/rest/$entityset/$release', [id]);
+    expect((await two.get(set)).body).toBe(
+      (await two.get(set.slice(0, -32) + 'B'.repeat(32))).body.replaceAll('B'.repeat(32), id),
+    );
+    expect(outcome(await one.get(set))).toEqual([200]);
+    expect((await two.get('/rest/$info')).body).not.toContain(id);
+    expect((await one.get('/rest/$info')).body).toContain(id);
+  });
+
+  it('keeps a set when its session’s cookie is renewed, and drops it with the session', async () => {
+    const { __ENTITYSET: set } = (await one.get('/rest/Note?$method=entityset')).json<Answer>();
+    const { cookie } = one;
+    await one.post('/rest/$directory/login', ['mia', '{"privileges":["write"]}']);
+    expect(one.cookie).not.toBe(cookie);
+    expect(outcome(await one.get(set))).toEqual([200]);
+    await one.get('/rest/$directory/logout');
+    const again = await loggedIn(app, { privileges: ['write'] });
+    expect(outcome(await again.get(set))).toEqual([404, 1802]);
+  });
+
+  it('limits the sets of a session', async () => {
+    const make = '/rest/Note?$method=entityset';
+    const found = [];
+    for (let i = 0; i < 3; i += 1) found.push(outcome(await one.get(make)));
+    expect(found).toEqual([[200], [200], [429, 1844]]);
+    expect(outcome(await two.get(make))).toEqual([200]);
+  });
+});
