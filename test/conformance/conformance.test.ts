@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { functionServer } from '../support/function-server.js';
 import { modelFile } from '../support/model-file.js';
 import { serverOf } from '../support/server.js';
 import { ask } from './ask.js';
@@ -13,6 +14,7 @@ import { deleteRows } from './rows/deletes.js';
 import { envelopeRows } from './rows/envelopes.js';
 import { errorRows } from './rows/errors.js';
 import { filterRows } from './rows/filters.js';
+import { functionRows } from './rows/functions.js';
 import { mediaRows } from './rows/media.js';
 import { orderRows } from './rows/orders.js';
 import { projectionRows } from './rows/projections.js';
@@ -56,7 +58,7 @@ function isRead(row: Row): boolean {
 }
 
 it('names each row once', () => {
-  const ids = rows.map((row) => row.id);
+  const ids = [...rows, ...functionRows].map((row) => row.id);
   expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
 });
 
@@ -95,4 +97,16 @@ describe('changes, each on data of its own', () => {
       }
     },
   );
+});
+
+describe('functions, each call on data of its own', () => {
+  it.each(functionRows)('$id: $says', async ({ request, expect: expected, then = [] }) => {
+    const app = await functionServer();
+    try {
+      await ask(app, request, expected);
+      for (const [next, answer] of then) await ask(app, next, answer);
+    } finally {
+      await app.close();
+    }
+  });
 });

@@ -1,0 +1,268 @@
+import { get, post, postText, refused, type Row } from '../row.js';
+
+const unknownSet = '0123456789ABCDEF0123456789ABCDEF';
+const person = { __DATACLASS: 'Employee', __ENTITY: true, lastName: 'Lovelace' };
+const ofSet = { __DATASET: unknownSet, __ENTITIES: true };
+const noFunction = refused(404, 1500, 1804);
+
+/** Of the model `functions`, whose companies are those of `functionServer`. */
+export const functionRows: readonly Row[] = [
+  {
+    id: 'spec.functions datastore',
+    says: 'a function of the datastore',
+    request: post('/rest/$catalog/authentify', ['mia', 'wrong']),
+    expect: { is: { result: '' } },
+  },
+  {
+    id: 'spec.functions dataclass',
+    says: 'a function of a dataclass; a selection is a collection',
+    request: post('/rest/Company/fromCity', ['Paris']),
+    expect: { keys: ['2', '3'] },
+  },
+  {
+    id: 'spec.functions selection',
+    says: 'a function of all entities',
+    request: post('/rest/Company/totalRevenue'),
+    expect: { is: { result: 1517.5 } },
+  },
+  {
+    id: 'spec.functions filter',
+    says: 'of those that a filter holds for, in an order',
+    request: post('/rest/Company/names/$entityset/?$filter="revenue > -5"&$orderby=name desc', []),
+    expect: { is: { result: ['Ärger', 'Cargo', 'Bolt'] } },
+  },
+  {
+    id: 'spec.functions set',
+    says: 'of an entity set',
+    request: post(`/rest/Company/names/$entityset/${unknownSet}`, []),
+    expect: refused(404, 1802),
+  },
+  {
+    id: 'd17 set',
+    says: 'the other address of the same',
+    request: post(`/rest/Company/$entityset/${unknownSet}/names`, []),
+    expect: refused(404, 1802),
+  },
+  {
+    id: 'spec.functions entity',
+    says: 'a function of an entity',
+    request: post('/rest/Company(2)/label'),
+    expect: { is: { result: 'Bolt in Paris' } },
+  },
+  {
+    id: 'spec.functions singleton',
+    says: 'a function of a singleton; a date is ISO 8601',
+    request: post('/rest/$singleton/Clock/now', []),
+    expect: { is: { result: '1970-01-01T00:00:00.000Z' } },
+  },
+  {
+    id: 'spec.functions 2',
+    says: 'what is not exposed is what does not exist: of a dataclass',
+    request: post('/rest/Company/notExposed', []),
+    expect: noFunction,
+    then: [
+      [post('/rest/Company/nothing', []), noFunction],
+      [get('/rest/Company/notExposed'), noFunction],
+      [post('/rest/Company(1)/nothing', []), noFunction],
+    ],
+  },
+  {
+    id: '15.6 unknown',
+    says: 'of a singleton, names with regard to case',
+    request: post('/rest/$singleton/Clock/hidden', []),
+    expect: refused(404, 1827),
+    then: [
+      [post('/rest/$singleton/clock/now', []), refused(404, 1827)],
+      [get('/rest/$singleton/Clock/Now'), refused(404, 1827)],
+    ],
+  },
+  {
+    id: '1827 datastore',
+    says: 'of the datastore',
+    request: post('/rest/$catalog/nothing', []),
+    expect: refused(404, 1827),
+  },
+  {
+    id: 'spec.functions 4',
+    says: 'parameters are a list of any JSON',
+    request: post('/rest/Company/echo', [{ a: [1, 'b', null, true] }]),
+    expect: { is: { result: { a: [1, 'b', null, true] } } },
+  },
+  {
+    id: '15.3 params',
+    says: 'or stand behind "params", under any content type',
+    request: postText('/rest/Company/echo', '{"params":[1]}', { 'content-type': 'text/plain' }),
+    expect: { is: { result: 1 } },
+  },
+  {
+    id: '15.5 nothing',
+    says: 'nothing is null',
+    request: post('/rest/Company/echo'),
+    expect: { is: { result: null } },
+  },
+  {
+    id: 'spec.functions 4 date',
+    says: 'dates are ISO 8601',
+    request: post('/rest/Company/since', ['2026-01-02T03:04:05Z', []]),
+    expect: { has: { result: { isDate: true, when: '2026-01-02T03:04:05.000Z' } } },
+  },
+  {
+    id: 'd30',
+    says: 'a parameter of another type is refused by its name',
+    request: post('/rest/Company/fromCity', [7]),
+    expect: { ...refused(400, 1843), message: /"city"/ },
+    then: [
+      [post('/rest/Company/fromCity', []), { ...refused(400, 1843), message: /"city"/ }],
+      [post('/rest/Company/fromCity', ['a', 'b']), refused(400, 1843)],
+    ],
+  },
+  {
+    id: 'spec.functions 5',
+    says: 'a function that is declared so is called by GET too',
+    request: get(`/rest/Company/fromCity?$params='["Paris"]'`),
+    expect: { keys: ['2', '3'] },
+  },
+  {
+    id: 'spec.functions 5 not',
+    says: 'any other is not',
+    request: get('/rest/Company/names'),
+    expect: { ...refused(405, 1829), headers: { allow: 'POST' } },
+    then: [
+      [get('/rest/$catalog/authentify'), refused(405, 1829)],
+      [get('/rest/$singleton/Counter/next'), refused(405, 1829)],
+      [get('/rest/Company(1)/hire'), refused(405, 1829)],
+    ],
+  },
+  {
+    id: 'spec.functions 6',
+    says: 'an entity parameter is a new entity, which the function saves; an entity is answered as read',
+    request: post('/rest/Company(2)/hire', [person]),
+    expect: {
+      members: [
+        '__DATACLASS',
+        '__entityModel',
+        '__KEY',
+        '__TIMESTAMP',
+        '__STAMP',
+        'ID',
+        'firstName',
+        'lastName',
+        'salary',
+        'employer',
+      ],
+      has: { __DATACLASS: 'Employee', __entityModel: 'Employee', __STAMP: 1 },
+    },
+    then: [[get('/rest/Employee'), { has: { __COUNT: 1 } }]],
+  },
+  {
+    id: 'spec.functions 6 unsaved',
+    says: 'or does not',
+    request: post('/rest/Company(2)/hire', [{ ...person, lastName: 'Unsaved' }]),
+    expect: { has: { __KEY: null, __STAMP: 0, lastName: 'Unsaved' } },
+    then: [[get('/rest/Employee'), { has: { __COUNT: 0 } }]],
+  },
+  {
+    id: '15.4 key',
+    says: 'an entity parameter that does not exist',
+    request: post('/rest/Company(2)/hire', [{ ...person, __KEY: unknownSet }]),
+    expect: refused(404, 1542),
+  },
+  {
+    id: 'spec.parameters related',
+    says: 'a related entity must exist',
+    request: post('/rest/Company(2)/hire', [{ ...person, employer: { __KEY: 99 } }]),
+    expect: refused(404, 1542),
+  },
+  {
+    id: 'spec.functions 7',
+    says: 'a selection parameter is a set that exists',
+    request: post('/rest/Company/both', [[], ofSet]),
+    expect: refused(404, 1802),
+  },
+  {
+    id: 'd17 result set',
+    says: 'a selection becomes a set',
+    request: get('/rest/Company/itself?$method=entityset&$top=1'),
+    expect: {
+      members: [
+        '__KEY',
+        '__TIMESTAMP',
+        '__STAMP',
+        'ID',
+        'name',
+        'city',
+        'founded',
+        'revenue',
+        'rating',
+        'logo',
+        'manager',
+        'staff',
+      ],
+      has: { __DATACLASS: 'Company', __COUNT: 4, __SENT: 1 },
+    },
+  },
+  {
+    id: 'd17 result',
+    says: '$attributes, $top and $skip apply to what is returned',
+    request: get('/rest/Company/itself?$attributes=name&$top=1&$skip=2'),
+    expect: { members: ['__KEY', '__TIMESTAMP', '__STAMP', 'name'], keys: ['3'] },
+  },
+  {
+    id: 'd22 RestError',
+    says: 'the status, code and message of a RestError are sent',
+    request: post('/rest/Company/fails', ['rest']),
+    expect: { ...refused(418, 7), message: /no coffee/ },
+  },
+  {
+    id: 'status 500',
+    says: 'of anything else nothing but the request',
+    request: post('/rest/Company/fails', ['else']),
+    expect: { ...refused(500, 1837), message: /logged under the request/ },
+  },
+  {
+    id: 'status 501',
+    says: 'a function that is not written names its file',
+    request: post('/rest/Company/unwritten', []),
+    expect: { ...refused(501, 1838), message: /src\/classes\/Company\.ts/ },
+  },
+  {
+    id: '3.5',
+    says: 'the catalog lists functions',
+    request: get('/rest/$catalog'),
+    expect: {
+      has: {
+        methods: [
+          {
+            name: 'authentify',
+            applyTo: 'dataStore',
+            scope: 'public',
+            from: 'remoteServer',
+            allowedOnHTTPGET: false,
+            exposed: true,
+          },
+          { name: 'größe' },
+        ],
+      },
+    },
+  },
+  {
+    id: '3.6',
+    says: 'and singletons',
+    request: get('/rest/$catalog/$all'),
+    expect: {
+      has: {
+        singletons: [
+          { name: 'Clock', methods: [{ name: 'now', allowedOnHTTPGET: true, exposed: true }] },
+          { name: 'Counter' },
+          { name: 'Cart' },
+        ],
+      },
+    },
+  },
+  {
+    id: '1.7 function names',
+    says: 'a name that is percent-encoded',
+    request: get('/rest/%24catalog/gr%C3%B6%C3%9Fe/'),
+    expect: { is: { result: 4 } },
+  },
+];
