@@ -6,9 +6,10 @@ import type { Uploads } from './upload-store.js';
 
 type Body = Readonly<Record<string, unknown>>;
 
-/** The images and BLOBs that clients can name. */
+/** The images and BLOBs that clients can name; what they may give to a new entity alone is among them. */
 export function mediaAttributes(dataclass: Dataclass): readonly StorageDefinition[] {
-  return [...dataclass.exposedAttributes.values()].filter(
+  const onlyCreated = dataclass.permissions?.onlyCreated.values() ?? [];
+  return [...dataclass.exposedAttributes.values(), ...onlyCreated].filter(
     (each): each is StorageDefinition =>
       each.kind === 'storage' && (each.type === 'image' || each.type === 'blob'),
   );

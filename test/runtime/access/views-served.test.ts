@@ -27,6 +27,7 @@ dataclasses:
     attributes:
       ID: { type: integer, key: true, generated: sequence }
       text: { type: string, unique: true }
+      scan: blob
       employee: { to: Employee, onDelete: restrict }
   Vault:
     attributes:
@@ -218,6 +219,18 @@ describe('writing', () => {
     expect((await writer.get('/rest/Letter(1)')).statusCode).toBe(404);
   });
 
+  it('takes uploads for what is created and not read', async () => {
+    const uploaded = await writer.send({
+      method: 'POST',
+      url: '/rest/$upload?$binary=true',
+      payload: Buffer.from('scanned'),
+    });
+    const { ID }: { ID: string } = uploaded.json();
+    const made = await writer.post('/rest/Letter?$method=update', { text: 'Scan', scan: { ID } });
+    expect(made.statusCode, made.body).toBe(200);
+    expect(Object.keys(made.json())).toEqual(['uri', '__KEY', '__STAMP']);
+  });
+
   it('empties no attribute that may not be dropped, by itself or with its entity', async () => {
     const [made] = (
       await admin.post('/rest/Employee?$method=update', [{ name: 'Dan', note: 'keep' }])
@@ -250,4 +263,35 @@ it('a set that was made with more privileges tells no more than its reader may k
   const other = await viewer.get(set);
   expect(other.statusCode).toBe(404);
   expect(codesOf(other)).toEqual([1802]);
+});
+
+it('a set whose session lost privileges shows what is left, and is not made again by what is hidden', async () => {
+  const client = await loggedIn(app, { privileges: ['manageStaff'] });
+  const made = await client.get(
+    '/rest/Employee?$filter=salary>0&$method=entityset&$savedfilter=true',
+  );
+  const { __ENTITYSET: set }: { __ENTITYSET: string } = made.json();
+  const login = ['mia', JSON.stringify({ privileges: ['viewStaff'] }), 3600];
+  expect((await client.post('/rest/$directory/login', login)).statusCode).toBe(200);
+  const left = await client.get(set);
+  expect(left.statusCode).toBe(200);
+  expect(left.body).not.toContain('salary');
+  expect((await client.get(`${set}?$filter=salary>0`)).statusCode).toBe(400);
+  expect((await client.get(`${set}?$orderby=salary`)).statusCode).toBe(400);
+  expect((await client.get(`${set}?$method=release`)).statusCode).toBe(200);
+  const gone = await client.get(set);
+  expect(gone.statusCode).toBe(404);
+  expect(codesOf(gone)).toEqual([1802]);
+});
+
+it('locking needs the privilege to update', async () => {
+  expect((await viewer.get('/rest/Company(1)?$lock=true')).statusCode).toBe(200);
+  await viewer.get('/rest/Company(1)?$lock=false');
+  expect((await guest.get('/rest/Employee(1)?$lock=true')).statusCode).toBe(401);
+});
+
+it('a user without privileges is told 403 where a guest is told 401', async () => {
+  const user = await loggedIn(app, {});
+  expect((await user.get('/rest/Employee')).statusCode).toBe(403);
+  expect((await user.get('/rest/Company')).statusCode).toBe(200);
 });

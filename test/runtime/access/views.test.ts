@@ -1,0 +1,159 @@
+import { describe, expect, it } from 'vitest';
+import { DeclaredPrivileges } from '../../../runtime/access/privileges.js';
+import { type View, Views } from '../../../runtime/access/views.js';
+import type {
+  DataAccess,
+  DataclassDefinition,
+  FunctionDefinition,
+} from '../../../runtime/protocol/definition.js';
+
+function dataclass(name: string, access?: DataAccess, note?: DataAccess): DataclassDefinition {
+  const column = (attribute: string): { name: string; column: string; kind: 'storage' } => ({
+    name: attribute,
+    column: attribute,
+    kind: 'storage',
+  });
+  return {
+    name,
+    table: name,
+    collectionName: `${name}Selection`,
+    exposed: true,
+    key: 'ID',
+    attributes: [
+      { ...column('ID'), type: 'integer', key: true },
+      { ...column('note'), type: 'string', ...(note === undefined ? {} : { access: note }) },
+      {
+        name: 'other',
+        kind: 'relatedEntity',
+        target: 'Other',
+        foreignKey: 'otherID',
+        onDelete: 'setNull',
+      },
+      { ...column('otherID'), type: 'integer' },
+    ],
+    ...(access === undefined ? {} : { access }),
+  };
+}
+
+function user(...privileges: readonly string[]): {
+  readonly isGuest: boolean;
+  readonly privileges: ReadonlySet<string>;
+} {
+  return { isGuest: false, privileges: new Set(privileges) };
+}
+
+const guest = { isGuest: true, privileges: new Set<string>() };
+
+function shownOf(view: View, name: string): string[] {
+  return [...(view.dataclasses.get(name)?.exposedAttributes.keys() ?? [])];
+}
+
+describe('views', () => {
+  const definitions = [
+    dataclass('Tree', { read: ['a', 'b'] }, { read: ['b'], update: ['c'] }),
+    dataclass('Other'),
+  ];
+
+  it('are shared by sessions whose privileges open the same', () => {
+    const views = new Views(definitions);
+    expect(views.of(user('a'))).toBe(views.of(user('a', 'unrelated')));
+    expect(views.of(user('a'))).not.toBe(views.of(user('b')));
+    expect(views.of(guest)).toBe(views.guest);
+    // Both see the same, and are told another status.
+    expect(views.of(user())).not.toBe(views.guest);
+    expect(views.of(user()).status).toBe(403);
+    expect(views.guest.status).toBe(401);
+  });
+
+  it('leave out what may not be read', () => {
+    const views = new Views(definitions);
+    expect(shownOf(views.guest, 'Tree')).toEqual([]);
+    expect(shownOf(views.of(user('a')), 'Tree')).toEqual(['ID', 'other', 'otherID']);
+    expect(shownOf(views.of(user('b')), 'Tree')).toEqual(['ID', 'note', 'other', 'otherID']);
+    expect(views.of(user('b', 'c')).dataclasses.get('Tree')?.permissions).toBeUndefined();
+    expect(views.of(user('b')).dataclasses.get('Tree')?.permissions).toMatchObject({
+      read: true,
+      update: true,
+      notUpdated: new Set(['note']),
+    });
+  });
+
+  it('are kept in a bounded number, those used last', () => {
+    const many = Array.from({ length: 100 }, (_, index) => `p${index}`);
+    const views = new Views([dataclass('Tree', { read: many })]);
+    const first = views.of(user('p0'));
+    const second = views.of(user('p1'));
+    for (const name of many.slice(2, 64)) views.of(user(name));
+    expect(views.of(user('p0'))).toBe(first);
+    for (const name of many.slice(64, 66)) views.of(user(name));
+    expect(views.of(user('p0'))).toBe(first);
+    expect(views.of(user('p1'))).not.toBe(second);
+  });
+
+  it('write a relation and its foreign key as one value', () => {
+    const [tree, other] = [dataclass('Tree'), dataclass('Other')];
+    const closed = {
+      ...tree,
+      attributes: tree.attributes.map((each) =>
+        each.name === 'other' ? { ...each, access: { update: ['a'] } } : each,
+      ),
+    };
+    const { permissions } = new Views([closed, other]).guest.dataclasses.get('Tree') ?? {};
+    expect(permissions?.notUpdated).toEqual(new Set(['other', 'otherID']));
+  });
+
+  it('list in the catalog what may be read or is described', () => {
+    const described = [
+      dataclass('Tree', { read: ['a'], describe: ['guest'] }, { read: ['b'] }),
+      dataclass('Other', { read: ['a'] }),
+      dataclass('Plain'),
+    ];
+    const { catalog } = new Views(described).guest;
+    expect(catalog.map((each) => each.name)).toEqual(['Tree', 'Plain']);
+    const names = catalog[0]?.attributes.filter((each) => each.exposed !== false);
+    expect(names?.map((each) => each.name)).toEqual(['ID', 'other', 'otherID']);
+    const plain = catalog[1]?.attributes.filter((each) => each.exposed !== false);
+    expect(plain?.map((each) => each.name)).toEqual(['ID', 'note', 'otherID']);
+  });
+
+  it('refuse calls of functions', () => {
+    const hire: FunctionDefinition = {
+      name: 'hire',
+      level: 'entity',
+      params: [],
+      returns: 'void',
+      access: ['boss'],
+    };
+    const views = new Views([dataclass('Other')], [hire]);
+    const refusal = expect.objectContaining({
+      errors: [expect.objectContaining({ errCode: 1561 })],
+    }) as Error;
+    expect(() => {
+      views.guest.requireExecution(hire, 'Other.hire');
+    }).toThrow(refusal);
+    expect(() => {
+      views.of(user('boss')).requireExecution(hire, 'Other.hire');
+    }).not.toThrow();
+    expect(views.of(user('boss')).lists(hire)).toBe(true);
+    expect(views.guest.lists(hire)).toBe(false);
+    expect(views.guest.lists({ ...hire, describe: ['guest'] })).toBe(true);
+  });
+});
+
+it('privileges are resolved in any case, with what they include, without what does not exist', () => {
+  const declared = new DeclaredPrivileges({
+    forceLogin: false,
+    privileges: [
+      { name: 'Edit', includes: ['Edit', 'View', 'none'] },
+      { name: 'View', includes: ['View'] },
+      { name: 'Höhe', includes: ['Höhe'] },
+    ],
+    roles: [{ name: 'The Doctor', privileges: ['Edit'] }],
+  });
+  expect(declared.resolve(['EDIT'], [])).toEqual(new Set(['edit', 'view']));
+  expect(declared.resolve([], ['the doctor'])).toEqual(new Set(['edit', 'view']));
+  expect(declared.resolve(['none', 'guest', 'edits', 'HÖHE'], ['nobody'])).toEqual(
+    new Set(['höhe']),
+  );
+  expect(declared.resolve(['WebAdmin'], [])).toEqual(new Set(['webadmin']));
+});
