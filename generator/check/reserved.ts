@@ -40,7 +40,6 @@ export const selectionMembers: ReadonlySet<string> = new Set([
   'toArray',
   'drop',
   'add',
-  'length',
 ]);
 
 export const dataclassMembers: ReadonlySet<string> = new Set([

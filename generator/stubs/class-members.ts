@@ -15,8 +15,15 @@ export interface ClassMembers {
   readonly isComplete: boolean;
 }
 
-/** The members that a class has by itself, and from the user's own classes that it extends. */
-export async function membersOf(files: UserFiles, found: FoundClass): Promise<ClassMembers> {
+/**
+ * The members that a class has by itself, and from the user's own classes that it extends.
+ * @param base name of the emitted class that it is meant to extend
+ */
+export async function membersOf(
+  files: UserFiles,
+  found: FoundClass,
+  base: string,
+): Promise<ClassMembers> {
   const members = new Map<string, FoundMember[]>();
   const seen = new Set<ts.Node>();
   let isComplete = true;
@@ -31,7 +38,8 @@ export async function membersOf(files: UserFiles, found: FoundClass): Promise<Cl
       break;
     }
     const next: FoundClass | undefined = await localClass(files, at.file, parent.text);
-    if (next === undefined && !isImported(at.file, parent.text)) isComplete = false;
+    const isEmitted = parent.text === base || isImported(at.file, parent.text);
+    if (next === undefined && !isEmitted) isComplete = false;
     at = next === undefined || seen.has(next.node) ? undefined : next;
   }
   return { named: (name) => members.get(name) ?? [], isComplete };

@@ -62,7 +62,7 @@ class Review {
     const found = await this.#find(userClass);
     if (found === undefined) return;
     this.#found.push({ name: userClass.name, found });
-    const members = await membersOf(this.#files, found);
+    const members = await membersOf(this.#files, found, userClass.base);
     this.#compare(userClass, found, members);
     this.#tellRemoved(userClass, members);
   }

@@ -1,11 +1,12 @@
 import { messages } from '../../generator/check/messages.js';
+import { stubMessages } from '../../generator/stubs/messages.js';
 
 const begin = '<!-- diagnostics -->';
 const end = '<!-- /diagnostics -->';
 
-/** The table of all problems as CONTRIBUTING.md has it. */
+/** The table of all problems, of models and of the users' classes, as CONTRIBUTING.md has it. */
 export function diagnosticsTable(): string {
-  const rows = Object.entries(messages)
+  const rows = Object.entries({ ...messages, ...stubMessages })
     .toSorted(([a], [b]) => (a < b ? -1 : 1))
     .map(([code, { severity, meaning }]) => `| \`${code}\` | ${severity} | ${escaped(meaning)} |`);
   return ['| code | severity | meaning |', '|---|---|---|', ...rows].join('\n');

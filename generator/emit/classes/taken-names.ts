@@ -38,11 +38,15 @@ const runtimeNames = [
   'classes',
 ];
 
-/** What TypeScript keeps for itself, in modules and in names of types. */
-export const reservedWords =
-  'any arguments as async await bigint boolean break case catch class const continue debugger declare default delete do else enum eval export extends false finally for from function get global if implements import in infer instanceof interface is keyof let module namespace never new null number object of package private protected public readonly require return set static string super switch symbol this throw true try type typeof undefined unique unknown using var void while with yield'.split(
+/** What TypeScript keeps for itself in a module: nothing can be called so. */
+export const reservedWords: readonly string[] =
+  'arguments await break case catch class const continue debugger default delete do else enum eval export extends false finally for function if implements import in instanceof interface let new null package private protected public return static super switch this throw true try typeof var void while with yield'.split(
     ' ',
   );
+
+/** Types that TypeScript has itself. */
+const typeNames: readonly string[] =
+  'any async bigint boolean never number object string symbol undefined unknown'.split(' ');
 
 /** Globals that code in a class would miss if its class had their name. */
 const globals =
@@ -55,5 +59,6 @@ export const takenNames: readonly string[] = [
   ...apiNames,
   ...runtimeNames,
   ...reservedWords,
+  ...typeNames,
   ...globals,
 ];

@@ -1,0 +1,36 @@
+import { describe, expect, it } from 'vitest';
+import {
+  dataclassMembers,
+  datastoreMembers,
+  entityMembers,
+  functionNames,
+  selectionMembers,
+} from '../../generator/check/reserved.js';
+import { DataclassObject } from '../../runtime/class/dataclass.js';
+import { Datastore } from '../../runtime/class/datastore.js';
+import { Entity } from '../../runtime/class/entity.js';
+import { EntitySelection } from '../../runtime/class/selection.js';
+import { Singleton } from '../../runtime/function/singleton.js';
+
+/** Names of what instances of a class have from it; private members have none. */
+function membersOf(prototype: object): string[] {
+  return Object.getOwnPropertyNames(prototype).sort();
+}
+
+describe('names that models cannot use are those of the members of the base classes', () => {
+  it.each([
+    ['entity', Entity.prototype, entityMembers],
+    ['selection', EntitySelection.prototype, selectionMembers],
+    ['dataclass', DataclassObject.prototype, dataclassMembers],
+    ['datastore', Datastore.prototype, datastoreMembers],
+  ] as const)('%s', (_, prototype, reserved) => {
+    expect([...reserved].sort()).toEqual(membersOf(prototype));
+  });
+
+  it('singleton', () => {
+    const reserved = new Set(functionNames.singleton);
+    // An object with a method of this name would be taken for a promise.
+    reserved.delete('then');
+    expect([...reserved].sort()).toEqual(membersOf(Singleton.prototype));
+  });
+});

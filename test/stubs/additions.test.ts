@@ -1,0 +1,263 @@
+import { describe, expect, it } from 'vitest';
+import {
+  applied,
+  companyModel,
+  firstFiles,
+  isAddition,
+  review,
+  type Texts,
+  told,
+} from './fixture.js';
+
+const path = 'src/classes/CompanyEntity.ts';
+const hire = 'hire: { params: { person: Company }, returns: Company }';
+const rename = 'rename: { params: { to: string, like: Company.selection }, returns: void }';
+const before = companyModel({ entity: hire });
+const after = companyModel({ entity: `${hire}, ${rename}` });
+
+/** The file after `rename` was added, checked to hold all that it held. */
+async function added(text: string, others: Texts = {}, file = path): Promise<string> {
+  const files: Texts = { [path]: text, ...others };
+  const plan = await review(after, files, before);
+  expect(told(plan)).toEqual([]);
+  const changed = applied(files, plan);
+  expect(plan.edits.map((each) => each.path)).toEqual([file]);
+  expect(isAddition(files[file] ?? '', changed[file] ?? '')).toBe(true);
+  const again = await review(after, changed);
+  expect(again.edits).toEqual([]);
+  expect(told(again)).toEqual([]);
+  return changed[file] ?? '';
+}
+
+describe('what a first run wrote', () => {
+  it('is left alone by the next one', async () => {
+    for (const model of [before, after]) {
+      const plan = await review(model, firstFiles(model));
+      expect(plan.edits).toEqual([]);
+      expect(told(plan)).toEqual([]);
+    }
+  });
+
+  it('gets a function that the model gets', async () => {
+    expect(await added(firstFiles(before)[path] ?? '')).toBe(
+      `import { CompanyEntityBase, notWritten, type CompanySelection } from '../generated/api.js';
+
+export class CompanyEntity extends CompanyEntityBase {
+  hire(person: CompanyEntity): Promise<CompanyEntity> {
+    throw notWritten('CompanyEntity.hire', 'src/classes/CompanyEntity.ts', person);
+  }
+
+  rename(to: string, like: CompanySelection): Promise<void> {
+    throw notWritten('CompanyEntity.rename', 'src/classes/CompanyEntity.ts', to, like);
+  }
+}
+`,
+    );
+  });
+});
+
+describe('a class as users write it', () => {
+  it('keeps renamed imports, decorators, comments, members of its own and what stands around it', async () => {
+    expect(
+      await added(`// © us
+import { CompanyEntityBase as Base, notWritten as todo } from "../generated/api.js"; // the API
+import type {CompanySelection as Companies} from '../generated/api.js'
+
+@sealed /* as it is */ export class CompanyEntity extends Base
+{
+   private count = 0 // no semicolon
+
+   /** Mine. */
+   async hire(person: CompanyEntity): Promise<CompanyEntity> { this.count++; return person }
+   static rename() {} // another one
+   // the end
+}
+
+function sealed(_: unknown, __: unknown): void {}
+`),
+    ).toBe(`// © us
+import { CompanyEntityBase as Base, notWritten as todo } from "../generated/api.js"; // the API
+import type {CompanySelection as Companies} from '../generated/api.js'
+
+@sealed /* as it is */ export class CompanyEntity extends Base
+{
+   private count = 0 // no semicolon
+
+   /** Mine. */
+   async hire(person: CompanyEntity): Promise<CompanyEntity> { this.count++; return person }
+   static rename() {} // another one
+   // the end
+
+   rename(to: string, like: Companies): Promise<void> {
+      throw todo('CompanyEntity.rename', 'src/classes/CompanyEntity.ts', to, like);
+   }
+}
+
+function sealed(_: unknown, __: unknown): void {}
+`);
+  });
+
+  it('keeps its line ends and tabs', async () => {
+    const text = `import {
+	CompanyEntityBase,
+	notWritten,
+} from '../generated/api.js';
+
+export class CompanyEntity extends CompanyEntityBase {
+	hire(person: CompanyEntity) {
+		return person;
+	}
+}
+`;
+    const windows = (unix: string): string => unix.replaceAll('\n', '\r\n');
+    expect(await added(windows(text))).toBe(
+      windows(`import {
+	CompanyEntityBase,
+	notWritten,
+	type CompanySelection,
+} from '../generated/api.js';
+
+export class CompanyEntity extends CompanyEntityBase {
+	hire(person: CompanyEntity) {
+		return person;
+	}
+
+	rename(to: string, like: CompanySelection): Promise<void> {
+		throw notWritten('CompanyEntity.rename', 'src/classes/CompanyEntity.ts', to, like);
+	}
+}
+`),
+    );
+  });
+
+  it('on one line, without imports that could be used, behind a line for the shell', async () => {
+    expect(
+      await added(`#!/usr/bin/env node
+import * as api from '../generated/api.js'
+  export class CompanyEntity extends api.CompanyEntityBase { hire(person: CompanyEntity) { return person } }`),
+    ).toBe(`#!/usr/bin/env node
+import * as api from '../generated/api.js'
+  export class CompanyEntity extends api.CompanyEntityBase { hire(person: CompanyEntity) { return person } 
+
+    rename(to: string, like: api.CompanySelection): Promise<void> {
+      throw api.notWritten('CompanyEntity.rename', 'src/classes/CompanyEntity.ts', to, like);
+    }
+  }`);
+  });
+
+  it('has other things under the names of the API', async () => {
+    const text = `import { CompanyEntityBase } from '../generated/api.js';
+const notWritten = 1, [CompanySelection] = [2];
+export class CompanyEntity extends CompanyEntityBase {
+  hire(person: CompanyEntity) { return person; }
+}
+`;
+    expect(await added(text)).toContain(
+      `import { CompanyEntityBase, notWritten as notWritten2, type CompanySelection as CompanySelection2 } from '../generated/api.js';`,
+    );
+    expect(await added(text))
+      .toContain(`  rename(to: string, like: CompanySelection2): Promise<void> {
+    throw notWritten2(`);
+  });
+
+  it('is empty', async () => {
+    const files = { [path]: `export class CompanyEntity extends (null as never) {}` };
+    // What is behind an expression cannot be seen.
+    expect(told(await review(before, files))).toEqual([
+      'stub/not-added server/src/classes/CompanyEntity.ts:1 CompanyEntity lacks hire, unless the class that it extends has it, which cannot be seen. Nothing is added.',
+    ]);
+    const plan = await review(before, {
+      [path]: `import { CompanyEntityBase } from '../generated/api.js';\nexport class CompanyEntity extends CompanyEntityBase {}\n`,
+    });
+    expect(plan.edits[0]?.text)
+      .toBe(`import { CompanyEntityBase, notWritten } from '../generated/api.js';
+export class CompanyEntity extends CompanyEntityBase {
+  hire(person: CompanyEntity): Promise<CompanyEntity> {
+    throw notWritten('CompanyEntity.hire', 'src/classes/CompanyEntity.ts', person);
+  }
+}
+`);
+  });
+
+  it('ends with a property that would swallow what follows', async () => {
+    const model = companyModel({ entity: '"x²": { returns: void }' });
+    const plan = await review(model, {
+      [path]: `import { CompanyEntityBase } from '../generated/api.js'
+export class CompanyEntity extends CompanyEntityBase {
+  count = 0
+}
+`,
+    });
+    expect(plan.edits[0]?.text).toContain(`  count = 0;
+
+  'x²'(): Promise<void> {`);
+  });
+});
+
+describe('a class that stands elsewhere', () => {
+  const body = `{
+  hire(person: CompanyEntity): Promise<CompanyEntity> { return Promise.resolve(person); }
+}
+`;
+
+  it('is exported from another file', async () => {
+    const elsewhere = 'src/classes/company/impl.ts';
+    const text = `import { CompanyEntityBase } from '../../generated/api.js';
+import { type CompanyEntity } from '../CompanyEntity.js';
+export class Impl extends CompanyEntityBase ${body}`;
+    const changed = await added(
+      `export { Impl as CompanyEntity } from './company/impl.js';\n`,
+      { [elsewhere]: text },
+      elsewhere,
+    );
+    expect(changed).toContain(`like: CompanySelection): Promise<void> {
+    throw notWritten('CompanyEntity.rename', 'src/classes/company/impl.ts', to, like);`);
+    expect(changed).toContain(
+      `import { CompanyEntityBase, notWritten, type CompanySelection } from '../../generated/api.js';`,
+    );
+  });
+
+  it.each([
+    ['a star', `export * from './other.js';\n`, 'CompanyEntity'],
+    ['an index', `export * from './other';\n`, 'CompanyEntity'],
+    [
+      'an import',
+      `import { Impl as C } from './other.js';\nexport { C as CompanyEntity };\n`,
+      'Impl',
+    ],
+  ])('is passed on by %s', async (_, text, name) => {
+    const other = 'src/classes/other.ts';
+    const code = `import { CompanyEntityBase } from '../generated/api.js';
+export class ${name} extends CompanyEntityBase {
+  hire(person: unknown) { return person as never; }
+}
+`;
+    expect(await added(text, { [other]: code }, other)).toContain('rename(to: string');
+  });
+
+  it('is held by a constant', async () => {
+    expect(
+      await added(`import * as api from '../generated/api.js';
+export const CompanyEntity = class extends api.CompanyEntityBase {
+  hire(person: api.CompanyEntity) { return person; }
+};
+`),
+    ).toContain(`  rename(to: string, like: api.CompanySelection): Promise<void> {`);
+  });
+
+  it('has functions from a class of the user’s that it extends', async () => {
+    const files = {
+      [path]: `import { Common } from './common.js';
+export class CompanyEntity extends Common {}
+`,
+      'src/classes/common.ts': `import { CompanyEntityBase } from '../generated/api.js';
+export abstract class Common extends CompanyEntityBase {
+  hire(person: unknown) { return person as never; }
+  rename(to: string, like: unknown): void { void [to, like]; }
+}
+`,
+    };
+    const plan = await review(after, files, before);
+    expect([plan.edits, told(plan)]).toEqual([[], []]);
+  });
+});

@@ -1,0 +1,170 @@
+import { describe, expect, it } from 'vitest';
+import { companyModel, firstFiles, review, type Texts, told } from './fixture.js';
+
+const path = 'src/classes/CompanyEntity.ts';
+const api = `import { CompanyEntityBase, type CompanySelection as Companies, type JsonObject } from '../generated/api.js';\n`;
+
+function entityClass(members: string): Texts {
+  return {
+    [path]: `${api}export class CompanyEntity extends CompanyEntityBase {\n${members}\n}\n`,
+  };
+}
+
+const declared =
+  'f: { params: { a: string, b: { type: "Company.selection[]", optional: true } }, returns: Company.selection }';
+const model = companyModel({ entity: declared });
+
+describe('a function with another signature', () => {
+  it.each([
+    ['as declared', 'f(a: string, b?: Companies[]): Promise<Companies> {}'],
+    ['not told', 'f(a, b) { return this.staff; }'],
+    ['more may be given', 'f(a: string | number, b: Companies[] | undefined, c = 1): Companies {}'],
+    ['told more closely', 'async f(a: string, b?: Array<Companies>): Promise<Companies | null> {}'],
+    ['a type of the user’s', 'f(a: Name, b?: Parameters<Other>[0]): Result {}'],
+    ['all parameters in one', 'f(...all: unknown[]): Companies {}'],
+    ['overloads', 'f(a: number): void;\n f(a: string): Companies;\n f(a: unknown): never {}'],
+  ])('is let pass: %s', async (_, member) => {
+    expect(told(await review(model, entityClass(member)))).toEqual([]);
+  });
+
+  it.each([
+    ['another type', 'f(a: number, b?: Companies[]): Companies {}'],
+    ['another result', 'f(a: string, b?: Companies[]): Promise<string> {}'],
+    ['a result where none is expected to lack', 'f(a: string, b?: Companies[]): void {}'],
+    ['a list where one is', 'f(a: string[], b?: Companies[]): Companies {}'],
+    ['one where a list is', 'f(a: string, b?: Companies): Companies {}'],
+    ['too few parameters', 'f(a: string): Companies {}'],
+    ['too many', 'f(a: string, b: Companies[] | undefined, c: string): Companies {}'],
+    ['one that may be left out', 'f(a: string, b: Companies[]): Companies {}'],
+    ['a property', 'f = (a: string, b?: Companies[]): Companies => this.staff;'],
+    ['an accessor', 'get f(): string { return "" }'],
+  ])('is told with both places: %s', async (_, member) => {
+    const plan = await review(model, entityClass(`  // Mine.\n  ${member}`));
+    expect(plan.edits).toEqual([]);
+    expect(told(plan)).toEqual([
+      'stub/signature server/src/classes/CompanyEntity.ts:4 CompanyEntity.f is not what the model declares at model.yaml at dataclasses.Company.functions.entity.f: f(a: string, b?: readonly CompanySelection[]): Promise<CompanySelection>.',
+    ]);
+    const [problem] = plan.problems;
+    expect(problem?.severity).toBe('warning');
+    const { start = 0, end = 0 } = problem?.origin ?? {};
+    const written = /^(?:get )?(f)/.exec(member)?.[1];
+    expect(entityClass(`  // Mine.\n  ${member}`)[path]?.slice(start, end)).toBe(written);
+  });
+
+  it('tells JSON from other values', async () => {
+    const json = companyModel({ entity: 'f: { params: { a: object, b: vector, c: date } }' });
+    const good = entityClass('f(a: JsonObject, b: readonly number[], c: Date): unknown {}');
+    expect(told(await review(json, good))).toEqual([]);
+    const bad = entityClass('f(a: JsonObject, b: number, c: Date): unknown {}');
+    expect(told(await review(json, bad))).toHaveLength(1);
+  });
+});
+
+describe('events and accessors', () => {
+  const text = companyModel({
+    fullName: '[get, set, query, orderBy]',
+    rest: '    events: [saving, afterDrop]\n    restrict: true',
+  });
+
+  it('may ignore what they are given, and are added where they lack', async () => {
+    const plan = await review(text, {
+      [path]: `${api}export class CompanyEntity extends CompanyEntityBase {
+  async saving() {}
+  get fullName() { return ''; }
+}
+`,
+      'src/classes/Company.ts': `import { CompanyBase } from '../generated/api.js';
+export class Company extends CompanyBase {
+  restrict() { return null; }
+  orderByFullName({ direction }: { direction: string }) { return direction; }
+}
+`,
+    });
+    expect(told(plan)).toEqual([]);
+    expect(
+      plan.edits.map(({ text: edited }) => edited.split('\n\n').slice(1).join('\n\n')),
+    ).toEqual([
+      `  queryFullName(query: ComputedQuery): FilterWithValues {
+    throw notWritten('Company.queryFullName', 'src/classes/Company.ts', query);
+  }
+}
+`,
+      `  afterDrop(event: AfterDropEvent): Promise<void> {
+    throw notWritten('CompanyEntity.afterDrop', 'src/classes/CompanyEntity.ts', event);
+  }
+
+  set fullName(value: string | null) {
+    throw notWritten('CompanyEntity.fullName', 'src/classes/CompanyEntity.ts', value);
+  }
+}
+`,
+    ]);
+  });
+
+  it('is a method where an accessor is wanted', async () => {
+    const plan = await review(text, entityClass('saving() {} afterDrop() {} fullName() {}'));
+    expect(told(plan).filter((each) => each.includes('signature'))).toEqual([
+      'stub/signature server/src/classes/CompanyEntity.ts:3 CompanyEntity.fullName is not what the model declares at model.yaml at dataclasses.Company.attributes.fullName: an accessor of fullName.',
+    ]);
+  });
+});
+
+describe('what the model does not ask for any more', () => {
+  const before = companyModel({ entity: 'f: {}, g: {}', dataclass: 'd: {}' });
+
+  it('is told and stays', async () => {
+    const files = firstFiles(before);
+    const plan = await review(companyModel({ entity: 'g: {}' }), files, before);
+    expect(plan.edits).toEqual([]);
+    expect(told(plan)).toEqual([
+      'stub/unused-class server/src/classes/Company.ts:3 The model asks for nothing in the class Company any more, so the server does not use it.',
+      'stub/removed server/src/classes/CompanyEntity.ts:4 The model does not ask for CompanyEntity.f any more. It stays, as a method of your own.',
+    ]);
+  });
+
+  it('is not told of what the user has beside', async () => {
+    const files = entityClass('f(): unknown { return 1; }\n help() {}');
+    const wanted = companyModel({ entity: 'f: {}' });
+    expect(told(await review(wanted, files))).toEqual([]);
+  });
+});
+
+describe('a file that cannot be used', () => {
+  const wanted = companyModel({ entity: 'f: {}', dataclass: 'd: {}' });
+
+  it.each([
+    ['no class', 'export const x = 1;\n'],
+    ['a class of another name', `${api}export class Company extends CompanyEntityBase {}\n`],
+    ['a class that is not exported', `${api}class CompanyEntity extends CompanyEntityBase {}\n`],
+    ['a default', `${api}export default class CompanyEntity extends CompanyEntityBase {}\n`],
+    ['a type', `export type { CompanyEntity } from './other.js';\n`],
+    ['a circle', `export * from './CompanyEntity.js';\n`],
+    ['a package', `export { CompanyEntity } from 'somewhere';\n`],
+    ['nothing', ''],
+  ])('is told and left alone: %s', async (_, text) => {
+    const plan = await review(companyModel({ entity: 'f: {}' }), { [path]: text });
+    expect(plan.edits).toEqual([]);
+    expect(told(plan)).toEqual([
+      'stub/no-class server/src/classes/CompanyEntity.ts:1 server/src/classes/CompanyEntity.ts must export the class CompanyEntity, which extends CompanyEntityBase.',
+    ]);
+  });
+
+  it('is no TypeScript: an error at its place', async () => {
+    const plan = await review(wanted, {
+      ...firstFiles(companyModel({ dataclass: 'e: {}' })),
+      [path]: `${api}\nexport class CompanyEntity extends CompanyEntityBase {\n  f( {\n}\n`,
+    });
+    expect(plan.problems.map(({ severity }) => severity)).toEqual(['error']);
+    expect(told(plan)[0]).toMatch(
+      /^stub\/not-typescript server\/src\/classes\/CompanyEntity\.ts:6 .* is not TypeScript: /,
+    );
+  });
+
+  it('leads to one that is no TypeScript', async () => {
+    const plan = await review(wanted, {
+      [path]: `export * from './other.js';\n`,
+      'src/classes/other.ts': 'export class {{',
+    });
+    expect(told(plan)[0]).toMatch(/^stub\/not-typescript server\/src\/classes\/other\.ts:1 /);
+  });
+});
