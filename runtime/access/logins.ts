@@ -34,6 +34,8 @@ export class Logins {
    * @throws RequestError 429 with `Retry-After` while the user or the address has to wait; what the user's code throws
    */
   async grantOf(user: string, password: string, address: string): Promise<Grant | undefined> {
+    // Some directories take an empty password for a visitor, whom they let in.
+    if (user === '' || password === '') return undefined;
     if (user.length > longestText || password.length > longestText) return undefined;
     const names = [
       [this.#ofUser, foldName(user)],

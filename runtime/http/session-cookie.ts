@@ -1,8 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** `DRSID_<name>` (protocol decision 18); a cookie's name is ASCII. */
+/** `DRSID_<name>` (protocol decision 18); the name of a datastore is made of letters, digits, `_` and `-`. */
 export function cookieName(datastore: string): string {
-  return `DRSID_${encodeURIComponent(datastore)}`;
+  return `DRSID_${datastore}`;
 }
 
 /**

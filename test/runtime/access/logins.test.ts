@@ -131,9 +131,11 @@ it('runs so many logins at once', async () => {
   expect(refused.length).toBe(8);
 });
 
-it('does not hand on names and passwords of any length', async () => {
+it('hands on no empty or endless names and passwords', async () => {
   expect(await logins.grantOf('mia', 'x'.repeat(1025), address)).toBeUndefined();
   expect(await logins.grantOf('x'.repeat(1025), 'right', address)).toBeUndefined();
+  expect(await logins.grantOf('mia', '', address)).toBeUndefined();
+  expect(await logins.grantOf('', 'right', address)).toBeUndefined();
   expect(asked).toBe(0);
 });
 

@@ -1,0 +1,165 @@
+import fc from 'fast-check';
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { cookieName, readCookie } from '../../runtime/http/session-cookie.js';
+import { Client } from '../support/cookies.js';
+import { loggedIn, rolesServerOf } from '../support/roles-server.js';
+
+const model = `drs: 1
+name: notes
+dataclasses:
+  Note:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      text: string
+roles:
+  privileges: [{ privilege: write, includes: [] }]
+  permissions:
+    allowed: [{ applyTo: Note, type: dataclass, create: [write], update: [write], drop: [write] }]
+`;
+const name = cookieName('notes');
+const token = '0123456789ABCDEF0123456789ABCDEF';
+
+let app: FastifyInstance;
+
+beforeAll(async () => {
+  app = await rolesServerOf(model);
+});
+afterAll(() => app.close());
+
+async function userWith(cookie: string): Promise<unknown> {
+  const headers = { cookie };
+  const response = await app.inject({ url: '/rest/$directory/currentUser', headers });
+  expect(response.statusCode).toBe(200);
+  return response.json<{ result: unknown }>().result;
+}
+
+describe('a cookie', () => {
+  it.each([
+    [`${name}=${token}`, token],
+    [`a=b; ${name}=${token}; c=d`, token],
+    [`a=b;${name}="${token}"`, token],
+    [`x${name}=${token}`, undefined],
+    [`${name}x=${token}`, undefined],
+    [`a=${name}=${token}`, undefined],
+    [`${name}=${token}0`, undefined],
+    [`${name}=${token.toLowerCase()}`, undefined],
+    [`${name}=`, undefined],
+    [name, undefined],
+    ['', undefined],
+    [`${name}=x; ${name}=${token}`, token],
+    [`${name}=${token}; ${name}=${'B'.repeat(32)}`, token],
+    [`${name}=${token}\u0000`, undefined],
+  ])('is read: %j', (header, found) => {
+    expect(readCookie(header, name)).toBe(found);
+  });
+
+  it('that is read is 32 digits, and nothing that is read takes long', () => {
+    const part = fc.constantFrom(name, '=', ';', ' ', '"', token, 'x', `${name}=`);
+    fc.assert(
+      fc.property(fc.array(part, { maxLength: 40 }), (parts) => {
+        const found = readCookie(parts.join(''), name);
+        expect(found ?? token).toMatch(/^[0-9A-F]{32}$/);
+      }),
+    );
+    const long = `${name}=`.repeat(5000);
+    const start = performance.now();
+    readCookie(long, name);
+    expect(performance.now() - start).toBeLessThan(500);
+  });
+
+  it.each([
+    '__proto__',
+    'constructor',
+    'toString',
+    token,
+    '%00',
+    "' or 1=1 --",
+    '../../etc',
+    'x'.repeat(8000),
+  ])('of nobody opens nothing: %s', async (value) => {
+    expect(await userWith(`${name}=${value}`)).toBeNull();
+  });
+
+  it('that a client chose is never taken over', async () => {
+    const client = new Client(app);
+    client.cookie = `${name}=${token}`;
+    await client.post('/rest/$directory/login', ['mia', '{"privileges":["write"]}']);
+    expect(client.cookie).toMatch(new RegExp(`^${name}=[0-9A-F]{32}$`));
+    expect(client.cookie).not.toContain(token);
+    expect(await userWith(`${name}=${token}`)).toBeNull();
+  });
+
+  it('of a session is not its ID, and is told in no answer', async () => {
+    const client = await loggedIn(app, { privileges: ['write'] });
+    const secret = client.cookie?.split('=')[1] ?? '';
+    const { body } = await client.get('/rest/$info');
+    const { sessionInfo }: { sessionInfo: { sessionID: string }[] } = JSON.parse(body) as never;
+    expect(body).not.toContain(secret);
+    expect(await userWith(`${name}=${sessionInfo[0]?.sessionID ?? ''}`)).toBeNull();
+    const bearer = { cookie: '', authorization: `Bearer ${secret}` };
+    const response = await app.inject({ url: '/rest/$directory/currentUser', headers: bearer });
+    expect(response.body).not.toContain('mia');
+  });
+});
+
+describe('a login', () => {
+  const logins = [
+    '',
+    '[]',
+    '[null,null]',
+    '[{},[]]',
+    '["a"]',
+    '[["a"],"b"]',
+    '{}',
+    '{"user":{"$ne":null},"password":{"$ne":null}}',
+    '{"__proto__":{"user":"mia"},"password":"x"}',
+    '{"user":"a","password":"{}","seconds":-1}',
+    '{"user":"a","password":"{}","seconds":1e400}',
+    '{"user":"a","password":"{}","seconds":"60"}',
+    '["a","{}",1.5]',
+    '"mia"',
+    'null',
+    '\ud800',
+    `["${'a'.repeat(100_000)}","b"]`,
+    '[["a","b"]]',
+  ];
+
+  it.each(logins)('of any kind is refused in peace: %.60s', async (payload) => {
+    const url = '/rest/$directory/login';
+    const response = await app.inject({ method: 'POST', url, payload });
+    expect([400, 401]).toContain(response.statusCode);
+    expect(response.headers['set-cookie']).toBeUndefined();
+  });
+
+  it('is not made by headers that are no text', async () => {
+    const url = '/rest/$directory/login';
+    const headers = { 'username-4D': ['a', 'b'], 'password-4D': ['{', '}'] };
+    const response = await app.inject({ method: 'POST', url, headers });
+    expect(response.statusCode).not.toBe(200);
+  });
+
+  it.each(['/rest/$directory/nothing', '/rest/$directory', '/rest/$directory/login/x'])(
+    'is at its address alone: %s',
+    async (url) => {
+      expect((await app.inject({ url })).statusCode).toBe(404);
+    },
+  );
+
+  it('takes no parameters that might mean something', async () => {
+    const url = '/rest/$directory/currentUser?$filter=x';
+    expect((await app.inject({ url })).statusCode).toBe(400);
+  });
+});
+
+it('hundreds of clients without cookies make no session by reading', async () => {
+  for (let i = 0; i < 200; i += 1) {
+    const response = await app.inject({
+      url:
+        ['/rest/Note', '/rest/$info', '/rest/$directory/currentUser', '/rest/$catalog'][i % 4] ??
+        '',
+      headers: { cookie: `${name}=${String(i).padStart(32, '0')}` },
+    });
+    expect(response.headers['set-cookie']).toBeUndefined();
+  }
+});
