@@ -2,6 +2,7 @@ import type { LockTable } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { ConstraintError, type Transaction } from '../dialect/executor.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
+import type { Fold } from '../protocol/fold.js';
 import type { DeleteOptions } from './delete-options.js';
 import {
   type Dependents,
@@ -18,6 +19,7 @@ export interface Deletion {
   readonly statements: DeletionStatements;
   readonly pace: Pace;
   readonly locks: LockTable | undefined;
+  readonly fold: Fold;
   readonly options: DeleteOptions;
   /** Whether the transaction may go on behind it. */
   readonly isPart: boolean;
@@ -60,18 +62,22 @@ export async function removeListed(deletion: Deletion): Promise<void> {
 
 /** @throws DeletionRefused when another session has locked what is on the list */
 export async function checkLocks(deletion: Deletion): Promise<void> {
-  const { transaction, statements, locks, options } = deletion;
+  const { transaction, statements, locks, fold, options } = deletion;
   if (locks === undefined || locks.size === 0) return;
   const foreign: { readonly dataclass: Dataclass; readonly key: string | number }[] = [];
   for (const { dataclass, find, isDeleted } of statements.touched) {
     for (const lock of locks.locksOf(dataclass.name)) {
-      const key = await transaction.value(find, [lock.key]);
+      const key = await transaction.value(find, [comparable(dataclass, lock.key, fold)]);
       if (typeof key !== 'string' && typeof key !== 'number') continue;
       if (lock.session !== options.session) foreign.push({ dataclass, key });
       else if (isDeleted) options.onUnlocked?.(dataclass, key);
     }
   }
   if (foreign.length > 0) throw refusedByLocks(foreign);
+}
+
+function comparable({ key }: Dataclass, given: string | number, fold: Fold): string | number {
+  return typeof given === 'string' && key.type === 'string' ? fold(given) : given;
 }
 
 async function checkRestrictions({ transaction, statements, pace }: Deletion): Promise<void> {

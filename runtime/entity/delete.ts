@@ -67,6 +67,7 @@ export class EntityDeleter {
       statements,
       pace: new Pace(),
       locks,
+      fold: this.dialect.foldText,
       options,
       isPart: lifecycle !== undefined,
     };

@@ -58,7 +58,8 @@ export class EventedDeleter {
     await lifecycle.within(async (transaction, depth) => {
       const { deletion: statements, passes } = this.#planOf(depth);
       const pace = new Pace();
-      const deletion = { transaction, statements, pace, locks, options, isPart: true };
+      const fold = this.dialect.foldText;
+      const deletion = { transaction, statements, pace, locks, fold, options, isPart: true };
       const list = new EventedList(transaction, passes);
       await list.adopt();
       const entities = new DroppedEntities(list, this.#evented(), pace, options.live);
