@@ -1,0 +1,186 @@
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { codesOf } from '../../hostile/served.js';
+import { Client } from '../../support/cookies.js';
+import { loggedIn, rolesServerOf } from '../../support/roles-server.js';
+
+const model = `
+drs: 1
+name: staff
+dataclasses:
+  Person:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      name: string
+      salary: number
+    functions:
+      dataclass:
+        everybody: { exposed: true, onHTTPGet: true, returns: Person.selection }
+        closed: { exposed: true, returns: string }
+      selection:
+        total: { exposed: true, onHTTPGet: true, returns: number }
+      entity:
+        raise: { exposed: true, returns: Person }
+        tell: { exposed: true, returns: string }
+  Note:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+    functions: { entity: { touch: { exposed: true, returns: string } } }
+datastore:
+  functions:
+    whoami: { exposed: true, onHTTPGet: true, returns: any }
+    authentify: { exposed: true, params: { role: string }, returns: any }
+singletons:
+  Clock: { functions: { now: { exposed: true, returns: string }, stop: { exposed: true, returns: string } } }
+roles:
+  restrictedByDefault: false
+  privileges: [{ privilege: view }, { privilege: pay, includes: [view] }, { privilege: boss }]
+  roles: [{ role: HR, privileges: [pay] }]
+  permissions:
+    allowed:
+      - { applyTo: ds, type: datastore, execute: [boss] }
+      - { applyTo: Person, type: dataclass, read: [view], execute: [view] }
+      - { applyTo: Person.salary, type: attribute, read: [pay] }
+      - { applyTo: Person.raise, type: method, execute: [pay] }
+      - { applyTo: Person.tell, type: method, execute: [guest], promote: [pay] }
+      - { applyTo: Person.closed, type: method, execute: [none] }
+      - { applyTo: Note, type: dataclass, read: [view], execute: [guest] }
+      - { applyTo: ds.whoami, type: method, execute: [guest] }
+      - { applyTo: ds.authentify, type: method, execute: [guest] }
+      - { applyTo: Clock, type: singleton, execute: [guest] }
+      - { applyTo: Clock.stop, type: singletonMethod, execute: [boss] }
+`;
+
+const classes = {
+  'src/classes/Person.ts': `
+import { PersonBase } from '../generated/api.js';
+import type { PersonSelection } from '../generated/api.js';
+export class Person extends PersonBase {
+  everybody(): PersonSelection { return this.all(); }
+  closed(): string { return 'never'; }
+}`,
+  'src/classes/PersonSelection.ts': `
+import { PersonSelectionBase } from '../generated/api.js';
+export class PersonSelection extends PersonSelectionBase {
+  async total(): Promise<number> { return (await this.sum('salary')) ?? 0; }
+}`,
+  'src/classes/PersonEntity.ts': `
+import { PersonEntityBase } from '../generated/api.js';
+export class PersonEntity extends PersonEntityBase {
+  async raise(): Promise<this> { this.salary = (this.salary ?? 0) + 1; await this.save(); return this; }
+  tell(): string { return [this.name, this.session.hasPrivilege('VIEW'), this.session.hasPrivilege('boss')].join(); }
+}`,
+  'src/classes/NoteEntity.ts': `
+import { NoteEntityBase } from '../generated/api.js';
+export class NoteEntity extends NoteEntityBase { touch(): string { return 'touched'; } }`,
+  'src/classes/DataStore.ts': `
+import { DataStoreBase } from '../generated/api.js';
+export class DataStore extends DataStoreBase {
+  whoami(): unknown { return [...this.session.privileges]; }
+  authentify(role: string): unknown { this.session.setPrivileges({ roles: role }); return this.session.hasPrivilege('pay'); }
+}`,
+  'src/classes/Clock.ts': `
+import { ClockBase } from '../generated/api.js';
+export class Clock extends ClockBase { now(): string { return 'now'; } stop(): string { return 'stopped'; } }`,
+};
+
+let app: FastifyInstance;
+let guest: Client;
+let viewer: Client;
+let payer: Client;
+
+beforeAll(async () => {
+  app = await rolesServerOf(model, {}, classes);
+  guest = new Client(app);
+  viewer = await loggedIn(app, { privileges: ['view'] });
+  payer = await loggedIn(app, { privileges: ['pay'] });
+  const people = [
+    { name: 'Ada', salary: 100 },
+    { name: 'Bob', salary: 50 },
+  ];
+  expect((await payer.post('/rest/Person?$method=update', people)).statusCode).toBe(200);
+  await payer.post('/rest/Note?$method=update', [{}]);
+});
+afterAll(() => app.close());
+
+describe('calls of functions', () => {
+  it('need a privilege: 401 for a guest, 403 for a user, 1561', async () => {
+    const asGuest = await guest.get('/rest/Person/everybody');
+    expect(asGuest.statusCode).toBe(401);
+    expect(codesOf(asGuest)).toEqual([1561]);
+    const asViewer = await viewer.post('/rest/Person(1)/raise', []);
+    expect(asViewer.statusCode).toBe(403);
+    expect(codesOf(asViewer)).toEqual([1561]);
+    expect((await viewer.get('/rest/Person/total')).json()).toEqual({ result: 150 });
+    expect((await guest.post('/rest/$singleton/Clock/now', [])).json()).toEqual({ result: 'now' });
+    expect((await viewer.post('/rest/$singleton/Clock/stop', [])).statusCode).toBe(403);
+  });
+
+  it('show of their results what the caller may read', async () => {
+    const seen = await viewer.get('/rest/Person/everybody');
+    expect(seen.body).toContain('Ada');
+    expect(seen.body).not.toContain('salary');
+    expect((await payer.get('/rest/Person/everybody')).body).toContain('"salary":100');
+    const closed = await viewer.get('/rest/Person/everybody?$attributes=salary');
+    const unknown = await viewer.get('/rest/Person/everybody?$attributes=salari');
+    expect(closed.statusCode).toBe(400);
+    expect(closed.body).toBe(unknown.body.replaceAll('salari', 'salary'));
+    expect((await viewer.get('/rest/Person/total?$filter=salary>60')).statusCode).toBe(400);
+    expect((await payer.get('/rest/Person/total?$filter=salary>60')).json()).toEqual({
+      result: 100,
+    });
+  });
+
+  it('of entities that may not be read need a promotion, whose privileges their code holds', async () => {
+    const refused = await guest.post('/rest/Note(1)/touch', []);
+    expect(refused.statusCode).toBe(401);
+    expect(codesOf(refused)).toEqual([1556]);
+    expect((await viewer.post('/rest/Note(1)/touch', [])).json()).toEqual({ result: 'touched' });
+    const told = await guest.post('/rest/Person(1)/tell', []);
+    expect(told.json()).toEqual({ result: 'Ada,true,false' });
+    // The promotion ends with the call.
+    expect((await guest.get('/rest/Person(1)')).statusCode).toBe(401);
+    expect((await guest.get('/rest/$catalog/whoami')).json()).toEqual({ result: [] });
+  });
+
+  it('that nobody may make do not exist', async () => {
+    const closed = await payer.post('/rest/Person/closed', []);
+    const unknown = await payer.post('/rest/Person/clozed', []);
+    expect(closed.statusCode).toBe(404);
+    expect(closed.body).toBe(unknown.body.replaceAll('clozed', 'closed'));
+  });
+
+  it('are listed in the catalog for those who may make them', async () => {
+    const methods = async (client: Client): Promise<unknown> => {
+      const answer = await client.get('/rest/$catalog/$all');
+      const catalog: {
+        methods: { name: string }[];
+        singletons?: { methods: { name: string }[] }[];
+        dataClasses: { name: string; methods: { name: string }[] }[];
+      } = answer.json();
+      const names = (list: readonly { name: string }[] = []): string[] =>
+        list.map((each) => each.name).sort();
+      return {
+        ds: names(catalog.methods),
+        clock: names(catalog.singletons?.[0]?.methods),
+        ...Object.fromEntries(catalog.dataClasses.map((each) => [each.name, names(each.methods)])),
+      };
+    };
+    expect(await methods(guest)).toEqual({ ds: ['authentify', 'whoami'], clock: ['now'] });
+    expect(await methods(viewer)).toEqual({
+      ds: ['authentify', 'whoami'],
+      clock: ['now'],
+      Note: ['touch'],
+      Person: ['everybody', 'tell', 'total'],
+    });
+  });
+
+  it('may log in, and the next request sees more', async () => {
+    const client = new Client(app);
+    expect((await client.get('/rest/Person')).statusCode).toBe(401);
+    expect((await client.post('/rest/$catalog/authentify', ['hr'])).json()).toEqual({
+      result: true,
+    });
+    expect((await client.get('/rest/Person(1)')).body).toContain('"salary":');
+  });
+});
