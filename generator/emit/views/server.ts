@@ -138,8 +138,23 @@ export function readmeView({ model, modelFileName }: EmitContext): object {
     description: model.description === undefined ? [] : [model.description.trim()],
     modelFile: modelFileName,
     limits: servedLimits.map(({ variable, meaning }) => `| \`${variable}\` | ${meaning} |`),
+    login: model.roles === undefined ? [] : loginText,
   };
 }
+
+/** How somebody can log in for the first time. */
+const loginText = [
+  'Users are kept in `users.sqlite` beside the database, or where `USERS_DATABASE` says. This makes one, and asks for the password:',
+  '',
+  '```sh',
+  'node dist/src/create-user.js mia --role <role> --privilege <privilege>',
+  "curl -c cookies 'http://127.0.0.1:8080/rest/$directory/login' -d '[\"mia\", \"<password>\"]'",
+  "curl -b cookies 'http://127.0.0.1:8080/rest/$directory/currentUser'",
+  '```',
+  '',
+  '`src/login.ts` tells who may log in and what they may do then; it is yours to change.',
+  '',
+];
 
 export function environmentView(): object {
   return { limits: servedLimits.map(({ variable, meaning }) => `# ${variable}= (${meaning})`) };
