@@ -19,7 +19,7 @@ export interface Input extends Pick<Parameters, 'filter' | 'params' | 'orderby'>
 /**
  * The selection that a selection function is called on: all entities, those that a filter holds for, or members of a set
  * (specification, "Class function calls"). A client's filter may name what the client may read, unlike one of class code: it
- * is applied here.
+ * is applied here. Without one, the caller has seen to it that the dataclass may be read.
  * @throws RequestError for a filter or an order that is not right, 404 with 1802 for an unknown set
  */
 export async function inputSelection(
@@ -29,6 +29,9 @@ export async function inputSelection(
   asker: SetAsker,
 ): Promise<object> {
   const { filter, orderby, set } = input;
+  if (set === undefined && filter === undefined && orderby === undefined) {
+    return code.selections.all();
+  }
   const dataclass = context.dataclasses.get(code.dataclass.name);
   if (dataclass === undefined) throw new Error(`There is no dataclass ${code.dataclass.name}.`);
   requirePermission(dataclass, 'read');
@@ -36,7 +39,6 @@ export async function inputSelection(
   if (set !== undefined) {
     return selectionOf(code, await membersOf(code, context, input, asker));
   }
-  if (filter === undefined && orderby === undefined) return code.selections.all();
   const request = selectionRequest(context.filters, dataclass, { kind: 'all' }, null, input);
   const keys = await context.sets.keysOf(request);
   if (keys === undefined) throw new Error('A dataclass has keys, if none.');

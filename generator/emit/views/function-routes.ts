@@ -12,17 +12,11 @@ const addresses = {
 
 /**
  * One line for each address and verb of the functions of a dataclass that clients may call (specification, "Class function
- * calls"). A function of the selection class hides one of the dataclass's class.
+ * calls"). No two functions of a dataclass have the same name, so that none is hidden by another one.
  */
 export function dataclassFunctionRoutes({ name, functions }: Dataclass): readonly string[] {
-  const hidden = new Set(exposed(functions.selection).map((each) => each.name));
-  const reachable = {
-    selection: exposed(functions.selection),
-    dataclass: exposed(functions.dataclass).filter((each) => !hidden.has(each.name)),
-    entity: exposed(functions.entity),
-  };
   return (['selection', 'dataclass', 'entity'] as const).flatMap((level) =>
-    reachable[level].flatMap((each) =>
+    exposed(functions[level]).flatMap((each) =>
       addresses[level].flatMap((address) =>
         routes(`/rest/${name}${address.replace('*', each.name)}`, each, level, [name]),
       ),
@@ -40,14 +34,10 @@ export function functionRoutesView({ header, model }: EmitContext): object {
   return { header, routes: functionRoutes(model) };
 }
 
-function functionRoutes({ functions, singletons, dataclasses }: Model): readonly string[] {
-  const described = new Set(dataclasses.map((each) => each.name));
+function functionRoutes({ functions, singletons }: Model): readonly string[] {
   return [
     ...exposed(functions).flatMap((each) =>
-      // `GET /rest/$catalog/<dataClass>` describes a dataclass.
-      routes(`/rest/$catalog/${each.name}`, each, 'datastore', []).filter(
-        (route) => !described.has(each.name) || route.startsWith('app.post'),
-      ),
+      routes(`/rest/$catalog/${each.name}`, each, 'datastore', []),
     ),
     ...singletons.flatMap(({ name, functions: own }) =>
       exposed(own).flatMap((each) =>
