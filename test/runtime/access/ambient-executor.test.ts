@@ -1,0 +1,111 @@
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { AmbientExecutor } from '../../../runtime/access/ambient-executor.js';
+import { Calls } from '../../../runtime/access/call.js';
+import { systemSession } from '../../../runtime/access/system-session.js';
+import { openDatabase } from '../../../runtime/dialect/sqlite/open-database.js';
+import type { SqlValue, Statement } from '../../../runtime/dialect/statement.js';
+import { TransactionEndedError } from '../../../runtime/dialect/transaction-scope.js';
+import { fold } from '../../../runtime/protocol/fold.js';
+import { Gate } from '../class/gate.js';
+
+function statement(sql: string, ...bindings: readonly SqlValue[]): Statement {
+  return { sql, bindings };
+}
+
+function insert(value: number): Statement {
+  return statement('insert into "t" values (?)', value);
+}
+
+const countRows = statement('select count(*) from "t"');
+
+let calls: Calls;
+let executor: AmbientExecutor;
+
+beforeEach(async () => {
+  const schema = ['create table "t" ("a" integer primary key)'];
+  const database = await openDatabase('sqlite::memory:', schema, fold);
+  calls = new Calls({ session: systemSession() });
+  executor = new AmbientExecutor(database.executor, calls);
+});
+
+afterEach(async () => {
+  await executor.close();
+});
+
+describe('an executor that knows its caller', () => {
+  it('has everything that is asked for in a transaction take part in it', async () => {
+    await executor.write(async (transaction) => {
+      await transaction.run(insert(1), []);
+      // A database in memory has one connection: each of these would wait for this transaction to end.
+      expect(await executor.value(countRows, [])).toBe(1);
+      expect(await executor.read(countRows, [])).toBe(1);
+      expect(await executor.rows(countRows, [])).toEqual([[1]]);
+      expect(await executor.table(countRows, [])).toMatchObject({ rows: [[1]] });
+      await executor.write((part) => part.run(insert(2), []));
+      await expect(
+        executor.write(async (part) => {
+          await part.run(insert(3), []);
+          throw new Error('refused');
+        }),
+      ).rejects.toThrow('refused');
+      expect(await executor.value(countRows, [])).toBe(2);
+    });
+    expect(await executor.value(countRows, [])).toBe(2);
+  });
+
+  it('tells each time another version of what is not stored', async () => {
+    const outside = executor.dataVersion();
+    expect(executor.dataVersion()).toBe(outside);
+    const seen = new Set([outside]);
+    await executor.write(() => {
+      seen.add(executor.dataVersion());
+      seen.add(executor.dataVersion());
+      return Promise.resolve();
+    });
+    expect(seen.size).toBe(3);
+    expect(seen).not.toContain(executor.dataVersion());
+  });
+
+  it('does not wait for itself to be told how a statement would run', async () => {
+    expect(await executor.explain(countRows, [])).toHaveLength(1);
+    await executor.write(() => {
+      expect(() => executor.explain(countRows, [])).toThrow('inside a transaction');
+      return Promise.resolve();
+    });
+  });
+
+  it('tells what became of a transaction when that is certain', async () => {
+    const told: (string | boolean)[] = [];
+    const note = (isKept: boolean): void => {
+      told.push(isKept);
+    };
+    await executor.writeIn((scope) => {
+      scope.whenSettled(note);
+      told.push('runs');
+      return Promise.resolve();
+    });
+    const failed = executor.writeIn((scope) => {
+      scope.whenSettled(note);
+      return Promise.reject(new Error('undone'));
+    });
+    await expect(failed).rejects.toThrow('undone');
+    expect(told).toEqual(['runs', true, false]);
+  });
+
+  it('lets a call that begins inside a transaction have nothing of it', async () => {
+    const gate = new Gate();
+    let other: Promise<unknown> | undefined;
+    let late: Promise<unknown> | undefined;
+    await executor.write(async (transaction) => {
+      await transaction.run(insert(1), []);
+      other = calls.run({ session: systemSession() }, () =>
+        executor.write((own) => own.value(countRows, [])),
+      );
+      late = gate.reached.then(() => executor.value(countRows, []));
+    });
+    expect(await other).toBe(1);
+    void gate.pass();
+    await expect(late).rejects.toBeInstanceOf(TransactionEndedError);
+    expect(calls.current().scope).toBeUndefined();
+  });
+});
