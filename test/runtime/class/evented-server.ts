@@ -160,7 +160,7 @@ export async function eventedServer(place: 'file' | 'memory' = 'file'): Promise<
   );
   for (const name of ['Company', 'Person', 'Log']) {
     const routes = await load(`routes/${name}`);
-    (routes[`register${name}`] as Register)(app, services(name) as DataclassHandlers);
+    (routes[`register${name}`] as Register)(app, services(name));
   }
   const close = async (): Promise<void> => {
     await app.close();
