@@ -295,3 +295,17 @@ it('a user without privileges is told 403 where a guest is told 401', async () =
   expect((await user.get('/rest/Employee')).statusCode).toBe(403);
   expect((await user.get('/rest/Company')).statusCode).toBe(200);
 });
+
+it('a deletion that hidden entities forbid does not name them', async () => {
+  const both = await loggedIn(app, { privileges: ['writeLetters', 'admin'] });
+  const [made] = (await both.post('/rest/Employee?$method=update', [{ name: 'Gil' }])).json<{
+    __ENTITIES: { __KEY: string }[];
+  }>().__ENTITIES;
+  const key = String(made?.__KEY);
+  const letter = await both.post('/rest/Letter?$method=update', { text: 'To Gil', employee: key });
+  expect(letter.statusCode, letter.body).toBe(200);
+  const refused = await viewer.post(`/rest/Employee(${key})?$method=delete`);
+  expect(refused.statusCode).toBe(409);
+  expect(codesOf(refused)).toEqual([1840]);
+  expect(refused.body).not.toMatch(/letter|employee/i);
+});
