@@ -18,11 +18,20 @@ export function isAsDeclared(
   const { kind } = member;
   const nodes = found.map(({ node }) => node);
   if (kind === 'get' || kind === 'set') return nodes.every(ts.isAccessor);
-  const methods = nodes.filter(ts.isMethodDeclaration);
-  if (methods.length !== nodes.length) return false;
+  if (nodes.some((node) => !ts.isMethodDeclaration(node) && !ts.isPropertyDeclaration(node))) {
+    return false;
+  }
   // Of overloads the compiler takes the one that fits.
-  const [method] = methods;
-  return method === undefined || methods.length > 1 || fits(member, method, original);
+  const [written] = nodes.map(signatureOf);
+  return written === undefined || nodes.length > 1 || fits(member, written, original);
+}
+
+/** A method, or the function that a property holds. */
+function signatureOf(node: ts.ClassElement): ts.SignatureDeclaration | undefined {
+  if (ts.isMethodDeclaration(node)) return node;
+  const value = ts.isPropertyDeclaration(node) ? node.initializer : undefined;
+  if (value === undefined) return undefined;
+  return ts.isArrowFunction(value) || ts.isFunctionExpression(value) ? value : undefined;
 }
 
 /** Whether the accessor is there that the model asks for. */
@@ -32,7 +41,11 @@ export function isThere({ kind }: WrittenMember, found: readonly FoundMember[]):
   return found.length > 0;
 }
 
-function fits(member: WrittenMember, method: ts.MethodDeclaration, original: Originals): boolean {
+function fits(
+  member: WrittenMember,
+  method: ts.SignatureDeclaration,
+  original: Originals,
+): boolean {
   const written = method.parameters;
   const isSpread = written.some(({ dotDotDotToken }) => dotDotDotToken !== undefined);
   const { params } = member;

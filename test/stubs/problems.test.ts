@@ -21,6 +21,7 @@ describe('a function with another signature', () => {
     ['more may be given', 'f(a: string | number, b: Companies[] | undefined, c = 1): Companies {}'],
     ['told more closely', 'async f(a: string, b?: Array<Companies>): Promise<Companies | null> {}'],
     ['a type of the user’s', 'f(a: Name, b?: Parameters<Other>[0]): Result {}'],
+    ['a property', 'f = (a: string, b?: Companies[]): Companies => this.staff;'],
     ['all parameters in one', 'f(...all: unknown[]): Companies {}'],
     ['overloads', 'f(a: number): void;\n f(a: string): Companies;\n f(a: unknown): never {}'],
   ])('is let pass: %s', async (_, member) => {
@@ -36,7 +37,7 @@ describe('a function with another signature', () => {
     ['too few parameters', 'f(a: string): Companies {}'],
     ['too many', 'f(a: string, b: Companies[] | undefined, c: string): Companies {}'],
     ['one that may be left out', 'f(a: string, b: Companies[]): Companies {}'],
-    ['a property', 'f = (a: string, b?: Companies[]): Companies => this.staff;'],
+    ['a property', 'f = (a: string): Companies => this.staff;'],
     ['an accessor', 'get f(): string { return "" }'],
   ])('is told with both places: %s', async (_, member) => {
     const plan = await review(model, entityClass(`  // Mine.\n  ${member}`));

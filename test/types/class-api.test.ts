@@ -1,0 +1,26 @@
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { afterAll, expect, it } from 'vitest';
+import { typeErrors } from '../emitted/type-errors.js';
+import { modelOf, packageRoot, writeServer } from '../support/server.js';
+
+/** What users write; a line that must not compile has `@ts-expect-error` above it. */
+const filled = join(packageRoot, 'test/types/filled');
+const model = readFileSync(join(packageRoot, 'test/check/models/complete.yaml'), 'utf8');
+const folder = join(packageRoot, '.tmp', `class-api-${String(process.pid)}`);
+
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+it('class code is typed by the model', () => {
+  cpSync(writeServer(modelOf(model, { allowUnsupported: true })), folder, { recursive: true });
+  const stubs = readdirSync(join(folder, 'src/classes')).sort();
+  const files = readdirSync(filled).map((name) => name.replace(/\.txt$/, ''));
+  expect(files.sort()).toEqual(stubs);
+  for (const name of files) {
+    const text = readFileSync(join(filled, `${name}.txt`), 'utf8');
+    writeFileSync(join(folder, 'src/classes', name), text);
+  }
+  expect(typeErrors(folder)).toEqual([]);
+});
