@@ -11,7 +11,7 @@ export type TokenClaims = Readonly<Record<string, unknown>>;
 /** What the user's `src/login.ts` exports (protocol decision 18). */
 export interface LoginModule {
   /** @returns what the user may do; `null` when the name or the password is wrong */
-  login(user: string, password: string): Promise<Login | null> | Login | null;
+  readonly login: (user: string, password: string) => Promise<Login | null> | Login | null;
   /** Maps the claims of a bearer token; without it, bearer tokens are not accepted. */
-  loginWithToken?(claims: TokenClaims): Promise<Login | null> | Login | null;
+  readonly loginWithToken?: (claims: TokenClaims) => Promise<Login | null> | Login | null;
 }

@@ -21,6 +21,7 @@ import { emptyPlans, type Plans } from '../query/reading-context.js';
 import { systemClock } from '../entity-set/clock.js';
 import type { ClassRegistry } from '../class/registry.js';
 import type { LoginModule } from '../access/login-module.js';
+import { Tokens } from '../access/tokens.js';
 import { readServerQuotas } from '../access/server-quotas.js';
 import { MemoryLockTable } from '../access/locks.js';
 import { Views } from '../access/views.js';
@@ -48,7 +49,14 @@ import { maxUrlLength } from './reading-parameters.js';
 import { rewriteUrl } from './rewrite-url.js';
 import { registerUploads } from './upload-service.js';
 import { ViewedServices } from './viewed-services.js';
-import { limitsFrom, logLevel, setting, type Settings, synchronousFrom } from './settings.js';
+import {
+  limitsFrom,
+  logLevel,
+  setting,
+  type Settings,
+  synchronousFrom,
+  tokenSettings,
+} from './settings.js';
 
 /** What the generator knows about the model. */
 export interface GeneratedModel {
@@ -101,6 +109,7 @@ export async function createApp(
   const level = logLevel(environment);
   const model = { definitions, schema, settings };
   const synchronous = synchronousFrom(environment);
+  const tokens = await Tokens.open(tokenSettings(environment), login);
   const opened = await openObserved(url, model, synchronous, options.onStatement);
   const withClasses = serverClasses(classes, opened);
   const database = withClasses?.database ?? opened;
@@ -143,6 +152,7 @@ export async function createApp(
     limits,
     clock,
     login,
+    tokens,
     quotas: readServerQuotas(setting(environment, 'QUOTAS', ''), 'QUOTAS'),
     hasClassCode: classes !== undefined,
   });

@@ -7,6 +7,7 @@ import { Logins } from '../access/logins.js';
 import { MemorySessionStore } from '../access/memory-session-store.js';
 import { hasRates } from '../access/rate-windows.js';
 import type { ReadQuotas } from '../access/server-quotas.js';
+import type { Tokens } from '../access/tokens.js';
 import { type SessionLimits, Sessions } from '../access/sessions.js';
 import type { Clock } from '../entity-set/clock.js';
 import { registerDirectory } from './directory-service.js';
@@ -20,6 +21,7 @@ interface SessionServer {
   readonly limits: SessionLimits;
   readonly clock: Clock;
   readonly login: LoginModule | undefined;
+  readonly tokens: Tokens | undefined;
   readonly quotas: ReadQuotas;
   /** Class code may set quotas of its sessions. */
   readonly hasClassCode: boolean;
@@ -28,14 +30,14 @@ interface SessionServer {
 /** The sessions of a server, and the addresses by which they begin and end. */
 export function openSessions(
   app: FastifyInstance,
-  { settings, limits, clock, login, quotas, hasClassCode }: SessionServer,
+  { settings, limits, clock, login, tokens, quotas, hasClassCode }: SessionServer,
 ): RequestSessions {
   const store = new MemorySessionStore(clock);
   const table =
     settings.roles === undefined ? undeclaredPrivileges : new DeclaredPrivileges(settings.roles);
   const sessions = new Sessions(store, clock, limits, table, quotas.ofSession);
   const logins = login === undefined ? undefined : new Logins(login, clock);
-  const found = new RequestSessions(sessions, cookieName(settings.name), logins);
+  const found = new RequestSessions(sessions, cookieName(settings.name), logins, tokens);
   const hasQuotas = hasRates(quotas.ofServer) || hasRates(quotas.ofSession);
   if (hasQuotas || hasClassCode) registerQuotas(app, found, quotas.ofServer);
   if (settings.roles?.forceLogin === true) requireLogin(app, found);

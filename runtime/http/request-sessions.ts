@@ -4,6 +4,7 @@ import { type Carrier, RequestSession } from '../access/request-session.js';
 import type { Origin } from '../access/session.js';
 import type { SessionRecord } from '../access/session-store.js';
 import type { Sessions } from '../access/sessions.js';
+import { bearerToken, tokenName, type Tokens } from '../access/tokens.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import { readCookie, setCookie } from './session-cookie.js';
 
@@ -19,21 +20,27 @@ export class RequestSessions {
   /**
    * @param name of the cookie
    * @param logins `undefined` where nobody can log in
+   * @param tokens `undefined` where no bearer tokens are taken
    */
   constructor(
     readonly sessions: Sessions,
     private readonly name: string,
     private readonly logins: Logins | undefined,
+    private readonly tokens: Tokens | undefined,
   ) {}
 
   /**
    * The session of a request, the same one whenever it is asked for; of one without a cookie, a guest without state.
-   * @returns a promise with a store that is elsewhere
+   * @returns a promise for a bearer token, and with a store that is elsewhere
    */
   of(request: FastifyRequest, reply: FastifyReply): Pending<RequestSession> {
     const known = this.#known.get(request);
     if (known !== undefined) return known;
-    const { cookie } = request.headers;
+    const { cookie, authorization } = request.headers;
+    const bearer = this.tokens === undefined ? undefined : bearerToken(authorization);
+    if (bearer !== undefined) {
+      return this.#ofToken(bearer).then((record) => this.#made(request, reply, record));
+    }
     const token = cookie === undefined ? undefined : readCookie(cookie, this.name);
     if (token === undefined) return this.#made(request, reply, undefined);
     return whenThere(this.sessions.find(token), (record) => this.#made(request, reply, record));
@@ -42,6 +49,19 @@ export class RequestSessions {
   /** The session of a request that was asked for before. */
   known(request: FastifyRequest): RequestSession | undefined {
     return this.#known.get(request);
+  }
+
+  /** A token is verified once; its session is found again until one of the two ends. */
+  async #ofToken(token: string): Promise<SessionRecord | undefined> {
+    const name = tokenName(token);
+    const known = await this.sessions.find(name);
+    if (known !== undefined || this.tokens === undefined) return known;
+    const { login, expires } = await this.tokens.grantOf(token);
+    // Another request with the token may have been as fast.
+    const made = await this.sessions.find(name);
+    return (
+      made ?? this.sessions.begin({ grant: login, foreign: { token: name, ends: expires * 1000 } })
+    );
   }
 
   #made(

@@ -1,3 +1,4 @@
+import type { TokenSettings } from '../access/tokens.js';
 import type { RolesSettings } from '../access/privileges.js';
 import type { Synchronous } from '../dialect/sqlite/open.js';
 
@@ -101,6 +102,16 @@ export function logLevel(environment: Environment): string {
   throw new Error(
     `LOG_LEVEL is ${JSON.stringify(level)}; it must be one of ${logLevels.join(', ')}.`,
   );
+}
+
+/** Keys of bearer tokens: `TOKEN_KEY` or `TOKEN_KEYS_URL`, and what their claims must hold. */
+export function tokenSettings(environment: Environment): TokenSettings {
+  return {
+    key: setting(environment, 'TOKEN_KEY', ''),
+    keysUrl: setting(environment, 'TOKEN_KEYS_URL', ''),
+    issuer: setting(environment, 'TOKEN_ISSUER', ''),
+    audience: setting(environment, 'TOKEN_AUDIENCE', ''),
+  };
 }
 
 /** @throws Error that names `SQLITE_SYNCHRONOUS`, when it is neither `normal` nor `full` */

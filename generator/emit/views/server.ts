@@ -127,6 +127,7 @@ export function packageView({ model }: EmitContext): object {
     packageName: model.name.toLowerCase(),
     furtherDependencies: [
       ...(hasVectors(model) ? ['"sqlite-vec": "^0.1.9"'] : []),
+      ...(model.roles === undefined ? [] : ['"jose": "^6.2.0"']),
       ...(hasMedia(model) ? ['"@fastify/busboy": "^3.2.6"'] : []),
     ],
   };
@@ -148,11 +149,13 @@ const loginText = [
   '',
   '```sh',
   'node dist/src/create-user.js mia --role <role> --privilege <privilege>',
-  "curl -c cookies 'http://127.0.0.1:8080/rest/$directory/login' -d '[\"mia\", \"<password>\"]'",
+  'curl -c cookies \'http://127.0.0.1:8080/rest/$directory/login\' -d \'["mia", "<password>"]\'',
   "curl -b cookies 'http://127.0.0.1:8080/rest/$directory/currentUser'",
   '```',
   '',
-  '`src/login.ts` tells who may log in and what they may do then; it is yours to change.',
+  '`src/login.ts` tells who may log in and what they may do then; it is yours to change. Bearer tokens are taken when it exports',
+  '`loginWithToken` and the environment holds `TOKEN_KEY` (a secret or a public key) or `TOKEN_KEYS_URL` (a JSON Web Key Set);',
+  '`TOKEN_ISSUER` and `TOKEN_AUDIENCE` are compared with their claims.',
   '',
 ];
 

@@ -4,6 +4,7 @@ import type { LoginModule } from '../../../runtime/access/login-module.js';
 import { readServerQuotas, type ServerQuotas } from '../../../runtime/access/server-quotas.js';
 import type { RequestSession } from '../../../runtime/access/request-session.js';
 import type { SessionLimits } from '../../../runtime/access/sessions.js';
+import { Tokens, type TokenSettings } from '../../../runtime/access/tokens.js';
 import { errorHandler, errorTeller } from '../../../runtime/http/errors.js';
 import { openSessions } from '../../../runtime/http/open-sessions.js';
 import type { RequestSessions } from '../../../runtime/http/request-sessions.js';
@@ -28,6 +29,7 @@ interface Options {
   readonly limits?: Partial<SessionLimits>;
   readonly roles?: Settings['roles'];
   readonly quotas?: ServerQuotas;
+  readonly tokens?: Partial<TokenSettings>;
   readonly login?: LoginModule['login'];
 }
 
@@ -76,6 +78,13 @@ export async function sessionServer(options: Options = {}): Promise<SessionServe
             ? { userName: user.toLowerCase(), roles: ['the boss'] }
             : null),
     },
+    tokens: await Tokens.open(
+      { key: '', keysUrl: '', issuer: '', audience: '', ...options.tokens },
+      {
+        login: () => null,
+        loginWithToken: ({ sub }) => (sub === 'mia' ? { userName: sub, roles: 'the boss' } : null),
+      },
+    ),
     quotas: readServerQuotas(JSON.stringify(options.quotas ?? {}), 'QUOTAS'),
     hasClassCode: true,
   });
