@@ -1,8 +1,21 @@
 import type { Executor, Transaction } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
+import { unlessIdle } from '../dialect/idle-clock.js';
 import { runToEnd, TransactionScope } from '../dialect/transaction-scope.js';
 import type { Calls } from './call.js';
+
+/** Other writers wait as long as a transaction goes on: one whose code never ends must not stop them for ever. */
+const defaultLongestIdle = 60_000;
+
+/** A transaction was rolled back since its code did nothing with it for too long. */
+export class TransactionIdleError extends Error {
+  constructor(milliseconds: number) {
+    super(
+      `The transaction was rolled back: its code ran no statement for ${milliseconds / 1000} seconds, while others waited for it.`,
+    );
+  }
+}
 
 type Read<T> = (statement: Statement, values: readonly SqlValue[]) => Pending<T>;
 
@@ -18,9 +31,11 @@ export class AmbientExecutor implements Executor {
   /** Data that is not committed has versions of its own, each of which counts once. */
   #uncommitted = 0;
 
+  /** @param longestIdle milliseconds that a transaction may go on without a statement */
   constructor(
     private readonly executor: Executor,
     private readonly calls: Calls,
+    private readonly longestIdle = defaultLongestIdle,
   ) {
     const joined =
       <T>(outside: Read<T>, inside: (transaction: Transaction) => Read<T>): Read<T> =>
@@ -89,8 +104,12 @@ export class AmbientExecutor implements Executor {
     let isKept = false;
     try {
       const result = await this.executor.write((transaction) => {
-        scope = new TransactionScope(transaction);
-        return runToEnd(scope, work);
+        const opened = new TransactionScope(transaction);
+        scope = opened;
+        return unlessIdle(runToEnd(opened, work), opened.clock, this.longestIdle, () => {
+          opened.close();
+          return new TransactionIdleError(this.longestIdle);
+        });
       });
       isKept = true;
       return result;

@@ -7,6 +7,12 @@ import type { Field } from './entity-layout.js';
 import type { EntityObject } from './types.js';
 import { isSameStored, jsonValue, storedForm, typedValue } from './typed-value.js';
 
+interface Related {
+  /** A text may be written in another case than the entity's own key. */
+  readonly by: string | number;
+  readonly entity: EntityObject;
+}
+
 type Values = ReadonlyMap<Field, StoredValue>;
 
 /** What an entity object holds: the row it was read from, and what was set since. Values are kept as they are stored. */
@@ -18,8 +24,8 @@ export class EntityState {
   #sent: Values | undefined;
   /** Objects and vectors that were handed out: frozen, so each is made once. */
   #typed: Map<number, unknown> | undefined;
-  /** Related entities that were read or set, by their relation. */
-  #related: Map<string, EntityObject> | undefined;
+  /** Related entities that were read or set, by their relation, and the keys that led to them. */
+  #related: Map<string, Related> | undefined;
 
   /**
    * @param row as {@link EntityLayout.columns} selects it; of a new entity, the defaults
@@ -147,11 +153,11 @@ export class EntityState {
   /** The entity that a relation leads to, where it is known, and still the one. */
   related(relation: string, key: string | number): EntityObject | undefined {
     const known = this.#related?.get(relation);
-    return known?.key === key ? known : undefined;
+    return known?.by === key ? known.entity : undefined;
   }
 
-  keepRelated(relation: string, entity: EntityObject): void {
-    (this.#related ??= new Map()).set(relation, entity);
+  keepRelated(relation: string, by: string | number, entity: EntityObject): void {
+    (this.#related ??= new Map()).set(relation, { by, entity });
   }
 
   #reset(row: readonly SqlValue[], isNew: boolean): void {

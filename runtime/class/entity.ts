@@ -1,3 +1,4 @@
+import { inspect, type InspectOptions } from 'node:util';
 import type { Session } from '../access/session.js';
 import { lockEntity, reloadEntity, unlockEntity } from './entity-actions.js';
 import { givenValues, plainObject } from './entity-object.js';
@@ -99,5 +100,14 @@ export abstract class Entity<T extends EntityTypes> extends EntityHolder impleme
   fromObject(values: T['values']): this {
     givenValues(stateOf(this), this, values);
     return this;
+  }
+
+  /** What a log shows of it: the values that the row holds; no code of the user runs. */
+  [inspect.custom](_depth: number, options: InspectOptions): string {
+    const state = stateOf(this);
+    const shown = state.code.layout.fields
+      .filter(({ isMedia }) => !isMedia)
+      .map((field) => [field.attribute.name, state.get(field)] as const);
+    return `${this.constructor.name} ${inspect(Object.fromEntries(shown), options)}`;
   }
 }

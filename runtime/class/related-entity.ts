@@ -28,7 +28,7 @@ export class RelatedEntityHandle<T extends EntityTypes> implements RelatedEntity
     if (known !== undefined) return known;
     const entity = await state.code.host.codeOf(target).entities.load(key);
     if (entity === undefined) return null;
-    state.keepRelated(name, entity);
+    state.keepRelated(name, key, entity);
     return entity;
   }
 
@@ -65,7 +65,7 @@ export function setRelated(
     throw new AttributeError(name, relation.name, predicate);
   }
   state.setStored(field, key);
-  state.keepRelated(relation.name, value as EntityObject);
+  state.keepRelated(relation.name, key, value as EntityObject);
 }
 
 function setKey(

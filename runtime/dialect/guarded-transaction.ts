@@ -1,12 +1,23 @@
 import type { Transaction } from './executor.js';
 
-/** A transaction that asks before each statement; a refusal is the statement's. */
-export function guardedTransaction(transaction: Transaction, check: () => void): Transaction {
+/** Told of the statements of a transaction. */
+export interface StatementGuard {
+  /** @throws Error to refuse a statement that is about to run; it is the statement's */
+  begin(): void;
+  end(): void;
+}
+
+/** A transaction whose statements are told to a guard. */
+export function guardedTransaction(transaction: Transaction, guard: StatementGuard): Transaction {
   const guarded =
     <A extends readonly unknown[], T>(run: (...given: A) => Promise<T>) =>
     async (...given: A): Promise<T> => {
-      check();
-      return run(...given);
+      guard.begin();
+      try {
+        return await run(...given);
+      } finally {
+        guard.end();
+      }
     };
   return {
     run: guarded((statement, values) => transaction.run(statement, values)),

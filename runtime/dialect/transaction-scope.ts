@@ -1,5 +1,6 @@
 import type { Transaction } from './executor.js';
 import { guardedTransaction } from './guarded-transaction.js';
+import { IdleClock } from './idle-clock.js';
 
 /** Told when it is certain whether something that a transaction did is kept; must not throw. */
 export type Settled = (isKept: boolean) => void;
@@ -20,6 +21,8 @@ export class TransactionEndedError extends Error {
 export class TransactionScope {
   /** Runs statements while the scope is open. They do not wait for parts that run. */
   readonly transaction: Transaction;
+  /** Of the whole transaction. */
+  readonly clock: IdleClock;
   /** How many savepoints are around it. */
   readonly depth: number;
   #isClosed = false;
@@ -33,8 +36,15 @@ export class TransactionScope {
     private readonly parent?: TransactionScope,
   ) {
     this.depth = parent === undefined ? 0 : parent.depth + 1;
-    this.transaction = guardedTransaction(base, () => {
-      this.#checkOpen();
+    this.clock = parent?.clock ?? new IdleClock();
+    this.transaction = guardedTransaction(base, {
+      begin: () => {
+        this.#checkOpen();
+        this.clock.begin();
+      },
+      end: () => {
+        this.clock.end();
+      },
     });
   }
 

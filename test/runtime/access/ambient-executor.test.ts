@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AmbientExecutor } from '../../../runtime/access/ambient-executor.js';
 import { Calls } from '../../../runtime/access/call.js';
@@ -90,6 +91,36 @@ describe('an executor that knows its caller', () => {
     });
     await expect(failed).rejects.toThrow('undone');
     expect(told).toEqual(['runs', true, false]);
+  });
+
+  it('ends a transaction whose code does nothing with it for too long', async () => {
+    const impatient = new AmbientExecutor(executor, calls, 100);
+    const gate = new Gate();
+    let late: Promise<unknown> | undefined;
+    const stuck = impatient.write(async (transaction) => {
+      await transaction.run(insert(1), []);
+      late = (async () => {
+        await gate.pass();
+        return impatient.value(countRows, []);
+      })();
+      await late;
+    });
+    const waiting = impatient.write((transaction) => transaction.value(countRows, []));
+    await expect(stuck).rejects.toThrow('no statement for 0.1 seconds');
+    expect(await waiting).toBe(0);
+    gate.open();
+    await expect(late).rejects.toBeInstanceOf(TransactionEndedError);
+  });
+
+  it('does not end one whose code goes on', async () => {
+    const impatient = new AmbientExecutor(executor, calls, 100);
+    await impatient.write(async (transaction) => {
+      for (let turn = 0; turn < 15; turn += 1) {
+        await setTimeout(10);
+        await transaction.value(countRows, []);
+      }
+    });
+    expect(await executor.value(countRows, [])).toBe(0);
   });
 
   it('lets a call that begins inside a transaction have nothing of it', async () => {

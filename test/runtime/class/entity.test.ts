@@ -1,3 +1,4 @@
+import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AttributeError } from '../../../runtime/class/attribute-error.js';
 import { SaveError } from '../../../runtime/class/save-error.js';
@@ -90,6 +91,13 @@ describe('an entity', () => {
     expect(found?.employerName).toBe('Types');
     expect(found?.employer.key).toBe(1);
     expect(found?.toObject().employer).toBe(1);
+  });
+
+  it('is shown in a log with its values', () => {
+    const company = ds.Company.new({ name: 'A', extra: { x: 1 } });
+    expect(inspect(company, { breakLength: Infinity })).toBe(
+      "CompanyEntity { ID: null, name: 'A', city: null, founded: null, revenue: null, active: true, extra: { x: 1 }, embedding: null, internalRating: null, label: null, manager_id: null }",
+    );
   });
 
   it('takes a key in any form that the protocol takes', async () => {
