@@ -1,0 +1,162 @@
+import { describe, expect, it } from 'vitest';
+import { lazyCompiler } from '../../generator/cli/compiler.js';
+import { companyModel } from '../stubs/fixture.js';
+import { packageRoot } from '../support/server.js';
+import { fakeWorld, type FakeWorld } from './fake-world.js';
+
+const path = '/home/server/src/classes/CompanyEntity.ts';
+const before = companyModel({ entity: 'hire: { returns: number }' });
+const after = companyModel({
+  entity: 'hire: { params: { at: date }, returns: number }, fire: { returns: number }',
+});
+
+/** A world in memory with the real compiler, whose server was generated once. */
+async function generated(): Promise<FakeWorld> {
+  const world = fakeWorld({
+    compiler: {
+      check: (input) => lazyCompiler.check(input, { allowUnsupported: true }),
+      // The runtime is many files, and no part of this.
+      emit: async (model, input) =>
+        (await lazyCompiler.emit(model, { ...input, packageRoot })).filter(
+          (file) => !file.path.startsWith('src/runtime/'),
+        ),
+      serialize: (model) => lazyCompiler.serialize(model),
+      reviewClasses: (input) => lazyCompiler.reviewClasses(input),
+    },
+  });
+  world.disk.put('/home/model.yaml', before);
+  expect((await world.run('model.yaml -o server')).code).toBe(0);
+  return world;
+}
+
+function text(world: FakeWorld, file = path): string | undefined {
+  return world.disk.tree('')[file.slice(1)];
+}
+
+describe('the command line and the classes of users', () => {
+  it('changes no byte where the model is the same', async () => {
+    const world = await generated();
+    world.disk.put(path, `// mine\r\n${text(world) ?? ''}`);
+    const tree = world.disk.tree('');
+    const { code, err } = await world.run('model.yaml -o server');
+    expect([code, world.disk.tree('')]).toEqual([0, tree]);
+    expect(err).not.toContain('stub/');
+    expect((await world.run('model.yaml -o server --check')).code).toBe(0);
+  });
+
+  it('adds what the model gets, and tells what differs, with both places', async () => {
+    const world = await generated();
+    const old = text(world);
+    world.disk.put('/home/model.yaml', after);
+    const tree = world.disk.tree('');
+
+    const checked = await world.run('model.yaml -o server --check');
+    expect(checked.code).toBe(1);
+    expect(checked.out).toContain('update    src/classes/CompanyEntity.ts');
+    const dry = await world.run('model.yaml -o server --dry-run');
+    expect(dry.out).toContain('+  fire(): Promise<number> {');
+    expect(world.disk.tree('')).toEqual(tree);
+
+    const { code, err } = await world.run('model.yaml -o server');
+    expect(code).toBe(0);
+    expect(err).toContain('server/src/classes/CompanyEntity.ts:4:3  warning  stub/signature');
+    expect(err).toContain(
+      'the model declares at model.yaml:10:17: hire(at: Date): Promise<number>',
+    );
+    expect(text(world)).toBe(
+      (old ?? '').replace(
+        /\}\n$/,
+        `
+  fire(): Promise<number> {
+    throw notWritten('CompanyEntity.fire', 'src/classes/CompanyEntity.ts');
+  }
+}
+`,
+      ),
+    );
+    expect((await world.run('model.yaml -o server --check')).code).toBe(0);
+  });
+
+  it('tells it as JSON', async () => {
+    const world = await generated();
+    world.disk.put('/home/model.yaml', after);
+    const { out } = await world.run('model.yaml -o server --json');
+    const report = JSON.parse(out) as {
+      readonly diagnostics: readonly { readonly code: string; readonly line: number }[];
+      readonly plan: readonly object[];
+    };
+    expect(report.diagnostics).toContainEqual(
+      expect.objectContaining({ code: 'stub/signature', line: 4, column: 3 }),
+    );
+    expect(report.plan).toContainEqual({
+      path: 'src/classes/CompanyEntity.ts',
+      action: 'update',
+      owner: 'user',
+    });
+  });
+
+  it('writes nothing at all beside a file that is no TypeScript', async () => {
+    const world = await generated();
+    world.disk.put('/home/model.yaml', after);
+    world.disk.put(path, 'export class CompanyEntity {{\n');
+    const tree = world.disk.tree('');
+    for (const option of ['', '--check', '--dry-run', '--force']) {
+      const { code, err } = await world.run(`model.yaml -o server ${option}`);
+      expect([option, code, world.disk.tree('')]).toEqual([option, 3, tree]);
+      expect(err).toContain('server/src/classes/CompanyEntity.ts:1:29  error  stub/not-typescript');
+      expect(err).toContain('Nothing was changed.');
+    }
+    const { code, out } = await world.run('model.yaml -o server --json');
+    expect([code, JSON.parse(out)]).toEqual([3, expect.objectContaining({ ok: false })]);
+  });
+
+  it('writes nothing with a warning, where warnings are errors', async () => {
+    const world = await generated();
+    world.disk.put(
+      '/home/model.yaml',
+      after.replace('dataclasses:', 'roles: { permissions: { allowed: [] } }\ndataclasses:'),
+    );
+    const tree = world.disk.tree('');
+    const { code, err } = await world.run('model.yaml -o server --warn-as-error');
+    expect(err).toContain('stub/signature');
+    expect([code, world.disk.tree('')]).toEqual([1, tree]);
+  });
+
+  it('writes a file anew that the user deleted', async () => {
+    const world = await generated();
+    const old = text(world);
+    await world.disk.removeFile(path);
+    expect((await world.run('model.yaml -o server')).code).toBe(0);
+    expect(text(world)).toBe(old);
+  });
+
+  it('leaves a class of another folder alone that is not ours yet', async () => {
+    const world = await generated();
+    world.disk.put('/home/other/src/classes/CompanyEntity.ts', 'export {};\n');
+    const tree = world.disk.tree('');
+    const { code } = await world.run('model.yaml -o other');
+    expect([code, world.disk.tree('')]).toEqual([3, tree]);
+  });
+
+  it('takes nothing from a user who saves the file at the same moment', async () => {
+    const world = await generated();
+    world.disk.put('/home/model.yaml', after);
+    const saved = '// saved meanwhile\n';
+    const rename = world.disk.rename.bind(world.disk);
+    let tree: Record<string, string> = {};
+    world.disk.rename = async (from, to) => {
+      if (from === path) {
+        world.disk.put(path, saved);
+        tree = world.disk.tree('');
+      }
+      await rename(from, to);
+    };
+    const { code, err } = await world.run('model.yaml -o server');
+    expect(code).toBe(3);
+    expect(err).toContain('src/classes/CompanyEntity.ts was changed while');
+    expect(text(world)).toBe(saved);
+    expect(text(world, '/home/server/src/generated/api.ts')).toBe(
+      tree['home/server/src/generated/api.ts'],
+    );
+  });
+});
