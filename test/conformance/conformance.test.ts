@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
+import { fixedEvents } from '../support/fixed-events.js';
 import { functionServer } from '../support/function-server.js';
 import { modelFile } from '../support/model-file.js';
 import { serverOf } from '../support/server.js';
@@ -13,6 +14,7 @@ import { catalogRows } from './rows/catalog.js';
 import { deleteRows } from './rows/deletes.js';
 import { envelopeRows } from './rows/envelopes.js';
 import { errorRows } from './rows/errors.js';
+import { eventRows } from './rows/events.js';
 import { filterRows } from './rows/filters.js';
 import { functionRows } from './rows/functions.js';
 import { mediaRows } from './rows/media.js';
@@ -58,7 +60,7 @@ function isRead(row: Row): boolean {
 }
 
 it('names each row once', () => {
-  const ids = [...rows, ...functionRows].map((row) => row.id);
+  const ids = [...rows, ...functionRows, ...eventRows].map((row) => row.id);
   expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
 });
 
@@ -107,6 +109,18 @@ describe('functions, each call on data of its own', () => {
       for (const [next, answer] of then) await ask(app, next, answer);
     } finally {
       await app.close();
+    }
+  });
+});
+
+describe('events, each request on data of its own', () => {
+  it.each(eventRows)('$id: $says', async ({ request, expect: expected, then = [] }) => {
+    const { app, close } = await fixedEvents();
+    try {
+      await ask(app, request, expected);
+      for (const [next, answer] of then) await ask(app, next, answer);
+    } finally {
+      await close();
     }
   });
 });
