@@ -137,9 +137,9 @@ async function relate(
   const key = state.stored(field);
   if (!state.isTouched(field) || (typeof key !== 'string' && typeof key !== 'number')) return;
   const related = await codeOf(target).entities.load(key);
-  if (related === undefined) throw unknownKey(target, key);
+  if (related === undefined || related.key === null) throw unknownKey(target, key);
   state.setStored(field, related.key);
-  state.keepRelated(name, related);
+  state.keepRelated(name, related.key, related);
 }
 
 /** A later save compares the stamp that the client has seen (protocol section 15.4). */

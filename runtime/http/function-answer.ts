@@ -18,6 +18,7 @@ import { readPage } from '../query/read-page.js';
 import type { SelectionRequest } from '../query/selection-request.js';
 import type { ServiceContext } from './dataclass-service.js';
 import { EntitySetService } from './entity-set-service.js';
+import { refuseHandle } from './function-classes.js';
 
 /** What the answer to a call of a function is. */
 export type FunctionAnswer =
@@ -101,7 +102,10 @@ async function valueAnswer(
       return true;
     }
     const dataclass = answering.kinds.selectionOf(each);
-    if (dataclass === undefined) return undefined;
+    if (dataclass === undefined) {
+      refuseHandle(each);
+      return undefined;
+    }
     selections.set(each, dataclass);
     return true;
   };

@@ -2,6 +2,7 @@ import type { Session } from '../access/session.js';
 import { setAskerOf } from '../access/set-asker.js';
 import type { ClassHost, DataclassCode } from '../class/class-host.js';
 import { MediaHandle } from '../class/media-handle.js';
+import { RelatedEntityHandle } from '../class/related-entity.js';
 import { listed } from '../class/selection-node.js';
 import {
   findSelection,
@@ -15,7 +16,7 @@ import type { ArgumentMakers } from '../function/arguments.js';
 import { entityArgument, type EntityArgumentContext } from '../function/entity-argument.js';
 import { entityDataclass } from '../function/entity-result.js';
 import { GivenMedia } from '../function/given-media.js';
-import type { ClassKinds } from '../function/result.js';
+import { type ClassKinds, ResultError } from '../function/result.js';
 import { selectionArgument } from '../function/selection-argument.js';
 import { AppliedUploads, mediaAttributes, uploadedBytes } from '../media/apply-uploads.js';
 import type { Uploads } from '../media/upload-store.js';
@@ -31,6 +32,30 @@ export const classKinds: ClassKinds = {
       : undefined,
   isMedia: (value) => value instanceof MediaHandle || value instanceof GivenMedia,
 };
+
+/**
+ * Refuses what has no JSON of its own, for what `plainValue` writes.
+ * @throws ResultError
+ */
+export function refuseHandle(value: object): void {
+  if (classKinds.isMedia(value)) {
+    throw new ResultError('it holds an image or BLOB: return it alone, or what its read() gives');
+  }
+  if (value instanceof RelatedEntityHandle) {
+    throw new ResultError('it holds a relation: use its key, or what its get() gives');
+  }
+}
+
+/** The same for where entities are not read. */
+export function refuseObject(value: object): void {
+  if (classKinds.entityOf(value) !== undefined) {
+    throw new ResultError('it holds an entity: use its toObject()');
+  }
+  if (classKinds.selectionOf(value) !== undefined) {
+    throw new ResultError('it holds an entity selection: use what its toArray() gives');
+  }
+  refuseHandle(value);
+}
 
 /** The entities of a list of keys, in its order. */
 export function selectionOf({ dataclass, selections }: DataclassCode, keys: KeyList): object {

@@ -3,6 +3,7 @@ import { ReadableStream } from 'node:stream/web';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { MessageBody, OutgoingMessage } from '../function/outgoing-message.js';
 import { plainValue } from '../function/plain-value.js';
+import { refuseObject } from './function-classes.js';
 
 /** Statuses that HTTP allows no body with. */
 const withoutBody: ReadonlySet<number> = new Set([204, 205, 304]);
@@ -50,7 +51,7 @@ function payloadOf(body: MessageBody): Payload {
   if (body instanceof Uint8Array) return { content: asBuffer(body), type: bytes };
   if (body instanceof Readable) return { content: body, type: bytes };
   if (body instanceof ReadableStream) return { content: Readable.fromWeb(body), type: bytes };
-  const json = JSON.stringify(plainValue(body, () => undefined));
+  const json = JSON.stringify(plainValue(body, refuseObject));
   return { content: json, type: 'application/json; charset=utf-8' };
 }
 

@@ -1,6 +1,7 @@
 import type { AddressInfo } from 'node:net';
 import { constants } from 'node:os';
 import type { FastifyInstance } from 'fastify';
+import { pino } from 'pino';
 import { setting } from './settings.js';
 
 /**
@@ -14,6 +15,7 @@ export async function serve(build: () => Promise<FastifyInstance>): Promise<void
     const app = await build();
     await app.listen({ port: chosenPort, host: setting(process.env, 'HOST', '127.0.0.1') });
     stopOnSignal(app);
+    tellRejections();
     const { address, family, port: taken } = app.server.address() as AddressInfo;
     const host = family === 'IPv6' ? `[${address}]` : address;
     process.stdout.write(`listening on http://${host}:${taken}/rest\n`);
@@ -21,6 +23,18 @@ export async function serve(build: () => Promise<FastifyInstance>): Promise<void
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = 1;
   }
+}
+
+/**
+ * Class code may start something, and not await it. When that fails there is no request to answer: it is logged, and the
+ * server goes on, where Node would end the process.
+ */
+function tellRejections(): void {
+  const log = pino(pino.destination(2));
+  process.on('unhandledRejection', (reason) => {
+    const err = reason instanceof Error ? reason : new Error(String(reason));
+    log.error({ err }, 'Something failed that no code waits for: an await is missing.');
+  });
 }
 
 function port(text: string): number {

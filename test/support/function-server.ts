@@ -44,6 +44,17 @@ export class Company extends CompanyBase {
         throw 'leaked';
       case 'nothing':
         throw undefined;
+      case 'entity':
+        return { body: new OutgoingMessage({ body: { of: this.ds.Company.new({ name: 'x' }) } }) }.body;
+      case 'handles':
+        return { manager: this.ds.Company.new({ name: 'x' }).manager };
+      case 'media':
+        return [this.ds.Company.new({ name: 'x' }).logo];
+      case 'circle': {
+        const circle: unknown[] = [];
+        circle.push(circle);
+        return circle;
+      }
       case 'sync':
         return JSON.parse('{');
       default:

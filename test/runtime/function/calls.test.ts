@@ -324,6 +324,10 @@ describe('what a function throws', () => {
     ['text', [500, 1837]],
     ['nothing', [500, 1837]],
     ['sync', [500, 1837]],
+    ['circle', [500, 1837]],
+    ['handles', [500, 1837]],
+    ['media', [500, 1837]],
+    ['entity', [500, 1837]],
     ['else', [500, 1837]],
   ])('is answered: %s', async (how, codes) => {
     const answer = await post('/rest/Company/fails', [how]);
