@@ -1,0 +1,50 @@
+import {
+  type AfterDropEvent,
+  type AfterSaveEvent,
+  type CompanyAttributes,
+  CompanyEntityBase,
+  type DropEvent,
+  type EmployeeEntity,
+  type EventError,
+  type OutgoingMessage,
+  type SaveEvent,
+  notWritten,
+} from '../generated/api.js';
+
+export class CompanyEntity extends CompanyEntityBase {
+  hire(person: EmployeeEntity, from?: Date): Promise<EmployeeEntity> {
+    throw notWritten('CompanyEntity.hire', 'src/classes/CompanyEntity.ts', person, from);
+  }
+
+  report(): Promise<OutgoingMessage> {
+    throw notWritten('CompanyEntity.report', 'src/classes/CompanyEntity.ts');
+  }
+
+  tidy(others: readonly CompanyEntity[], options: unknown): Promise<void> {
+    throw notWritten('CompanyEntity.tidy', 'src/classes/CompanyEntity.ts', others, options);
+  }
+
+  validateSave(event: SaveEvent<CompanyAttributes>): Promise<EventError | undefined> {
+    throw notWritten('CompanyEntity.validateSave', 'src/classes/CompanyEntity.ts', event);
+  }
+
+  saving(event: SaveEvent<CompanyAttributes>): Promise<EventError | undefined> {
+    throw notWritten('CompanyEntity.saving', 'src/classes/CompanyEntity.ts', event);
+  }
+
+  afterSave(event: AfterSaveEvent<CompanyAttributes>): Promise<void> {
+    throw notWritten('CompanyEntity.afterSave', 'src/classes/CompanyEntity.ts', event);
+  }
+
+  validateDrop(event: DropEvent): Promise<EventError | undefined> {
+    throw notWritten('CompanyEntity.validateDrop', 'src/classes/CompanyEntity.ts', event);
+  }
+
+  dropping(event: DropEvent): Promise<EventError | undefined> {
+    throw notWritten('CompanyEntity.dropping', 'src/classes/CompanyEntity.ts', event);
+  }
+
+  afterDrop(event: AfterDropEvent): Promise<void> {
+    throw notWritten('CompanyEntity.afterDrop', 'src/classes/CompanyEntity.ts', event);
+  }
+}
