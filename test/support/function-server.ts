@@ -112,6 +112,10 @@ export class Company extends CompanyBase {
     return { list, of, names: (await of.toArray()).map((each) => each.name) };
   }
 
+  forgets(): void {
+    void this.ds.Company.new({}).save();
+  }
+
   hangs(): Promise<string> {
     return new Promise(() => undefined);
   }

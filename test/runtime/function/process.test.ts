@@ -1,0 +1,39 @@
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { compiledProgram } from '../../durability/support/program.js';
+import { Scratch } from '../../durability/support/scratch.js';
+import { writtenClasses } from '../../support/function-server.js';
+import { modelFile } from '../../support/model-file.js';
+
+let scratch: Scratch;
+
+beforeAll(() => {
+  scratch = new Scratch(compiledProgram(modelFile('functions'), writtenClasses));
+}, 120_000);
+afterAll(() => scratch.remove());
+
+function call(origin: string, path: string): Promise<Response> {
+  return fetch(`${origin}/rest/${path}`, { method: 'POST', body: '[]' });
+}
+
+it('a promise that a function does not await ends no server when it fails', async () => {
+  const server = await scratch.start();
+  const answer = await call(server.origin, 'Company/forgets');
+  expect(await answer.json()).toEqual({ result: null });
+  await expect.poll(server.stderr).toContain('an await is missing');
+  expect(server.stderr()).toContain('SaveError');
+  expect((await call(server.origin, 'Company/names')).status).toBe(200);
+  server.child.kill('SIGTERM');
+  expect(await server.ended).toMatchObject({ code: 0 });
+});
+
+it('a function that never returns keeps neither requests nor the end of the server waiting', async () => {
+  const server = await scratch.start();
+  const hanging = call(server.origin, 'Company/hangs').then(
+    () => 'answered',
+    () => 'cut',
+  );
+  expect((await call(server.origin, 'Company/names')).status).toBe(200);
+  server.child.kill('SIGTERM');
+  expect(await server.ended).toMatchObject({ code: 0 });
+  expect(await hanging).toBe('cut');
+}, 60_000);
