@@ -1,4 +1,4 @@
-import { booleanOf, child, entriesOf, entry, isNull, itemsOf, textOf } from '../source/tree.js';
+import { booleanOf, child, entriesOf, entry, isNull, textOf } from '../source/tree.js';
 import type { Place, SourceNode } from '../source/tree.js';
 
 interface Unsupported {
@@ -16,11 +16,6 @@ export const unsupported = {
       attributes(root)
         .filter(({ value }) => entry(value, 'computed') && !entry(value, 'expression'))
         .map(({ key, value }) => entry(value, 'accessors')?.key ?? key),
-  },
-  'unsupported/events': {
-    what: 'events',
-    uses: (root) =>
-      entriesOf(child(root, 'dataclasses')).flatMap(({ value }) => itemsOf(child(value, 'events'))),
   },
   'unsupported/postgres': {
     what: 'servers for the database postgres',

@@ -143,7 +143,7 @@ dataclasses:
       <<e>>e: { computed: string }
       f: { computed: string, <<f>>accessors: [get] }
       g: { computed: string, expression: "1" }
-    events: [<<h>>saving]
+    events: [saving]
     restrict: <<i>>true
 roles: {}
 `,
@@ -152,7 +152,6 @@ roles: {}
       { code: 'unsupported/query-timeout', at: 'b' },
       { code: 'unsupported/accessors', at: 'e' },
       { code: 'unsupported/accessors', at: 'f' },
-      { code: 'unsupported/events', at: 'h' },
       { code: 'unsupported/restrict', at: 'i' },
     ],
   },
