@@ -46,7 +46,8 @@ function ownOrder(writer: NodeWriter, from: From, node: SelectionNode): readonly
 function listOrder(writer: NodeWriter, from: From, node: KeysNode): readonly OrderTerm[] {
   const { dialect } = writer.context;
   const key = comparableColumn(dialect, from.root, from.root.dataclass.key);
-  const value = from.positionIn(dialect.each(writer.value(node, 0)), key);
+  const list = dialect.each(writer.value(node, 0));
+  const value = from.positionIn(list, dialect.plainKey(key));
   return [{ value, descending: false }];
 }
 

@@ -45,7 +45,10 @@ export class SelectionReader {
       this.#planRows(request, selection),
     );
     const rows = await this.code.host.reading().rows(statement, values);
-    const entities = rows.map((row) => this.code.entities.fromRow(row));
+    // A stamp is never null: what has none is no entity.
+    const entities = rows
+      .filter(([stamp]) => stamp !== null)
+      .map((row) => this.code.entities.fromRow(row));
     return request.tree.isReversed ? entities.reverse() : entities;
   }
 

@@ -58,14 +58,17 @@ export class SelectionWriter implements NodeWriter {
     return parts.length === 0 ? undefined : all(parts.reverse());
   }
 
-  /** A query for columns of the entities, in order: of a slice from the end, in the opposite order. */
+  /**
+   * A query for columns of the entities, in order: of a slice from the end, in the opposite order. A listed key without entity
+   * may have a row, all of it null.
+   */
   rows(dataclass: Dataclass, node: SelectionNode, columns: WriteColumns): Sql {
     const { aliases, dialect } = this.context;
     if (node.kind === 'keys' && dataclass.key.type !== 'string') {
       const list = dialect.each(this.value(node, 0));
       const from = new From(aliases, dataclass, { list });
-      const values = sql.join(columns(from));
-      return sql`select ${values} ${from.clause} where ${keyColumn(from.root)} is not null order by ${from.position}`;
+      // A condition that the entity is there would have SQLite begin with the table, all of it.
+      return sql`select ${sql.join(columns(from))} ${from.clause} order by ${from.position}`;
     }
     if (!isOrderedNode(node)) {
       const from = new From(aliases, dataclass);

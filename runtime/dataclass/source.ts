@@ -74,7 +74,7 @@ export class From {
    * Where the key of a row stands in a list, null for one that is not in it. Joined like a relation; nothing else of the
    * statement may depend on rows that the list adds, of which there are none as long as it holds each key once.
    * @param list rows of `key`, the position, and `value`, as `Dialect.each` gives them
-   * @param key of this table, in the form that the list has
+   * @param key of this table, in the form that the list has: `Dialect.plainKey`, or the index is not used
    */
   positionIn(list: Sql, key: Sql): Sql {
     const alias = this.aliases.next();

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { selectionKeys } from '../../../runtime/class/selection-access.js';
 import { createStaff, type ServedSelections, serveSelections } from './selections-served.js';
 
 const million = 1_000_000;
@@ -39,6 +40,16 @@ describe('a selection of a million entities', () => {
     for (const statement of served.statements.slice(0, -1)) {
       expect(statement).toMatch(/^select \(select (?:count|concat)\(/);
     }
+  });
+
+  it('is read by a long list of keys in time', async () => {
+    const { Employee } = served.ds;
+    // Looking through the list for each entity would take minutes.
+    const keys = await selectionKeys(Employee.query('salary = 2').orderBy('ID desc'));
+    const listed = Employee.fromKeys(keys as Iterable<number>);
+    expect(await listed.count()).toBe(keys.length);
+    expect((await listed.slice(0, 2).toArray()).map(({ ID }) => ID)).toEqual([999_994, 999_987]);
+    expect((await listed.query("lastName = 'name 9'").first())?.ID).toBe(994_009);
   });
 
   it('is gone through in pieces, which are read when they are wanted', async () => {
