@@ -7,7 +7,6 @@ import {
   quotaNames,
   withQuota,
 } from './quota-values.js';
-import { hasRates, RateWindows } from './rate-windows.js';
 import type {
   Grant,
   Origin,
@@ -99,9 +98,7 @@ export class RequestSession implements Session {
 
   setQuota(name: QuotaName, value: number | undefined): void {
     const values = withQuota(this.quotaValues, name, value);
-    const record = this.#kept();
-    record.quotas = values;
-    if (hasRates(values)) record.rates ??= new RateWindows();
+    this.#sessions.setQuotas(this.#kept(), values);
   }
 
   hasPrivilege(name: string): boolean {

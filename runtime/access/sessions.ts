@@ -35,6 +35,7 @@ const shortestIdleTimeout = 60;
 /** The life of sessions: begun, given privileges, ended (protocol section 16, decision 18). */
 export class Sessions {
   readonly #listeners: ((id: string) => void)[] = [];
+  #hasRates: boolean;
   #guests = 0;
   #users = 0;
 
@@ -46,6 +47,7 @@ export class Sessions {
     private readonly table: PrivilegeTable,
     private readonly quotas: QuotaValues = noQuotas,
   ) {
+    this.#hasRates = hasRates(quotas);
     store.onEnd((record) => {
       this.#uncount(record);
       for (const listener of this.#listeners) listener(record.id);
@@ -126,6 +128,18 @@ export class Sessions {
 
   end(record: SessionRecord): void {
     this.store.remove(record);
+  }
+
+  /** Whether a rate of some session is, or was, limited. */
+  get hasRates(): boolean {
+    return this.#hasRates;
+  }
+
+  setQuotas(record: SessionRecord, quotas: QuotaValues): void {
+    record.quotas = quotas;
+    if (!hasRates(quotas)) return;
+    record.rates ??= new RateWindows();
+    this.#hasRates = true;
   }
 
   /** Sessions that live; those that have expired a moment ago may be among them. */

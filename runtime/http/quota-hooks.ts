@@ -25,12 +25,17 @@ export function registerQuotas(
   const { clock } = sessions.sessions;
   const server = { quotas: ofServer, rates: new RateWindows() };
   const shared: readonly Counter[] = hasRates(ofServer) ? [server] : [];
+  const isUnlimited = (): boolean => shared.length === 0 && !sessions.sessions.hasRates;
   const countersOf = (session: RequestSession | undefined): readonly Counter[] => {
     const { quotas, rates } = session?.record ?? {};
     return quotas === undefined || rates === undefined ? shared : [{ quotas, rates }, ...shared];
   };
 
   app.addHook('onRequest', (request, reply, done) => {
+    if (isUnlimited()) {
+      done();
+      return;
+    }
     const checked = whenThere(sessions.of(request, reply), (session) => {
       const counters = countersOf(session);
       const now = clock.now();
@@ -48,7 +53,7 @@ export function registerQuotas(
   });
 
   app.addHook('onSend', (request, reply, payload, done) => {
-    const counters = countersOf(sessions.known(request));
+    const counters = isUnlimited() ? [] : countersOf(sessions.known(request));
     if (counters.length > 0) {
       const now = clock.now();
       const received = bytesOfRequest(request);

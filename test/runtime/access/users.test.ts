@@ -1,0 +1,80 @@
+import { spawn } from 'node:child_process';
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import ts from 'typescript';
+import { afterAll, beforeAll, expect, it } from 'vitest';
+import { filesOfServer } from './users-server.js';
+import { packageRoot } from '../../support/server.js';
+
+interface LoginFile {
+  readonly login: (user: string, password: string) => Promise<object | null>;
+}
+
+let folder: string;
+let environment: NodeJS.ProcessEnv;
+
+/** The files of a server by which users log in, as `tsc` would write them. */
+beforeAll(() => {
+  mkdirSync(join(packageRoot, '.tmp'), { recursive: true });
+  folder = mkdtempSync(join(packageRoot, '.tmp', 'users-'));
+  for (const { path, text } of filesOfServer()) {
+    const target = join(folder, path.replace(/\.ts$/, '.js'));
+    mkdirSync(join(target, '..'), { recursive: true });
+    const options = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 };
+    writeFileSync(target, ts.transpileModule(text, { compilerOptions: options }).outputText);
+  }
+  environment = { ...process.env, DATABASE_URL: `sqlite:${join(folder, 'data.sqlite')}` };
+  delete environment['USERS_DATABASE'];
+});
+afterAll(() => {
+  delete process.env['USERS_DATABASE'];
+  rmSync(folder, { recursive: true });
+});
+
+async function createUser(
+  password: string,
+  ...parts: string[]
+): Promise<readonly [code: number | null, told: string]> {
+  const file = join(folder, 'src/create-user.js');
+  const child = spawn(process.execPath, [file, ...parts], { env: environment });
+  let told = '';
+  child.stderr.on('data', (chunk: Buffer) => (told += chunk.toString()));
+  child.stdin.end(password);
+  return [await new Promise((resolve) => child.once('close', resolve)), told];
+}
+
+it('a user who was made can log in, with roles and privileges', async () => {
+  const roles = ['--role', 'HR', '--role', 'The Boss', '--privilege', 'view'];
+  expect(await createUser('sécret\n', 'Mia', ...roles)).toEqual([0, 'Mia can log in now.\n']);
+  expect(await createUser('other', "O'Neill")).toEqual([0, "O'Neill can log in now.\n"]);
+  process.env['USERS_DATABASE'] = join(folder, 'users.sqlite');
+  const url = pathToFileURL(join(folder, 'src/login.js')).href;
+  const { login } = (await import(/* @vite-ignore */ url)) as LoginFile;
+  const mia = { userName: 'Mia', roles: ['HR', 'The Boss'], privileges: ['view'] };
+  expect(await login('mIA', 'sécret')).toEqual(mia);
+  expect(await login("o'neill", 'other')).toMatchObject({ userName: "O'Neill", roles: [] });
+  for (const [user, password] of [
+    ['mia', 'Sécret'],
+    ['mia', ''],
+    ['mia', 'other'],
+    ['bob', 'sécret'],
+    ['', ''],
+    ["' or 1=1 --", 'x'],
+  ] as const) {
+    expect(await login(user, password)).toBeNull();
+  }
+  expect(await createUser('new\n', 'MIA')).toEqual([0, 'MIA can log in now.\n']);
+  expect(await login('mia', 'sécret')).toBeNull();
+  expect(await login('mia', 'new')).toEqual({ userName: 'MIA', roles: [], privileges: [] });
+});
+
+it.each([[['x']], [['']], [[]], [['a', 'b']], [['a', '--nothing', 'x']]])(
+  'what cannot be a user is told, and makes none: %j',
+  async (parts) => {
+    const [code, told] = await createUser(parts[0] === 'x' ? '' : 'password', ...parts);
+    expect(code).toBe(1);
+    expect(told).not.toBe('');
+    expect(told).not.toMatch(/\n +at /);
+  },
+);
