@@ -32,5 +32,5 @@ export function requirePermission(
   action: 'read' | 'create' | 'update' | 'drop',
 ): void {
   if (permissions === undefined || permissions[action]) return;
-  throw denied(action, `the "${name}" dataclass`, permissions.status);
+  throw denied(action, `entities of the "${name}" dataclass`, permissions.status);
 }

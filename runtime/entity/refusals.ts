@@ -75,7 +75,7 @@ export class Refusals {
 
   /** The session may do that with no entity of the dataclass. */
   denied(action: 'create' | 'update', status: DenialStatus): Refusal {
-    const { errors } = denied(action, `the "${this.dataclass.name}" dataclass`, status);
+    const { errors } = denied(action, `entities of the "${this.dataclass.name}" dataclass`, status);
     return { problems: errors, status, entityStatus: entityStatuses.denied };
   }
 

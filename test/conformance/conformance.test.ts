@@ -7,6 +7,7 @@ import { serverOf } from '../support/server.js';
 import { ask } from './ask.js';
 import { fill, filledServer, moment } from './fixture.js';
 import type { Row } from './row.js';
+import { accessRows, accessServer, headersOf } from './rows/access.js';
 import { aggregateRows } from './rows/aggregates.js';
 import { batchRows } from './rows/batches.js';
 import { bodyRows } from './rows/bodies.js';
@@ -60,7 +61,7 @@ function isRead(row: Row): boolean {
 }
 
 it('names each row once', () => {
-  const ids = [...rows, ...functionRows, ...eventRows].map((row) => row.id);
+  const ids = [...rows, ...functionRows, ...eventRows, ...accessRows].map((row) => row.id);
   expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
 });
 
@@ -121,6 +122,20 @@ describe('events, each request on data of its own', () => {
       for (const [next, answer] of then) await ask(app, next, answer);
     } finally {
       await close();
+    }
+  });
+});
+
+describe('access, each request on data of its own', () => {
+  it.each(accessRows)('$id: $says', async (row) => {
+    const app = await accessServer();
+    try {
+      const headers = await headersOf(app, row);
+      for (const [request, expected] of [[row.request, row.expect] as const, ...(row.then ?? [])]) {
+        await ask(app, { ...request, headers }, expected);
+      }
+    } finally {
+      await app.close();
     }
   });
 });

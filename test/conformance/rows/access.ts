@@ -1,0 +1,157 @@
+import type { FastifyInstance } from 'fastify';
+import { modelFile } from '../../support/model-file.js';
+import { type Granted, loggedIn, rolesServerOf } from '../../support/roles-server.js';
+import { get, post, refused, type Row } from '../row.js';
+
+/** A row whose requests come from a user; from a guest when nothing is granted. */
+export interface AccessRow extends Row {
+  readonly as?: Granted;
+}
+
+const view: Granted = { privileges: ['VIEW'] };
+const hr: Granted = { roles: ['hr'] };
+const update = '/rest/Employee?$method=update';
+
+/** Protocol sections 16.3 and 17, decisions 13, 19, 27, 28 and 30; the model `access`. */
+export const accessRows: readonly AccessRow[] = [
+  {
+    id: 'access 401',
+    says: 'what a guest lacks the privilege for is 401',
+    request: get('/rest/Employee'),
+    expect: refused(401, 1556),
+    then: [
+      [get('/rest/Employee(1)'), refused(401, 1556)],
+      [post(update, { name: 'x' }), refused(401, 1558)],
+      [post('/rest/Employee(1)?$method=delete'), refused(401, 1559)],
+    ],
+  },
+  {
+    id: 'access 403',
+    says: 'what a user lacks the privilege for is 403',
+    as: view,
+    request: post('/rest/Employee(1)?$method=delete'),
+    expect: refused(403, 1559),
+    then: [[post(update, { name: 'x' }), refused(403, 1557)]],
+  },
+  {
+    id: 'd30 logged in',
+    says: 'a user name is enough to be logged in',
+    as: {},
+    request: get('/rest/Employee'),
+    expect: refused(403, 1556),
+  },
+  {
+    id: 'd30 none',
+    says: 'none is held by nobody, guest by everybody, and neither makes a user of a guest',
+    as: { privileges: ['none', 'guest', 'unknown'] },
+    request: post(update, { name: 'x', salary: 2 }),
+    expect: refused(403, 1558),
+  },
+  {
+    id: '17.1 includes',
+    says: 'a role brings its privileges, and those what they include, in any case',
+    as: hr,
+    request: get('/rest/Employee(1)?$attributes=name,salary'),
+    expect: { has: { name: 'Ada', salary: 1 } },
+  },
+  {
+    id: 'd19 read',
+    says: 'an attribute that may not be read is left out',
+    request: get('/rest/Company(1)'),
+    expect: { members: ['__entityModel', '__KEY', '__TIMESTAMP', '__STAMP', 'ID', 'name'] },
+  },
+  {
+    id: 'd13 names',
+    says: 'what names it answers as if it did not exist',
+    request: get('/rest/Company?$filter=code=1'),
+    expect: refused(400, 1500, 1162),
+    then: [
+      [get('/rest/Company?$orderby=code'), refused(400, 1500, 1810)],
+      [get('/rest/Company?$attributes=code'), refused(400, 1500, 1804)],
+      [get('/rest/Company/code'), refused(404, 1500, 1804)],
+    ],
+  },
+  {
+    id: 'd13 hops',
+    says: 'along every hop of a path',
+    as: view,
+    request: get('/rest/Employee?$filter=employer.code="c"'),
+    expect: refused(400, 1500, 1162),
+    then: [[get('/rest/Employee?$filter=employer.name="Bolt"'), { keys: ['1'] }]],
+  },
+  {
+    id: 'd19 update',
+    says: 'an attribute that may not be changed refuses the entity, nothing of it is saved',
+    as: view,
+    request: post('/rest/Employee(1)', { __STAMP: 1, name: 'Eve', salary: 5 }),
+    expect: {
+      status: 403,
+      codes: [1558, 1046, 1517],
+      has: { __STATUS: { status: 1, statusText: 'Permission Error', success: false } },
+    },
+    then: [[get('/rest/Employee(1)?$attributes=name'), { has: { name: 'Ada', __STAMP: 1 } }]],
+  },
+  {
+    id: '17.3 create',
+    says: 'a new entity may be given the default of an attribute that may not be created',
+    as: hr,
+    request: post(update, { name: 'Bo', salary: 1 }),
+    expect: { has: { name: 'Bo', __STATUS: { success: true } } },
+    then: [[post(update, { name: 'Cy', salary: 2 }), refused(403, 1557, 1046, 1534)]],
+  },
+  {
+    id: 'd27 create',
+    says: 'who may create and not read is told where the entity is',
+    request: post('/rest/Complaint?$method=update', { text: 'cold' }),
+    expect: { is: { uri: '/rest/Complaint(1)', __KEY: '1', __STAMP: 1 } },
+  },
+  {
+    id: 'd28 alias',
+    says: 'an alias is opened by its own privilege',
+    as: view,
+    request: get('/rest/Employee(1)?$attributes=employerCode'),
+    expect: { has: { employerCode: 'c' } },
+  },
+  {
+    id: 'd28 relation',
+    says: 'a relation to a dataclass that may not be read is left out',
+    request: get('/rest/Company?$expand=staff'),
+    expect: refused(400, 1500, 1805),
+  },
+  {
+    id: '17 catalog',
+    says: 'the catalog lists what the session may read',
+    request: get('/rest/$catalog'),
+    expect: {
+      has: {
+        dataClasses: [{ name: 'Company', uri: '/rest/$catalog/Company', dataURI: '/rest/Company' }],
+      },
+    },
+    then: [[get('/rest/$catalog/Employee'), refused(404, 1800)]],
+  },
+  {
+    id: 'd15 sets',
+    says: 'reads of a set check privileges again',
+    request: get('/rest/Employee/$entityset/0123456789ABCDEF0123456789ABCDEF'),
+    expect: refused(401, 1556),
+  },
+];
+
+/** A server of the model `access`, with a company and its employee. */
+export async function accessServer(): Promise<FastifyInstance> {
+  const app = await rolesServerOf(modelFile('access'));
+  const client = await loggedIn(app, hr);
+  await client.post('/rest/Company?$method=update', { name: 'Bolt', code: 'c' });
+  await client.post('/rest/Employee?$method=update', { name: 'Ada', employer: 1 });
+  return app;
+}
+
+/** What a row's requests are sent with. */
+export async function headersOf(
+  app: FastifyInstance,
+  { as }: AccessRow,
+): Promise<Readonly<Record<string, string>>> {
+  if (as === undefined) return {};
+  const { cookie = '' } = await loggedIn(app, as);
+  return { cookie };
+}
