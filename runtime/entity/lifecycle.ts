@@ -12,7 +12,10 @@ export interface SaveEvent<Attributes extends object = EventValues> {
   readonly dataClassName: string;
   /** Whether this save creates the entity. */
   readonly isNew: boolean;
-  /** Names of the attributes that were given a value since the entity was read. */
+  /**
+   * Names of the attributes that have another value than they were read with, or than the model's default; images and BLOBs
+   * where they were set. A relation is named by its foreign key.
+   */
   readonly touched: readonly (keyof Attributes & string)[];
   /** Values before the change, without relations, images and BLOBs; `null` for a new entity. */
   readonly old: Readonly<Partial<Attributes>> | null;
@@ -71,7 +74,7 @@ export interface LiveEntity {
   readonly key: string | number | undefined;
   /** That it was read with; `undefined` for a new entity. */
   readonly stamp: number | undefined;
-  /** Names of the attributes that were given a value since the entity was read. */
+  /** See {@link SaveEvent.touched}. */
   readonly touched: readonly string[];
   /** See {@link SaveEvent.old}. */
   readonly old: EventValues | null;

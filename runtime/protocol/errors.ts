@@ -60,7 +60,7 @@ export const errorCodes = {
   wrongArgument: { code: 1843, status: 400 },
   quotaExceeded: { code: 1844, status: 429 },
   loginRequired: { code: 1845, status: 401 },
-  entityLocked: { code: 1850, status: 423 },
+  entityLocked: { code: 1846, status: 423 },
 } as const satisfies Record<string, { code: number; status: number }>;
 
 export type ErrorName = keyof typeof errorCodes;

@@ -67,7 +67,7 @@ const decoration = {
     lockKindText: 'Locked By Session',
     lockInfo: { userAgent: 'tester', IPAddr: '127.0.0.1' },
   },
-  __ERROR: [{ errCode: 1850 }, { errCode: 1046 }, { errCode: 1517 }],
+  __ERROR: [{ errCode: 1846 }, { errCode: 1046 }, { errCode: 1517 }],
 };
 
 describe('an entity that another session has locked', () => {
@@ -100,7 +100,7 @@ describe('an entity that another session has locked', () => {
     await lock("Team('rED')");
     const body = { __KEY: 'Red', __STAMP: 1, name: 'x' };
     expect(await post('Team?$method=validate', body)).toMatchObject({
-      json: { __ENTITIES: [{ __ERROR: [{ errCode: 1850 }, {}, {}] }] },
+      json: { __ENTITIES: [{ __ERROR: [{ errCode: 1846 }, {}, {}] }] },
     });
     expect(await post('Team?$method=update&$refresh=true', body)).toMatchObject({ status: 200 });
   });
@@ -118,7 +118,7 @@ describe('an entity that another session has locked', () => {
       ok: false,
       __ERROR: [
         {
-          errCode: 1850,
+          errCode: 1846,
           componentSignature: 'dbmg',
           message: `Nothing was deleted: the entity ${name} is locked by another session.`,
         },
