@@ -55,9 +55,12 @@ export function setRelated(
   }
   const { name } = state.code.dataclass;
   const { dataclass, host } = related.code;
-  if (host !== state.code.host || dataclass.name !== relation.target) {
+  if (dataclass.name !== relation.target) {
     const predicate = `leads to entities of ${relation.target}, not of ${dataclass.name}`;
     throw new AttributeError(name, relation.name, predicate);
+  }
+  if (host !== state.code.host) {
+    throw new AttributeError(name, relation.name, 'cannot lead to an entity of another datastore');
   }
   const { key } = related;
   if (related.isNew || key === null) {

@@ -1,6 +1,7 @@
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { AttributeError } from '../../../runtime/class/attribute-error.js';
+import { stateOf } from '../../../runtime/class/entity-holder.js';
 import { SaveError } from '../../../runtime/class/save-error.js';
 import { CompanyEntity, type DataStore } from './staff-classes.js';
 import { type StaffServer, staffServer } from './staff-server.js';
@@ -98,6 +99,33 @@ describe('an entity', () => {
     expect(inspect(company, { breakLength: Infinity })).toBe(
       "CompanyEntity { ID: null, name: 'A', city: null, founded: null, revenue: null, active: true, extra: { x: 1 }, embedding: null, internalRating: null, label: null, manager_id: null }",
     );
+  });
+
+  it('is loaded with others by their keys, in the order of these', async () => {
+    for (const name of ['A', 'B', 'C']) await ds.Company.new({ name }).save();
+    const { entities } = stateOf(ds.Company.new()).code;
+    const some = await entities.loadAll([3, 99, 1, 3]);
+    expect(some.map((each) => each?.key)).toEqual([3, undefined, 1, 3]);
+    expect(await entities.loadAll([])).toEqual([]);
+    const many = await entities.loadAll(Array.from({ length: 25_000 }, (_, at) => at));
+    expect([many.length, many.filter((each) => each !== undefined).length]).toEqual([25_000, 3]);
+    expect((many[2] as CompanyEntity | undefined)?.name).toBe('B');
+  });
+
+  it('belongs to one of several servers that run its classes', async () => {
+    const other = await staffServer('memory');
+    try {
+      const company = other.ds.Company.new({ name: 'there' });
+      await company.save();
+      expect(company.ds).toBe(other.ds);
+      const person = ds.Employee.new({ lastName: 'here' });
+      expect(() => {
+        person.employer.set(company);
+      }).toThrow('another datastore');
+      expect(await ds.Company.get(1)).toBeNull();
+    } finally {
+      await other.close();
+    }
   });
 
   it('takes a key in any form that the protocol takes', async () => {
