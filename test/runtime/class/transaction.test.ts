@@ -98,10 +98,7 @@ describe.each(places)('a transaction of class code, on a database in a %s', (pla
     const transaction = ds.transaction(async () => {
       await ds.Company.new({ ID: 1, name: 'A' }).save();
       const other = { ID: 1, name: 'B', __folded_name: 'b', __STAMP: 1, __TIMESTAMP: '' };
-      const insert = ds.kysely
-        .insertInto('Company')
-        .orRollback()
-        .values(other);
+      const insert = ds.kysely.insertInto('Company').orRollback().values(other);
       await expect(insert.execute()).rejects.toThrow('unique');
       await expect(ds.Company.new({ name: 'C' }).save()).rejects.toThrow('given up');
       await expect(ds.transaction(() => Promise.resolve())).rejects.toThrow('given up');
