@@ -13,19 +13,28 @@ export async function reloadEntity(state: EntityState): Promise<void> {
 }
 
 // Locks may be kept by a database one day, so that both are asynchronous.
-// eslint-disable-next-line @typescript-eslint/require-await
-export async function lockEntity(state: EntityState): Promise<boolean> {
-  const { host, dataclass } = state.code;
-  const key = storedKey(state, 'locked');
-  const holder = holderOfSession(host.calls.current().session);
-  return host.locks.lock(dataclass.name, key, holder) === true;
+export function lockEntity(state: EntityState): Promise<boolean> {
+  return later(() => {
+    const { host, dataclass } = state.code;
+    const key = storedKey(state, 'locked');
+    const holder = holderOfSession(host.calls.current().session);
+    return host.locks.lock(dataclass.name, key, holder) === true;
+  });
 }
 
-// eslint-disable-next-line @typescript-eslint/require-await
-export async function unlockEntity(state: EntityState): Promise<boolean> {
-  const { host, dataclass } = state.code;
-  const key = storedKey(state, 'unlocked');
-  return host.locks.unlock(dataclass.name, key, host.calls.current().session.id) === true;
+export function unlockEntity(state: EntityState): Promise<boolean> {
+  return later(() => {
+    const { host, dataclass } = state.code;
+    const key = storedKey(state, 'unlocked');
+    return host.locks.unlock(dataclass.name, key, host.calls.current().session.id) === true;
+  });
+}
+
+/** What work throws rejects the promise. */
+function later<T>(work: () => T): Promise<T> {
+  return new Promise((resolve) => {
+    resolve(work());
+  });
 }
 
 function storedKey(state: EntityState, done: string): string | number {
