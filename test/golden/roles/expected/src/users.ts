@@ -45,7 +45,11 @@ export function findUser(name: string): User | undefined {
     .get(folded(name));
   if (row === undefined) return undefined;
   const { privileges, roles } = row;
-  return { ...row, privileges: JSON.parse(privileges), roles: JSON.parse(roles) };
+  return {
+    ...row,
+    privileges: JSON.parse(privileges) as string[],
+    roles: JSON.parse(roles) as string[],
+  };
 }
 
 /**
