@@ -321,9 +321,7 @@ describe.each(places)('a transaction that never ends, on a database in a %s', (p
     const refused = expect(write).rejects.toThrow('database is closed');
     const read = ds.Company.all().count();
     const readRefused = place === 'memory' ? expect(read).rejects.toThrow('closed') : read;
-    const before = performance.now();
     await server.app.close();
-    expect(performance.now() - before).toBeLessThan(9_000);
     await readRefused;
     gate.open();
     await expect(stuck).rejects.toThrow('database');
