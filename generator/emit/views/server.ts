@@ -1,4 +1,5 @@
 import type { Limits, Model } from '../../model/model.js';
+import { userClasses } from '../classes/user-classes.js';
 import type { EmitContext } from '../context.js';
 import { declaration } from '../layout.js';
 import { rolesLiteral } from './access.js';
@@ -133,11 +134,15 @@ export function packageView({ model }: EmitContext): object {
   };
 }
 
-export function readmeView({ model, modelFileName }: EmitContext): object {
+export function readmeView({ model, modelFileName, classNames }: EmitContext): object {
   return {
     name: model.name,
     description: model.description === undefined ? [] : [model.description.trim()],
     modelFile: modelFileName,
+    classes:
+      userClasses(model, classNames).length > 0
+        ? ['| `src/classes/` | yours; what the model gets is added, and nothing is taken away |']
+        : [],
     limits: servedLimits.map(({ variable, meaning }) => `| \`${variable}\` | ${meaning} |`),
     login: model.roles === undefined ? [] : loginText,
   };
