@@ -6,6 +6,7 @@ import type {
   StorageDefinition,
 } from '../protocol/definition.js';
 import type { Permissions } from './permissions.js';
+import type { Restriction } from './restriction.js';
 
 /** A definition with its names looked up: what queries are written from. */
 export interface Dataclass {
@@ -20,6 +21,8 @@ export interface Dataclass {
   readonly allAttributes: ReadonlyMap<string, AttributeDefinition>;
   /** None where roles limit nothing, as for the server's own code. */
   readonly permissions?: Permissions;
+  /** None where every entity may be seen. */
+  readonly restriction?: Restriction;
   /** The dataclass that a relation leads to. */
   target(relation: RelatedEntityDefinition | RelatedEntitiesDefinition): Dataclass;
   /** The column that holds the related key of a to-one relation. */
@@ -31,17 +34,21 @@ export interface Dataclass {
 /**
  * Links the definitions of a datastore by their names.
  * @param permissions by the name of their dataclass
+ * @param restrictions by the name of their dataclass
  */
 export function linkDataclasses(
   definitions: readonly DataclassDefinition[],
   permissions?: ReadonlyMap<string, Permissions>,
+  restrictions?: ReadonlyMap<string, Restriction>,
 ): ReadonlyMap<string, Dataclass> {
   const dataclasses = new Map<string, Dataclass>();
   for (const definition of definitions) {
     const allowed = permissions?.get(definition.name);
+    const restriction = restrictions?.get(definition.name);
     dataclasses.set(definition.name, {
       ...link(definition, dataclasses),
       ...(allowed === undefined ? {} : { permissions: allowed }),
+      ...(restriction === undefined ? {} : { restriction }),
     });
   }
   return dataclasses;

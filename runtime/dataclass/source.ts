@@ -16,9 +16,12 @@ export const maxJoins = 60;
 export class Aliases {
   #count = 0;
 
+  /** @param prefix of the names */
+  constructor(private readonly prefix = 't') {}
+
   next(): string {
     this.#count += 1;
-    return `t${this.#count}`;
+    return `${this.prefix}${this.#count}`;
   }
 }
 
@@ -36,13 +39,17 @@ export class From {
 
   readonly #chosen: string;
 
-  /** @param keys all entities when left out */
+  /**
+   * @param keys all entities when left out
+   * @param alias of the table, where it has one already
+   */
   constructor(
     private readonly aliases: Aliases,
     dataclass: Dataclass,
     private readonly keys?: ChosenKeys,
+    alias: string = aliases.next(),
   ) {
-    this.root = { dataclass, alias: aliases.next() };
+    this.root = { dataclass, alias };
     this.#chosen = keys === undefined ? '' : aliases.next();
   }
 
@@ -87,8 +94,16 @@ export class From {
 
   /** Written last, when every join is known. */
   get clause(): Sql {
-    const joins = [...this.#joins.values()].map((join) => join.clause);
-    return sql`from ${sql.join([this.#start(), ...joins], sql` `)}`;
+    return sql`from ${sql.join([this.#start(), ...this.#joined()], sql` `)}`;
+  }
+
+  /** The same beside one row without columns, for a subquery that the table itself stands outside of. */
+  get clauseBeside(): Sql {
+    return sql`from ${sql.join([sql`(select 1)`, ...this.#joined()], sql` `)}`;
+  }
+
+  #joined(): readonly Sql[] {
+    return [...this.#joins.values()].map(({ clause }) => clause);
   }
 
   #start(): Sql {
@@ -103,8 +118,15 @@ export class From {
   }
 }
 
+/**
+ * A table as it stands behind FROM: with the entities alone that may be seen. SQLite writes the subquery into the statement
+ * around it, so that indexes serve as they do without.
+ */
 function table(source: Source): Sql {
-  return sql`${sql.id(source.dataclass.table)} as ${sql.id(source.alias)}`;
+  const { restriction, table: name } = source.dataclass;
+  const plain = sql`${sql.id(name)} as ${sql.id(source.alias)}`;
+  if (restriction === undefined) return plain;
+  return sql`(select * from ${plain} where ${restriction.condition(source)}) as ${sql.id(source.alias)}`;
 }
 
 export function column(source: Source, name: string): Sql {

@@ -54,18 +54,33 @@ export function resolve(
   const { relations, end, properties } = resolved;
   const endAt = steps.length - 1 - properties.length;
   checkMarks(resolved, steps, endAt);
+  const endOrdinal = steps[endAt]?.ordinal ?? 1;
+  const ended = keyOfRestricted(dataclass, end);
   return {
     node,
     comparator: plainComparators[node.comparator] ?? node.comparator,
     // What an alias stands for has no steps of its own.
-    hops: relations.map((relation, index) => ({
-      relation,
-      ordinal: index < endAt ? (steps[index] as PathStep).ordinal : 1,
-    })),
-    end,
-    endOrdinal: steps[endAt]?.ordinal ?? 1,
+    hops: [
+      ...relations.map((relation, index) => ({
+        relation,
+        ordinal: index < endAt ? (steps[index] as PathStep).ordinal : 1,
+      })),
+      ...ended.hops.map((relation) => ({ relation, ordinal: endOrdinal })),
+    ],
+    end: ended.end,
+    endOrdinal,
     moves: movesOf(steps, endAt),
   };
+}
+
+/** A relation is compared by its foreign key, but by the key of its target where that may be hidden: it is null then. */
+function keyOfRestricted(
+  dataclass: Dataclass,
+  end: Pending['end'],
+): { readonly hops: readonly RelatedEntityDefinition[]; readonly end: Pending['end'] } {
+  if (end.kind !== 'relatedEntity') return { hops: [], end };
+  const { restriction, key } = dataclass.target(end);
+  return restriction === undefined ? { hops: [], end } : { hops: [end], end: key };
 }
 
 /** @param endAt where the attribute stands that holds the object */

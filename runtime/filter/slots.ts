@@ -1,4 +1,4 @@
-import { Slot, type SqlValue } from '../dialect/statement.js';
+import { type CallSlot, Slot, type SqlValue } from '../dialect/statement.js';
 import type { ComparisonInput } from '../protocol/comparison-value.js';
 import type { PlaceholderValue } from './ast.js';
 
@@ -20,18 +20,21 @@ export type Convert = (input: FilterInput) => SqlValue | undefined;
 
 /** The values that a filter's statement binds: which input each one is made from, and how. */
 export class FilterSlots {
-  readonly #byPurpose = new Map<string, Slot>();
+  readonly #byPurpose = new Map<string, Slot | CallSlot>();
   readonly #sources: { readonly input: number; readonly convert: Convert }[] = [];
+  readonly #slotAt: (index: number) => Slot | CallSlot;
 
-  /** @param first the position of the filter's first value in the statement's list of values */
-  constructor(private readonly first: number) {}
+  /** @param first the position of the filter's first value in the statement's list of values, or what stands for a value */
+  constructor(first: number | ((index: number) => CallSlot)) {
+    this.#slotAt = typeof first === 'number' ? (index) => new Slot(first + index) : first;
+  }
 
   /** The slot for an input and a purpose; the same one each time, since a filter may stand in a statement twice. */
-  take(input: number, purpose: string, convert: Convert): Slot {
+  take(input: number, purpose: string, convert: Convert): Slot | CallSlot {
     const name = `${input} ${purpose}`;
     const known = this.#byPurpose.get(name);
     if (known !== undefined) return known;
-    const slot = new Slot(this.first + this.#sources.length);
+    const slot = this.#slotAt(this.#sources.length);
     this.#sources.push({ input, convert });
     this.#byPurpose.set(name, slot);
     return slot;

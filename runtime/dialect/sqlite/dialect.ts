@@ -8,7 +8,7 @@ import {
 } from 'kysely';
 import type { Dialect, Sql } from '../dialect.js';
 import type { Fold } from '../../protocol/fold.js';
-import type { Slot, SqlValue, Statement } from '../statement.js';
+import type { Statement } from '../statement.js';
 import { sqliteJson } from './json-access.js';
 import { concat, fill } from './json-text.js';
 import { sqliteVectors } from './vector-access.js';
@@ -31,7 +31,7 @@ export function sqliteDialect(foldText: Fold): Dialect {
 const written: Omit<Dialect, 'foldText'> = {
   compile(query: Sql): Statement {
     const { sql: text, parameters } = query.compile(writer);
-    return { sql: text, bindings: parameters as readonly (SqlValue | Slot)[] };
+    return { sql: text, bindings: parameters as Statement['bindings'] };
   },
   concat,
   fill,
