@@ -1,7 +1,7 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Dialect } from '../dialect/dialect.js';
 import { ConstraintError, type Transaction } from '../dialect/executor.js';
-import { type Body, decodeNewEntity, type Writer } from './decode.js';
+import { type Body, decodeNewEntity, type Author } from './decode.js';
 import { type InsertPlan, planInsert } from './insert.js';
 import { type Refusal } from './refusals.js';
 import type { SaveTools } from './save-tools.js';
@@ -25,11 +25,10 @@ export class EntityCreator {
   async create(
     transaction: Transaction,
     body: Body,
-    timestamp: string,
-    writer: Writer,
+    options: Author & { readonly timestamp: string },
   ): Promise<{ readonly key: string | number } | Refusal> {
     const { relations, sequences, refusals } = this.tools;
-    const decoded = decodeNewEntity(this.dataclass, body, writer);
+    const decoded = decodeNewEntity(this.dataclass, body, options);
     const given = new Map(decoded.values);
     const { values } = decoded;
     if ((await relations.resolve(transaction, values)).length > 0 || decoded.problems.length > 0) {
@@ -38,14 +37,23 @@ export class EntityCreator {
     const ended = await sequences.draw(transaction, values);
     if (ended !== undefined) return refusals.sequenceEnded(ended);
     try {
-      const bound = this.#insert.values(values, timestamp);
+      const bound = this.#insert.values(values, options.timestamp);
       const { insertedKey } = await transaction.run(this.#insert.statement, bound);
       await sequences.raise(transaction, given);
       const key = values.get(this.dataclass.key.name) as string | number | null | undefined;
       return { key: key ?? insertedKey };
     } catch (error) {
       if (!(error instanceof ConstraintError)) throw error;
-      return this.tools.refusedByDatabase(transaction, error, decoded);
+      const { key } = this.dataclass;
+      const isDrawn = key.generated === 'sequence' && (values.get(key.name) ?? null) === null;
+      // Rules of the model were checked before: what the database refuses is the number that it drew.
+      if (error.kind !== 'check' || !isDrawn) {
+        return this.tools.refusedByDatabase(transaction, error, decoded);
+      }
+      const faults = await this.tools.faults(transaction, decoded);
+      return faults.missing.length + faults.taken.length > 0
+        ? refusals.faulty(faults)
+        : refusals.sequenceEnded(key);
     }
   }
 }

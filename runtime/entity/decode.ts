@@ -35,6 +35,13 @@ export interface Decoded {
  */
 export type Writer = 'client' | 'code';
 
+/** Who writes an entity, and what of it. */
+export interface Author {
+  readonly writer: Writer;
+  /** Names of attributes that may be written whatever the session may. */
+  readonly granted?: ReadonlySet<string>;
+}
+
 /** A body's entity. */
 export type Body = Readonly<Record<string, unknown>>;
 
@@ -48,8 +55,8 @@ export function keyOf(dataclass: Dataclass, json: unknown): string | number | un
  * Makes the stored values of a new entity from an object of a body: given values, then defaults and generated ones, checked
  * against every rule. All of an entity's errors are told at once (protocol decision 26, section 11).
  */
-export function decodeNewEntity(dataclass: Dataclass, body: Body, writer: Writer): Decoded {
-  const decoding = new Decoding(dataclass, writer);
+export function decodeNewEntity(dataclass: Dataclass, body: Body, author: Author): Decoded {
+  const decoding = new Decoding(dataclass, author);
   decoding.giveAll(body);
   const { __KEY: key } = body;
   if (key !== undefined && key !== null) decoding.giveNewKey(key);
@@ -67,9 +74,9 @@ export function decodeChanges(
   body: Body,
   key: string | number,
   fold: Fold,
-  writer: Writer,
+  author: Author,
 ): Decoded {
-  const decoding = new Decoding(dataclass, writer, { key, fold });
+  const decoding = new Decoding(dataclass, author, { key, fold });
   decoding.giveAll(body);
   for (const attribute of dataclass.attributes) {
     if (attribute.kind === 'storage') decoding.checkRules(attribute);
@@ -87,7 +94,7 @@ export function decodeReceived(
   body: Body,
   existing: Existing | undefined,
 ): Decoded {
-  const decoding = new Decoding(dataclass, 'client', existing);
+  const decoding = new Decoding(dataclass, { writer: 'client' }, existing);
   decoding.giveAll(body);
   const { __KEY: key } = body;
   if (existing === undefined && key !== undefined && key !== null) decoding.giveNewKey(key);
@@ -111,18 +118,18 @@ class Decoding implements Decoded {
   /** @param existing the entity that is changed; none for a new one */
   constructor(
     private readonly dataclass: Dataclass,
-    private readonly writer: Writer,
+    private readonly author: Author,
     private readonly existing?: Existing,
   ) {
-    this.#names = writer === 'code' ? dataclass.allAttributes : dataclass.exposedAttributes;
+    this.#names = author.writer === 'code' ? dataclass.allAttributes : dataclass.exposedAttributes;
   }
 
   giveAll(body: Body): void {
-    for (const name of Object.keys(body)) this.#give(name, body[name]);
+    for (const name of Object.keys(body)) this.#give(name, body[name], body);
   }
 
   /** One member of the body. A whole entity as it was read may be sent: what no client can write is passed over. */
-  #give(name: string, json: unknown): void {
+  #give(name: string, json: unknown, body: Body): void {
     if (name.startsWith('__') || name === 'uri') return;
     const attribute = this.#names.get(name) ?? this.#onlyCreated(name);
     if (attribute === undefined) {
@@ -131,7 +138,7 @@ class Decoding implements Decoded {
     } else if (attribute.kind === 'storage') {
       this.#set(attribute, json, name);
     } else if (attribute.kind === 'relatedEntity') {
-      this.#giveRelation(attribute, json);
+      this.#giveRelation(attribute, json, body);
     }
   }
 
@@ -166,18 +173,31 @@ class Decoding implements Decoded {
   }
 
   /** A key, `{"__KEY": key}`, a deferred relation as it was read, or null. */
-  #giveRelation(relation: RelatedEntityDefinition, json: unknown): void {
+  #giveRelation(relation: RelatedEntityDefinition, json: unknown, body: Body): void {
     const foreignKey = this.dataclass.foreignKey(relation);
-    this.#set(foreignKey, relatedKey(json), relation.name);
+    // As it is read where the related entity may not be seen; the foreign key beside it tells what is stored.
+    const isHidden = json === null && this.dataclass.target(relation).restriction !== undefined;
+    if (isHidden && this.#names.has(foreignKey.name) && (body[foreignKey.name] ?? null) !== null) {
+      return;
+    }
+    const key = relatedKey(json);
+    if (typeof key === 'object' && key !== null) {
+      const text = `${relation.name} must be a key, {"__KEY": key} or null.`;
+      this.#refuse('valueRule', foreignKey.name, text);
+      return;
+    }
+    this.#set(foreignKey, key, relation.name);
   }
 
   /** @param given the name that the client gave the value by: the attribute's, `__KEY`, or a relation's */
   #set(attribute: StorageDefinition, json: unknown, given: string): void {
     if (isDeferredFile(attribute, json)) return;
-    const isClient = this.writer === 'client';
+    const { writer, granted } = this.author;
+    const isClient = writer === 'client';
     const { permissions } = this.dataclass;
     const isDenied =
-      isClient && isKeptBack(permissions, attribute.name, json, this.existing !== undefined);
+      granted?.has(attribute.name) !== true &&
+      isKeptBack(permissions, attribute.name, json, this.existing !== undefined);
     const isReadOnly = isDenied || (attribute.readOnly === true && isClient);
     // Null for a read-only attribute says nothing of a new entity.
     if (isReadOnly && json === null && this.existing === undefined) return;

@@ -1,4 +1,6 @@
 import { refuse } from '../protocol/errors.js';
+import { firstRoundedInteger } from '../protocol/exact-integers.js';
+import { shortened } from '../protocol/found.js';
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
@@ -6,7 +8,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
  * A request's body as JSON, whatever its content type says (protocol decision 3).
  * @param secretMessage said of what is no JSON, in the place of the parser's words, which repeat some of the body
  * @returns `undefined` for an empty body
- * @throws RequestError 400 when it is not JSON in UTF-8
+ * @throws RequestError 400 when it is not JSON in UTF-8, or holds an integer that would be rounded
  */
 export function readJson(
   body: unknown,
@@ -25,9 +27,17 @@ export function readJson(
     text = text.replace(/%(?:21|27|28|29|2A)/gi, (code) => decodeURIComponent(code));
   }
   if (text.trim() === '') return undefined;
+  let value: unknown;
   try {
-    return JSON.parse(text);
+    value = JSON.parse(text);
   } catch (error) {
     throw refuse('badBody', secretMessage ?? `The body is not JSON: ${(error as Error).message}`);
   }
+  const rounded = firstRoundedInteger(text);
+  if (rounded === undefined) return value;
+  const shown = secretMessage === undefined ? ` ${shortened(rounded)}` : '';
+  throw refuse(
+    'badBody',
+    `The number${shown} cannot be kept exactly: whole numbers beyond 2^53 are sent as texts.`,
+  );
 }

@@ -86,7 +86,10 @@ function checks(attribute: StorageAttribute): string[] {
     conditions.push(`${value} IN (${attribute.enum.map(constant).join(', ')})`);
   }
   if (attribute.minLength !== undefined) {
-    conditions.push(`length(${value}) >= ${String(attribute.minLength)}`);
+    // SQLite's length ends at the first character U+0000; the server counts all of them.
+    conditions.push(
+      `(length(${value}) >= ${String(attribute.minLength)} OR instr(${value}, char(0)) > 0)`,
+    );
   }
   if (attribute.maxLength !== undefined) {
     conditions.push(`length(${value}) <= ${String(attribute.maxLength)}`);

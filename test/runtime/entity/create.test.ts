@@ -30,6 +30,12 @@ dataclasses:
       name: string
       ticketID: { type: integer, readOnly: true }
       ticket: { to: Ticket, foreignKey: ticketID }
+  Last:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      name: { type: string, unique: true, minLength: 2, maxLength: 6 }
+      extra: object
+      ticket: { to: Ticket }
 `;
 
 interface Answer {
@@ -134,5 +140,47 @@ describe('what is read-only', () => {
 
   it('is null or left out', async () => {
     await create(app, 'Fixed', [{ ID: null, __KEY: null, ticketID: null, ticket: null }, {}]);
+  });
+});
+
+describe('a key that the database draws', () => {
+  it('is told to be needed when there is no further one, beside whatever else is wrong', async () => {
+    await create(app, 'Last', [{ __KEY: Number.MAX_SAFE_INTEGER, name: 'last' }]);
+    const none = await post('Last', { name: 'next' });
+    expect(none.status).toBe(422);
+    expect(none.json.__ERROR?.[0]?.message).toBe(
+      'ID must be given: its sequence has reached 2^53 - 1 and has no further number.',
+    );
+    const taken = await post('Last', { name: 'last' });
+    expect(taken.status).toBe(409);
+    expect(await post('Last', { __KEY: 7, name: 'seven' })).toMatchObject({ status: 200 });
+  });
+});
+
+describe('values that a database could keep in another way', () => {
+  it('counts the characters of a text behind U+0000', async () => {
+    const stored = await post('Last', { __KEY: 20, name: 'a\0bcd' });
+    expect(stored).toMatchObject({ status: 200, json: { name: 'a\0bcd' } });
+    const long = await post('Last', { __KEY: 21, name: 'a\0bcdefg' });
+    expect(long.status).toBe(422);
+  });
+
+  it('refuses whole numbers that would be rounded, and keeps what is exact', async () => {
+    const url = '/rest/Last?$method=update';
+    let key = 30;
+    const send = async (extra: string): Promise<number> =>
+      (await app.inject({ method: 'POST', url, payload: `{"__KEY":"${++key}","extra":${extra}}` }))
+        .statusCode;
+    expect(await send('{"a":[12345678901234567890]}')).toBe(400);
+    expect(await send('{"9007199254740993":{"b":-9007199254740993}}')).toBe(400);
+    const exact = '{"a":-9007199254740992,"b":1e300,"c":0.12345678901234567,"d":10000000000000000}';
+    expect(await send(exact)).toBe(200);
+    expect(await send('{"a":"12345678901234567890 \\" 12345678901234567890"}')).toBe(200);
+  });
+
+  it('tells how a relation is written', async () => {
+    const { status, json } = await post('Last', { ticket: { name: 'x' } });
+    expect(status).toBe(422);
+    expect(json.__ERROR?.[0]?.message).toBe('ticket must be a key, {"__KEY": key} or null.');
   });
 });

@@ -17,7 +17,7 @@ export const schema: readonly string[] = [
   "ID" TEXT PRIMARY KEY NOT NULL,
   "__STAMP" INTEGER NOT NULL DEFAULT 1,
   "__TIMESTAMP" TEXT NOT NULL,
-  "isbn ""13""" TEXT CHECK (length("isbn ""13""") >= 10) CHECK (length("isbn ""13""") <= 13),
+  "isbn ""13""" TEXT CHECK ((length("isbn ""13""") >= 10 OR instr("isbn ""13""", char(0)) > 0)) CHECK (length("isbn ""13""") <= 13),
   "title" TEXT NOT NULL,
   "language" TEXT CHECK ("language" IN ('English', 'French', 'it''s', 'German', 'Italian', 'Portuguese', 'Spanish', 'Swedish', 'Turkish')),
   "stars" INTEGER CHECK ("stars" IN (1, 2, 3, 4, 5)),
