@@ -90,12 +90,17 @@ export class EntitySaver {
     transaction: Transaction,
     key: string | number | undefined,
     body: Body,
-    { timestamp, writer }: SaveOptions,
+    options: SaveOptions,
   ): Promise<SaveResult> {
     const stamp = key === undefined ? undefined : await this.#updater.stampOf(transaction, key);
     if (key !== undefined && stamp !== undefined) {
-      return this.#tools.refusals.stampChanged(key, undefined, stamp);
+      const lock = this.#lockOf(key, options);
+      const { refusals } = this.#tools;
+      return lock === undefined
+        ? refusals.stampChanged(key, undefined, stamp)
+        : refusals.locked(key, lock);
     }
+    const { timestamp, writer } = options;
     const result = await this.#creator.create(transaction, body, timestamp, writer);
     return 'problems' in result ? result : { key: result.key, outcome: 'created' };
   }

@@ -47,9 +47,11 @@ export class WriteAnswers {
     this.#fold = dialect.foldText;
   }
 
-  /** An entity that was saved, as it is in the database. */
+  /** An entity that was saved, as it is in the database: one that its own events have deleted since has the stamp 0. */
   async saved(reading: EntityReading, key: string | number): Promise<string> {
-    const json = String(await reading.read(this.#saved, [this.#comparable(key)]));
+    const found = await reading.read(this.#saved, [this.#comparable(key)]);
+    if (found === undefined) return this.#deleted(key);
+    const json = String(found);
     return this.#isReadable ? json : whereItIs(json);
   }
 
@@ -73,6 +75,11 @@ export class WriteAnswers {
     if (current === undefined) return `{${decoration},${errors}}`;
     const members = String(current).slice(this.#head.length, -1);
     return `${this.#head}${decoration},${members},${errors}}`;
+  }
+
+  #deleted(key: string | number): string {
+    const members = { __STATUS: { success: true }, __KEY: String(key), __STAMP: 0 };
+    return `${this.#head}${JSON.stringify(members).slice(1)}`;
   }
 
   /** Who may create an entity need not be able to read it. */

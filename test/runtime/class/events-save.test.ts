@@ -516,6 +516,24 @@ describe('entities that events save', () => {
     expect((await stored('Log')).length).toBe(3);
   });
 
+  it('may delete their own entity once it is stored, which is told by its stamp', async () => {
+    server.handlers.Company = {
+      afterSave: async (entity) => {
+        await log(entity, String(entity['name']));
+        if (entity['name'] === 'gone') await entity.drop();
+      },
+    };
+    const gone = { __entityModel: 'Company', __STATUS: { success: true }, __STAMP: 0 };
+    const { status, json } = await save({ name: 'gone' });
+    expect(status).toBe(200);
+    expect(json).toEqual({ ...gone, __KEY: expect.any(String) as string });
+    const list = await save([{ name: 'stays' }, { name: 'gone' }]);
+    expect(list.status).toBe(200);
+    expect(list.json).toMatchObject({ __ENTITIES: [{ name: 'stays', __STAMP: 1 }, gone] });
+    expect((await stored('Company')).map(({ name }) => name)).toEqual(['stays']);
+    expect((await stored('Log')).map(({ text }) => text)).toEqual(['gone', 'stays', 'gone']);
+  });
+
   it('the same entity from two objects: the later one is refused by its stamp', async () => {
     const company = await made({ name: 'a' });
     let depth = 0;
