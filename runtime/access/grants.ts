@@ -16,11 +16,15 @@ export function readGrant(given: string | readonly string[] | Grant): Grant {
   return typeof given === 'string' || isList(given) ? { privileges: given } : given;
 }
 
-/** Privileges that a grant gives. */
+/**
+ * Privileges that a grant gives.
+ * @throws TypeError for a name of a user that is no text, as the claims of a token may hold
+ */
 export function grantedPrivileges(
-  { privileges, roles }: Grant,
+  { userName, privileges, roles }: Grant,
   table: PrivilegeTable,
 ): PrivilegeSet {
+  if (typeof (userName ?? '') !== 'string') throw new TypeError('The userName must be a text.');
   const names = listOf(privileges);
   const ofRoles = listOf(roles);
   if (names.length === 0 && ofRoles.length === 0) return noPrivileges;

@@ -50,7 +50,8 @@ export async function entityArgument(
     key === null ? entities.create() : await existing(context, dataclass, key, dataclassName);
   const state = stateOf(entity);
   await applyTo(context, state, dataclass, json, at);
-  if (!state.isNew) applyStamp(state, json, at);
+  if (state.isNew) requirePermission(dataclass, 'create');
+  else applyStamp(state, json, at);
   return entity;
 }
 
@@ -72,7 +73,7 @@ export async function applyTo(
   );
   if (received.problems.length > 0) throw refused(at, received.status, received.problems);
   await apply(context, state, dataclass, received, at);
-  if (state.touched.length > 0) requirePermission(dataclass, state.isNew ? 'create' : 'update');
+  if (!state.isNew && state.touched.length > 0) requirePermission(dataclass, 'update');
 }
 
 function checkMark(dataclass: string, json: Body, at: Place): void {

@@ -25,7 +25,9 @@ dataclasses:
   Note:
     attributes:
       ID: { type: integer, key: true, generated: sequence }
-    functions: { entity: { touch: { exposed: true, returns: string } } }
+    functions:
+      entity: { touch: { exposed: true, returns: string } }
+      dataclass: { takes: { exposed: true, params: { note: Note }, returns: string } }
 datastore:
   functions:
     whoami: { exposed: true, onHTTPGet: true, returns: any }
@@ -44,7 +46,7 @@ roles:
       - { applyTo: Person.raise, type: method, execute: [pay] }
       - { applyTo: Person.tell, type: method, execute: [guest], promote: [pay] }
       - { applyTo: Person.closed, type: method, execute: [none] }
-      - { applyTo: Note, type: dataclass, read: [view], execute: [guest] }
+      - { applyTo: Note, type: dataclass, create: [pay], read: [view], execute: [guest] }
       - { applyTo: ds.whoami, type: method, execute: [guest] }
       - { applyTo: ds.authentify, type: method, execute: [guest] }
       - { applyTo: Clock, type: singleton, execute: [guest] }
@@ -70,6 +72,10 @@ export class PersonEntity extends PersonEntityBase {
   async raise(): Promise<this> { this.salary = (this.salary ?? 0) + 1; await this.save(); return this; }
   tell(): string { return [this.name, this.session.hasPrivilege('VIEW'), this.session.hasPrivilege('boss')].join(); }
 }`,
+  'src/classes/Note.ts': `
+import { NoteBase } from '../generated/api.js';
+import type { NoteEntity } from '../generated/api.js';
+export class Note extends NoteBase { takes(note: NoteEntity): string { return note.isNew ? 'new' : 'stored'; } }`,
   'src/classes/NoteEntity.ts': `
 import { NoteEntityBase } from '../generated/api.js';
 export class NoteEntity extends NoteEntityBase { touch(): string { return 'touched'; } }`,
@@ -114,6 +120,16 @@ describe('calls of functions', () => {
     expect((await viewer.get('/rest/Person/total')).json()).toEqual({ result: 150 });
     expect((await guest.post('/rest/$singleton/Clock/now', [])).json()).toEqual({ result: 'now' });
     expect((await viewer.post('/rest/$singleton/Clock/stop', [])).statusCode).toBe(403);
+  });
+
+  it('take a new entity of those alone who may create one, with values or without', async () => {
+    const note = { __DATACLASS: 'Note', __ENTITY: true };
+    const refused = await viewer.post('/rest/Note/takes', [note]);
+    expect(refused.statusCode).toBe(403);
+    expect(codesOf(refused)).toEqual([1557]);
+    expect((await payer.post('/rest/Note/takes', [note])).json()).toEqual({ result: 'new' });
+    const stored = { ...note, __KEY: 1 };
+    expect((await viewer.post('/rest/Note/takes', [stored])).json()).toEqual({ result: 'stored' });
   });
 
   it('show of their results what the caller may read', async () => {
@@ -170,7 +186,7 @@ describe('calls of functions', () => {
     expect(await methods(viewer)).toEqual({
       ds: ['authentify', 'whoami'],
       clock: ['now'],
-      Note: ['touch'],
+      Note: ['takes', 'touch'],
       Person: ['everybody', 'tell', 'total'],
     });
   });

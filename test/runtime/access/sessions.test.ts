@@ -203,6 +203,15 @@ describe('privileges', () => {
     expect(await currentUser()).toBeNull();
   });
 
+  it('are not given under a name that is no text, as a token may claim one', async () => {
+    server.work['number'] = (session) => {
+      session.setPrivileges({ userName: 5 as never, privileges: 'edit' });
+      return session.userName;
+    };
+    expect((await run('number')).statusCode).toBe(500);
+    expect(await currentUser()).toBeNull();
+  });
+
   it('renew the cookie with each change', async () => {
     const cookies = [];
     for (const name of ['edit', 'view', 'clear']) {
