@@ -1,10 +1,15 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { TransactionScope } from '../dialect/transaction-scope.js';
+import type { CallRestrictions } from './restrictions.js';
 import type { Session } from './session.js';
 
 /** On whose behalf code runs, and in which transaction. */
 export interface Call {
   readonly session: Session;
+  /** Code of the server itself: it reads and writes everything, whatever its session may. */
+  readonly isServer?: true;
+  /** What its session may see of the dataclasses that restrict it; none in a server without such. */
+  readonly restrictions?: CallRestrictions | undefined;
   /** The innermost open transaction of this code; other code never sees it. */
   readonly scope?: TransactionScope;
   /** Set within a save or a deletion whose events run. */
@@ -37,6 +42,11 @@ export class Calls {
   /** The call whose code asks; outside of any, the server's own. */
   current(): Call {
     return this.#storage.getStore() ?? this.server;
+  }
+
+  /** Runs code as the server itself, which may do everything. */
+  asServer<T>(work: () => T): T {
+    return this.#storage.run(this.server, work);
   }
 
   /** Runs code with some of the current call's properties replaced. */

@@ -38,7 +38,8 @@ export function holds(privileges: PrivilegeSet, name: string): boolean {
   return folded !== 'none' && privileges.has(folded);
 }
 
-function listOf(names: string | readonly string[] | undefined): readonly string[] {
+/** Names that stand in a list, or with commas between them. */
+export function listOf(names: string | readonly string[] | undefined): readonly string[] {
   if (names === undefined) return [];
   const list = typeof names === 'string' ? names.split(',') : names;
   return list.map((name) => name.trim()).filter((name) => name !== '');

@@ -10,12 +10,14 @@ import {
 } from './session.js';
 
 /**
- * A session whose code holds some privileges more, for one call of a function (protocol section 17.3, `promote`). What is
- * kept, granted and told of the session is its own.
+ * A session whose code holds some privileges more: for one call of a function, or for a part of it (protocol sections 17.3 and
+ * 17.6, `promote`). What is kept, granted and told of the session is its own.
  */
 export class PromotedSession implements Session {
   readonly #session: Session;
   readonly #added: readonly string[];
+  /** The session's own, which are replaced and never changed, and all. */
+  #privileges: { readonly own: PrivilegeSet; readonly all: PrivilegeSet } | undefined;
 
   /** @param added names of privileges, all that they include among them */
   constructor(session: Session, added: readonly string[]) {
@@ -36,7 +38,11 @@ export class PromotedSession implements Session {
   }
 
   get privileges(): PrivilegeSet {
-    return new Set([...this.#session.privileges, ...this.#added]);
+    const { privileges: own } = this.#session;
+    if (this.#privileges?.own !== own) {
+      this.#privileges = { own, all: new Set([...own, ...this.#added]) };
+    }
+    return this.#privileges.all;
   }
 
   get storage(): SessionStorage {
@@ -65,6 +71,10 @@ export class PromotedSession implements Session {
 
   login(user: string, password: string): Promise<boolean> {
     return this.#session.login(user, password);
+  }
+
+  promote<T>(privileges: string | readonly string[], work: () => T | Promise<T>): Promise<T> {
+    return this.#session.promote(privileges, work);
   }
 
   keep(): string {

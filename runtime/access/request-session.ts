@@ -149,6 +149,10 @@ export class RequestSession implements Session {
     return true;
   }
 
+  promote<T>(privileges: string | readonly string[], work: () => T | Promise<T>): Promise<T> {
+    return this.#sessions.promote(privileges, work);
+  }
+
   keep(): string {
     return this.#kept().id;
   }

@@ -94,6 +94,15 @@ export interface Session {
    */
   login(user: string, password: string): Promise<boolean>;
   /**
+   * Runs code with more privileges than the session holds (protocol section 17.6): what it reads and writes, and what it
+   * calls and awaits, `this.session` of it among that. Other code of the same call has them not, nor has it them later.
+   * A selection is read when it is used: what is returned without having been read is read with what the session holds.
+   * @param privileges names, in any case; what they include is held too
+   * @returns what the work returns
+   * @throws Error for a privilege that the model does not declare
+   */
+  promote<T>(privileges: string | readonly string[], work: () => T | Promise<T>): Promise<T>;
+  /**
    * Makes sure that the session is kept, for what belongs to it: locks, uploads, singletons.
    * @returns its ID
    * @throws RequestError 402 with 1823 when there is no place for another session

@@ -5,6 +5,7 @@ import { refuse } from '../protocol/errors.js';
 import { newUuid } from '../protocol/uuid.js';
 import { grantedPrivileges, noPrivileges } from './grants.js';
 import { noQuotas, type QuotaValues } from './quota-values.js';
+import type { Promotions } from './promotions.js';
 import { hasRates, RateWindows } from './rate-windows.js';
 import type { Grant, PrivilegeSet, PrivilegeTable } from './session.js';
 import type { SessionRecord, SessionStore } from './session-store.js';
@@ -39,13 +40,17 @@ export class Sessions {
   #guests = 0;
   #users = 0;
 
-  /** @param quotas that each session begins with */
+  /**
+   * @param quotas that each session begins with
+   * @param promotions where class code runs
+   */
   constructor(
     private readonly store: SessionStore,
     readonly clock: Clock,
     private readonly limits: SessionLimits,
     private readonly table: PrivilegeTable,
     private readonly quotas: QuotaValues = noQuotas,
+    private readonly promotions?: Promotions,
   ) {
     this.#hasRates = hasRates(quotas);
     store.onEnd((record) => {
@@ -145,6 +150,12 @@ export class Sessions {
   /** Sessions that live; those that have expired a moment ago may be among them. */
   get counts(): { readonly guests: number; readonly users: number } {
     return { guests: this.#guests, users: this.#users };
+  }
+
+  /** See {@link Session.promote}. */
+  async promote<T>(privileges: string | readonly string[], work: () => T | Promise<T>): Promise<T> {
+    if (this.promotions === undefined) throw new Error('Class code alone can be promoted.');
+    return this.promotions.run(privileges, work);
   }
 
   close(): Pending<void> {

@@ -38,6 +38,7 @@ export function systemSession(): Session {
     setPrivileges: fixed,
     clearPrivileges: fixed,
     login: fixed,
+    promote: async (_privileges, work) => work(),
     keep: () => 'system',
   };
 }

@@ -76,8 +76,15 @@ export function permissionsOf(
       attributes,
       attributes.filter((each) => !opens(each.access?.[action])),
     );
+  const isRead = (each: AttributeDefinition): boolean =>
+    read && opens(each.access?.read) && leadsToReadable(each, readable);
+  const notRead = withHiddenKeys(
+    attributes,
+    attributes.filter((each) => !isRead(each)),
+  );
   const permissions = {
     read,
+    notRead,
     create: opens(access?.create),
     update: read && opens(access?.update),
     drop: read && opens(access?.drop),
@@ -94,9 +101,26 @@ export function permissionsOf(
       leadsToReadable(each, readable),
   );
   const { create, update, drop, notCreated, notUpdated, notDropped } = permissions;
-  const limited = notCreated.size + notUpdated.size + notDropped.size + onlyCreated.length;
+  const ofAttributes = [notRead, notCreated, notUpdated, notDropped];
+  const limited = ofAttributes.reduce((sum, { size }) => sum + size, onlyCreated.length);
   if (create && update && drop && limited === 0) return undefined;
   return { ...permissions, onlyCreated: new Map(onlyCreated.map((each) => [each.name, each])) };
+}
+
+/** A foreign key that no client can name is read by its relation alone. */
+function withHiddenKeys(
+  all: readonly AttributeDefinition[],
+  notRead: readonly AttributeDefinition[],
+): ReadonlySet<string> {
+  const names = new Set(notRead.map(({ name }) => name));
+  for (const relation of notRead) {
+    if (relation.kind !== 'relatedEntity') continue;
+    const { foreignKey } = relation;
+    if (all.some(({ name, exposed }) => name === foreignKey && exposed === false)) {
+      names.add(foreignKey);
+    }
+  }
+  return names;
 }
 
 /** A to-one relation and its foreign key are one value: what may not be done with one may not be done with the other. */

@@ -8,8 +8,10 @@ import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { TransactionScope } from '../dialect/transaction-scope.js';
 import type { Lifecycle } from '../entity/lifecycle.js';
 import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
-import type { ReadingContext } from '../query/reading-context.js';
 import type { EntityLayout } from './entity-layout.js';
+import type { EntityRows } from './entity-rows.js';
+import type { SeenDataclass } from './seen-dataclass.js';
+import type { SeenModel } from './seen-model.js';
 import type { SelectionNode } from './selection-node.js';
 import type { EntityObject } from './types.js';
 
@@ -22,12 +24,14 @@ export interface ClassHost {
   readonly datastore: object;
   readonly calls: Calls;
   readonly locks: LockTable;
-  /** All of the model, whatever the session may see. */
-  readonly dataclasses: ReadonlyMap<string, Dataclass>;
   /** What runs the events of entities, where there are some. */
   readonly lifecycle: Lifecycle | undefined;
-  /** Its database takes part in the transaction of the code that asks. */
-  readonly context: ReadingContext;
+  /** All of the model, whatever a session may see. Its database takes part in the transaction of the code that asks. */
+  readonly context: SeenModel;
+  /** Whether sessions may see less of the model than there is. */
+  readonly isLimited: boolean;
+  /** What the code that asks may see: {@link context} where it is the server's own, or nothing is limited. */
+  seen(): SeenModel;
   /** @throws Error for a name that is no dataclass of the model */
   codeOf(dataclassName: string): DataclassCode;
   reading(): Reading;
@@ -44,13 +48,15 @@ export interface ClassHost {
 /** The classes of one dataclass, and what their instances are made by. */
 export interface DataclassCode {
   readonly host: ClassHost;
+  /** Of the whole model. */
   readonly dataclass: Dataclass;
   /** The instance of the user's dataclass class: `ds.Company`. */
   readonly instance: object;
   readonly layout: EntityLayout;
   readonly entities: Entities;
-  readonly writing: Writing;
   readonly selections: Selections;
+  /** The dataclass as the code that asks may see it. What it reads is read by that, late: when it is used. */
+  seen(): SeenDataclass;
 }
 
 /** Makes entities of one dataclass. */
@@ -58,14 +64,17 @@ export interface Entities {
   /** What {@link fromRow} wants of each row, in this order; joins what aliases lead to. */
   columns(from: From): readonly Sql[];
   fromRow(row: readonly SqlValue[]): EntityObject;
+  /** Rows of all entities, whoever's call runs: what the saver, the deleter and events have to know. */
+  readonly allRows: EntityRows;
   /**
-   * The row of one entity.
+   * The row of one entity that the current call may read.
    * @param key in any case
+   * @throws PermissionError, as all that reads for class code
    */
   readRow(key: string | number): Promise<readonly SqlValue[] | undefined>;
   /** A new entity, with the defaults of the model. */
   create(): EntityObject;
-  /** @param key in any case; one that no entity can have is one that none has */
+  /** The same as an entity; a key that no entity can have is one that none has. */
   load(key: string | number): Promise<EntityObject | undefined>;
   /**
    * @param keys as they are stored

@@ -1,21 +1,16 @@
-import { sql } from 'kysely';
-import { comparableColumn } from '../dataclass/comparable.js';
-import { Aliases, From } from '../dataclass/source.js';
+import { requireReadInCode } from '../dataclass/permissions.js';
+import type { From } from '../dataclass/source.js';
 import type { Sql } from '../dialect/dialect.js';
-import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
-import { decodeKey } from '../protocol/key.js';
+import type { SqlValue } from '../dialect/statement.js';
 import { storedValue } from '../protocol/values.js';
 import type { DataclassCode, Entities } from './class-host.js';
+import { EntityRows } from './entity-rows.js';
 import { EntityState } from './entity-state.js';
 import type { EntityObject } from './types.js';
 
-/** Keys that are read by one statement; their list is one value. */
-const keysPerStatement = 10_000;
-
 /** Makes the entities of one dataclass, as instances of the user's class. */
 export class DataclassEntities implements Entities {
-  readonly #byKey: Statement;
-  readonly #byKeys: Statement;
+  readonly allRows: EntityRows;
   readonly #defaults: readonly SqlValue[];
 
   /** @param make the user's class */
@@ -23,20 +18,7 @@ export class DataclassEntities implements Entities {
     private readonly code: DataclassCode,
     private readonly make: new (state: EntityState) => EntityObject,
   ) {
-    const { dialect } = code.host.context.database;
-    const { dataclass } = code;
-    const one = new From(new Aliases(), dataclass);
-    const oneColumns = sql.join(this.columns(one));
-    const key = comparableColumn(dialect, one.root, dataclass.key);
-    this.#byKey = dialect.compile(
-      sql`select ${oneColumns} ${one.clause} where ${key} = ${new Slot(0)}`,
-    );
-    const list = dialect.each(sql`${new Slot(0)}`);
-    const many = new From(new Aliases(), dataclass, { list });
-    const manyColumns = sql.join(this.columns(many));
-    this.#byKeys = dialect.compile(
-      sql`select ${manyColumns} ${many.clause} order by ${many.position}`,
-    );
+    this.allRows = new EntityRows(code.host, code.dataclass, code.layout);
     this.#defaults = defaultRow(code);
   }
 
@@ -60,26 +42,19 @@ export class DataclassEntities implements Entities {
   async loadAll(
     keys: readonly (string | number)[],
   ): Promise<readonly (EntityObject | undefined)[]> {
-    const entities: (EntityObject | undefined)[] = [];
-    for (let start = 0; start < keys.length; start += keysPerStatement) {
-      const list = JSON.stringify(keys.slice(start, start + keysPerStatement));
-      for (const row of await this.code.host.reading().rows(this.#byKeys, [list])) {
-        // A stamp is never null: this key has no entity.
-        entities.push(row[0] === null ? undefined : this.fromRow(row));
-      }
-    }
-    return entities;
+    const rows = await this.#readable().byKeys(keys);
+    return rows.map((row) => (row === undefined ? undefined : this.fromRow(row)));
   }
 
   async readRow(key: string | number): Promise<readonly SqlValue[] | undefined> {
-    const { host, dataclass } = this.code;
-    const { type } = dataclass.key;
-    const stored = decodeKey(type, String(key));
-    if (stored === undefined) return undefined;
-    const { foldText } = host.context.database.dialect;
-    const value = type === 'string' ? foldText(String(stored)) : stored;
-    const [row] = await host.reading().rows(this.#byKey, [value]);
-    return row;
+    return this.#readable().byKey(key);
+  }
+
+  /** @throws PermissionError */
+  #readable(): EntityRows {
+    const { dataclass, rows } = this.code.seen();
+    requireReadInCode(dataclass);
+    return rows;
   }
 }
 

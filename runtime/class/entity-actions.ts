@@ -1,4 +1,5 @@
 import { holderOfSession } from '../access/locks.js';
+import { requireReadInCode } from '../dataclass/permissions.js';
 import { Refusals } from '../entity/refusals.js';
 import type { EntityState } from './entity-state.js';
 import { SaveError } from './save-error.js';
@@ -17,6 +18,7 @@ export function lockEntity(state: EntityState): Promise<boolean> {
   return later(() => {
     const { host, dataclass } = state.code;
     const key = storedKey(state, 'locked');
+    requireReadInCode(state.code.seen().dataclass);
     const holder = holderOfSession(host.calls.current().session);
     return host.locks.lock(dataclass.name, key, holder) === true;
   });

@@ -1,7 +1,9 @@
 import type { AttributeDefinition } from '../protocol/definition.js';
 import { AttributeError } from './attribute-error.js';
+import type { Field } from './entity-layout.js';
 import type { EntityState } from './entity-state.js';
 import { setMedia } from './media-handle.js';
+import { isReadable, isReadableField } from './readable.js';
 import { setRelated } from './related-entity.js';
 
 type Members = Readonly<Record<string, unknown>>;
@@ -28,15 +30,23 @@ function plainValue(
     case 'calculated':
     case 'alias': {
       const field = layout.field(attribute.name);
-      return field.isMedia ? undefined : { value: state.get(field) };
+      return field.isMedia ? undefined : readValue(state, field);
     }
     case 'computed':
-      return { value: (entity as Members)[attribute.name] };
+      return isReadable(state, attribute.name)
+        ? { value: (entity as Members)[attribute.name] }
+        : undefined;
     case 'relatedEntity':
-      return { value: state.get(layout.field(dataclass.foreignKey(attribute).name)) };
+      return isReadable(state, attribute.name)
+        ? readValue(state, layout.field(dataclass.foreignKey(attribute).name))
+        : undefined;
     case 'relatedEntities':
       return undefined;
   }
+}
+
+function readValue(state: EntityState, field: Field): { readonly value: unknown } | undefined {
+  return isReadableField(state, field) ? { value: state.get(field) } : undefined;
 }
 
 /** Sets what an object holds (see `Entity.fromObject`). */

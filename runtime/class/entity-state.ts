@@ -4,6 +4,7 @@ import type { StoredValue } from '../protocol/values.js';
 import { AttributeError } from './attribute-error.js';
 import type { DataclassCode } from './class-host.js';
 import type { Field } from './entity-layout.js';
+import { isGranted, requireReadableField } from './readable.js';
 import type { EntityObject } from './types.js';
 import { isSameStored, jsonValue, storedForm, typedValue } from './typed-value.js';
 
@@ -13,6 +14,8 @@ interface Related {
   readonly entity: EntityObject;
 }
 
+const none: ReadonlySet<string> = new Set();
+
 type Values = ReadonlyMap<Field, StoredValue>;
 
 /** What an entity object holds: the row it was read from, and what was set since. Values are kept as they are stored. */
@@ -20,6 +23,7 @@ export class EntityState {
   #row: readonly SqlValue[];
   /** Never holds what is in the row. */
   #changes: Map<Field, StoredValue> | undefined;
+  #granted: Set<string> | undefined;
   /** The changes that {@link body} gave away last. */
   #sent: Values | undefined;
   /** Objects and vectors that were handed out: frozen, so each is made once. */
@@ -59,8 +63,12 @@ export class EntityState {
     return (this.#row[index] ?? null) as string | number | null;
   }
 
-  /** The value as class code reads it. */
+  /**
+   * The value as class code reads it.
+   * @throws PermissionError for one that the code may not read that asks
+   */
   get(field: Field): unknown {
+    requireReadableField(this, field);
     const { type } = field.end;
     if (type !== 'object' && type !== 'vector') return typedValue(field, this.stored(field));
     const known = this.#typed?.get(field.index);
@@ -81,7 +89,20 @@ export class EntityState {
       const predicate = 'is computed by the database, so it cannot be set';
       throw new AttributeError(name, attribute.name, predicate);
     }
-    this.setStored(field, storedForm(name, attribute, value));
+    this.setByCode(field, storedForm(name, attribute, value));
+  }
+
+  /** Sets an attribute to what class code has set it to. */
+  setByCode(field: Field, value: StoredValue): void {
+    this.setStored(field, value);
+    const { name } = field.attribute;
+    if (isGranted(this, field, value)) (this.#granted ??= new Set()).add(name);
+    else this.#granted?.delete(name);
+  }
+
+  /** Names of the attributes that promoted code has set, and may be saved whoever saves. */
+  get granted(): ReadonlySet<string> {
+    return this.#granted ?? none;
   }
 
   /** A value that the entity was read with is no change. */
@@ -142,9 +163,11 @@ export class EntityState {
     const { isNew } = this;
     const row = this.#row;
     const before = this.#changes;
+    const granted = this.#granted;
     return () => {
       const since = this.#changes;
       this.#reset(row, isNew);
+      this.#granted = granted;
       for (const [field, value] of before ?? []) this.setStored(field, value);
       for (const [field, value] of since ?? []) this.setStored(field, value);
     };
@@ -164,6 +187,7 @@ export class EntityState {
     this.#row = row;
     this.isNew = isNew;
     this.#changes = undefined;
+    this.#granted = undefined;
     this.#sent = undefined;
     this.#typed = undefined;
   }

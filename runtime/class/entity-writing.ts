@@ -1,20 +1,26 @@
 import { sql } from 'kysely';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import { requirePermission } from '../dataclass/permissions.js';
 import { ConstraintError } from '../dialect/executor.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { TransactionScope } from '../dialect/transaction-scope.js';
 import { chooseByKey, EntityDeleter } from '../entity/delete.js';
 import { DeletionRefused, refusedByDatabase } from '../entity/delete-refusal.js';
-import { Refusals } from '../entity/refusals.js';
+import { entityStatuses, Refusals } from '../entity/refusals.js';
 import { EntitySaver } from '../entity/save.js';
+import { isDenialStatus } from '../protocol/denial.js';
+import { RequestError } from '../protocol/errors.js';
 import type { DataclassCode, Writing } from './class-host.js';
+import { type SeenModel, seenDataclass } from './seen-model.js';
 import { stateOf } from './entity-holder.js';
 import type { EntityState } from './entity-state.js';
 import { LiveEntityObject } from './live-entity.js';
-import { SaveError } from './save-error.js';
+import { SaveError, type SaveProblem } from './save-error.js';
 import type { EntityObject } from './types.js';
 
 /** Stores and deletes the entities of one dataclass for class code, by what stores and deletes them for clients. */
 export class EntityWriting implements Writing {
+  readonly #dataclass: Dataclass;
   readonly #saver: EntitySaver;
   readonly #deleter: EntityDeleter;
   readonly #refusals: Refusals;
@@ -22,13 +28,18 @@ export class EntityWriting implements Writing {
   readonly #raiseGlobalStamp: Statement;
   readonly #hasEvents: boolean;
 
-  constructor(private readonly code: DataclassCode) {
-    const { host, dataclass } = code;
-    const { lifecycle, locks } = host;
-    const { dialect } = host.context.database;
+  /** @param model as the sessions see it whose calls this writes for */
+  constructor(
+    private readonly code: DataclassCode,
+    private readonly model: SeenModel,
+  ) {
+    const dataclass = seenDataclass(model, code.dataclass);
+    const { lifecycle, locks } = code.host;
+    const { dialect } = model.database;
     const surroundings = { lifecycle, locks };
-    this.#saver = new EntitySaver(dialect, dataclass, host.context.plans.entities, surroundings);
-    this.#deleter = new EntityDeleter(dialect, host.dataclasses.values(), dataclass, surroundings);
+    this.#dataclass = dataclass;
+    this.#saver = new EntitySaver(dialect, dataclass, model.plans.entities, surroundings);
+    this.#deleter = new EntityDeleter(dialect, model.dataclasses.values(), dataclass, surroundings);
     this.#refusals = new Refusals(dataclass);
     this.#hasEvents = lifecycle?.eventsOf(dataclass.name) !== undefined;
     this.#choose = chooseByKey(dialect, dataclass);
@@ -55,6 +66,7 @@ export class EntityWriting implements Writing {
       writer: 'code',
       session: this.code.host.calls.current().session.id,
       live,
+      granted: live.granted,
     });
     if ('problems' in result) throw new SaveError(result);
     if (result.outcome !== 'unchanged') await transaction.run(this.#raiseGlobalStamp, []);
@@ -62,11 +74,11 @@ export class EntityWriting implements Writing {
 
   async drop(entity: EntityObject): Promise<void> {
     const state = stateOf(entity);
-    const { layout, dataclass, host } = this.code;
+    const { layout, dataclass } = this.code;
     const key = state.isNew ? null : state.read(layout.key);
     if (key === null) throw new SaveError(this.#refusals.unknownKey(state.key));
     const isText = dataclass.key.type === 'string';
-    const value = isText ? host.context.database.dialect.foldText(String(key)) : key;
+    const value = isText ? this.model.database.dialect.foldText(String(key)) : key;
     const chosen = await this.#drop(this.#choose, [value], new LiveEntityObject(entity));
     if (chosen === 0) throw new SaveError(this.#refusals.unknownKey(key));
   }
@@ -82,6 +94,7 @@ export class EntityWriting implements Writing {
   ): Promise<number> {
     const { host } = this.code;
     try {
+      requirePermission(this.#dataclass, 'drop');
       return await host.write((scope) =>
         this.#deleter.delete(scope.transaction, choose, values, {
           writer: 'code',
@@ -98,7 +111,8 @@ export class EntityWriting implements Writing {
     } catch (error) {
       // Foreign keys that are checked at the end of the transaction fail there.
       const refused = error instanceof ConstraintError ? refusedByDatabase(error) : error;
-      throw refused instanceof DeletionRefused ? new SaveError(refused) : refused;
+      if (refused instanceof DeletionRefused) throw new SaveError(refused);
+      throw isDenial(refused) ? new SaveError(deniedDeletion(refused)) : refused;
     }
   }
 }
@@ -109,4 +123,13 @@ function undoneWith(scope: TransactionScope, state: EntityState): void {
   scope.whenSettled((isKept) => {
     if (!isKept) undo();
   });
+}
+
+/** The session may drop no entity of the dataclass, or not the values that one of them has. */
+function isDenial(error: unknown): error is RequestError {
+  return error instanceof RequestError && isDenialStatus(error.status);
+}
+
+function deniedDeletion({ errors, status }: RequestError): SaveProblem {
+  return { problems: errors, status, entityStatus: entityStatuses.denied };
 }

@@ -3,12 +3,16 @@ import type { Session } from '../access/session.js';
 import { lockEntity, reloadEntity, unlockEntity } from './entity-actions.js';
 import { givenValues, plainObject } from './entity-object.js';
 import { EntityHolder, stateOf } from './entity-holder.js';
+import { isReadableField } from './readable.js';
 import type { EntityObject, EntityTypes } from './types.js';
 
 /**
  * An entity of class code (architecture, "What class code looks like"). The emitted base class of its dataclass declares the
  * attributes: values are typed properties; a to-one relation is a {@link RelatedEntity}, an image or BLOB a {@link Media}; a
  * to-many relation is a selection.
+ *
+ * Code reads and writes what the session may that it runs for, or more where it is promoted. A property that it may not read
+ * throws a RestError (401 or 403 with 1556), unless its value was set and is not saved yet.
  *
  * Entities are made by their dataclass: `ds.Company.new()`. An object is what was read, and what was set since: two of one entity know nothing of each other, and of two that are saved
  * the first one wins.
@@ -54,7 +58,7 @@ export abstract class Entity<T extends EntityTypes> extends EntityHolder impleme
    * @throws SaveError when it is refused; nothing is stored then, and the object stays as it is
    */
   save(): Promise<void> {
-    return stateOf(this).code.writing.save(this);
+    return stateOf(this).code.seen().writing.save(this);
   }
 
   /**
@@ -62,7 +66,7 @@ export abstract class Entity<T extends EntityTypes> extends EntityHolder impleme
    * @throws SaveError when it is refused, was changed since it was read, or does not exist
    */
   drop(): Promise<void> {
-    return stateOf(this).code.writing.drop(this);
+    return stateOf(this).code.seen().writing.drop(this);
   }
 
   /**
@@ -87,7 +91,7 @@ export abstract class Entity<T extends EntityTypes> extends EntityHolder impleme
     return unlockEntity(stateOf(this));
   }
 
-  /** The values of all attributes; a to-one relation is the key that it leads to. Images, BLOBs and to-many relations are left out. */
+  /** The values of all attributes that the code may read; a to-one relation is the key that it leads to. Images, BLOBs and to-many relations are left out. */
   toObject(): T['object'] {
     return plainObject(stateOf(this), this);
   }
@@ -106,7 +110,7 @@ export abstract class Entity<T extends EntityTypes> extends EntityHolder impleme
   [inspect.custom](_depth: number, options: InspectOptions): string {
     const state = stateOf(this);
     const shown = state.code.layout.fields
-      .filter(({ isMedia }) => !isMedia)
+      .filter((field) => !field.isMedia && isReadableField(state, field))
       .map((field) => [field.attribute.name, state.get(field)] as const);
     return `${this.constructor.name} ${inspect(Object.fromEntries(shown), options)}`;
   }

@@ -88,12 +88,16 @@ class ClassEvents implements DataclassEvents {
 
   async load(keys: readonly (string | number)[]): Promise<readonly LiveEntity[]> {
     const { entities } = this.host.codeOf(this.dataclass);
+    const { allRows } = entities;
     const [only] = keys;
+    // Events run on all entities that are saved or deleted, such as those that a cascade reaches.
     const found =
       keys.length === 1 && only !== undefined
-        ? [await entities.load(only)]
-        : await entities.loadAll(keys);
-    return found.flatMap((each) => (each === undefined ? [] : [new LiveEntityObject(each)]));
+        ? [await allRows.byKey(only)]
+        : await allRows.byKeys(keys);
+    return found.flatMap((row) =>
+      row === undefined ? [] : [new LiveEntityObject(entities.fromRow(row))],
+    );
   }
 
   textOf(entity: LiveEntity): string {

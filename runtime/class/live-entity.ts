@@ -3,6 +3,7 @@ import type { EventValues, LiveEntity } from '../entity/lifecycle.js';
 import type { StoredValue } from '../protocol/values.js';
 import { stateOf } from './entity-holder.js';
 import type { EntityState } from './entity-state.js';
+import { isReadableField } from './readable.js';
 import { typedValue } from './typed-value.js';
 import type { EntityObject } from './types.js';
 
@@ -31,13 +32,17 @@ export class LiveEntityObject implements LiveEntity {
     return this.#state.touched;
   }
 
+  get granted(): ReadonlySet<string> {
+    return this.#state.granted;
+  }
+
   get old(): EventValues | null {
     const state = this.#state;
     if (state.isNew) return null;
     const { fields } = state.code.layout;
     return Object.fromEntries(
       fields
-        .filter(({ isMedia }) => !isMedia)
+        .filter((field) => !field.isMedia && isReadableField(state, field))
         .map((field) => [field.attribute.name, typedValue(field, state.read(field))]),
     );
   }
@@ -60,7 +65,7 @@ export class LiveEntityObject implements LiveEntity {
   async takeOver(key: string | number): Promise<readonly string[]> {
     const state = this.#state;
     const { entities, layout, dataclass } = state.code;
-    const row = await entities.readRow(key);
+    const row = await entities.allRows.byKey(key);
     if (row === undefined)
       throw new Error(`An entity of ${dataclass.name} is not where it was stored.`);
     const before = layout.fields.map((field) => (state.isNew ? null : state.read(field)));

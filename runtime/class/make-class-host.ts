@@ -1,35 +1,30 @@
 import { AmbientExecutor } from '../access/ambient-executor.js';
-import type { Calls } from '../access/call.js';
+import type { Call, Calls } from '../access/call.js';
 import type { LockTable } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
 import type { TransactionScope } from '../dialect/transaction-scope.js';
 import type { Lifecycle } from '../entity/lifecycle.js';
-import type { ReadingContext } from '../query/reading-context.js';
 import { defineAccessors } from './accessors.js';
-import type {
-  ClassHost,
-  DataclassCode,
-  Entities,
-  Reading,
-  Selections,
-  Writing,
-} from './class-host.js';
+import type { ClassHost, DataclassCode, Entities, Reading, Selections } from './class-host.js';
+import { ComputedValues } from './computed-values.js';
 import { DataclassEntities } from './entities.js';
 import { Entity } from './entity.js';
 import { EntityLayout } from './entity-layout.js';
-import { EntityWriting } from './entity-writing.js';
 import type { ClassRegistry, DataclassClasses } from './registry.js';
+import { SeenDataclass } from './seen-dataclass.js';
+import type { SeenModel } from './seen-model.js';
 import { DataclassSelections } from './selections.js';
 
 /** What the classes of a server are made of. */
 export interface ClassParts {
   readonly registry: ClassRegistry;
-  readonly dataclasses: ReadonlyMap<string, Dataclass>;
   readonly calls: Calls;
   readonly locks: LockTable;
-  /** Its database is an {@link ambientDatabase}. */
-  readonly context: ReadingContext;
+  /** All of the model. Its database is an {@link ambientDatabase}. */
+  readonly context: SeenModel;
+  /** What a call of a session may see; never asked for the server itself. None where nothing is limited. */
+  readonly seenBy?: ((call: Call) => SeenModel) | undefined;
   /** Makes what runs the events; none where no dataclass has any. */
   readonly lifecycle?: ((host: ClassHost) => Lifecycle) | undefined;
 }
@@ -44,18 +39,23 @@ export function createClassHost(parts: ClassParts): ClassHost {
   return new Host(parts);
 }
 
+/** Whether class code computes some of its attributes. */
+function isComputed({ attributes }: Dataclass): boolean {
+  return attributes.some(({ kind }) => kind === 'computed');
+}
+
 class Host implements ClassHost {
   readonly datastore: object;
   readonly calls: Calls;
   readonly locks: LockTable;
-  readonly context: ReadingContext;
-  readonly dataclasses: ReadonlyMap<string, Dataclass>;
+  readonly context: SeenModel;
   readonly lifecycle: Lifecycle | undefined;
+  readonly #seenBy: ClassParts['seenBy'];
   readonly #codes = new Map<string, Code>();
   readonly #executor: AmbientExecutor;
 
   constructor(parts: ClassParts) {
-    const { registry, dataclasses, calls, locks, context, lifecycle } = parts;
+    const { registry, calls, locks, context, lifecycle, seenBy } = parts;
     const { executor } = context.database;
     if (!(executor instanceof AmbientExecutor)) {
       throw new Error('Class code needs a database that knows the transaction of its caller.');
@@ -64,11 +64,11 @@ class Host implements ClassHost {
     this.calls = calls;
     this.locks = locks;
     this.context = context;
-    this.dataclasses = dataclasses;
+    this.#seenBy = seenBy;
     this.lifecycle = lifecycle?.(this);
     const datastore = new registry.datastore(this);
     this.datastore = datastore;
-    for (const dataclass of dataclasses.values()) {
+    for (const dataclass of context.dataclasses.values()) {
       const classes = registry.dataclasses[dataclass.name];
       if (classes === undefined) throw new Error(`No classes are given for ${dataclass.name}.`);
       const code = new Code(this, dataclass, classes);
@@ -76,12 +76,26 @@ class Host implements ClassHost {
       const { instance: value } = code;
       Object.defineProperty(datastore, dataclass.name, { value, enumerable: true });
     }
+    const dataclasses = [...context.dataclasses.values()];
+    if (!dataclasses.some(isComputed)) return;
+    const values = new ComputedValues(this);
+    executor.completeAnswer = (...given) => values.fill(...given);
   }
 
   codeOf(dataclassName: string): DataclassCode {
     const code = this.#codes.get(dataclassName);
     if (code === undefined) throw new Error(`The model has no dataclass ${dataclassName}.`);
     return code;
+  }
+
+  get isLimited(): boolean {
+    return this.#seenBy !== undefined;
+  }
+
+  seen(): SeenModel {
+    if (this.#seenBy === undefined) return this.context;
+    const call = this.calls.current();
+    return call.isServer === true ? this.context : this.#seenBy(call);
   }
 
   reading(): Reading {
@@ -103,7 +117,9 @@ class Code implements DataclassCode {
   readonly entities: Entities;
   readonly selections: Selections;
   readonly instance: object;
-  #writing: Writing | undefined;
+  readonly #whole: SeenDataclass;
+  /** Views come and go; what belongs to one goes with it. */
+  readonly #seen = new WeakMap<SeenModel, SeenDataclass>();
 
   constructor(
     readonly host: ClassHost,
@@ -111,15 +127,21 @@ class Code implements DataclassCode {
     readonly classes: DataclassClasses,
   ) {
     this.layout = new EntityLayout(dataclass);
+    this.#whole = new SeenDataclass(this, host.context);
     defineAccessors(this, classes.entity, Entity);
     this.entities = new DataclassEntities(this, classes.entity);
     this.selections = new DataclassSelections(this, classes.selection);
     this.instance = new classes.dataclass(this);
   }
 
-  /** Made when it is needed: events know all dataclasses. */
-  get writing(): Writing {
-    this.#writing ??= new EntityWriting(this);
-    return this.#writing;
+  seen(): SeenDataclass {
+    const model = this.host.seen();
+    if (model === this.host.context) return this.#whole;
+    let seen = this.#seen.get(model);
+    if (seen === undefined) {
+      seen = new SeenDataclass(this, model);
+      this.#seen.set(model, seen);
+    }
+    return seen;
   }
 }

@@ -7,6 +7,7 @@ import type { StorageDefinition } from '../protocol/definition.js';
 import { AttributeError } from './attribute-error.js';
 import type { Field } from './entity-layout.js';
 import type { EntityState } from './entity-state.js';
+import { requireReadableField } from './readable.js';
 import type { Media } from './types.js';
 
 /** An image or BLOB of one entity object. */
@@ -20,6 +21,7 @@ export class MediaHandle implements Media {
   }
 
   get size(): number | null {
+    requireReadableField(this.#state, this.#field);
     const value = this.#state.stored(this.#field);
     return value instanceof Uint8Array ? value.length : value === null ? null : Number(value);
   }
@@ -29,6 +31,7 @@ export class MediaHandle implements Media {
   }
 
   async read(): Promise<Uint8Array | null> {
+    requireReadableField(this.#state, this.#field);
     const value = this.#state.stored(this.#field);
     return value === null || value instanceof Uint8Array ? value : this.#readBytes();
   }
@@ -76,7 +79,7 @@ export function setMedia(state: EntityState, field: Field, value: unknown, type?
     throw new AttributeError(name, attribute.name, 'must be bytes (a Uint8Array) or null');
   }
   if (value !== null) checkType(name, attribute, value, type);
-  state.setStored(field, value);
+  state.setByCode(field, value);
 }
 
 function checkType(

@@ -3,6 +3,7 @@ import { AttributeError } from './attribute-error.js';
 import type { Field } from './entity-layout.js';
 import { findState } from './entity-holder.js';
 import type { EntityState } from './entity-state.js';
+import { requireReadableRelation } from './readable.js';
 import type { EntityObject, EntityTypes, RelatedEntity } from './types.js';
 
 /** A to-one relation of one entity object. */
@@ -16,7 +17,9 @@ export class RelatedEntityHandle<T extends EntityTypes> implements RelatedEntity
   }
 
   get key(): T['key'] | null {
-    return this.#state.get(foreignKeyField(this.#state, this.#relation)) as T['key'] | null;
+    const field = foreignKeyField(this.#state, this.#relation);
+    if (!this.#state.isTouched(field)) requireReadableRelation(this.#state, this.#relation.name);
+    return this.#state.get(field) as T['key'] | null;
   }
 
   async get(): Promise<T['entity'] | null> {
@@ -67,7 +70,7 @@ export function setRelated(
     const predicate = `cannot lead to an entity of ${dataclass.name} that is not saved: save it first`;
     throw new AttributeError(name, relation.name, predicate);
   }
-  state.setStored(field, key);
+  state.setByCode(field, key);
   state.keepRelated(relation.name, key, value as EntityObject);
 }
 

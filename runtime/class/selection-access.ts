@@ -4,7 +4,7 @@ import type { KeyList } from '../entity-set/key-list.js';
 import type { SelectionRequest } from '../query/selection-request.js';
 import type { DataclassCode } from './class-host.js';
 import { listed } from './selection-node.js';
-import { findSelection, nodeOf, selectionOf } from './selection-state.js';
+import { findSelection, nodeOf, readerOf, selectionOf } from './selection-state.js';
 import { treeRequest } from './selection-tree.js';
 
 /** The dataclass of a selection of class code; `undefined` for a value that is none. */
@@ -16,7 +16,7 @@ export function dataclassOfSelection(value: unknown): Dataclass | undefined {
 /** The keys of a selection, in its order: what an entity set keeps of it. */
 export function selectionKeys(selection: object): Pending<KeyList> {
   const state = selectionOf(selection);
-  return state.reader.keys(nodeOf(state));
+  return readerOf(state).keys(nodeOf(state));
 }
 
 /** The members of an entity set as a selection, in the order of the set. */
@@ -26,9 +26,9 @@ export function selectionOfKeys(code: DataclassCode, keys: KeyList): object {
 
 /**
  * A selection as a request, to be answered as pages are (`readPage`), counted, or read for keys.
- * @param dataclass as the client's session sees it; what the selection itself names is not bound to that
+ * @param dataclass as the client's session sees it; what the selection itself names is what the code may read that asks
  */
 export function requestOfSelection(selection: object, dataclass?: Dataclass): SelectionRequest {
   const state = selectionOf(selection);
-  return treeRequest(state.code.host.context.database.dialect, nodeOf(state), dataclass);
+  return treeRequest(state.code.host.seen(), nodeOf(state), dataclass);
 }

@@ -4,28 +4,33 @@ import { keysOf } from '../entity-set/keys-of.js';
 import { findState } from './entity-holder.js';
 import { HeldEntities } from './held-entities.js';
 import { combined, entityOf, listed, type SelectionNode, sliced } from './selection-node.js';
-import { findSelection, nodeOf, type SelectionState } from './selection-state.js';
+import { findSelection, nodeOf, readerOf, type SelectionState } from './selection-state.js';
 import type { EntityObject } from './types.js';
 
 /** Entities that `for await` reads with one statement. */
 const chunkSize = 500;
 
-export async function entitiesOf({ content, reader }: SelectionState): Promise<EntityObject[]> {
-  return content instanceof HeldEntities ? [...content.entities] : reader.entities(content);
+export async function entitiesOf(state: SelectionState): Promise<EntityObject[]> {
+  const { content } = state;
+  return content instanceof HeldEntities
+    ? [...content.entities]
+    : readerOf(state).entities(content);
 }
 
-export async function countOf({ content, reader }: SelectionState): Promise<number> {
-  return content instanceof HeldEntities ? content.entities.length : reader.count(content);
+export async function countOf(state: SelectionState): Promise<number> {
+  const { content } = state;
+  return content instanceof HeldEntities ? content.entities.length : readerOf(state).count(content);
 }
 
 /** @throws RangeError for what is no whole number */
 export async function entityAt(
-  { content, reader }: SelectionState,
+  state: SelectionState,
   position: number,
 ): Promise<EntityObject | null> {
   checkPosition(position);
+  const { content } = state;
   if (content instanceof HeldEntities) return content.entities.at(position) ?? null;
-  const [entity] = await reader.entities(
+  const [entity] = await readerOf(state).entities(
     sliced(content, position, position === -1 ? undefined : position + 1),
   );
   return entity ?? null;
@@ -40,19 +45,22 @@ export function checkPosition(position: number): void {
 export async function* iterate(
   state: SelectionState,
 ): AsyncGenerator<EntityObject, undefined, undefined> {
-  const { content, reader } = state;
+  const { content } = state;
   if (content instanceof HeldEntities) {
     yield* content.entities;
     return;
   }
-  const first = await reader.entities(sliced(content, 0, chunkSize));
+  const first = await readerOf(state).entities(sliced(content, 0, chunkSize));
   // What is changed while these are gone through shall not decide which are to come.
   const isAll = first.length < chunkSize;
-  const rest = isAll ? undefined : except(await reader.keys(content), keysOfEntities(state, first));
+  const rest = isAll
+    ? undefined
+    : except(await readerOf(state).keys(content), keysOfEntities(state, first));
   yield* first;
   if (rest === undefined) return;
   for (let start = 0; start < rest.length; start += chunkSize) {
-    yield* await reader.entities(listed(content.dataclass, part(rest, start, start + chunkSize)));
+    const node = listed(content.dataclass, part(rest, start, start + chunkSize));
+    yield* await readerOf(state).entities(node);
   }
 }
 
@@ -60,10 +68,10 @@ export async function* iterate(
 export async function containsEntity(state: SelectionState, entity: object): Promise<boolean> {
   const key = keyOf(state, entity);
   if (key === null) return false;
-  const { content, reader } = state;
+  const { content } = state;
   if (content instanceof HeldEntities) return content.has(key);
   const one = entityOf(content.dataclass, key);
-  return (await reader.count(combined('and', one, content))) > 0;
+  return (await readerOf(state).count(combined('and', one, content))) > 0;
 }
 
 /** @throws TypeError for a selection that is no list in memory, and for an entity that cannot be in it */

@@ -3,6 +3,7 @@ import { chooseEntities } from '../entity/delete.js';
 import { always } from '../filter/logic.js';
 import { FilterSlots } from '../filter/slots.js';
 import type { SelectionPlan } from '../query/collection.js';
+import { whenSettled } from '../query/computed-requests.js';
 import {
   firstFilterSlot,
   queryContext,
@@ -10,26 +11,25 @@ import {
   selectionCondition,
 } from '../query/selection.js';
 import { planFor } from '../query/selection-request.js';
+import type { SeenModel } from './seen-model.js';
 import { nodeOf, type SelectionState } from './selection-state.js';
 import { treeRequest } from './selection-tree.js';
 
 /**
  * Deletes the entities of a selection; their keys never leave the database.
  * @returns how many they were
- * @throws SaveError
+ * @throws SaveError, PermissionError
  */
-export function dropSelection(state: SelectionState): Promise<number> {
-  const { code } = state;
-  const { database, plans } = code.host.context;
-  const request = treeRequest(database.dialect, nodeOf(state));
-  const { plan, values } = planFor(plans.selections, request, 'code drop', {}, (selection) =>
-    planChoice(state, selection),
+export async function dropSelection(state: SelectionState): Promise<number> {
+  const { model, writing } = state.code.seen();
+  const request = await whenSettled(model, treeRequest(model, nodeOf(state)), (settled) => settled);
+  const { plan, values } = planFor(model.plans.selections, request, 'code drop', {}, (selection) =>
+    planChoice(model, selection),
   );
-  return code.writing.dropChosen(plan.statement, values);
+  return writing.dropChosen(plan.statement, values);
 }
 
-function planChoice({ code }: SelectionState, selection: Selection): SelectionPlan {
-  const { database, options } = code.host.context;
+function planChoice({ database, options }: SeenModel, selection: Selection): SelectionPlan {
   const context = queryContext(database.dialect, options);
   const filterSlots = new FilterSlots(firstFilterSlot);
   const from = new From(context.aliases, selection.dataclass);

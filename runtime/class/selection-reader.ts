@@ -8,12 +8,14 @@ import { FilterSlots } from '../filter/slots.js';
 import { planCount, type SelectionPlan } from '../query/collection.js';
 import { planCompute } from '../query/compute.js';
 import { type Aggregate, checkAggregate } from '../query/compute-keyword.js';
+import { whenSettled } from '../query/computed-requests.js';
 import type { AnswerOptions } from '../query/context.js';
 import { planDistinct } from '../query/distinct.js';
 import { firstFilterSlot, queryContext, type Selection } from '../query/selection.js';
 import { planFor, shapeName } from '../query/selection-request.js';
 import { type Aggregation, type ValuePath, valuePath } from '../query/value-path.js';
 import type { DataclassCode } from './class-host.js';
+import { type SeenModel, seenDataclass } from './seen-model.js';
 import type { SelectionNode } from './selection-node.js';
 import { type TreeRequest, treeRequest } from './selection-tree.js';
 import type { EntityObject } from './types.js';
@@ -23,15 +25,18 @@ export class SelectionReader {
   readonly #options: AnswerOptions;
   readonly #keys: KeysReader;
 
-  constructor(private readonly code: DataclassCode) {
-    const { context } = code.host;
+  /** @param model as the sessions see it whose calls this reads for */
+  constructor(
+    private readonly code: DataclassCode,
+    private readonly model: SeenModel,
+  ) {
     // A date only is YYYY-MM-DD in code, whatever clients are sent.
-    this.#options = { ...context.options, dateOnlyFormat: 'iso' };
-    this.#keys = new KeysReader(context);
+    this.#options = { ...model.options, dateOnlyFormat: 'iso' };
+    this.#keys = new KeysReader(model);
   }
 
   async count(node: SelectionNode): Promise<number> {
-    const request = this.#request(node);
+    const request = await this.#settled(node);
     const { statement, values } = this.#plan(request, 'code count', (selection) =>
       planCount(this.#dialect, this.#options, selection),
     );
@@ -40,7 +45,7 @@ export class SelectionReader {
 
   /** The entities, in order. */
   async entities(node: SelectionNode): Promise<EntityObject[]> {
-    const request = this.#request(node);
+    const request = await this.#settled(node);
     const { statement, values } = this.#plan(request, 'code rows', (selection) =>
       this.#planRows(request, selection),
     );
@@ -80,12 +85,16 @@ export class SelectionReader {
     return (values as readonly unknown[]).map((value) => this.#typed(path, value));
   }
 
-  get #dialect(): DataclassCode['host']['context']['database']['dialect'] {
-    return this.code.host.context.database.dialect;
+  get #dialect(): SeenModel['database']['dialect'] {
+    return this.model.database.dialect;
+  }
+
+  #settled(node: SelectionNode): Pending<TreeRequest> {
+    return whenSettled(this.model, this.#request(node), (settled) => settled);
   }
 
   #request(node: SelectionNode): TreeRequest {
-    return treeRequest(this.#dialect, node);
+    return treeRequest(this.model, node);
   }
 
   async #values(
@@ -98,7 +107,7 @@ export class SelectionReader {
     const shape = shapeName([`code ${name}`, path]);
     const top = Number.MAX_SAFE_INTEGER;
     const { statement, values } = this.#plan(
-      this.#request(node),
+      await this.#settled(node),
       shape,
       (selection) => write(selection, this.#valuePath(path, aggregation)),
       { top },
@@ -108,7 +117,7 @@ export class SelectionReader {
   }
 
   #valuePath(path: string, aggregation: Aggregation): ValuePath {
-    return valuePath(this.code.dataclass, path, aggregation, 'all');
+    return valuePath(seenDataclass(this.model, this.code.dataclass), path, aggregation, 'all');
   }
 
   /** A value that came as JSON, as class code reads it. */
@@ -135,7 +144,7 @@ export class SelectionReader {
     write: (selection: Selection) => SelectionPlan,
     fixed: { readonly top?: number } = {},
   ): { readonly statement: SelectionPlan['statement']; readonly values: readonly SqlValue[] } {
-    const { plans } = this.code.host.context;
+    const { plans } = this.model;
     const { plan, values } = planFor(plans.selections, request, name, fixed, write);
     return { statement: plan.statement, values };
   }

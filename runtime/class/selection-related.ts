@@ -3,6 +3,7 @@ import { column, From, keyColumn } from '../dataclass/source.js';
 import type { Sql } from '../dialect/sql.js';
 import type { RelatedEntitiesDefinition, RelatedEntityDefinition } from '../protocol/definition.js';
 import type { RelatedNode, SelectionNode } from './selection-node.js';
+import { seenDataclass } from './seen-model.js';
 import { type NodeWriter, whereOf } from './selection-writing.js';
 
 /** The condition that an entity of `from` is at the other end of a relation of one entity of a selection at least. */
@@ -24,7 +25,7 @@ function relatedByOne(
   relation: RelatedEntityDefinition,
   nesting: number,
 ): Sql {
-  const owners = new From(writer.context.aliases, of.dataclass);
+  const owners = ownersOf(writer, of);
   const foreignKey = column(owners.root, of.dataclass.foreignKey(relation).column);
   const condition = writer.condition(owners, of, nesting + 1);
   const isThere = sql`${foreignKey} is not null`;
@@ -41,16 +42,22 @@ function relatedByMany(
 ): Sql {
   const { column: name } = from.root.dataclass.foreignKey(of.dataclass.inverse(relation));
   const foreignKey = column(from.root, name);
-  // The schema lets a foreign key hold keys of entities alone.
-  if (of.kind === 'all') return sql`${foreignKey} is not null`;
+  // The schema lets a foreign key hold keys of entities alone; some of those may be hidden.
+  const isWhole = seenDataclass(writer.model, of.dataclass).restriction === undefined;
+  if (of.kind === 'all' && isWhole) return sql`${foreignKey} is not null`;
   if (of.kind === 'entity') return sql`${foreignKey} = ${writer.value(of, 0)}`;
   return sql`${foreignKey} in (${ownerKeys(writer, of, nesting + 1)})`;
 }
 
 function ownerKeys(writer: NodeWriter, of: SelectionNode, nesting: number): Sql {
-  const owners = new From(writer.context.aliases, of.dataclass);
+  const owners = ownersOf(writer, of);
   const key = keyColumn(owners.root);
   if (of.kind === 'slice') return writer.select(owners, of, key, nesting);
   const where = whereOf(writer.condition(owners, of, nesting));
   return sql`select ${key} ${owners.clause}${where}`;
+}
+
+/** Those that the code may see that reads the tree. */
+function ownersOf({ context, model }: NodeWriter, { dataclass }: SelectionNode): From {
+  return new From(context.aliases, seenDataclass(model, dataclass));
 }

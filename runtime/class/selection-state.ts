@@ -6,7 +6,6 @@ import type { SelectionReader } from './selection-reader.js';
 /** What a selection of class code is made by; opaque to class code. */
 export interface SelectionState {
   readonly code: DataclassCode;
-  readonly reader: SelectionReader;
   /** Entities in memory for a selection that class code fills itself. */
   readonly content: SelectionNode | HeldEntities;
 }
@@ -41,4 +40,9 @@ export function selectionOf(selection: object): SelectionState {
 /** A selection as the database is asked for it. */
 export function nodeOf({ content }: SelectionState): SelectionNode {
   return content instanceof HeldEntities ? content.node : content;
+}
+
+/** What reads a selection for the code that asks. */
+export function readerOf({ code }: SelectionState): SelectionReader {
+  return code.seen().reader;
 }

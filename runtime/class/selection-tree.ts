@@ -1,5 +1,6 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { From } from '../dataclass/source.js';
+import { requireAttributeInCode, requireReadInCode } from '../dataclass/permissions.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { SqlValue } from '../dialect/statement.js';
 import type { FilterInputs } from '../filter/inputs.js';
@@ -8,6 +9,7 @@ import type { QueryContext } from '../query/context.js';
 import type { OrderTerm } from '../query/order-sql.js';
 import type { Selection, SelectionTree } from '../query/selection.js';
 import { requestName, type SelectionRequest, shapeName } from '../query/selection-request.js';
+import { type SeenModel, seenDataclass } from './seen-model.js';
 import {
   type FilterNode,
   isOrderedNode,
@@ -24,12 +26,14 @@ export class NodeTree implements SelectionTree {
   /** Of the first input of each node among those of the tree. */
   readonly #positions: ReadonlyMap<SelectionNode, number>;
 
+  /** @param model as the code sees it that reads the tree */
   constructor(
-    dialect: Dialect,
-    private readonly root: SelectionNode,
+    readonly model: SeenModel,
+    readonly root: SelectionNode,
   ) {
-    const reading = new TreeReading(dialect);
-    this.shape = reading.shapeOf(root);
+    const reading = new TreeReading(model.database.dialect);
+    // The page of a result is read with its caller's view of the model, and its tree with that of promoted code.
+    this.shape = markOf(model, root) + reading.shapeOf(root);
     this.inputs = reading;
     this.#positions = reading.positions;
     this.isOrdered = isOrderedNode(root);
@@ -70,7 +74,36 @@ export class NodeTree implements SelectionTree {
   }
 
   #writer(context: QueryContext, selection: Selection, slots: FilterSlots): SelectionWriter {
-    return new SelectionWriter(context, this.#positions, selection, slots);
+    requireReadable(this.model, this.root);
+    return new SelectionWriter(context, this.model, this.#positions, selection, slots);
+  }
+}
+
+const marks = new WeakMap<SeenModel, string>();
+let marked = 0;
+
+/** Another one for each view of the model, none for the whole model: what is the same in two views is not written the same. */
+function markOf(model: SeenModel, { dataclass }: SelectionNode): string {
+  if (seenDataclass(model, dataclass) === dataclass) return '';
+  let mark = marks.get(model);
+  if (mark === undefined) {
+    marked += 1;
+    mark = `${marked}:`;
+    marks.set(model, mark);
+  }
+  return mark;
+}
+
+/** @throws PermissionError for what the code may not read that reads a tree; the names in its filters are looked at later */
+function requireReadable(model: SeenModel, root: SelectionNode): void {
+  const waiting = [root];
+  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+    requireReadInCode(seenDataclass(model, node.dataclass));
+    if (node.kind === 'related') {
+      requireAttributeInCode(seenDataclass(model, node.of.dataclass), node.relation.name);
+    }
+    if ('of' in node) waiting.push(node.of);
+    if ('left' in node) waiting.push(node.left, node.right);
   }
 }
 
@@ -79,13 +112,16 @@ export interface TreeRequest extends SelectionRequest {
   readonly tree: NodeTree;
 }
 
-/** @param dataclass as the reader of the answer sees it; the node's own when left out */
+/**
+ * @param model as the code sees it that reads the tree
+ * @param dataclass as the reader of the answer sees it; as that code does when left out
+ */
 export function treeRequest(
-  dialect: Dialect,
+  model: SeenModel,
   node: SelectionNode,
-  dataclass: Dataclass = node.dataclass,
+  dataclass: Dataclass = seenDataclass(model, node.dataclass),
 ): TreeRequest {
-  const tree = new NodeTree(dialect, node);
+  const tree = new NodeTree(model, node);
   const base = { kind: 'tree', tree } as const;
   const { inputs } = tree;
   return {

@@ -12,6 +12,7 @@ import { filterCondition } from '../filter/to-sql.js';
 import type { QueryContext } from '../query/context.js';
 import { orderList, type OrderTerm } from '../query/order-sql.js';
 import type { Selection } from '../query/selection.js';
+import type { SeenModel } from './seen-model.js';
 import {
   alternatives,
   type FilterNode,
@@ -37,11 +38,13 @@ interface Outermost {
  */
 export class SelectionWriter implements NodeWriter {
   /**
+   * @param model as the code sees it that reads the tree
    * @param positions of the first input of each node that has any
    * @param selection what the inputs' values make of conditions
    */
   constructor(
     readonly context: QueryContext,
+    readonly model: SeenModel,
     private readonly positions: ReadonlyMap<SelectionNode, number>,
     private readonly selection: Selection,
     private readonly slots: FilterSlots,
@@ -102,7 +105,7 @@ export class SelectionWriter implements NodeWriter {
 
   within(similarities: Similarities): SelectionWriter {
     const context = { ...this.context, similarities };
-    return new SelectionWriter(context, this.positions, this.selection, this.slots);
+    return new SelectionWriter(context, this.model, this.positions, this.selection, this.slots);
   }
 
   /** What a node says of its entities itself, and what it says it about. */

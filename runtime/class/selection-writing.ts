@@ -3,11 +3,14 @@ import type { From } from '../dataclass/source.js';
 import type { Sql } from '../dialect/sql.js';
 import type { Similarities } from '../filter/similarities.js';
 import type { QueryContext } from '../query/context.js';
+import type { SeenModel } from './seen-model.js';
 import type { SelectionNode } from './selection-node.js';
 
 /** What the parts of a tree need to be written. */
 export interface NodeWriter {
   readonly context: QueryContext;
+  /** As the code sees it that reads the tree. */
+  readonly model: SeenModel;
   /**
    * The condition that an entity of `from` belongs to a selection; none where all do.
    * @param nesting subqueries around it

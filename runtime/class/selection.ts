@@ -11,7 +11,7 @@ import {
 } from './selection-actions.js';
 import { dropSelection } from './selection-drop.js';
 import { combined, type SelectionNode, sliced } from './selection-node.js';
-import { nodeOf, SelectionHolder, selectionOf } from './selection-state.js';
+import { nodeOf, readerOf, SelectionHolder, selectionOf } from './selection-state.js';
 import { orderedBy, queried } from './selection-queries.js';
 import type { EntityTypes } from './types.js';
 
@@ -32,7 +32,8 @@ type AttributeName<T extends EntityTypes> = keyof T['attributes'] & string;
  * The order is that of `orderBy`, or of `order by` in a filter, or of `fromKeys`; else that of primary keys, which break ties
  * too. Only `newSelection()` gives a list in memory.
  *
- * Every method that reads throws a RequestError (400 or 404, protocol section 20) for an attribute that does not exist.
+ * Every method that reads throws a RequestError (400 or 404, protocol section 20) for an attribute that does not exist, and a
+ * RestError (401 or 403 with 1556) for what the session may not read that the code runs for when it reads.
  */
 export abstract class EntitySelection<T extends EntityTypes> extends SelectionHolder {
   get ds(): T['ds'] {
@@ -119,31 +120,31 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
   /** The sum of the numbers at a path; 0 where there are none. Behind a to-many relation, each related entity counts once. */
   async sum(path: ValuePath<T>): Promise<number> {
     const state = selectionOf(this);
-    return Number(await state.reader.compute(nodeOf(state), path, 'sum'));
+    return Number(await readerOf(state).compute(nodeOf(state), path, 'sum'));
   }
 
   /** @returns `null` where there are no numbers */
   average(path: ValuePath<T>): Promise<number | null> {
     const state = selectionOf(this);
-    return state.reader.compute(nodeOf(state), path, 'average') as Promise<number | null>;
+    return readerOf(state).compute(nodeOf(state), path, 'average') as Promise<number | null>;
   }
 
   /** The least value; texts are compared without regard to case. */
   min<P extends ValuePath<T>>(path: P): Promise<ValueAt<T, P> | null> {
     const state = selectionOf(this);
-    return state.reader.compute(nodeOf(state), path, 'min') as Promise<ValueAt<T, P> | null>;
+    return readerOf(state).compute(nodeOf(state), path, 'min') as Promise<ValueAt<T, P> | null>;
   }
 
   /** The greatest value; texts are compared without regard to case. */
   max<P extends ValuePath<T>>(path: P): Promise<ValueAt<T, P> | null> {
     const state = selectionOf(this);
-    return state.reader.compute(nodeOf(state), path, 'max') as Promise<ValueAt<T, P> | null>;
+    return readerOf(state).compute(nodeOf(state), path, 'max') as Promise<ValueAt<T, P> | null>;
   }
 
   /** The different values, ascending and without null; of texts that differ in case alone, one. */
   distinct<P extends ValuePath<T>>(path: P): Promise<ValueAt<T, P>[]> {
     const state = selectionOf(this);
-    return state.reader.distinct(nodeOf(state), path) as Promise<ValueAt<T, P>[]>;
+    return readerOf(state).distinct(nodeOf(state), path) as Promise<ValueAt<T, P>[]>;
   }
 
   /** Reads all entities at once. */

@@ -6,20 +6,16 @@ import type { DataclassCode, Selections } from './class-host.js';
 import { HeldEntities } from './held-entities.js';
 import { allOf, entityOf, listed, related, type SelectionNode } from './selection-node.js';
 import { defineSelectionRelations } from './selection-relations.js';
-import { SelectionReader } from './selection-reader.js';
 import type { SelectionState } from './selection-state.js';
 import { queried } from './selection-queries.js';
 
 /** Makes the lazy selections of one dataclass, as instances of the user's class. */
 export class DataclassSelections implements Selections {
-  readonly #reader: SelectionReader;
-
   /** @param make the user's class */
   constructor(
     private readonly code: DataclassCode,
     private readonly make: new (state: SelectionState) => object,
   ) {
-    this.#reader = new SelectionReader(code);
     defineSelectionRelations(code.dataclass, make);
   }
 
@@ -57,6 +53,6 @@ export class DataclassSelections implements Selections {
   }
 
   #make(content: SelectionState['content']): object {
-    return new this.make({ code: this.code, reader: this.#reader, content });
+    return new this.make({ code: this.code, content });
   }
 }

@@ -2,13 +2,14 @@ import type {
   AliasDefinition,
   AttributeDefinition,
   CalculatedDefinition,
+  ComputedDefinition,
   RelatedEntitiesDefinition,
   RelatedEntityDefinition,
   StorageDefinition,
 } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
-import { notInDatabase } from './computed-value.js';
 import type { Dataclass } from './dataclasses.js';
+import { requireAttributeInCode } from './permissions.js';
 import type { From, Source } from './source.js';
 
 /** An attribute that a column holds. */
@@ -17,7 +18,8 @@ export type ColumnDefinition = StorageDefinition | CalculatedDefinition;
 /** What a path ends in, and the to-one and to-many relations on its way. */
 export interface ResolvedPath {
   readonly relations: readonly (RelatedEntityDefinition | RelatedEntitiesDefinition)[];
-  readonly end: ColumnDefinition | RelatedEntityDefinition | RelatedEntitiesDefinition;
+  readonly end:
+    ColumnDefinition | ComputedDefinition | RelatedEntityDefinition | RelatedEntitiesDefinition;
   /** What the client wrote behind the name of an object attribute: property of property, none of them checked. */
   readonly properties: readonly string[];
 }
@@ -48,12 +50,13 @@ const timestamp: StorageDefinition = {
 /** Each name of a path costs the database a table; no database takes more. */
 export const maxPathLength = 64;
 
-/** What a path may name: a client what is exposed, class code every attribute. */
+/** What a path may name: a client what is exposed, class code every attribute that its session may read. */
 export type NameScope = 'exposed' | 'all';
 
 /**
  * Follows a path of names.
  * @throws RequestError 400 for a path that is too long
+ * @throws PermissionError for what class code names that its session may not read
  */
 export function resolvePath(
   dataclass: Dataclass,
@@ -73,7 +76,6 @@ export function resolvePath(
       const alias = resolveAlias(here, attribute);
       return beyond(alias.end, [...relations, ...alias.relations], here, names, index);
     }
-    if (attribute.kind === 'computed') throw notInDatabase(attribute);
     if (attribute.kind !== 'relatedEntity' && attribute.kind !== 'relatedEntities') {
       return beyond(attribute, relations, here, names, index);
     }
@@ -92,12 +94,14 @@ function namedAttribute(
   if (name === '__KEY') return dataclass.key;
   if (name === '__STAMP') return stamp;
   if (name === '__TIMESTAMP') return timestamp;
-  return (scope === 'all' ? dataclass.allAttributes : dataclass.exposedAttributes).get(name);
+  if (scope === 'exposed') return dataclass.exposedAttributes.get(name);
+  requireAttributeInCode(dataclass, name);
+  return dataclass.allAttributes.get(name);
 }
 
 /** A path to the attribute at `index`, which may be another one than the client can name, and on into an object. */
 function beyond(
-  end: ColumnDefinition,
+  end: ColumnDefinition | ComputedDefinition,
   relations: ResolvedPath['relations'],
   here: Dataclass,
   names: readonly string[],

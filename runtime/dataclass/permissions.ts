@@ -1,4 +1,4 @@
-import { denied, type DenialStatus } from '../protocol/denial.js';
+import { denied, type DenialStatus, PermissionError } from '../protocol/denial.js';
 import type { AttributeDefinition } from '../protocol/definition.js';
 
 /**
@@ -11,6 +11,8 @@ export interface Permissions {
   /** Needs `read` too, as `drop` does. */
   readonly update: boolean;
   readonly drop: boolean;
+  /** Attributes that may not be read; a client cannot name them, and class code is told so when it does. */
+  readonly notRead: ReadonlySet<string>;
   /** Attributes that a new entity may not be given another value of than the default. */
   readonly notCreated: ReadonlySet<string>;
   /** Attributes that can be given to a new entity and not be read, by name. */
@@ -33,4 +35,29 @@ export function requirePermission(
 ): void {
   if (permissions === undefined || permissions[action]) return;
   throw denied(action, `entities of the "${name}" dataclass`, permissions.status);
+}
+
+/** What class code is refused by: it names what the model has. */
+type Limited = { readonly name: string; readonly permissions?: Permissions };
+
+/**
+ * Refuses class code that reads entities of a dataclass which its session may not read.
+ * @throws PermissionError
+ */
+export function requireReadInCode({ name, permissions }: Limited): void {
+  if (permissions?.read !== false) return;
+  throw new PermissionError('read', `entities of the "${name}" dataclass`, permissions.status);
+}
+
+/**
+ * Refuses class code that reads an attribute which its session may not read.
+ * @throws PermissionError
+ */
+export function requireAttributeInCode({ name, permissions }: Limited, attribute: string): void {
+  if (permissions?.notRead.has(attribute) !== true) return;
+  throw new PermissionError(
+    'read',
+    `the "${attribute}" attribute of "${name}"`,
+    permissions.status,
+  );
 }

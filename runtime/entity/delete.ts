@@ -73,7 +73,7 @@ export class EntityDeleter {
     };
     const chosen = await countListed(deletion);
     if (chosen === 0) return 0;
-    if (options.writer === 'client') await this.#undroppable.refuse(transaction);
+    await this.#undroppable.refuse(transaction);
     const stale = await this.#stale(transaction, options);
     if (this.#evented !== undefined) {
       await this.#evented.delete(options, stale);

@@ -29,9 +29,10 @@ export function isKeptBack(
   exists: boolean,
 ): boolean {
   if (permissions === undefined) return false;
-  const { notCreated, notUpdated, notDropped } = permissions;
+  const { notRead, notCreated, notUpdated, notDropped } = permissions;
   if (!exists) return notCreated.has(name);
-  return notUpdated.has(name) || (json === null && notDropped.has(name));
+  // A change needs read, too; a client cannot name what it may not read.
+  return notRead.has(name) || notUpdated.has(name) || (json === null && notDropped.has(name));
 }
 
 /** What is said of a value that differs from the stored one, of an attribute that must not change. */
@@ -43,8 +44,12 @@ export function keptValue(
   const { permissions } = dataclass;
   const { name } = attribute;
   const shown = shownName(dataclass, attribute);
-  if (permissions?.notUpdated.has(name) === true) {
-    const problem = protocolError('updateDenied', `No permission to update "${shown}".`);
+  const isHidden = permissions?.notRead.has(name) === true;
+  if (isHidden || permissions?.notUpdated.has(name) === true) {
+    const problem = protocolError(
+      'updateDenied',
+      `No permission to update "${isHidden ? name : shown}".`,
+    );
     return { problem, status: permissions.status };
   }
   if (value === null && permissions?.notDropped.has(name) === true) {

@@ -1,6 +1,7 @@
 import type { Lock } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Transaction } from '../dialect/executor.js';
+import { isDenialStatus, PermissionError } from '../protocol/denial.js';
 import type { Fold } from '../protocol/fold.js';
 import { addressOf } from './address.js';
 import { type Body, decodeReceived } from './decode.js';
@@ -83,10 +84,15 @@ export class EventedSaver {
     if (isSave) await this.#ask('saving', entity, old);
     const { touched } = entity;
     const sent = entity.body();
-    const result = await this.parts.store(transaction, sent, { ...options, writer: 'code' });
+    const { granted } = entity;
+    const result = await this.parts.store(transaction, sent, {
+      ...options,
+      writer: 'code',
+      granted,
+    });
     const isRefused = 'problems' in result;
     if (!isSave || (!isRefused && result.outcome === 'unchanged')) {
-      if (isRefused) throw new RefusedSave(result);
+      if (isRefused) throw this.#refused(result, options, isNew);
       if (isSave) await entity.takeOver(result.key);
       return result;
     }
@@ -102,8 +108,17 @@ export class EventedSaver {
         saveStatus: isRefused ? 'failed' : 'success',
       });
     }
-    if (isRefused) throw new RefusedSave(result);
+    if (isRefused) throw this.#refused(result, options, isNew);
     return result;
+  }
+
+  /** What a client itself sends is looked at before any event; what is denied then, an event has set. */
+  #refused(refusal: Refusal, { writer }: SaveOptions, isNew: boolean): Error {
+    const { problems, status } = refusal;
+    if (writer === 'code' || !isDenialStatus(status)) return new RefusedSave(refusal);
+    const action = isNew ? 'create' : 'update';
+    const denial = new PermissionError(action, setByEvent(this.dataclass, problems), status);
+    return new EventFailure(`An event of ${this.dataclass.name}`, denial);
   }
 
   /** The entity that a client's body speaks of, with the values that the body gives it. */
@@ -112,7 +127,11 @@ export class EventedSaver {
     const address = addressOf(this.dataclass, refusals, body);
     if ('problems' in address) throw new RefusedSave(address);
     const { key, stamp } = address;
-    const found = key === undefined ? undefined : (await events.load([key]))[0];
+    const isShown =
+      key !== undefined &&
+      (this.dataclass.restriction === undefined ||
+        (await updater.stampOf(transaction, key)) !== undefined);
+    const found = isShown ? (await events.load([key]))[0] : undefined;
     if (found === undefined && stamp !== undefined) {
       throw new RefusedSave(refusals.unknownKey(body['__KEY']));
     }
@@ -166,6 +185,10 @@ export class EventedSaver {
     if (error === undefined) return;
     throw new RefusedSave(refusals.byEvent(kind, error, existingKey(entity)));
   }
+}
+
+function setByEvent({ name }: Dataclass, problems: Refusal['problems']): string {
+  return `what an event sets in an entity of "${name}" (${problems.map((each) => each.message).join(' ')})`;
 }
 
 function existingKey({ isNew, key }: LiveEntity): string | number | undefined {

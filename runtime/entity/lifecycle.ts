@@ -17,7 +17,9 @@ export interface SaveEvent<Attributes extends object = EventValues> {
    * where they were set. A relation is named by its foreign key.
    */
   readonly touched: readonly (keyof Attributes & string)[];
-  /** Values before the change, without relations, images and BLOBs; `null` for a new entity. */
+  /**
+   * Values before the change that the session may read, without relations, images and BLOBs; `null` for a new entity.
+   */
   readonly old: Readonly<Partial<Attributes>> | null;
 }
 
@@ -76,6 +78,8 @@ export interface LiveEntity {
   readonly stamp: number | undefined;
   /** See {@link SaveEvent.touched}. */
   readonly touched: readonly string[];
+  /** Names of the attributes that may be saved whatever the session may: promoted code has set them. */
+  readonly granted: ReadonlySet<string>;
   /** See {@link SaveEvent.old}. */
   readonly old: EventValues | null;
   /** Sets attributes as class code would; the values are in stored form. */

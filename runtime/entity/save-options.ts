@@ -20,6 +20,8 @@ export interface SaveOptions {
   /** Nothing of it will be kept: of all events, `validateSave` alone runs. */
   readonly isValidation?: boolean;
   readonly writer: Writer;
+  /** Names of attributes that may be written whatever the session may. */
+  readonly granted?: ReadonlySet<string>;
   /** ID of the session whose locks are no obstacle. */
   readonly session?: string | undefined;
   /** The class code's object that is saved, which takes over what is stored; the body is what it has to send. */

@@ -50,7 +50,7 @@ export class EntitySaver {
    * @throws whatever an event throws when class code saves; for a client it is a refusal
    */
   async save(transaction: Transaction, body: Body, options: SaveOptions): Promise<SaveResult> {
-    const denial = this.#denial(body, options);
+    const denial = this.#denial(body);
     if (denial !== undefined) return denial;
     if (this.#evented !== undefined && options.isKept) return this.#evented.save(body, options);
     const result = await this.#store(transaction, body, options);
@@ -59,10 +59,10 @@ export class EntitySaver {
   }
 
   /** What the session may do with no entity of the dataclass is refused before anything is read. */
-  #denial({ __STAMP: stamp = null }: Body, { writer }: SaveOptions): Refusal | undefined {
+  #denial({ __STAMP: stamp = null }: Body): Refusal | undefined {
     const { permissions } = this.dataclass;
     const action = stamp === null ? 'create' : 'update';
-    if (writer === 'code' || permissions === undefined || permissions[action]) return undefined;
+    if (permissions === undefined || permissions[action]) return undefined;
     return this.#tools.refusals.denied(action, permissions.status);
   }
 
@@ -78,9 +78,8 @@ export class EntitySaver {
     if (lock !== undefined && (await this.#updater.stampOf(transaction, key)) !== undefined) {
       return refusals.locked(key, lock);
     }
-    const { writer } = options;
     const timestamp = options.isKept ? options.timestamp : undefined;
-    const result = await this.#updater.update(transaction, key, stamp, body, timestamp, writer);
+    const result = await this.#updater.update(transaction, key, stamp, body, timestamp, options);
     if ('problems' in result) return result;
     return { key, outcome: result.isChange ? 'changed' : 'unchanged' };
   }
@@ -100,8 +99,7 @@ export class EntitySaver {
         ? refusals.stampChanged(key, undefined, stamp)
         : refusals.locked(key, lock);
     }
-    const { timestamp, writer } = options;
-    const result = await this.#creator.create(transaction, body, timestamp, writer);
+    const result = await this.#creator.create(transaction, body, options);
     return 'problems' in result ? result : { key: result.key, outcome: 'created' };
   }
 

@@ -4,7 +4,8 @@ import type { Dialect } from '../dialect/dialect.js';
 import { ConstraintError, type Transaction } from '../dialect/executor.js';
 import type { Statement } from '../dialect/statement.js';
 import type { StorageDefinition } from '../protocol/definition.js';
-import { type Body, type Decoded, decodeChanges, type Writer } from './decode.js';
+import type { StoredValue } from '../protocol/values.js';
+import { type Body, type Decoded, decodeChanges, type Author } from './decode.js';
 import { graver, type KeptValue, keptValue } from './denials.js';
 import type { Refusal } from './refusals.js';
 import type { SaveTools } from './save-tools.js';
@@ -43,10 +44,11 @@ export class EntityUpdater {
     stamp: number,
     body: Body,
     timestamp: string | undefined,
-    writer: Writer,
+    author: Author,
   ): Promise<{ readonly isChange: boolean } | Refusal> {
     const { foldText } = this.dialect;
-    const decoded = decodeChanges(this.dataclass, body, key, foldText, writer);
+    const decoded = decodeChanges(this.dataclass, body, key, foldText, author);
+    await this.keepHidden(transaction, key, body, decoded.values);
     const given = new Map(decoded.values);
     const unknown = await this.tools.relations.resolve(transaction, decoded.values);
     const isRight = decoded.problems.length === 0 && unknown.length === 0;
@@ -66,6 +68,33 @@ export class EntityUpdater {
       }
     }
     return this.#unchanged(transaction, key, stamp, decoded, isRight);
+  }
+
+  /**
+   * Lets a relation to an entity that may not be seen be as it is, where the body tells what a read tells of it: null, or the
+   * foreign key that is stored.
+   * @param values of the body; those of such relations are taken away
+   */
+  async keepHidden(
+    transaction: Transaction,
+    key: string | number,
+    body: Body,
+    values: Map<string, StoredValue>,
+  ): Promise<void> {
+    const { relations } = this.tools;
+    for (const relation of relations.toRestricted) {
+      const foreignKey = this.dataclass.foreignKey(relation);
+      const value = values.get(foreignKey.name);
+      const isNull = value === null && !Object.hasOwn(body, foreignKey.name);
+      const isKey = value !== null && foreignKey.exposed !== false;
+      if (value === undefined || !(isNull || isKey)) continue;
+      const statement = this.#statements.stored(foreignKey);
+      const stored = await transaction.value(statement, [this.#comparable(key)]);
+      if (typeof stored !== 'string' && typeof stored !== 'number') continue;
+      if (isKey && stored !== value) continue;
+      if (await relations.isShown(transaction, relation, stored)) continue;
+      values.delete(foreignKey.name);
+    }
   }
 
   /** Why an entity was not changed, if it should have been. */

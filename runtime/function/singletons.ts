@@ -5,6 +5,15 @@ import type { SingletonState } from './singleton.js';
 /** Tells of sessions that end, each by its ID. */
 export type OnSessionEnd = (listener: (session: string) => void) => void;
 
+/** Where singletons are made, and how long they live. */
+export interface SingletonSurroundings {
+  /** Runs a constructor with every privilege, for no session. */
+  asServer(make: () => object): object;
+  /** The same for the session that calls. */
+  inSession(make: () => object): object;
+  readonly onSessionEnd: OnSessionEnd;
+}
+
 /** The instances of singletons: made once, at their first call, and kept as long as their scope says. */
 export class Singletons {
   readonly #ofProcess = new Map<string, object>();
@@ -15,9 +24,9 @@ export class Singletons {
   constructor(
     private readonly classes: Readonly<Record<string, SingletonClass>>,
     private readonly state: SingletonState,
-    onSessionEnd: OnSessionEnd,
+    private readonly surroundings: SingletonSurroundings,
   ) {
-    onSessionEnd((session) => this.#ofSessions.delete(session));
+    surroundings.onSessionEnd((session) => this.#ofSessions.delete(session));
   }
 
   /**
@@ -48,10 +57,16 @@ export class Singletons {
   }
 
   /** A constructor answers at once, so that two first calls cannot both make one. */
-  #instance(instances: Map<string, object>, name: string, { singleton }: SingletonClass): object {
+  #instance(
+    instances: Map<string, object>,
+    name: string,
+    { singleton, scope }: SingletonClass,
+  ): object {
     const known = instances.get(name);
     if (known !== undefined) return known;
-    const made = new singleton(...([this.state] as never));
+    const make = (): object => new singleton(...([this.state] as never));
+    const { surroundings } = this;
+    const made = scope === 'session' ? surroundings.inSession(make) : surroundings.asServer(make);
     instances.set(name, made);
     return made;
   }

@@ -39,6 +39,8 @@ import { openSessions } from './open-sessions.js';
 import { registerRelease } from './release-sets.js';
 import { Catalog, registerCatalog } from './catalog.js';
 import { allFunctions, serverFunctions } from './catalog-functions.js';
+import { restrictingBy } from './asked-restrictions.js';
+import { computedRequests, handlersInCall, hasComputed } from './computed-attributes.js';
 import { answerClientError } from './client-error.js';
 import { refuseCrossSite } from './cross-site.js';
 import type { DataclassHandlers } from './dataclass-handlers.js';
@@ -77,6 +79,8 @@ export interface AppOptions {
   readonly logger?: FastifyServerOptions['logger'];
   /** Called with each SQL statement and its values before it runs: for tracing. */
   readonly onStatement?: StatementObserver;
+  /** In the place of the user's `src/login.ts`: for tests. */
+  readonly login?: LoginModule;
   /** Where limits are looked up; `process.env` when left out. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
 }
@@ -100,9 +104,10 @@ export async function createApp(
 ): Promise<CreatedClassApp>;
 export async function createApp(model: GeneratedModel, options: AppOptions): Promise<CreatedApp>;
 export async function createApp(
-  { definitions, schema, settings, login, classes }: GeneratedModel,
+  { definitions, schema, settings, login: usersLogin, classes }: GeneratedModel,
   options: AppOptions,
 ): Promise<CreatedApp | CreatedClassApp> {
+  const login = options.login ?? usersLogin;
   const environment = options.environment ?? process.env;
   const limits = limitsFrom(settings.limits, environment);
   const url = options.databaseUrl ?? setting(environment, 'DATABASE_URL', 'sqlite:./data.sqlite');
@@ -111,7 +116,8 @@ export async function createApp(
   const synchronous = synchronousFrom(environment);
   const tokens = await Tokens.open(tokenSettings(environment), login);
   const opened = await openObserved(url, model, synchronous, options.onStatement);
-  const withClasses = serverClasses(classes, opened);
+  const restricted = definitions.filter((each) => each.restrict === true).map(({ name }) => name);
+  const withClasses = serverClasses(classes, opened, restricted.length > 0);
   const database = withClasses?.database ?? opened;
   const log = options.logger === undefined ? pino({ level }, pino.destination(2)) : undefined;
   const tellError = errorTeller(log);
@@ -154,7 +160,7 @@ export async function createApp(
     login,
     tokens,
     quotas: readServerQuotas(setting(environment, 'QUOTAS', ''), 'QUOTAS'),
-    hasClassCode: classes !== undefined,
+    calls: withClasses?.calls,
   });
   const uploads = new UploadStore(limits, clock, new UploadFolder());
   if (hasMedia(definitions)) {
@@ -177,9 +183,12 @@ export async function createApp(
     store.releaseOf(session);
   });
   const filters = new FilterParser(limits, settings);
+  const computed = hasComputed(definitions) ? computedRequests(() => host) : undefined;
   const contextOf = (linked: ServiceContext['dataclasses'], plans: Plans): ServiceContext => {
-    const counts = new Counts(database, answers, plans.selections);
-    const reading = { database, limits, options: answers, filters, plans, counts };
+    const { binder } = withClasses ?? {};
+    const taken = binder === undefined ? undefined : binder.taken.bind(binder);
+    const counts = new Counts(database, answers, plans.selections, taken);
+    const reading = { database, limits, options: answers, filters, plans, counts, computed };
     const sets = new EntitySets(reading, linked, store, kept, limits);
     return {
       ...reading,
@@ -194,38 +203,45 @@ export async function createApp(
     };
   };
   const context = contextOf(dataclasses, emptyPlans());
+  const ofServer = serverFunctions(classes);
+  const isViewed = settings.roles !== undefined || restricted.length > 0;
   const host = openClasses(app, withClasses, {
-    dataclasses,
     locks,
     context,
+    seenBy: isViewed ? (call) => viewed.contextOf(call) : undefined,
     lifecycle: classEvents(definitions),
   });
   registerInfo(app, sessions, store, limits);
   registerRelease(app, context.sets, sessions);
-  const ofServer = serverFunctions(classes);
   const catalog = { settings, uniqueId: database.uniqueId, functions: ofServer };
   const functionParts =
     host === undefined || classes === undefined
       ? undefined
       : { host, registry: classes, definitions, context };
-  if (settings.roles === undefined) {
+  const restricting =
+    host === undefined || restricted.length === 0 ? undefined : restrictingBy(host, restricted);
+  const inCalls = (handlers: DataclassHandlers): DataclassHandlers =>
+    computed === undefined || withClasses === undefined
+      ? handlers
+      : handlersInCall(handlers, withClasses.calls, (...given) => sessions.of(...given));
+  if (!isViewed) {
     const whole = new Catalog({ ...catalog, definitions });
     registerCatalog(app, settings, () => whole);
-    const services = (name: string): DataclassService => new DataclassService(context, name);
+    const services = (name: string): DataclassHandlers =>
+      inCalls(new DataclassService(context, name));
     if (functionParts === undefined) return { app, services };
     return { app, services, functions: openFunctions(functionParts) };
   }
-  const views = new Views(definitions, allFunctions(ofServer));
   const viewed = new ViewedServices(
-    views,
+    new Views(definitions, allFunctions(ofServer)),
     (request, reply) => sessions.of(request, reply),
     contextOf,
+    restricting,
   );
   registerCatalog(app, settings, (request, reply) => viewed.catalogOf(request, reply, catalog));
-  const services = (name: string): DataclassHandlers => viewed.handlers(name);
+  const services = (name: string): DataclassHandlers => inCalls(viewed.handlers(name));
   if (functionParts === undefined) return { app, services };
-  const seen = { views, services: viewed };
-  return { app, services, functions: openFunctions({ ...functionParts, viewed: seen }) };
+  return { app, services, functions: openFunctions({ ...functionParts, viewed }) };
 }
 
 async function openObserved(

@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { DatabaseUnavailableError, TooComplexError } from '../dialect/executor.js';
+import { DeniedInCodeError } from '../function/failure.js';
 import { type ErrorName, protocolError, refuse, RequestError } from '../protocol/errors.js';
 import { sendError } from './reply.js';
 
@@ -14,6 +15,7 @@ const transportErrors: Readonly<Record<number, ErrorName>> = {
 /** What an error is written to. */
 export interface ErrorLog {
   error(what: object): void;
+  warn(what: object): void;
 }
 
 type ErrorHandler = (
@@ -30,10 +32,14 @@ export type ErrorTeller = (error: FastifyError | Error, request: FastifyRequest)
  * @param log the request's own, when left out
  */
 export function errorTeller(log?: ErrorLog): ErrorTeller {
-  return (error, request) =>
-    asRequestError(error, request.id, (err) => {
-      (log ?? request.log).error({ err, reqId: request.id });
+  return (error, request) => {
+    const reqId = request.id;
+    // The message for the client does not name what the developer has to know.
+    if (error instanceof DeniedInCodeError) (log ?? request.log).warn({ err: error.cause, reqId });
+    return asRequestError(error, reqId, (err) => {
+      (log ?? request.log).error({ err, reqId });
     });
+  };
 }
 
 /** Answers every error of a request with an `__ERROR` body. */

@@ -67,11 +67,11 @@ export function selectionOf({ dataclass, selections }: DataclassCode, keys: KeyL
  * @param dataclass as the session sees it
  */
 export function requestOf(
-  { context }: ClassHost,
+  host: ClassHost,
   selection: object,
   dataclass: Dataclass,
 ): SelectionRequest {
-  return treeRequest(context.database.dialect, nodeOf(stateOfSelection(selection)), dataclass);
+  return treeRequest(host.seen(), nodeOf(stateOfSelection(selection)), dataclass);
 }
 
 /** What the arguments of one call are made by. */

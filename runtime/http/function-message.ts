@@ -5,18 +5,25 @@ import type { MessageBody, OutgoingMessage } from '../function/outgoing-message.
 import { plainValue } from '../function/plain-value.js';
 import { refuseObject } from './function-classes.js';
 
+/** What a stream of a message is read with. */
+interface MessageSurroundings {
+  /** Told of a stream that fails when its answer has begun: the connection is cut then, so that the client knows. */
+  readonly tell: (error: Error) => void;
+  /** Runs code of the function, which has returned. */
+  readonly within: <T>(code: () => T) => T;
+}
+
 /** Statuses that HTTP allows no body with. */
 const withoutBody: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /**
  * Sends a function's own answer (protocol section 15.5). What the session adds, its cookie, goes with it.
- * @param tell told of a stream that fails when its answer has begun: the connection is cut then, so that the client knows
  */
 export function sendMessage(
   request: FastifyRequest,
   reply: FastifyReply,
   { status, headers, body }: OutgoingMessage,
-  tell: (error: Error) => void,
+  { tell, within }: MessageSurroundings,
 ): FastifyReply {
   const payload = payloadOf(body);
   reply.code(status);
@@ -32,6 +39,7 @@ export function sendMessage(
     return reply.send('');
   }
   if (payload.content instanceof Readable) {
+    readWithin(payload.content, within);
     payload.content.on('error', (error) => {
       // Before that it is answered, and told there.
       if (reply.raw.headersSent) tell(error);
@@ -58,6 +66,24 @@ function payloadOf(body: MessageBody): Payload {
 /** Fastify takes no other bytes than Node's own. */
 function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
+}
+
+/**
+ * What a stream reads, it reads as the call of its function, with the privileges of that: it is asked for more by the client's
+ * connection, which knows no call, and would be taken for the server itself.
+ */
+function readWithin(stream: Readable, within: MessageSurroundings['within']): void {
+  const { _read: read, _destroy: destroy } = stream;
+  stream._read = (size) => {
+    within(() => {
+      read.call(stream, size);
+    });
+  };
+  stream._destroy = (error, done) => {
+    within(() => {
+      destroy.call(stream, error, done);
+    });
+  };
 }
 
 /** A stream that nobody reads would hold what it reads from. */

@@ -33,8 +33,8 @@ export interface SeenModel {
    * @throws RequestError 401 or 403 with 1561
    */
   requireExecution(definition: FunctionDefinition, shown: string): void;
-  /** The call that a function's code runs in. */
-  callOf(session: Session, definition: FunctionDefinition): Call;
+  /** The session that a function's code runs with. */
+  actingOf(session: Session, definition: FunctionDefinition): Session;
 }
 
 /** What functions of all classes are called with. */
@@ -44,7 +44,9 @@ export interface FunctionContext {
   readonly registry: ClassRegistry;
   readonly singletons: Singletons;
   readonly sessionOf: (request: FastifyRequest, reply: FastifyReply) => Pending<Session>;
-  readonly seenBy: (session: Session) => SeenModel;
+  /** A call of a session, with what it may see now. */
+  readonly callOf: (session: Session) => Pending<Call>;
+  readonly seenBy: (call: Call) => SeenModel;
 }
 
 type Request = FastifyRequest<{
@@ -59,6 +61,10 @@ interface Calling {
   readonly request: Request;
   readonly asked: FunctionRequest;
   readonly session: Session;
+  /** That of the session, without what the function is promoted by. */
+  readonly own: Call;
+  /** That the function's code runs in. */
+  readonly call: Call;
   readonly seen: SeenModel;
   /** The same with the privileges that the function is promoted by. */
   readonly promoted: SeenModel;
@@ -104,12 +110,15 @@ export class FunctionService {
     return this.#handler({
       definition: this.#definition(dataclass, name, 'selection'),
       shown: `${dataclass}Selection.${name}`,
-      with: async ({ request, asked, session, seen, promoted }, work) => {
+      with: async ({ request, asked, session, own, seen, promoted }, work) => {
         requireRead(promoted, dataclass);
         const input = { ...asked.input, set: request.params.set };
         const asker = setAskerOf(session);
         const { host } = this.context;
-        return work(await inputSelection(host.codeOf(dataclass), seen.context, input, asker));
+        const selection = await host.calls.with(own, () =>
+          inputSelection(host.codeOf(dataclass), seen.context, input, asker),
+        );
+        return work(selection);
       },
     });
   }
@@ -149,35 +158,47 @@ export class FunctionService {
   #handler(callable: Callable): Handler {
     return async (request, reply) => {
       const session = await this.context.sessionOf(request, reply);
-      const seen = this.context.seenBy(session);
+      const own = await this.context.callOf(session);
+      const seen = this.context.seenBy(own);
       const { definition, shown } = callable;
       seen.requireExecution(definition, shown);
       const asked = readFunctionRequest(request, definition, seen.context.options);
-      const call = seen.callOf(session, definition);
-      const promoted = this.context.seenBy(call.session);
+      const acting = seen.actingOf(session, definition);
+      const call = acting === session ? own : await this.context.callOf(acting);
+      const promoted = this.context.seenBy(call);
       return this.context.host.calls.run(call, () =>
-        this.#call(callable, { request, asked, session, seen, promoted }, reply),
+        this.#call(callable, { request, asked, session, own, call, seen, promoted }, reply),
       );
     };
   }
 
   async #call(callable: Callable, calling: Calling, reply: FastifyReply): Promise<FastifyReply> {
     const { definition, shown } = callable;
-    const { asked, session, request } = calling;
+    const { asked, session, request, own, call } = calling;
     const { host } = this.context;
     const { context } = calling.seen;
+    const { privileges } = session;
     const makers = argumentMakers(host, context, session);
     const result = await callable.with(calling, async (target) => {
-      const given = await decodeArguments(definition, asked.sent, makers);
+      // What a client names is looked at with what its session may read.
+      const given = await host.calls.with(own, () =>
+        decodeArguments(definition, asked.sent, makers),
+      );
       return run(target, definition.name, given, shown);
     });
     // The function may have given its session other privileges.
-    const seen = this.context.seenBy(session);
-    const answer = await this.#answer(callable, result, { ...calling, seen });
+    const now = session.privileges === privileges ? own : await this.context.callOf(session);
+    const seen = this.context.seenBy(now);
+    const answer = await host.calls.with(now, () =>
+      this.#answer(callable, result, { ...calling, seen }),
+    );
     if (answer.kind === 'json') return sendJson(reply, answer.json);
     if (answer.kind === 'media') return sendMedia(reply, answer.media);
-    return sendMessage(request, reply, answer.message, (error) => {
-      seen.context.tellError(new FunctionFailedError(shown, error), request);
+    return sendMessage(request, reply, answer.message, {
+      tell: (error) => {
+        seen.context.tellError(new FunctionFailedError(shown, error), request);
+      },
+      within: (read) => host.calls.run(call, read),
     });
   }
 

@@ -1,5 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { Calls } from '../access/call.js';
+import { CallValueBinder } from '../access/call-values.js';
 import { systemSession } from '../access/system-session.js';
 import type { ClassHost } from '../class/class-host.js';
 import { ambientDatabase, type ClassParts, createClassHost } from '../class/make-class-host.js';
@@ -19,16 +20,31 @@ export interface ServerClasses {
   /** The server's database, which takes part in the transaction of the code that asks. */
   readonly database: Database;
   readonly registry: ClassRegistry;
+  /** Gives statements what restricts the session of the call; none where no dataclass restricts sessions. */
+  readonly binder: CallValueBinder | undefined;
 }
 
-/** Prepares class code, before anything has got hold of the database. */
+/**
+ * Prepares class code, before anything has got hold of the database.
+ * @param isRestricted whether a dataclass restricts sessions
+ */
 export function serverClasses(
   registry: ClassRegistry | undefined,
   database: Database,
+  isRestricted: boolean,
 ): ServerClasses | undefined {
-  if (registry === undefined) return undefined;
-  const calls = new Calls({ session: systemSession() });
-  return { calls, database: ambientDatabase(database, calls), registry };
+  if (registry === undefined) {
+    if (isRestricted)
+      throw new Error('A dataclass restricts sessions, and its class is not given.');
+    return undefined;
+  }
+  const calls = new Calls({ session: systemSession(), isServer: true });
+  const binder = isRestricted
+    ? new CallValueBinder(() => calls.current().restrictions?.values)
+    : undefined;
+  const { executor } = database;
+  const bound = { ...database, executor: binder?.executor(executor) ?? executor };
+  return { calls, database: ambientDatabase(bound, calls), registry, binder };
 }
 
 /** Makes the objects of class code. */

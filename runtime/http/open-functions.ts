@@ -1,5 +1,5 @@
+import type { Call } from '../access/call.js';
 import { PromotedSession } from '../access/promoted-session.js';
-import type { Views } from '../access/views.js';
 import type { ClassHost } from '../class/class-host.js';
 import type { ClassRegistry } from '../class/registry.js';
 import { Singletons } from '../function/singletons.js';
@@ -16,7 +16,7 @@ interface FunctionParts {
   /** Of a model without roles. */
   readonly context: ServiceContext;
   /** Of one with roles. */
-  readonly viewed?: { readonly views: Views; readonly services: ViewedServices };
+  readonly viewed?: ViewedServices;
 }
 
 /** Makes what answers calls of functions. */
@@ -24,8 +24,13 @@ export function openFunctions(parts: FunctionParts): FunctionService {
   const { host, registry, definitions, context } = parts;
   const state = { datastore: host.datastore, session: () => host.calls.current().session };
   const { sessions } = context;
-  const singletons = new Singletons(registry.singletons, state, (listener) => {
-    sessions.sessions.onEnd(listener);
+  const singletons = new Singletons(registry.singletons, state, {
+    // What they are made of is nobody's, or their session's: who calls first makes no difference.
+    asServer: (make) => host.calls.asServer(make),
+    inSession: (make) => host.calls.with({ isServer: true }, make),
+    onSessionEnd: (listener) => {
+      sessions.sessions.onEnd(listener);
+    },
   });
   return new FunctionService({
     host,
@@ -33,32 +38,29 @@ export function openFunctions(parts: FunctionParts): FunctionService {
     registry,
     singletons,
     sessionOf: (request, reply) => sessions.of(request, reply),
+    callOf: (session) => parts.viewed?.callOf(session) ?? { session },
     seenBy: seenBy(parts),
   });
 }
 
-function seenBy({ context, viewed }: FunctionParts): (session: Viewing) => SeenModel {
+function seenBy({ context, viewed }: FunctionParts): (call: Call) => SeenModel {
   if (viewed === undefined) {
     const seen: SeenModel = {
       context,
       requireExecution: () => undefined,
-      callOf: (session) => ({ session }),
+      actingOf: (session) => session,
     };
     return () => seen;
   }
-  const { views, services } = viewed;
-  return (session) => {
-    const view = views.of(session);
+  return (call) => {
+    const view = viewed.viewOf(call);
     return {
-      context: services.contextIn(view),
+      context: viewed.contextIn(view),
       requireExecution: (definition, shown) => {
         view.requireExecution(definition, shown);
       },
-      callOf: (caller, { promote }) => ({
-        session: promote === undefined ? caller : new PromotedSession(caller, promote),
-      }),
+      actingOf: (session, { promote }) =>
+        promote === undefined ? session : new PromotedSession(session, promote),
     };
   };
 }
-
-type Viewing = Parameters<Views['of']>[0];

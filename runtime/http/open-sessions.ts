@@ -1,10 +1,12 @@
 import type { FastifyInstance } from 'fastify';
+import type { Calls } from '../access/call.js';
 import { undeclaredPrivileges } from '../access/grants.js';
 import { DeclaredPrivileges } from '../access/privileges.js';
 import type { Settings } from './settings.js';
 import type { LoginModule } from '../access/login-module.js';
 import { Logins } from '../access/logins.js';
 import { MemorySessionStore } from '../access/memory-session-store.js';
+import { Promotions } from '../access/promotions.js';
 import { hasRates } from '../access/rate-windows.js';
 import type { ReadQuotas } from '../access/server-quotas.js';
 import type { Tokens } from '../access/tokens.js';
@@ -23,24 +25,31 @@ interface SessionServer {
   readonly login: LoginModule | undefined;
   readonly tokens: Tokens | undefined;
   readonly quotas: ReadQuotas;
-  /** Class code may set quotas of its sessions. */
-  readonly hasClassCode: boolean;
+  /** Where class code runs, which may set quotas of its sessions; none without class code. */
+  readonly calls: Calls | undefined;
 }
 
 /** The sessions of a server, and the addresses by which they begin and end. */
 export function openSessions(
   app: FastifyInstance,
-  { settings, limits, clock, login, tokens, quotas, hasClassCode }: SessionServer,
+  { settings, limits, clock, login, tokens, quotas, calls }: SessionServer,
 ): RequestSessions {
   const store = new MemorySessionStore(clock);
   const table =
     settings.roles === undefined ? undeclaredPrivileges : new DeclaredPrivileges(settings.roles);
-  const sessions = new Sessions(store, clock, limits, table, quotas.ofSession);
-  const logins = login === undefined ? undefined : new Logins(login, clock);
+  const promotions = calls === undefined ? undefined : new Promotions(calls, table);
+  const sessions = new Sessions(store, clock, limits, table, quotas.ofSession, promotions);
+  const logins = login === undefined ? undefined : new Logins(loginOf(login, calls), clock);
   const found = new RequestSessions(sessions, cookieName(settings.name), logins, tokens);
   const hasQuotas = hasRates(quotas.ofServer) || hasRates(quotas.ofSession);
-  if (hasQuotas || hasClassCode) registerQuotas(app, found, quotas.ofServer);
+  if (hasQuotas || calls !== undefined) registerQuotas(app, found, quotas.ofServer);
   if (settings.roles?.forceLogin === true) requireLogin(app, found);
   registerDirectory(app, found);
   return found;
+}
+
+/** The user's `login` runs as the server itself, wherever the session is that logs in. */
+function loginOf({ login }: LoginModule, calls: Calls | undefined): Pick<LoginModule, 'login'> {
+  if (calls === undefined) return { login };
+  return { login: (user, password) => calls.asServer(() => login(user, password)) };
 }

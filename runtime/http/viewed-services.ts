@@ -1,5 +1,8 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { View, Viewer, Views } from '../access/views.js';
+import type { Call, Calls } from '../access/call.js';
+import type { Restrictions } from '../access/restrictions.js';
+import type { Session } from '../access/session.js';
+import type { View, Views } from '../access/views.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import { emptyPlans, type Plans } from '../query/reading-context.js';
@@ -18,6 +21,19 @@ interface Viewing {
   catalog: Catalog | undefined;
 }
 
+/** Where it is asked which entities sessions may see. */
+export interface Restricting {
+  readonly calls: Calls;
+  readonly restrictions: Restrictions;
+}
+
+/** What answers a request. */
+interface Answering {
+  readonly service: DataclassService;
+  /** Runs what answers, with the values of what restricts its session. */
+  readonly run: <T>(work: () => T) => T;
+}
+
 /** Answers requests by the view of their session. Services are made when they are first asked for. */
 export class ViewedServices {
   /** Views come and go; what belongs to one goes with it. */
@@ -25,19 +41,37 @@ export class ViewedServices {
 
   /**
    * @param viewerOf who a request comes from
-   * @param contextOf what the services of linked dataclasses share
+   * @param makeContext what the services of linked dataclasses share
+   * @param restricting none where no dataclass restricts sessions
    */
   constructor(
     private readonly views: Views,
-    private readonly viewerOf: (request: FastifyRequest, reply: FastifyReply) => Pending<Viewer>,
-    private readonly contextOf: (
+    private readonly sessionOf: (request: FastifyRequest, reply: FastifyReply) => Pending<Session>,
+    private readonly makeContext: (
       dataclasses: ReadonlyMap<string, Dataclass>,
       plans: Plans,
     ) => ServiceContext,
+    private readonly restricting?: Restricting,
   ) {}
 
-  viewOf(request: FastifyRequest, reply: FastifyReply): Pending<View> {
-    return whenThere(this.viewerOf(request, reply), (viewer) => this.views.of(viewer));
+  /** A call of a session, which knows what restricts it now. */
+  callOf(session: Session): Pending<Call> {
+    if (this.restricting === undefined) return { session };
+    return whenThere(this.restricting.restrictions.of(session), (restrictions) => ({
+      session,
+      restrictions,
+    }));
+  }
+
+  /**
+   * The view of a call's session.
+   * @throws Error where the call does not know what restricts its session
+   */
+  viewOf({ session, restrictions }: Pick<Call, 'session' | 'restrictions'>): View {
+    if (this.restricting !== undefined && restrictions === undefined) {
+      throw new Error('It is not known which entities the session of this call may see.');
+    }
+    return this.views.of(session, restrictions);
   }
 
   /** The catalog that the session of a request sees. */
@@ -46,7 +80,9 @@ export class ViewedServices {
     reply: FastifyReply,
     input: Omit<ConstructorParameters<typeof Catalog>[0], 'definitions'>,
   ): Pending<Catalog> {
-    return whenThere(this.viewOf(request, reply), (view) => {
+    return whenThere(this.sessionOf(request, reply), (session) => {
+      // Which entities there are says nothing about the model.
+      const view = this.views.of(session);
       const viewing = this.#viewing(view);
       return (viewing.catalog ??= new Catalog({
         ...input,
@@ -61,6 +97,11 @@ export class ViewedServices {
     return this.#viewing(view).context;
   }
 
+  /** The same of the view of a call's session. */
+  contextOf(call: Pick<Call, 'session' | 'restrictions'>): ServiceContext {
+    return this.contextIn(this.viewOf(call));
+  }
+
   /** The service of a dataclass in a view. */
   serviceIn(view: View, name: string): DataclassService {
     const { context, services } = this.#viewing(view);
@@ -73,48 +114,65 @@ export class ViewedServices {
   }
 
   handlers(name: string): DataclassHandlers {
-    const serviceOf = (request: FastifyRequest, reply: FastifyReply): Pending<DataclassService> =>
-      whenThere(this.viewOf(request, reply), (view) => this.serviceIn(view, name));
+    const answeringOf = (request: FastifyRequest, reply: FastifyReply): Pending<Answering> =>
+      whenThere(this.sessionOf(request, reply), (session) => this.#answering(session, name));
     return {
       readCollection: (request, reply) => {
-        whenFound(reply, serviceOf(request, reply), (service) => {
+        whenFound(reply, answeringOf(request, reply), (service) => {
           service.readCollection(request, reply);
         });
       },
       readEntity: (request, reply) => {
-        whenFound(reply, serviceOf(request, reply), (service) => {
+        whenFound(reply, answeringOf(request, reply), (service) => {
           service.readEntity(request, reply);
         });
       },
       readByValue: (request, reply) => {
-        whenFound(reply, serviceOf(request, reply), (service) => {
+        whenFound(reply, answeringOf(request, reply), (service) => {
           service.readByValue(request, reply);
         });
       },
       readEntitySet: (request, reply) => {
-        whenFound(reply, serviceOf(request, reply), (service) => {
+        whenFound(reply, answeringOf(request, reply), (service) => {
           service.readEntitySet(request, reply);
         });
       },
-      writeCollection: async (request, reply) =>
-        (await serviceOf(request, reply)).writeCollection(request, reply),
-      writeEntity: async (request, reply) =>
-        (await serviceOf(request, reply)).writeEntity(request, reply),
+      writeCollection: async (request, reply) => {
+        const { service, run } = await answeringOf(request, reply);
+        return run(() => service.writeCollection(request, reply));
+      },
+      writeEntity: async (request, reply) => {
+        const { service, run } = await answeringOf(request, reply);
+        return run(() => service.writeEntity(request, reply));
+      },
       writeAttributes: async (request, reply) => {
-        const service = await serviceOf(request, reply);
-        await service.writeAttributes(request, reply);
+        const { service, run } = await answeringOf(request, reply);
+        await run(() => service.writeAttributes(request, reply));
         // A read sends its answer later.
         return reply;
       },
-      writeEntitySet: async (request, reply) =>
-        (await serviceOf(request, reply)).writeEntitySet(request, reply),
+      writeEntitySet: async (request, reply) => {
+        const { service, run } = await answeringOf(request, reply);
+        return run(() => service.writeEntitySet(request, reply));
+      },
     };
+  }
+
+  #answering(session: Session, name: string): Pending<Answering> {
+    const { restricting } = this;
+    if (restricting === undefined) {
+      return { service: this.serviceIn(this.views.of(session), name), run: (work) => work() };
+    }
+    return whenThere(this.callOf(session), (call) => ({
+      service: this.serviceIn(this.viewOf(call), name),
+      run: (work) => restricting.calls.with({ restrictions: call.restrictions }, work),
+    }));
   }
 
   #viewing(view: View): Viewing {
     const known = this.#viewings.get(view);
     if (known !== undefined) return known;
-    const context = this.contextOf(view.dataclasses, emptyPlans(planBytes));
+    const context = this.makeContext(view.dataclasses, emptyPlans(planBytes));
     const made: Viewing = { context, services: new Map(), catalog: undefined };
     this.#viewings.set(view, made);
     return made;
@@ -124,14 +182,19 @@ export class ViewedServices {
 /** Reads at once where the session is known at once. */
 function whenFound(
   reply: FastifyReply,
-  found: Pending<DataclassService>,
+  found: Pending<Answering>,
   read: (service: DataclassService) => void,
 ): void {
+  const answer = ({ service, run }: Answering): void => {
+    run(() => {
+      read(service);
+    });
+  };
   if (!(found instanceof Promise)) {
-    read(found);
+    answer(found);
     return;
   }
-  found.then(read).catch((error: unknown) => {
+  found.then(answer).catch((error: unknown) => {
     reply.send(error);
   });
 }

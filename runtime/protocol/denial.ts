@@ -1,4 +1,5 @@
-import { type ErrorName, protocolError, RequestError } from './errors.js';
+import { errorCodes, type ErrorName, protocolError, RequestError } from './errors.js';
+import { RestError } from './rest-error.js';
 
 /** What a session may lack the privilege for. */
 export type DeniedAction = 'read' | 'create' | 'update' | 'drop' | 'execute';
@@ -21,6 +22,22 @@ export const denialNames: Readonly<Record<DeniedAction, ErrorName>> = {
 export function denied(action: DeniedAction, what: string, status: DenialStatus): RequestError {
   const problem = protocolError(denialNames[action], `No permission to ${action} ${what}.`);
   return new RequestError(status, [problem]);
+}
+
+/**
+ * Class code reads what the session has no privilege for that it runs for. The message names it, for the developer; a client,
+ * who may not know that it exists, is told less.
+ */
+export class PermissionError extends RestError {
+  /** @param what the resource, as it stands behind "permission to read" */
+  constructor(action: DeniedAction, what: string, status: DenialStatus) {
+    super(
+      status,
+      errorCodes[denialNames[action]].code,
+      `No permission to ${action} ${what}: the code runs with the privileges of its caller, unless it is promoted.`,
+    );
+    this.name = 'PermissionError';
+  }
 }
 
 export function isDenialStatus(status: number): status is DenialStatus {

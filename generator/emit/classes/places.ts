@@ -39,7 +39,7 @@ const runtimeTypes: Readonly<Record<string, string>> = {
 const runtimeValues: Readonly<Record<string, string>> = {
   notWritten: 'runtime/function/not-written',
   OutgoingMessage: 'runtime/function/outgoing-message',
-  RestError: 'runtime/class/rest-error',
+  RestError: 'runtime/protocol/rest-error',
   SaveError: 'runtime/class/save-error',
 };
 

@@ -30,7 +30,8 @@ import { OrderEntityBase } from '../generated/api.js';
 export class OrderEntity extends OrderEntityBase {
   async saving(): Promise<void> {
     this.log = (this.log ?? '') + 's';
-    this.total = (this.total ?? 0) + 1;
+    if (this.text === 'denied') this.total = 0;
+    else await this.session.promote('boss', () => { this.total = (this.total ?? 0) + 1; });
   }
   async dropping(): Promise<void> {}
 }`,
@@ -49,13 +50,21 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-it('what a client may not write is refused before events run; events write what they want', async () => {
+it('what a client may not write is refused before events run; events write more where they are promoted', async () => {
   const url = '/rest/Order?$method=update';
   const asGuest = await guest.post(url, { text: 'x' });
   expect(asGuest.statusCode).toBe(401);
   expect(codesOf(asGuest)).toEqual([1558]);
   const made = await clerk.post(url, { text: 'tea' });
   expect(made.json(), made.body).toMatchObject({ __KEY: '1', text: 'tea', total: 1 });
+  const own = await clerk.post(url, { text: 'denied' });
+  expect(own.statusCode).toBe(403);
+  expect(codesOf(own)).toEqual([1557]);
+  expect(own.body).not.toContain('total');
+  const [listed] = (await clerk.post(url, [{ text: 'denied' }])).json<{
+    __ENTITIES: { __ERROR: { errCode: number }[] }[];
+  }>().__ENTITIES;
+  expect(listed?.__ERROR.map(({ errCode }) => errCode)).toEqual([1557]);
   const refused = await clerk.post(url, { text: 'tea', total: 7 });
   expect(refused.statusCode).toBe(403);
   expect(codesOf(refused)).toContain(1557);

@@ -117,7 +117,12 @@ describe('calls of functions', () => {
     const asViewer = await viewer.post('/rest/Person(1)/raise', []);
     expect(asViewer.statusCode).toBe(403);
     expect(codesOf(asViewer)).toEqual([1561]);
-    expect((await viewer.get('/rest/Person/total')).json()).toEqual({ result: 150 });
+    expect((await payer.get('/rest/Person/total')).json()).toEqual({ result: 150 });
+    // Its code runs with what the caller may read.
+    const closed = await viewer.get('/rest/Person/total');
+    expect(closed.statusCode).toBe(403);
+    expect(codesOf(closed)).toEqual([1556]);
+    expect(closed.body).not.toContain('salary');
     expect((await guest.post('/rest/$singleton/Clock/now', [])).json()).toEqual({ result: 'now' });
     expect((await viewer.post('/rest/$singleton/Clock/stop', [])).statusCode).toBe(403);
   });

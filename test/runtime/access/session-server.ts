@@ -1,9 +1,11 @@
 import { inspect } from 'node:util';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
+import { Calls } from '../../../runtime/access/call.js';
 import type { LoginModule } from '../../../runtime/access/login-module.js';
 import { readServerQuotas, type ServerQuotas } from '../../../runtime/access/server-quotas.js';
 import type { RequestSession } from '../../../runtime/access/request-session.js';
 import type { SessionLimits } from '../../../runtime/access/sessions.js';
+import { systemSession } from '../../../runtime/access/system-session.js';
 import { Tokens, type TokenSettings } from '../../../runtime/access/tokens.js';
 import { errorHandler, errorTeller } from '../../../runtime/http/errors.js';
 import { openSessions } from '../../../runtime/http/open-sessions.js';
@@ -57,6 +59,9 @@ export async function sessionServer(options: Options = {}): Promise<SessionServe
         error: (what) => {
           logged.push(inspect(what));
         },
+        warn: (what) => {
+          logged.push(inspect(what));
+        },
       }),
     ),
   );
@@ -86,7 +91,7 @@ export async function sessionServer(options: Options = {}): Promise<SessionServe
       },
     ),
     quotas: readServerQuotas(JSON.stringify(options.quotas ?? {}), 'QUOTAS'),
-    hasClassCode: true,
+    calls: new Calls({ session: systemSession(), isServer: true }),
   });
   const ended: string[] = [];
   sessions.sessions.onEnd((id) => ended.push(id));

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { RestError } from '../../../runtime/class/rest-error.js';
+import { RestError } from '../../../runtime/protocol/rest-error.js';
 import type { SaveError } from '../../../runtime/class/save-error.js';
 import { type Answer, EventedClient, type Json } from './evented-requests.js';
 import { type EventedServer, eventedServer, type Row } from './evented-server.js';

@@ -30,7 +30,7 @@ describe('class code writes what no client can', () => {
     const { values, problems } = decodeNewEntity(
       dataclass,
       { ID: 1, fixed: 'x', hidden: 3 },
-      writer,
+      { writer },
     );
     const codes = problems.map(({ errCode }) => errCode);
     expect(codes).toEqual(writer === 'code' ? [] : [1569, 1500]);
@@ -44,7 +44,7 @@ describe('class code writes what no client can', () => {
 
   it.each(['client', 'code'] as const)('in a change: %s', (writer) => {
     const body = { fixed: 'x', hidden: 3 };
-    const { values, readOnly, problems } = decodeChanges(dataclass, body, 1, fold, writer);
+    const { values, readOnly, problems } = decodeChanges(dataclass, body, 1, fold, { writer });
     const isCode = writer === 'code';
     expect(problems.map(({ errCode }) => errCode)).toEqual(isCode ? [] : [1500]);
     expect([...readOnly]).toEqual(isCode ? [] : [['fixed', 'x']]);
@@ -52,7 +52,9 @@ describe('class code writes what no client can', () => {
   });
 
   it('but keeps every rule, and the key', () => {
-    const { problems } = decodeChanges(dataclass, { ID: 2, hidden: -1 }, 1, fold, 'code');
+    const { problems } = decodeChanges(dataclass, { ID: 2, hidden: -1 }, 1, fold, {
+      writer: 'code',
+    });
     expect(problems.map(({ errCode }) => errCode)).toEqual([1569, 1569]);
   });
 });

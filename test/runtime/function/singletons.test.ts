@@ -21,13 +21,13 @@ class Failing {
 function served(scope: SingletonClass['scope'], singleton: new (state: never) => object = Counter) {
   let end: (session: string) => void = () => undefined;
   const state: SingletonState = { datastore: { name: 'ds' }, session: () => session('x') };
-  const singletons = new Singletons(
-    { Clock: { singleton, scope, functions: [] } },
-    state,
-    (listener) => {
+  const singletons = new Singletons({ Clock: { singleton, scope, functions: [] } }, state, {
+    asServer: (make) => make(),
+    inSession: (make) => make(),
+    onSessionEnd: (listener) => {
       end = listener;
     },
-  );
+  });
   return {
     singletons,
     end: (id: string) => {

@@ -1,4 +1,4 @@
-import { RequestError } from '../protocol/errors.js';
+import { RequestError } from './errors.js';
 
 /**
  * Thrown by class code to end a request with a status and a message of its own (protocol decision 22); the message of any other

@@ -1,0 +1,70 @@
+import { sql } from 'kysely';
+import { comparableColumn } from '../dataclass/comparable.js';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import { Aliases, From } from '../dataclass/source.js';
+import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
+import { decodeKey } from '../protocol/key.js';
+import type { ClassHost } from './class-host.js';
+import type { EntityLayout } from './entity-layout.js';
+
+/** Keys that are read by one statement; their list is one value. */
+const keysPerStatement = 10_000;
+
+type Row = readonly SqlValue[];
+
+/**
+ * Reads the rows of entities by their keys. A row holds all that the layout has, whatever the session may read: a property is
+ * read at once, and may be read by code that is promoted, so it is asked for then (`EntityState.get`).
+ */
+export class EntityRows {
+  readonly #byKey: Statement;
+  readonly #byKeys: Statement;
+
+  /** @param dataclass whose entities are there; it is that of the layout, or a view of it */
+  constructor(
+    private readonly host: ClassHost,
+    private readonly dataclass: Dataclass,
+    layout: EntityLayout,
+  ) {
+    const { dialect } = host.context.database;
+    const one = new From(new Aliases(), dataclass);
+    const oneColumns = sql.join(layout.columns(one));
+    const key = comparableColumn(dialect, one.root, dataclass.key);
+    this.#byKey = dialect.compile(
+      sql`select ${oneColumns} ${one.clause} where ${key} = ${new Slot(0)}`,
+    );
+    const list = dialect.each(sql`${new Slot(0)}`);
+    const many = new From(new Aliases(), dataclass, { list });
+    const manyColumns = sql.join(layout.columns(many));
+    this.#byKeys = dialect.compile(
+      sql`select ${manyColumns} ${many.clause} order by ${many.position}`,
+    );
+  }
+
+  /** @param key in any case; one that no entity can have is one that none has */
+  async byKey(key: string | number): Promise<Row | undefined> {
+    const { type } = this.dataclass.key;
+    const stored = decodeKey(type, String(key));
+    if (stored === undefined) return undefined;
+    const { foldText } = this.host.context.database.dialect;
+    const value = type === 'string' ? foldText(String(stored)) : stored;
+    const [row] = await this.host.reading().rows(this.#byKey, [value]);
+    return row;
+  }
+
+  /**
+   * @param keys as they are stored
+   * @returns one for each key, in their order; `undefined` for a key that no entity has
+   */
+  async byKeys(keys: readonly (string | number)[]): Promise<readonly (Row | undefined)[]> {
+    const rows: (Row | undefined)[] = [];
+    for (let start = 0; start < keys.length; start += keysPerStatement) {
+      const list = JSON.stringify(keys.slice(start, start + keysPerStatement));
+      for (const row of await this.host.reading().rows(this.#byKeys, [list])) {
+        // A stamp is never null: this key has no entity.
+        rows.push(row[0] === null ? undefined : row);
+      }
+    }
+    return rows;
+  }
+}
