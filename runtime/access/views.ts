@@ -8,6 +8,7 @@ import type {
   Opening,
 } from '../protocol/definition.js';
 import { opens } from './privileges.js';
+import type { CallRestrictions } from './restrictions.js';
 import { foldName, type PrivilegeSet, type Session } from './session.js';
 import {
   describedDefinition,
@@ -32,11 +33,15 @@ export class View {
   readonly #opens: (opening: Opening | undefined) => boolean;
   #catalog: readonly DataclassDefinition[] | undefined;
 
-  /** @param held those privileges that open something */
+  /**
+   * @param held those privileges that open something
+   * @param restrictions by the name of their dataclass
+   */
   constructor(
     definitions: readonly DataclassDefinition[],
     held: PrivilegeSet,
     status: DenialStatus,
+    restrictions?: CallRestrictions['byDataclass'],
   ) {
     this.status = status;
     this.#definitions = definitions;
@@ -51,6 +56,7 @@ export class View {
     this.dataclasses = linkDataclasses(
       definitions.map((each) => readableDefinition(each, this.#readable, this.#opens)),
       permissions,
+      restrictions,
     );
   }
 
@@ -99,15 +105,17 @@ export class Views {
     this.guest = new View(definitions, new Set(), 401);
   }
 
-  of({ isGuest, privileges }: Viewer): View {
+  /** @param restrictions what the session may see of dataclasses that restrict it */
+  of({ isGuest, privileges }: Viewer, restrictions?: CallRestrictions): View {
     // The code of a function may hold more than the guest who calls it.
-    if (isGuest && privileges.size === 0) return this.guest;
+    if (isGuest && privileges.size === 0 && restrictions === undefined) return this.guest;
     let name = this.#names.get(privileges);
     if (name === undefined) {
       name = JSON.stringify([isGuest, ...this.#heldOf(privileges)]);
       this.#names.set(privileges, name);
     }
-    const view = this.#kept.get(name) ?? this.#made(privileges, isGuest ? 401 : 403);
+    if (restrictions !== undefined) name = `${name} ${restrictions.name}`;
+    const view = this.#kept.get(name) ?? this.#made(privileges, isGuest ? 401 : 403, restrictions);
     // Those used last stand last.
     this.#kept.delete(name);
     this.#kept.set(name, view);
@@ -118,10 +126,11 @@ export class Views {
     return this.#relevant.filter((each) => privileges.has(each));
   }
 
-  #made(privileges: PrivilegeSet, status: DenialStatus): View {
+  #made(privileges: PrivilegeSet, status: DenialStatus, restrictions?: CallRestrictions): View {
     const [oldest] = this.#kept.keys();
     if (oldest !== undefined && this.#kept.size >= maxViews) this.#kept.delete(oldest);
-    return new View(this.definitions, new Set(this.#heldOf(privileges)), status);
+    const held = new Set(this.#heldOf(privileges));
+    return new View(this.definitions, held, status, restrictions?.byDataclass);
   }
 }
 

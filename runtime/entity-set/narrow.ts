@@ -15,7 +15,8 @@ const entitiesPerKey = 30;
 
 /**
  * What is left of a set's keys by `$filter` and `$clean`, in the order of `$orderby` or else in the set's own. Entities that
- * were deleted match no filter; in an order they come last.
+ * were deleted match no filter; in an order they come last. Where some may not be seen, neither those are left nor those that
+ * were deleted: nobody is told which of both happened.
  */
 export function narrowed(
   context: ReadingContext,
@@ -24,7 +25,9 @@ export function narrowed(
   parameters: Pick<Parameters, 'filter' | 'params' | 'orderby' | 'clean'>,
 ): Pending<KeyList> {
   const { filter, orderby, clean } = parameters;
-  if (filter === undefined && orderby === undefined && !clean) return keys;
+  // What may be seen may have changed since the set was made, and who reads may be another one than who made it.
+  const isRestricted = dataclass.restriction !== undefined;
+  if (filter === undefined && orderby === undefined && !clean && !isRestricted) return keys;
   return whenThere(isSmall(context, dataclass, keys), (small) => {
     const request = small
       ? membersRequest(context, dataclass, keys, parameters)
@@ -34,7 +37,7 @@ export function narrowed(
       const found = matched as KeyList;
       if (request.orderBy === undefined) return and(keys, found);
       const ordered = small ? found : and(found, keys);
-      return filter === undefined && !clean ? or(ordered, keys) : ordered;
+      return filter === undefined && !clean && !isRestricted ? or(ordered, keys) : ordered;
     });
   });
 }

@@ -39,14 +39,20 @@ export function refusedByDropEvent(
 /** How many locks are told of. */
 const namedLocks = 10;
 
+export interface LockedEntity {
+  readonly dataclass: Dataclass;
+  readonly key: string | number;
+  /** Whether it may be seen by who deletes. */
+  readonly isShown: boolean;
+}
+
 /** Other sessions have locked what would be deleted or changed. */
-export function refusedByLocks(
-  locks: readonly { readonly dataclass: Dataclass; readonly key: string | number }[],
-): DeletionRefused {
-  const problems = locks.slice(0, namedLocks).map(({ dataclass, key }) => {
-    const entity = dataclass.exposed
-      ? `the entity "${shortened(String(key))}" of "${dataclass.name}"`
-      : 'an entity that is not exposed';
+export function refusedByLocks(locks: readonly LockedEntity[]): DeletionRefused {
+  const problems = locks.slice(0, namedLocks).map(({ dataclass, key, isShown }) => {
+    const entity =
+      dataclass.exposed && isShown
+        ? `the entity "${shortened(String(key))}" of "${dataclass.name}"`
+        : 'an entity that is not exposed';
     const text = `Nothing was deleted: ${entity} is locked by another session.`;
     return protocolError('entityLocked', text);
   });
@@ -56,6 +62,7 @@ export function refusedByLocks(
 /** Entities that keep others from being deleted, by one relation. */
 export interface Dependents {
   readonly reference: Reference;
+  /** Of those that may be seen. */
   readonly count: number;
   /** The first of them. */
   readonly keys: readonly string[];
@@ -83,7 +90,7 @@ function shownDependents({ reference, count, keys }: Dependents): string | undef
   const by = [relation, referring.foreignKey(relation)].find(
     (each) => each.exposed !== false,
   )?.name;
-  if (by === undefined || !referring.exposed || !target.exposed) return undefined;
+  if (count === 0 || by === undefined || !referring.exposed || !target.exposed) return undefined;
   const names = keys
     .map((key) => JSON.stringify(key.length > longestKey ? shortened(key) : key))
     .join(', ');

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { comparableColumn } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
+import { unrestricted } from '../dataclass/restriction.js';
 import { Aliases, From, keyColumn } from '../dataclass/source.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import { Slot, type Statement } from '../dialect/statement.js';
@@ -33,6 +34,8 @@ export interface Touched {
   readonly dataclass: Dataclass;
   /** Tells the key as it is stored. */
   readonly find: Statement;
+  /** The same for one that may be seen; none where all may. */
+  readonly findShown?: Statement;
   readonly isDeleted: boolean;
 }
 
@@ -41,7 +44,9 @@ export interface Restriction {
   readonly reference: Reference;
   /** How many do. */
   readonly count: Statement;
-  /** Some of their keys, as a JSON list. */
+  /** How many of them may be seen; none where all may. */
+  readonly countShown?: Statement;
+  /** Keys of some that may be seen, as a JSON list. */
   readonly keys: Statement;
 }
 
@@ -80,6 +85,9 @@ export function planDeletion(
     restrictions: by('restrict').map((reference) => ({
       reference,
       count: dialect.compile(sql`select count(*) ${writer.staying(reference)}`),
+      ...(reference.referring.restriction === undefined
+        ? {}
+        : { countShown: dialect.compile(sql`select count(*) ${writer.shown(reference)}`) }),
       keys: dialect.compile(writer.keys(reference)),
     })),
     listChanged: compiled(
@@ -106,7 +114,10 @@ export function planDeletion(
     clear: dialect.compile(sql`delete from ${list}`),
     touched: [...reach.dataclasses, ...changed].map((dataclass, index) => ({
       dataclass,
-      find: dialect.compile(writer.listedKey(dataclass, index)),
+      find: dialect.compile(writer.listedKey(unrestricted(dataclass), index)),
+      ...(dataclass.restriction === undefined
+        ? {}
+        : { findShown: dialect.compile(writer.listedKey(dataclass, index)) }),
       isDeleted: index < reach.dataclasses.length,
     })),
     undefer: reach.hasCircle ? [dialect.compile(dialect.checkForeignKeys)] : [],
@@ -143,10 +154,19 @@ class Writer {
     return sql`${clause} and not exists (${this.#isListed(number, keyOf(reference))})`;
   }
 
+  /** Those of them that may be seen: who deletes is told of no others. */
+  shown(reference: Reference): Sql {
+    const { restriction } = reference.referring;
+    const staying = this.staying(reference);
+    if (restriction === undefined) return staying;
+    const source = { dataclass: reference.referring, alias: 'referring' };
+    return sql`${staying} and ${restriction.condition(source)}`;
+  }
+
   keys(reference: Reference): Sql {
     const { dialect } = this;
     const key = dialect.jsonText(sql`"key"`);
-    const some = sql`select cast(${keyOf(reference)} as text) as "key" ${this.staying(reference)} order by ${keyOf(reference)} limit ${sql.lit(namedKeys)}`;
+    const some = sql`select cast(${keyOf(reference)} as text) as "key" ${this.shown(reference)} order by ${keyOf(reference)} limit ${sql.lit(namedKeys)}`;
     return sql`select ${dialect.concat(['[', dialect.joinRows(key), ']'])} from (${some}) as "some"`;
   }
 

@@ -6,6 +6,7 @@ import type { Fold } from '../protocol/fold.js';
 import type { DeleteOptions } from './delete-options.js';
 import {
   type Dependents,
+  type LockedEntity,
   refusedByDatabase,
   refusedByDependents,
   refusedByLocks,
@@ -64,13 +65,17 @@ export async function removeListed(deletion: Deletion): Promise<void> {
 export async function checkLocks(deletion: Deletion): Promise<void> {
   const { transaction, statements, locks, fold, options } = deletion;
   if (locks === undefined || locks.size === 0) return;
-  const foreign: { readonly dataclass: Dataclass; readonly key: string | number }[] = [];
-  for (const { dataclass, find, isDeleted } of statements.touched) {
+  const foreign: LockedEntity[] = [];
+  for (const { dataclass, find, findShown, isDeleted } of statements.touched) {
     for (const lock of locks.locksOf(dataclass.name)) {
-      const key = await transaction.value(find, [comparable(dataclass, lock.key, fold)]);
+      const values = [comparable(dataclass, lock.key, fold)];
+      const key = await transaction.value(find, values);
       if (typeof key !== 'string' && typeof key !== 'number') continue;
-      if (lock.session !== options.session) foreign.push({ dataclass, key });
-      else if (isDeleted) options.onUnlocked?.(dataclass, key);
+      if (lock.session !== options.session) {
+        const isShown =
+          findShown === undefined || (await transaction.value(findShown, values)) !== undefined;
+        foreign.push({ dataclass, key, isShown });
+      } else if (isDeleted) options.onUnlocked?.(dataclass, key);
     }
   }
   if (foreign.length > 0) throw refusedByLocks(foreign);
@@ -103,9 +108,10 @@ async function runAll(
 
 async function dependentsOf(
   transaction: Transaction,
-  { reference, keys }: Restriction,
+  { reference, countShown, keys }: Restriction,
   count: number,
 ): Promise<Dependents> {
   const list = JSON.parse(String(await transaction.value(keys, []))) as readonly string[];
-  return { reference, count, keys: list };
+  const shown = countShown && Number(await transaction.value(countShown, []));
+  return { reference, count: shown ?? count, keys: list };
 }

@@ -11,7 +11,8 @@ import type { StoredValue } from '../protocol/values.js';
 /** Looks up the entities that the to-one relations of one dataclass name. */
 export class RelatedKeys {
   readonly #relations: readonly RelatedEntityDefinition[];
-  readonly #ofTextKeys: readonly RelatedEntityDefinition[];
+  /** Those whose keys the database's own constraint says too little about. */
+  readonly #lookedUp: readonly RelatedEntityDefinition[];
   readonly #find = new Map<string, Statement>();
 
   constructor(
@@ -19,30 +20,49 @@ export class RelatedKeys {
     private readonly dataclass: Dataclass,
   ) {
     this.#relations = dataclass.attributes.filter((each) => each.kind === 'relatedEntity');
-    this.#ofTextKeys = this.#relations.filter((each) => this.#hasTextKey(each));
+    this.#lookedUp = this.#relations.filter(
+      (each) => this.#hasTextKey(each) || dataclass.target(each).restriction !== undefined,
+    );
     for (const relation of this.#relations) {
       this.#find.set(relation.name, planFindKey(dialect, dataclass.target(relation)));
     }
   }
 
   /**
-   * A text key may come in another case than it is stored in; the foreign key holds it as it is stored.
+   * A text key may come in another case than it is stored in; the foreign key holds it as it is stored. An entity that may not
+   * be seen is none that others could be related to.
    * @param values of one entity; its text keys are replaced
-   * @returns the relations that name no entity by a text key
+   * @returns the relations that name no entity, as far as the database does not tell itself
    */
   async resolve(
     transaction: Transaction,
     values: Map<string, StoredValue>,
   ): Promise<RelatedEntityDefinition[]> {
     const missing: RelatedEntityDefinition[] = [];
-    for (const relation of this.#ofTextKeys) {
+    for (const relation of this.#lookedUp) {
       const given = values.get(relation.foreignKey);
-      if (typeof given !== 'string') continue;
+      if (typeof given !== 'string' && typeof given !== 'number') continue;
       const found = await this.#relatedKey(transaction, relation, given, values);
       if (typeof found === 'string') values.set(relation.foreignKey, found);
-      else missing.push(relation);
+      else if (found === undefined) missing.push(relation);
     }
     return missing;
+  }
+
+  /** To-one relations to a dataclass of which entities may be hidden. */
+  get toRestricted(): readonly RelatedEntityDefinition[] {
+    return this.#relations.filter((each) => this.dataclass.target(each).restriction !== undefined);
+  }
+
+  /** Whether an entity may be seen that is related by a key as it is stored. */
+  async isShown(
+    transaction: Transaction,
+    relation: RelatedEntityDefinition,
+    key: string | number,
+  ): Promise<boolean> {
+    const compared = this.#hasTextKey(relation) ? this.dialect.foldText(String(key)) : key;
+    const find = this.#find.get(relation.name) as Statement;
+    return (await transaction.value(find, [compared])) !== undefined;
   }
 
   /** All relations that name no entity. */

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { comparableColumn } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
+import { unrestricted } from '../dataclass/restriction.js';
 import { Aliases, From } from '../dataclass/source.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
@@ -51,7 +52,8 @@ export class UniqueValues {
   #statement(attribute: StorageDefinition): Statement {
     const known = this.#find.get(attribute.name);
     if (known !== undefined) return known;
-    const from = new From(new Aliases(), this.dataclass);
+    // A value that an entity has which may not be seen is taken all the same.
+    const from = new From(new Aliases(), unrestricted(this.dataclass));
     const value = comparableColumn(this.dialect, from.root, attribute);
     const key = comparableColumn(this.dialect, from.root, this.dataclass.key);
     const statement = this.dialect.compile(

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { comparableColumn } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { column } from '../dataclass/source.js';
+import { column, type Source } from '../dataclass/source.js';
 import type { BoundedCache } from '../dialect/bounded-cache.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
@@ -104,6 +104,7 @@ export class UpdateStatements {
     const conditions = [
       sql`${comparableColumn(this.dialect, source, this.dataclass.key)} = ${keySlot}`,
       sql`${column(source, '__STAMP')} = ${stampSlot}`,
+      ...this.#shown(source),
       ...kept.map(({ definition }, index) => isStored(definition, new Slot(next + index))),
       sql`(${sql.join(differences, sql` or `)})`,
     ];
@@ -124,12 +125,24 @@ export class UpdateStatements {
     );
   }
 
+  /** The statement that tells what is stored of an entity; its value is the key. */
+  stored({ column: name }: StorageDefinition): Statement {
+    return this.#select(column({ dataclass: this.dataclass, alias }, name));
+  }
+
   #select(value: Sql): Statement {
     const source = { dataclass: this.dataclass, alias };
     const key = comparableColumn(this.dialect, source, this.dataclass.key);
+    const conditions = sql.join([sql`${key} = ${keySlot}`, ...this.#shown(source)], sql` and `);
     return this.dialect.compile(
-      sql`select ${value} from ${sql.id(this.dataclass.table)} as ${sql.id(alias)} where ${key} = ${keySlot}`,
+      sql`select ${value} from ${sql.id(this.dataclass.table)} as ${sql.id(alias)} where ${conditions}`,
     );
+  }
+
+  /** An entity that may not be seen is none that could be changed. */
+  #shown(source: Source): readonly Sql[] {
+    const { restriction } = this.dataclass;
+    return restriction === undefined ? [] : [restriction.condition(source)];
   }
 }
 

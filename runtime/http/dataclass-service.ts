@@ -342,7 +342,9 @@ export class DataclassService {
     const { sessions, calls, tellError } = this.#context;
     const session = await sessions.of(request, reply);
     const caller = { session: session.id, tell: (error: Error) => tellError(error, request) };
-    return calls === undefined ? work(caller) : calls.run({ session }, () => work(caller));
+    if (calls === undefined) return work(caller);
+    const { restrictions } = calls.current();
+    return calls.run({ session, restrictions }, () => work(caller));
   }
 
   #asker(request: Request, reply: FastifyReply): Pending<SetAsker> {

@@ -211,7 +211,8 @@ export class EntitySetService {
   #intersect(keys: KeyList, others: KeyList, parameters: Parameters): PendingAnswer {
     refuseBesideIntersect(parameters, this.context.options);
     const { filter, clean } = parameters;
-    if (filter === undefined && !clean) return String(intersect(keys, others));
+    const isWhole = filter === undefined && !clean && this.dataclass.restriction === undefined;
+    if (isWhole) return String(intersect(keys, others));
     const common = this.#narrowed(and(keys, others), { ...parameters, orderby: undefined });
     return whenThere(common, ({ length }) => String(length > 0));
   }

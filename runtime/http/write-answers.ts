@@ -1,4 +1,5 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
+import { unrestricted } from '../dataclass/restriction.js';
 import type { JsonAnswer } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
@@ -30,6 +31,8 @@ const statusTexts: Readonly<Record<number, string>> = {
 export class WriteAnswers {
   readonly #saved: Statement;
   readonly #current: Statement;
+  /** Of an entity that was saved so that it may not be seen; none where all may. */
+  readonly #hidden: Statement | undefined;
   /** How each entity of this dataclass begins when it is read. */
   readonly #head: string;
   readonly #fold: Fold;
@@ -43,16 +46,24 @@ export class WriteAnswers {
     const whole = wholeEntity(dataclass);
     this.#saved = planSavedEntity(dialect, options, dataclass, whole);
     this.#current = planEntity(dialect, options, dataclass, dataclass.key, whole);
+    const nothing = { hasTimestamp: false, fields: [] };
+    this.#hidden =
+      dataclass.restriction === undefined
+        ? undefined
+        : planSavedEntity(dialect, options, unrestricted(dataclass), nothing);
     this.#head = `{"__entityModel":${JSON.stringify(dataclass.name)},`;
     this.#fold = dialect.foldText;
   }
 
   /** An entity that was saved, as it is in the database: one that its own events have deleted since has the stamp 0. */
   async saved(reading: EntityReading, key: string | number): Promise<string> {
-    const found = await reading.read(this.#saved, [this.#comparable(key)]);
+    const values = [this.#comparable(key)];
+    const shown = await reading.read(this.#saved, values);
+    const isHidden = shown === undefined && this.#hidden !== undefined;
+    const found = isHidden ? await reading.read(this.#hidden, values) : shown;
     if (found === undefined) return this.#deleted(key);
     const json = String(found);
-    return this.#isReadable ? json : whereItIs(json);
+    return this.#isReadable && !isHidden ? json : whereItIs(json);
   }
 
   /** An entity that was not saved: what is in the database, between its status and its errors. */

@@ -1,6 +1,7 @@
 import { BoundedCache } from '../dialect/bounded-cache.js';
 import type { Database } from '../dialect/database.js';
 import { whenThere } from '../dialect/pending.js';
+import type { SqlValue, Statement } from '../dialect/statement.js';
 import { planCount, type SelectionPlan } from './collection.js';
 import type { AnswerOptions } from './context.js';
 import { firstFilterPosition, planFor, type SelectionRequest } from './selection-request.js';
@@ -16,10 +17,12 @@ export class Counts {
   #version: number | undefined;
   #numbers = emptyNumbers();
 
+  /** @param taken the values that a statement takes from the call; none in a server without such */
   constructor(
     private readonly database: Database,
     private readonly options: AnswerOptions,
     private readonly plans: BoundedCache<SelectionPlan>,
+    private readonly taken: (statement: Statement) => readonly SqlValue[] = () => [],
   ) {}
 
   /** @returns `undefined` when the entity does not exist whose relation is read */
@@ -35,7 +38,8 @@ export class Counts {
       planCount(dialect, this.options, selection),
     );
     const numbers = this.#numbers;
-    const name = `${request.name}${nameOfValues([request.baseValue, ...values.slice(firstFilterPosition)])}`;
+    const own = [request.baseValue, ...values.slice(firstFilterPosition)];
+    const name = `${request.name}${nameOfValues([...own, ...this.taken(plan.statement)])}`;
     const known = numbers.get(name);
     if (known !== undefined) return known;
     return whenThere(executor.value(plan.statement, values), (value) => {
