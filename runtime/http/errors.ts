@@ -37,7 +37,13 @@ export function errorTeller(log?: ErrorLog): ErrorTeller {
     // The message for the client does not name what the developer has to know.
     if (error instanceof DeniedInCodeError) (log ?? request.log).warn({ err: error.cause, reqId });
     return asRequestError(error, reqId, (err) => {
-      (log ?? request.log).error({ err, reqId });
+      const written = log ?? request.log;
+      try {
+        written.error({ err, reqId });
+      } catch {
+        // What users' code throws may throw again when it is looked at.
+        written.error({ msg: 'an error that cannot be written', reqId });
+      }
     });
   };
 }

@@ -3,6 +3,7 @@ import { ReadableStream } from 'node:stream/web';
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { MessageBody, OutgoingMessage } from '../function/outgoing-message.js';
 import { plainValue } from '../function/plain-value.js';
+import { byteStream } from './byte-stream.js';
 import { refuseObject } from './function-classes.js';
 
 /** What a stream of a message is read with. */
@@ -40,10 +41,12 @@ export function sendMessage(
   }
   if (payload.content instanceof Readable) {
     readWithin(payload.content, within);
-    payload.content.on('error', (error) => {
+    const bytes = byteStream(payload.content);
+    bytes.on('error', (error) => {
       // Before that it is answered, and told there.
       if (reply.raw.headersSent) tell(error);
     });
+    return reply.send(bytes);
   }
   return reply.send(payload.content);
 }

@@ -55,6 +55,8 @@ export class Company extends CompanyBase {
         circle.push(circle);
         return circle;
       }
+      case 'unreadable':
+        throw Object.defineProperty(new Error('x'), 'stack', { get() { throw new Error('leaked'); } });
       case 'sync':
         return JSON.parse('{');
       default:
@@ -78,6 +80,16 @@ export class Company extends CompanyBase {
         return new OutgoingMessage({
           body: Readable.from(['a', 'b']),
           headers: { 'content-type': 'text/csv', 'cache-control': 'max-age=5' },
+        });
+      case 'objects':
+        return new OutgoingMessage({ body: Readable.from(['a', { b: 1 }]) });
+      case 'object':
+        return new OutgoingMessage({ body: Readable.from([{ b: 1 }]) });
+      case 'destroyed':
+        return new OutgoingMessage({ body: Readable.from(['a']).destroy() });
+      case 'web objects':
+        return new OutgoingMessage({
+          body: new ReadableStream({ start(items) { items.enqueue({ a: 1 }); items.close(); } }) as never,
         });
       case 'web':
         return new OutgoingMessage({ body: new Blob(['web']).stream() });

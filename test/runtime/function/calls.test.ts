@@ -304,9 +304,12 @@ describe('a message', () => {
     expect(answer.headers['cache-control']).toBe(what === 'stream' ? 'max-age=5' : 'no-store');
   });
 
-  it.each(['broken', 'header', 'none'])('that cannot be sent is a mistake: %s', async (what) => {
-    expect(codesOf(await post('/rest/Company/sends', [what]))).toEqual([500, 1837]);
-  });
+  it.each(['broken', 'header', 'none', 'object', 'web objects', 'destroyed'])(
+    'that cannot be sent is a mistake: %s',
+    async (what) => {
+      expect(codesOf(await post('/rest/Company/sends', [what]))).toEqual([500, 1837]);
+    },
+  );
 
   it.each(['text', 'stream', 'endless'])('answers a HEAD without its body: %s', async (what) => {
     const url = encodeURI(`/rest/Company/sends?$params=["${what}"]`);
@@ -325,6 +328,7 @@ describe('what a function throws', () => {
     ['nothing', [500, 1837]],
     ['sync', [500, 1837]],
     ['circle', [500, 1837]],
+    ['unreadable', [500, 1837]],
     ['handles', [500, 1837]],
     ['media', [500, 1837]],
     ['entity', [500, 1837]],

@@ -38,6 +38,18 @@ it('a stream that fails amid its answer cuts the connection, and is logged', asy
   expect(lines.some((line) => line.includes('Error: late'))).toBe(true);
 });
 
+it('a stream of objects cuts the connection at the first one, and ends no server', async () => {
+  const response = await send('/rest/Company/sends', 'objects');
+  await expect(
+    (async () => {
+      for await (const chunk of response) expect(String(chunk)).toBe('a');
+    })(),
+  ).rejects.toThrow('aborted');
+  expect(lines.some((line) => line.includes('texts or bytes'))).toBe(true);
+  const answer = await app.inject({ method: 'POST', url: '/rest/Company/names' });
+  expect(answer.statusCode).toBe(200);
+});
+
 it('a client that goes away ends the stream that it was sent, and is nobody’s error', async () => {
   const before = lines.length;
   const response = await send('/rest/Company/sends', 'endless');
