@@ -105,6 +105,10 @@ function endOf(
     context.report(code, { alias: draft.label, step: attribute.label }, at);
     return undefined;
   }
+  if (attribute?.kind === 'computed' && child(attribute.node, 'expression') === undefined) {
+    context.report('alias/to-accessors', { alias: draft.label, step: attribute.label }, at);
+    return undefined;
+  }
   return attribute === undefined ? undefined : { dataclass, attribute, hops, at };
 }
 

@@ -7,6 +7,7 @@ import type { Accessor, CalculatedAttribute, StorageType } from '../model/model.
 import type { SourceNode } from '../source/tree.js';
 import type { Context } from './context.js';
 
+const noAccessorTypes: readonly StorageType[] = ['image', 'blob'];
 const noExpressionTypes: readonly StorageType[] = ['image', 'blob', 'vector'];
 
 /** A computed attribute: an expression, or accessors in class code. */
@@ -28,6 +29,10 @@ export function computedAttribute(
       const at = child(node, 'computed') ?? node;
       context.report('computed/expression-type', { attribute: label, type }, at);
     }
+  }
+  if (expression === undefined && noAccessorTypes.includes(type)) {
+    const at = child(node, 'computed') ?? node;
+    context.report('computed/accessor-type', { attribute: label, type }, at);
   }
   return {
     kind: 'calculated',

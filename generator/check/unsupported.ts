@@ -1,4 +1,4 @@
-import { booleanOf, child, entriesOf, entry, isNull, textOf } from '../source/tree.js';
+import { child, isNull, textOf } from '../source/tree.js';
 import type { Place, SourceNode } from '../source/tree.js';
 
 interface Unsupported {
@@ -10,13 +10,6 @@ interface Unsupported {
 
 /** What the model file knows and this version of the generator does not build yet. A row goes when its work is done. */
 export const unsupported = {
-  'unsupported/accessors': {
-    what: 'computed attributes without an expression',
-    uses: (root) =>
-      attributes(root)
-        .filter(({ value }) => entry(value, 'computed') && !entry(value, 'expression'))
-        .map(({ key, value }) => entry(value, 'accessors')?.key ?? key),
-  },
   'unsupported/postgres': {
     what: 'servers for the database postgres',
     uses: (root) => {
@@ -29,13 +22,6 @@ export const unsupported = {
     what: 'the limit queryTimeout',
     uses: (root) => writtenLimit(root, 'queryTimeout'),
   },
-  'unsupported/restrict': {
-    what: 'restrict',
-    uses: (root) =>
-      entriesOf(child(root, 'dataclasses')).flatMap(({ value }) =>
-        whenTrue(child(value, 'restrict')),
-      ),
-  },
 } satisfies Readonly<Record<string, Unsupported>>;
 
 export type UnsupportedCode = keyof typeof unsupported;
@@ -43,14 +29,4 @@ export type UnsupportedCode = keyof typeof unsupported;
 function writtenLimit(root: SourceNode, name: string): readonly Place[] {
   const limit = child(child(root, 'limits'), name);
   return limit === undefined || isNull(limit) ? [] : [limit];
-}
-
-function whenTrue(node: SourceNode | undefined): readonly Place[] {
-  return node !== undefined && booleanOf(node) === true ? [node] : [];
-}
-
-function attributes(root: SourceNode): ReturnType<typeof entriesOf> {
-  return entriesOf(child(root, 'dataclasses')).flatMap(({ value }) =>
-    entriesOf(child(value, 'attributes')),
-  );
 }

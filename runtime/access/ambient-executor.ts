@@ -1,6 +1,6 @@
-import type { Executor, Transaction } from '../dialect/executor.js';
+import type { Executor, JsonAnswer, PendingAnswer, Transaction } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
-import type { SqlValue, Statement } from '../dialect/statement.js';
+import type { ComputedPlace, SqlValue, Statement } from '../dialect/statement.js';
 import { unlessIdle } from '../dialect/idle-clock.js';
 import { runToEnd, TransactionScope } from '../dialect/transaction-scope.js';
 import type { Calls } from './call.js';
@@ -17,6 +17,22 @@ export class TransactionIdleError extends Error {
   }
 }
 
+type PromisedAnswer = Promise<JsonAnswer | undefined>;
+
+/**
+ * Puts values of class code into an answer.
+ * @param isLast whether it is the last attempt, which takes what is there
+ * @returns `undefined` where entities were changed after the answer was read
+ */
+export type CompleteAnswer = (
+  places: readonly ComputedPlace[],
+  answer: JsonAnswer,
+  isLast: boolean,
+) => PromisedAnswer;
+
+/** An answer is read again where entities are changed before class code has seen them. */
+const mostAttempts = 5;
+
 type Read<T> = (statement: Statement, values: readonly SqlValue[]) => Pending<T>;
 
 /**
@@ -25,6 +41,8 @@ type Read<T> = (statement: Statement, values: readonly SqlValue[]) => Pending<T>
  */
 export class AmbientExecutor implements Executor {
   readonly read: Executor['read'];
+  /** Puts values of class code into answers; only where the model has some. */
+  completeAnswer: CompleteAnswer | undefined;
   readonly value: Executor['value'];
   readonly rows: Executor['rows'];
   readonly table: Executor['table'];
@@ -45,12 +63,18 @@ export class AmbientExecutor implements Executor {
           ? outside(statement, values)
           : inside(scope.transaction)(statement, values);
       };
-    this.read = joined(
+    const read = joined(
       (...given) => executor.read(...given),
       (transaction) =>
         (...given) =>
           transaction.read(...given),
     );
+    this.read = (statement, values) => {
+      const answer = read(statement, values);
+      return statement.computed === undefined
+        ? answer
+        : this.#completed(statement.computed, answer, () => read(statement, values));
+    };
     this.value = joined(
       (...given) => executor.value(...given),
       (transaction) =>
@@ -84,7 +108,36 @@ export class AmbientExecutor implements Executor {
   }
 
   write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    return this.writeIn(({ transaction }) => work(transaction));
+    return this.writeIn(({ transaction }) => work(this.#completing(transaction)));
+  }
+
+  /** What the transaction reads, with the values of class code. */
+  #completing(transaction: Transaction): Transaction {
+    if (this.completeAnswer === undefined) return transaction;
+    return {
+      ...transaction,
+      read: async (statement, values) => {
+        const answer = await transaction.read(statement, values);
+        return statement.computed === undefined
+          ? answer
+          : this.#completed(statement.computed, answer, () => transaction.read(statement, values));
+      },
+    };
+  }
+
+  async #completed(
+    places: readonly ComputedPlace[],
+    first: PendingAnswer,
+    again: () => PendingAnswer,
+  ): PromisedAnswer {
+    const complete = this.completeAnswer;
+    if (complete === undefined) throw new Error('No class code computes what this answer needs.');
+    for (let attempt = 1; ; attempt += 1) {
+      const answer = await (attempt === 1 ? first : again());
+      if (answer === undefined) return undefined;
+      const completed = await complete(places, answer, attempt === mostAttempts);
+      if (completed !== undefined) return completed;
+    }
   }
 
   /** The same for work that wants to know its scope, which is the ambient one for what it runs. */

@@ -6,6 +6,7 @@ import { type Pending, whenThere } from '../dialect/pending.js';
 import { FilterSlots } from '../filter/slots.js';
 import type { SelectionPlan } from '../query/collection.js';
 import type { AnswerOptions } from '../query/context.js';
+import { whenSettled } from '../query/computed-requests.js';
 import type { OrderItem } from '../query/order-by.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { isOrdered, selectionOrder } from '../query/selection-order.js';
@@ -22,7 +23,7 @@ import type { KeyList, KeyType } from './key-list.js';
 import { parseKeys } from './parse-keys.js';
 
 /** What a {@link KeysReader} needs of {@link ReadingContext}. */
-export interface KeysContext extends Pick<ReadingContext, 'options' | 'plans'> {
+export interface KeysContext extends Pick<ReadingContext, 'options' | 'plans' | 'computed'> {
   readonly database: {
     readonly dialect: Dialect;
     readonly executor: Pick<Executor, 'value'>;
@@ -35,6 +36,10 @@ export class KeysReader {
 
   /** @returns `undefined` when the entity does not exist whose relation is read */
   read(request: SelectionRequest): Pending<KeyList | undefined> {
+    return whenSettled(this.context, request, (settled) => this.#read(settled));
+  }
+
+  #read(request: SelectionRequest): Pending<KeyList | undefined> {
     const { database, options, plans } = this.context;
     const name = shapeName(['keys', request.orderBy]);
     const { plan, values } = planFor(plans.selections, request, name, {}, (selection) =>

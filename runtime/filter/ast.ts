@@ -1,5 +1,5 @@
 /** A parsed `$filter` (protocol section 7). Offsets count UTF-16 code units of the filter's text. */
-export type FilterNode = LogicalNode | NotNode | ComparisonNode;
+export type FilterNode = LogicalNode | NotNode | ComparisonNode | ComputedNode;
 
 export interface LogicalNode {
   readonly kind: 'and' | 'or' | 'except';
@@ -17,6 +17,19 @@ export interface ComparisonNode {
   readonly path: AttributePath;
   readonly comparator: Comparator;
   readonly value: FilterValue;
+}
+
+/**
+ * A comparison with an attribute that class code computes, after class code was asked what it means. No parser makes it:
+ * `settledFilter` puts it in the place of the comparison.
+ */
+export interface ComputedNode {
+  readonly kind: 'computed';
+  readonly comparison: ComparisonNode;
+  /** What holds for the entity that has the attribute; none where no value can be such a one, so that nothing is found. */
+  readonly filter: FilterNode | undefined;
+  /** Null is among the values that are looked for, and an entity that is not there has the value null. */
+  readonly isNullWanted: boolean;
 }
 
 /**

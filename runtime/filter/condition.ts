@@ -8,7 +8,7 @@ import type { Comparator } from './ast.js';
 import { takesPattern, wrongComparator, written } from './comparing.js';
 import type { FilterContext } from './context.js';
 import { always, never, not } from './logic.js';
-import type { Pending } from './resolve.js';
+import { incomparable, type Pending } from './resolve.js';
 import { valueCondition, wantedValue } from './value-condition.js';
 import { attributeValue } from './values.js';
 import { vectorCondition } from './vector-condition.js';
@@ -62,6 +62,7 @@ function comparedAttribute(source: Source, { end, node }: Comparison): ColumnDef
   if (end.kind === 'relatedEntities') {
     throw wrongComparator(node, `the to-many relation ${written(node)} has no value of its own`);
   }
+  if (end.kind === 'computed') throw incomparable(node);
   return end;
 }
 
@@ -104,7 +105,11 @@ const comparators: Readonly<Record<Comparator, (type: StorageType) => boolean>> 
   '%': (type) => type === 'string',
 };
 
-function checkComparator({ type }: ColumnDefinition, { node, comparator }: Comparison): void {
+/** @throws RequestError 400 with 1112 for a comparator that does not apply to values of the type */
+export function checkComparator(
+  { type }: { readonly type: StorageType },
+  { node, comparator }: Pick<Comparison, 'node' | 'comparator'>,
+): void {
   const name = written(node);
   if (type === 'object') {
     const problem = `the object attribute ${name} can be compared with null only; its properties`;

@@ -1,5 +1,6 @@
-import { type From, maxJoins } from '../dataclass/source.js';
-import type { ComparisonNode } from './ast.js';
+import { type From, maxJoins, type Source } from '../dataclass/source.js';
+import type { Sql } from '../dialect/dialect.js';
+import type { ComparisonNode, FilterNode } from './ast.js';
 import type { FilterContext } from './context.js';
 import { filterError } from './filter-error.js';
 
@@ -40,6 +41,8 @@ export interface WritingContext extends FilterContext {
   readonly followed: Followed;
   /** Conditions with tables of their own around the place that is written. */
   readonly nesting: number;
+  /** Writes what class code gave for a comparison, over the entity that has the attribute. */
+  readonly within: (context: WritingContext, from: From, source: Source, filter: FilterNode) => Sql;
 }
 
 /**

@@ -52,6 +52,11 @@ export class FilterParser {
     private readonly options: FilterOptions = { wildcard: false },
   ) {}
 
+  /** See {@link FilterOptions.wildcard}. */
+  get takesWildcards(): boolean {
+    return this.options.wildcard;
+  }
+
   /**
    * @param params for placeholders that stand for a path
    * @throws RequestError 400 with the place in the text and what was expected there
@@ -124,6 +129,8 @@ export function inputPositions(filter: FilterNode): ReadonlyMap<ComparisonNode, 
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
     if (node.kind === 'comparison') {
       if (node.value.kind !== 'null') positions.set(node, positions.size);
+    } else if (node.kind === 'computed') {
+      if (node.filter !== undefined) waiting.push(node.filter);
     } else if (node.kind === 'not') {
       waiting.push(node.operand);
     } else {

@@ -55,6 +55,15 @@ function write(root: FilterNode, open: ComparisonNode[] | undefined): string {
       case 'comparison':
         text += comparison(next, open);
         break;
+      case 'computed':
+        if (open === undefined) {
+          text += comparison(next.comparison, undefined);
+        } else {
+          text += `${pathText(next.comparison.path)}:${next.isNullWanted ? 'null' : ''}(`;
+          if (next.filter === undefined) pending.push(')');
+          else pending.push(')', next.filter);
+        }
+        break;
       case 'not':
         pending.push(')', next.operand);
         text += 'NOT (';

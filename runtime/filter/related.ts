@@ -7,7 +7,8 @@ import type { RelatedEntitiesDefinition, RelatedEntityDefinition } from '../prot
 import { condition } from './condition.js';
 import { elementConditions } from './elements.js';
 import { nested, type WritingContext } from './followed.js';
-import { all, not } from './logic.js';
+import type { ComputedNode } from './ast.js';
+import { all, never, not } from './logic.js';
 import type { Hop, Pending } from './resolve.js';
 
 /** Comparisons with what one object attribute of one entity holds. */
@@ -31,7 +32,8 @@ export function comparisons(
     const toMany = toManyAt(each);
     if (toMany === -1) {
       const end = follow(context, from, source, each, each.hops);
-      if (each.moves.length === 0) conditions.push(condition(context, end, each));
+      if (each.computed !== undefined) conditions.push(computedCondition(context, from, end, each));
+      else if (each.moves.length === 0) conditions.push(condition(context, end, each));
       else addInObject(inObjects, end, each);
     } else if (each.comparator === '!=') {
       // `!=` is always NOT (`=`): no related entity has the value.
@@ -48,6 +50,22 @@ export function comparisons(
     conditions.push(...elementConditions(context, document, group));
   }
   return conditions;
+}
+
+/** What class code gave; an entity that a to-one relation does not lead to has the value null (protocol decision 23). */
+function computedCondition(
+  context: WritingContext,
+  from: From,
+  end: Source,
+  { computed, hops }: Pending,
+): Sql {
+  const { filter, isNullWanted } = computed as ComputedNode;
+  const condition = filter === undefined ? never : context.within(context, from, end, filter);
+  if (hops.length === 0) return condition;
+  const key = keyColumn(end);
+  return isNullWanted
+    ? sql`(${key} is null or ${condition})`
+    : sql`(${key} is not null and ${condition})`;
 }
 
 function addInObject(inObjects: Map<string, InObject>, source: Source, pending: Pending): void {

@@ -6,9 +6,14 @@ import {
   type ResolvedPath,
 } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { RelatedEntitiesDefinition, RelatedEntityDefinition } from '../protocol/definition.js';
+import type {
+  ComputedDefinition,
+  RelatedEntitiesDefinition,
+  RelatedEntityDefinition,
+} from '../protocol/definition.js';
 import { protocolError, RequestError } from '../protocol/errors.js';
-import type { Comparator, ComparisonNode, PathStep } from './ast.js';
+import type { Comparator, ComparisonNode, ComputedNode, PathStep } from './ast.js';
+import { wrongComparator, written } from './comparing.js';
 import { filterError } from './filter-error.js';
 
 /** A relation of a path, and the number that tells apart related entities (protocol decision 23). */
@@ -25,11 +30,14 @@ export type Move =
 /** A comparison whose path is followed step by step. */
 export interface Pending {
   readonly node: ComparisonNode;
+  /** What class code made of the comparison, where it computes the attribute. */
+  readonly computed?: ComputedNode;
   /** Without those that take wildcards literally: `FilterContext.patterns` tells which values are patterns. */
   readonly comparator: Comparator;
   /** What is left to follow. */
   readonly hops: readonly Hop[];
-  readonly end: ColumnDefinition | RelatedEntityDefinition | RelatedEntitiesDefinition;
+  readonly end:
+    ColumnDefinition | ComputedDefinition | RelatedEntityDefinition | RelatedEntitiesDefinition;
   /** The number behind a relation that the path ends in. */
   readonly endOrdinal: number;
   /** What is left to follow in the object that the path leads into. */
@@ -44,9 +52,10 @@ const plainComparators: Readonly<Partial<Record<Comparator, Comparator>>> = {
 /** @throws RequestError 400 with 1500 or 1162 for a path that leads nowhere */
 export function resolve(
   dataclass: Dataclass,
-  node: ComparisonNode,
+  compared: ComparisonNode | ComputedNode,
   scope: NameScope | undefined,
 ): Pending {
+  const node = compared.kind === 'computed' ? compared.comparison : compared;
   const { steps } = node.path;
   const names = steps.map((step) => step.name);
   const resolved = resolvePath(dataclass, names, scope);
@@ -56,8 +65,10 @@ export function resolve(
   checkMarks(resolved, steps, endAt);
   const endOrdinal = steps[endAt]?.ordinal ?? 1;
   const ended = keyOfRestricted(dataclass, end);
+  if (end.kind === 'computed' && compared.kind === 'comparison') throw incomparable(node);
   return {
     node,
+    ...(compared.kind === 'computed' ? { computed: compared } : {}),
     comparator: plainComparators[node.comparator] ?? node.comparator,
     // What an alias stands for has no steps of its own.
     hops: [
@@ -81,6 +92,12 @@ function keyOfRestricted(
   if (end.kind !== 'relatedEntity') return { hops: [], end };
   const { restriction, key } = dataclass.target(end);
   return restriction === undefined ? { hops: [], end } : { hops: [end], end: key };
+}
+
+/** An attribute of class code is compared by what that makes of the comparison. */
+export function incomparable(node: ComparisonNode): RequestError {
+  const problem = `class code computes ${written(node)}, and has no accessor "query" for it`;
+  return wrongComparator(node, `${problem}, so it cannot be compared`);
 }
 
 /** @param endAt where the attribute stands that holds the object */

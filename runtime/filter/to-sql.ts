@@ -1,4 +1,4 @@
-import type { From } from '../dataclass/source.js';
+import type { From, Source } from '../dataclass/source.js';
 import type { Sql } from '../dialect/dialect.js';
 import type { FilterNode } from './ast.js';
 import type { FilterContext } from './context.js';
@@ -18,34 +18,45 @@ export function filterCondition(
   filter: FilterNode,
   nesting = 0,
 ): Sql {
-  return conjunction({ ...context, followed: new Followed(), nesting }, from, filter);
+  const writing = { ...context, followed: new Followed(), nesting, within: writtenWithin };
+  return conjunction(writing, from, from.root, filter);
 }
 
 /**
  * Comparisons that AND joins at one level over the same to-many relation speak of the same related entity (decision 23), so
  * a chain of ANDs is written as a whole. `EXCEPT` is AND NOT.
  */
-function conjunction(context: WritingContext, from: From, filter: FilterNode): Sql {
+function conjunction(context: WritingContext, from: From, source: Source, filter: FilterNode): Sql {
   const conditions: Sql[] = [];
   const pending: Pending[] = [];
   for (const { node, negated } of conjuncts(filter)) {
-    if (negated) conditions.push(not(conjunction(context, from, node)));
-    else if (node.kind === 'comparison') {
-      pending.push(resolve(from.root.dataclass, node, context.names));
-    } else if (node.kind === 'or') conditions.push(disjunction(context, from, node));
-    else conditions.push(conjunction(context, from, node));
+    if (negated) conditions.push(not(conjunction(context, from, source, node)));
+    else if (node.kind === 'comparison' || node.kind === 'computed') {
+      pending.push(resolve(source.dataclass, node, context.names));
+    } else if (node.kind === 'or') conditions.push(disjunction(context, from, source, node));
+    else conditions.push(conjunction(context, from, source, node));
   }
-  return all([...comparisons(context, from, from.root, pending), ...conditions]);
+  return all([...comparisons(context, from, source, pending), ...conditions]);
 }
 
-function disjunction(context: WritingContext, from: From, filter: FilterNode): Sql {
+/** What class code gave for a comparison; it may name what no client can. */
+function writtenWithin(
+  context: WritingContext,
+  from: From,
+  source: Source,
+  filter: FilterNode,
+): Sql {
+  return conjunction({ ...context, names: 'all' }, from, source, filter);
+}
+
+function disjunction(context: WritingContext, from: From, source: Source, filter: FilterNode): Sql {
   const alternatives: Sql[] = [];
   let node = filter;
   while (node.kind === 'or') {
-    alternatives.unshift(conjunction(context, from, node.right));
+    alternatives.unshift(conjunction(context, from, source, node.right));
     node = node.left;
   }
-  alternatives.unshift(conjunction(context, from, node));
+  alternatives.unshift(conjunction(context, from, source, node));
   return any(alternatives);
 }
 

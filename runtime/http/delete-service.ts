@@ -13,6 +13,7 @@ import { FilterSlots } from '../filter/slots.js';
 import { failureOf } from '../function/failure.js';
 import { refuse } from '../protocol/errors.js';
 import type { SelectionPlan } from '../query/collection.js';
+import { whenSettled } from '../query/computed-requests.js';
 import type { Parameters } from '../query/parameters.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import {
@@ -120,10 +121,11 @@ export class DeleteService {
     );
   }
 
-  #deleteSelection(
-    request: SelectionRequest,
+  async #deleteSelection(
+    unsettled: SelectionRequest,
     session: string | undefined,
   ): Promise<DeletionAnswer> {
+    const request = await whenSettled(this.context, unsettled, (settled) => settled);
     if (request.orderBy !== undefined) throw noOrder('An order in $filter');
     const { plans } = this.context;
     const { plan, values } = planFor(

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { notInDatabase } from '../dataclass/computed-value.js';
+import { relatedKeyOf } from '../dataclass/restriction.js';
 import { column, From, keyColumn, type Source } from '../dataclass/source.js';
 import type { JsonPart, Sql } from '../dialect/dialect.js';
 import type {
@@ -50,13 +50,12 @@ function arrayField(
   switch (attribute.kind) {
     case 'storage':
     case 'calculated':
+    case 'computed':
     case 'alias':
       return fieldJson(context, from, source, attribute, undefined);
-    case 'computed':
-      throw notInDatabase(attribute);
     case 'relatedEntity':
       return expanded === undefined
-        ? relatedKey(context, source, attribute)
+        ? relatedKey(context, from, source, attribute)
         : [relatedEntity(context, from, source, attribute, expanded)];
     case 'relatedEntities':
       return expanded === undefined
@@ -78,14 +77,17 @@ function typedKey(
 
 function relatedKey(
   context: QueryContext,
+  from: From,
   source: Source,
   relation: RelatedEntityDefinition,
 ): readonly JsonPart[] {
-  const { dataclass } = source;
-  const { key } = dataclass.target(relation);
-  const value = column(source, dataclass.foreignKey(relation).column);
+  const { key } = source.dataclass.target(relation);
+  const { source: holder, attribute, isJoined } = relatedKeyOf(from, source, relation);
+  const value = column(holder, attribute.column);
   const parts = [`{"__KEY":{${JSON.stringify(key.name)}:`, ...typedKey(context, key, value), '}}'];
-  return relation.mandatory === true ? parts : [{ isNull: sql`${value} is null`, parts }];
+  return relation.mandatory === true && !isJoined
+    ? parts
+    : [{ isNull: sql`${value} is null`, parts }];
 }
 
 function relatedEntity(

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Dialect } from '../dialect/dialect.js';
 import { FilterSlots } from '../filter/slots.js';
 import { arrayEntity } from './array-json.js';
+import { compileAnswer } from './computed-places.js';
 import type { SelectionPlan } from './collection.js';
 import type { AnswerOptions } from './context.js';
 import { pageRows, type PageSource } from './page-rows.js';
@@ -29,7 +30,7 @@ export function planArray(
   const json = dialect.asBytes(dialect.concat(['[', entities, ']']));
   const answer = source.kind === 'keys' ? json : ifBaseExists(context, source.selection, json);
   return {
-    statement: dialect.compile(sql`select ${answer} from (${rows}) as ${sql.id(alias)}`),
+    statement: compileAnswer(context, sql`select ${answer} from (${rows}) as ${sql.id(alias)}`),
     filterSlots,
     mostRelated: mostRelated(projection, options.pageSize),
   };

@@ -3,6 +3,7 @@ import { From } from '../dataclass/source.js';
 import type { Dialect, JsonPart } from '../dialect/dialect.js';
 import type { Statement } from '../dialect/statement.js';
 import { FilterSlots } from '../filter/slots.js';
+import { compileAnswer } from './computed-places.js';
 import type { AnswerOptions } from './context.js';
 import { entityText } from './entity-json.js';
 import { page } from './page.js';
@@ -60,7 +61,7 @@ export function planCollection(
     first: dialect.integer(sql`${skipSlot}`),
   });
   return {
-    statement: dialect.compile(sql`select ${dialect.asBytes(json)} ${from}`),
+    statement: compileAnswer(context, sql`select ${dialect.asBytes(json)} ${from}`),
     filterSlots,
     mostRelated: mostRelated(projection, options.pageSize),
   };

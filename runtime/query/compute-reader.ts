@@ -1,6 +1,7 @@
 import type { PendingAnswer } from '../dialect/executor.js';
 import { checkAggregate, computeKeyword } from './compute-keyword.js';
 import { planCompute } from './compute.js';
+import { whenSettled } from './computed-requests.js';
 import type { ReadingContext } from './reading-context.js';
 import { planFor, type SelectionRequest, shapeName } from './selection-request.js';
 import { valuePath } from './value-path.js';
@@ -17,6 +18,12 @@ export class ComputeReader {
    * @throws RequestError for a path or a keyword that is not right
    */
   read(request: SelectionRequest, path: string, keyword: string, name?: string): PendingAnswer {
+    return whenSettled(this.context, request, (settled) =>
+      this.#read(settled, path, keyword, name),
+    );
+  }
+
+  #read(request: SelectionRequest, path: string, keyword: string, name?: string): PendingAnswer {
     const { database, plans, options } = this.context;
     const computed = computeKeyword(keyword);
     const text = path.trim();

@@ -1,6 +1,7 @@
 import type { Aliases } from '../dataclass/source.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { Similarities } from '../filter/similarities.js';
+import type { ComputedPlaces } from './computed-places.js';
 
 /** What the model and the environment decide about answers. */
 export interface AnswerOptions {
@@ -19,4 +20,6 @@ export interface QueryContext {
   /** The datastore's counter of changes, `__GlobalStamp` (protocol section 21). */
   readonly globalStamp: Sql;
   readonly similarities: Similarities;
+  /** Where the answer holds values of class code. */
+  readonly computed: ComputedPlaces;
 }

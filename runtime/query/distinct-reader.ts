@@ -1,4 +1,5 @@
 import type { PendingAnswer } from '../dialect/executor.js';
+import { whenSettled } from './computed-requests.js';
 import { planDistinct } from './distinct.js';
 import { pageTop } from './page-size.js';
 import type { Parameters } from './parameters.js';
@@ -16,6 +17,14 @@ export class DistinctReader {
    * @throws RequestError for a path that is not right, and for a `$top` above the server's limit
    */
   read(
+    request: SelectionRequest,
+    path: string,
+    paging: Pick<Parameters, 'skip' | 'top'>,
+  ): PendingAnswer {
+    return whenSettled(this.context, request, (settled) => this.#read(settled, path, paging));
+  }
+
+  #read(
     request: SelectionRequest,
     path: string,
     { skip = 0, top }: Pick<Parameters, 'skip' | 'top'>,

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { followAll, resolveAlias } from '../dataclass/attribute-path.js';
-import { notInDatabase } from '../dataclass/computed-value.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
+import { relatedKeyOf } from '../dataclass/restriction.js';
 import { column, From, keyColumn, type Source } from '../dataclass/source.js';
 import type { JsonPart, Sql } from '../dialect/dialect.js';
 import type {
@@ -9,6 +9,7 @@ import type {
   RelatedEntitiesDefinition,
   RelatedEntityDefinition,
 } from '../protocol/definition.js';
+import { computedJson } from './computed-places.js';
 import { keyOrder } from './order-sql.js';
 import { page, selectExtract } from './page.js';
 import type { QueryContext } from './context.js';
@@ -67,7 +68,7 @@ export function fieldJson(
     case 'calculated':
       return valueJson(context, source, attribute);
     case 'computed':
-      throw notInDatabase(attribute);
+      return computedJson(context, source, attribute);
     case 'alias': {
       const { relations, end } = resolveAlias(source.dataclass, attribute);
       const target = followAll(from, source, relations);
@@ -75,7 +76,7 @@ export function fieldJson(
     }
     case 'relatedEntity':
       return expanded === undefined
-        ? deferredEntity(context, source, attribute)
+        ? deferredEntity(context, from, source, attribute)
         : [inlineEntity(context, from, source, attribute, expanded)];
     case 'relatedEntities':
       return expanded === undefined
@@ -96,12 +97,13 @@ export function valueOfJoined(
 
 function deferredEntity(
   context: QueryContext,
+  from: From,
   source: Source,
   relation: RelatedEntityDefinition,
 ): readonly JsonPart[] {
-  const { dataclass } = source;
-  const target = dataclass.target(relation);
-  const key = column(source, dataclass.foreignKey(relation).column);
+  const target = source.dataclass.target(relation);
+  const { source: holder, attribute, isJoined } = relatedKeyOf(from, source, relation);
+  const key = column(holder, attribute.column);
   const deferred = [
     '{"__deferred":{"uri":"',
     ...keyedUri(context, target.name, target.key, key),
@@ -109,7 +111,7 @@ function deferredEntity(
     ...keyJson(context, target.key, key),
     '}}',
   ];
-  return relation.mandatory === true
+  return relation.mandatory === true && !isJoined
     ? deferred
     : [{ isNull: sql`${key} is null`, parts: deferred }];
 }

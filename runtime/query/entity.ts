@@ -5,6 +5,7 @@ import { From } from '../dataclass/source.js';
 import type { Dialect } from '../dialect/dialect.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 import type { StorageDefinition } from '../protocol/definition.js';
+import { compileAnswer } from './computed-places.js';
 import { queryContext } from './selection.js';
 import type { AnswerOptions } from './context.js';
 import { entityJson } from './entity-json.js';
@@ -33,7 +34,8 @@ export function planEntity(
       ? sql``
       : sql` order by ${keyOrder(context, from.root)} limit 1`;
   // Not as bytes: Node sends a short text together with the headers.
-  return dialect.compile(
+  return compileAnswer(
+    context,
     sql`select ${json} ${from.clause} where ${value} = ${new Slot(0)}${order}`,
   );
 }
@@ -57,5 +59,5 @@ export function planSavedEntity(
   ];
   const json = dialect.fill(entityJson(context, from, from.root, projection, head));
   const key = comparableColumn(dialect, from.root, dataclass.key);
-  return dialect.compile(sql`select ${json} ${from.clause} where ${key} = ${new Slot(0)}`);
+  return compileAnswer(context, sql`select ${json} ${from.clause} where ${key} = ${new Slot(0)}`);
 }

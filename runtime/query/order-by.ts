@@ -10,6 +10,8 @@ export interface OrderItem {
   readonly descending: boolean;
   /** Where it is written, in words: what an error says first. */
   readonly place: string;
+  /** What the path may name, where class code gave it. */
+  readonly names?: 'all';
 }
 
 /** Where an order is written, which its errors name. */
@@ -20,7 +22,7 @@ export interface OrderOrigin {
 }
 
 /** An object has any number of properties, and no database sorts by so many. */
-const maxOrderItems = 100;
+export const maxOrderItems = 100;
 
 interface ReadItem {
   readonly item: OrderItem;

@@ -7,6 +7,7 @@ import {
 } from '../dataclass/attribute-path.js';
 import { comparableColumn } from '../dataclass/comparable.js';
 import { objectDocument, objectProperty, propertyOrder } from '../dataclass/object-property.js';
+import { relatedKeyOf } from '../dataclass/restriction.js';
 import { type From, maxJoins, type Source } from '../dataclass/source.js';
 import type { Sql } from '../dialect/dialect.js';
 import type { RelatedEntityDefinition } from '../protocol/definition.js';
@@ -97,11 +98,11 @@ interface OrderedAttribute {
 
 function orderedAttribute(
   from: From,
-  { path, place }: OrderItem,
+  { path, place, names: own }: OrderItem,
   names: NameScope | undefined,
 ): OrderedAttribute {
   const text = path.join('.');
-  const resolved = resolvePath(from.root.dataclass, path, names);
+  const resolved = resolvePath(from.root.dataclass, path, own ?? names);
   if ('kind' in resolved) {
     throw new RequestError(400, [
       protocolError(
@@ -112,16 +113,21 @@ function orderedAttribute(
     ]);
   }
   const { relations, end, properties } = resolved;
+  if (end.kind === 'computed') {
+    const problem = `class code computes ${text}, and has no accessor "orderBy" for it`;
+    throw refuse('orderBy', `${place}: ${problem}.`);
+  }
   if (end.kind === 'relatedEntities' || relations.some((each) => each.kind !== 'relatedEntity')) {
     const problem = `${text} leads over a to-many relation, which gives no order`;
     throw refuse('orderBy', `${place}: ${problem}.`);
   }
-  const source = followAll(from, from.root, relations as readonly RelatedEntityDefinition[]);
+  const last = followAll(from, from.root, relations as readonly RelatedEntityDefinition[]);
+  const { source, attribute } =
+    end.kind === 'relatedEntity' ? relatedKeyOf(from, last, end) : { source: last, attribute: end };
   if (from.joinCount > maxJoins) {
     const problem = `the filter and the order follow more than ${maxJoins} to-one relations`;
     throw refuse('orderBy', `${place}: ${problem} up to here.`);
   }
-  const attribute = end.kind === 'relatedEntity' ? source.dataclass.foreignKey(end) : end;
   if (properties.length === 0 && unordered.has(attribute.type)) {
     const problem = `${text} is of the type ${attribute.type}, which has no order`;
     throw refuse('orderBy', `${place}: ${problem}.`);

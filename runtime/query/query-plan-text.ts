@@ -50,6 +50,9 @@ export class PlanText {
       return `Join on Table : ${target.name} : ${dataclass.name}.${stepText(step.step)} = ${foreign}`;
     }
     const { filter } = step;
+    if (filter.kind === 'computed') {
+      return `${dataclass.name}.${pathText(filter.comparison.path)} : class code`;
+    }
     const origin = this.tree?.origin(filter) ?? filter;
     const path = this.#path(
       `${dataclass.name}.${pathText(filter.path)}`,

@@ -1,5 +1,5 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { ComparisonNode, FilterNode, PathStep } from '../filter/ast.js';
+import type { ComparisonNode, ComputedNode, FilterNode, PathStep } from '../filter/ast.js';
 import { conjuncts } from '../filter/to-sql.js';
 import type { RelatedEntitiesDefinition, RelatedEntityDefinition } from '../protocol/definition.js';
 
@@ -13,7 +13,7 @@ export type PlanStep =
   | {
       readonly kind: 'comparison';
       readonly dataclass: Dataclass;
-      readonly filter: ComparisonNode;
+      readonly filter: ComparisonNode | ComputedNode;
     }
   /** Entities whose relation leads to one that all of `parts` find; those are steps over the related dataclass. */
   | {
@@ -52,7 +52,10 @@ class TreeBuilder {
         const opposite: FilterNode = { kind: 'not', operand: node };
         parts.push({ kind: 'not', filter: opposite, parts: [this.step(dataclass, node)] });
       } else if (node.kind === 'comparison') compared.push(node);
-      else if (node.kind === 'or') parts.push(this.#alternatives(dataclass, node));
+      else if (node.kind === 'computed') {
+        // What class code makes of it is none of the client's names.
+        parts.push({ kind: 'comparison', dataclass, filter: node });
+      } else if (node.kind === 'or') parts.push(this.#alternatives(dataclass, node));
       else parts.push(this.step(dataclass, node));
     }
     return together(filter, [...this.#comparisons(dataclass, compared), ...parts]);

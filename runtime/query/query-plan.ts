@@ -1,5 +1,6 @@
 import type { JsonAnswer, PendingAnswer } from '../dialect/executor.js';
 import type { Parameters } from './parameters.js';
+import { whenSettled } from './computed-requests.js';
 import { planIndexes } from './query-plan-indexes.js';
 import { PathMeasurement } from './query-plan-path.js';
 import { PlanText } from './query-plan-text.js';
@@ -28,11 +29,12 @@ export function explainedAnswer(
 
 async function withExplanation(
   context: ReadingContext,
-  request: SelectionRequest,
+  unsettled: SelectionRequest,
   { queryplan, querypath }: Asked,
   answer: PendingAnswer,
 ): Promise<JsonAnswer | undefined> {
   const collection = await answer;
+  const request = await whenSettled(context, unsettled, (settled) => settled);
   if (collection === undefined) return undefined;
   const { dataclass, filter } = request;
   const tree = filter === undefined ? undefined : planTree(dataclass, filter.filter);

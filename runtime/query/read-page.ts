@@ -2,6 +2,7 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { PendingAnswer } from '../dialect/executor.js';
 import { whenThere } from '../dialect/pending.js';
 import type { SelectionPlan } from './collection.js';
+import { whenSettled } from './computed-requests.js';
 import type { PageSource } from './page-rows.js';
 import { pageTop } from './page-size.js';
 import type { Parameters } from './parameters.js';
@@ -33,6 +34,15 @@ type Paging = Pick<Parameters, 'skip' | 'top'>;
  * @returns no answer when the entity does not exist whose relation is read
  */
 export function readPage(
+  context: ReadingContext,
+  request: SelectionRequest,
+  paging: Paging,
+  form: PageForm,
+): PendingAnswer {
+  return whenSettled(context, request, (settled) => readSettled(context, settled, paging, form));
+}
+
+function readSettled(
   context: ReadingContext,
   request: SelectionRequest,
   paging: Paging,

@@ -4,6 +4,7 @@ import type { Statement } from '../dialect/statement.js';
 import type { FilterParser } from '../filter/prepared-filter.js';
 import type { SelectionPlan } from './collection.js';
 import type { AnswerOptions } from './context.js';
+import type { ComputedRequests } from './computed-requests.js';
 import type { Counts } from './counts.js';
 
 /** What readers of all dataclasses share. */
@@ -14,6 +15,8 @@ export interface ReadingContext {
   readonly limits: { readonly maxPageSize: number | null; readonly expandDepth: number };
   readonly plans: Plans;
   readonly counts: Counts;
+  /** Asks class code what conditions and orders mean; only where the model has attributes that class code computes. */
+  readonly computed?: ComputedRequests | undefined;
 }
 
 /** The statements of all dataclasses that were written lately, by what decides them. */

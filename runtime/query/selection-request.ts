@@ -23,6 +23,8 @@ export interface SelectionRequest {
   readonly orderBy: string | undefined;
   /** Where that stands. */
   readonly orderOrigin: OrderOrigin;
+  /** The items of the order, where class code gave some of them. */
+  readonly order?: readonly OrderItem[];
 }
 
 const noInputs: FilterInputs = { inputs: [], nulls: [], patterns: [] };
@@ -94,7 +96,8 @@ function positions(list: readonly number[]): string | undefined {
 }
 
 /** @throws RequestError 400 with 1810 */
-export function orderOf({ orderBy, orderOrigin }: SelectionRequest): readonly OrderItem[] {
+export function orderOf({ order, orderBy, orderOrigin }: SelectionRequest): readonly OrderItem[] {
+  if (order !== undefined) return order;
   return orderBy === undefined ? [] : parseOrderBy(orderBy, orderOrigin);
 }
 

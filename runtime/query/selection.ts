@@ -10,6 +10,7 @@ import { Similarities } from '../filter/similarities.js';
 import type { FilterSlots } from '../filter/slots.js';
 import { filterCondition } from '../filter/to-sql.js';
 import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
+import { ComputedPlaces } from './computed-places.js';
 import type { AnswerOptions, QueryContext } from './context.js';
 import { relatedTo } from './entity-json.js';
 import type { OrderTerm } from './order-sql.js';
@@ -78,6 +79,7 @@ export function queryContext(dialect: Dialect, options: AnswerOptions): QueryCon
     options,
     globalStamp: sql`(select "value" from "__datastore" where "name" = 'globalStamp')`,
     similarities: new Similarities(),
+    computed: new ComputedPlaces(),
   };
 }
 

@@ -65,6 +65,10 @@ export function valuePath(
     const hint = `name an attribute of it: ${shortened(path)}.<attribute>`;
     throw notApplicable(aggregation, `${shortened(path)} is a relation; ${hint}`);
   }
+  if (end.kind === 'computed') {
+    const reason = `class code computes ${shortened(path)}, entity by entity`;
+    throw notApplicable(aggregation, `${reason}: the database knows none of its values`);
+  }
   const steps = objectSteps(written, names.length - 1 - properties.length, end.type === 'object');
   if (withoutValues.has(end.type)) {
     throw notApplicable(aggregation, `${shortened(path)} is of the type ${end.type}`);

@@ -4,10 +4,13 @@ import {
   resolvePath,
   type ResolvedPath,
 } from '../dataclass/attribute-path.js';
-import { notInDatabase } from '../dataclass/computed-value.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { maxJoins } from '../dataclass/source.js';
-import type { AttributeDefinition, RelatedEntityDefinition } from '../protocol/definition.js';
+import type {
+  AttributeDefinition,
+  ComputedDefinition,
+  RelatedEntityDefinition,
+} from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import { type ListedPath, listError, parseAttributeList } from '../query/attribute-list.js';
 import type { Parameters } from '../query/parameters.js';
@@ -19,7 +22,7 @@ export interface ReportColumn {
   readonly name: string;
   /** To-one relations on the way to the attribute. */
   readonly relations: readonly RelatedEntityDefinition[];
-  readonly attribute: ColumnDefinition;
+  readonly attribute: ColumnDefinition | ComputedDefinition;
 }
 
 /** The list that chooses columns: `$attributes` wins over the one in the path. */
@@ -84,7 +87,6 @@ function columnOf(
 ): Omit<ReportColumn, 'name'> | undefined {
   if (attribute.kind === 'relatedEntity' || attribute.kind === 'relatedEntities') return undefined;
   if (withoutColumn.has(attribute.type)) return undefined;
-  if (attribute.kind === 'computed') throw notInDatabase(attribute);
   if (attribute.kind !== 'alias') return { relations, attribute };
   const { relations: further, end } = resolveAlias(dataclass, attribute);
   return { relations: [...relations, ...further], attribute: end };
@@ -114,7 +116,7 @@ function columnsOf(
   const relations = resolved.relations as readonly RelatedEntityDefinition[];
   const { end } = resolved;
   if (end.kind !== 'relatedEntity') {
-    return [{ name, relations, attribute: end as ColumnDefinition }];
+    return [{ name, relations, attribute: end as ReportColumn['attribute'] }];
   }
   const owner = relations.reduce((here, relation) => here.target(relation), dataclass);
   return allColumns(owner.target(end), `${name}.`, [...relations, end]);

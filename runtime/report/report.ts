@@ -3,7 +3,9 @@ import { type ColumnDefinition, followAll } from '../dataclass/attribute-path.js
 import { column, type From, type Source } from '../dataclass/source.js';
 import type { Dialect, JsonPart, Sql } from '../dialect/dialect.js';
 import { FilterSlots } from '../filter/slots.js';
+import { compileAnswer, computedJson } from '../query/computed-places.js';
 import type { SelectionPlan } from '../query/collection.js';
+import type { ComputedDefinition } from '../protocol/definition.js';
 import type { AnswerOptions, QueryContext } from '../query/context.js';
 import { valueOfJoined } from '../query/entity-json.js';
 import { pageRows, type PageSource } from '../query/page-rows.js';
@@ -43,7 +45,8 @@ export function planReport(
     `],"filtersApplied":${String(filtersApplied)}}`,
   ]);
   return {
-    statement: dialect.compile(
+    statement: compileAnswer(
+      context,
       sql`select ${dialect.asBytes(json)} from (${rows}) as ${sql.id(alias)}`,
     ),
     filterSlots,
@@ -69,8 +72,9 @@ function row(
 function columnJson(
   context: QueryContext,
   source: Source,
-  attribute: ColumnDefinition,
+  attribute: ColumnDefinition | ComputedDefinition,
 ): readonly JsonPart[] {
+  if (attribute.kind === 'computed') return computedJson(context, source, attribute, 'report');
   if (attribute.type !== 'boolean') return valueJson(context, source, attribute);
   const json = context.dialect.jsonBoolean(column(source, attribute.column));
   return [sql`case ${json} when 'true' then '"true"' when 'false' then '"false"' else 'null' end`];

@@ -110,6 +110,11 @@ export const attributeMessages = {
     text: (f: { attribute: string; reason: string }) =>
       `The expression of ${f.attribute} is refused by the database: ${f.reason}.`,
   },
+  'computed/accessor-type': {
+    severity: 'error',
+    meaning: 'Class code is said to compute an image or a BLOB.',
+    text: (f: OfType) => `${f.attribute} is of type ${f.type}, and no accessor yields that.`,
+  },
   'computed/expression-and-accessors': {
     severity: 'error',
     meaning: 'A computed attribute has an expression and accessors.',
@@ -161,6 +166,12 @@ export const attributeMessages = {
     meaning: 'The path of an alias leads over a to-many relation.',
     text: (f: { alias: string; step: string }) =>
       `${f.alias} leads over ${f.step}, a to-many relation, and an alias has one value only.`,
+  },
+  'alias/to-accessors': {
+    severity: 'error',
+    meaning: 'The path of an alias ends at an attribute that class code computes.',
+    text: (f: { alias: string; step: string }) =>
+      `${f.alias} ends at ${f.step}, which class code computes: no database can follow there.`,
   },
   'alias/to-relation': {
     severity: 'error',

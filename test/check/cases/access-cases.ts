@@ -140,19 +140,13 @@ dataclasses:
   A:
     attributes:
       ID: { type: integer, key: true }
-      <<e>>e: { computed: string }
-      f: { computed: string, <<f>>accessors: [get] }
-      g: { computed: string, expression: "1" }
     events: [saving]
-    restrict: <<i>>true
+    restrict: true
 roles: {}
 `,
     expected: [
       { code: 'unsupported/postgres', at: 'a' },
       { code: 'unsupported/query-timeout', at: 'b' },
-      { code: 'unsupported/accessors', at: 'e' },
-      { code: 'unsupported/accessors', at: 'f' },
-      { code: 'unsupported/restrict', at: 'i' },
     ],
   },
 ];

@@ -133,11 +133,15 @@ export const computedCases: readonly ProblemCase[] = [
       'a: { computed: string, expression: "1", <<a>>accessors: [get] }',
       'b: { computed: <<b>>image, expression: "1" }',
       'c: { computed: string, accessors: <<c>>[set, query] }',
+      'd: { computed: <<d>>blob }',
+      'e: { computed: <<e>>image, accessors: [get, set] }',
     ]),
     expected: [
       { code: 'computed/expression-and-accessors', at: 'a' },
       { code: 'computed/expression-type', at: 'b' },
       { code: 'computed/no-getter', at: 'c' },
+      { code: 'computed/accessor-type', at: 'd' },
+      { code: 'computed/accessor-type', at: 'e' },
     ],
   },
   {
@@ -237,6 +241,8 @@ export const computedCases: readonly ProblemCase[] = [
       'i: { alias: boss.j }',
       'j: { alias: <<j>>boss.i }',
       'k: { alias: <<k>>boss.k }',
+      'code: { computed: string }',
+      'l: { alias: <<l>>boss.code }',
     ]),
     expected: [
       { code: 'alias/bad-path', at: 'a' },
@@ -249,6 +255,7 @@ export const computedCases: readonly ProblemCase[] = [
       { code: 'alias/not-a-relation', at: 'h' },
       { code: 'alias/cycle', at: 'j', says: 'A.i, A.j, A.i' },
       { code: 'alias/cycle', at: 'k' },
+      { code: 'alias/to-accessors', at: 'l' },
     ],
   },
 ];

@@ -8,6 +8,8 @@ export function bareTree(node: FilterNode): BareTree {
   switch (node.kind) {
     case 'comparison':
       return [barePath(node.path), node.comparator, bareValue(node.value)];
+    case 'computed':
+      throw new Error('No parser makes it.');
     case 'not':
       return ['not', bareTree(node.operand)];
     case 'and':

@@ -12,6 +12,7 @@ function shape(text: string, params?: FilterParams): string {
 
 function pathsOf(filter: FilterNode): readonly (readonly string[])[] {
   if (filter.kind === 'comparison') return [filter.path.steps.map((step) => step.name)];
+  if (filter.kind === 'computed') throw new Error('No parser makes it.');
   if (filter.kind === 'not') return pathsOf(filter.operand);
   return [...pathsOf(filter.left), ...pathsOf(filter.right)];
 }

@@ -1,0 +1,116 @@
+import type { JsonAnswer } from '../dialect/executor.js';
+import { computedMark, type ComputedPlace } from '../dialect/statement.js';
+import { accessorFailure } from './accessor-failure.js';
+import type { ClassHost } from './class-host.js';
+import { computedValueJson } from './computed-json.js';
+import { stateOf } from './entity-holder.js';
+import type { EntityObject } from './types.js';
+
+/** An entity whose values an answer holds. */
+interface Named {
+  readonly key: string | number;
+  /** That the answer has it with. */
+  readonly stamp: number;
+  entity: EntityObject | undefined;
+}
+
+/** By the JSON of their keys. */
+type NamedEntities = Map<string, Named>;
+
+/** A mark of an answer, read. */
+interface Mark {
+  readonly number: string;
+  readonly place: ComputedPlace;
+  readonly key: string;
+}
+
+/**
+ * Puts the values of getters into an answer that has marks in their places. The entities are read together, by one statement
+ * for each dataclass. A getter runs in the call of whoever asks; what it reads of its entity needs no privilege, since the
+ * attribute has one of its own (protocol section 17.4, rule 7).
+ */
+export class ComputedValues {
+  constructor(private readonly host: ClassHost) {}
+
+  /**
+   * @param isLast whether entities that were changed or deleted meanwhile are taken as they are; a value of one that is gone is
+   * null
+   * @returns `undefined` where some were, and the answer has to be read anew
+   * @throws AccessorFailedError, and what a getter throws for clients
+   */
+  async fill(
+    places: readonly ComputedPlace[],
+    answer: JsonAnswer,
+    isLast: boolean,
+  ): Promise<JsonAnswer | undefined> {
+    const text = typeof answer === 'string' ? answer : Buffer.from(answer).toString('utf8');
+    const pieces = text.split(computedMark);
+    if (pieces.length === 1) return answer;
+    const named = new Map<string, NamedEntities>();
+    const marks: Mark[] = [];
+    for (let at = 1; at < pieces.length; at += 2) {
+      marks.push(this.#read(pieces[at] as string, places, named));
+    }
+    return this.host.calls.with({ isServer: true }, async () => {
+      const isSame = await this.#load(named);
+      if (!isSame && !isLast) return undefined;
+      const known = new Map<string, string>();
+      for (const [index, { number, place, key }] of marks.entries()) {
+        const name = `${number} ${key}`;
+        let json = known.get(name);
+        if (json === undefined) {
+          json = this.#json(place, named.get(place.dataclass)?.get(key)?.entity);
+          known.set(name, json);
+        }
+        pieces[index * 2 + 1] = json;
+      }
+      const filled = pieces.join('');
+      return typeof answer === 'string' ? filled : Buffer.from(filled);
+    });
+  }
+
+  #read(text: string, places: readonly ComputedPlace[], named: Map<string, NamedEntities>): Mark {
+    const [number = '', stamp = ''] = text.split(',', 2);
+    const key = text.slice(number.length + stamp.length + 2);
+    const place = places[Number(number)];
+    if (place === undefined) throw new Error('An answer has a mark of no place.');
+    let entities = named.get(place.dataclass);
+    if (entities === undefined) {
+      entities = new Map();
+      named.set(place.dataclass, entities);
+    }
+    if (!entities.has(key)) {
+      const { dataclass } = this.host.codeOf(place.dataclass);
+      const written = JSON.parse(key) as string;
+      const isNumber = dataclass.key.type === 'integer' || dataclass.key.type === 'number';
+      const stored = isNumber ? Number(written) : written;
+      entities.set(key, { key: stored, stamp: Number(stamp), entity: undefined });
+    }
+    return { number, place, key };
+  }
+
+  /** @returns whether all of them are what the answer has them as */
+  async #load(named: ReadonlyMap<string, NamedEntities>): Promise<boolean> {
+    let isSame = true;
+    for (const [name, entities] of named) {
+      const wanted = [...entities.values()];
+      const loaded = await this.host.codeOf(name).entities.loadAll(wanted.map((each) => each.key));
+      for (const [index, each] of wanted.entries()) {
+        each.entity = loaded[index];
+        isSame &&= each.entity !== undefined && stateOf(each.entity).stamp === each.stamp;
+      }
+    }
+    return isSame;
+  }
+
+  #json(place: ComputedPlace, entity: EntityObject | undefined): string {
+    if (entity === undefined) return 'null';
+    const { name } = place.attribute;
+    try {
+      const value: unknown = Reflect.get(entity, name);
+      return computedValueJson(place, value, this.host.context.options);
+    } catch (error) {
+      throw accessorFailure(`${entity.constructor.name}.${name}`, error);
+    }
+  }
+}

@@ -1,0 +1,87 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { Calls } from '../access/call.js';
+import type { Session } from '../access/session.js';
+import type { ClassHost } from '../class/class-host.js';
+import { SettledRequests } from '../class/settled-requests.js';
+import { type Pending, whenThere } from '../dialect/pending.js';
+import type { DataclassDefinition } from '../protocol/definition.js';
+import type { ComputedRequests } from '../query/computed-requests.js';
+import type { DataclassHandlers } from './dataclass-handlers.js';
+
+/** Whether class code computes attributes of the model. */
+export function hasComputed(definitions: readonly DataclassDefinition[]): boolean {
+  return definitions.some(({ attributes }) => attributes.some(({ kind }) => kind === 'computed'));
+}
+
+/**
+ * What asks class code; the classes are made later.
+ * @param hostOf gives them, when the first request comes
+ */
+export function computedRequests(hostOf: () => ClassHost | undefined): ComputedRequests {
+  let requests: SettledRequests | undefined;
+  return {
+    settle(request) {
+      if (requests === undefined) {
+        const host = hostOf();
+        if (host === undefined) throw new Error('The classes of the model are not given.');
+        requests = new SettledRequests(host);
+      }
+      return requests.settle(request);
+    },
+  };
+}
+
+type SessionOf = (request: FastifyRequest, reply: FastifyReply) => Pending<Session>;
+
+/** Handlers whose class code knows the session that it runs for: a read runs accessors. */
+export function handlersInCall(
+  handlers: DataclassHandlers,
+  calls: Calls,
+  sessionOf: SessionOf,
+): DataclassHandlers {
+  const reading =
+    <Q extends FastifyRequest>(read: (request: Q, reply: FastifyReply) => void) =>
+    (request: Q, reply: FastifyReply): void => {
+      const run = (session: Session): void => {
+        calls.run({ session }, () => {
+          read(request, reply);
+        });
+      };
+      const session = sessionOf(request, reply);
+      if (!(session instanceof Promise)) run(session);
+      else {
+        session.then(run).catch((error: unknown) => {
+          reply.send(error);
+        });
+      }
+    };
+  const writing =
+    <Q extends FastifyRequest>(write: (request: Q, reply: FastifyReply) => Promise<FastifyReply>) =>
+    async (request: Q, reply: FastifyReply): Promise<FastifyReply> =>
+      whenThere(await sessionOf(request, reply), (session) =>
+        calls.run({ session }, () => write(request, reply)),
+      );
+  return {
+    readCollection: reading((request, reply) => {
+      handlers.readCollection(request, reply);
+    }),
+    readEntity: reading((request, reply) => {
+      handlers.readEntity(request, reply);
+    }),
+    readByValue: reading((request, reply) => {
+      handlers.readByValue(request, reply);
+    }),
+    readEntitySet: reading((request, reply) => {
+      handlers.readEntitySet(request, reply);
+    }),
+    writeCollection: writing((request, reply) => handlers.writeCollection(request, reply)),
+    writeEntity: writing((request, reply) => handlers.writeEntity(request, reply)),
+    writeAttributes: async (request, reply) => {
+      const session = await sessionOf(request, reply);
+      await calls.run({ session }, () => handlers.writeAttributes(request, reply));
+      // A read sends its answer later.
+      return reply;
+    },
+    writeEntitySet: writing((request, reply) => handlers.writeEntitySet(request, reply)),
+  };
+}
