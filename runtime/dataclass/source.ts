@@ -62,6 +62,13 @@ export class From {
     return this.#joins.size;
   }
 
+  /** Whether a table is joined of which entities may be hidden. */
+  get joinsRestricted(): boolean {
+    return [...this.#joins.values()].some(
+      ({ source }) => source.dataclass.restriction !== undefined,
+    );
+  }
+
   /** The table at the other end of a to-one relation; joined once, however often it is asked for. */
   follow(source: Source, relation: RelatedEntityDefinition): Source {
     const name = `${source.alias}.${relation.name}`;
@@ -126,11 +133,23 @@ function table(source: Source): Sql {
   const { restriction, table: name } = source.dataclass;
   const plain = sql`${sql.id(name)} as ${sql.id(source.alias)}`;
   if (restriction === undefined) return plain;
-  return sql`(select * from ${plain} where ${restriction.condition(source)}) as ${sql.id(source.alias)}`;
+  const renamed = source.dataclass.attributes.flatMap((each) =>
+    'column' in each && isTruth(each.column)
+      ? [sql`, ${sql.id(source.alias, each.column)} as ${sql.id(`__${each.column}`)}`]
+      : [],
+  );
+  const columns = sql`*${sql.join(renamed, sql``)}`;
+  return sql`(select ${columns} from ${plain} where ${restriction.condition(source)}) as ${sql.id(source.alias)}`;
 }
 
-export function column(source: Source, name: string): Sql {
-  return sql`${sql.id(source.alias, name)}`;
+/** SQLite gives a column of a subquery another name than these. */
+function isTruth(column: string): boolean {
+  return /^(?:true|false)$/i.test(column);
+}
+
+export function column({ dataclass, alias }: Source, name: string): Sql {
+  const isRenamed = dataclass.restriction !== undefined && isTruth(name);
+  return sql`${sql.id(alias, isRenamed ? `__${name}` : name)}`;
 }
 
 export function keyColumn(source: Source): Sql {

@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import { comparableColumn } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
+import { unrestricted } from '../dataclass/restriction.js';
 import { column, type Source } from '../dataclass/source.js';
 import type { BoundedCache } from '../dialect/bounded-cache.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
@@ -40,6 +41,8 @@ const alias = 'changed';
  */
 export class UpdateStatements {
   readonly #attributes: readonly StoredAttribute[];
+  /** The table itself, whatever of it may be seen. */
+  readonly #source: Source;
   readonly #prefix: string;
 
   constructor(
@@ -53,6 +56,7 @@ export class UpdateStatements {
         definition,
         derived: derivedColumns(definition, dialect.foldText),
       }));
+    this.#source = { dataclass: unrestricted(dataclass), alias };
     this.#prefix = `update ${dataclass.name}`;
   }
 
@@ -86,7 +90,7 @@ export class UpdateStatements {
     kept: readonly StoredAttribute[],
     isSave: boolean,
   ): Statement {
-    const source = { dataclass: this.dataclass, alias };
+    const source = this.#source;
     let next = firstValueSlot;
     const assignments: Sql[] = [];
     const differences: Sql[] = [];
@@ -115,23 +119,21 @@ export class UpdateStatements {
 
   /** The statement that tells the stamp of the entity of a key, folded if it is a text. */
   get stamp(): Statement {
-    return this.#select(column({ dataclass: this.dataclass, alias }, '__STAMP'));
+    return this.#select(column(this.#source, '__STAMP'));
   }
 
   /** The statement that tells whether an entity has a value; its values are the key and that value. */
   hasValue({ column: name }: StorageDefinition): Statement {
-    return this.#select(
-      sql`${column({ dataclass: this.dataclass, alias }, name)} is not distinct from ${new Slot(1)}`,
-    );
+    return this.#select(sql`${column(this.#source, name)} is not distinct from ${new Slot(1)}`);
   }
 
   /** The statement that tells what is stored of an entity; its value is the key. */
   stored({ column: name }: StorageDefinition): Statement {
-    return this.#select(column({ dataclass: this.dataclass, alias }, name));
+    return this.#select(column(this.#source, name));
   }
 
   #select(value: Sql): Statement {
-    const source = { dataclass: this.dataclass, alias };
+    const source = this.#source;
     const key = comparableColumn(this.dialect, source, this.dataclass.key);
     const conditions = sql.join([sql`${key} = ${keySlot}`, ...this.#shown(source)], sql` and `);
     return this.dialect.compile(

@@ -64,7 +64,7 @@ function differentValues(
       return sql`select ${json(stored)} ${isThere} group by ${stored} order by ${stored}`;
     }
     // Sorting the different values alone takes a fraction of what sorting all of them would.
-    const [each, distinct] = distinctRows(context, isThere, { value: stored });
+    const [each, distinct] = distinctRows(context, rows, isThere, { value: stored });
     const one = sql.id(each, 'value');
     return sql`select ${json(sql`${one}`)} from ${distinct} order by ${one}`;
   }
@@ -75,7 +75,7 @@ function differentValues(
   }
   // Texts are folded once each, not once for each row, unless a column has them folded.
   const folded = isIndexed ? { folded: comparable } : undefined;
-  const [each, distinct] = distinctRows(context, isThere, { value: stored, ...folded });
+  const [each, distinct] = distinctRows(context, rows, isThere, { value: stored, ...folded });
   const one = sql`${sql.id(each, 'value')}`;
   const order = folded === undefined ? context.dialect.fold(one) : sql`${sql.id(each, 'folded')}`;
   return sql`select ${json(sql`min(${one})`)} from ${distinct} group by ${order} order by ${order}`;
@@ -86,7 +86,7 @@ function differentProperties(context: QueryContext, rows: ValueRows, place: Json
   const { dialect } = context;
   const rank = dialect.json.byKind(place, { boolean: sql`0`, number: sql`1`, text: sql`2` });
   const isThere = rows.where(sql`${rank} is not null`);
-  const [each, distinct] = distinctRows(context, isThere, { rank, value: place.value });
+  const [each, distinct] = distinctRows(context, rows, isThere, { rank, value: place.value });
   const [ofRank, one] = [sql`${sql.id(each, 'rank')}`, sql`${sql.id(each, 'value')}`];
   const order = sql`${ofRank}, case ${ofRank} when 2 then ${dialect.fold(one)} else ${one} end`;
   const least = sql`min(${one})`;
@@ -97,10 +97,14 @@ function differentProperties(context: QueryContext, rows: ValueRows, place: Json
 /** The different combinations of some values of the rows, as a table. */
 function distinctRows(
   context: QueryContext,
+  { isSlowWithDistinct }: ValueRows,
   rows: Sql,
   columns: Readonly<Record<string, Sql>>,
 ): readonly [alias: string, table: Sql] {
   const alias = context.aliases.next();
   const list = Object.entries(columns).map(([name, each]) => sql`${each} as ${sql.id(name)}`);
-  return [alias, sql`(select distinct ${sql.join(list)} ${rows}) as ${sql.id(alias)}`];
+  const distinct = isSlowWithDistinct
+    ? sql`select ${sql.join(list)} ${rows} group by ${sql.join(Object.values(columns))}`
+    : sql`select distinct ${sql.join(list)} ${rows}`;
+  return [alias, sql`(${distinct}) as ${sql.id(alias)}`];
 }

@@ -21,6 +21,8 @@ export interface ValueRows {
   readonly value: RowValue;
   /** `from … where …`, with further conditions. */
   readonly where: (...conditions: readonly Sql[]) => Sql;
+  /** SQLite writes what is joined as a whole table first where a DISTINCT stands around it. */
+  readonly isSlowWithDistinct: boolean;
 }
 
 export type RowValue =
@@ -58,6 +60,7 @@ export function valueRows(
       : { kind: 'property', place };
   return {
     value,
+    isSlowWithDistinct: from.joinsRestricted,
     where: (...conditions) => {
       const all = condition === undefined ? conditions : [condition, ...conditions];
       const where = all.length === 0 ? sql`` : sql` where ${sql.join(all, sql` and `)}`;
