@@ -20,17 +20,19 @@ export function dataclassFunctions(
   const dataclassNames = new Set([...functionNames.dataclass, 'restrict']);
   checkTaken(context, dataclass);
   checkAccessorNames(context, dataclass);
+  const selection = classFunctions(context, world, {
+    functions: child(functions, 'selection'),
+    owner: `the class of ${name} selections`,
+    reserved: functionNames.selection,
+  });
+  const ofDataclass = classFunctions(context, world, {
+    functions: child(functions, 'dataclass'),
+    owner: `the class of the dataclass ${name}`,
+    reserved: dataclassNames,
+  });
   return {
-    dataclass: classFunctions(context, world, {
-      functions: child(functions, 'dataclass'),
-      owner: `the class of the dataclass ${name}`,
-      reserved: dataclassNames,
-    }),
-    selection: classFunctions(context, world, {
-      functions: child(functions, 'selection'),
-      owner: `the class of ${name} selections`,
-      reserved: functionNames.selection,
-    }),
+    dataclass: withoutHidden(context, dataclass, ofDataclass, selection),
+    selection,
     entity: classFunctions(context, world, {
       functions: child(functions, 'entity'),
       owner: `the class of ${name} entities`,
@@ -46,19 +48,43 @@ function functionKeys(dataclass: DataclassDraft): readonly (readonly SourceKey[]
   );
 }
 
-/** A URL names an attribute or function behind its dataclass, and a permission names a function of any of the classes. */
+/**
+ * A URL names an attribute or function behind its dataclass. Functions of different classes may have one name, and are one
+ * for permissions, which are read without regard to case.
+ */
 function checkTaken({ report }: Context, dataclass: DataclassDraft): void {
-  const owners = new Map<string, string>();
-  for (const { name, label } of dataclass.attributes) {
-    owners.set(fold(name), `the attribute ${label}`);
-  }
+  const attributes = new Map(dataclass.attributes.map(({ name, label }) => [fold(name), label]));
+  const functions = new Map<string, string>();
   for (const keys of functionKeys(dataclass)) {
     for (const { name, ...at } of keys) {
-      const other = owners.get(fold(name));
-      if (other !== undefined) report('function/name-taken', { name, other }, at);
+      const attribute = attributes.get(fold(name));
+      const other = functions.get(fold(name));
+      if (attribute !== undefined) {
+        report('function/name-taken', { name, other: `the attribute ${attribute}` }, at);
+      } else if (other !== undefined && other !== name) {
+        const shown = `the function ${other} of another class, but for case,`;
+        report('function/name-taken', { name, other: shown }, at);
+      }
     }
-    for (const { name } of keys) owners.set(fold(name), `the function ${name} of another class`);
+    for (const { name } of keys) functions.set(fold(name), name);
   }
+}
+
+/** Clients never reach a dataclass function that has the name of a selection function (specification, "Class function calls"). */
+function withoutHidden(
+  { report }: Context,
+  dataclass: DataclassDraft,
+  functions: readonly ClassFunction[],
+  ofSelections: readonly ClassFunction[],
+): readonly ClassFunction[] {
+  const [keys = []] = functionKeys(dataclass);
+  const hiding = new Set(ofSelections.filter((each) => each.exposed).map((each) => each.name));
+  return functions.map((each) => {
+    if (!each.exposed || !hiding.has(each.name)) return each;
+    const at = keys.find((key) => key.name === each.name);
+    if (at !== undefined) report('function/hidden', { name: each.name }, at);
+    return { ...each, exposed: false, onHTTPGet: false };
+  });
 }
 
 /** Accessors `query` and `orderBy` are methods of the dataclass's class, such as `queryFullName`. */

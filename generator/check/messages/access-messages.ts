@@ -14,12 +14,19 @@ export const accessMessages = {
     text: (f: { name: string }) =>
       `${f.name} has onHTTPGet, and cannot be called at all without exposed: true.`,
   },
+  'function/hidden': {
+    severity: 'warning',
+    meaning:
+      'An exposed dataclass function has the name of an exposed selection function of the same dataclass.',
+    text: (f: { name: string }) =>
+      `The address of ${f.name} is that of the selection function ${f.name}: clients never reach this one.`,
+  },
   'function/name-taken': {
     severity: 'error',
     meaning:
-      'A function has the name of an attribute, or of another function of the same dataclass.',
+      'A function has the name of an attribute, or that of a function of another class but for case.',
     text: (f: { name: string; other: string }) =>
-      `The name ${f.name} is that of ${f.other} already, and one URL would mean both.`,
+      `The name ${f.name} is that of ${f.other} already: addresses or permissions would mean both.`,
   },
   'function/optional-order': {
     severity: 'error',

@@ -12,7 +12,7 @@ const addresses = {
 
 /**
  * One line for each address and verb of the functions of a dataclass that clients may call (specification, "Class function
- * calls"). No two functions of a dataclass have the same name, so that none is hidden by another one.
+ * calls"). An exposed function of selections and one of the dataclass never have the same name here.
  */
 export function dataclassFunctionRoutes({ name, functions }: Dataclass): readonly string[] {
   return (['selection', 'dataclass', 'entity'] as const).flatMap((level) =>

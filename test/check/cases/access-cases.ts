@@ -19,14 +19,19 @@ export const functionCases: readonly ProblemCase[] = [
         <<d>>restrict: {}
         twice: {}
         <<e>>Twice: {}
+        again: { exposed: true }
+        <<p>>hidden: { exposed: true }
       selection:
-        <<f>>twice: {}
+        <<f>>TWICE: {}
+        again: {}
         <<g>>first: {}
         <<h>>then: {}
+        hidden: { exposed: true }
       entity:
         <<i>>save: {}
         <<j>>saving: {}
         <<k>>a b: {}
+        hidden: { exposed: true }
         get: { <<l>>onHTTPGet: true }
 datastore:
   functions: { <<m>>A: {}, <<n>>transaction: {}, all: {} }
@@ -44,6 +49,7 @@ singletons:
       { code: 'function/name-taken', at: 'f' },
       { code: 'name/bad-character', at: 'k' },
       { code: 'function/get-not-exposed', at: 'l' },
+      { code: 'function/hidden', at: 'p' },
     ],
   },
   {
