@@ -1,0 +1,52 @@
+import type { Session } from '../../runtime/access/session.js';
+
+/** What tests ask class code to do; it runs as a function of the datastore, with the privileges of its caller. */
+export type Act = (ds: ActingDatastore) => unknown;
+
+/** The datastore of a server whose classes are not known to the test. */
+export interface ActingDatastore {
+  readonly session: Session;
+  transaction<T>(work: () => Promise<T>): Promise<T>;
+  readonly [dataclass: string]: unknown;
+}
+
+const acts = new Map<string, Act>();
+let count = 0;
+
+// Class code is a module of its own, so that it finds the work here.
+(globalThis as Record<symbol, unknown>)[Symbol.for('drs test acts')] = acts;
+
+/** Remembers work, for the function `act`; it is done as often as it is called. */
+export function actNamed(act: Act): string {
+  count += 1;
+  const name = `act ${count}`;
+  acts.set(name, act);
+  return name;
+}
+
+/** What a model has for it, beside the dataclasses. */
+export const actFunctions = `
+datastore:
+  functions:
+    act: { exposed: true, params: { name: string }, returns: any }
+    send: { exposed: true, params: { name: string }, returns: message }
+`;
+
+/** The class that does it. */
+export const actClass = {
+  'src/classes/DataStore.ts': `
+import { DataStoreBase } from '../generated/api.js';
+import { OutgoingMessage } from '../generated/api.js';
+type Act = (ds: unknown) => never;
+export class DataStore extends DataStoreBase {
+  act(name: string): unknown { return act(name)(this); }
+  send(name: string): OutgoingMessage { return new OutgoingMessage({ body: act(name)(this) }); }
+}
+function act(name: string): Act {
+  const acts = Reflect.get(globalThis, Symbol.for('drs test acts')) as Map<string, Act>;
+  const found = acts.get(name);
+  if (found === undefined) throw new Error(name);
+  return found;
+}
+`,
+};
