@@ -114,8 +114,7 @@ describe('readParameters: refusals', () => {
     [{ $params: `'"a"'` }, 400, 1280, '$params must be a JSON list or object'],
     [{ $asArray: '1' }, 400, 1806, '$asArray must be true or false'],
     [{ $distinct: 'yes' }, 400, 1806, '$distinct must be true or false'],
-    [{ $lock: 'false' }, 501, 1838, '$lock=false'],
-    [{ $LOCK: 'true' }, 501, 1838, '$lock=true'],
+    [{ $lock: '1' }, 400, 1806, '$lock must be true or false'],
     [{ $binary: '1' }, 400, 1806, '$binary'],
     [{ $upload: 'true' }, 400, 1811, '$upload'],
   ])('%j is %i, %i', (query, status, code, message) => {
