@@ -2,6 +2,7 @@ import type { Dataclass, Model } from '../model/model.js';
 import { hasClassCode } from './classes/class-code.js';
 import type { EmitContext } from './context.js';
 import type { EmittedFile } from './file.js';
+import { accessTableView } from './views/access-test.js';
 import { appView, definitionsView } from './views/app.js';
 import { apiView } from './views/classes/api.js';
 import { databaseView } from './views/classes/database.js';
@@ -15,6 +16,7 @@ import { routesView } from './views/routes.js';
 import {
   emptyView,
   environmentView,
+  headerView,
   packageView,
   readmeView,
   schemaView,
@@ -65,6 +67,21 @@ export const dataclassUnits: readonly DataclassUnit[] = [
   },
 ];
 
+/** What the access test is made of, beside the table of what it expects. */
+const accessTestParts = [
+  'access',
+  'catalog-trial',
+  'client',
+  'function-trial',
+  'reading-trial',
+  'samples',
+  'seeds',
+  'trial',
+  'tried-server',
+  'ways',
+  'writing-trial',
+] as const;
+
 export const modelUnits: readonly ModelUnit[] = [
   ours('src/generated/app.ts', appView),
   ours('src/generated/definitions.ts', definitionsView),
@@ -86,6 +103,9 @@ export const modelUnits: readonly ModelUnit[] = [
     users('src/login.ts', emptyView),
     users('src/users.ts', emptyView),
     users('src/create-user.ts', emptyView),
+    ours('test/access.test.ts', headerView),
+    ours('test/access/table.ts', accessTableView),
+    ...accessTestParts.map((name) => ours(`test/access/${name}.ts`, headerView)),
   ),
   users('test/smoke.test.ts', emptyView),
   users('package.json', packageView),

@@ -86,10 +86,11 @@ describe.each([
     // The runtime is the same for all of them.
     const written = ['src/generated/**/*.ts', 'src/*.ts'];
     const sources = name === 'staff' ? ['src/**/*.ts'] : written;
+    const tests = ['test/**/*.ts'];
     const classes = files.some((file) => file.includes('/src/classes/'))
       ? ['src/classes/*.ts']
       : [];
-    expect(await lintProblems(folder, [...sources, ...classes])).toEqual([]);
+    expect(await lintProblems(folder, [...sources, ...classes, ...tests])).toEqual([]);
     for (const file of files) {
       expect(readFileSync(file, 'utf8'), file).not.toMatch(
         /eslint-disable|@ts-(?:ignore|expect-error|nocheck)|prettier-ignore/,

@@ -168,6 +168,11 @@ export function environmentView(): object {
   return { limits: servedLimits.map(({ variable, meaning }) => `# ${variable}= (${meaning})`) };
 }
 
+/** Of a file of ours that is the same for every model. */
+export function headerView({ header }: EmitContext): object {
+  return { header };
+}
+
 export function emptyView(): object {
   return {};
 }

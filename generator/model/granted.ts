@@ -1,0 +1,220 @@
+import { targetOf } from './lookup.js';
+import type { Attribute, ClassFunction, Dataclass, Model, Roles } from './model.js';
+
+/** Somebody who is granted one role, one privilege, or nothing; a guest is not even logged in. */
+export interface Tried {
+  readonly name: string;
+  readonly kind: 'guest' | 'user' | 'role' | 'privilege';
+  /** Folded names of all privileges held. */
+  readonly held: ReadonlySet<string>;
+}
+
+type DataAction = 'create' | 'read' | 'update' | 'drop' | 'describe';
+
+/** The type of a resource and its name, as permissions name it. */
+type Resource = readonly [type: string, name: string];
+
+/**
+ * Who may do what, read from the roles as they are written, at each question and in the words of protocol section 17.4. The
+ * access test of a server expects what is told here, so nothing is shared with what resolves roles for the server.
+ */
+export class Granted {
+  /** Folded names, by action and resource. */
+  readonly #said = new Map<string, readonly string[]>();
+
+  constructor(
+    private readonly model: Model,
+    private readonly roles: Roles,
+  ) {
+    for (const { type, applyTo, actions } of roles.permissions) {
+      for (const [action, names] of Object.entries(actions)) {
+        if (names.length > 0) this.#said.set(`${action} ${type} ${applyTo}`, names.map(folded));
+      }
+    }
+  }
+
+  /** A guest, a user who is granted nothing, each role, and each privilege that gives something else than one before it. */
+  tried(): readonly Tried[] {
+    const nothing = this.#held([]);
+    const all: Tried[] = [
+      { name: 'guest', kind: 'guest', held: nothing },
+      { name: 'user', kind: 'user', held: nothing },
+      ...this.roles.roles.map(({ name, privileges }) => ({
+        name,
+        kind: 'role' as const,
+        held: this.#held(privileges),
+      })),
+    ];
+    const known = new Set(all.map(({ held }) => contents(held)));
+    for (const { name } of this.roles.privileges) {
+      const held = this.#held([name]);
+      if (known.has(contents(held))) continue;
+      known.add(contents(held));
+      all.push({ name, kind: 'privilege', held });
+    }
+    return all;
+  }
+
+  /** What can be done with entities; `drop` with those of which every attribute has a value. */
+  dataclass(dataclass: Dataclass, { held }: Tried, action: DataAction): boolean {
+    if (!dataclass.exposed) return false;
+    if (action === 'describe') return this.#describes(held, [['dataclass', dataclass.name]]);
+    const isAllowed = this.#may(held, action, dataclass);
+    if (action === 'drop') {
+      return (
+        isAllowed && dataclass.attributes.every((each) => this.#own(held, 'drop', dataclass, each))
+      );
+    }
+    return isAllowed;
+  }
+
+  /** What can be done with the value of an attribute; `drop` takes it away from an entity that stays. */
+  attribute(
+    dataclass: Dataclass,
+    attribute: Attribute,
+    { held }: Tried,
+    action: DataAction,
+  ): boolean {
+    if (!dataclass.exposed || !attribute.exposed) return false;
+    const resource: Resource = ['attribute', `${dataclass.name}.${attribute.name}`];
+    if (action === 'describe') {
+      return this.#describes(held, [resource, ['dataclass', dataclass.name]]);
+    }
+    if (
+      (attribute.kind === 'relatedEntity' || attribute.kind === 'relatedEntities') &&
+      !this.#may(held, 'read', targetOf(this.model, attribute))
+    ) {
+      return false;
+    }
+    const isRead = this.#may(held, 'read', dataclass) && this.#holdsOwn(held, 'read', resource);
+    if (action === 'read') return isRead;
+    const twins = [attribute, ...twinsOf(dataclass, attribute)];
+    if (!isWritten(attribute) || twins.some(isReadOnly)) return false;
+    if (!this.#own(held, action, dataclass, attribute)) return false;
+    if (action === 'create') return this.#may(held, 'create', dataclass);
+    const isUpdated =
+      isRead &&
+      this.#may(held, 'update', dataclass) &&
+      this.#own(held, 'update', dataclass, attribute) &&
+      attribute.name !== dataclass.key;
+    return isUpdated && (action === 'update' || !twins.some(isMandatory));
+  }
+
+  /** @param owner `ds`, or the name of a dataclass or of a singleton */
+  execute(owner: string, each: ClassFunction, { held }: Tried): boolean {
+    if (!each.exposed) return false;
+    if (owner === 'ds' && each.name === 'authentify' && this.roles.forceLogin) return true;
+    const isSingleton = this.model.singletons.some(({ name }) => name === owner);
+    return this.#allows(held, 'execute', [
+      [isSingleton ? 'singletonMethod' : 'method', `${owner}.${each.name}`],
+      [isSingleton ? 'singleton' : 'dataclass', owner],
+    ]);
+  }
+
+  describesFunction(owner: string, each: ClassFunction, { held }: Tried): boolean {
+    if (!each.exposed) return false;
+    const isSingleton = this.model.singletons.some(({ name }) => name === owner);
+    return this.#describes(held, [
+      [isSingleton ? 'singletonMethod' : 'method', `${owner}.${each.name}`],
+      [isSingleton ? 'singleton' : 'dataclass', owner],
+    ]);
+  }
+
+  #held(names: readonly string[]): ReadonlySet<string> {
+    const held = new Set(['guest', ...names.map(folded)]);
+    for (let size = 0; size !== held.size;) {
+      size = held.size;
+      for (const { name, includes } of this.roles.privileges) {
+        if (folded(name) !== 'none' && held.has(folded(name))) {
+          for (const each of includes) held.add(folded(each));
+        }
+      }
+    }
+    held.delete('none');
+    return held;
+  }
+
+  /** A change and a deletion need `read`, too. */
+  #may(
+    held: Tried['held'],
+    action: Exclude<DataAction, 'describe'>,
+    dataclass: Dataclass,
+  ): boolean {
+    const needsRead = action === 'update' || action === 'drop';
+    return (
+      this.#allows(held, action, [['dataclass', dataclass.name]]) &&
+      (!needsRead || this.#may(held, 'read', dataclass))
+    );
+  }
+
+  /** What an attribute asks for beside its dataclass. A to-one relation and its foreign key are one value. */
+  #own(
+    held: Tried['held'],
+    action: DataAction,
+    dataclass: Dataclass,
+    attribute: Attribute,
+  ): boolean {
+    return [attribute, ...twinsOf(dataclass, attribute)].every(
+      (each) =>
+        !isWritten(each) ||
+        (action === 'drop' && each.kind === 'calculated') ||
+        this.#holdsOwn(held, action, ['attribute', `${dataclass.name}.${each.name}`]),
+    );
+  }
+
+  #holdsOwn(held: Tried['held'], action: DataAction, resource: Resource): boolean {
+    const names = this.#named(action, resource);
+    return names === undefined || names.some((name) => held.has(name));
+  }
+
+  /** The first of the resources, or the datastore, that says something decides. */
+  #allows(held: Tried['held'], action: string, resources: readonly Resource[]): boolean {
+    for (const resource of [...resources, ['datastore', 'ds'] as const]) {
+      const names = this.#named(action, resource);
+      if (names !== undefined) return names.some((name) => held.has(name));
+    }
+    return !this.roles.restrictedByDefault;
+  }
+
+  #describes(held: Tried['held'], resources: readonly Resource[]): boolean {
+    const all = [...resources, ['datastore', 'ds'] as const];
+    const names = all.flatMap((each) => this.#named('describe', each) ?? []);
+    return names.some((name) => held.has(name));
+  }
+
+  #named(action: string, [type, name]: Resource): readonly string[] | undefined {
+    return this.#said.get(`${action} ${type} ${name}`);
+  }
+}
+
+/** Values that a client can give: an alias stands for another one, an expression makes its own. */
+function isWritten(attribute: Attribute): boolean {
+  const { kind } = attribute;
+  if (kind === 'calculated') return attribute.accessors.includes('set');
+  return kind === 'relatedEntity' || kind === 'storage';
+}
+
+function isReadOnly(attribute: Attribute): boolean {
+  return attribute.kind === 'storage' && attribute.readOnly;
+}
+
+function isMandatory(attribute: Attribute): boolean {
+  return 'mandatory' in attribute && attribute.mandatory;
+}
+
+/** The relations of a foreign key, or the foreign key of a relation. */
+function twinsOf({ attributes }: Dataclass, attribute: Attribute): readonly Attribute[] {
+  const keyName = attribute.kind === 'relatedEntity' ? attribute.foreignKey : attribute.name;
+  return attributes.filter(
+    (each) =>
+      each.name === keyName || (each.kind === 'relatedEntity' && each.foreignKey === keyName),
+  );
+}
+
+function contents(held: ReadonlySet<string>): string {
+  return JSON.stringify([...held].sort());
+}
+
+function folded(name: string): string {
+  return name.toLowerCase();
+}

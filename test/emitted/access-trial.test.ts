@@ -1,0 +1,109 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { checkModel } from '../../generator/check/check-model.js';
+import type { Model } from '../../generator/model/model.js';
+import { accessTrial } from '../support/access-trial.js';
+import { modelFile } from '../support/model-file.js';
+import { packageRoot } from '../support/server.js';
+
+function modelAt(path: string): Model {
+  const folder = join(packageRoot, path, '..');
+  const { value, problems } = checkModel({
+    file: 'model.yaml',
+    text: readFileSync(join(packageRoot, path), 'utf8'),
+    readBeside: (name) => readFileSync(join(folder, name), 'utf8'),
+  });
+  if (value === undefined) throw new Error(JSON.stringify(problems));
+  return value;
+}
+
+async function found(
+  model: Model,
+  written: Readonly<Record<string, string>> = {},
+): Promise<string[]> {
+  const { deviations, unseeded } = await accessTrial(model, written);
+  expect(unseeded).toEqual([]);
+  return Object.values(deviations).flat();
+}
+
+/** A check that a server may have lost, as a text of its runtime and what takes its place. */
+const faults: readonly (readonly [what: string, file: string, text: string, instead: string])[] = [
+  [
+    'attributes are read without their privileges',
+    'access/view-definitions.ts',
+    'opens(attribute.access?.read)',
+    'attribute.name !== ""',
+  ],
+  [
+    'relations lead to what may not be read',
+    'access/view-definitions.ts',
+    'return !isRelation || readable.has(attribute.target);',
+    'return !isRelation || readable.size >= 0;',
+  ],
+  [
+    'everybody creates',
+    'access/view-definitions.ts',
+    'create: opens(access?.create)',
+    'create: true',
+  ],
+  ['whoever reads updates', 'access/view-definitions.ts', 'read && opens(access?.update)', 'read'],
+  ['whoever reads deletes', 'access/view-definitions.ts', 'read && opens(access?.drop)', 'read'],
+  [
+    'a foreign key is written where its relation may not be',
+    'access/view-definitions.ts',
+    'if (names.has(name)) names.add(foreignKey);',
+    'if (names.has(name)) names.add(name);',
+  ],
+  [
+    'values are taken away with their entities',
+    'entity/undroppable.ts',
+    'if (held.length === 0) return;',
+    'if (held.length >= 0) return;',
+  ],
+  [
+    'values are taken away by null',
+    'entity/denials.ts',
+    'json === null && notDropped',
+    'json === undefined && notDropped',
+  ],
+  [
+    'functions are called by everybody',
+    'access/views.ts',
+    'if (!this.#opens(access)) throw denied',
+    'if (access === null) throw denied',
+  ],
+  [
+    'a dataclass that may not be read is read',
+    'dataclass/permissions.ts',
+    'if (permissions === undefined || permissions[action]) return;',
+    "if (permissions === undefined || permissions[action] || action === 'read') return;",
+  ],
+  [
+    'the catalog lists everything',
+    'access/view-definitions.ts',
+    'if (!definition.exposed || !(isReadable || describes(access ?? {}))) return undefined;',
+    'if (!definition.exposed) return undefined;',
+  ],
+];
+
+describe('the access test of a server', () => {
+  it.each([
+    'examples/staff/model.yaml',
+    'test/golden/roles/model.yaml',
+    'test/support/models/access.yaml',
+    'test/support/models/guarded.yaml',
+  ])('finds nothing in the server of %s', async (path) => {
+    expect(await found(modelAt(path))).toEqual([]);
+  });
+
+  it.each(faults)('finds that %s', async (_what, file, text, instead) => {
+    const source = readFileSync(join(packageRoot, 'runtime', file), 'utf8');
+    expect(source).toContain(text);
+    const path = `src/runtime/${file}`;
+    const deviations = await found(modelFile('guarded'), {
+      [path]: source.replace(text, () => instead),
+    });
+    expect(deviations).not.toEqual([]);
+  });
+});
