@@ -11,7 +11,6 @@ import { plainValue } from '../function/plain-value.js';
 import { type ClassKinds, type Result, ResultError } from '../function/result.js';
 import type { Media } from '../class/types.js';
 import type { JsonAnswer } from '../dialect/executor.js';
-import { refuse } from '../protocol/errors.js';
 import { collectionForm } from '../query/collection-form.js';
 import type { Parameters } from '../query/parameters.js';
 import { readPage } from '../query/read-page.js';
@@ -19,6 +18,7 @@ import type { SelectionRequest } from '../query/selection-request.js';
 import type { ServiceContext } from './dataclass-service.js';
 import { EntitySetService } from './entity-set-service.js';
 import { refuseHandle } from './function-classes.js';
+import { noSelection } from './function-parameters.js';
 
 /** What the answer to a call of a function is. */
 export type FunctionAnswer =
@@ -119,11 +119,4 @@ async function valueAnswer(
     written.set(selection, JSON.parse(Buffer.from(page).toString('utf8')));
   }
   return JSON.stringify({ result: plainValue(value, (each) => written.get(each)) });
-}
-
-function noSelection(): Error {
-  return refuse(
-    'methodNotApplicable',
-    '$method=entityset makes a set of an entity selection, and the function returned none.',
-  );
 }

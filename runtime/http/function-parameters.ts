@@ -1,6 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { argumentList } from '../function/argument-list.js';
-import type { FunctionDefinition } from '../protocol/definition.js';
+import type { FunctionDefinition, FunctionType } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import { aggregationOf } from '../query/aggregate-reader.js';
 import { refuseForms } from '../query/answer-form.js';
@@ -30,13 +30,14 @@ const changes = ['update', 'validate', 'delete'];
  */
 export function readFunctionRequest(
   request: FastifyRequest,
-  { name, level }: FunctionDefinition,
+  { name, level, returns }: FunctionDefinition,
   options: Pick<AnswerOptions, 'reportFormat'>,
 ): FunctionRequest {
   const isGet = request.method !== 'POST';
   const parameters = readingParameters(request, ['entityset', ...(isGet ? [] : changes)]);
   const { filter, params, orderby, method } = parameters;
   if (method !== undefined && method !== 'entityset') throw refusedMethod(method, 'POST');
+  if (method === 'entityset' && !mayBeSelection(returns)) throw noSelection();
   refuseMisplaced(parameters, name, options);
   if (level !== 'selection' && (filter !== undefined || orderby !== undefined)) {
     const given = filter === undefined ? '$orderby' : '$filter';
@@ -51,6 +52,18 @@ export function readFunctionRequest(
     input: { filter, params: isGet ? undefined : params, orderby },
     output: { ...parameters, filter: undefined, params: undefined, orderby: undefined },
   };
+}
+
+/** What is declared to be something else is refused before the function runs and changes something. */
+function mayBeSelection(type: FunctionType): boolean {
+  return type === 'any' || (typeof type === 'object' && 'selection' in type);
+}
+
+export function noSelection(): Error {
+  return refuse(
+    'methodNotApplicable',
+    '$method=entityset makes a set of an entity selection, and the function returns none.',
+  );
 }
 
 /** To pass these over would answer another question. */

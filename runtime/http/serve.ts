@@ -1,5 +1,6 @@
 import type { AddressInfo } from 'node:net';
 import { constants } from 'node:os';
+import { inspect } from 'node:util';
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { setting } from './settings.js';
@@ -32,8 +33,14 @@ export async function serve(build: () => Promise<FastifyInstance>): Promise<void
 function tellRejections(): void {
   const log = pino(pino.destination(2));
   process.on('unhandledRejection', (reason) => {
-    const err = reason instanceof Error ? reason : new Error(String(reason));
-    log.error({ err }, 'Something failed that no code waits for: an await is missing.');
+    const told = 'Something failed that no code waits for: an await is missing.';
+    try {
+      const err = reason instanceof Error ? reason : new Error(inspect(reason));
+      log.error({ err }, told);
+    } catch {
+      // What code throws may throw again when it is looked at.
+      log.error(told);
+    }
   });
 }
 

@@ -126,6 +126,8 @@ export class Company extends CompanyBase {
 
   forgets(): void {
     void this.ds.Company.new({}).save();
+    const unreadable = Object.defineProperty(new Error(), 'stack', { get() { throw new Error(); } });
+    for (const thrown of [Object.create(null), unreadable]) void Promise.reject(thrown);
   }
 
   hangs(): Promise<string> {

@@ -379,6 +379,15 @@ describe('singletons and sessions', () => {
     expect(counts.toSorted()).toEqual([1, 2, 3]);
   });
 
+  it('is not run for a set that it does not return', async () => {
+    const count = async (): Promise<number> =>
+      (await post('/rest/$singleton/Counter/next')).json<{ result: number }>().result;
+    const before = await count();
+    const refused = await post('/rest/$singleton/Counter/next?$method=entityset');
+    expect(codesOf(refused)).toEqual([400, 1813]);
+    expect(await count()).toBe(before + 1);
+  });
+
   it('one of a session is kept by its cookie', async () => {
     const first = await post('/rest/$singleton/Cart/add', ['a']);
     const cookie = String(first.headers['set-cookie']).split(';')[0];
