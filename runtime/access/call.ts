@@ -1,6 +1,6 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
 import type { TransactionScope } from '../dialect/transaction-scope.js';
-import type { CallRestrictions } from './restrictions.js';
+import type { CallRestrictions, Restrictions } from './restrictions.js';
 import type { Session } from './session.js';
 
 /** On whose behalf code runs, and in which transaction. */
@@ -11,7 +11,7 @@ export interface Call {
   /** What its session may see of the dataclasses that restrict it; none in a server without such. */
   readonly restrictions?: CallRestrictions | undefined;
   /** The innermost open transaction of this code; other code never sees it. */
-  readonly scope?: TransactionScope;
+  readonly scope?: TransactionScope | undefined;
   /** Set within a save or a deletion whose events run. */
   readonly nesting?: Nesting;
 }
@@ -30,6 +30,8 @@ export interface Nesting {
  */
 export class Calls {
   readonly #storage = new AsyncLocalStorage<Call>();
+  /** Tells which entities sessions may see; set when class code is there, where a dataclass restricts sessions. */
+  restrictions: Pick<Restrictions, 'of'> | undefined;
 
   /** @param server whose code runs outside of any request: it may do everything */
   constructor(private readonly server: Call) {}

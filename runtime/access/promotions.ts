@@ -1,3 +1,4 @@
+import { type Pending, whenThere } from '../dialect/pending.js';
 import type { Calls } from './call.js';
 import { listOf } from './grants.js';
 import { PromotedSession } from './promoted-session.js';
@@ -14,14 +15,16 @@ export class Promotions {
    * What the code that asks holds already, by another promotion too, it goes on to hold.
    * @throws Error for a privilege that is not declared
    */
-  run<T>(privileges: string | readonly string[], work: () => T): T {
+  run<T>(privileges: string | readonly string[], work: () => Pending<T>): Pending<T> {
     const names = listOf(privileges).filter((name) => foldName(name) !== 'guest');
     for (const name of names) {
       if (this.table.resolve([name], []).size > 0) continue;
       throw new Error(`Code is promoted by privileges of the model, and it has no "${name}".`);
     }
-    const { session } = this.calls.current();
-    const added = [...this.table.resolve(names, [])];
-    return this.calls.with({ session: new PromotedSession(session, added) }, work);
+    const { session: own, isServer } = this.calls.current();
+    const session = new PromotedSession(own, [...this.table.resolve(names, [])]);
+    const asked = isServer === true ? undefined : this.calls.restrictions?.of(session);
+    // What restricts the session may ask for its privileges.
+    return whenThere(asked, (restrictions) => this.calls.with({ session, restrictions }, work));
   }
 }

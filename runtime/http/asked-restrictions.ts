@@ -18,8 +18,9 @@ export function restrictingBy(host: ClassHost, restricted: readonly string[]): R
   const { calls, context } = host;
   const { dataclasses, database, filters } = context;
   const { dialect } = database;
-  const ask = asked(host);
-  return { calls, restrictions: new Restrictions(dataclasses, restricted, dialect, filters, ask) };
+  const restrictions = new Restrictions(dataclasses, restricted, dialect, filters, asked(host));
+  calls.restrictions = restrictions;
+  return { calls, restrictions };
 }
 
 /** `restrict` runs as the server itself: what it reads is not restricted. */
@@ -31,7 +32,10 @@ function asked(host: ClassHost): AskRestriction {
     };
     let returned: unknown;
     try {
-      returned = host.calls.asServer(() => restrictOf(dataclass, instance)(session));
+      const ask = restrictOf(dataclass, instance);
+      const { scope } = host.calls.current();
+      // A database with one connection has no other reads while a transaction is open.
+      returned = host.calls.asServer(() => host.calls.with({ scope }, () => ask(session)));
     } catch (thrown) {
       return failed(thrown);
     }

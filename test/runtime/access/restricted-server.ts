@@ -38,6 +38,8 @@ dataclasses:
         nameOf: { exposed: true, params: { employee: Employee }, returns: string }
         sum: { exposed: true, params: { of: Employee.selection }, returns: number }
         rename: { exposed: true, params: { key: integer, name: string }, returns: string }
+        make: { exposed: true, params: { name: string, salary: number }, returns: any }
+        wider: { exposed: true, returns: any }
       entity:
         tell: { exposed: true, returns: string }
   Letter:
@@ -96,6 +98,19 @@ export class Employee extends EmployeeBase {
     await found.save();
     return 'done';
   }
+  async make(name: string, salary: number): Promise<unknown> {
+    const made = this.new({ name, salary });
+    await made.save();
+    return [made.name, (await this.get(made.ID)) === null];
+  }
+  async wider(): Promise<unknown> {
+    const before = await this.all().count();
+    const within = await this.session.promote('all', () => this.ds.Employee.all().count());
+    const inTransaction = await this.ds.transaction(() =>
+      this.session.promote('all', () => this.ds.Employee.all().count()),
+    );
+    return [before, within, inTransaction, await this.all().count()];
+  }
 }
 `;
 
@@ -112,9 +127,43 @@ const classes = {
   'src/classes/EmployeeEntity.ts': employeeEntity,
 };
 
-/** A server whose dataclasses restrict who reads them. */
-export function restrictedServer(options: AppOptions = {}): Promise<FastifyInstance> {
-  return rolesServerOf(restrictedModel, options, classes);
+const eventNames = ['validateSave', 'saving', 'afterSave', 'validateDrop', 'dropping', 'afterDrop'];
+
+/** Names of the entities whose events ran. */
+export const eventsOf: string[] = [];
+Object.assign(globalThis, { eventsOfRestricted: eventsOf });
+
+function evented(name: string, base: string): string {
+  const methods = eventNames.map(
+    (each) => `  ${each}(): undefined { eventsOfRestricted.push('${each} ' + this.name); }`,
+  );
+  return `${base.trimEnd().replace(/\}$/, '')}${methods.join('\n')}\n}\n`.replace(
+    /^/,
+    `/* ${name} */ declare const eventsOfRestricted: string[];\n`,
+  );
+}
+
+const companyEntity = `
+import { CompanyEntityBase } from '../generated/api.js';
+export class CompanyEntity extends CompanyEntityBase {
+}
+`;
+
+/** A server whose dataclasses restrict who reads them, and whose entities may have events that do nothing. */
+export function restrictedServer(
+  options: AppOptions = {},
+  hasEvents = false,
+): Promise<FastifyInstance> {
+  if (!hasEvents) return rolesServerOf(restrictedModel, options, classes);
+  const model = restrictedModel.replaceAll(
+    '    restrict: true',
+    `    restrict: true\n    events: [${eventNames.join(', ')}]`,
+  );
+  return rolesServerOf(model, options, {
+    ...classes,
+    'src/classes/CompanyEntity.ts': evented('Company', companyEntity),
+    'src/classes/EmployeeEntity.ts': evented('Employee', employeeEntity),
+  });
 }
 
 /** A client that is logged in by a name, with privileges. */

@@ -4,38 +4,6 @@ import { codesOf } from '../../hostile/served.js';
 import type { Client } from '../../support/cookies.js';
 import { restrictedClient, restrictedServer, secret } from './restricted-server.js';
 
-let app: FastifyInstance;
-let all: Client;
-let north: Client;
-let south: Client;
-const statements: string[] = [];
-
-beforeAll(async () => {
-  app = await restrictedServer({ onStatement: (sql) => statements.push(sql) });
-  all = await restrictedClient(app, 'all', ['all']);
-  north = await restrictedClient(app, 'ann', ['north']);
-  south = await restrictedClient(app, 'sue', ['south']);
-  const { datastore } = app as unknown as { datastore: Store };
-  for (const [name, area] of [
-    ['Acme', 'north'],
-    [`${secret} Ltd`, 'so\'uth"'],
-  ] as const) {
-    await datastore.Company.new({ name, area }).save();
-  }
-  const staff = [
-    { name: 'Ada', salary: 10, email: 'ada', employer: 1 },
-    { name: 'Bob', salary: 200, email: 'bob', employer: 1, boss: 1 },
-    { name: `${secret} Cy`, salary: 30, email: secret, employer: 2 },
-    { name: `${secret} Di`, salary: 400, employer: 2, boss: 1 },
-    { name: 'Eve', salary: 5, email: 'eve', employer: 1, boss: 3 },
-  ];
-  for (const each of staff) await datastore.Employee.new(each).save();
-  for (const employee of [1, 3]) await datastore.Letter.new({ text: 't', employee }).save();
-  await datastore.Seat.new({ ID: 'A', owner: 3 }).save();
-  await datastore.Seat.new({ ID: 'B', owner: 2 }).save();
-});
-afterAll(() => app.close());
-
 interface Rows {
   new: (values: Readonly<Record<string, unknown>>) => { save(): Promise<void> };
 }
@@ -45,14 +13,11 @@ interface Store {
   readonly Letter: Rows;
   readonly Seat: Rows;
 }
-
-const q = encodeURIComponent;
-
 interface Collection {
   readonly __COUNT: number;
   readonly __ENTITIES: readonly Readonly<Record<string, unknown>>[];
 }
-
+const q = encodeURIComponent;
 async function names(client: Client, url: string): Promise<unknown[]> {
   const response = await client.get(url);
   expect(response.statusCode, response.body).toBe(200);
@@ -61,229 +26,275 @@ async function names(client: Client, url: string): Promise<unknown[]> {
   return __ENTITIES.map(({ name }) => String(name).replace(`${secret} `, ''));
 }
 
-describe('reading', () => {
-  it('gives the entities that the session may see', async () => {
-    expect(await names(all, '/rest/Employee')).toEqual(['Ada', 'Bob', 'Cy', 'Di', 'Eve']);
-    expect(await names(north, '/rest/Employee')).toEqual(['Ada', 'Bob', 'Eve']);
-    expect(await names(south, '/rest/Employee')).toEqual(['Cy', 'Di']);
-    const poor = await restrictedClient(app, 'poor', []);
-    expect(await names(poor, '/rest/Employee')).toEqual(['Ada', 'Cy', 'Eve']);
-  });
+describe.each([
+  ['without events', false],
+  ['with events', true],
+] as const)('a server that restricts, %s', (_name, hasEvents) => {
+  let app: FastifyInstance;
+  let all: Client;
+  let north: Client;
+  let south: Client;
+  const statements: string[] = [];
 
-  it('has statements by the shape of the restriction, and values by the session', async () => {
-    await names(north, '/rest/Employee?$orderby=salary');
-    const before = new Set(statements);
-    await names(south, '/rest/Employee?$orderby=salary');
-    const other = [...new Set(statements)].filter((each) => !before.has(each));
-    expect(other).toEqual([]);
-  });
-
-  it('remembers numbers for each session by itself', async () => {
-    const url = '/rest/Employee?$filter=salary>0&$top=1';
-    const count = async (client: Client): Promise<unknown> =>
-      ((await client.get(url)).json() as Collection).__COUNT;
-    const poor = await restrictedClient(app, 'poor', []);
-    const poorer = await restrictedClient(app, 'poorer', []);
-    expect(await count(poor)).toBe(3);
-    expect(await count(north)).toBe(3);
-    expect(await count(south)).toBe(2);
-    expect(await count(poorer)).toBe(3);
-    expect(await count(all)).toBe(5);
-  });
-
-  it('finds no hidden entity by its key or another value', async () => {
-    for (const url of [
-      '/rest/Employee(3)',
-      `/rest/Employee:email(${secret})`,
-      '/rest/Company(2)/staff?$expand=staff',
-      '/rest/Employee(3)/letters?$expand=letters',
-      '/rest/Employee(3)?$lock=true',
-      '/rest/Employee(3)/photo?$imageformat=best&$expand=photo',
-      '/rest/Employee(3)/raw?$binary=true&$expand=raw',
-    ]) {
-      const { statusCode, body } = await north.get(url);
-      expect(statusCode, url).toBe(404);
-      expect(body.replaceAll(url, '')).not.toContain(`${secret} `);
-    }
-  });
-
-  it('follows relations to what may be seen alone', async () => {
-    const eve = (await north.get('/rest/Employee(5)?$expand=boss')).json() as object;
-    expect(eve).toMatchObject({ name: 'Eve', boss: null });
-    expect((await north.get('/rest/Employee(5)')).json()).toMatchObject({ boss: null });
-    expect((await north.get('/rest/Employee(2)')).json()).toMatchObject({
-      boss: { __deferred: { __KEY: '1' } },
-    });
-    expect((await north.get('/rest/Seat?$asArray=true')).json()).toMatchObject([
-      { owner: null },
-      { owner: { __KEY: { ID: 2 } } },
-    ]);
-    const poor = await restrictedClient(app, 'poor', ['north']);
-    const cy = (await poor.get('/rest/Employee(3)')).json() as object;
-    expect(cy).toMatchObject({ employer: null, employerName: null });
-    const { staff } = (await north.get('/rest/Company(1)?$expand=staff')).json() as {
-      staff: Collection;
-    };
-    expect(staff.__COUNT).toBe(3);
-    expect(await names(north, `/rest/Company?$filter=${q('staff.salary > 300')}`)).toEqual([]);
-    expect(await names(north, `/rest/Employee?$filter=${q('boss = null')}`)).toEqual([
-      'Ada',
-      'Eve',
-    ]);
-    expect(await names(north, `/rest/Employee?$filter=${q('boss = 3')}`)).toEqual([]);
-    expect(await names(north, '/rest/Employee?$orderby=boss desc')).toEqual(['Bob', 'Ada', 'Eve']);
-  });
-
-  it('computes with what may be seen alone', async () => {
-    const sum = (client: Client): Promise<string> =>
-      client.get('/rest/Employee/salary?$compute=sum').then(({ body }) => body);
-    expect([await sum(all), await sum(north), await sum(south)]).toEqual(['645', '215', '430']);
-    expect((await north.get('/rest/Employee/name?$distinct=true')).body).toBe(
-      '["Ada","Bob","Eve"]',
-    );
-    expect((await north.get('/rest/Seat/owner.name?$distinct=true')).body).toBe('["Bob"]');
-    expect((await north.get('/rest/Seat/owner.salary?$compute=sum')).body).toBe('200');
-    const report = await north.get('/rest/Seat?$format=looker&$attributes=ID,owner.name');
-    expect(report.body).toContain('Bob');
-    expect(report.body).not.toContain(secret);
-  });
-});
-
-describe('a restriction that is wrong', () => {
-  it.each(['throws', 'wrong', 'empty', 'nothing', 'values'])('%s: 500', async (user) => {
-    const client = await restrictedClient(app, user, []);
-    for (const url of ['/rest/Employee', '/rest/Letter']) {
-      const { statusCode, body } = await client.get(url);
-      expect(statusCode, url).toBe(500);
-      expect(body).not.toContain(secret);
-    }
-    const changed = await client.post('/rest/Employee(1)?$method=delete');
-    expect(changed.statusCode).toBe(500);
-  });
-
-  it('passes a RestError on', async () => {
-    const client = await restrictedClient(app, 'rest', []);
-    expect((await client.get('/rest/Employee')).statusCode).toBe(418);
-  });
-
-  it('binds hostile values', async () => {
-    const client = await restrictedClient(app, 'hostile', []);
-    expect(await names(client, '/rest/Employee')).toEqual([]);
-  });
-});
-
-describe('entity sets', () => {
-  it('hold no more than may be seen when they are read', async () => {
-    const client = await restrictedClient(app, 'ann', ['all']);
-    const made = await client.get('/rest/Employee?$orderby=salary desc&$method=entityset');
-    const { __ENTITYSET: set, __COUNT } = made.json() as { __ENTITYSET: string; __COUNT: number };
-    expect(__COUNT).toBe(5);
-    const other = (await client.get('/rest/Employee?$method=entityset')).json() as {
-      __ENTITYSET: string;
-    };
-    const id = other.__ENTITYSET.split('/').at(-1) ?? '';
-    expect((await names(client, set)).length).toBe(5);
-    // The same session, with less than it had.
-    const log = await client.post('/rest/$directory/login', [
-      'poor',
-      JSON.stringify({ privileges: [] }),
-      3600,
-    ]);
-    expect(log.statusCode).toBe(200);
-    const reread = await client.get(set);
-    expect([200, 404]).toContain(reread.statusCode);
-    expect(id).not.toBe('');
-  });
-});
-
-describe('writing', () => {
-  it('changes no hidden entity', async () => {
-    const url = '/rest/Employee?$method=update';
-    const changed = await north.post(url, { __KEY: 3, __STAMP: 1, name: 'mine' });
-    expect(changed.statusCode).toBe(404);
-    const overwritten = await north.post(url, { __KEY: 3, name: 'mine' });
-    expect(overwritten.statusCode).toBe(409);
-    expect(overwritten.body).not.toContain(secret);
-    expect((await north.post('/rest/Employee(3)?$method=delete')).statusCode).toBe(404);
-    const matched = `/rest/Employee?$method=delete&$filter=${q('salary = 30')}`;
-    expect((await north.post(matched)).statusCode).toBe(200);
-    expect((await all.get('/rest/Employee(3)')).json()).toMatchObject({ __STAMP: 1 });
-  });
-
-  it('relates to no hidden entity, and leaves what is', async () => {
-    const url = '/rest/Employee?$method=update';
-    const related = await north.post(url, { __KEY: 2, __STAMP: 1, boss: 3 });
-    expect(related.statusCode, related.body).toBe(422);
-    const made = await north.post(url, { name: 'New', boss: { __KEY: 4 } });
-    expect(made.statusCode, made.body).toBe(422);
-    const eve = (await north.get('/rest/Employee(5)')).json() as object;
-    const saved = await north.post(url, { ...eve, name: 'Eve E.' });
-    expect(saved.statusCode, saved.body).toBe(200);
-    expect((await all.get('/rest/Employee(5)')).json()).toMatchObject({
-      name: 'Eve E.',
-      boss: { __deferred: { __KEY: '3' } },
-    });
-    const poor = await restrictedClient(app, 'poor', ['north']);
-    const cy = (await poor.get('/rest/Employee(3)')).json() as object;
-    const kept = await poor.post(url, { ...cy, salary: 31 });
-    expect(kept.statusCode, kept.body).toBe(200);
-    expect((await all.get('/rest/Employee(3)')).json()).toMatchObject({
-      employerID: 2,
-      salary: 31,
-    });
-    const restored = await all.post(url, { __KEY: 3, __STAMP: 2, salary: 30 });
-    expect(restored.statusCode).toBe(200);
-  });
-
-  it('tells nothing about who has a unique value', async () => {
-    const taken = await north.post('/rest/Employee?$method=update', { name: 'X', email: secret });
-    expect(taken.statusCode).toBe(409);
-    expect(taken.body).not.toContain(`${secret} Cy`);
-  });
-
-  it('tells where an entity is that is created and may not be read', async () => {
-    const made = await north.post('/rest/Employee?$method=update', { name: 'Out', salary: 1 });
-    expect(made.statusCode, made.body).toBe(200);
-    const { __KEY, uri, ...rest } = made.json() as { __KEY: string; uri: string };
-    expect(rest).toEqual({ __STAMP: 1 });
-    expect((await north.get(uri)).statusCode).toBe(404);
-    expect((await all.post(`${uri}?$method=delete`)).statusCode).toBe(200);
-    expect(__KEY).not.toBe('');
-  });
-
-  it('deletes with hidden dependents, and tells nothing of those that forbid it', async () => {
+  beforeAll(async () => {
+    app = await restrictedServer({ onStatement: (sql) => statements.push(sql) }, hasEvents);
+    all = await restrictedClient(app, 'all', ['all']);
+    north = await restrictedClient(app, 'ann', ['north']);
+    south = await restrictedClient(app, 'sue', ['south']);
     const { datastore } = app as unknown as { datastore: Store };
-    await datastore.Company.new({ name: 'Three', area: 'north' }).save();
-    await datastore.Employee.new({ name: `${secret} Fay`, salary: 900, employer: 3 }).save();
-    await datastore.Letter.new({ text: 'l', employee: 1 }).save();
-    const poor = await restrictedClient(app, 'poor', ['north']);
-    expect((await poor.post('/rest/Company(3)?$method=delete')).statusCode).toBe(200);
-    expect((await all.get(`/rest/Employee?$filter=${q('salary = 900')}`)).json()).toMatchObject({
-      __COUNT: 0,
-    });
-    const held = await poor.post('/rest/Employee(1)?$method=delete');
-    expect(held.statusCode).toBe(409);
+    for (const [name, area] of [
+      ['Acme', 'north'],
+      [`${secret} Ltd`, 'so\'uth"'],
+    ] as const) {
+      await datastore.Company.new({ name, area }).save();
+    }
+    const staff = [
+      { name: 'Ada', salary: 10, email: 'ada', employer: 1 },
+      { name: 'Bob', salary: 200, email: 'bob', employer: 1, boss: 1 },
+      { name: `${secret} Cy`, salary: 30, email: secret, employer: 2 },
+      { name: `${secret} Di`, salary: 400, employer: 2, boss: 1 },
+      { name: 'Eve', salary: 5, email: 'eve', employer: 1, boss: 3 },
+    ];
+    for (const each of staff) await datastore.Employee.new(each).save();
+    for (const employee of [1, 3]) await datastore.Letter.new({ text: 't', employee }).save();
+    await datastore.Seat.new({ ID: 'A', owner: 3 }).save();
+    await datastore.Seat.new({ ID: 'B', owner: 2 }).save();
   });
-});
+  afterAll(() => app.close());
 
-describe('functions', () => {
-  const call = async (client: Client, url: string, body: unknown = []): Promise<unknown> => {
-    const response = await client.post(url, body);
-    return (response.json() as { result?: unknown }).result ?? codesOf(response);
-  };
+  describe('reading', () => {
+    it('gives the entities that the session may see', async () => {
+      expect(await names(all, '/rest/Employee')).toEqual(['Ada', 'Bob', 'Cy', 'Di', 'Eve']);
+      expect(await names(north, '/rest/Employee')).toEqual(['Ada', 'Bob', 'Eve']);
+      expect(await names(south, '/rest/Employee')).toEqual(['Cy', 'Di']);
+      const poor = await restrictedClient(app, 'poor', []);
+      expect(await names(poor, '/rest/Employee')).toEqual(['Ada', 'Cy', 'Eve']);
+    });
 
-  it('see what their session may see', async () => {
-    expect(await call(all, '/rest/Employee/count')).toBe(5);
-    expect(await call(north, '/rest/Employee/count')).toBe(3);
-    expect(await call(south, '/rest/Employee/count')).toBe(2);
-    expect(await call(north, '/rest/Employee(1)/tell')).toBe('Ada');
-    expect((await north.post('/rest/Employee(3)/tell', [])).statusCode).toBe(404);
-    expect(await call(north, '/rest/Employee/rename', [3, 'mine'])).toBe('none');
-    const given = [{ __DATACLASS: 'Employee', __ENTITY: true, __KEY: 3 }];
-    const named = await north.post('/rest/Employee/nameOf', given);
-    expect(named.statusCode).toBe(404);
-    const everybody = await north.post('/rest/Employee/everybody', []);
-    expect(everybody.body).not.toContain(secret);
-    expect((everybody.json() as Collection).__COUNT).toBe(3);
+    it('has statements by the shape of the restriction, and values by the session', async () => {
+      await names(north, '/rest/Employee?$orderby=salary');
+      const before = new Set(statements);
+      await names(south, '/rest/Employee?$orderby=salary');
+      const other = [...new Set(statements)].filter((each) => !before.has(each));
+      expect(other).toEqual([]);
+    });
+
+    it('remembers numbers for each session by itself', async () => {
+      const url = '/rest/Employee?$filter=salary>0&$top=1';
+      const count = async (client: Client): Promise<unknown> =>
+        ((await client.get(url)).json() as Collection).__COUNT;
+      const poor = await restrictedClient(app, 'poor', []);
+      const poorer = await restrictedClient(app, 'poorer', []);
+      expect(await count(poor)).toBe(3);
+      expect(await count(north)).toBe(3);
+      expect(await count(south)).toBe(2);
+      expect(await count(poorer)).toBe(3);
+      expect(await count(all)).toBe(5);
+    });
+
+    it('finds no hidden entity by its key or another value', async () => {
+      for (const url of [
+        '/rest/Employee(3)',
+        `/rest/Employee:email(${secret})`,
+        '/rest/Company(2)/staff?$expand=staff',
+        '/rest/Employee(3)/letters?$expand=letters',
+        '/rest/Employee(3)?$lock=true',
+        '/rest/Employee(3)/photo?$imageformat=best&$expand=photo',
+        '/rest/Employee(3)/raw?$binary=true&$expand=raw',
+      ]) {
+        const { statusCode, body } = await north.get(url);
+        expect(statusCode, url).toBe(404);
+        expect(body.replaceAll(url, '')).not.toContain(`${secret} `);
+      }
+    });
+
+    it('follows relations to what may be seen alone', async () => {
+      const eve = (await north.get('/rest/Employee(5)?$expand=boss')).json() as object;
+      expect(eve).toMatchObject({ name: 'Eve', boss: null });
+      expect((await north.get('/rest/Employee(5)')).json()).toMatchObject({ boss: null });
+      expect((await north.get('/rest/Employee(2)')).json()).toMatchObject({
+        boss: { __deferred: { __KEY: '1' } },
+      });
+      expect((await north.get('/rest/Seat?$asArray=true')).json()).toMatchObject([
+        { owner: null },
+        { owner: { __KEY: { ID: 2 } } },
+      ]);
+      const poor = await restrictedClient(app, 'poor', ['north']);
+      const cy = (await poor.get('/rest/Employee(3)')).json() as object;
+      expect(cy).toMatchObject({ employer: null, employerName: null });
+      const { staff } = (await north.get('/rest/Company(1)?$expand=staff')).json() as {
+        staff: Collection;
+      };
+      expect(staff.__COUNT).toBe(3);
+      expect(await names(north, `/rest/Company?$filter=${q('staff.salary > 300')}`)).toEqual([]);
+      expect(await names(north, `/rest/Employee?$filter=${q('boss = null')}`)).toEqual([
+        'Ada',
+        'Eve',
+      ]);
+      expect(await names(north, `/rest/Employee?$filter=${q('boss = 3')}`)).toEqual([]);
+      expect(await names(north, '/rest/Employee?$orderby=boss desc')).toEqual([
+        'Bob',
+        'Ada',
+        'Eve',
+      ]);
+    });
+
+    it('computes with what may be seen alone', async () => {
+      const sum = (client: Client): Promise<string> =>
+        client.get('/rest/Employee/salary?$compute=sum').then(({ body }) => body);
+      expect([await sum(all), await sum(north), await sum(south)]).toEqual(['645', '215', '430']);
+      expect((await north.get('/rest/Employee/name?$distinct=true')).body).toBe(
+        '["Ada","Bob","Eve"]',
+      );
+      expect((await north.get('/rest/Seat/owner.name?$distinct=true')).body).toBe('["Bob"]');
+      expect((await north.get('/rest/Seat/owner.salary?$compute=sum')).body).toBe('200');
+      const report = await north.get('/rest/Seat?$format=looker&$attributes=ID,owner.name');
+      expect(report.body).toContain('Bob');
+      expect(report.body).not.toContain(secret);
+    });
+  });
+
+  describe('a restriction that is wrong', () => {
+    it.each(['throws', 'wrong', 'empty', 'nothing', 'values'])('%s: 500', async (user) => {
+      const client = await restrictedClient(app, user, []);
+      for (const url of ['/rest/Employee', '/rest/Letter']) {
+        const { statusCode, body } = await client.get(url);
+        expect(statusCode, url).toBe(500);
+        expect(body).not.toContain(secret);
+      }
+      const changed = await client.post('/rest/Employee(1)?$method=delete');
+      expect(changed.statusCode).toBe(500);
+    });
+
+    it('passes a RestError on', async () => {
+      const client = await restrictedClient(app, 'rest', []);
+      expect((await client.get('/rest/Employee')).statusCode).toBe(418);
+    });
+
+    it('binds hostile values', async () => {
+      const client = await restrictedClient(app, 'hostile', []);
+      expect(await names(client, '/rest/Employee')).toEqual([]);
+    });
+  });
+
+  describe('entity sets', () => {
+    it('hold no more than may be seen when they are read', async () => {
+      const client = await restrictedClient(app, 'ann', ['all']);
+      const made = await client.get('/rest/Employee?$orderby=salary desc&$method=entityset');
+      const { __ENTITYSET: set, __COUNT } = made.json() as { __ENTITYSET: string; __COUNT: number };
+      expect(__COUNT).toBe(5);
+      const other = (await client.get('/rest/Employee?$method=entityset')).json() as {
+        __ENTITYSET: string;
+      };
+      const id = other.__ENTITYSET.split('/').at(-1) ?? '';
+      expect((await names(client, set)).length).toBe(5);
+      // The same session, with less than it had.
+      const log = await client.post('/rest/$directory/login', [
+        'poor',
+        JSON.stringify({ privileges: [] }),
+        3600,
+      ]);
+      expect(log.statusCode).toBe(200);
+      const reread = await client.get(set);
+      expect([200, 404]).toContain(reread.statusCode);
+      expect(id).not.toBe('');
+    });
+  });
+
+  describe('writing', () => {
+    it('changes no hidden entity', async () => {
+      const url = '/rest/Employee?$method=update';
+      const changed = await north.post(url, { __KEY: 3, __STAMP: 1, name: 'mine' });
+      expect(changed.statusCode).toBe(404);
+      const overwritten = await north.post(url, { __KEY: 3, name: 'mine' });
+      expect(overwritten.statusCode).toBe(409);
+      expect(overwritten.body).not.toContain(secret);
+      expect((await north.post('/rest/Employee(3)?$method=delete')).statusCode).toBe(404);
+      const matched = `/rest/Employee?$method=delete&$filter=${q('salary = 30')}`;
+      expect((await north.post(matched)).statusCode).toBe(200);
+      expect((await all.get('/rest/Employee(3)')).json()).toMatchObject({ __STAMP: 1 });
+    });
+
+    it('relates to no hidden entity, and leaves what is', async () => {
+      const url = '/rest/Employee?$method=update';
+      const related = await north.post(url, { __KEY: 2, __STAMP: 1, boss: 3 });
+      expect(related.statusCode, related.body).toBe(422);
+      const made = await north.post(url, { name: 'New', boss: { __KEY: 4 } });
+      expect(made.statusCode, made.body).toBe(422);
+      const eve = (await north.get('/rest/Employee(5)')).json() as object;
+      const saved = await north.post(url, { ...eve, name: 'Eve E.' });
+      expect(saved.statusCode, saved.body).toBe(200);
+      expect((await all.get('/rest/Employee(5)')).json()).toMatchObject({
+        name: 'Eve E.',
+        boss: { __deferred: { __KEY: '3' } },
+      });
+      const poor = await restrictedClient(app, 'poor', ['north']);
+      const cy = (await poor.get('/rest/Employee(3)')).json() as object;
+      const kept = await poor.post(url, { ...cy, salary: 31 });
+      expect(kept.statusCode, kept.body).toBe(200);
+      expect((await all.get('/rest/Employee(3)')).json()).toMatchObject({
+        employerID: 2,
+        salary: 31,
+      });
+      const restored = await all.post(url, { __KEY: 3, __STAMP: 2, salary: 30 });
+      expect(restored.statusCode).toBe(200);
+    });
+
+    it('tells nothing about who has a unique value', async () => {
+      const taken = await north.post('/rest/Employee?$method=update', { name: 'X', email: secret });
+      expect(taken.statusCode).toBe(409);
+      expect(taken.body).not.toContain(`${secret} Cy`);
+    });
+
+    it('tells where an entity is that is created and may not be read', async () => {
+      const made = await north.post('/rest/Employee?$method=update', { name: 'Out', salary: 1 });
+      expect(made.statusCode, made.body).toBe(200);
+      const { __KEY, uri, ...rest } = made.json() as { __KEY: string; uri: string };
+      expect(rest).toEqual({ __STAMP: 1 });
+      expect((await north.get(uri)).statusCode).toBe(404);
+      expect((await all.post(`${uri}?$method=delete`)).statusCode).toBe(200);
+      expect(__KEY).not.toBe('');
+    });
+
+    it('deletes with hidden dependents, and tells nothing of those that forbid it', async () => {
+      const { datastore } = app as unknown as { datastore: Store };
+      await datastore.Company.new({ name: 'Three', area: 'north' }).save();
+      await datastore.Employee.new({ name: `${secret} Fay`, salary: 900, employer: 3 }).save();
+      await datastore.Letter.new({ text: 'l', employee: 1 }).save();
+      const poor = await restrictedClient(app, 'poor', ['north']);
+      expect((await poor.post('/rest/Company(3)?$method=delete')).statusCode).toBe(200);
+      expect((await all.get(`/rest/Employee?$filter=${q('salary = 900')}`)).json()).toMatchObject({
+        __COUNT: 0,
+      });
+      const held = await poor.post('/rest/Employee(1)?$method=delete');
+      expect(held.statusCode).toBe(409);
+    });
+  });
+
+  describe('functions', () => {
+    const call = async (client: Client, url: string, body: unknown = []): Promise<unknown> => {
+      const response = await client.post(url, body);
+      return (response.json() as { result?: unknown }).result ?? codesOf(response);
+    };
+
+    it('see what their session may see', async () => {
+      expect(await call(all, '/rest/Employee/count')).toBe(5);
+      expect(await call(north, '/rest/Employee/count')).toBe(3);
+      expect(await call(south, '/rest/Employee/count')).toBe(2);
+      expect(await call(north, '/rest/Employee/make', ['Mo', 1])).toEqual(['Mo', true]);
+      expect(
+        (await all.post(`/rest/Employee?$method=delete&$filter=${q('name=Mo')}`)).statusCode,
+      ).toBe(200);
+      expect(await call(north, '/rest/Employee/wider')).toEqual([3, 5, 5, 3]);
+      expect(await call(north, '/rest/Employee(1)/tell')).toBe('Ada');
+      expect((await north.post('/rest/Employee(3)/tell', [])).statusCode).toBe(404);
+      expect(await call(north, '/rest/Employee/rename', [3, 'mine'])).toBe('none');
+      const given = [{ __DATACLASS: 'Employee', __ENTITY: true, __KEY: 3 }];
+      const named = await north.post('/rest/Employee/nameOf', given);
+      expect(named.statusCode).toBe(404);
+      const everybody = await north.post('/rest/Employee/everybody', []);
+      expect(everybody.body).not.toContain(secret);
+      expect((everybody.json() as Collection).__COUNT).toBe(3);
+    });
   });
 });
