@@ -31,6 +31,7 @@ export function withAccess<M extends Omit<Model, 'roles'>>(model: M, roles: Role
       isLoginNeeded && each.name === 'authentify'
         ? {
             ...withFunctionAccess(each, permissions, [`method ds.${each.name}`]),
+            exposed: each.exposed,
             access: undefined,
           }
         : withFunctionAccess(each, permissions, [`method ds.${each.name}`]),

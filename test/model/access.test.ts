@@ -103,6 +103,21 @@ describe('access', () => {
     expect(model.functions.map((each) => each.access)).toEqual([undefined, ['top']]);
   });
 
+  it.each([
+    [
+      'none may call functions',
+      `  forceLogin: true\n${allowed('applyTo: ds, type: datastore, execute: [none]')}`,
+    ],
+    ['nothing is said', '  forceLogin: true\n  restrictedByDefault: true\n'],
+  ])('lets everybody log in where all must, also where %s', (_name, roles) => {
+    const [authentify, now] = modelWith(roles).functions;
+    expect([authentify?.exposed, authentify?.access, now?.exposed]).toEqual([
+      true,
+      undefined,
+      false,
+    ]);
+  });
+
   it('overrides at functions, and adds what they are promoted by', () => {
     const model = modelWith(
       allowed(
