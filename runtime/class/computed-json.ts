@@ -1,6 +1,7 @@
 import type { ComputedPlace } from '../dialect/statement.js';
 import type { ComputedDefinition } from '../protocol/definition.js';
 import type { AnswerOptions } from '../query/context.js';
+import { storageOf } from '../protocol/values.js';
 import { storedForm } from './typed-value.js';
 
 /**
@@ -49,23 +50,15 @@ const plainTypes: Readonly<Partial<Record<ComputedDefinition['type'], string>>> 
   boolean: 'boolean',
 };
 
-function checked(
-  dataclass: string,
-  { name, type, dateOnly }: ComputedDefinition,
-  value: unknown,
-): unknown {
-  const wanted = plainTypes[type];
+function checked(dataclass: string, attribute: ComputedDefinition, value: unknown): unknown {
+  const wanted = plainTypes[attribute.type];
   if (wanted !== undefined && typeof value !== wanted) {
     throw new TypeError(`it gave a ${typeof value}, expected a ${wanted}`);
   }
   if (typeof value === 'object' && value !== null && 'then' in value) {
     throw new TypeError('it gave a promise, and an attribute is read at once');
   }
-  return storedForm(
-    dataclass,
-    { kind: 'storage', name, type, column: name, ...(dateOnly === true ? { dateOnly } : {}) },
-    value,
-  );
+  return storedForm(dataclass, storageOf(attribute), value);
 }
 
 /** `9!3!2026` for `2026-03-09` (protocol decision 8). */

@@ -8,6 +8,7 @@ import {
   type Lifecycle,
   type LiveEntity,
 } from '../entity/lifecycle.js';
+import { isSettable } from '../entity/settable.js';
 import type { DataclassDefinition, EventName } from '../protocol/definition.js';
 import type { ClassHost } from './class-host.js';
 import { eventError } from './event-error.js';
@@ -16,7 +17,7 @@ import { LiveEntityObject } from './live-entity.js';
 /** How many saves and deletions with events may be within each other. */
 const mostNested = 100;
 
-/** Makes what runs the events that the model declares; `undefined` where it declares none. */
+/** Makes what runs the events and setters that the model declares; `undefined` where it declares none. */
 export function classEvents(
   definitions: readonly DataclassDefinition[],
 ): ((host: ClassHost) => Lifecycle) | undefined {
@@ -24,7 +25,10 @@ export function classEvents(
   for (const { name, events = [] } of definitions) {
     if (events.length > 0) declared.set(name, new Set(events));
   }
-  return declared.size === 0 ? undefined : (host) => new ClassLifecycle(host, declared);
+  const hasSetters = definitions.some(({ attributes }) => attributes.some(isSettable));
+  return declared.size === 0 && !hasSetters
+    ? undefined
+    : (host) => new ClassLifecycle(host, declared);
 }
 
 /** Runs events as methods of the users' entity classes (protocol section 18). */
@@ -42,6 +46,10 @@ class ClassLifecycle implements Lifecycle {
 
   eventsOf(dataclass: string): DataclassEvents | undefined {
     return this.#events.get(dataclass);
+  }
+
+  entitiesOf(dataclass: string): DataclassEvents {
+    return this.eventsOf(dataclass) ?? new ClassEvents(this.host, dataclass, new Set());
   }
 
   async within<T>(work: (transaction: Transaction, depth: number) => Promise<T>): Promise<T> {

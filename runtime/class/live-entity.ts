@@ -1,6 +1,8 @@
 import type { Body } from '../entity/decode.js';
 import type { EventValues, LiveEntity } from '../entity/lifecycle.js';
+import type { ComputedDefinition } from '../protocol/definition.js';
 import type { StoredValue } from '../protocol/values.js';
+import { assignComputed, hasComputed } from './assigned.js';
 import { stateOf } from './entity-holder.js';
 import type { EntityState } from './entity-state.js';
 import { isReadableField } from './readable.js';
@@ -45,6 +47,14 @@ export class LiveEntityObject implements LiveEntity {
         .filter((field) => !field.isMedia && isReadableField(state, field))
         .map((field) => [field.attribute.name, typedValue(field, state.read(field))]),
     );
+  }
+
+  hasComputed(attribute: ComputedDefinition, value: StoredValue): boolean {
+    return hasComputed(this.object, this.#state, attribute, value);
+  }
+
+  assignComputed(attribute: ComputedDefinition, value: StoredValue): void {
+    assignComputed(this.object, this.#state, attribute, value);
   }
 
   receive(values: ReadonlyMap<string, StoredValue>): void {

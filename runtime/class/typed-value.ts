@@ -9,6 +9,14 @@ import type { Field } from './entity-layout.js';
  * only, a boolean, a frozen object or vector; anything else as it is stored. What an expression yields beside its type is null.
  */
 export function typedValue({ end }: Field, stored: SqlValue): unknown {
+  return typedStored(end, stored);
+}
+
+/** The same for a value that no row holds. */
+export function typedStored(
+  end: Pick<Field['end'], 'type' | 'dateOnly'>,
+  stored: SqlValue,
+): unknown {
   if (stored === null) return null;
   switch (end.type) {
     case 'string':

@@ -1,6 +1,7 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type {
   AttributeDefinition,
+  ComputedDefinition,
   RelatedEntityDefinition,
   StorageDefinition,
 } from '../protocol/definition.js';
@@ -15,7 +16,8 @@ import { denialStatus, graver, isKeptBack } from './denials.js';
 import { decodeKey } from '../protocol/key.js';
 import { checkRules } from '../protocol/rules.js';
 import { newUuid } from '../protocol/uuid.js';
-import { type StoredValue, storedValue } from '../protocol/values.js';
+import { storageOf, type StoredValue, storedValue } from '../protocol/values.js';
+import { isSettable } from './settable.js';
 import { shownName } from './shown-name.js';
 
 /** What a body says of an entity, and everything that is wrong with it by itself. */
@@ -24,9 +26,19 @@ export interface Decoded {
   readonly values: Map<string, StoredValue>;
   /** What the body says of attributes that are read-only: what is stored, or the entity is refused. */
   readonly readOnly: ReadonlyMap<string, StoredValue>;
+  /** What the body says of attributes that setters of class code take, in the order of the body. */
+  readonly computed: readonly ComputedValue[];
   readonly problems: readonly ProtocolError[];
   /** HTTP status of the problems; 0 without any. */
   readonly status: number;
+}
+
+/** A value for a setter of class code. */
+export interface ComputedValue {
+  readonly attribute: ComputedDefinition;
+  readonly value: StoredValue;
+  /** Why the session may not give it, where it differs from what a getter gives. */
+  readonly denial: ProtocolError | undefined;
 }
 
 /**
@@ -110,6 +122,7 @@ interface Existing {
 class Decoding implements Decoded {
   readonly values = new Map<string, StoredValue>();
   readonly readOnly = new Map<string, StoredValue>();
+  readonly computed: ComputedValue[] = [];
   readonly problems: ProtocolError[] = [];
   readonly #faulty = new Set<string>();
   readonly #names: Dataclass['allAttributes'];
@@ -139,6 +152,26 @@ class Decoding implements Decoded {
       this.#set(attribute, json, name);
     } else if (attribute.kind === 'relatedEntity') {
       this.#giveRelation(attribute, json, body);
+    } else if (isSettable(attribute)) {
+      this.#giveComputed(attribute, json);
+    }
+  }
+
+  #giveComputed(attribute: ComputedDefinition, json: unknown): void {
+    const { name } = attribute;
+    const exists = this.existing !== undefined;
+    const isDenied = isKeptBack(this.dataclass.permissions, name, json, exists);
+    // Null says nothing of a new entity, where it may not be said.
+    if (isDenied && !exists && json === null) return;
+    const result = storedValue(storageOf(attribute), json);
+    if (result.ok) {
+      const denial = isDenied ? this.#denial(name) : undefined;
+      this.computed.push({ attribute, value: result.value, denial });
+    } else if (isDenied) {
+      this.#deny(attribute, name);
+    } else {
+      const error = result.error ?? (result.malformed ? 'badBody' : 'valueRule');
+      this.#refuse(error, name, `${name} ${result.message}.`);
     }
   }
 
@@ -220,13 +253,23 @@ class Decoding implements Decoded {
   }
 
   /** The session lacks the privilege for the value (protocol decision 19). */
-  #deny({ name }: StorageDefinition, given: string): void {
+  #deny({ name }: Pick<AttributeDefinition, 'name'>, given: string): void {
+    const { errorName, text } = this.#denied(given);
+    this.#refuse(errorName, name, text);
+  }
+
+  #denial(given: string): ProtocolError {
+    const { errorName, text } = this.#denied(given);
+    return protocolError(errorName, text);
+  }
+
+  #denied(given: string): { readonly errorName: ErrorName; readonly text: string } {
     const isNew = this.existing === undefined;
-    this.#refuse(
-      isNew ? 'createDenied' : 'updateDenied',
-      name,
-      `No permission to ${isNew ? 'create an entity with' : 'update'} "${given}".`,
-    );
+    const what = isNew ? 'create an entity with' : 'update';
+    return {
+      errorName: isNew ? 'createDenied' : 'updateDenied',
+      text: `No permission to ${what} "${given}".`,
+    };
   }
 
   #keep(

@@ -78,9 +78,10 @@ export class EventedSaver {
   ): Promise<SaveResult> {
     const { isNew } = entity;
     const { old } = entity;
-    await this.#ask('validateSave', entity, old);
+    if (options.isKept) await this.#ask('validateSave', entity, old);
     await this.#check(transaction, entity, body, options);
-    const isSave = options.isValidation !== true;
+    // What nothing is kept of has no events; its setters run all the same.
+    const isSave = options.isValidation !== true && options.isKept;
     if (isSave) await this.#ask('saving', entity, old);
     const { touched } = entity;
     const sent = entity.body();
@@ -146,8 +147,17 @@ export class EventedSaver {
       if ('problems' in result) throw new RefusedSave(result);
       throw new Error('A body that is wrong was stored.');
     }
+    if (existing !== undefined) {
+      await updater.keepHidden(transaction, existing.key, body, decoded.values);
+    }
     const entity = found ?? events.create();
+    const computed = decoded.computed.filter(
+      ({ attribute, value }) => !entity.hasComputed(attribute, value),
+    );
+    const denials = computed.flatMap(({ denial }) => (denial === undefined ? [] : [denial]));
+    if (denials.length > 0) throw new RefusedSave(refusals.deniedValues(denials, key));
     entity.receive(decoded.values);
+    for (const { attribute, value } of computed) entity.assignComputed(attribute, value);
     return entity;
   }
 

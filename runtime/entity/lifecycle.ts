@@ -1,5 +1,5 @@
 import type { Transaction } from '../dialect/executor.js';
-import type { EventName } from '../protocol/definition.js';
+import type { ComputedDefinition, EventName } from '../protocol/definition.js';
 import type { StoredValue } from '../protocol/values.js';
 import type { Body } from './decode.js';
 
@@ -84,6 +84,13 @@ export interface LiveEntity {
   readonly old: EventValues | null;
   /** Sets attributes as class code would; the values are in stored form. */
   receive(values: ReadonlyMap<string, StoredValue>): void;
+  /** Whether the entity is stored, and a getter gives the value, which is in stored form. */
+  hasComputed(attribute: ComputedDefinition, value: StoredValue): boolean;
+  /**
+   * Gives a value to a setter.
+   * @throws EventFailure when it throws
+   */
+  assignComputed(attribute: ComputedDefinition, value: StoredValue): void;
   /** What a save sends: touched attributes in JSON form, and `__KEY` and `__STAMP` where the entity is stored. */
   body(): Body;
   /**
@@ -128,6 +135,8 @@ export interface DataclassEvents {
 export interface Lifecycle {
   /** `undefined` for a dataclass that declares none. */
   eventsOf(dataclass: string): DataclassEvents | undefined;
+  /** The same for one that declares none: what makes and loads its entities, and has no events. */
+  entitiesOf(dataclass: string): DataclassEvents;
   /**
    * Runs work in a savepoint of the transaction that this call is part of, or in a transaction of its own where there is none.
    * Class code that runs within joins it. Work that throws is undone.

@@ -79,6 +79,12 @@ export class Refusals {
     return { problems: errors, status, entityStatus: entityStatuses.denied };
   }
 
+  /** The session may not give these values to attributes of class code. */
+  deniedValues(problems: readonly ProtocolError[], existing: string | number | undefined): Refusal {
+    const status = this.dataclass.permissions?.status ?? errorCodes.updateDenied.status;
+    return { problems, status, entityStatus: entityStatuses.denied, ...of(existing) };
+  }
+
   /** A rule that the database keeps. */
   brokenRule({ kind, column }: ConstraintError, existing?: string | number): Refusal {
     const attribute = attributeOfColumn(this.dataclass, column);

@@ -10,6 +10,7 @@ import type { Body } from './decode.js';
 import { EventedSaver, hasSaveEvents } from './evented-save.js';
 import type { Refusal } from './refusals.js';
 import type { SaveOptions, SaveResult, Surroundings } from './save-options.js';
+import { isSettable } from './settable.js';
 import { SaveTools } from './save-tools.js';
 import { EntityUpdater } from './update.js';
 
@@ -20,6 +21,9 @@ export class EntitySaver {
   readonly #tools: SaveTools;
   readonly #locks: LockTable | undefined;
   readonly #evented: EventedSaver | undefined;
+  readonly #hasEvents: boolean;
+  /** Names of attributes that setters of class code take. */
+  readonly #settable: readonly string[];
 
   /** @param statements where those that change entities are kept */
   constructor(
@@ -33,10 +37,12 @@ export class EntitySaver {
     this.#updater = new EntityUpdater(dialect, dataclass, this.#tools, statements);
     this.#locks = locks;
     const events = lifecycle?.eventsOf(dataclass.name);
-    if (lifecycle === undefined || events === undefined || !hasSaveEvents(events)) return;
+    this.#settable = dataclass.attributes.filter(isSettable).map(({ name }) => name);
+    this.#hasEvents = events !== undefined && hasSaveEvents(events);
+    if (lifecycle === undefined || (!this.#hasEvents && this.#settable.length === 0)) return;
     this.#evented = new EventedSaver(dataclass, dialect.foldText, {
       lifecycle,
-      events,
+      events: events ?? lifecycle.entitiesOf(dataclass.name),
       refusals: this.#tools.refusals,
       updater: this.#updater,
       lockOf: (key, options) => this.#lockOf(key, options),
@@ -52,10 +58,21 @@ export class EntitySaver {
   async save(transaction: Transaction, body: Body, options: SaveOptions): Promise<SaveResult> {
     const denial = this.#denial(body);
     if (denial !== undefined) return denial;
-    if (this.#evented !== undefined && options.isKept) return this.#evented.save(body, options);
+    if (this.#evented !== undefined && (this.#isEvented(options) || this.#isForSetter(body))) {
+      return this.#evented.save(body, options);
+    }
     const result = await this.#store(transaction, body, options);
     if (!('problems' in result)) await options.live?.takeOver(result.key);
     return result;
+  }
+
+  #isEvented({ isKept }: SaveOptions): boolean {
+    return this.#hasEvents && isKept;
+  }
+
+  /** Class code never sends such an attribute: it has used the setter itself. */
+  #isForSetter(body: Body): boolean {
+    return this.#settable.some((name) => Object.hasOwn(body, name));
   }
 
   /** What the session may do with no entity of the dataclass is refused before anything is read. */

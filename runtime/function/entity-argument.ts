@@ -1,10 +1,12 @@
 import type { DataclassCode } from '../class/class-host.js';
 import { stateOf } from '../class/entity-holder.js';
 import type { EntityState } from '../class/entity-state.js';
+import { LiveEntityObject } from '../class/live-entity.js';
 import type { EntityObject } from '../class/types.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';
 import { type Body, type Decoded, decodeReceived, keyOf } from '../entity/decode.js';
+import { EventFailure } from '../entity/lifecycle.js';
 import type { RelatedEntityDefinition } from '../protocol/definition.js';
 import {
   errorCodes,
@@ -16,6 +18,7 @@ import {
 import type { Fold } from '../protocol/fold.js';
 import { shortened } from '../protocol/found.js';
 import type { Place } from './arguments.js';
+import { failureOf } from './failure.js';
 
 /** What entities of arguments are made with. */
 export interface EntityArgumentContext {
@@ -49,7 +52,7 @@ export async function entityArgument(
   const entity =
     key === null ? entities.create() : await existing(context, dataclass, key, dataclassName);
   const state = stateOf(entity);
-  await applyTo(context, state, dataclass, json, at);
+  await applyTo(context, entity, dataclass, json, at);
   if (state.isNew) requirePermission(dataclass, 'create');
   else applyStamp(state, json, at);
   return entity;
@@ -61,18 +64,32 @@ export async function entityArgument(
  */
 export async function applyTo(
   context: EntityArgumentContext,
-  state: EntityState,
+  entity: EntityObject,
   dataclass: Dataclass,
   json: Body,
   at: Place,
 ): Promise<void> {
+  const state = stateOf(entity);
   const received = decodeReceived(
     dataclass,
     context.applyUploads(dataclass, json),
     state.isNew || state.key === null ? undefined : { key: state.key, fold: context.fold },
   );
   if (received.problems.length > 0) throw refused(at, received.status, received.problems);
+  const live = new LiveEntityObject(entity);
+  const computed = received.computed.filter(
+    ({ attribute, value }) => !live.hasComputed(attribute, value),
+  );
+  const denials = computed.flatMap(({ denial }) => (denial === undefined ? [] : [denial]));
+  if (denials.length > 0) {
+    throw refused(at, dataclass.permissions?.status ?? errorCodes.updateDenied.status, denials);
+  }
   await apply(context, state, dataclass, received, at);
+  try {
+    for (const { attribute, value } of computed) live.assignComputed(attribute, value);
+  } catch (error) {
+    throw error instanceof EventFailure ? failureOf(error.shown, error.thrown) : error;
+  }
   if (!state.isNew && state.touched.length > 0) requirePermission(dataclass, 'update');
 }
 

@@ -1,5 +1,4 @@
 import type { DataclassCode } from '../class/class-host.js';
-import { stateOf } from '../class/entity-holder.js';
 import { listed } from '../class/selection-node.js';
 import type { EntityObject } from '../class/types.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
@@ -59,7 +58,7 @@ async function modified(
   const selection = selections.none() as { add(entity: EntityObject): unknown };
   for (const entity of await entities.loadAll([...keys])) {
     if (entity === undefined) continue;
-    await applyTo(context, stateOf(entity), dataclass, json, at);
+    await applyTo(context, entity, dataclass, json, at);
     selection.add(entity);
   }
   return selection;

@@ -1,5 +1,5 @@
 import { dayFromText, instantFromText } from './dates.js';
-import type { StorageDefinition } from './definition.js';
+import type { ComputedDefinition, StorageDefinition } from './definition.js';
 import { type JsonProblem, jsonProblem, loneSurrogate } from './json-problem.js';
 import { integerFromText, numberFromText } from './numbers.js';
 import { normaliseUuid } from './uuid.js';
@@ -62,6 +62,12 @@ export function storedValue(definition: StorageDefinition, json: unknown): Value
     case 'blob':
       return mediaValue(json);
   }
+}
+
+/** What the values of an attribute are checked by that class code computes: its type alone. */
+export function storageOf({ name, type, dateOnly }: ComputedDefinition): StorageDefinition {
+  const ofDate = dateOnly === true ? { dateOnly } : {};
+  return { kind: 'storage', name, type, column: name, ...ofDate };
 }
 
 function accepted(value: string | number | Uint8Array): AcceptedValue {

@@ -119,9 +119,13 @@ export class EmployeeEntity extends EmployeeEntityBase {
   }
   set fullName(value: string | null) {
     if (value === 'throw') throw new Error('the setter fails');
-    const at = (value ?? '').indexOf(' ');
-    this.firstName = at < 0 ? null : (value ?? '').slice(0, at);
-    this.lastName = (value ?? '').slice(at + 1);
+    if (value === null) {
+      this.lastName = null as unknown as string;
+      return;
+    }
+    const at = value.indexOf(' ');
+    this.firstName = at < 0 ? null : value.slice(0, at);
+    this.lastName = value.slice(at + 1);
   }
   get pay(): number | null {
     return this.salary === null ? null : this.salary * 2;
