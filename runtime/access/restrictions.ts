@@ -74,7 +74,7 @@ export class Restrictions {
   of(session: Session): Pending<CallRestrictions> {
     const asked = this.restricted.map((name) => this.ask(name, session));
     return asked.some((each) => each instanceof Promise)
-      ? Promise.all(asked).then((all) => this.#restrictions(all))
+      ? Promise.all(asked.map(async (each) => each)).then((all) => this.#restrictions(all))
       : this.#restrictions(asked as readonly AskedFilter[]);
   }
 

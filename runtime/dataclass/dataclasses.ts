@@ -22,7 +22,7 @@ export interface Dataclass {
   /** None where roles limit nothing, as for the server's own code. */
   readonly permissions?: Permissions;
   /** None where every entity may be seen. */
-  readonly restriction?: Restriction;
+  readonly restriction?: Restriction | undefined;
   /** The dataclass that a relation leads to. */
   target(relation: RelatedEntityDefinition | RelatedEntitiesDefinition): Dataclass;
   /** The column that holds the related key of a to-one relation. */

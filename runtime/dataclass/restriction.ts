@@ -14,9 +14,7 @@ export interface Restriction {
 
 /** A dataclass with all of its entities, for what the data itself needs: unique values, keys that are taken, references. */
 export function unrestricted(dataclass: Dataclass): Dataclass {
-  if (dataclass.restriction === undefined) return dataclass;
-  const { restriction: _hides, ...whole } = dataclass;
-  return whole;
+  return dataclass.restriction === undefined ? dataclass : { ...dataclass, restriction: undefined };
 }
 
 /**

@@ -29,6 +29,7 @@ const onlySeed = process.env['PROPERTY_SEED'];
 
 /** What the emitted classes return, by the name of their dataclass. */
 const returned: Record<string, unknown> = {};
+let hidden = 0;
 Object.assign(globalThis, { restrictionsOfTests: returned });
 
 describe('a server that restricts, compared with one that has nothing else', () => {
@@ -37,6 +38,7 @@ describe('a server that restricts, compared with one that has nothing else', () 
     await fc.assert(fc.asyncProperty(fc.noShrink(seeds), compareOneModel), {
       numRuns: onlySeed === undefined ? models : 1,
     });
+    expect(hidden).toBeGreaterThan(0);
   });
 });
 
@@ -115,6 +117,7 @@ async function compareSession(
     returned[name] = params === undefined ? text : { filter: text, values: params };
   }
   const seen = new SeenStore(store, restrictions);
+  hidden += store.model.dataclasses.flatMap((each) => seen.hidden(each)).length;
   const reads = requests(store).map((each) => readOf(seen, each));
   const ofAggregates = store.model.dataclasses
     .filter((each) => each.exposed)

@@ -23,7 +23,7 @@ beforeAll(async () => {
   north = await restrictedClient(app, 'ann', ['north']);
   plans = new Sqlite(path);
   for (const [name, count] of Object.entries({ drs_fold: 1, drs_uri: 1 })) {
-    plans.function(name, { varargs: count > 1, deterministic: true }, (value) => value);
+    plans.function(name, { varargs: count > 1, deterministic: true }, (value: unknown) => value);
   }
   plans.exec(`
     insert into "Company" ("name", "__folded_name", "area", "__TIMESTAMP", "__STAMP") values ('a', 'a', 'north', '', 1), ('b', 'b', 'south', '', 1);
