@@ -1,9 +1,7 @@
-import { column, keyColumn, type Source } from '../dataclass/source.js';
-import type { Dialect, JsonPart, Sql } from '../dialect/dialect.js';
-import { type ComputedPlace, computedMark, type Statement } from '../dialect/statement.js';
+import type { Source } from '../dataclass/source.js';
+import type { Dialect, Sql } from '../dialect/dialect.js';
+import type { ComputedPlace, Statement } from '../dialect/statement.js';
 import type { ComputedDefinition } from '../protocol/definition.js';
-import type { QueryContext } from './context.js';
-import { keyJson } from './value-json.js';
 
 /** Collects the places of one statement where values of class code go. */
 export class ComputedPlaces {
@@ -28,23 +26,6 @@ export class ComputedPlaces {
     this.#numbers.set(name, number);
     return number;
   }
-}
-
-/** What stands for the value of an attribute until class code has computed it: which one, and of which entity. */
-export function computedJson(
-  context: QueryContext,
-  source: Source,
-  attribute: ComputedDefinition,
-  form: ComputedPlace['form'] = 'json',
-): readonly JsonPart[] {
-  const number = context.computed.numberOf(source, attribute, form);
-  return [
-    `${computedMark}${number},`,
-    column(source, '__STAMP'),
-    ',',
-    ...keyJson(context, source.dataclass.key, keyColumn(source)),
-    computedMark,
-  ];
 }
 
 /** The statement of an answer, written: it knows where values of class code go. */

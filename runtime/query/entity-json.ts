@@ -9,7 +9,7 @@ import type {
   RelatedEntitiesDefinition,
   RelatedEntityDefinition,
 } from '../protocol/definition.js';
-import { computedJson } from './computed-places.js';
+import { computedJson } from './computed-json.js';
 import { keyOrder } from './order-sql.js';
 import { page, selectExtract } from './page.js';
 import type { QueryContext } from './context.js';

@@ -3,7 +3,8 @@ import { type ColumnDefinition, followAll } from '../dataclass/attribute-path.js
 import { column, type From, type Source } from '../dataclass/source.js';
 import type { Dialect, JsonPart, Sql } from '../dialect/dialect.js';
 import { FilterSlots } from '../filter/slots.js';
-import { compileAnswer, computedJson } from '../query/computed-places.js';
+import { computedJson } from '../query/computed-json.js';
+import { compileAnswer } from '../query/computed-places.js';
 import type { SelectionPlan } from '../query/collection.js';
 import type { ComputedDefinition } from '../protocol/definition.js';
 import type { AnswerOptions, QueryContext } from '../query/context.js';
