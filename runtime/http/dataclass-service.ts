@@ -198,6 +198,7 @@ export class DataclassService {
   readonly writeEntity = async (request: Request, reply: FastifyReply): Promise<FastifyReply> => {
     const parameters = readParameters(queryOf(request), 'write');
     if (parameters.lock !== undefined) {
+      if (parameters.method !== undefined) refuseLock(parameters);
       this.readEntity(request, reply);
       return reply;
     }

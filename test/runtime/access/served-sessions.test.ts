@@ -97,6 +97,15 @@ describe('a server without roles', () => {
     expect(await lock(two, 'c')).toBe(true);
   });
 
+  it('is a request of its own', async () => {
+    for (const method of ['update', 'delete', 'validate']) {
+      const refused = await one.post(`/rest/Note("A")?$lock=true&$method=${method}`, {});
+      expect(refused.statusCode).toBe(400);
+      expect(refused.json()).toMatchObject({ __ERROR: [{ errCode: 1813 }] });
+    }
+    expect((await two.post('/rest/Note("A")?$method=delete')).statusCode).toBe(200);
+  });
+
   it('limits the locks of a session', async () => {
     await app.close();
     app = await serverOf(open, { environment: { MAX_LOCKS_PER_SESSION: '1' } });
