@@ -58,6 +58,7 @@ import {
   type Settings,
   synchronousFrom,
   tokenSettings,
+  trustedProxies,
 } from './settings.js';
 
 /** What the generator knows about the model. */
@@ -127,6 +128,7 @@ export async function createApp(
     logger: options.logger ?? false,
     logController: new LogController({ disableRequestLogging: true }),
     bodyLimit: limits.bodySize,
+    trustProxy: trustedProxies(environment),
     // A client that stops in the middle of a request holds its connection no longer than this.
     requestTimeout: 60_000,
     return503OnClosing: false,

@@ -1,3 +1,4 @@
+import { isIP } from 'node:net';
 import type { TokenSettings } from '../access/tokens.js';
 import type { RolesSettings } from '../access/privileges.js';
 import type { Synchronous } from '../dialect/sqlite/open.js';
@@ -102,6 +103,33 @@ export function logLevel(environment: Environment): string {
   throw new Error(
     `LOG_LEVEL is ${JSON.stringify(level)}; it must be one of ${logLevels.join(', ')}.`,
   );
+}
+
+/** Networks that have a name, beside addresses. */
+const namedNetworks = ['loopback', 'linklocal', 'uniquelocal'];
+
+/**
+ * Proxies in front of the server, from `TRUST_PROXY`: how many, or a list of their addresses and networks. What they say in
+ * `X-Forwarded-For` is believed; anybody else could say it.
+ * @returns `false` without any
+ * @throws Error that names `TRUST_PROXY`
+ */
+export function trustedProxies(environment: Environment): false | number | string[] {
+  const text = setting(environment, 'TRUST_PROXY', '');
+  if (text === '' || text === '0') return false;
+  if (/^\d{1,2}$/.test(text)) return Number(text);
+  const networks = text.split(',').map((each) => each.trim());
+  if (networks.every(isNetwork)) return networks;
+  throw new Error(
+    `TRUST_PROXY is ${JSON.stringify(text)}; it must be a number of proxies, or addresses and networks with commas between them.`,
+  );
+}
+
+function isNetwork(text: string): boolean {
+  if (namedNetworks.includes(text)) return true;
+  const [address = '', bits = '0', ...others] = text.split('/');
+  const longest = isIP(address) === 4 ? 32 : isIP(address) === 6 ? 128 : -1;
+  return /^\d{1,3}$/.test(bits) && Number(bits) <= longest && others.length === 0;
 }
 
 /** Keys of bearer tokens: `TOKEN_KEY` or `TOKEN_KEYS_URL`, and what their claims must hold. */

@@ -1,0 +1,53 @@
+import { describe, expect, it } from 'vitest';
+import { trustedProxies } from '../../../runtime/http/settings.js';
+import { Client } from '../../support/cookies.js';
+import { create, serverOf } from '../../support/server.js';
+
+describe('TRUST_PROXY', () => {
+  it.each([
+    ['', false],
+    ['0', false],
+    ['2', 2],
+    ['10.0.0.0/8, loopback,::1', ['10.0.0.0/8', 'loopback', '::1']],
+  ])('%j', (text, expected) => {
+    expect(trustedProxies({ TRUST_PROXY: text })).toEqual(expected);
+  });
+
+  it.each([
+    'true',
+    '-1',
+    '10.0.0.0/33',
+    '::1/129',
+    '10.0.0/8',
+    '1.2.3.4/8/8',
+    '1.2.3.4,',
+    '1.2.3.4/',
+  ])('refuses %j', (text) => {
+    expect(() => trustedProxies({ TRUST_PROXY: text })).toThrow('TRUST_PROXY');
+  });
+});
+
+const model = `
+drs: 1
+name: proxies
+roles: {}
+dataclasses: { A: { attributes: { ID: { type: integer, key: true, generated: sequence } } } }
+`;
+
+/** The address that a client behind a proxy is known by, as others meet it at its lock. */
+async function knownAddress(environment: Record<string, string>): Promise<unknown> {
+  const app = await serverOf(model, { environment });
+  await create(app, 'A', [{}]);
+  const headers = { 'x-forwarded-for': '198.51.100.7' };
+  await app.inject({ url: '/rest/A(1)?$lock=true', headers });
+  const met = await new Client(app).get('/rest/A(1)?$lock=true');
+  await app.close();
+  return met.json<{ readonly __STATUS: { readonly lockInfo: { readonly IPAddr: string } } }>()
+    .__STATUS.lockInfo.IPAddr;
+}
+
+it('what a proxy says of its client is believed where proxies are trusted, and nowhere else', async () => {
+  expect(await knownAddress({})).toBe('127.0.0.1');
+  expect(await knownAddress({ TRUST_PROXY: 'loopback' })).toBe('198.51.100.7');
+  expect(await knownAddress({ TRUST_PROXY: '10.0.0.0/8' })).toBe('127.0.0.1');
+});
