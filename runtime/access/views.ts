@@ -92,7 +92,7 @@ export class Views {
   /** Folded names of the privileges that open something; others make no difference. */
   readonly #relevant: readonly string[];
   readonly #kept = new Map<string, View>();
-  /** The names of views by the privileges of sessions, which are replaced and never changed. */
+  /** What privileges of sessions open, by name; they are replaced and never changed, and guests and users may share them. */
   readonly #names = new WeakMap<PrivilegeSet, string>();
 
   /** @param functions of the datastore and of singletons */
@@ -109,11 +109,12 @@ export class Views {
   of({ isGuest, privileges }: Viewer, restrictions?: CallRestrictions): View {
     // The code of a function may hold more than the guest who calls it.
     if (isGuest && privileges.size === 0 && restrictions === undefined) return this.guest;
-    let name = this.#names.get(privileges);
-    if (name === undefined) {
-      name = JSON.stringify([isGuest, ...this.#heldOf(privileges)]);
-      this.#names.set(privileges, name);
+    let held = this.#names.get(privileges);
+    if (held === undefined) {
+      held = JSON.stringify(this.#heldOf(privileges));
+      this.#names.set(privileges, held);
     }
+    let name = `${isGuest ? 'guest' : 'user'} ${held}`;
     if (restrictions !== undefined) name = `${name} ${restrictions.name}`;
     const view = this.#kept.get(name) ?? this.#made(privileges, isGuest ? 401 : 403, restrictions);
     // Those used last stand last.

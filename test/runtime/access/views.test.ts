@@ -54,6 +54,13 @@ describe('views', () => {
     dataclass('Other'),
   ];
 
+  it('answer guests and users otherwise, though they share what they hold', () => {
+    const views = new Views(definitions);
+    const privileges = new Set(['c']);
+    expect(views.of({ isGuest: true, privileges }).status).toBe(401);
+    expect(views.of({ isGuest: false, privileges }).status).toBe(403);
+  });
+
   it('are shared by sessions whose privileges open the same', () => {
     const views = new Views(definitions);
     expect(views.of(user('a'))).toBe(views.of(user('a', 'unrelated')));
