@@ -4,13 +4,14 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { From } from '../dataclass/source.js';
 import type { Sql } from '../dialect/dialect.js';
 import type { Executor } from '../dialect/executor.js';
+import type { Pending } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { TransactionScope } from '../dialect/transaction-scope.js';
 import type { Lifecycle } from '../entity/lifecycle.js';
+import type { KeyList } from '../entity-set/key-list.js';
 import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
+import type { Aggregate } from '../query/compute-keyword.js';
 import type { EntityLayout } from './entity-layout.js';
-import type { EntityRows } from './entity-rows.js';
-import type { SeenDataclass } from './seen-dataclass.js';
 import type { SeenModel } from './seen-model.js';
 import type { SelectionNode } from './selection-node.js';
 import type { EntityObject } from './types.js';
@@ -56,7 +57,43 @@ export interface DataclassCode {
   readonly entities: Entities;
   readonly selections: Selections;
   /** The dataclass as the code that asks may see it. What it reads is read by that, late: when it is used. */
-  seen(): SeenDataclass;
+  seen(): Seen;
+}
+
+/** A dataclass as the sessions of one view see it, and what reads and writes it for code that runs with their privileges. */
+export interface Seen {
+  readonly model: SeenModel;
+  readonly dataclass: Dataclass;
+  readonly rows: Rows;
+  readonly reader: SelectionReading;
+  readonly writing: Writing;
+}
+
+/** Rows of entities by their keys. */
+export interface Rows {
+  /** @param key in any case; one that no entity can have is one that none has */
+  byKey(key: string | number): Promise<readonly SqlValue[] | undefined>;
+  /**
+   * @param keys as they are stored
+   * @returns one for each key, in their order; `undefined` for a key that no entity has
+   */
+  byKeys(keys: readonly (string | number)[]): Promise<readonly (readonly SqlValue[] | undefined)[]>;
+}
+
+/** Reads selections of one dataclass; what is wrong with one, and what may not be read, is told then. */
+export interface SelectionReading {
+  count(node: SelectionNode): Promise<number>;
+  /** In order. */
+  entities(node: SelectionNode): Promise<EntityObject[]>;
+  /** In order. */
+  keys(node: SelectionNode): Pending<KeyList>;
+  /**
+   * @param path as behind a dataclass in the address of `$compute`
+   * @throws RequestError for a path that is not right
+   */
+  compute(node: SelectionNode, path: string, aggregate: Aggregate): Promise<unknown>;
+  /** @throws RequestError for a path that is not right */
+  distinct(node: SelectionNode, path: string): Promise<unknown[]>;
 }
 
 /** Makes entities of one dataclass. */
@@ -65,7 +102,7 @@ export interface Entities {
   columns(from: From): readonly Sql[];
   fromRow(row: readonly SqlValue[]): EntityObject;
   /** Rows of all entities, whoever's call runs: what the saver, the deleter and events have to know. */
-  readonly allRows: EntityRows;
+  readonly allRows: Rows;
   /**
    * The row of one entity that the current call may read.
    * @param key in any case

@@ -3,14 +3,14 @@ import type { From } from '../dataclass/source.js';
 import type { Sql } from '../dialect/dialect.js';
 import type { SqlValue } from '../dialect/statement.js';
 import { storedValue } from '../protocol/values.js';
-import type { DataclassCode, Entities } from './class-host.js';
+import type { DataclassCode, Entities, Rows } from './class-host.js';
 import { EntityRows } from './entity-rows.js';
 import { EntityState } from './entity-state.js';
 import type { EntityObject } from './types.js';
 
 /** Makes the entities of one dataclass, as instances of the user's class. */
 export class DataclassEntities implements Entities {
-  readonly allRows: EntityRows;
+  readonly allRows: Rows;
   readonly #defaults: readonly SqlValue[];
 
   /** @param make the user's class */
@@ -51,7 +51,7 @@ export class DataclassEntities implements Entities {
   }
 
   /** @throws PermissionError */
-  #readable(): EntityRows {
+  #readable(): Rows {
     const { dataclass, rows } = this.code.seen();
     requireReadInCode(dataclass);
     return rows;

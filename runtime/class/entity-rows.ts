@@ -4,7 +4,7 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import { Aliases, From } from '../dataclass/source.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
 import { decodeKey } from '../protocol/key.js';
-import type { ClassHost } from './class-host.js';
+import type { ClassHost, Rows } from './class-host.js';
 import type { EntityLayout } from './entity-layout.js';
 
 /** Keys that are read by one statement; their list is one value. */
@@ -16,7 +16,7 @@ type Row = readonly SqlValue[];
  * Reads the rows of entities by their keys. A row holds all that the layout has, whatever the session may read: a property is
  * read at once, and may be read by code that is promoted, so it is asked for then (`EntityState.get`).
  */
-export class EntityRows {
+export class EntityRows implements Rows {
   readonly #byKey: Statement;
   readonly #byKeys: Statement;
 
@@ -41,7 +41,6 @@ export class EntityRows {
     );
   }
 
-  /** @param key in any case; one that no entity can have is one that none has */
   async byKey(key: string | number): Promise<Row | undefined> {
     const { type } = this.dataclass.key;
     const stored = decodeKey(type, String(key));
@@ -52,10 +51,6 @@ export class EntityRows {
     return row;
   }
 
-  /**
-   * @param keys as they are stored
-   * @returns one for each key, in their order; `undefined` for a key that no entity has
-   */
   async byKeys(keys: readonly (string | number)[]): Promise<readonly (Row | undefined)[]> {
     const rows: (Row | undefined)[] = [];
     for (let start = 0; start < keys.length; start += keysPerStatement) {

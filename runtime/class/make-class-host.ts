@@ -6,7 +6,14 @@ import type { Database } from '../dialect/database.js';
 import type { TransactionScope } from '../dialect/transaction-scope.js';
 import type { Lifecycle } from '../entity/lifecycle.js';
 import { defineAccessors } from './accessors.js';
-import type { ClassHost, DataclassCode, Entities, Reading, Selections } from './class-host.js';
+import type {
+  ClassHost,
+  DataclassCode,
+  Entities,
+  Reading,
+  Seen,
+  Selections,
+} from './class-host.js';
 import { ComputedValues } from './computed-values.js';
 import { DataclassEntities } from './entities.js';
 import { Entity } from './entity.js';
@@ -117,9 +124,9 @@ class Code implements DataclassCode {
   readonly entities: Entities;
   readonly selections: Selections;
   readonly instance: object;
-  readonly #whole: SeenDataclass;
+  readonly #whole: Seen;
   /** Views come and go; what belongs to one goes with it. */
-  readonly #seen = new WeakMap<SeenModel, SeenDataclass>();
+  readonly #seen = new WeakMap<SeenModel, Seen>();
 
   constructor(
     readonly host: ClassHost,
@@ -134,7 +141,7 @@ class Code implements DataclassCode {
     this.instance = new classes.dataclass(this);
   }
 
-  seen(): SeenDataclass {
+  seen(): Seen {
     const model = this.host.seen();
     if (model === this.host.context) return this.#whole;
     let seen = this.#seen.get(model);

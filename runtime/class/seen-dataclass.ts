@@ -1,17 +1,14 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { DataclassCode, Writing } from './class-host.js';
+import type { DataclassCode, Rows, Seen, Writing } from './class-host.js';
 import { type SeenModel, seenDataclass } from './seen-model.js';
 import { EntityRows } from './entity-rows.js';
 import { EntityWriting } from './entity-writing.js';
 import { SelectionReader } from './selection-reader.js';
 
-/**
- * A dataclass as the sessions of one view see it, and what reads and writes it for class code that runs with their privileges.
- * Each is made when it is first needed.
- */
-export class SeenDataclass {
+/** What reads and writes a dataclass as it is seen; each is made when it is first needed. */
+export class SeenDataclass implements Seen {
   readonly dataclass: Dataclass;
-  #rows: EntityRows | undefined;
+  #rows: Rows | undefined;
   #reader: SelectionReader | undefined;
   #writing: Writing | undefined;
 
@@ -22,7 +19,7 @@ export class SeenDataclass {
     this.dataclass = seenDataclass(model, code.dataclass);
   }
 
-  get rows(): EntityRows {
+  get rows(): Rows {
     if (this.dataclass === this.code.dataclass) return this.code.entities.allRows;
     return (this.#rows ??= new EntityRows(this.code.host, this.dataclass, this.code.layout));
   }

@@ -14,14 +14,14 @@ import { planDistinct } from '../query/distinct.js';
 import { firstFilterSlot, queryContext, type Selection } from '../query/selection.js';
 import { planFor, shapeName } from '../query/selection-request.js';
 import { type Aggregation, type ValuePath, valuePath } from '../query/value-path.js';
-import type { DataclassCode } from './class-host.js';
+import type { DataclassCode, SelectionReading } from './class-host.js';
 import { type SeenModel, seenDataclass } from './seen-model.js';
 import type { SelectionNode } from './selection-node.js';
 import { type TreeRequest, treeRequest } from './selection-tree.js';
 import type { EntityObject } from './types.js';
 
 /** Reads selections of class code of one dataclass: one statement for each read, written once for all of one shape. */
-export class SelectionReader {
+export class SelectionReader implements SelectionReading {
   readonly #options: AnswerOptions;
   readonly #keys: KeysReader;
 

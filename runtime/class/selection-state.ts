@@ -1,7 +1,6 @@
-import type { DataclassCode } from './class-host.js';
+import type { DataclassCode, SelectionReading } from './class-host.js';
 import { HeldEntities } from './held-entities.js';
 import type { SelectionNode } from './selection-node.js';
-import type { SelectionReader } from './selection-reader.js';
 
 /** What a selection of class code is made by; opaque to class code. */
 export interface SelectionState {
@@ -43,6 +42,6 @@ export function nodeOf({ content }: SelectionState): SelectionNode {
 }
 
 /** What reads a selection for the code that asks. */
-export function readerOf({ code }: SelectionState): SelectionReader {
+export function readerOf({ code }: SelectionState): SelectionReading {
   return code.seen().reader;
 }
