@@ -20,6 +20,7 @@ import { argumentMakers, classKinds, requestOf } from './function-classes.js';
 import { inputSelection } from './function-input.js';
 import { sendMedia } from './function-media.js';
 import { sendMessage } from './function-message.js';
+import { checkOutput } from './function-output.js';
 import { type FunctionRequest, readFunctionRequest } from './function-parameters.js';
 import { sendJson } from './reply.js';
 import { missingEntity } from './send-answer.js';
@@ -163,6 +164,7 @@ export class FunctionService {
       const { definition, shown } = callable;
       seen.requireExecution(definition, shown);
       const asked = readFunctionRequest(request, definition, seen.context.options);
+      checkOutput(seen.context, definition.returns, asked.output);
       const acting = seen.actingOf(session, definition);
       const call = acting === session ? own : await this.context.callOf(acting);
       const promoted = this.context.seenBy(call);

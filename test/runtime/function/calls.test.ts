@@ -318,6 +318,17 @@ describe('a message', () => {
   });
 });
 
+it.each(['$attributes=nothing', '$expand=name', '$attributes=secret'])(
+  'a function is not run for an answer that cannot be: %s',
+  async (list) => {
+    const person = { __DATACLASS: 'Employee', __ENTITY: true, lastName: 'Nobody' };
+    const hired = await post(`/rest/Company(1)/hire?${list}`, [person]);
+    expect(hired.statusCode).toBe(400);
+    const found = await get('/rest/Employee?$filter="lastName = Nobody"');
+    expect(found.json()).toMatchObject({ __COUNT: 0 });
+  },
+);
+
 describe('what a function throws', () => {
   it.each([
     ['rest', [418, 7]],
