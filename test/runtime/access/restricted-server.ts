@@ -29,6 +29,7 @@ dataclasses:
       employerID: integer
       employerName: { alias: employer.name }
       boss: { to: Employee, onDelete: setNull }
+      mentor: { to: Employee, onDelete: restrict }
       letters: { to: Letter, many: true, inverse: employee }
     restrict: true
     functions:

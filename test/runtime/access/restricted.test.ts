@@ -294,6 +294,76 @@ describe.each([
     });
   });
 
+  describe('what is told beside the answer', () => {
+    it('names no hidden entity that forbids a deletion, or is locked', async () => {
+      const { datastore } = app as unknown as { datastore: Store };
+      const bob = datastore.Employee.new({ name: 'Gus', salary: 1, email: 'gus', employer: 1 });
+      await bob.save();
+      const { ID } = bob as unknown as { ID: number };
+      const held = datastore.Employee.new({ name: `${secret} Hal`, employer: 2, mentor: ID });
+      await held.save();
+      const hal = (held as unknown as { ID: number }).ID;
+      const refused = await north.post(`/rest/Employee(${ID})?$method=delete`);
+      expect(refused.statusCode).toBe(409);
+      expect(refused.body).not.toContain(String(hal));
+      expect(refused.body).not.toContain(secret);
+      const told = await all.post(`/rest/Employee(${ID})?$method=delete`);
+      expect(told.statusCode).toBe(409);
+      expect(told.body).toContain(String(hal));
+      expect((await all.post(`/rest/Employee(${hal})?$method=delete`)).statusCode).toBe(200);
+
+      const company = datastore.Company.new({ name: 'Locked', area: 'north' });
+      await company.save();
+      const fay = datastore.Employee.new({
+        name: `${secret} Fay`,
+        salary: 900,
+        employer: (company as unknown as { ID: number }).ID,
+      });
+      await fay.save();
+      const fayKey = (fay as unknown as { ID: number }).ID;
+      expect((await all.get(`/rest/Employee(${fayKey})?$lock=true`)).statusCode).toBe(200);
+      const url = `/rest/Company(${(company as unknown as { ID: number }).ID})?$method=delete`;
+      const poor = await restrictedClient(app, 'poor', ['north']);
+      const locked = await poor.post(url);
+      expect(locked.statusCode, locked.body).toBe(423);
+      expect(locked.body).not.toContain(`"${fayKey}"`);
+      expect(locked.body.replaceAll('\\"', "'")).not.toContain(`'${fayKey}'`);
+      expect((await north.post(url)).body).toContain(String(fayKey));
+      expect((await all.get(`/rest/Employee(${fayKey})?$lock=false`)).statusCode).toBe(200);
+      expect((await poor.post(url)).statusCode).toBe(200);
+      expect((await all.post(`/rest/Employee(${ID})?$method=delete`)).statusCode).toBe(200);
+    });
+
+    it('says nothing of the restriction in a plan or the catalog', async () => {
+      const plan = await north.get(
+        `/rest/Employee?$filter=${q('salary > 1')}&$queryplan=true&$querypath=true`,
+      );
+      expect(plan.statusCode).toBe(200);
+      expect(plan.body).not.toMatch(/area|north/);
+      expect((await north.get('/rest/$catalog/$all')).body).not.toMatch(/restrict|north/);
+    });
+
+    it('takes no image for a hidden entity, and no function a set of others as it was', async () => {
+      const image = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
+      const sent = await north.send({
+        method: 'POST',
+        url: '/rest/Employee(3)/photo?$rawPict=true',
+        payload: image,
+        headers: { 'content-type': 'image/png' },
+      });
+      expect(sent.statusCode, sent.body).toBe(404);
+      const guest = new Client(app);
+      const made = await guest.get('/rest/Employee?$method=entityset');
+      const set = made.json<{ __ENTITYSET: string }>().__ENTITYSET.split('/').at(-1);
+      const given = [{ __DATASET: set, __ENTITIES: true }];
+      const sum = async (client: Client): Promise<unknown> =>
+        (await client.post('/rest/Employee/sum', given)).json<{ result: unknown }>().result;
+      expect(await sum(guest)).toBe(2);
+      expect(await sum(await restrictedClient(app, 'poor', []))).toBe(1);
+      expect(await sum(north)).toBe(0);
+    });
+  });
+
   describe('functions', () => {
     const call = async (client: Client, url: string, body: unknown = []): Promise<unknown> => {
       const response = await client.post(url, body);
