@@ -105,19 +105,21 @@ export function logLevel(environment: Environment): string {
   );
 }
 
+type TrustedSteps = (address: string, steps: number) => boolean;
+
 /** Networks that have a name, beside addresses. */
 const namedNetworks = ['loopback', 'linklocal', 'uniquelocal'];
 
 /**
  * Proxies in front of the server, from `TRUST_PROXY`: how many, or a list of their addresses and networks. What they say in
  * `X-Forwarded-For` is believed; anybody else could say it.
- * @returns `false` without any
+ * @returns `false` without any, or whether the proxy that is so many steps away from the server is trusted
  * @throws Error that names `TRUST_PROXY`
  */
-export function trustedProxies(environment: Environment): false | number | string[] {
+export function trustedProxies(environment: Environment): false | string[] | TrustedSteps {
   const text = setting(environment, 'TRUST_PROXY', '');
   if (text === '' || text === '0') return false;
-  if (/^\d{1,2}$/.test(text)) return Number(text);
+  if (/^\d{1,2}$/.test(text)) return (_address, steps) => steps < Number(text);
   const networks = text.split(',').map((each) => each.trim());
   if (networks.every(isNetwork)) return networks;
   throw new Error(
