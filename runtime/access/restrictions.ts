@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Restriction } from '../dataclass/restriction.js';
-import { Aliases, From, type Source } from '../dataclass/source.js';
+import { Aliases, From } from '../dataclass/source.js';
 import { BoundedCache } from '../dialect/bounded-cache.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { Pending } from '../dialect/pending.js';
@@ -157,11 +157,11 @@ class WrittenRestriction implements Restriction {
     },
   ) {
     // Tells what is wrong with the filter, and which values there are.
-    this.condition({ dataclass, alias: 'whole' });
+    this.condition('whole');
   }
 
   /** Paths lead over whole dataclasses: what restricts those says nothing about this one. */
-  condition({ alias }: Source): Sql {
+  condition(alias: string): Sql {
     const { filter, nulls, patterns, mismatched } = this.shape;
     // Within the subquery that a restricted table is, or a condition of one; so names of another kind do not meet others.
     const aliases = new Aliases(`${alias}_`);

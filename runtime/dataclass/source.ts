@@ -139,7 +139,7 @@ function table(source: Source): Sql {
       : [],
   );
   const columns = sql`*${sql.join(renamed, sql``)}`;
-  return sql`(select ${columns} from ${plain} where ${restriction.condition(source)}) as ${sql.id(source.alias)}`;
+  return sql`(select ${columns} from ${plain} where ${restriction.condition(source.alias)}) as ${sql.id(source.alias)}`;
 }
 
 /** SQLite gives a column of a subquery another name than these. */

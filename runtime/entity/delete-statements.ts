@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { comparableColumn } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { unrestricted } from '../dataclass/restriction.js';
+import { unrestricted } from '../dataclass/unrestricted.js';
 import { Aliases, From, keyColumn } from '../dataclass/source.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import { Slot, type Statement } from '../dialect/statement.js';
@@ -159,8 +159,7 @@ class Writer {
     const { restriction } = reference.referring;
     const staying = this.staying(reference);
     if (restriction === undefined) return staying;
-    const source = { dataclass: reference.referring, alias: 'referring' };
-    return sql`${staying} and ${restriction.condition(source)}`;
+    return sql`${staying} and ${restriction.condition('referring')}`;
   }
 
   keys(reference: Reference): Sql {

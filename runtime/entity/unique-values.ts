@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { comparableColumn } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { unrestricted } from '../dataclass/restriction.js';
+import { unrestricted } from '../dataclass/unrestricted.js';
 import { Aliases, From } from '../dataclass/source.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { comparableColumn } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { unrestricted } from '../dataclass/restriction.js';
+import { unrestricted } from '../dataclass/unrestricted.js';
 import { column, type Source } from '../dataclass/source.js';
 import type { BoundedCache } from '../dialect/bounded-cache.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
@@ -108,7 +108,7 @@ export class UpdateStatements {
     const conditions = [
       sql`${comparableColumn(this.dialect, source, this.dataclass.key)} = ${keySlot}`,
       sql`${column(source, '__STAMP')} = ${stampSlot}`,
-      ...this.#shown(source),
+      ...this.#shown(),
       ...kept.map(({ definition }, index) => isStored(definition, new Slot(next + index))),
       sql`(${sql.join(differences, sql` or `)})`,
     ];
@@ -135,16 +135,16 @@ export class UpdateStatements {
   #select(value: Sql): Statement {
     const source = this.#source;
     const key = comparableColumn(this.dialect, source, this.dataclass.key);
-    const conditions = sql.join([sql`${key} = ${keySlot}`, ...this.#shown(source)], sql` and `);
+    const conditions = sql.join([sql`${key} = ${keySlot}`, ...this.#shown()], sql` and `);
     return this.dialect.compile(
       sql`select ${value} from ${sql.id(this.dataclass.table)} as ${sql.id(alias)} where ${conditions}`,
     );
   }
 
   /** An entity that may not be seen is none that could be changed. */
-  #shown(source: Source): readonly Sql[] {
+  #shown(): readonly Sql[] {
     const { restriction } = this.dataclass;
-    return restriction === undefined ? [] : [restriction.condition(source)];
+    return restriction === undefined ? [] : [restriction.condition(alias)];
   }
 }
 

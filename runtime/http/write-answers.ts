@@ -1,5 +1,5 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { unrestricted } from '../dataclass/restriction.js';
+import { unrestricted } from '../dataclass/unrestricted.js';
 import type { JsonAnswer } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { relatedKeyOf } from '../dataclass/restriction.js';
+import { relatedKeyOf } from '../dataclass/related-key.js';
 import { column, From, keyColumn, type Source } from '../dataclass/source.js';
 import type { JsonPart, Sql } from '../dialect/dialect.js';
 import type {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { followAll, resolveAlias } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { relatedKeyOf } from '../dataclass/restriction.js';
+import { relatedKeyOf } from '../dataclass/related-key.js';
 import { column, From, keyColumn, type Source } from '../dataclass/source.js';
 import type { JsonPart, Sql } from '../dialect/dialect.js';
 import type {

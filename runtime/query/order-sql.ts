@@ -7,7 +7,7 @@ import {
 } from '../dataclass/attribute-path.js';
 import { comparableColumn } from '../dataclass/comparable.js';
 import { objectDocument, objectProperty, propertyOrder } from '../dataclass/object-property.js';
-import { relatedKeyOf } from '../dataclass/restriction.js';
+import { relatedKeyOf } from '../dataclass/related-key.js';
 import { type From, maxJoins, type Source } from '../dataclass/source.js';
 import type { Sql } from '../dialect/dialect.js';
 import type { RelatedEntityDefinition } from '../protocol/definition.js';
