@@ -185,7 +185,7 @@ export class ComputedFilters {
       return { filter: prepared, inputs: filterInputs(prepared, params) };
     });
     const settled = await this.#inside(said, asked, () =>
-      this.#settled(owner, filter.filter, inputs, 'all', depth + 1, asked),
+      this.#settled(owner, filter.filter, inputs, 'granted', depth + 1, asked),
     );
     checked(said, () => {
       this.#tryOut(owner, together(filter, settled));
@@ -217,7 +217,7 @@ export class ComputedFilters {
       aliases,
       slots,
       similarities: new Similarities(),
-      names: 'all' as const,
+      names: 'granted' as const,
       inputs: inputPositions(filter.filter),
       nulls: new Set(inputs.nulls),
       patterns: new Set(inputs.patterns),

@@ -78,13 +78,15 @@ export class ComputedOrders {
       }
       return parseOrderBy(text);
     });
-    const settled = await this.#inside(said, () => this.#settled(owner, items, 'all', depth + 1));
+    const settled = await this.#inside(said, () =>
+      this.#settled(owner, items, 'granted', depth + 1),
+    );
     checked(said, () => this.#tryOut(owner, settled));
     return settled.map((each) => ({
       path: [...relations, ...each.path],
       descending: each.descending,
       place,
-      names: 'all',
+      names: 'granted',
     }));
   }
 
@@ -101,7 +103,7 @@ export class ComputedOrders {
   /** What is wrong with an order of class code is no client's fault. */
   #tryOut(dataclass: Dataclass, items: readonly OrderItem[]): unknown {
     const context = queryContext(this.dialect, this.options);
-    return orderTerms(context, new From(context.aliases, dataclass), items, 'all');
+    return orderTerms(context, new From(context.aliases, dataclass), items, 'granted');
   }
 }
 

@@ -50,8 +50,11 @@ const timestamp: StorageDefinition = {
 /** Each name of a path costs the database a table; no database takes more. */
 export const maxPathLength = 64;
 
-/** What a path may name: a client what is exposed, class code every attribute that its session may read. */
-export type NameScope = 'exposed' | 'all';
+/**
+ * What a path may name: a client what is exposed, class code every attribute that its session may read. What class code says of
+ * an attribute that it computes may name all: the attribute has a privilege of its own (protocol section 17.4, rule 7).
+ */
+export type NameScope = 'exposed' | 'all' | 'granted';
 
 /**
  * Follows a path of names.
@@ -95,7 +98,7 @@ function namedAttribute(
   if (name === '__STAMP') return stamp;
   if (name === '__TIMESTAMP') return timestamp;
   if (scope === 'exposed') return dataclass.exposedAttributes.get(name);
-  requireAttributeInCode(dataclass, name);
+  if (scope === 'all') requireAttributeInCode(dataclass, name);
   return dataclass.allAttributes.get(name);
 }
 

@@ -46,7 +46,7 @@ function writtenWithin(
   source: Source,
   filter: FilterNode,
 ): Sql {
-  return conjunction({ ...context, names: 'all' }, from, source, filter);
+  return conjunction({ ...context, names: 'granted' }, from, source, filter);
 }
 
 function disjunction(context: WritingContext, from: From, source: Source, filter: FilterNode): Sql {

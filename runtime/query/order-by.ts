@@ -11,7 +11,7 @@ export interface OrderItem {
   /** Where it is written, in words: what an error says first. */
   readonly place: string;
   /** What the path may name, where class code gave it. */
-  readonly names?: 'all';
+  readonly names?: 'granted';
 }
 
 /** Where an order is written, which its errors name. */
