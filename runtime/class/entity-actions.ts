@@ -19,8 +19,17 @@ export function lockEntity(state: EntityState): Promise<boolean> {
     const { host, dataclass } = state.code;
     const key = storedKey(state, 'locked');
     requireReadInCode(state.code.seen().dataclass);
-    const holder = holderOfSession(host.calls.current().session);
-    return host.locks.lock(dataclass.name, key, holder) === true;
+    const { scope, session } = host.calls.current();
+    const holder = holderOfSession(session);
+    const isHeld = host.locks.holderOf(dataclass.name, key) !== undefined;
+    if (host.locks.lock(dataclass.name, key, holder) !== true) return false;
+    // What the transaction made is gone then, and another entity may get its key.
+    if (!isHeld) {
+      scope?.whenSettled((isKept) => {
+        if (!isKept) host.locks.unlock(dataclass.name, key, holder.session);
+      });
+    }
+    return true;
   });
 }
 

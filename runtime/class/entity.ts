@@ -78,7 +78,8 @@ export abstract class Entity<T extends EntityTypes> extends EntityHolder impleme
   }
 
   /**
-   * Keeps other sessions from changing or deleting the entity, until this session ends or unlocks it.
+   * Keeps other sessions from changing or deleting the entity, until this session ends or unlocks it. A lock that is taken in a
+   * transaction ends with it when that is undone.
    * @returns `false` when another session has locked it
    * @throws Error for an entity that is not saved
    */

@@ -189,4 +189,23 @@ describe('with events', () => {
     await expect(entity?.drop()).rejects.toMatchObject({ status: 3, httpStatus: 423 });
     expect(await client.stored('Company')).toMatchObject([{ name: 'a', __STAMP: 1 }]);
   });
+
+  it('a lock that class code takes is undone with the transaction', async () => {
+    const held: unknown[] = [];
+    server.handlers.Company = {
+      afterSave: async (entity) => {
+        held.push(entity.key, await entity.lock());
+        throw new Error('undone');
+      },
+    };
+    expect(await client.post('Company?$method=update', { name: 'undone' })).toMatchObject({
+      status: 500,
+    });
+    server.handlers.Company = {};
+    const [made] = await client.create('Company', [{ name: 'next' }]);
+    const key = Number(made?.['__KEY']);
+    expect(held).toEqual([key, true]);
+    const body = { __KEY: key, __STAMP: 1, name: 'changed' };
+    expect(await client.post('Company?$method=update', body)).toMatchObject({ status: 200 });
+  });
 });
