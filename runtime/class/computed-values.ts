@@ -1,5 +1,7 @@
 import type { JsonAnswer } from '../dialect/executor.js';
 import { computedMark, type ComputedPlace } from '../dialect/statement.js';
+import type { ComputedDefinition } from '../protocol/definition.js';
+import type { AnswerOptions } from '../query/context.js';
 import { accessorFailure } from './accessor-failure.js';
 import type { ClassHost } from './class-host.js';
 import { computedValueJson } from './computed-json.js';
@@ -104,13 +106,34 @@ export class ComputedValues {
   }
 
   #json(place: ComputedPlace, entity: EntityObject | undefined): string {
-    if (entity === undefined) return 'null';
-    const { name } = place.attribute;
-    try {
-      const value: unknown = Reflect.get(entity, name);
-      return computedValueJson(place, value, this.host.context.options);
-    } catch (error) {
-      throw accessorFailure(`${entity.constructor.name}.${name}`, error);
-    }
+    return entity === undefined ? 'null' : gotJson(place, entity, this.host.context.options);
+  }
+}
+
+/**
+ * What a getter gives for an entity object, as an answer of the session of the call holds it.
+ * @throws AccessorFailedError, and what the getter throws for clients
+ */
+export function computedOf(
+  attribute: ComputedDefinition,
+  entity: object,
+  options: Pick<AnswerOptions, 'dateOnlyFormat'>,
+): unknown {
+  const { dataclass, host } = stateOf(entity).code;
+  const place: ComputedPlace = { dataclass: dataclass.name, attribute, form: 'json' };
+  const json = host.calls.with({ isServer: true }, () => gotJson(place, entity, options));
+  return JSON.parse(json);
+}
+
+function gotJson(
+  place: ComputedPlace,
+  entity: object,
+  options: Pick<AnswerOptions, 'dateOnlyFormat'>,
+): string {
+  const { name } = place.attribute;
+  try {
+    return computedValueJson(place, Reflect.get(entity, name), options);
+  } catch (error) {
+    throw accessorFailure(`${entity.constructor.name}.${name}`, error);
   }
 }

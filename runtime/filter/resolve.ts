@@ -65,7 +65,7 @@ export function resolve(
   checkMarks(resolved, steps, endAt);
   const endOrdinal = steps[endAt]?.ordinal ?? 1;
   const ended = keyOfRestricted(dataclass, end);
-  if (end.kind === 'computed' && compared.kind === 'comparison') throw incomparable(node);
+  if (end.kind === 'computed' && compared.kind === 'comparison') throw uncomputed(node, end);
   return {
     node,
     ...(compared.kind === 'computed' ? { computed: compared } : {}),
@@ -92,6 +92,13 @@ function keyOfRestricted(
   if (end.kind !== 'relatedEntity') return { hops: [], end };
   const { restriction, key } = dataclass.target(end);
   return restriction === undefined ? { hops: [], end } : { hops: [end], end: key };
+}
+
+/** A filter that class code is not asked about: one that restricts sessions. */
+function uncomputed(node: ComparisonNode, { accessors }: ComputedDefinition): RequestError {
+  if (!accessors.includes('query')) return incomparable(node);
+  const problem = `class code computes ${written(node)}, and is not asked about it here`;
+  return wrongComparator(node, `${problem}: write what its accessor "query" would give`);
 }
 
 /** An attribute of class code is compared by what that makes of the comparison. */

@@ -1,4 +1,5 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
+import { computedOf } from '../class/computed-values.js';
 import { stateOf } from '../class/entity-holder.js';
 import type { EntityState } from '../class/entity-state.js';
 import { jsonValue } from '../class/typed-value.js';
@@ -78,7 +79,7 @@ function memberOf(
       return attribute.dateOnly === true ? shownDay(value, form) : value;
     }
     case 'computed':
-      return plainValue((entity as Members)[attribute.name], () => undefined);
+      return computedOf(attribute, entity, form.options);
     case 'relatedEntity':
       return deferred(state, attribute, form.dataclass);
     case 'relatedEntities':

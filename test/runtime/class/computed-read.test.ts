@@ -337,6 +337,41 @@ describe('an accessor orderBy', () => {
   });
 });
 
+describe('functions', () => {
+  async function call(name: string, ...values: readonly unknown[]): Promise<unknown> {
+    const url = `/rest/Company/${name}?$attributes=fullName,lastName`;
+    const response = await server.app.inject({ method: 'POST', url, payload: values as unknown[] });
+    expect(response.statusCode, response.body).toBe(200);
+    return response.json();
+  }
+
+  it('take values for setters, and give what getters make of entities in memory', async () => {
+    const person = { __DATACLASS: 'Employee', __ENTITY: true, fullName: 'Ada King' };
+    expect(await call('renamed', { ...person, __KEY: 'a' }, '')).toMatchObject({
+      __KEY: 'a',
+      lastName: 'King',
+      fullName: 'Ada King',
+    });
+    expect(await call('renamed', person, '')).toMatchObject({ __KEY: null, fullName: 'Ada King' });
+    expect(await call('renamed', person, 'Alan Turing')).toMatchObject({ lastName: 'Turing' });
+    expect(await read('Employee(a)/fullName')).toMatchObject({ fullName: 'Ada Byron' });
+    const wrong = { ...person, fullName: 3 };
+    const url = '/rest/Company/renamed';
+    const refused = await server.app.inject({ method: 'POST', url, payload: [wrong, ''] });
+    expect([refused.statusCode, refused.body]).toEqual([422, expect.stringContaining('a text')]);
+    const thrown = { ...person, fullName: 'throw' };
+    const failed = await server.app.inject({ method: 'POST', url, payload: [thrown, ''] });
+    expect(failed.statusCode).toBe(500);
+  });
+
+  it('filter and order their selections by such attributes', async () => {
+    expect(await call('found', 'ada')).toEqual({ result: ['2', 'Ada Zoe', 'Ada Byron', 'true'] });
+    expect(await call('found', 'Acme!')).toEqual({
+      result: ['2', 'Bob Ceco', 'Ada Byron', 'true'],
+    });
+  });
+});
+
 describe('what the database would have to compute with', () => {
   it.each(['$compute=count', '$compute=$all', '$distinct=true'])('is refused: %s', async (asks) => {
     const { status, text } = await get(`Employee/fullName?${asks}`);

@@ -14,6 +14,8 @@ dataclasses:
       staff: { to: Employee, many: true, inverse: employer }
     functions:
       dataclass:
+        renamed: { params: { person: Employee, text: string }, returns: Employee, exposed: true }
+        found: { params: { text: string }, returns: "string[]", exposed: true }
         namedLike: { params: { text: string }, returns: Employee.selection, exposed: true }
   Employee:
     attributes:
@@ -36,7 +38,7 @@ dataclasses:
 `;
 
 const companyClass = `
-import { CompanyBase, type ComputedQuery, type ComputedOrder, type FilterWithValues, type EmployeeSelection } from '../generated/api.js';
+import { CompanyBase, type ComputedQuery, type ComputedOrder, type FilterWithValues, type EmployeeEntity, type EmployeeSelection } from '../generated/api.js';
 export class Company extends CompanyBase {
   async queryShout({ operator, value }: ComputedQuery): Promise<FilterWithValues> {
     await Promise.resolve();
@@ -45,6 +47,17 @@ export class Company extends CompanyBase {
   }
   orderByShout({ direction }: ComputedOrder): string {
     return 'name ' + direction;
+  }
+  renamed(person: EmployeeEntity, text: string): EmployeeEntity {
+    if (text !== '') person.fullName = text;
+    return person;
+  }
+  async found(text: string): Promise<string[]> {
+    const all = this.ds.Employee.query('fullName begin :1 or employer.shout = :1', text);
+    const names: string[] = [String(await all.count())];
+    for (const each of await all.orderBy('fullName desc').toArray()) names.push(String(each.fullName));
+    names.push(String(await all.orderBy('fullName').slice(0, 1).contains((await all.orderBy('fullName').first())!)));
+    return names;
   }
   namedLike(text: string): EmployeeSelection {
     return this.ds.Employee.query('fullName = :1 order by fullName desc', text);
