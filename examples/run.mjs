@@ -1,4 +1,4 @@
-// Generates, installs, builds and starts an example server, fills it with sample data over HTTP, and prints addresses to try.
+// Generates, installs, builds and starts an example server, gives it users and sample data, and prints what to try with curl.
 // usage: npm run example [name]
 import { spawn, spawnSync } from 'node:child_process';
 import { existsSync, readFileSync } from 'node:fs';
@@ -15,21 +15,37 @@ if (!existsSync(join(folder, 'model.yaml'))) {
 }
 
 run('build drs-gen', root, 'npm', ['run', '--silent', 'build']);
+// The manifest is not kept in git, so that drs-gen knows none of the files; with --force, class code stays as it is all the same.
 run('generate the server', root, process.execPath, [
   'dist/generator/cli/main.js',
   join('examples', name, 'model.yaml'),
   '-o',
   join('examples', name, 'server'),
+  '--force',
 ]);
 if (!existsSync(join(server, 'node_modules'))) {
   run('install its dependencies', server, 'npm', ['install', '--no-audit', '--no-fund']);
 }
 run('build the server', server, 'npm', ['run', '--silent', 'build']);
+
+/** Who can log in: `{"mia": ["--role", "HR"]}`. All of them have the same password, which is no secret here. */
+const users = readJson('users.json') ?? {};
+const password = 'example';
+for (const [user, granted] of Object.entries(users)) {
+  const args = ['dist/src/create-user.js', user, ...granted];
+  run(`make the user ${user}`, server, process.execPath, args, `${password}\n`);
+}
 start();
 
-function run(what, cwd, command, args) {
+/** @param input what the command reads */
+function run(what, cwd, command, args, input) {
   console.error(`> ${what}`);
-  const { status, error } = spawnSync(command, args, { cwd, stdio: 'inherit' });
+  const stdin = input === undefined ? 'inherit' : 'pipe';
+  const { status, error } = spawnSync(command, args, {
+    cwd,
+    input,
+    stdio: [stdin, 'inherit', 'inherit'],
+  });
   if (status !== 0) {
     console.error(`Could not ${what}${error === undefined ? '' : `: ${error.message}`}.`);
     process.exit(1);
@@ -58,13 +74,17 @@ function start() {
   for (const signal of ['SIGINT', 'SIGTERM']) process.on(signal, () => child.kill('SIGTERM'));
 }
 
+/** The first of the users stores the sample data. */
 async function load(base) {
-  const data = JSON.parse(readFileSync(join(folder, 'data.json'), 'utf8'));
-  for (const [dataclass, entities] of Object.entries(data)) {
-    const { __COUNT: count } = await (await fetch(`${base}/${dataclass}?$top=0`)).json();
+  const [user] = Object.keys(users);
+  const headers = user === undefined ? {} : { cookie: await logIn(base, user) };
+  for (const [dataclass, entities] of Object.entries(readJson('data.json'))) {
+    const counted = await fetch(`${base}/${dataclass}?$top=0`, { headers });
+    const { __COUNT: count } = await counted.json();
     if (count > 0) continue;
     const response = await fetch(`${base}/${dataclass}?$method=update`, {
       method: 'POST',
+      headers,
       body: JSON.stringify(entities),
     });
     const answer = await response.json();
@@ -73,9 +93,23 @@ async function load(base) {
   }
 }
 
+/** @returns the session's cookie */
+async function logIn(base, user) {
+  const response = await fetch(`${base}/$directory/login`, {
+    method: 'POST',
+    body: JSON.stringify([user, password]),
+  });
+  if (!response.ok) throw new Error(`${user} cannot log in: ${await response.text()}`);
+  return response.headers.getSetCookie()[0].split(';')[0];
+}
+
+function readJson(file) {
+  const path = join(folder, file);
+  return existsSync(path) ? JSON.parse(readFileSync(path, 'utf8')) : undefined;
+}
+
 function printAddresses(base) {
-  const tries = readFileSync(join(folder, 'try.txt'), 'utf8').trim().split('\n');
-  console.log('\nTry:');
-  for (const path of tries) console.log(`  curl -g '${base}${path}'`);
-  console.log('\nCtrl-C stops the server; its data stays in server/data.sqlite.');
+  const tries = readFileSync(join(folder, 'try.txt'), 'utf8');
+  console.log(`\n${tries.replaceAll('{base}', base).replaceAll('{password}', password)}`);
+  console.log('Ctrl-C stops the server; its data stays in server/data.sqlite.');
 }

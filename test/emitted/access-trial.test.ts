@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { checkModel } from '../../generator/check/check-model.js';
@@ -89,12 +89,22 @@ const faults: readonly (readonly [what: string, file: string, text: string, inst
 
 describe('the access test of a server', () => {
   it.each([
-    'examples/staff/model.yaml',
     'test/golden/roles/model.yaml',
     'test/support/models/access.yaml',
     'test/support/models/guarded.yaml',
   ])('finds nothing in the server of %s', async (path) => {
     expect(await found(modelAt(path))).toEqual([]);
+  });
+
+  it('finds nothing in the server of the example, with its class code or without', async () => {
+    const folder = 'examples/staff/server/src/classes';
+    const classes = readdirSync(join(packageRoot, folder)).map((name) => [
+      `src/classes/${name}`,
+      readFileSync(join(packageRoot, folder, name), 'utf8'),
+    ]);
+    const model = modelAt('examples/staff/model.yaml');
+    expect(await found(model, Object.fromEntries(classes) as Record<string, string>)).toEqual([]);
+    expect(await found(model)).toEqual([]);
   });
 
   it.each(faults)('finds that %s', async (_what, file, text, instead) => {

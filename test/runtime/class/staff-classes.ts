@@ -5,7 +5,7 @@ import type { ClassRegistry } from '../../../runtime/class/registry.js';
 import { EntitySelection } from '../../../runtime/class/selection.js';
 import type { JsonObject, Media, RelatedEntity, Vector } from '../../../runtime/class/types.js';
 
-/** What the generator emits for `examples/staff/model.yaml`, as far as tests need it, and a user's classes over it. */
+/** What the generator emits for `test/support/models/people.yaml`, as far as tests need it, and a user's classes over it. */
 export interface CompanyTypes {
   ds: DataStore;
   name: 'Company';

@@ -23,10 +23,10 @@ export interface StaffServer {
 
 type Register = (app: FastifyInstance, service: DataclassHandlers) => void;
 
-/** Starts the server of the example with the classes of these tests, on an empty database. */
+/** Starts the server of `people.yaml` with the classes of these tests, on an empty database. */
 export async function staffServer(place: Place, options: AppOptions = {}): Promise<StaffServer> {
   const folder = writeServer(
-    modelOf(readFileSync(join(packageRoot, 'examples/staff/model.yaml'), 'utf8')),
+    modelOf(readFileSync(join(packageRoot, 'test/support/models/people.yaml'), 'utf8')),
   );
   const load = async (name: string): Promise<Readonly<Record<string, unknown>>> => {
     const { href } = pathToFileURL(join(folder, 'src/generated', `${name}.ts`));

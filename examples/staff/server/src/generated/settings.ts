@@ -29,5 +29,13 @@ export const settings: Settings = {
   reportFormat: 'looker',
   accentInsensitive: false,
   wildcard: false,
-  isOpen: true,
+  isOpen: false,
+  roles: {
+    forceLogin: false,
+    privileges: [
+      { name: 'viewStaff', includes: ['viewStaff'] },
+      { name: 'manageStaff', includes: ['manageStaff', 'viewStaff'] },
+    ],
+    roles: [{ name: 'HR', privileges: ['manageStaff'] }],
+  },
 };

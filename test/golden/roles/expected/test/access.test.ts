@@ -21,4 +21,10 @@ for (const holder of holders) {
   });
 }
 
+const { unseeded } = server;
+if (unseeded.length > 0) {
+  // Their schema takes no values that are known here, so changes of their entities are not tried.
+  await test(`entities of ${unseeded.join(', ')}`, { skip: true }, () => undefined);
+}
+
 await test('the server ends', () => server.stop());

@@ -77,4 +77,22 @@ export const CompanyDataclass: DataclassDefinition = {
       exposed: false,
     },
   ],
+  functions: [
+    {
+      name: 'fromCity',
+      level: 'dataclass',
+      onHTTPGet: true,
+      params: [{ name: 'city', type: 'string' }],
+      returns: { selection: 'Company' },
+    },
+    { name: 'totalRevenue', level: 'selection', onHTTPGet: true, params: [], returns: 'number' },
+    {
+      name: 'hire',
+      level: 'entity',
+      params: [{ name: 'person', type: { entity: 'Employee' } }],
+      returns: { entity: 'Employee' },
+      access: ['manageStaff'],
+    },
+  ],
+  events: ['saving', 'validateDrop'],
 };

@@ -48,7 +48,13 @@ export const EmployeeDataclass: DataclassDefinition = {
     },
     { name: 'birthDate', kind: 'storage', type: 'date', column: 'birthDate', dateOnly: true },
     { name: 'hiredAt', kind: 'storage', type: 'date', column: 'hiredAt' },
-    { name: 'salary', kind: 'storage', type: 'number', column: 'salary' },
+    {
+      name: 'salary',
+      kind: 'storage',
+      type: 'number',
+      column: 'salary',
+      access: { read: ['manageStaff'] },
+    },
     { name: 'photo', kind: 'storage', type: 'image', column: 'photo' },
     { name: 'cv', kind: 'storage', type: 'blob', column: 'cv' },
     {
@@ -67,6 +73,19 @@ export const EmployeeDataclass: DataclassDefinition = {
       indexed: true,
       exposed: false,
     },
+    {
+      name: 'fullName',
+      kind: 'computed',
+      type: 'string',
+      accessors: ['get', 'set', 'query', 'orderBy'],
+    },
     { name: 'employerName', kind: 'alias', type: 'string', path: ['employer', 'name'] },
   ],
+  restrict: true,
+  access: {
+    create: ['manageStaff'],
+    read: ['manageStaff', 'viewStaff'],
+    update: ['manageStaff'],
+    drop: ['manageStaff'],
+  },
 };

@@ -30,6 +30,7 @@ const denialCodes: readonly number[] = [1556, 1557, 1558, 1559, 1561];
 const notFound = 1800;
 const attributeNotFound = 1500;
 const loginRequired = 1845;
+const notWritten = 1838;
 
 /** Asks a server for all that one holder may do, and for all the rest. */
 export class Trial {
@@ -84,7 +85,9 @@ export class Trial {
   }
 
   /** What is denied says so with the status for guests or for users; what nobody may use has no address. */
-  isDenied({ status, codes }: Answer): boolean {
+  isDenied(answer: Answer): boolean {
+    const { status, codes } = answer;
+    if (this.isUnwritten(answer)) return true;
     if (status === 404) return codes.includes(notFound);
     return status === this.#denialStatus && codes.some((code) => denialCodes.includes(code));
   }
@@ -99,6 +102,11 @@ export class Trial {
   isAllowed({ status, codes }: Answer): boolean {
     const refusals = [...denialCodes, attributeNotFound, notFound, loginRequired];
     return status !== 401 && status !== 403 && !codes.some((code) => refusals.includes(code));
+  }
+
+  /** `restrict` that is not written yet lets nobody do anything. */
+  isUnwritten({ status, codes }: Answer): boolean {
+    return this.hasReadingCode && status === 501 && codes.includes(notWritten);
   }
 
   isLockedOut({ status, codes }: Answer): boolean {

@@ -1,0 +1,27 @@
+import {
+  type CompanyAttributes,
+  CompanyEntityBase,
+  type EmployeeEntity,
+  type EventError,
+  type SaveEvent,
+} from '../generated/api.js';
+
+export class CompanyEntity extends CompanyEntityBase {
+  async hire(person: EmployeeEntity): Promise<EmployeeEntity> {
+    person.employer.set(this);
+    person.hiredAt ??= new Date();
+    await person.save();
+    return person;
+  }
+
+  /** The rating is our own: clients cannot see it, and it follows the revenue. */
+  saving(event: SaveEvent<CompanyAttributes>): undefined {
+    if (!event.touched.includes('revenue')) return;
+    this.internalRating = this.revenue === null ? null : Math.floor(Math.log10(this.revenue + 1));
+  }
+
+  validateDrop(): EventError | undefined {
+    if (this.active !== true) return undefined;
+    return { errCode: 9001, message: `${this.name} is active: close it before it is deleted.` };
+  }
+}
