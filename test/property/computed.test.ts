@@ -13,6 +13,8 @@ interface Mirrored {
   readonly name: string;
   readonly type: string;
   readonly expression: string;
+  /** The body of its accessor `query`, where that does not hand the comparison on to the expression. */
+  readonly query?: string;
   /** The same in the entity class. */
   readonly code: string;
 }
@@ -33,8 +35,14 @@ const ofEmployee: readonly Mirrored[] = [
   {
     name: 'isRich',
     type: 'boolean',
-    expression: 'salary > 100',
-    code: 'boolean | null { return this.salary === null ? null : this.salary > 100; }',
+    expression: 'coalesce(salary, 0) > 100',
+    // Right for entities, and for those alone: one that is not there has no value.
+    query: `
+    const one = (each: unknown) =>
+      each === null ? 'code = null' : each === true ? 'salary > 100' : 'not (salary > 100)';
+    const all = operator === 'in' ? (value as unknown[]) : [value];
+    return { filter: all.length === 0 ? 'code = null' : all.map(one).join(' or ') };`,
+    code: 'boolean | null { return (this.salary ?? 0) > 100; }',
   },
   {
     name: 'birthday',
@@ -93,9 +101,9 @@ ${mirrored(ofEmployee)}
 function classesOf(dataclass: string, list: readonly Mirrored[]): Readonly<Record<string, string>> {
   const capital = (name: string): string => name.charAt(0).toUpperCase() + name.slice(1);
   const asked = list.map(
-    ({ name }) => `
+    ({ name, query }) => `
   query${capital(name)}({ operator, value }: ComputedQuery): FilterWithValues {
-    return { filter: \`hidden_${name} \${operator} :1\`, values: [value] };
+    ${query ?? `return { filter: \`hidden_${name} \${operator} :1\`, values: [value] };`}
   }
   orderBy${capital(name)}({ direction }: ComputedOrder): string {
     return \`hidden_${name} \${direction}\`;
