@@ -47,4 +47,13 @@ export class CompanyEntity extends CompanyEntityBase {
   afterDrop(event: AfterDropEvent): Promise<void> {
     throw notWritten('CompanyEntity.afterDrop', 'src/classes/CompanyEntity.ts', event);
   }
+
+  /** As it hangs on the wall */
+  get motto(): string | null {
+    throw notWritten('CompanyEntity.motto', 'src/classes/CompanyEntity.ts');
+  }
+
+  set motto(value: string | null) {
+    throw notWritten('CompanyEntity.motto', 'src/classes/CompanyEntity.ts', value);
+  }
 }

@@ -15,7 +15,6 @@ export type {
   FunctionResult,
   Restriction,
 } from '../runtime/class/answers.js';
-export { RestError } from '../runtime/class/rest-error.js';
 export { SaveError } from '../runtime/class/save-error.js';
 export type {
   JsonObject,
@@ -33,6 +32,7 @@ export type {
 } from '../runtime/entity/lifecycle.js';
 export { notWritten } from '../runtime/function/not-written.js';
 export { OutgoingMessage } from '../runtime/function/outgoing-message.js';
+export { RestError } from '../runtime/protocol/rest-error.js';
 export {
   type CompanyAttributes,
   CompanyBase,

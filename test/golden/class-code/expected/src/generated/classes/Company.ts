@@ -2,7 +2,13 @@
 import type { CompanyEntity } from '../../classes/CompanyEntity.js';
 import type { CompanySelection } from '../../classes/CompanySelection.js';
 import type { DataStore } from '../../classes/DataStore.js';
-import type { EventAnswer, FunctionResult } from '../../runtime/class/answers.js';
+import type {
+  ComputedOrder,
+  ComputedQuery,
+  EventAnswer,
+  FilterWithValues,
+  FunctionResult,
+} from '../../runtime/class/answers.js';
 import { DataclassObject } from '../../runtime/class/dataclass.js';
 import { Entity } from '../../runtime/class/entity.js';
 import { EntitySelection } from '../../runtime/class/selection.js';
@@ -38,6 +44,7 @@ export interface CompanyAttributes {
   readonly extra: JsonObject | null;
   readonly embedding: Vector | null;
   readonly label: string | null;
+  readonly motto: string | null;
   readonly manager_id: string | null;
 }
 
@@ -57,6 +64,7 @@ export interface CompanyValues {
   logo?: Uint8Array | null;
   embedding?: Vector | null;
   manager?: EmployeeEntity | string | null;
+  motto?: string | null;
   manager_id?: string | null;
 }
 
@@ -64,6 +72,10 @@ export interface CompanyValues {
 export abstract class CompanyBase extends DataclassObject<CompanyTypes> {
   /** Those of one city */
   abstract fromCity(city: string): FunctionResult<CompanySelection>;
+  /** As it hangs on the wall */
+  abstract queryMotto(query: ComputedQuery): FilterWithValues | Promise<FilterWithValues>;
+  /** As it hangs on the wall */
+  abstract orderByMotto(order: ComputedOrder): string | Promise<string>;
 }
 
 export abstract class CompanyEntityBase extends Entity<CompanyTypes> {
@@ -89,6 +101,8 @@ export abstract class CompanyEntityBase extends Entity<CompanyTypes> {
   abstract validateDrop(event: DropEvent): EventAnswer;
   abstract dropping(event: DropEvent): EventAnswer;
   abstract afterDrop(event: AfterDropEvent): void | Promise<void>;
+  abstract get motto(): string | null;
+  abstract set motto(value: string | null);
 }
 
 export abstract class CompanySelectionBase extends EntitySelection<CompanyTypes> {

@@ -59,6 +59,13 @@ export const CompanyDataclass: DataclassDefinition = {
     },
     { name: 'staff', kind: 'relatedEntities', target: 'Employee', inverse: 'employer' },
     { name: 'label', kind: 'calculated', type: 'string', column: 'label' },
+    /** As it hangs on the wall */
+    {
+      name: 'motto',
+      kind: 'computed',
+      type: 'string',
+      accessors: ['get', 'set', 'query', 'orderBy'],
+    },
     {
       name: 'manager_id',
       kind: 'storage',
