@@ -290,6 +290,13 @@ export class DataclassService {
     // Which of both an entity needs is told by its stamp; without either, the body is not even read.
     if (this.#dataclass.permissions?.create === false) requirePermission(this.#dataclass, 'update');
     refuseForms(parameters, this.#context.options, 'a change');
+    // Whoever means the entities of a filter must not get a new one.
+    if (parameters.filter !== undefined) {
+      throw refuse(
+        'methodNotApplicable',
+        `$filter is not applicable: $method=${method} takes its entities from the body.`,
+      );
+    }
     const mode = writeMode(method, parameters);
     const { body, headers } = request;
     const type = headers['content-type'];

@@ -285,4 +285,10 @@ export const writeRows: readonly Row[] = [
     refused(400, 1811),
     '/rest/Company?$method=update&filter=1',
   ),
+  refuses(
+    'd25.a filter chooses no entities of an update',
+    { name: 'M' },
+    refused(400, 1813),
+    '/rest/Company?$filter="name=a"&$method=update',
+  ),
 ];
