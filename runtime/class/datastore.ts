@@ -26,7 +26,7 @@ export abstract class Datastore<Database = unknown> {
   /**
    * The database itself: typed queries, that take part in the transaction that runs. Outside of one, a query that reads sees
    * what is committed, and one that changes something is a transaction. It knows tables and columns: no rule of the model, no
-   * event and no stamp is kept by it.
+   * event and no stamp is kept by it, and no privilege limits it.
    */
   get kysely(): Kysely<Database> {
     this.#kysely ??= datastoreKysely<Database>(this.#host);

@@ -145,15 +145,19 @@ async function apply(
   }
 }
 
-/** A related entity must exist; a text key may have come in another case than it is stored in. */
+/**
+ * A related entity must exist; a text key may have come in another case than it is stored in. Of one that the session may not
+ * read nothing is said before the save.
+ */
 async function relate(
-  { codeOf }: EntityArgumentContext,
+  { codeOf, dataclasses }: EntityArgumentContext,
   state: EntityState,
   { name, foreignKey, target }: RelatedEntityDefinition,
 ): Promise<void> {
   const field = state.code.layout.field(foreignKey);
   const key = state.stored(field);
   if (!state.isTouched(field) || (typeof key !== 'string' && typeof key !== 'number')) return;
+  if (dataclasses.get(target)?.exposed !== true) return;
   const related = await codeOf(target).entities.load(key);
   if (related === undefined || related.key === null) throw unknownKey(target, key);
   state.setStored(field, related.key);

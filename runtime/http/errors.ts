@@ -1,6 +1,7 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import { DatabaseUnavailableError, TooComplexError } from '../dialect/executor.js';
-import { DeniedInCodeError } from '../function/failure.js';
+import { DeniedInCodeError, failureOf } from '../function/failure.js';
+import { PermissionError } from '../protocol/denial.js';
 import { type ErrorName, protocolError, refuse, RequestError } from '../protocol/errors.js';
 import { sendError } from './reply.js';
 
@@ -32,8 +33,10 @@ export type ErrorTeller = (error: FastifyError | Error, request: FastifyRequest)
  * @param log the request's own, when left out
  */
 export function errorTeller(log?: ErrorLog): ErrorTeller {
-  return (error, request) => {
+  return (thrown, request) => {
     const reqId = request.id;
+    // A stream that a function has returned, for instance.
+    const error = thrown instanceof PermissionError ? failureOf('Class code', thrown) : thrown;
     // The message for the client does not name what the developer has to know.
     if (error instanceof DeniedInCodeError) (log ?? request.log).warn({ err: error.cause, reqId });
     return asRequestError(error, reqId, (err) => {

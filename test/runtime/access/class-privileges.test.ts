@@ -1,3 +1,4 @@
+import { Readable } from 'node:stream';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import {
@@ -128,6 +129,15 @@ async function told(work: () => unknown): Promise<unknown> {
   return 'done';
 }
 
+async function* payOf(ds: Dataclasses): AsyncGenerator<string> {
+  yield String((await ds.Person.get(1)).pay);
+}
+
+async function laterOf(ds: Dataclasses): Promise<() => unknown> {
+  const person = await ds.Person.get(1);
+  return () => person.pay;
+}
+
 describe('class code reads', () => {
   const reads: Readonly<Record<string, (ds: Dataclasses) => unknown>> = {
     property: async (ds) => (await ds.Person.get(1)).pay,
@@ -160,6 +170,24 @@ describe('class code reads', () => {
     expect(await done(guest, inside)).toBe(1);
     // What is denied is told to the code by name, and to the client without one.
     expect(await done(viewer, (ds) => told(() => read(ds)))).toBe('PermissionError 403 1556');
+  });
+
+  it('what it returns unread', async () => {
+    const unread: readonly ((ds: Dataclasses) => unknown)[] = [
+      (ds) => ds.Person.all().query('pay > 60'),
+      (ds) => ds.Person.all().orderBy('pay'),
+      (ds) => ds.session.promote('pay', () => ds.Person.all().query('pay > 60')),
+      async (ds) => (await ds.Person.get(1)).photo,
+      async (ds) => ({ list: [{ toJSON: await laterOf(ds) }] }),
+    ];
+    for (const [index, work] of unread.entries()) {
+      expect(await done(viewer, work), `${index}`).toEqual([403, 1556]);
+    }
+    expect(await done(guest, (ds) => ds.Person.all())).toEqual([401, 1556]);
+    const answer = await viewer.post('/rest/$catalog/send', [
+      actNamed(((ds: Dataclasses) => Readable.from(payOf(ds))) as unknown as Act),
+    ]);
+    expect([answer.statusCode, answer.body.includes('pay')]).toEqual([403, false]);
   });
 
   it('what is not exposed and open; toObject() leaves out the rest', async () => {
