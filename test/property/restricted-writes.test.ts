@@ -111,6 +111,8 @@ class World {
     switch (act.kind) {
       case 'create': {
         const { salary, boss } = act;
+        // It would be its own.
+        if (boss === this.#last + 1) return;
         const status = await post('/rest/Employee?$method=update', { name: 'n', salary, boss });
         const isRight = boss === null || seen(boss) !== undefined;
         expect(status, what).toBe(isRight ? 200 : 422);
