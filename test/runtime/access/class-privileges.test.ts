@@ -27,7 +27,10 @@ dataclasses:
       pay: number
       photo: image
       memo: { type: string, exposed: false }
-      firm: { to: Firm, inverse: people }
+      firm: { to: Firm, foreignKey: firmID, inverse: people }
+      firmID: integer
+    functions:
+      dataclass: { given: { exposed: true, params: { person: Person }, returns: any } }
   Log:
     exposed: false
     attributes: { ID: { type: integer, key: true, generated: sequence }, text: string }
@@ -43,6 +46,13 @@ roles:
       - { applyTo: Firm, type: dataclass, read: [firms] }
       - { applyTo: Log, type: dataclass, read: [audit], create: [audit] }
 `;
+
+const personClass = `
+import { PersonBase } from '../generated/api.js';
+import type { PersonEntity } from '../generated/api.js';
+export class Person extends PersonBase {
+  given(person: PersonEntity): unknown { return person.firmID; }
+}`;
 
 /** What the tests use of the server's classes. */
 interface Person {
@@ -92,7 +102,7 @@ let editor: Client;
 let boss: Client;
 
 beforeAll(async () => {
-  app = await rolesServerOf(model, {}, actClass);
+  app = await rolesServerOf(model, {}, { ...actClass, 'src/classes/Person.ts': personClass });
   guest = new Client(app);
   viewer = await loggedIn(app, { privileges: ['view'] });
   editor = await loggedIn(app, { privileges: ['edit'] });
@@ -195,7 +205,7 @@ describe('class code reads', () => {
     expect(await done(viewer, (ds) => ds.Person.all().query('memo = kept').count())).toBe(1);
     const keys = (ds: Dataclasses): unknown =>
       ds.Person.get(1).then((each) => Object.keys(each.toObject()).sort().join());
-    expect(await done(viewer, async (ds) => (await keys(ds)) === 'ID,memo,name')).toBe(true);
+    expect(await done(viewer, async (ds) => (await keys(ds)) === 'ID,firmID,memo,name')).toBe(true);
     expect(await done(boss, async (ds) => String(await keys(ds)).includes('pay'))).toBe(true);
   });
 
@@ -209,6 +219,14 @@ describe('class code reads', () => {
     };
     expect(await done(viewer, work)).toEqual([100, 7, 'PermissionError 403 1556', 'Bob']);
   });
+});
+
+it('an argument says nothing of entities that its caller may not read', async () => {
+  for (const firmID of [1, 99]) {
+    const person = { __DATACLASS: 'Person', __ENTITY: true, __KEY: 2, firmID };
+    const given = await editor.post('/rest/Person/given', [person]);
+    expect(given.json(), given.body).toEqual({ result: firmID });
+  }
 });
 
 describe('class code writes', () => {
