@@ -54,6 +54,7 @@ export async function entityAnswer(
       const changed = withChanges(membersOf(read), entity, form);
       return marks + JSON.stringify(changed).slice(1);
     }
+    if (mayBeHidden(dataclass)) return '{"result":null}';
   }
   const known = entityInMemory(entity, formOf(context, dataclass, parameters));
   return marks + JSON.stringify({ __entityModel: name, ...known }).slice(1);
@@ -61,14 +62,14 @@ export async function entityAnswer(
 
 /**
  * Entities that stand inside of a result, each as a collection holds it; those of one dataclass are read together.
- * @returns by entity object
+ * @returns by entity object; null for one that the session may not see
  */
 export async function entityMembers(
   context: EntityResultContext,
   entities: ReadonlySet<object>,
   parameters: Parameters,
-): Promise<ReadonlyMap<object, object>> {
-  const result = new Map<object, object>();
+): Promise<ReadonlyMap<object, object | null>> {
+  const result = new Map<object, object | null>();
   const stored = new Map<string, object[]>();
   for (const entity of entities) {
     const { code, isNew, key } = stateOf(entity);
@@ -96,7 +97,7 @@ async function readTogether(
   entities: readonly object[],
   parameters: Parameters,
   form: MemoryForm,
-  result: Map<object, object>,
+  result: Map<object, object | null>,
 ): Promise<void> {
   const keys = JSON.stringify(entities.map((each) => stateOf(each).key));
   const { dataclass } = form;
@@ -120,9 +121,16 @@ async function readTogether(
         ? withChanges(members, entity, form)
         : isThere
           ? members
-          : entityInMemory(entity, form),
+          : mayBeHidden(dataclass)
+            ? null
+            : entityInMemory(entity, form),
     );
   }
+}
+
+/** An entity that is not found was deleted, or `restrict` hides it from the session, whatever the function has read. */
+function mayBeHidden({ restriction }: Dataclass): boolean {
+  return restriction !== undefined;
 }
 
 /** The dataclass of an entity object. */

@@ -38,8 +38,11 @@ function plain(value: unknown, walk: Walk): unknown {
     case 'symbol':
     case 'function':
       throw new ResultError(`it holds a ${typeof value}, which is no JSON`);
-    case 'object':
-      return value === null ? null : (walk.replace(value) ?? inside(value, walk));
+    case 'object': {
+      if (value === null) return null;
+      const replaced = walk.replace(value);
+      return replaced === undefined ? inside(value, walk) : replaced;
+    }
   }
 }
 

@@ -179,7 +179,7 @@ export class FunctionService {
     const { asked, session, request, own, call } = calling;
     const { host } = this.context;
     const { context } = calling.seen;
-    const { privileges } = session;
+    const { privileges, userName } = session;
     const makers = argumentMakers(host, context, session);
     const result = await callable.with(calling, async (target) => {
       // What a client names is looked at with what its session may read.
@@ -188,8 +188,9 @@ export class FunctionService {
       );
       return run(target, definition.name, given, shown);
     });
-    // The function may have given its session other privileges.
-    const now = session.privileges === privileges ? own : await this.context.callOf(session);
+    // The function may have given its session other privileges, or another user.
+    const isSame = session.privileges === privileges && session.userName === userName;
+    const now = isSame ? own : await this.context.callOf(session);
     const seen = this.context.seenBy(now);
     const answer = await host.calls.with(now, () =>
       this.#answer(callable, result, { ...calling, seen }),

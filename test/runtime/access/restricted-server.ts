@@ -41,6 +41,9 @@ dataclasses:
         rename: { exposed: true, params: { key: integer, name: string }, returns: string }
         make: { exposed: true, params: { name: string, salary: number }, returns: any }
         wider: { exposed: true, returns: any }
+        leak: { exposed: true, params: { name: string }, returns: Employee }
+        leaks: { exposed: true, returns: "Employee[]" }
+        become: { exposed: true, params: { user: string }, returns: Employee.selection }
       entity:
         tell: { exposed: true, returns: string }
   Letter:
@@ -103,6 +106,20 @@ export class Employee extends EmployeeBase {
     const made = this.new({ name, salary });
     await made.save();
     return [made.name, (await this.get(made.ID)) === null];
+  }
+  leak(name: string): Promise<EmployeeEntity> {
+    return this.session.promote('all', async () => {
+      const found = await this.ds.Employee.query('name = :1', name).first();
+      if (found === null) throw new Error('There is no ' + name);
+      return found;
+    });
+  }
+  leaks(): Promise<EmployeeEntity[]> {
+    return this.session.promote('all', () => this.ds.Employee.all().toArray());
+  }
+  become(user: string): EmployeeSelection {
+    this.session.setPrivileges({ userName: user });
+    return this.all();
   }
   async wider(): Promise<unknown> {
     const before = await this.all().count();

@@ -389,5 +389,28 @@ describe.each([
       expect(everybody.body).not.toContain(secret);
       expect(everybody.json<Collection>().__COUNT).toBe(3);
     });
+
+    it('show no hidden entity that their code has read', async () => {
+      const hidden = `${secret} Cy`;
+      const shown = await north.post('/rest/Employee/leak', ['Ada']);
+      expect(shown.json()).toMatchObject({ name: 'Ada' });
+      expect((await north.post('/rest/Employee/leak', [hidden])).json()).toEqual({ result: null });
+      const { result } = (await north.post('/rest/Employee/leaks', [])).json<{
+        readonly result: readonly ({ readonly name: string } | null)[];
+      }>();
+      expect(result.map((each) => each?.name)).toEqual([
+        'Ada',
+        'Bob',
+        undefined,
+        undefined,
+        'Eve E.',
+      ]);
+    });
+
+    it('show what the user may see whom they log in', async () => {
+      const rich = await restrictedClient(app, 'nobody', []);
+      const found = await rich.post('/rest/Employee/become', ['poorer']);
+      expect(found.json<Collection>().__ENTITIES.map((each) => each['ID'])).toEqual([1, 3, 5]);
+    });
   });
 });
