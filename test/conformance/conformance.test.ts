@@ -8,6 +8,7 @@ import { ask } from './ask.js';
 import { fill, filledServer, moment } from './fixture.js';
 import type { Row } from './row.js';
 import { accessRows, accessServer, headersOf } from './rows/access.js';
+import { restrictRows, restrictServer } from './rows/restrict.js';
 import { aggregateRows } from './rows/aggregates.js';
 import { batchRows } from './rows/batches.js';
 import { bodyRows } from './rows/bodies.js';
@@ -61,7 +62,9 @@ function isRead(row: Row): boolean {
 }
 
 it('names each row once', () => {
-  const ids = [...rows, ...functionRows, ...eventRows, ...accessRows].map((row) => row.id);
+  const ids = [...rows, ...functionRows, ...eventRows, ...accessRows, ...restrictRows].map(
+    (row) => row.id,
+  );
   expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
 });
 
@@ -134,6 +137,18 @@ describe('access, each request on data of its own', () => {
       for (const [request, expected] of [[row.request, row.expect] as const, ...(row.then ?? [])]) {
         await ask(app, { ...request, headers }, expected);
       }
+    } finally {
+      await app.close();
+    }
+  });
+});
+
+describe('restrict, each request on data of its own', () => {
+  it.each(restrictRows)('$id: $says', async ({ request, expect: expected, then = [] }) => {
+    const { app, headers } = await restrictServer();
+    try {
+      await ask(app, { ...request, headers }, expected);
+      for (const [next, answer] of then) await ask(app, { ...next, headers }, answer);
     } finally {
       await app.close();
     }

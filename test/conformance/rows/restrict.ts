@@ -1,0 +1,74 @@
+import type { FastifyInstance } from 'fastify';
+import { restrictedClient, restrictedServer } from '../../runtime/access/restricted-server.js';
+import { get, post, refused, type Row } from '../row.js';
+
+const update = '/rest/Employee?$method=update';
+
+/** Protocol section 17.9 and decision 28: a user who sees the first and the third of three employees. */
+export const restrictRows: readonly Row[] = [
+  {
+    id: '17.9 collection',
+    says: 'every read is limited to what restrict leaves',
+    request: get('/rest/Employee'),
+    expect: { keys: ['1', '3'], has: { __COUNT: 2 } },
+    then: [
+      [get('/rest/Employee/salary?$compute=sum'), { is: 4 }],
+      [get('/rest/Employee?$filter=ID=2'), { keys: [] }],
+      [get('/rest/Company(1)?$expand=staff'), { has: { staff: { __COUNT: 2 } } }],
+    ],
+  },
+  {
+    id: '17.9 single',
+    says: 'an entity that is filtered out is as if it was missing',
+    request: get('/rest/Employee(2)'),
+    expect: refused(404, 1543),
+    then: [
+      [post('/rest/Employee(2)?$method=delete'), refused(404, 1543)],
+      [post(update, { __KEY: 2, __STAMP: 1, name: 'x' }), refused(404, 1542)],
+    ],
+  },
+  {
+    id: '17.9 key',
+    says: 'the key of an entity that is filtered out is taken all the same',
+    request: post(update, { __KEY: 2, name: 'x' }),
+    expect: refused(409, 1569, 1046, 1534),
+  },
+  {
+    id: '17.9 create',
+    says: 'an entity may be created outside of the filter, and not be read afterwards',
+    request: post(update, { name: 'x', salary: 999 }),
+    expect: { is: { uri: '/rest/Employee(4)', __KEY: '4', __STAMP: 1 } },
+    then: [[get('/rest/Employee(4)'), refused(404, 1543)]],
+  },
+  {
+    id: 'd28 hidden',
+    says: 'a to-one relation and an alias to what restrict hides are null',
+    request: get('/rest/Employee(3)?$attributes=boss'),
+    expect: { has: { boss: null } },
+    then: [[get('/rest/Employee(3)?$expand=boss'), { has: { boss: null } }]],
+  },
+  {
+    id: '17.9 set',
+    says: 'a set is made of what restrict leaves',
+    request: get('/rest/Employee?$filter=ID>0&$method=entityset'),
+    expect: { keys: ['1', '3'] },
+  },
+];
+
+/** The server, and the headers of its user. */
+export async function restrictServer(): Promise<{
+  readonly app: FastifyInstance;
+  readonly headers: Readonly<Record<string, string>>;
+}> {
+  const app = await restrictedServer();
+  const all = await restrictedClient(app, 'all', ['all']);
+  await all.post('/rest/Company?$method=update', { name: 'Bolt' });
+  const staff = [
+    { name: 'Ada', salary: 1, employer: 1 },
+    { name: 'Bo', salary: 500, employer: 1 },
+    { name: 'Cy', salary: 3, employer: 1, boss: 2 },
+  ];
+  for (const each of staff) await all.post(update, each);
+  const { cookie = '' } = await restrictedClient(app, 'poor', []);
+  return { app, headers: { cookie } };
+}
