@@ -13,6 +13,7 @@ import { aggregateRows } from './rows/aggregates.js';
 import { batchRows } from './rows/batches.js';
 import { bodyRows } from './rows/bodies.js';
 import { catalogRows } from './rows/catalog.js';
+import { computedRows, filledComputedServer } from './rows/computed.js';
 import { deleteRows } from './rows/deletes.js';
 import { envelopeRows } from './rows/envelopes.js';
 import { errorRows } from './rows/errors.js';
@@ -62,9 +63,14 @@ function isRead(row: Row): boolean {
 }
 
 it('names each row once', () => {
-  const ids = [...rows, ...functionRows, ...eventRows, ...accessRows, ...restrictRows].map(
-    (row) => row.id,
-  );
+  const ids = [
+    ...rows,
+    ...functionRows,
+    ...eventRows,
+    ...computedRows,
+    ...accessRows,
+    ...restrictRows,
+  ].map((row) => row.id);
   expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
 });
 
@@ -125,6 +131,18 @@ describe('events, each request on data of its own', () => {
       for (const [next, answer] of then) await ask(app, next, answer);
     } finally {
       await close();
+    }
+  });
+});
+
+describe('attributes with accessors, each request on data of its own', () => {
+  it.each(computedRows)('$id: $says', async ({ request, expect: expected, then = [] }) => {
+    const app = await filledComputedServer();
+    try {
+      await ask(app, request, expected);
+      for (const [next, answer] of then) await ask(app, next, answer);
+    } finally {
+      await app.close();
     }
   });
 });
