@@ -230,7 +230,7 @@ class Decoding implements Decoded {
     const { permissions } = this.dataclass;
     const isDenied =
       granted?.has(attribute.name) !== true &&
-      isKeptBack(permissions, attribute.name, json, this.existing !== undefined);
+      isKeptBack(permissions, attribute.name, json, this.existing !== undefined, given);
     const isReadOnly = isDenied || (attribute.readOnly === true && isClient);
     // Null for a read-only attribute says nothing of a new entity.
     if (isReadOnly && json === null && this.existing === undefined) return;

@@ -21,18 +21,20 @@ export interface KeptValue {
 /**
  * Whether the session may not give the attribute this value: in a new entity anything but its default, in another one
  * anything but what is stored, which may be that nothing is (protocol section 17.3).
+ * @param given the name that the value is given by: a relation is read by itself, whoever may read its foreign key
  */
 export function isKeptBack(
   permissions: Permissions | undefined,
   name: string,
   json: unknown,
   exists: boolean,
+  given = name,
 ): boolean {
   if (permissions === undefined) return false;
   const { notRead, notCreated, notUpdated, notDropped } = permissions;
   if (!exists) return notCreated.has(name);
   // A change needs read, too; a client cannot name what it may not read.
-  return notRead.has(name) || notUpdated.has(name) || (json === null && notDropped.has(name));
+  return notRead.has(given) || notUpdated.has(name) || (json === null && notDropped.has(name));
 }
 
 /** What is said of a value that differs from the stored one, of an attribute that must not change. */
