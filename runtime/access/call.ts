@@ -51,6 +51,18 @@ export class Calls {
     return this.#storage.run(this.server, work);
   }
 
+  /**
+   * The same as a part of what the current call does, which waits for it: in its transaction, where there is one. Code outside
+   * of that would wait for its own caller.
+   */
+  asServerWithin<T>(work: () => T): T {
+    const { scope, nesting } = this.current();
+    return this.#storage.run(
+      { ...this.server, scope, ...(nesting === undefined ? {} : { nesting }) },
+      work,
+    );
+  }
+
   /** Runs code with some of the current call's properties replaced. */
   with<T>(changes: Partial<Call>, work: () => T): T {
     return this.#storage.run({ ...this.current(), ...changes }, work);

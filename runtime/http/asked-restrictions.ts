@@ -33,9 +33,8 @@ function asked(host: ClassHost): AskRestriction {
     let returned: unknown;
     try {
       const ask = restrictOf(dataclass, instance);
-      const { scope } = host.calls.current();
       // A database with one connection has no other reads while a transaction is open.
-      returned = host.calls.asServer(() => host.calls.with({ scope }, () => ask(session)));
+      returned = host.calls.asServerWithin(() => ask(session));
     } catch (thrown) {
       return failed(thrown);
     }

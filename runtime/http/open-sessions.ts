@@ -51,5 +51,5 @@ export function openSessions(
 /** The user's `login` runs as the server itself, wherever the session is that logs in. */
 function loginOf({ login }: LoginModule, calls: Calls | undefined): Pick<LoginModule, 'login'> {
   if (calls === undefined) return { login };
-  return { login: (user, password) => calls.asServer(() => login(user, password)) };
+  return { login: (user, password) => calls.asServerWithin(() => login(user, password)) };
 }
