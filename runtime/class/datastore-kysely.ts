@@ -92,8 +92,8 @@ class HostConnection implements DatabaseConnection {
   }
 }
 
-/** Blanks and comments before a statement's first word. */
-const beginning = String.raw`^(?:\s|--[^\n]*\n|/\*[^]*?\*/)*`;
+/** Blanks, comments and empty statements before a statement's first word. */
+const beginning = String.raw`^(?:[\s;]|--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/)*`;
 
 /** Statements that would end or begin what is not theirs. */
 const transactionWord = new RegExp(

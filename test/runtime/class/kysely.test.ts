@@ -96,12 +96,23 @@ describe.each(places)('ds.kysely, on a database in a %s', (place) => {
       sql`-- x
         savepoint a`,
       sql`END`,
+      sql`; commit`,
+      sql`/* x **/;;
+        -- y
+        ; rollback`,
     ];
     for (const statement of statements) {
       await expect(statement.execute(ds.kysely)).rejects.toThrow(text);
       await expect(ds.transaction(() => statement.execute(ds.kysely))).rejects.toThrow(text);
     }
     expect(await rows()).toEqual([]);
+  });
+
+  it('takes a change for one, whatever comments it holds', async () => {
+    const insert = sql`/* a */ ; insert into Company (ID, name, "__folded_name", "__STAMP", "__TIMESTAMP") /* b */
+      select 1, 'A', 'a', 1, 'now'`;
+    expect((await insert.execute(ds.kysely)).numAffectedRows).toBe(1n);
+    expect(await rows()).toEqual([{ ID: 1, name: 'A', city: null }]);
   });
 
   it('binds what the database has a form for', async () => {
