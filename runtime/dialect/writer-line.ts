@@ -19,14 +19,19 @@ export class WriterLine {
    * @throws RequestError 503 when too many wait, or this one has waited too long: `work` is not run then; what `work` throws
    */
   run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#waiting >= this.limits.most) return Promise.reject(overloaded());
+    if (this.#waiting >= this.limits.most) {
+      return Promise.reject(unavailable('Too many changes wait for their turn.'));
+    }
     this.#waiting += 1;
     return new Promise<T>((resolve, reject) => {
       let isLate = false;
       const timer = setTimeout(() => {
         isLate = true;
         this.#waiting -= 1;
-        reject(overloaded());
+        const seconds = this.limits.longestMilliseconds / 1000;
+        reject(
+          unavailable(`This change has waited ${seconds} s for the changes before it to end.`),
+        );
       }, this.limits.longestMilliseconds);
       this.#last = this.#last.then(() => {
         if (isLate) return undefined;
@@ -44,7 +49,7 @@ export class WriterLine {
   }
 }
 
-function overloaded(): RequestError {
-  const text = 'Too many changes wait for their turn. Nothing of this one was done.';
+function unavailable(reason: string): RequestError {
+  const text = `${reason} Nothing of this one was done.`;
   return new RequestError(503, [protocolError('unavailable', text)], { 'retry-after': '1' });
 }
