@@ -19,7 +19,7 @@ export function hasComputed(
   if (isNew) return false;
   const definition = storageOf(attribute);
   try {
-    const own: unknown = code.host.calls.with({ isServer: true }, () =>
+    const own: unknown = code.host.calls.with({ isServer: true }, (): unknown =>
       Reflect.get(object, attribute.name),
     );
     const stored = storedForm(code.dataclass.name, definition, own ?? null);

@@ -50,7 +50,11 @@ const plainTypes: Readonly<Partial<Record<ComputedDefinition['type'], string>>> 
   boolean: 'boolean',
 };
 
-function checked(dataclass: string, attribute: ComputedDefinition, value: unknown): unknown {
+function checked(
+  dataclass: string,
+  attribute: ComputedDefinition,
+  value: unknown,
+): string | number | null {
   const wanted = plainTypes[attribute.type];
   if (wanted !== undefined && typeof value !== wanted) {
     throw new TypeError(`it gave a ${typeof value}, expected a ${wanted}`);
@@ -58,7 +62,9 @@ function checked(dataclass: string, attribute: ComputedDefinition, value: unknow
   if (typeof value === 'object' && value !== null && 'then' in value) {
     throw new TypeError('it gave a promise, and an attribute is read at once');
   }
-  return storedForm(dataclass, storageOf(attribute), value);
+  const stored = storedForm(dataclass, storageOf(attribute), value);
+  if (stored instanceof Uint8Array) throw new TypeError('it gave bytes');
+  return stored;
 }
 
 /** `9!3!2026` for `2026-03-09` (protocol decision 8). */
