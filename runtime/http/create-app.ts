@@ -44,7 +44,8 @@ import { computedRequests, handlersInCall, hasComputed } from './computed-attrib
 import { answerClientError } from './client-error.js';
 import { refuseCrossSite } from './cross-site.js';
 import type { DataclassHandlers } from './dataclass-handlers.js';
-import { DataclassService, type ServiceContext } from './dataclass-service.js';
+import { dataclassService } from './dataclass-service.js';
+import type { ServiceContext } from './service-context.js';
 import { errorHandler, errorTeller } from './errors.js';
 import { sendError, sendJson } from './reply.js';
 import { maxUrlLength } from './reading-parameters.js';
@@ -229,8 +230,7 @@ export async function createApp(
   if (!isViewed) {
     const whole = new Catalog({ ...catalog, definitions });
     registerCatalog(app, settings, () => whole);
-    const services = (name: string): DataclassHandlers =>
-      inCalls(new DataclassService(context, name));
+    const services = (name: string): DataclassHandlers => inCalls(dataclassService(context, name));
     if (functionParts === undefined) return { app, services };
     return { app, services, functions: openFunctions(functionParts) };
   }

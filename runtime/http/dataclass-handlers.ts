@@ -1,14 +1,9 @@
-import type { DataclassService } from './dataclass-service.js';
+import type { DataclassReads } from './dataclass-reads.js';
+import type { DataclassWrites } from './dataclass-writes.js';
 
 /** What the addresses of a dataclass are answered by. */
 export type DataclassHandlers = Pick<
-  DataclassService,
-  | 'readCollection'
-  | 'readEntity'
-  | 'readByValue'
-  | 'readEntitySet'
-  | 'writeCollection'
-  | 'writeEntity'
-  | 'writeAttributes'
-  | 'writeEntitySet'
->;
+  DataclassReads,
+  'readCollection' | 'readEntity' | 'readByValue' | 'readEntitySet'
+> &
+  Pick<DataclassWrites, 'writeCollection' | 'writeEntity' | 'writeAttributes' | 'writeEntitySet'>;

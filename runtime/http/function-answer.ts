@@ -15,7 +15,7 @@ import { collectionForm } from '../query/collection-form.js';
 import type { Parameters } from '../query/parameters.js';
 import { readPage } from '../query/read-page.js';
 import type { SelectionRequest } from '../query/selection-request.js';
-import type { ServiceContext } from './dataclass-service.js';
+import type { ServiceContext } from './service-context.js';
 import { EntitySetService } from './entity-set-service.js';
 import { refuseHandle } from './function-classes.js';
 import { noSelection } from './function-parameters.js';

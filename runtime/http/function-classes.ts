@@ -22,7 +22,7 @@ import { AppliedUploads, mediaAttributes, uploadedBytes } from '../media/apply-u
 import type { Uploads } from '../media/upload-store.js';
 import { readParameters } from '../query/parameters.js';
 import type { SelectionRequest } from '../query/selection-request.js';
-import type { ServiceContext } from './dataclass-service.js';
+import type { ServiceContext } from './service-context.js';
 
 export const classKinds: ClassKinds = {
   entityOf: entityDataclass,

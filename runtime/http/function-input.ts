@@ -7,7 +7,7 @@ import { requirePermission } from '../dataclass/permissions.js';
 import { refuse } from '../protocol/errors.js';
 import { type Parameters, readParameters } from '../query/parameters.js';
 import { selectionRequest } from '../query/selection-request.js';
-import type { ServiceContext } from './dataclass-service.js';
+import type { ServiceContext } from './service-context.js';
 import { selectionOf } from './function-classes.js';
 
 /** What chooses the entities that a selection function is called on. */

@@ -2,7 +2,7 @@ import type { FunctionType } from '../protocol/definition.js';
 import { pageTop } from '../query/page-size.js';
 import type { Parameters } from '../query/parameters.js';
 import { projectionOf } from '../query/projection-of.js';
-import type { ServiceContext } from './dataclass-service.js';
+import type { ServiceContext } from './service-context.js';
 
 /**
  * Refuses what the declared result of a function cannot be answered with, before the function changes something: attributes

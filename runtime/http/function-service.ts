@@ -14,7 +14,7 @@ import type { Singletons } from '../function/singletons.js';
 import type { DataclassDefinition, FunctionDefinition } from '../protocol/definition.js';
 import { protocolError, RequestError } from '../protocol/errors.js';
 import { decodeKey, readKeyClause } from '../protocol/key.js';
-import type { ServiceContext } from './dataclass-service.js';
+import type { ServiceContext } from './service-context.js';
 import { type FunctionAnswer, functionAnswer } from './function-answer.js';
 import { argumentMakers, classKinds, requestOf } from './function-classes.js';
 import { inputSelection } from './function-input.js';

@@ -4,7 +4,7 @@ import type { ClassHost } from '../class/class-host.js';
 import type { ClassRegistry } from '../class/registry.js';
 import { Singletons } from '../function/singletons.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
-import type { ServiceContext } from './dataclass-service.js';
+import type { ServiceContext } from './service-context.js';
 import { FunctionService, type SeenModel } from './function-service.js';
 import type { ViewedServices } from './viewed-services.js';
 

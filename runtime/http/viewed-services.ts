@@ -9,7 +9,8 @@ import { emptyPlans, type Plans } from '../query/reading-context.js';
 import { Catalog } from './catalog.js';
 import { listedFunctions } from './catalog-functions.js';
 import type { DataclassHandlers } from './dataclass-handlers.js';
-import { DataclassService, type ServiceContext } from './dataclass-service.js';
+import { dataclassService } from './dataclass-service.js';
+import type { ServiceContext } from './service-context.js';
 
 /** Bytes of the plans of each kind that one view keeps; there may be many views. */
 const planBytes = 2 * 1024 * 1024;
@@ -17,7 +18,7 @@ const planBytes = 2 * 1024 * 1024;
 /** What reads and writes for the sessions that share a view. */
 interface Viewing {
   readonly context: ServiceContext;
-  readonly services: Map<string, DataclassService>;
+  readonly services: Map<string, DataclassHandlers>;
   catalog: Catalog | undefined;
 }
 
@@ -29,7 +30,7 @@ export interface Restricting {
 
 /** What answers a request. */
 interface Answering {
-  readonly service: DataclassService;
+  readonly service: DataclassHandlers;
   /** Runs what answers, with the values of what restricts its session. */
   readonly run: <T>(work: () => T) => T;
 }
@@ -103,11 +104,11 @@ export class ViewedServices {
   }
 
   /** The service of a dataclass in a view. */
-  serviceIn(view: View, name: string): DataclassService {
+  serviceIn(view: View, name: string): DataclassHandlers {
     const { context, services } = this.#viewing(view);
     let service = services.get(name);
     if (service === undefined) {
-      service = new DataclassService(context, name);
+      service = dataclassService(context, name);
       services.set(name, service);
     }
     return service;
@@ -183,7 +184,7 @@ export class ViewedServices {
 function whenFound(
   reply: FastifyReply,
   found: Pending<Answering>,
-  read: (service: DataclassService) => void,
+  read: (service: DataclassHandlers) => void,
 ): void {
   const answer = ({ service, run }: Answering): void => {
     run(() => {

@@ -1,0 +1,250 @@
+import type { FastifyReply } from 'fastify';
+import type { SetAsker } from '../entity-set/set-asker.js';
+import { setAskerOf } from '../access/set-asker.js';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import { requirePermission } from '../dataclass/permissions.js';
+import type { PendingAnswer } from '../dialect/executor.js';
+import { type Pending, whenThere } from '../dialect/pending.js';
+import type { RelatedEntitiesDefinition, StorageDefinition } from '../protocol/definition.js';
+import { refuse } from '../protocol/errors.js';
+import { decodeKey, readKeyClause } from '../protocol/key.js';
+import type { Parameters } from '../query/parameters.js';
+import { refuseForms } from '../query/answer-form.js';
+import { beyondRelation } from '../query/beyond-relation.js';
+import type { KeyList } from '../entity-set/key-list.js';
+import {
+  relatedRequest,
+  selectionRequest,
+  type SelectionRequest,
+} from '../query/selection-request.js';
+import { refuseCrossSite } from './cross-site.js';
+import { EntitySetService } from './entity-set-service.js';
+import { AggregateReader, aggregationOf } from '../query/aggregate-reader.js';
+import { EntityReader } from '../query/entity-reader.js';
+import { notApplicable } from '../query/value-path.js';
+import { readLookup } from '../protocol/lookup.js';
+import { readingParameters, refusedMethod, refuseLock } from './reading-parameters.js';
+import { askedMedia, MediaService } from './media-service.js';
+import { LockService } from './lock-service.js';
+import { SelectionReader } from './selection-reader.js';
+import { missingEntity, sendAnswer } from './send-answer.js';
+import { refuseSetParameters } from './set-parameters.js';
+import type { DataclassRequest, ServiceContext } from './service-context.js';
+
+/** Answers what reads one dataclass, its entities and their sets; its members are registered as Fastify handlers. */
+export class DataclassReads {
+  readonly #selections: SelectionReader;
+  readonly #entities: EntityReader;
+  readonly #sets: EntitySetService;
+  readonly #aggregates: AggregateReader;
+  readonly #context: ServiceContext;
+  readonly #dataclass: Dataclass;
+  #media: MediaService | undefined;
+  #madeLocks: LockService | undefined;
+
+  constructor(context: ServiceContext, dataclass: Dataclass) {
+    this.#dataclass = dataclass;
+    this.#selections = new SelectionReader(context, dataclass);
+    this.#entities = new EntityReader(context, dataclass);
+    this.#sets = new EntitySetService(context, context.sets, dataclass);
+    this.#aggregates = new AggregateReader(context);
+    this.#context = context;
+  }
+
+  /** `GET /<dataClass>` and `GET /<dataClass>/<attributes>` */
+  readonly readCollection = (request: DataclassRequest, reply: FastifyReply): void => {
+    requirePermission(this.#dataclass, 'read');
+    const parameters = readingParameters(request, ['entityset']);
+    const { attributes } = request.params;
+    if (attributes === '$entityset') {
+      throw refuse(
+        'entitySetNotFound',
+        'The ID of the entity set is missing: /$entityset/<entitySetID>.',
+      );
+    }
+    refuseSetParameters(parameters);
+    if (aggregationOf(parameters) !== undefined) {
+      this.#send(reply, this.#aggregates.read(this.#all(parameters), attributes, parameters));
+      return;
+    }
+    const answer =
+      parameters.method === 'entityset'
+        ? whenThere(this.#asker(request, reply), (asker) =>
+            this.#sets.create(this.#all(parameters), parameters, attributes, asker),
+          )
+        : this.#selections.read(parameters, attributes);
+    this.#send(reply, answer);
+  };
+
+  /** `GET /<dataClass>(<key>)`, and the same followed by attributes or by one relation */
+  readonly readEntity = (request: DataclassRequest, reply: FastifyReply): void => {
+    requirePermission(this.#dataclass, 'read');
+    const parameters = readingParameters(request, ['entityset', 'subentityset'], true);
+    refuseSetParameters(parameters);
+    const { key: clause = '', attributes } = request.params;
+    const { text } = readKeyClause(clause);
+    const { key, name } = this.#dataclass;
+    const value = decodeKey(key.type, text);
+    if (value === undefined) throw missingEntity(name);
+    if (parameters.lock !== undefined) {
+      this.#send(reply, this.#lock(request, reply, value, parameters));
+      return;
+    }
+    if (aggregationOf(parameters) !== undefined) {
+      const answer = this.#aggregates.readRelated(this.#dataclass, value, attributes, parameters);
+      this.#send(reply, answer);
+      return;
+    }
+    if (parameters.method !== undefined) {
+      this.#send(reply, this.#relatedSet(request, reply, value, parameters));
+      return;
+    }
+    const media = askedMedia(this.#dataclass, attributes, parameters);
+    if (media !== undefined) {
+      refuseForms(parameters, this.#context.options, 'one entity');
+      this.#sendMedia(request, reply, media, value, parameters);
+      return;
+    }
+    const relation = this.#expandedRelation(attributes, parameters);
+    if (relation === undefined) {
+      refuseForms(parameters, this.#context.options, 'one entity');
+      this.#send(reply, this.#entities.read(key, value, parameters, attributes));
+    } else {
+      this.#send(reply, this.#selections.readRelated(relation, value, parameters));
+    }
+  };
+
+  /** `GET /<dataClass>:<attribute>(<value>)`, and the same followed by attributes */
+  readonly readByValue = (request: DataclassRequest, reply: FastifyReply): void => {
+    requirePermission(this.#dataclass, 'read');
+    const parameters = readingParameters(request);
+    refuseForms(parameters, this.#context.options, 'one entity');
+    const { lookup = '', attributes } = request.params;
+    const aggregation = aggregationOf(parameters);
+    if (aggregation !== undefined) {
+      throw notApplicable(
+        aggregation,
+        'an entity that is looked up by a value is named by its key there',
+      );
+    }
+    const answer = this.#entities.readByValue(readLookup(lookup), parameters, attributes);
+    this.#send(reply, answer);
+  };
+
+  /** `/<dataClass>/$entityset/<id>` and `/<dataClass>/<attributes>/$entityset/<id>` */
+  readonly readEntitySet = (request: DataclassRequest, reply: FastifyReply): void => {
+    requirePermission(this.#dataclass, 'read');
+    // An old client names the method by which a set was made when it goes through the set's pages (decision 14).
+    const parameters = readingParameters(request, ['entityset', 'subentityset', 'release']);
+    const { set = '', attributes } = request.params;
+    const answer = whenThere(this.#asker(request, reply), (asker) =>
+      parameters.method === 'release'
+        ? this.#sets.release(set, asker)
+        : this.#sets.read(set, attributes, parameters, asker),
+    );
+    this.#send(reply, answer);
+  };
+
+  /** The keys that a set holds and that match the request's filter. */
+  keysOfSet(set: string, parameters: Parameters, asker: SetAsker): Pending<KeyList> {
+    return this.#sets.keys(set, parameters, asker);
+  }
+
+  get #mediaService(): MediaService {
+    return (this.#media ??= new MediaService(this.#context.database, this.#dataclass));
+  }
+
+  #asker(request: DataclassRequest, reply: FastifyReply): Pending<SetAsker> {
+    return whenThere(this.#context.sessions.of(request, reply), setAskerOf);
+  }
+
+  /** `$lock=true|false` of one entity, by GET and POST (protocol decision 20). */
+  async #lock(
+    request: DataclassRequest,
+    reply: FastifyReply,
+    key: string | number,
+    parameters: Parameters,
+  ): Promise<string> {
+    const { attributes } = request.params;
+    const { lock, method } = parameters;
+    if (attributes !== undefined || method !== undefined) refuseLock(parameters);
+    refuseForms(parameters, this.#context.options, '$lock');
+    // A lock keeps others from what its holder wants to change.
+    requirePermission(this.#dataclass, 'update');
+    refuseCrossSite(request.headers);
+    const session = await this.#context.sessions.of(request, reply);
+    return this.#locks.answer(session, key, lock === true);
+  }
+
+  get #locks(): LockService {
+    const { locks } = this.#context;
+    return (this.#madeLocks ??= new LockService(locks, this.#dataclass, this.#entities));
+  }
+
+  #all(parameters: Parameters): SelectionRequest {
+    const { filters } = this.#context;
+    return selectionRequest(filters, this.#dataclass, { kind: 'all' }, null, parameters);
+  }
+
+  /** A set of the entities that a to-many relation of one entity leads to (protocol section 10.10). */
+  #relatedSet(
+    request: DataclassRequest,
+    reply: FastifyReply,
+    key: string | number,
+    parameters: Parameters,
+  ): PendingAnswer {
+    const { method = '' } = parameters;
+    const name = (request.params.attributes ?? '').trim();
+    const relation = this.#dataclass.exposedAttributes.get(name);
+    if (relation?.kind !== 'relatedEntities') throw refusedMethod(method, 'GET');
+    const texts = {
+      ...parameters,
+      orderby: parameters.subOrderby ?? parameters.orderby,
+      expand: beyondRelation(name, parameters.expand),
+    };
+    const read = relatedRequest(this.#context, this.#dataclass, relation, key, texts);
+    const orderOrigin = { parameter: '$subOrderby', start: 0 } as const;
+    const selection = parameters.subOrderby === undefined ? read : { ...read, orderOrigin };
+    const related = { dataclass: this.#dataclass.name, key, relation: name };
+    return whenThere(this.#asker(request, reply), (asker) =>
+      this.#setsOf(selection.dataclass).create(selection, texts, undefined, asker, related),
+    );
+  }
+
+  #setsOf(dataclass: Dataclass): EntitySetService {
+    return dataclass === this.#dataclass
+      ? this.#sets
+      : new EntitySetService(this.#context, this.#context.sets, dataclass);
+  }
+
+  #send(reply: FastifyReply, answer: PendingAnswer): void {
+    sendAnswer(reply, this.#dataclass.name, answer);
+  }
+
+  #sendMedia(
+    request: DataclassRequest,
+    reply: FastifyReply,
+    attribute: StorageDefinition,
+    key: string | number,
+    parameters: Parameters,
+  ): void {
+    this.#mediaService.read(request, reply, attribute, key, parameters).catch((error: unknown) => {
+      reply.send(error);
+    });
+  }
+
+  /** The to-many relation whose entities are asked for: named in the path, and expanded. */
+  #expandedRelation(
+    attributes: string | undefined,
+    { expand }: Parameters,
+  ): RelatedEntitiesDefinition | undefined {
+    if (attributes === undefined || expand === undefined) return undefined;
+    const name = attributes.trim();
+    const attribute = this.#dataclass.exposedAttributes.get(name);
+    const isExpanded = expand.split(',').some((each) => {
+      const path = each.trim();
+      return path === name || path === `${name}.*`;
+    });
+    return attribute?.kind === 'relatedEntities' && isExpanded ? attribute : undefined;
+  }
+}

@@ -1,0 +1,230 @@
+import type { FastifyReply } from 'fastify';
+import { setAskerOf } from '../access/set-asker.js';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import { requirePermission } from '../dataclass/permissions.js';
+import type { Pending } from '../dialect/pending.js';
+import { refuse } from '../protocol/errors.js';
+import { decodeKey, readKeyClause } from '../protocol/key.js';
+import { type Parameters, readParameters } from '../query/parameters.js';
+import { unknownAttribute } from '../query/projection.js';
+import { refuseForms } from '../query/answer-form.js';
+import type { KeyList } from '../entity-set/key-list.js';
+import { type DeletionAnswer, DeleteService } from './delete-service.js';
+import { readRawPict } from '../media/image-format.js';
+import { queryOf, refusedMethod, refuseLock } from './reading-parameters.js';
+import { MediaService } from './media-service.js';
+import { sendJson } from './reply.js';
+import { missingEntity } from './send-answer.js';
+import type { AddressKey } from './write-body.js';
+import { type WriteCaller, type WriteMode, WriteService } from './write-service.js';
+import type { DataclassReads } from './dataclass-reads.js';
+import type { DataclassRequest, ServiceContext } from './service-context.js';
+
+/** Answers what changes one dataclass; its members are registered as Fastify handlers. */
+export class DataclassWrites {
+  /** Made at the first write: a server with many dataclasses starts without writing their statements. */
+  #writes: WriteService | undefined;
+  #madeDeletions: DeleteService | undefined;
+  #media: MediaService | undefined;
+
+  /** @param reads answers what is read by POST */
+  constructor(
+    private readonly context: ServiceContext,
+    private readonly dataclass: Dataclass,
+    private readonly reads: DataclassReads,
+  ) {}
+
+  /** `POST /<dataClass>?$method=update`, `validate`, `delete`, `entityset` */
+  readonly writeCollection = async (
+    request: DataclassRequest,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> => {
+    const parameters = readParameters(queryOf(request), 'write');
+    refuseLock(parameters);
+    const { method } = parameters;
+    if (method === undefined) {
+      throw refuse('unknownMethod', 'A POST names what to do: $method=update or $method=delete.');
+    }
+    if (method === 'entityset') {
+      this.reads.readCollection(request, reply);
+      return reply;
+    }
+    if (method === 'delete') {
+      requirePermission(this.dataclass, 'drop');
+      const answer = await this.#asCaller(request, reply, ({ session }) =>
+        this.#deletions.deleteMatching(parameters, session),
+      );
+      return sendDeletion(reply, answer);
+    }
+    return this.#write(request, reply, method, parameters);
+  };
+
+  /** `POST /<dataClass>(<key>)`, with or without `$method=update`; `validate`, `delete` */
+  readonly writeEntity = async (
+    request: DataclassRequest,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> => {
+    const parameters = readParameters(queryOf(request), 'write');
+    if (parameters.lock !== undefined) {
+      if (parameters.method !== undefined) refuseLock(parameters);
+      this.reads.readEntity(request, reply);
+      return reply;
+    }
+    const { method = 'update' } = parameters;
+    const { text } = readKeyClause(request.params.key ?? '');
+    if (method !== 'delete') return this.#write(request, reply, method, parameters, { text });
+    requirePermission(this.dataclass, 'drop');
+    const key = decodeKey(this.dataclass.key.type, text);
+    const answer = await this.#asCaller(request, reply, ({ session }) =>
+      this.#deletions.deleteByKey(key, parameters, session),
+    );
+    return sendDeletion(reply, answer);
+  };
+
+  /**
+   * `POST` where a set is made of what a GET reads; of an image, with `$rawPict`; or to a function: this model has none that
+   * can be called.
+   */
+  readonly writeAttributes = (
+    request: DataclassRequest,
+    reply: FastifyReply,
+  ): undefined | Promise<FastifyReply> => {
+    const given = readParameters(queryOf(request), 'read');
+    refuseLock(given);
+    const { method, rawPict } = given;
+    const { key, attributes = '' } = request.params;
+    if (method === undefined && key !== undefined && readRawPict(rawPict)) {
+      return this.#writeImage(request, reply, key, attributes.trim());
+    }
+    refuseLongBody(request, this.context.limits.bodySize);
+    if (method === undefined) throw unknownAttribute(this.dataclass, attributes, 'path');
+    if (method !== 'entityset' && method !== 'subentityset') throw refusedMethod(method, 'POST');
+    if (key === undefined) this.reads.readCollection(request, reply);
+    else this.reads.readEntity(request, reply);
+    return undefined;
+  };
+
+  readonly writeEntitySet = async (
+    request: DataclassRequest,
+    reply: FastifyReply,
+  ): Promise<FastifyReply> => {
+    const query = queryOf(request);
+    const { method } = readParameters(query, 'read');
+    if (method === undefined) {
+      throw refuse(
+        'unknownMethod',
+        'A POST names what to do: $method=delete, entityset or release.',
+      );
+    }
+    if (method === 'update' || method === 'validate') throw refusedMethod(method, 'POST');
+    if (method !== 'delete') {
+      this.reads.readEntitySet(request, reply);
+      return reply;
+    }
+    requirePermission(this.dataclass, 'drop');
+    const parameters = readParameters(query, 'write');
+    const { set = '' } = request.params;
+    refuseLock(parameters);
+    const asker = setAskerOf(await this.context.sessions.of(request, reply));
+    const find = (): Pending<KeyList> => this.reads.keysOfSet(set, parameters, asker);
+    const answer = await this.#asCaller(request, reply, ({ session }) =>
+      this.#deletions.deleteMembers(parameters, find, session),
+    );
+    return sendDeletion(reply, answer);
+  };
+
+  async #write(
+    request: DataclassRequest,
+    reply: FastifyReply,
+    method: string,
+    parameters: Parameters,
+    address?: AddressKey,
+  ): Promise<FastifyReply> {
+    if (method !== 'update' && method !== 'validate') throw refusedMethod(method, 'POST');
+    // Which of both an entity needs is told by its stamp; without either, the body is not even read.
+    if (this.dataclass.permissions?.create === false) requirePermission(this.dataclass, 'update');
+    refuseForms(parameters, this.context.options, 'a change');
+    // Whoever means the entities of a filter must not get a new one.
+    if (parameters.filter !== undefined) {
+      throw refuse(
+        'methodNotApplicable',
+        `$filter is not applicable: $method=${method} takes its entities from the body.`,
+      );
+    }
+    const mode = writeMode(method, parameters);
+    const { body, headers } = request;
+    const type = headers['content-type'];
+    const answer = await this.#asCaller(request, reply, (caller) =>
+      this.#writing.write(mode, body, type, caller, address),
+    );
+    return sendJson(reply.code(answer.status), answer.json);
+  }
+
+  async #writeImage(
+    request: DataclassRequest,
+    reply: FastifyReply,
+    clause: string,
+    name: string,
+  ): Promise<FastifyReply> {
+    const parameters = readParameters(queryOf(request), 'write');
+    requirePermission(this.dataclass, 'update');
+    refuseForms(parameters, this.context.options, 'an image');
+    const attribute = this.dataclass.exposedAttributes.get(name);
+    if (attribute === undefined) throw unknownAttribute(this.dataclass, name, 'path');
+    if (attribute.kind !== 'storage' || attribute.type !== 'image') {
+      throw refuse('methodNotApplicable', `$rawPict sets an image, and "${name}" is none.`);
+    }
+    const key = decodeKey(this.dataclass.key.type, readKeyClause(clause).text);
+    if (key === undefined) throw missingEntity(this.dataclass.name);
+    const { body } = request;
+    const answer = await this.#asCaller(request, reply, (caller) =>
+      this.#mediaService.write(attribute, key, body, this.#writing, caller),
+    );
+    return sendJson(reply.code(answer.status), answer.json);
+  }
+
+  get #writing(): WriteService {
+    return (this.#writes ??= new WriteService(this.context, this.dataclass));
+  }
+
+  get #mediaService(): MediaService {
+    return (this.#media ??= new MediaService(this.context.database, this.dataclass));
+  }
+
+  get #deletions(): DeleteService {
+    return (this.#madeDeletions ??= new DeleteService(this.context, this.dataclass));
+  }
+
+  /** Makes a change on behalf of the request's session, which class code that it leads to knows. */
+  async #asCaller<T>(
+    request: DataclassRequest,
+    reply: FastifyReply,
+    work: (caller: WriteCaller) => Promise<T>,
+  ): Promise<T> {
+    const { sessions, calls, tellError } = this.context;
+    const session = await sessions.of(request, reply);
+    const caller = { session: session.id, tell: (error: Error) => tellError(error, request) };
+    if (calls === undefined) return work(caller);
+    const { restrictions } = calls.current();
+    return calls.run({ session, restrictions }, () => work(caller));
+  }
+}
+
+function writeMode(method: string, { atomic, refresh }: Parameters): WriteMode {
+  if (method === 'validate') {
+    if (refresh) throw refuse('methodNotApplicable', '$refresh applies to $method=update.');
+    return 'validate';
+  }
+  if (refresh) return 'refresh';
+  return atomic ? 'atomic' : 'update';
+}
+
+/** The address takes images, which may be larger than other bodies. */
+function refuseLongBody({ body }: DataclassRequest, bodySize: number): void {
+  if (!(body instanceof Uint8Array) || body.length <= bodySize) return;
+  throw refuse('tooLarge', `The body has at most ${bodySize} bytes.`);
+}
+
+function sendDeletion(reply: FastifyReply, { status, json }: DeletionAnswer): FastifyReply {
+  return sendJson(reply.code(status), json);
+}
