@@ -43,6 +43,8 @@ export interface LockTable {
   forget(dataclass: string, keys: Iterable<string | number>): void;
   /** Ends all locks of a session. */
   releaseAll(session: string): void;
+  /** Gives all locks of a session to another one, which has none. */
+  moveAll(from: string, to: string): void;
 }
 
 /** A session holds as many locks as it may. */
@@ -124,6 +126,18 @@ export class MemoryLockTable implements LockTable {
 
   releaseAll(session: string): void {
     for (const held of this.#bySession.get(session) ?? []) this.#remove(held);
+  }
+
+  moveAll(from: string, to: string): void {
+    const moved = this.#bySession.get(from);
+    if (moved === undefined) return;
+    this.#bySession.delete(from);
+    const own = inner(this.#bySession, to, () => new Set<Held>());
+    for (const held of moved) {
+      const lock = { ...held, session: to };
+      this.#byDataclass.get(held.dataclass)?.set(held.key, lock);
+      own.add(lock);
+    }
   }
 
   #find(dataclass: string, key: string | number): Held | undefined {

@@ -22,8 +22,11 @@ import { storageOf } from './storage.js';
 /** What brings a session's token to its client. */
 export interface Carrier {
   readonly origin: Origin;
-  /** @param record `undefined` when the session has ended */
-  carry(record: SessionRecord | undefined): void;
+  /**
+   * @param record `undefined` when the session has ended
+   * @param replaced the session in whose place it is: its token is carried no more
+   */
+  carry(record: SessionRecord | undefined, replaced?: SessionRecord): void;
 }
 
 /** The session of one request. Its state is made when the first of its members needs it. */
@@ -160,24 +163,27 @@ export class RequestSession implements Session {
   #kept(): SessionRecord {
     const { record } = this;
     if (record !== undefined) return record;
+    const wasReplaced = this.#found?.wasReplaced === true;
     this.#found = this.#sessions.begin();
-    this.#carry(this.#found);
+    // The client has become a user by another request: this guest's cookie must not take the place of the user's.
+    if (!wasReplaced) this.#carry(this.#found);
     return this.#found;
   }
 
   #grant(grant: Grant): void {
     const { record } = this;
     if (record !== undefined) {
-      this.#sessions.grant(record, grant);
-      this.#carry(record);
+      this.#found = this.#sessions.grant(record, grant);
+      this.#carry(this.#found, record);
     } else if (!this.#sessions.givesNothing(grant)) {
       this.#found = this.#sessions.begin({ grant });
       this.#carry(this.#found);
     }
   }
 
-  #carry(record: SessionRecord): void {
-    if (!record.isForeign) this.#carrier.carry(record);
+  #carry(record: SessionRecord, before = record): void {
+    if (record.isForeign) return;
+    this.#carrier.carry(record, before === record ? undefined : before);
   }
 }
 

@@ -5,7 +5,10 @@ import type { PrivilegeSet } from './session.js';
 
 /** What is kept of a session. Whoever changes it tells the store by one of its members. */
 export interface SessionRecord {
-  /** Stays the same while the session lives: what belongs to the session names it by this. Nobody gets in with it. */
+  /**
+   * Stays the same while the session lives: what belongs to the session names it by this. Nobody gets in with it. A guest who
+   * becomes a user gets a session of another.
+   */
   readonly id: string;
   /** What the cookie holds: 128 bits from a secure source. */
   token: string;
@@ -26,6 +29,8 @@ export interface SessionRecord {
   /** The token comes with each request by itself, and is not the session's to renew: a bearer token. */
   readonly isForeign: boolean;
   hasEnded: boolean;
+  /** It was a guest's, and ended when that one became a user: its client has another session now. */
+  wasReplaced: boolean;
 }
 
 /**

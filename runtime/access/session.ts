@@ -65,7 +65,7 @@ export interface Origin {
  * It stands for the request, not for the cookie: when the session ends while a request runs, the request goes on as a guest.
  */
 export interface Session {
-  /** Stays the same while the session lives, other than its cookie; `undefined` for a guest without state. */
+  /** Other than the cookie it is the same until a guest becomes a user; `undefined` for a guest without state. */
   readonly id: string | undefined;
   /** Empty for a guest. */
   readonly userName: string;
@@ -81,7 +81,8 @@ export interface Session {
   /** In any case. `guest` is held by everyone, `none` by nobody. */
   hasPrivilege(name: string): boolean;
   /**
-   * Replaces what the session holds, and renews its cookie.
+   * Replaces what the session holds, and renews its cookie. A guest who becomes a user gets another session, with another ID, which
+   * takes the guest's storage, locks, uploads and singletons; other requests that run go on as a guest's.
    * @throws RequestError 402 with 1823 when there is no place for another session
    */
   setPrivileges(grant: string | readonly string[] | Grant): void;

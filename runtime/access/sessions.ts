@@ -36,6 +36,7 @@ const shortestIdleTimeout = 60;
 /** The life of sessions: begun, given privileges, ended (protocol section 16, decision 18). */
 export class Sessions {
   readonly #listeners: ((id: string) => void)[] = [];
+  readonly #movers: ((from: string, to: string) => void)[] = [];
   #hasRates: boolean;
   #guests = 0;
   #users = 0;
@@ -64,6 +65,14 @@ export class Sessions {
     this.#listeners.push(listener);
   }
 
+  /**
+   * Called when a guest becomes a user, before the guest's session ends, with the IDs of both sessions: what belongs to the one
+   * belongs to the other from then on. It must not throw.
+   */
+  onMove(listener: (from: string, to: string) => void): void {
+    this.#movers.push(listener);
+  }
+
   list(): Pending<readonly SessionRecord[]> {
     return this.store.list();
   }
@@ -73,10 +82,14 @@ export class Sessions {
   }
 
   /** @throws RequestError 402 with 1823 when there is no place for it */
-  begin({ grant = {}, idleTimeout, foreign }: Beginning = {}): SessionRecord {
+  begin(beginning: Beginning = {}): SessionRecord {
+    this.#refuseWhenFull(this.givesNothing(beginning.grant ?? {}));
+    return this.#begin(beginning);
+  }
+
+  #begin({ grant = {}, idleTimeout, foreign }: Beginning): SessionRecord {
     const privileges = grantedPrivileges(grant, this.table);
     const userName = grant.userName ?? '';
-    this.#refuseWhenFull(isGuest(userName, privileges));
     const record: SessionRecord = {
       id: newUuid(),
       token: foreign?.token ?? newToken(),
@@ -91,6 +104,7 @@ export class Sessions {
       ends: foreign?.ends ?? Infinity,
       isForeign: foreign !== undefined,
       hasEnded: false,
+      wasReplaced: false,
     };
     this.#count(record);
     this.store.add(record);
@@ -98,20 +112,29 @@ export class Sessions {
   }
 
   /**
-   * Replaces what a session holds, and renews its token.
+   * Replaces what a session holds, and renews its token. A guest who becomes a user, and a user who gets another name, have a
+   * session of their own from then on, to which everything goes that the old one had: somebody else may know the token of
+   * the old one, and requests that came with it go on as a guest's.
+   * @returns the session that holds the grant
    * @throws RequestError 402 with 1823 when a guest becomes a user and there is no place for one
    */
-  grant(record: SessionRecord, grant: Grant): void {
+  grant(record: SessionRecord, grant: Grant): SessionRecord {
     const privileges = grantedPrivileges(grant, this.table);
     const userName = grant.userName ?? record.userName;
-    const becomesGuest = isGuest(userName, privileges);
-    // A user who becomes a guest keeps the place.
-    if (!becomesGuest && isGuestRecord(record)) this.#refuseWhenFull(false);
+    const becomesUser = !isGuest(userName, privileges);
+    const isAnother = isGuestRecord(record) || userName !== record.userName;
+    // A user who becomes a guest, or another user, keeps the place.
+    if (becomesUser && isGuestRecord(record)) this.#refuseWhenFull(false);
+    // A bearer token is its client's own: nobody has planted it.
+    if (becomesUser && isAnother && !record.isForeign) {
+      return this.#replace(record, { ...grant, userName });
+    }
     this.#uncount(record);
     record.privileges = privileges;
     record.userName = userName;
     this.#count(record);
     this.#renew(record);
+    return record;
   }
 
   /** Whether a grant gives anything at all. */
@@ -160,6 +183,18 @@ export class Sessions {
 
   close(): Pending<void> {
     return this.store.close();
+  }
+
+  #replace(record: SessionRecord, grant: Grant): SessionRecord {
+    const made = this.#begin({ grant });
+    for (const [name, value] of record.storage) made.storage.set(name, value);
+    made.quotas = record.quotas;
+    made.rates = record.rates;
+    this.store.setIdleTimeout(made, record.idleTimeout);
+    for (const move of this.#movers) move(record.id, made.id);
+    record.wasReplaced = true;
+    this.end(record);
+    return made;
   }
 
   #renew(record: SessionRecord): void {

@@ -73,6 +73,8 @@ export interface EntitySetStore {
   listOf(session: string): Pending<readonly EntitySet[]>;
   /** Removes the sets that belong to a session. */
   releaseOf(session: string): Pending<void>;
+  /** Gives the sets that a session made to another one, which has made none. */
+  moveOf(from: string, to: string): Pending<void>;
   /** All that is alive, the set that was accessed last at the end; asking is no access. */
   list(): Pending<readonly EntitySet[]>;
   /** What the sets take up in bytes. */

@@ -14,6 +14,8 @@ import { UseOrder, type Used } from './use-order.js';
 
 /** A set as it stands in the store, where its time changes. */
 interface StoredSet extends EntitySet, Expiring, Used {
+  owner: string | undefined;
+  maker: string | undefined;
   timeout: number;
   refreshed: number;
   expires: number;
@@ -82,6 +84,17 @@ export class MemoryEntitySetStore implements EntitySetStore {
   releaseOf(session: string): void {
     for (const set of [...(this.#ofSession.get(session) ?? [])]) {
       if (set.owner === session) this.#remove(set);
+    }
+  }
+
+  moveOf(from: string, to: string): void {
+    const moved = this.#ofSession.get(from);
+    if (moved === undefined) return;
+    this.#ofSession.delete(from);
+    this.#ofSession.set(to, moved);
+    for (const set of moved) {
+      set.maker = to;
+      if (set.owner === from) set.owner = to;
     }
   }
 

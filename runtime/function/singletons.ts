@@ -4,6 +4,8 @@ import type { SingletonState } from './singleton.js';
 
 /** Tells of sessions that end, each by its ID. */
 export type OnSessionEnd = (listener: (session: string) => void) => void;
+/** Tells of guests who become users, each by the IDs of the session that ends and of the one that goes on. */
+export type OnSessionMove = (listener: (from: string, to: string) => void) => void;
 
 /** Where singletons are made, and how long they live. */
 export interface SingletonSurroundings {
@@ -12,6 +14,7 @@ export interface SingletonSurroundings {
   /** The same for the session that calls. */
   inSession(make: () => object): object;
   readonly onSessionEnd: OnSessionEnd;
+  readonly onSessionMove: OnSessionMove;
 }
 
 /** The instances of singletons: made once, at their first call, and kept as long as their scope says. */
@@ -27,6 +30,12 @@ export class Singletons {
     private readonly surroundings: SingletonSurroundings,
   ) {
     surroundings.onSessionEnd((session) => this.#ofSessions.delete(session));
+    surroundings.onSessionMove((from, to) => {
+      const moved = this.#ofSessions.get(from);
+      if (moved === undefined) return;
+      this.#ofSessions.delete(from);
+      this.#ofSessions.set(to, moved);
+    });
   }
 
   /**

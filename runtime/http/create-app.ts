@@ -185,6 +185,11 @@ export async function createApp(
     uploads.releaseOf(session);
     store.releaseOf(session);
   });
+  sessions.sessions.onMove((from, to) => {
+    locks.moveAll(from, to);
+    uploads.move(from, to);
+    store.moveOf(from, to);
+  });
   const filters = new FilterParser(limits, settings);
   const computed = hasComputed(definitions) ? computedRequests(() => host) : undefined;
   const contextOf = (linked: ServiceContext['dataclasses'], plans: Plans): ServiceContext => {

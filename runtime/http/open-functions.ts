@@ -31,6 +31,9 @@ export function openFunctions(parts: FunctionParts): FunctionService {
     onSessionEnd: (listener) => {
       sessions.sessions.onEnd(listener);
     },
+    onSessionMove: (listener) => {
+      sessions.sessions.onMove(listener);
+    },
   });
   return new FunctionService({
     host,

@@ -6,7 +6,7 @@ import type { SessionRecord } from '../access/session-store.js';
 import type { Sessions } from '../access/sessions.js';
 import { bearerToken, tokenName, type Tokens } from '../access/tokens.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
-import { readCookie, setCookie } from './session-cookie.js';
+import { readCookie, setCookie, withdrawCookie } from './session-cookie.js';
 
 /** A `User-Agent` is told to those who meet a lock; more of it tells nothing. */
 const longestUserAgent = 200;
@@ -72,12 +72,19 @@ export class RequestSessions {
     // Two parts of one request may have waited for the store.
     const known = this.#known.get(request);
     if (known !== undefined) return known;
-    const carrier = new CookieCarrier(request, reply, this.name, (carried) => {
+    const carrier = new CookieCarrier(request, reply, this.name, (carried, replaced) => {
+      if (replaced !== undefined) this.#withdraw(replaced);
       this.#carryAll(carrier, carried);
     });
     const session = new RequestSession(this.sessions, carrier, this.logins, record);
     this.#known.set(request, session);
     return session;
+  }
+
+  /** An answer that would bring the token of a guest must not take the one of the user away who the guest has become. */
+  #withdraw(record: SessionRecord): void {
+    for (const each of this.#carrying.get(record) ?? []) each.deref()?.withdraw();
+    this.#carrying.delete(record);
   }
 
   /** Of two requests that renew one cookie, the answer that is sent last must not bring the older one. */
@@ -99,7 +106,7 @@ class CookieCarrier implements Carrier {
     private readonly request: FastifyRequest,
     private readonly reply: FastifyReply,
     private readonly name: string,
-    private readonly carryAll: (record: SessionRecord) => void,
+    private readonly carryAll: (record: SessionRecord, replaced?: SessionRecord) => void,
   ) {}
 
   get origin(): Origin {
@@ -110,14 +117,18 @@ class CookieCarrier implements Carrier {
     return this.reply.raw.headersSent;
   }
 
-  carry(record: SessionRecord | undefined): void {
+  carry(record: SessionRecord | undefined, replaced?: SessionRecord): void {
     if (record === undefined) this.put(undefined);
-    else this.carryAll(record);
+    else this.carryAll(record, replaced);
   }
 
   /** Code may go on after its answer was sent: then the client never knows of the session, and it ends by itself. */
   put(token: string | undefined): void {
     if (!this.isSent) setCookie(this.request, this.reply, this.name, token);
+  }
+
+  withdraw(): void {
+    if (!this.isSent) withdrawCookie(this.reply, this.name);
   }
 }
 

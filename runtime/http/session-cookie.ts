@@ -37,14 +37,24 @@ export function setCookie(
   name: string,
   token: string | undefined,
 ): void {
-  const others = [reply.getHeader('set-cookie') ?? []]
-    .flat()
-    .filter((cookie) => !String(cookie).startsWith(`${name}=`));
+  const others = otherCookies(reply, name);
   const life = token === undefined ? '; Max-Age=0' : '';
   const secure = isSecure(request) ? '; Secure' : '';
   const cookie = `${name}=${token ?? ''}; Path=/; HttpOnly; SameSite=Lax${secure}${life}`;
   reply.removeHeader('set-cookie');
-  reply.header('set-cookie', others.length === 0 ? cookie : [...others.map(String), cookie]);
+  reply.header('set-cookie', others.length === 0 ? cookie : [...others, cookie]);
+}
+
+/** Takes a session's cookie off an answer: the client keeps the one that it has. */
+export function withdrawCookie(reply: FastifyReply, name: string): void {
+  const others = otherCookies(reply, name);
+  reply.removeHeader('set-cookie');
+  if (others.length > 0) reply.header('set-cookie', others);
+}
+
+function otherCookies(reply: FastifyReply, name: string): string[] {
+  const cookies = [reply.getHeader('set-cookie') ?? []].flat().map(String);
+  return cookies.filter((cookie) => !cookie.startsWith(`${name}=`));
 }
 
 /** A proxy that ends TLS says so; a client that pretends to be one keeps a cookie from itself. */

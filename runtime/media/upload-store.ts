@@ -38,7 +38,7 @@ export interface UploadOptions {
 
 interface Kept {
   /** ID of the session that sent it. */
-  readonly owner: string;
+  owner: string;
   readonly path: string;
   readonly type: ImageType | undefined;
   readonly space: number;
@@ -107,6 +107,18 @@ export class UploadStore {
   /** Ends the uploads of a session. */
   releaseOf(session: string): void {
     for (const id of [...(this.#ofSession.get(session) ?? [])]) this.#forget(id);
+  }
+
+  /** Gives the uploads of a session to another one, which has none. */
+  move(from: string, to: string): void {
+    const moved = this.#ofSession.get(from);
+    if (moved === undefined) return;
+    this.#ofSession.delete(from);
+    this.#ofSession.set(to, moved);
+    for (const id of moved) {
+      const kept = this.#kept.get(id);
+      if (kept !== undefined) kept.owner = to;
+    }
   }
 
   #find(id: string, session: string): Upload | undefined {

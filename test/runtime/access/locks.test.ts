@@ -85,3 +85,19 @@ it('locks end with their session, and with their entity', () => {
   expect(locks.locksOf('B')).toEqual([]);
   for (const key of [1, 2, 3]) expect(locks.lock('C', key, one)).toBe(true);
 });
+
+it('goes to another session with all that its holder has', () => {
+  locks.lock('A', 1, one);
+  locks.lock('B', 'x', one);
+  locks.lock('A', 2, two);
+  locks.moveAll('one', 'three');
+  expect(locks.size).toBe(3);
+  expect(locks.refusal('A', 1, 'one')).toMatchObject({ session: 'three' });
+  expect(locks.refusal('B', 'x', 'three')).toBeUndefined();
+  locks.releaseAll('one');
+  expect(locks.size).toBe(3);
+  locks.releaseAll('three');
+  expect(locks.size).toBe(1);
+  locks.moveAll('nobody', 'three');
+  expect(locks.unlock('A', 2, 'two')).toBe(true);
+});

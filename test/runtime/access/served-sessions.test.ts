@@ -221,6 +221,34 @@ describe('a server with roles', () => {
     expect(outcome(await again.get(set))).toEqual([404, 1802]);
   });
 
+  it('leaves a guest who logs in what was locked, sent and counted', async () => {
+    await app.close();
+    const guests = withRoles.replace('forceLogin: true', 'forceLogin: false');
+    app = await rolesServerOf(guests.replaceAll('[write]', '[guest]'));
+    one = new Client(app);
+    await create(app, 'Note', [{ code: 'a' }]);
+    await one.get('/rest/Note("a")?$lock=true');
+    const send = { method: 'POST', url: '/rest/$upload?$binary=true', payload: 'bytes' } as const;
+    const { ID } = (await one.send(send)).json<Answer>();
+    const make = '/rest/Note?$method=entityset';
+    expect(outcome(await one.get(make))).toEqual([200]);
+    const planted = new Client(app);
+    planted.cookie = one.cookie;
+    await one.post('/rest/$directory/login', ['mia', '{"privileges":["write"]}']);
+
+    const change = { __KEY: 'a', __STAMP: 1, file: { ID } };
+    const update = '/rest/Note?$method=update';
+    expect(outcome(await planted.post(update, { __KEY: 'a', __STAMP: 1, text: 'x' }))[0]).toBe(423);
+    expect(outcome(await planted.post(update, { code: 'b', file: { ID } }))[0]).toBe(400);
+    expect(outcome(await one.post(update, change))).toEqual([200]);
+    expect(outcome(await one.get(make))).toEqual([200]);
+    expect(outcome(await one.get(make))).toEqual([429, 1844]);
+    await one.get('/rest/$directory/logout');
+    expect(outcome(await planted.post(update, { __KEY: 'a', __STAMP: 2, text: 'x' }))).toEqual([
+      200,
+    ]);
+  });
+
   it('limits the sets of a session', async () => {
     const make = '/rest/Note?$method=entityset';
     const found = [];

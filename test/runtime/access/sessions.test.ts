@@ -123,17 +123,115 @@ describe('login', () => {
     expect(alive()).toEqual([]);
   });
 
-  it('renews the cookie and keeps the session', async () => {
-    server.work['keep'] = (session) => session.keep();
-    const { result: id } = (await run('keep')).json<{ result: string }>();
+  it('makes another session, which takes over what the guest stored', async () => {
+    server.work['keep'] = (session) => {
+      session.storage.set('basket', session.storage.get('basket') ?? 'full');
+      session.quotas.nbEntitySets = 7;
+      return [session.keep(), session.storage.get('basket'), session.quotas.nbEntitySets];
+    };
+    const { result: guest } = (await run('keep')).json<{ result: [string] }>();
     const before = client.cookie;
     await client.post(login, ['mia', 'right']);
     expect(client.cookie).not.toBe(before);
-    expect((await run('keep')).json()).toEqual({ result: id });
+    expect(server.ended).toEqual([guest[0]]);
+    server.work['look'] = (session) => [
+      session.id,
+      session.storage.get('basket'),
+      session.quotas.nbEntitySets,
+    ];
+    const { result: user } = (await run('look')).json<{ result: [string] }>();
+    expect(user).toEqual([expect.not.stringMatching(guest[0]), 'full', 7]);
+    expect(alive()).toEqual([user[0]]);
+    expect(server.sessions.sessions.counts).toEqual({ guests: 0, users: 1 });
     const thief = new Client(server.app);
     thief.cookie = before;
     expect(await currentUser(thief)).toBeNull();
-    expect(client.cookie).not.toContain(id);
+    expect(client.cookie).not.toContain(user[0]);
+  });
+
+  it.each(['login', 'setPrivileges', 'a user by another name'])(
+    'gives nothing to a request that runs with a cookie that somebody planted: %s',
+    async (way) => {
+      const gates: (() => void)[] = [];
+      server.work['keep'] = (session) => {
+        session.keep();
+        if (way === 'a user by another name') session.setPrivileges({ userName: 'eve' });
+      };
+      server.work['become'] = (session) => {
+        session.setPrivileges({ userName: 'mia', privileges: 'edit' });
+      };
+      server.work['long'] = async (session) => {
+        await new Promise<void>((resolve) => gates.push(resolve));
+        const seen = [session.userName, session.hasPrivilege('edit'), session.isGuest];
+        session.clearPrivileges();
+        session.storage.set('x', 1);
+        return seen;
+      };
+      await run('keep');
+      const victim = new Client(server.app);
+      victim.cookie = client.cookie;
+      const running = run('long');
+      await expect.poll(() => gates.length).toBe(1);
+      if (way === 'login') await victim.post(login, ['mia', 'right']);
+      else await run('become', victim);
+      for (const open of gates) open();
+      const response = await running;
+      expect(response.json()).toEqual({ result: ['', false, true] });
+      // What it keeps now is its own, and its cookie must not take the place of the user's.
+      expect(response.headers['set-cookie']).toBeUndefined();
+      expect(await currentUser(client)).toBeNull();
+      expect(await currentUser(victim)).toMatchObject({ userName: 'mia' });
+    },
+  );
+
+  it('withdraws the cookie that a running request of the guest would bring', async () => {
+    const gates: (() => void)[] = [];
+    server.work['keep'] = (session) => session.keep();
+    server.work['renew'] = async (session) => {
+      await new Promise<void>((resolve) => gates.push(resolve));
+      session.clearPrivileges();
+      await new Promise<void>((resolve) => gates.push(resolve));
+    };
+    server.work['become'] = async (session) => {
+      await new Promise<void>((resolve) => gates.push(resolve));
+      session.setPrivileges({ userName: 'mia', privileges: 'edit' });
+    };
+    await run('keep');
+    const victim = new Client(server.app);
+    victim.cookie = client.cookie;
+    const renewing = run('renew');
+    await expect.poll(() => gates.length).toBe(1);
+    const becoming = run('become', victim);
+    await expect.poll(() => gates.length).toBe(2);
+    gates[0]?.();
+    await expect.poll(() => gates.length).toBe(3);
+    gates[1]?.();
+    await becoming;
+    gates[2]?.();
+    expect((await renewing).headers['set-cookie']).toBeUndefined();
+    expect(await currentUser(victim)).toMatchObject({ userName: 'mia' });
+    expect(await currentUser()).toBeNull();
+  });
+
+  it('that finds no place leaves the guest what it was', async () => {
+    await server.app.close();
+    await start({ limits: { maxSessions: 1 } });
+    server.work['keep'] = (session) => session.keep();
+    const { result: id } = (await run('keep')).json<{ result: string }>();
+    await new Client(server.app).post(login, ['bob', 'right']);
+    expect((await client.post(login, ['mia', 'right'])).statusCode).toBe(402);
+    expect((await run('keep')).json()).toEqual({ result: id });
+  });
+
+  it('of somebody who has privileges already takes no second place', async () => {
+    await server.app.close();
+    await start({ limits: { maxSessions: 1 } });
+    server.work['grant'] = (session) => {
+      session.setPrivileges('view');
+    };
+    await run('grant');
+    expect((await client.post(login, ['mia', 'right'])).statusCode).toBe(200);
+    expect(server.sessions.sessions.counts).toEqual({ guests: 0, users: 1 });
   });
 
   it('of another user takes over nothing', async () => {

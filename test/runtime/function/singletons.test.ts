@@ -20,6 +20,7 @@ class Failing {
 
 function served(scope: SingletonClass['scope'], singleton: new (state: never) => object = Counter) {
   let end: (session: string) => void = () => undefined;
+  let move: (from: string, to: string) => void = () => undefined;
   const state: SingletonState = { datastore: { name: 'ds' }, session: () => session('x') };
   const singletons = new Singletons({ Clock: { singleton, scope, functions: [] } }, state, {
     asServer: (make) => make(),
@@ -27,11 +28,17 @@ function served(scope: SingletonClass['scope'], singleton: new (state: never) =>
     onSessionEnd: (listener) => {
       end = listener;
     },
+    onSessionMove: (listener) => {
+      move = listener;
+    },
   });
   return {
     singletons,
     end: (id: string) => {
       end(id);
+    },
+    move: (from: string, to: string) => {
+      move(from, to);
     },
   };
 }
@@ -63,6 +70,15 @@ describe('an instance of a singleton', () => {
     end('x');
     expect(await numberOf(singletons, 'x')).not.toBe(x);
     expect(await numberOf(singletons, 'y')).toBe(y);
+  });
+
+  it('of a guest is the one of the user that the guest becomes', async () => {
+    const { singletons, end, move } = served('session');
+    const number = await numberOf(singletons, 'guest');
+    move('guest', 'user');
+    end('guest');
+    expect(await numberOf(singletons, 'user')).toBe(number);
+    expect(await numberOf(singletons, 'guest')).not.toBe(number);
   });
 
   it('is made by the first call, and by the next one where that failed', async () => {
