@@ -76,15 +76,16 @@ function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
  * connection, which knows no call, and would be taken for the server itself.
  */
 function readWithin(stream: Readable, within: MessageSurroundings['within']): void {
-  const { _read: read, _destroy: destroy } = stream;
+  const read = stream._read.bind(stream);
+  const destroy = stream._destroy.bind(stream);
   stream._read = (size) => {
     within(() => {
-      read.call(stream, size);
+      read(size);
     });
   };
   stream._destroy = (error, done) => {
     within(() => {
-      destroy.call(stream, error, done);
+      destroy(error, done);
     });
   };
 }
