@@ -46,7 +46,7 @@ export abstract class Entity<T extends EntityTypes> extends EntityHolder impleme
    * when they are set, whatever the bytes.
    * @throws AttributeError for a name that is no attribute with a value, and no to-one relation
    */
-  touched(attribute?: string): boolean {
+  touched(attribute?: keyof T['values'] & string): boolean {
     const state = stateOf(this);
     if (attribute === undefined) return state.touched.length > 0;
     return state.isTouched(state.code.layout.named(attribute));

@@ -22,6 +22,13 @@ export type ValuePath<T extends EntityTypes> = AttributeName<T> | `${string}.${s
 export type ValueAt<T extends EntityTypes, P extends ValuePath<T>> =
   P extends AttributeName<T> ? NonNullable<T['attributes'][P]> : unknown;
 
+/** An attribute with numbers, or a path, of whose end nothing is known here. */
+export type NumberPath<T extends EntityTypes> = NumberName<T> | `${string}.${string}`;
+
+type NumberName<T extends EntityTypes> = {
+  [Name in AttributeName<T>]: NonNullable<T['attributes'][Name]> extends number ? Name : never;
+}[AttributeName<T>];
+
 type AttributeName<T extends EntityTypes> = keyof T['attributes'] & string;
 
 /**
@@ -118,13 +125,13 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
   }
 
   /** The sum of the numbers at a path; 0 where there are none. Behind a to-many relation, each related entity counts once. */
-  async sum(path: ValuePath<T>): Promise<number> {
+  async sum(path: NumberPath<T>): Promise<number> {
     const state = selectionOf(this);
     return Number(await readerOf(state).compute(nodeOf(state), path, 'sum'));
   }
 
   /** @returns `null` where there are no numbers */
-  average(path: ValuePath<T>): Promise<number | null> {
+  average(path: NumberPath<T>): Promise<number | null> {
     const state = selectionOf(this);
     return readerOf(state).compute(nodeOf(state), path, 'average') as Promise<number | null>;
   }

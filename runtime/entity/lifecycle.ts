@@ -6,8 +6,32 @@ import type { Body } from './decode.js';
 /** Plain values of an entity's attributes by name, as class code reads them. */
 export type EventValues = Readonly<Record<string, unknown>>;
 
+/** What is emitted of one dataclass for the types of its events: `CompanyTypes` of `Company`. */
+export interface EventTypes {
+  /** Name → type as read, of the attributes that hold one value each. */
+  readonly attributes: object;
+  /** The same, with the key of each to-one relation. */
+  readonly object: object;
+  /** Every attribute that can be written. */
+  readonly values: object;
+}
+
+/** Of a dataclass that is not known. */
+interface AnyTypes {
+  readonly attributes: EventValues;
+  readonly object: EventValues;
+  readonly values: EventValues;
+}
+
+/** Names of the attributes that can be written, without to-one relations, whose foreign keys hold what is stored. */
+export type StoredName<T extends EventTypes> = Exclude<
+  keyof T['values'],
+  Exclude<keyof T['object'], keyof T['attributes']>
+> &
+  string;
+
 /** What `validateSave` and `saving` are given (protocol section 18.2). */
-export interface SaveEvent<Attributes extends object = EventValues> {
+export interface SaveEvent<T extends EventTypes = AnyTypes> {
   readonly kind: 'validateSave' | 'saving';
   readonly dataClassName: string;
   /** Whether this save creates the entity. */
@@ -16,23 +40,23 @@ export interface SaveEvent<Attributes extends object = EventValues> {
    * Names of the attributes that have another value than they were read with, or than the model's default; images and BLOBs
    * where they were set. A relation is named by its foreign key.
    */
-  readonly touched: readonly (keyof Attributes & string)[];
+  readonly touched: readonly StoredName<T>[];
   /**
    * Values before the change that the session may read, without relations, images and BLOBs; `null` for a new entity.
    */
-  readonly old: Readonly<Partial<Attributes>> | null;
+  readonly old: Readonly<Partial<T['attributes']>> | null;
 }
 
 /** What `afterSave` is given. */
-export interface AfterSaveEvent<Attributes extends object = EventValues> {
+export interface AfterSaveEvent<T extends EventTypes = AnyTypes> {
   readonly kind: 'afterSave';
   readonly dataClassName: string;
   /** Whether this save created the entity. */
   readonly isNew: boolean;
-  readonly touched: readonly (keyof Attributes & string)[];
-  readonly old: Readonly<Partial<Attributes>> | null;
+  readonly touched: readonly StoredName<T>[];
+  readonly old: Readonly<Partial<T['attributes']>> | null;
   /** Names of the attributes whose stored values this save changed; empty when it failed. */
-  readonly savedAttributes: readonly (keyof Attributes & string)[];
+  readonly savedAttributes: readonly StoredName<T>[];
   /** `failed`: the database refused what `saving` had let pass, and all that the events stored will be undone. */
   readonly saveStatus: 'success' | 'failed';
 }

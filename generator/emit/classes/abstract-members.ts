@@ -34,7 +34,7 @@ export function writtenMembers(
   const path = `dataclasses.${dataclass.name}`;
   return [
     ...functionMembers(model, names, code.functions, `${path}.functions.${level}`),
-    ...code.events.map((event) => eventMember(names.of(dataclass).attributes, event, path)),
+    ...code.events.map((event) => eventMember(names.of(dataclass).types, event, path)),
     ...code.accessors.map((each) => accessorMember(each, path)),
     ...(code.restrict ? [restrictMember(path)] : []),
   ];
@@ -85,17 +85,17 @@ function isOfEveryObject(name: string): boolean {
   return name in Object.prototype;
 }
 
-function eventMember(attributes: string, event: EventName, path: string): WrittenMember {
+function eventMember(types: string, event: EventName, path: string): WrittenMember {
   const type = eventTypes[event];
   const isOfSave = type === 'SaveEvent' || type === 'AfterSaveEvent';
   const isAfter = type === 'AfterSaveEvent' || type === 'AfterDropEvent';
   return {
     name: event,
     kind: 'event',
-    params: [{ name: 'event', type: isOfSave ? `${type}<${attributes}>` : type, optional: false }],
+    params: [{ name: 'event', type: isOfSave ? `${type}<${types}>` : type, optional: false }],
     returns: isAfter ? 'void | Promise<void>' : 'EventAnswer',
     returnsFirst: isAfter ? 'Promise<void>' : 'Promise<EventError | undefined>',
-    uses: [type, ...(isOfSave ? [attributes] : []), ...(isAfter ? [] : ['EventAnswer'])],
+    uses: [type, ...(isOfSave ? [types] : []), ...(isAfter ? [] : ['EventAnswer'])],
     modelPath: `${path}.events`,
   };
 }

@@ -156,6 +156,7 @@ describe('touched', () => {
     expect(company.touched()).toBe(false);
     company.extra = { b: 1, a: [3] };
     expect(company.touched('extra')).toBe(true);
+    // @ts-expect-error There is no value of the entity itself.
     expect(() => company.touched('staff')).toThrow(AttributeError);
     expect(company.touched('manager')).toBe(false);
   });

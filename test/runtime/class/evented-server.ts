@@ -51,8 +51,12 @@ dataclasses:
       text: string
 `;
 
+interface RowTypes extends EntityTypes {
+  readonly values: Readonly<Record<string, unknown>>;
+}
+
 /** An entity of these tests: its attributes are whatever a test says they are. */
-export interface Row extends Entity<EntityTypes> {
+export interface Row extends Entity<RowTypes> {
   [attribute: string]: unknown;
   readonly ds: Ds;
 }

@@ -23,20 +23,20 @@ dataclasses:
 
 const order = `
 import { OrderEntityBase } from '../generated/api.js';
-import type { AfterSaveEvent, DropEvent, EventError, OrderAttributes, SaveEvent } from '../generated/api.js';
+import type { AfterSaveEvent, DropEvent, EventError, OrderTypes, SaveEvent } from '../generated/api.js';
 
 export class OrderEntity extends OrderEntityBase {
-  async validateSave(event: SaveEvent<OrderAttributes>): Promise<EventError | undefined> {
+  async validateSave(event: SaveEvent<OrderTypes>): Promise<EventError | undefined> {
     const before = event.old?.customer ?? null;
     if (before === null || before === this.customer) return undefined;
     return { errCode: 100, message: \`The order is that of \${before}.\`, seriousError: true };
   }
 
-  saving(_event: SaveEvent<OrderAttributes>): undefined {
+  saving(_event: SaveEvent<OrderTypes>): undefined {
     this.customer = this.customer?.trim() ?? null;
   }
 
-  async afterSave(event: AfterSaveEvent<OrderAttributes>): Promise<void> {
+  async afterSave(event: AfterSaveEvent<OrderTypes>): Promise<void> {
     if (event.isNew) await this.ds.Line.new({ price: 1, order: this }).save();
   }
 
@@ -48,14 +48,14 @@ export class OrderEntity extends OrderEntityBase {
 
 const line = `
 import { LineEntityBase, RestError } from '../generated/api.js';
-import type { AfterDropEvent, AfterSaveEvent, LineAttributes, SaveEvent } from '../generated/api.js';
+import type { AfterDropEvent, AfterSaveEvent, LineTypes, SaveEvent } from '../generated/api.js';
 
 export class LineEntity extends LineEntityBase {
-  saving(_event: SaveEvent<LineAttributes>): undefined {
+  saving(_event: SaveEvent<LineTypes>): undefined {
     if (this.price !== null && this.price < 0) throw new RestError(402, 9, 'A price is paid.');
   }
 
-  async afterSave(_event: AfterSaveEvent<LineAttributes>): Promise<void> {
+  async afterSave(_event: AfterSaveEvent<LineTypes>): Promise<void> {
     await this.sumUp();
   }
 

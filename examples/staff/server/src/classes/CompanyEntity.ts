@@ -1,6 +1,6 @@
 import {
-  type CompanyAttributes,
   CompanyEntityBase,
+  type CompanyTypes,
   type EmployeeEntity,
   type EventError,
   type SaveEvent,
@@ -15,7 +15,7 @@ export class CompanyEntity extends CompanyEntityBase {
   }
 
   /** The rating is our own: clients cannot see it, and it follows the revenue. */
-  saving(event: SaveEvent<CompanyAttributes>): undefined {
+  saving(event: SaveEvent<CompanyTypes>): undefined {
     if (!event.touched.includes('revenue')) return;
     this.internalRating = this.revenue === null ? null : Math.floor(Math.log10(this.revenue + 1));
   }
