@@ -1,7 +1,7 @@
 import type { ReadableStream } from 'node:stream/web';
 import type { Readable } from 'node:stream';
 
-/** What a message can hold: a text, bytes, a stream of bytes, nothing, or anything else that is JSON. */
+/** What a message can hold: a text, bytes, a stream or an async iterable of bytes, nothing, or anything else that is JSON. */
 export type MessageBody =
   string | Uint8Array | Readable | ReadableStream | object | number | boolean | null;
 

@@ -12,7 +12,8 @@ const maxDepth = 500;
  * - what has a `toJSON` is what that gives; members of an object are its own enumerable ones.
  *
  * @param replace what stands for an object of class code; `undefined` for one that is none
- * @throws ResultError for what holds itself, bytes, functions and symbols, an invalid date, or more than 500 levels
+ * @throws ResultError for what holds itself, bytes, functions and symbols, an invalid date, more than 500 levels, an error, a
+ * stream, and an object of a class that has no members of its own, such as a generator or a RegExp
  */
 export function plainValue(value: unknown, replace: (value: object) => unknown): unknown {
   return plain(value, { replace, around: new Set() });
@@ -70,7 +71,35 @@ function plainObject(value: object, walk: Walk): unknown {
   }
   const { toJSON } = value as { readonly toJSON?: unknown };
   if (typeof toJSON === 'function') return plain(toJSON.call(value), walk);
-  return members(Object.entries(value), walk);
+  const found = Object.entries(value);
+  const kind = noJson(value, found.length === 0);
+  if (kind !== undefined) {
+    throw new ResultError(
+      `it holds ${kind}, which is no JSON: give it a toJSON, or return a plain object`,
+    );
+  }
+  return members(found, walk);
+}
+
+/** What would be sent as an object without what it is made of, though nobody would want that. */
+function noJson(value: object, isEmpty: boolean): string | undefined {
+  if (value instanceof Error) return 'an error';
+  if (Symbol.asyncIterator in value) return 'a stream';
+  return isEmpty && !isPlain(value)
+    ? `an object of ${className(value)} without members`
+    : undefined;
+}
+
+/** Also one of another realm, or without a prototype. */
+function isPlain(value: object): boolean {
+  const prototype: unknown = Object.getPrototypeOf(value);
+  return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+
+function className({ constructor }: object): string {
+  return typeof constructor === 'function' && constructor.name !== ''
+    ? constructor.name
+    : 'a class';
 }
 
 function members(entries: Iterable<readonly [unknown, unknown]>, walk: Walk): object {

@@ -62,6 +62,12 @@ function payloadOf(body: MessageBody): Payload {
   if (body instanceof Uint8Array) return { content: asBuffer(body), type: bytes };
   if (body instanceof Readable) return { content: body, type: bytes };
   if (body instanceof ReadableStream) return { content: Readable.fromWeb(body), type: bytes };
+  if (typeof body === 'object' && body !== null) {
+    refuseObject(body);
+    if (Symbol.asyncIterator in body) {
+      return { content: Readable.from(body as AsyncIterable<unknown>), type: bytes };
+    }
+  }
   const json = JSON.stringify(plainValue(body, refuseObject));
   return { content: json, type: 'application/json; charset=utf-8' };
 }

@@ -81,6 +81,18 @@ export class Company extends CompanyBase {
           body: Readable.from(['a', 'b']),
           headers: { 'content-type': 'text/csv', 'cache-control': 'max-age=5' },
         });
+      case 'iterable':
+        return new OutgoingMessage({ body: { async *[Symbol.asyncIterator]() { yield 'a'; yield 'b'; } } });
+      case 'iterable of objects':
+        return new OutgoingMessage({ body: { async *[Symbol.asyncIterator]() { yield { a: 1 }; } } });
+      case 'selection':
+        return new OutgoingMessage({ body: this.ds.Company.all() });
+      case 'session':
+        return new OutgoingMessage({ body: this.session });
+      case 'pattern':
+        return new OutgoingMessage({ body: { found: /x/ } });
+      case 'error':
+        return new OutgoingMessage({ body: new Error('leaked') });
       case 'objects':
         return new OutgoingMessage({ body: Readable.from(['a', { b: 1 }]) });
       case 'object':

@@ -292,6 +292,7 @@ describe('a message', () => {
     ['bytes', 200, 'application/octet-stream', '\u0001\u0002'],
     ['stream', 200, 'text/csv', 'ab'],
     ['web', 200, 'application/octet-stream', 'web'],
+    ['iterable', 200, 'application/octet-stream', 'ab'],
     ['empty', 204, undefined, ''],
   ])('of %s', async (what, status, type, body) => {
     const answer = await post('/rest/Company/sends', [what]);
@@ -304,12 +305,21 @@ describe('a message', () => {
     expect(answer.headers['cache-control']).toBe(what === 'stream' ? 'max-age=5' : 'no-store');
   });
 
-  it.each(['broken', 'header', 'none', 'object', 'web objects', 'destroyed'])(
-    'that cannot be sent is a mistake: %s',
-    async (what) => {
-      expect(codesOf(await post('/rest/Company/sends', [what]))).toEqual([500, 1837]);
-    },
-  );
+  it.each([
+    'broken',
+    'header',
+    'none',
+    'object',
+    'web objects',
+    'destroyed',
+    'iterable of objects',
+    'selection',
+    'session',
+    'pattern',
+    'error',
+  ])('that cannot be sent is a mistake: %s', async (what) => {
+    expect(codesOf(await post('/rest/Company/sends', [what]))).toEqual([500, 1837]);
+  });
 
   it.each(['text', 'stream', 'endless'])('answers a HEAD without its body: %s', async (what) => {
     const url = encodeURI(`/rest/Company/sends?$params=["${what}"]`);

@@ -1,3 +1,5 @@
+import { Readable } from 'node:stream';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import { plainValue } from '../../../runtime/function/plain-value.js';
 import { ResultError } from '../../../runtime/function/result.js';
@@ -56,7 +58,9 @@ describe('a result as JSON', () => {
       })(),
       '[{"a":1},{"a":1}]',
     ],
-    ['an error', Object.assign(new Error('x'), { code: 1 }), '{"code":1}'],
+    ['an error with a toJSON', Object.assign(new Error('x'), { toJSON: () => 1 }), '1'],
+    ['an empty object of another realm', runInNewContext('({})'), '{}'],
+    ['an instance whose members are undefined', new Point(undefined as never, undefined), '{}'],
     [
       'an object without a prototype',
       Object.assign(Object.create(null) as object, { a: 1 }),
@@ -76,6 +80,19 @@ describe('a result as JSON', () => {
     },
   };
 
+  class Hidden {
+    readonly #secret = 1;
+    get secret(): number {
+      return this.#secret;
+    }
+  }
+  function* numbers(): Generator<number> {
+    yield 1;
+  }
+  const items: AsyncIterable<number> = {
+    [Symbol.asyncIterator]: () => Readable.from([1]).iterator(),
+  };
+
   it.each<[string, unknown]>([
     ['what holds itself', circle],
     ['what nests too deep', deep],
@@ -87,6 +104,14 @@ describe('a result as JSON', () => {
     ['a promise', [Promise.resolve()]],
     ['an invalid date', new Date(NaN)],
     ['a Map with other keys', new Map([[{}, 1]])],
+    ['an error', [Object.assign(new Error('x'), { code: 1 })]],
+    ['a generator', { g: numbers() }],
+    ['a stream', Readable.from(['x'])],
+    ['what is read asynchronously', { ...items, a: 1 }],
+    ['a pattern', /x/],
+    ['a WeakMap', new WeakMap()],
+    ['a number in an object', Object(1)],
+    ['an instance without members', new Hidden()],
   ])('%s is a mistake of the code', (_name, value) => {
     expect(() => json(value)).toThrow(ResultError);
   });
