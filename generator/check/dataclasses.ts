@@ -24,7 +24,7 @@ function checkClassNames(context: Context, { root, dataclasses }: World): void {
   for (const { key } of dataclasses) {
     checkReserved(context, key, datastoreMembers, 'the datastore');
     // In a roles file ds is the datastore, and names there are compared without regard to case.
-    if (fold(key.name) === 'ds') {
+    if (key.name !== 'ds' && fold(key.name) === 'ds') {
       context.report('name/reserved', { name: key.name, owner: 'the datastore' }, key);
     }
   }

@@ -54,10 +54,9 @@ export const dataclassMembers: ReadonlySet<string> = new Set([
 
 /** Members of the datastore's class; dataclasses are members too, so they cannot have these names. */
 export const datastoreMembers: ReadonlySet<string> = new Set([
-  'constructor',
+  ...everyClass,
   'transaction',
   'kysely',
-  'session',
 ]);
 
 /** What functions of each class cannot be called. */

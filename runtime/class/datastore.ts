@@ -19,6 +19,11 @@ export abstract class Datastore<Database = unknown> {
     this.#host = state;
   }
 
+  /** As in the classes of dataclasses. */
+  get ds(): this {
+    return this;
+  }
+
   get session(): Session {
     return this.#host.calls.current().session;
   }
