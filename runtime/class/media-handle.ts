@@ -33,7 +33,8 @@ export class MediaHandle implements Media {
   async read(): Promise<Uint8Array | null> {
     requireReadableField(this.#state, this.#field);
     const value = this.#state.stored(this.#field);
-    return value === null || value instanceof Uint8Array ? value : this.#readBytes();
+    if (value instanceof Uint8Array) return Buffer.from(value);
+    return value === null ? null : this.#readBytes();
   }
 
   set(bytes: Uint8Array | null, type?: string): void {
@@ -79,7 +80,8 @@ export function setMedia(state: EntityState, field: Field, value: unknown, type?
     throw new AttributeError(name, attribute.name, 'must be bytes (a Uint8Array) or null');
   }
   if (value !== null) checkType(name, attribute, value, type);
-  state.setByCode(field, value);
+  // The caller may fill its array anew before the entity is saved.
+  state.setByCode(field, value === null ? null : Buffer.from(value));
 }
 
 function checkType(
