@@ -4,11 +4,12 @@ import { Refusals } from '../entity/refusals.js';
 import type { EntityState } from './entity-state.js';
 import { SaveError } from './save-error.js';
 
-/** @throws SaveError when the entity does not exist any more, or never did */
+/** @throws SaveError when the entity does not exist any more, or is not saved */
 export async function reloadEntity(state: EntityState): Promise<void> {
   const { code } = state;
   const key = keyAsRead(state);
-  const row = key === null ? undefined : await code.entities.readRow(key);
+  if (key === null) throw new SaveError(new Refusals(code.dataclass).notSaved('reloaded'));
+  const row = await code.entities.readRow(key);
   if (row === undefined) throw new SaveError(new Refusals(code.dataclass).unknownKey(key));
   state.reload(row);
 }

@@ -76,7 +76,7 @@ export class EntityWriting implements Writing {
     const state = stateOf(entity);
     const { layout, dataclass } = this.code;
     const key = state.isNew ? null : state.read(layout.key);
-    if (key === null) throw new SaveError(this.#refusals.unknownKey(state.key));
+    if (key === null) throw new SaveError(this.#refusals.notSaved('dropped'));
     const isText = dataclass.key.type === 'string';
     const value = isText ? this.model.database.dialect.foldText(String(key)) : key;
     const chosen = await this.#drop(this.#choose, [value], new LiveEntityObject(entity));

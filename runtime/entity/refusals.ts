@@ -169,6 +169,12 @@ export class Refusals {
     return this.#keyNotFound(text, entityStatuses.missing);
   }
 
+  /** @param done what class code wanted of an entity that it has made and not saved: `dropped` */
+  notSaved(done: string): Refusal {
+    const text = `An entity of ${this.dataclass.name} that is not saved cannot be ${done}.`;
+    return this.#keyNotFound(text, entityStatuses.missing);
+  }
+
   stampWithoutKey(): Refusal {
     return this.#keyNotFound('An entity has a __STAMP, but no __KEY.', entityStatuses.other);
   }

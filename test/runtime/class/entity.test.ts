@@ -301,7 +301,10 @@ describe('save', () => {
     await expect(one.save()).rejects.toMatchObject({ status: 5 });
     await expect(one.drop()).rejects.toMatchObject({ status: 5 });
     expect(await ds.Company.get(1)).toBeNull();
-    await expect(ds.Company.new().drop()).rejects.toBeInstanceOf(SaveError);
+    const unsaved = ds.Company.new({ ID: 9, name: 'new' });
+    await expect(unsaved.drop()).rejects.toBeInstanceOf(SaveError);
+    await expect(unsaved.drop()).rejects.toThrow('Company that is not saved cannot be dropped.');
+    await expect(unsaved.reload()).rejects.toThrow('Company that is not saved cannot be reloaded.');
   });
 
   it('stores what is set until it runs, and keeps what was set while it ran', async () => {
@@ -353,6 +356,18 @@ describe('save', () => {
 
 describe('an image or BLOB', () => {
   const png = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
+
+  it('keeps what the bytes were when they were set', async () => {
+    const [first, second] = [Buffer.from('first'), Buffer.from('second')];
+    const person = ds.Employee.new({ lastName: 'X', cv: first });
+    first.fill(0);
+    expect(Buffer.from((await person.cv.read()) ?? []).toString()).toBe('first');
+    person.cv.set(second);
+    second.fill(0);
+    (await person.cv.read())?.fill(0);
+    await person.save();
+    expect(Buffer.from((await person.cv.read()) ?? []).toString()).toBe('second');
+  });
 
   it('is read when it is asked for', async () => {
     const person = ds.Employee.new({ lastName: 'X', cv: Buffer.from('cv') });
