@@ -1,11 +1,13 @@
 import { targetOf } from './lookup.js';
 import type { Attribute, Dataclass, Model, Opening, Roles } from './model.js';
 
-/** Somebody who is granted one role or one privilege, or nothing at all. */
+/** Somebody who is granted one role or one privilege, or nothing at all; a guest is not even logged in. */
 export interface Holder {
   readonly name: string;
-  readonly kind: 'guest' | 'role' | 'privilege';
+  readonly kind: 'guest' | 'user' | 'role' | 'privilege';
   readonly held: ReadonlySet<string>;
+  /** Guests who have to log in first: they may do that and nothing else. */
+  readonly isShutOut: boolean;
 }
 
 export type AllowedAction = 'create' | 'read' | 'update' | 'drop' | 'execute';
@@ -19,19 +21,36 @@ export interface AllowedRow {
   readonly allowed: readonly (readonly AllowedAction[])[];
 }
 
-/** The guest, each role, and each privilege. */
-export function holdersOf({ privileges, roles }: Roles): readonly Holder[] {
+/** Everyone has the first, nobody the second: they are no columns of their own. */
+const ofEveryoneOrNobody = ['guest', 'none'];
+
+/** The guest, a user who is granted nothing where that is more, each role, and each privilege. */
+export function holdersOf({ privileges, roles, forceLogin }: Roles): readonly Holder[] {
   const included = new Map(privileges.map(({ name, includes }) => [name, includes]));
+  const ofEveryone = privileges.flatMap(({ name }) =>
+    name.toLowerCase() === 'guest' ? [name] : [],
+  );
   const holding = (names: readonly string[]): ReadonlySet<string> =>
-    new Set(names.flatMap((name) => included.get(name) ?? [name]));
+    new Set([...ofEveryone, ...names].flatMap((name) => included.get(name) ?? [name]));
   return [
-    { name: 'guest', kind: 'guest', held: holding([]) },
+    { name: 'guest', kind: 'guest', held: holding([]), isShutOut: forceLogin },
+    ...(forceLogin
+      ? [{ name: 'user', kind: 'user' as const, held: holding([]), isShutOut: false }]
+      : []),
     ...roles.map(({ name, privileges: held }) => ({
       name,
       kind: 'role' as const,
       held: holding(held),
+      isShutOut: false,
     })),
-    ...privileges.map(({ name }) => ({ name, kind: 'privilege' as const, held: holding([name]) })),
+    ...privileges
+      .filter(({ name }) => !ofEveryoneOrNobody.includes(name.toLowerCase()))
+      .map(({ name }) => ({
+        name,
+        kind: 'privilege' as const,
+        held: holding([name]),
+        isShutOut: false,
+      })),
   ];
 }
 
@@ -41,7 +60,13 @@ export function allowedRows(model: Model, holders: readonly Holder[]): readonly 
     kind: AllowedRow['kind'],
     resource: string,
     allowed: (held: Holder['held']) => readonly AllowedAction[],
-  ): AllowedRow => ({ kind, resource, allowed: holders.map(({ held }) => allowed(held)) });
+  ): AllowedRow => ({
+    kind,
+    resource,
+    allowed: holders.map(({ held, isShutOut }) =>
+      isShutOut && resource !== 'ds.authentify' ? [] : allowed(held),
+    ),
+  });
   const callable = (owner: string) => (each: Model['functions'][number]) =>
     each.exposed
       ? [

@@ -84,3 +84,34 @@ it('gives the matrix as JSON', () => {
     allowed: [],
   });
 });
+
+it('shows what guests may do who have to log in, beside users who are granted nothing', () => {
+  const model = modelWith(`${dataclasses}
+datastore: { functions: { authentify: { exposed: true }, other: { exposed: true } } }
+${roles.replace('roles:\n', 'roles:\n  forceLogin: true\n')}`);
+  const lines = describeAccess(model, plain).split('\n');
+  expect(lines[0]).toBe('                 guest  user  HR    viewStaff  manageStaff');
+  expect(lines).toContain('Company          ----   crud  crud  crud       crud');
+  expect(lines).toContain('ds.authentify()  x      x     x     x          x');
+  expect(lines).toContain('ds.other()       -      x     x     x          x');
+  const { access } = accessJson(model) as { access: object[] };
+  expect(access).toContainEqual({
+    user: 'user',
+    resource: 'ds.other',
+    kind: 'function',
+    allowed: ['execute'],
+  });
+});
+
+it('has one column for guests, with all that everyone has', () => {
+  const declared = roles.replace(
+    '[{ privilege: viewStaff }',
+    '[{ privilege: Guest, includes: [viewStaff] }, { privilege: none }, { privilege: viewStaff }',
+  );
+  const input = { file: 'model.yaml', text: dataclasses + declared, readBeside: () => undefined };
+  const { value: model } = checkModel(input, { allowUnsupported: true });
+  if (model === undefined) throw new Error('no model');
+  const lines = describeAccess(model, plain).split('\n');
+  expect(lines[0]).toBe('                guest  HR    viewStaff  manageStaff');
+  expect(lines).toContain('Employee        -r-d   crud  -r-d       crud');
+});
