@@ -1,8 +1,8 @@
-import { isIPv6 } from 'node:net';
 import type { Clock } from '../entity-set/clock.js';
 import { protocolError, RequestError } from '../protocol/errors.js';
 import { FailureCounts } from './failures.js';
 import type { Login, LoginModule } from './login-module.js';
+import { network } from './network.js';
 import { foldName, type Grant } from './session.js';
 
 /** Names and passwords are not longer, so that hashing them takes no longer. */
@@ -62,18 +62,6 @@ export class Logins {
     this.#ofAddress.takeBack(network(address));
     return granted;
   }
-}
-
-/** One subscriber has 2^64 addresses of the newer kind. */
-function network(address: string): string {
-  if (!isIPv6(address) || address.startsWith('::ffff:')) return address;
-  const [head = '', tail = ''] = address.split('::', 2);
-  const before = head.split(':');
-  const after = tail.split(':');
-  const missing = address.includes('::') ? 8 - before.length - after.length : 0;
-  return [...before, ...Array<string>(Math.max(0, missing)).fill('0'), ...after]
-    .slice(0, 4)
-    .join(':');
 }
 
 function tooMany(seconds: number): RequestError {

@@ -164,7 +164,7 @@ export class RequestSession implements Session {
     const { record } = this;
     if (record !== undefined) return record;
     const wasReplaced = this.#found?.wasReplaced === true;
-    this.#found = this.#sessions.begin();
+    this.#found = this.#sessions.begin({ address: this.origin.address });
     // The client has become a user by another request: this guest's cookie must not take the place of the user's.
     if (!wasReplaced) this.#carry(this.#found);
     return this.#found;
@@ -176,7 +176,7 @@ export class RequestSession implements Session {
       this.#found = this.#sessions.grant(record, grant);
       this.#carry(this.#found, record);
     } else if (!this.#sessions.givesNothing(grant)) {
-      this.#found = this.#sessions.begin({ grant });
+      this.#found = this.#sessions.begin({ grant, address: this.origin.address });
       this.#carry(this.#found);
     }
   }

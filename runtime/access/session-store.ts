@@ -28,6 +28,8 @@ export interface SessionRecord {
   readonly ends: number;
   /** The token comes with each request by itself, and is not the session's to renew: a bearer token. */
   readonly isForeign: boolean;
+  /** The address that it began from, which it is counted for while it is a guest's; none for a bearer token. */
+  readonly address: string | undefined;
   hasEnded: boolean;
   /** It was a guest's, and ended when that one became a user: its client has another session now. */
   wasReplaced: boolean;

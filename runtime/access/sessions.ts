@@ -4,6 +4,7 @@ import type { Clock } from '../entity-set/clock.js';
 import { refuse } from '../protocol/errors.js';
 import { newUuid } from '../protocol/uuid.js';
 import { grantedPrivileges, noPrivileges } from './grants.js';
+import { GuestPlaces } from './guest-places.js';
 import { noQuotas, type QuotaValues } from './quota-values.js';
 import type { Promotions } from './promotions.js';
 import { hasRates, RateWindows } from './rate-windows.js';
@@ -22,6 +23,8 @@ export interface SessionLimits {
 /** What a session begins with. */
 export interface Beginning {
   readonly grant?: Grant;
+  /** Where its request comes from. */
+  readonly address?: string | undefined;
   /** Seconds; the server's when left out. */
   readonly idleTimeout?: number;
   /** A bearer token's own, and its last moment in milliseconds of the clock. */
@@ -37,6 +40,7 @@ const shortestIdleTimeout = 60;
 export class Sessions {
   readonly #listeners: ((id: string) => void)[] = [];
   readonly #movers: ((from: string, to: string) => void)[] = [];
+  readonly #guestPlaces: GuestPlaces;
   #hasRates: boolean;
   #guests = 0;
   #users = 0;
@@ -54,6 +58,7 @@ export class Sessions {
     private readonly promotions?: Promotions,
   ) {
     this.#hasRates = hasRates(quotas);
+    this.#guestPlaces = new GuestPlaces(limits.maxGuestSessions);
     store.onEnd((record) => {
       this.#uncount(record);
       for (const listener of this.#listeners) listener(record.id);
@@ -81,13 +86,16 @@ export class Sessions {
     return this.store.find(token);
   }
 
-  /** @throws RequestError 402 with 1823 when there is no place for it */
+  /** @throws RequestError 402 with 1823 when there is no place for it, 429 when a guest's address has too many */
   begin(beginning: Beginning = {}): SessionRecord {
-    this.#refuseWhenFull(this.givesNothing(beginning.grant ?? {}));
+    const isOfGuest = this.givesNothing(beginning.grant ?? {});
+    this.#refuseWhenFull(isOfGuest);
+    const { address } = beginning;
+    if (isOfGuest && address !== undefined) this.#guestPlaces.refuseWhenFull(address);
     return this.#begin(beginning);
   }
 
-  #begin({ grant = {}, idleTimeout, foreign }: Beginning): SessionRecord {
+  #begin({ grant = {}, idleTimeout, foreign, address }: Beginning): SessionRecord {
     const privileges = grantedPrivileges(grant, this.table);
     const userName = grant.userName ?? '';
     const record: SessionRecord = {
@@ -103,6 +111,7 @@ export class Sessions {
       expires: 0,
       ends: foreign?.ends ?? Infinity,
       isForeign: foreign !== undefined,
+      address,
       hasEnded: false,
       wasReplaced: false,
     };
@@ -186,7 +195,7 @@ export class Sessions {
   }
 
   #replace(record: SessionRecord, grant: Grant): SessionRecord {
-    const made = this.#begin({ grant });
+    const made = this.#begin({ grant, address: record.address });
     for (const [name, value] of record.storage) made.storage.set(name, value);
     made.quotas = record.quotas;
     made.rates = record.rates;
@@ -216,13 +225,21 @@ export class Sessions {
   }
 
   #count(record: SessionRecord): void {
-    if (isGuestRecord(record)) this.#guests += 1;
-    else this.#users += 1;
+    if (!isGuestRecord(record)) {
+      this.#users += 1;
+      return;
+    }
+    this.#guests += 1;
+    if (record.address !== undefined) this.#guestPlaces.take(record.address);
   }
 
   #uncount(record: SessionRecord): void {
-    if (isGuestRecord(record)) this.#guests -= 1;
-    else this.#users -= 1;
+    if (!isGuestRecord(record)) {
+      this.#users -= 1;
+      return;
+    }
+    this.#guests -= 1;
+    if (record.address !== undefined) this.#guestPlaces.free(record.address);
   }
 }
 

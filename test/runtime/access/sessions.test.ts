@@ -448,4 +448,39 @@ describe('room', () => {
     expect((await two.post(login, ['bob', 'right'])).statusCode).toBe(200);
     expect(server.sessions.sessions.counts).toEqual({ guests: 1, users: 1 });
   });
+
+  it('is limited for the guests of one address', async () => {
+    await server.app.close();
+    await start({ limits: { maxGuestSessions: 3000, maxSessions: 1 } });
+    server.work['keep'] = (session) => session.keep();
+    const from = (remoteAddress: string, cookie?: string): ReturnType<Client['get']> =>
+      server.app.inject({
+        method: 'POST',
+        url: '/rest/work/keep',
+        remoteAddress,
+        ...(cookie === undefined ? {} : { headers: { cookie } }),
+      });
+    const one = await from('10.0.0.1');
+    for (let i = 1; i < 30; i += 1) expect((await from('10.0.0.1')).statusCode).toBe(200);
+    const refused = await from('10.0.0.1');
+    expect(refused.statusCode).toBe(429);
+    expect(refused.headers['retry-after']).toBe('60');
+    expect(refused.headers['set-cookie']).toBeUndefined();
+    expect(refused.json()).toMatchObject({ __ERROR: [{ errCode: 1844 }] });
+    expect((await from('10.0.0.2')).statusCode).toBe(200);
+
+    const [cookie = ''] = String(one.headers['set-cookie']).split(';');
+    expect((await from('10.0.0.1', cookie)).statusCode).toBe(200);
+    client.cookie = cookie;
+    await client.post(login, ['mia', 'right']);
+    expect((await from('10.0.0.1')).statusCode).toBe(200);
+    expect((await from('10.0.0.1')).statusCode).toBe(429);
+
+    for (let i = 0; i < 30; i += 1) await from(`2001:db8::${i.toString(16)}`);
+    expect((await from('2001:db8::ffff')).statusCode).toBe(429);
+    expect((await from('2001:db8:0:1::1')).statusCode).toBe(200);
+    server.clock.advance(3_602_000);
+    expect(server.sessions.sessions.counts).toEqual({ guests: 0, users: 0 });
+    expect((await from('10.0.0.1')).statusCode).toBe(200);
+  });
 });
