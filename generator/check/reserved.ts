@@ -56,6 +56,7 @@ export const dataclassMembers: ReadonlySet<string> = new Set([
 export const datastoreMembers: ReadonlySet<string> = new Set([
   ...everyClass,
   'transaction',
+  'afterCommit',
   'kysely',
 ]);
 

@@ -11,6 +11,7 @@ import type { Lifecycle } from '../entity/lifecycle.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
 import type { Aggregate } from '../query/compute-keyword.js';
+import type { AfterCommit } from './after-commit.js';
 import type { EntityLayout } from './entity-layout.js';
 import type { SeenModel } from './seen-model.js';
 import type { SelectionNode } from './selection-node.js';
@@ -25,6 +26,7 @@ export interface ClassHost {
   readonly datastore: object;
   readonly calls: Calls;
   readonly locks: LockTable;
+  readonly afterCommit: AfterCommit;
   /** What runs the events of entities, where there are some. */
   readonly lifecycle: Lifecycle | undefined;
   /** All of the model, whatever a session may see. Its database takes part in the transaction of the code that asks. */

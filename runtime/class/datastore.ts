@@ -1,5 +1,6 @@
 import type { Kysely } from 'kysely';
 import type { Session } from '../access/session.js';
+import type { WorkAfterCommit } from './after-commit.js';
 import type { ClassHost } from './class-host.js';
 import { datastoreKysely } from './datastore-kysely.js';
 
@@ -45,5 +46,15 @@ export abstract class Datastore<Database = unknown> {
    */
   transaction<R>(work: () => Promise<R>): Promise<R> {
     return this.#host.write(() => work());
+  }
+
+  /**
+   * Runs work when the outermost transaction that this code is part of is stored, and never when what the code did is undone;
+   * outside of any, at once. It runs behind the answer, outside of the transaction, with the session of this code. Works of one
+   * transaction run one after the other, in order. What one throws is logged, and changes nothing.
+   * @throws TransactionEndedError when the transaction of this code is over
+   */
+  afterCommit(work: WorkAfterCommit): void {
+    this.#host.afterCommit.run(work);
   }
 }

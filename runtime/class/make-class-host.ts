@@ -5,6 +5,7 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
 import type { TransactionScope } from '../dialect/transaction-scope.js';
 import type { Lifecycle } from '../entity/lifecycle.js';
+import { AfterCommit } from './after-commit.js';
 import { defineAccessors } from './accessors.js';
 import type {
   ClassHost,
@@ -32,6 +33,8 @@ export interface ClassParts {
   readonly context: SeenModel;
   /** What a call of a session may see; never asked for the server itself. None where nothing is limited. */
   readonly seenBy?: ((call: Call) => SeenModel) | undefined;
+  /** Writes to the log what class code fails with that runs behind the answer. */
+  readonly tellFailure: (error: Error) => void;
   /** Makes what runs the events; none where no dataclass has any. */
   readonly lifecycle?: ((host: ClassHost) => Lifecycle) | undefined;
 }
@@ -55,6 +58,7 @@ class Host implements ClassHost {
   readonly datastore: object;
   readonly calls: Calls;
   readonly locks: LockTable;
+  readonly afterCommit: AfterCommit;
   readonly context: SeenModel;
   readonly lifecycle: Lifecycle | undefined;
   readonly #seenBy: ClassParts['seenBy'];
@@ -70,6 +74,7 @@ class Host implements ClassHost {
     this.#executor = executor;
     this.calls = calls;
     this.locks = locks;
+    this.afterCommit = new AfterCommit(calls, parts.tellFailure);
     this.context = context;
     this.#seenBy = seenBy;
     this.lifecycle = lifecycle?.(this);

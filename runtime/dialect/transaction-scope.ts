@@ -81,6 +81,11 @@ export class TransactionScope {
     }
   }
 
+  /** The transaction that this is a part of, or is. */
+  get whole(): TransactionScope {
+    return this.parent?.whole ?? this;
+  }
+
   /** Has a function told of the outcome: at once when a savepoint is gone back to, else at the end of the transaction. */
   whenSettled(settled: Settled): void {
     (this.#settled ??= []).push(settled);
@@ -96,11 +101,11 @@ export class TransactionScope {
     this.#isClosed = true;
   }
 
-  /** Tells the outcome to all who asked for it, the last one first. */
+  /** Tells the outcome to all who asked for it, in that order; the last one first when all is undone. */
   settle(isKept: boolean): void {
     const settled = this.#settled ?? [];
     this.#settled = undefined;
-    for (const tell of settled.reverse()) tell(isKept);
+    for (const tell of isKept ? settled : settled.reverse()) tell(isKept);
   }
 
   async #runPart<T>(work: (scope: TransactionScope) => Promise<T>): Promise<T> {

@@ -218,6 +218,9 @@ export async function createApp(
     context,
     seenBy: isViewed ? (call) => viewed.contextOf(call) : undefined,
     lifecycle: classEvents(definitions),
+    tellFailure: (err) => {
+      (log ?? app.log).error({ err });
+    },
   });
   registerInfo(app, sessions, store, limits);
   registerRelease(app, context.sets, sessions);

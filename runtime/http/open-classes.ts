@@ -55,6 +55,8 @@ export function openClasses(
 ): ClassHost | undefined {
   if (classes === undefined) return undefined;
   const host = createClassHost({ ...parts, registry: classes.registry, calls: classes.calls });
+  // Before the database is closed: hooks that are added later run first.
+  app.addHook('onClose', () => host.afterCommit.end());
   app.decorate('datastore', host.datastore);
   return host;
 }

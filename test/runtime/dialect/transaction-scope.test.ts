@@ -89,7 +89,7 @@ describe('a scope of a transaction', () => {
     });
     expect(told).toHaveLength(2);
     scope.settle(true);
-    expect(told.slice(2)).toEqual(['part kept', 'outer kept']);
+    expect(told.slice(2)).toEqual(['outer kept', 'part kept']);
   });
 
   it('is over when the transaction is, for the parts too that still run', async () => {

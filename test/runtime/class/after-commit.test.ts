@@ -1,0 +1,148 @@
+import { setTimeout } from 'node:timers/promises';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { type Call, Calls } from '../../../runtime/access/call.js';
+import { systemSession } from '../../../runtime/access/system-session.js';
+import { AfterCommit } from '../../../runtime/class/after-commit.js';
+import type { Transaction } from '../../../runtime/dialect/executor.js';
+import {
+  TransactionEndedError,
+  TransactionScope,
+} from '../../../runtime/dialect/transaction-scope.js';
+import { Gate } from './gate.js';
+import type { DataStore } from './staff-classes.js';
+import { places, type StaffServer, staffServer } from './staff-server.js';
+
+let server: StaffServer;
+let ds: DataStore;
+let told: string[];
+let logged: string[];
+
+const tell = (what: string) => (): void => {
+  told.push(what);
+};
+const soon = (): Promise<unknown> => setTimeout(20);
+
+it('work after a commit has the session of the code that asked, and neither its transaction nor its events', async () => {
+  const calls = new Calls({ session: systemSession(), isServer: true });
+  const after = new AfterCommit(calls, (error) => {
+    throw error;
+  });
+  const session = systemSession();
+  const scope = new TransactionScope({} as Transaction);
+  const seen: Call[] = [];
+  calls.run({ session, scope, nesting: { depth: 2, tree: {} } }, () => {
+    after.run(() => seen.push(calls.current()));
+  });
+  scope.settle(true);
+  await soon();
+  expect(seen).toEqual([{ session, restrictions: undefined }]);
+  expect(seen[0]?.session).toBe(session);
+});
+
+describe.each(places)('ds.afterCommit, on a database in a %s', (place) => {
+  beforeEach(async () => {
+    told = [];
+    logged = [];
+    const stream = { write: (line: string) => void logged.push(line) };
+    server = await staffServer(place, { logger: { stream, level: 'error' } });
+    ({ ds } = server);
+  });
+
+  afterEach(async () => {
+    await server.close();
+  });
+
+  it('runs when the outermost transaction is stored, in order, and may write then', async () => {
+    await ds.transaction(async () => {
+      ds.afterCommit(async () => {
+        await setTimeout(5);
+        await ds.Company.new({ name: 'after' }).save();
+        told.push(`first sees ${await ds.Company.all().count()}`);
+      });
+      await ds.transaction(async () => {
+        await ds.Company.new({ name: 'inside' }).save();
+        ds.afterCommit(tell('second'));
+      });
+      ds.afterCommit(tell('third'));
+      await soon();
+      told.push('transaction ends');
+    });
+    await soon();
+    expect(told).toEqual(['transaction ends', 'first sees 2', 'second', 'third']);
+  });
+
+  it('never runs for what is undone', async () => {
+    await ds.transaction(async () => {
+      const part = ds.transaction(async () => {
+        ds.afterCommit(tell('of the part'));
+        await ds.transaction(() => {
+          ds.afterCommit(tell('within it'));
+          return Promise.resolve();
+        });
+        throw new Error('part');
+      });
+      await expect(part).rejects.toThrow('part');
+      ds.afterCommit(tell('of the rest'));
+    });
+    const whole = ds.transaction(() => {
+      ds.afterCommit(tell('of the whole'));
+      return Promise.reject(new Error('whole'));
+    });
+    await expect(whole).rejects.toThrow('whole');
+    await soon();
+    expect(told).toEqual(['of the rest']);
+  });
+
+  it('runs at once outside of a transaction', () => {
+    ds.afterCommit(tell('now'));
+    expect(told).toEqual(['now']);
+  });
+
+  it('logs what fails, and goes on', async () => {
+    await ds.transaction(async () => {
+      ds.afterCommit(() => Promise.reject(new Error('mail server is away')));
+      ds.afterCommit(() => {
+        throw new Error('thrown at once');
+      });
+      ds.afterCommit(tell('last'));
+      await ds.Company.new({ name: 'stored' }).save();
+    });
+    ds.afterCommit(() => {
+      throw new Error('outside');
+    });
+    await soon();
+    expect(told).toEqual(['last']);
+    expect(await ds.Company.all().count()).toBe(1);
+    for (const text of ['mail server is away', 'thrown at once', 'outside']) {
+      expect(logged.filter((line) => line.includes(text))).toHaveLength(1);
+    }
+  });
+
+  it('is refused when the transaction of the code is over', async () => {
+    const gate = new Gate();
+    let late: Promise<void> | undefined;
+    await ds.transaction(() => {
+      late = (async () => {
+        await gate.pass();
+        ds.afterCommit(tell('late'));
+      })();
+      return Promise.resolve();
+    });
+    gate.open();
+    await expect(late).rejects.toThrow(TransactionEndedError);
+    expect(told).toEqual([]);
+  });
+
+  it('has ended before the database is closed', async () => {
+    await ds.transaction(() => {
+      ds.afterCommit(async () => {
+        await soon();
+        await ds.Company.new({ name: 'after' }).save();
+        told.push('stored');
+      });
+      return Promise.resolve();
+    });
+    await server.app.close();
+    expect([told, logged]).toEqual([['stored'], []]);
+  });
+});
