@@ -16,11 +16,15 @@ export interface EntityTypes {
 }
 
 /** A value of an `object` attribute: it is handed out frozen, since a change inside it would not be saved. Set a new one. */
-export type JsonValue =
-  string | number | boolean | null | readonly JsonValue[] | { readonly [name: string]: JsonValue };
+export type JsonValue = string | number | boolean | null | readonly JsonValue[] | JsonObject;
 
-/** What an `object` attribute holds. */
-export type JsonObject = { readonly [name: string]: JsonValue } | readonly JsonValue[];
+/**
+ * What an `object` attribute holds. It may be a list too, which `Array.isArray` tells, and which `new()` and `fromObject()` take:
+ * were it a part of this type, no member could be read without asking.
+ */
+export interface JsonObject {
+  readonly [name: string]: JsonValue;
+}
 
 /** A vector: handed out frozen too. */
 export type Vector = readonly number[];

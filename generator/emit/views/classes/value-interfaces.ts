@@ -60,10 +60,13 @@ function singleValue(attribute: Attribute): TypeText | undefined {
   return isAlwaysThere(attribute) ? type : orNull(type);
 }
 
-/** Bytes are given as they are. */
+/** Bytes are given as they are; an object may be a list. */
 function writtenValue(attribute: Attribute): TypeText | undefined {
-  const isMedia = attribute.kind === 'storage' && isLarge(attribute.type);
-  return isMedia ? { text: 'Uint8Array | null', uses: [] } : singleValue(attribute);
+  const type = singleValue(attribute);
+  if (attribute.kind !== 'storage') return type;
+  if (isLarge(attribute.type)) return { text: 'Uint8Array | null', uses: [] };
+  if (attribute.type !== 'object' || type === undefined) return type;
+  return { text: `${type.text} | readonly JsonValue[]`, uses: [...type.uses, 'JsonValue'] };
 }
 
 /** What `toObject()` gives: the same, and the key that each to-one relation leads to. */
