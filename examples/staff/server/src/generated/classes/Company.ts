@@ -7,7 +7,13 @@ import type { EventAnswer, FunctionResult } from '../../runtime/class/answers.js
 import { DataclassObject } from '../../runtime/class/dataclass.js';
 import { Entity } from '../../runtime/class/entity.js';
 import { EntitySelection } from '../../runtime/class/selection.js';
-import type { JsonObject, Media, RelatedEntity, Vector } from '../../runtime/class/types.js';
+import type {
+  JsonObject,
+  JsonValue,
+  Media,
+  RelatedEntity,
+  Vector,
+} from '../../runtime/class/types.js';
 import type { DropEvent, SaveEvent } from '../../runtime/entity/lifecycle.js';
 import type { EmployeeSelection, EmployeeTypes } from './Employee.js';
 
@@ -51,7 +57,7 @@ export interface CompanyValues {
   founded?: string | null;
   revenue?: number | null;
   active?: boolean | null;
-  extra?: JsonObject | null;
+  extra?: JsonObject | null | readonly JsonValue[];
   logo?: Uint8Array | null;
   embedding?: Vector | null;
   internalRating?: number | null;
@@ -81,7 +87,7 @@ export abstract class CompanyEntityBase extends Entity<CompanyTypes> {
   declare readonly label: string | null;
   declare manager_id: string | null;
   abstract hire(person: EmployeeEntity): FunctionResult<EmployeeEntity>;
-  abstract saving(event: SaveEvent<CompanyAttributes>): EventAnswer;
+  abstract saving(event: SaveEvent<CompanyTypes>): EventAnswer;
   abstract validateDrop(event: DropEvent): EventAnswer;
 }
 

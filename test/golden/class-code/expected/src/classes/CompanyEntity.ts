@@ -1,8 +1,8 @@
 import {
   type AfterDropEvent,
   type AfterSaveEvent,
-  type CompanyAttributes,
   CompanyEntityBase,
+  type CompanyTypes,
   type DropEvent,
   type EmployeeEntity,
   type EventError,
@@ -24,15 +24,15 @@ export class CompanyEntity extends CompanyEntityBase {
     throw notWritten('CompanyEntity.tidy', 'src/classes/CompanyEntity.ts', others, options);
   }
 
-  validateSave(event: SaveEvent<CompanyAttributes>): Promise<EventError | undefined> {
+  validateSave(event: SaveEvent<CompanyTypes>): Promise<EventError | undefined> {
     throw notWritten('CompanyEntity.validateSave', 'src/classes/CompanyEntity.ts', event);
   }
 
-  saving(event: SaveEvent<CompanyAttributes>): Promise<EventError | undefined> {
+  saving(event: SaveEvent<CompanyTypes>): Promise<EventError | undefined> {
     throw notWritten('CompanyEntity.saving', 'src/classes/CompanyEntity.ts', event);
   }
 
-  afterSave(event: AfterSaveEvent<CompanyAttributes>): Promise<void> {
+  afterSave(event: AfterSaveEvent<CompanyTypes>): Promise<void> {
     throw notWritten('CompanyEntity.afterSave', 'src/classes/CompanyEntity.ts', event);
   }
 

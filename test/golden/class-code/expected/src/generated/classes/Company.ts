@@ -12,7 +12,13 @@ import type {
 import { DataclassObject } from '../../runtime/class/dataclass.js';
 import { Entity } from '../../runtime/class/entity.js';
 import { EntitySelection } from '../../runtime/class/selection.js';
-import type { JsonObject, Media, RelatedEntity, Vector } from '../../runtime/class/types.js';
+import type {
+  JsonObject,
+  JsonValue,
+  Media,
+  RelatedEntity,
+  Vector,
+} from '../../runtime/class/types.js';
 import type {
   AfterDropEvent,
   AfterSaveEvent,
@@ -60,7 +66,7 @@ export interface CompanyValues {
   city?: string | null;
   founded?: string | null;
   active?: boolean | null;
-  extra?: JsonObject | null;
+  extra?: JsonObject | null | readonly JsonValue[];
   logo?: Uint8Array | null;
   embedding?: Vector | null;
   manager?: EmployeeEntity | string | null;
@@ -95,9 +101,9 @@ export abstract class CompanyEntityBase extends Entity<CompanyTypes> {
   abstract hire(person: EmployeeEntity, from?: Date): FunctionResult<EmployeeEntity>;
   abstract report(): FunctionResult<OutgoingMessage>;
   abstract tidy(others: readonly CompanyEntity[], options: unknown): void | Promise<void>;
-  abstract validateSave(event: SaveEvent<CompanyAttributes>): EventAnswer;
-  abstract saving(event: SaveEvent<CompanyAttributes>): EventAnswer;
-  abstract afterSave(event: AfterSaveEvent<CompanyAttributes>): void | Promise<void>;
+  abstract validateSave(event: SaveEvent<CompanyTypes>): EventAnswer;
+  abstract saving(event: SaveEvent<CompanyTypes>): EventAnswer;
+  abstract afterSave(event: AfterSaveEvent<CompanyTypes>): void | Promise<void>;
   abstract validateDrop(event: DropEvent): EventAnswer;
   abstract dropping(event: DropEvent): EventAnswer;
   abstract afterDrop(event: AfterDropEvent): void | Promise<void>;
