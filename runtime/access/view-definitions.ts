@@ -1,6 +1,13 @@
 import type { Permissions } from '../dataclass/permissions.js';
 import type { DenialStatus } from '../protocol/denial.js';
-import type { AttributeDefinition, DataclassDefinition, Opening } from '../protocol/definition.js';
+import type {
+  AttributeDefinition,
+  DataclassDefinition,
+  FunctionDefinition,
+  Opening,
+} from '../protocol/definition.js';
+import { opens as opensTo } from './privileges.js';
+import { foldName } from './session.js';
 
 /** Whether what a list of privileges opens is open. */
 type Opens = (opening: Opening | undefined) => boolean;
@@ -39,7 +46,8 @@ export function readableDefinition(
 
 /**
  * A dataclass as the catalog shows it to a session: with what it may read, and with what `describe` opens to it though it may
- * not be read (protocol sections 3 and 17.3). `undefined` for one that is not listed.
+ * not be read (protocol sections 3, 17.3 and 17.5). One that cannot be read is listed for the sake of functions that can be called.
+ * `undefined` for one that is not listed.
  */
 export function describedDefinition(
   definition: DataclassDefinition,
@@ -50,7 +58,11 @@ export function describedDefinition(
   const isReadable = readable.has(definition.name);
   const describes = ({ describe }: { readonly describe?: Opening }): boolean =>
     describe !== undefined && opens(describe);
-  if (!definition.exposed || !(isReadable || describes(access ?? {}))) return undefined;
+  const isListed =
+    isReadable ||
+    describes(access ?? {}) ||
+    functions.some((each) => opens(each.access) && isCalledUnread(each, access?.read));
+  if (!definition.exposed || !isListed) return undefined;
   return {
     ...definition,
     attributes: attributes.map((attribute) => {
@@ -60,6 +72,11 @@ export function describedDefinition(
     }),
     functions: functions.filter((each) => opens(each.access) || describes(each)),
   };
+}
+
+/** Whether a function can be called by those who may not read its dataclass: on the dataclass, or since its own code may read it. */
+function isCalledUnread({ level, promote = [] }: FunctionDefinition, read?: Opening): boolean {
+  return level === 'dataclass' || opensTo(read, new Set(promote.map(foldName)));
 }
 
 /** What a session may do with a dataclass; `undefined` where nothing is limited. */

@@ -82,7 +82,7 @@ const faults: readonly (readonly [what: string, file: string, text: string, inst
   [
     'the catalog lists everything',
     'access/view-definitions.ts',
-    'if (!definition.exposed || !(isReadable || describes(access ?? {}))) return undefined;',
+    'if (!definition.exposed || !isListed) return undefined;',
     'if (!definition.exposed) return undefined;',
   ],
 ];

@@ -187,7 +187,16 @@ describe('calls of functions', () => {
         ...Object.fromEntries(catalog.dataClasses.map((each) => [each.name, names(each.methods)])),
       };
     };
-    expect(await methods(guest)).toEqual({ ds: ['authentify', 'whoami'], clock: ['now'] });
+    expect(await methods(guest)).toEqual({
+      ds: ['authentify', 'whoami'],
+      clock: ['now'],
+      Note: ['takes', 'touch'],
+      Person: ['tell'],
+    });
+    const { attributes, key }: Record<string, unknown> = (
+      await guest.get('/rest/$catalog/Person')
+    ).json();
+    expect([attributes, key]).toEqual([[], []]);
     expect(await methods(viewer)).toEqual({
       ds: ['authentify', 'whoami'],
       clock: ['now'],

@@ -123,6 +123,19 @@ describe('views', () => {
     expect(plain?.map((each) => each.name)).toEqual(['ID', 'note', 'otherID']);
   });
 
+  it('list what may be called in a dataclass that may not be read', () => {
+    const hire = { name: 'hire', params: [], returns: 'void', access: ['guest'] } as const;
+    const withFunction = (rest: Pick<FunctionDefinition, 'level' | 'promote' | 'access'>) =>
+      new Views([{ ...dataclass('Tree', { read: ['a'] }), functions: [{ ...hire, ...rest }] }])
+        .guest.catalog;
+    const [listed] = withFunction({ level: 'dataclass' });
+    expect(listed?.functions?.map(({ name }) => name)).toEqual(['hire']);
+    expect(listed?.attributes.every(({ exposed }) => exposed === false)).toBe(true);
+    expect(withFunction({ level: 'entity', promote: ['A'] })).toHaveLength(1);
+    expect(withFunction({ level: 'entity' })).toEqual([]);
+    expect(withFunction({ level: 'dataclass', access: ['a'] })).toEqual([]);
+  });
+
   it('refuse calls of functions', () => {
     const hire: FunctionDefinition = {
       name: 'hire',

@@ -14,7 +14,7 @@ interface Catalog {
   })[];
 }
 
-/** The catalog lists what may be read and called, and beside it what the model describes. */
+/** The catalog lists what may be read and called, with the dataclasses of both, and beside it what the model describes. */
 export async function tryCatalog(trial: Trial): Promise<void> {
   const probe: Probe = { method: 'GET', url: '/rest/$catalog/$all' };
   const answer = await trial.ask(probe);
@@ -31,9 +31,15 @@ export async function tryCatalog(trial: Trial): Promise<void> {
     const isRight = isListed ? isUsed || isDescribed : !isUsed;
     if (!isRight) trial.deviations.push(`${what} is ${isListed ? '' : 'not '}in the catalog`);
   };
+  const isAnyCalled = (rows: Readonly<Record<string, string>> = {}): boolean =>
+    [...holder.functions(rows).values()].some(({ isCalled }) => isCalled);
   for (const { name, attributes } of definitions) {
     const listed = dataClasses.find((each) => each.name === name);
-    compare(name, listed !== undefined, holder.may('r', name), holder.may('l', name));
+    const functions = access.dataclasses[name]?.functions ?? {};
+    // Functions of entities and selections need read, too, unless their own code may read.
+    const isUsed = holder.may('r', name) || isAnyCalled(functions.dataclass);
+    const isDescribed = holder.may('l', name) || Object.values(functions).some(isAnyCalled);
+    compare(name, listed !== undefined, isUsed, isDescribed);
     if (listed === undefined) continue;
     for (const attribute of attributes) {
       const isListed = listed.attributes.some((each) => each.name === attribute.name);
@@ -41,7 +47,7 @@ export async function tryCatalog(trial: Trial): Promise<void> {
       const isDescribed = holder.mayUse('l', name, attribute.name);
       compare(`${name}.${attribute.name}`, isListed, isUsed, isDescribed);
     }
-    for (const rows of Object.values(access.dataclasses[name]?.functions ?? {})) {
+    for (const rows of Object.values(functions)) {
       for (const [method, { isCalled, isDescribed }] of holder.functions(rows)) {
         const isListed = listed.methods?.some((each) => each.name === method) === true;
         compare(`${name}.${method}()`, isListed, isCalled, isDescribed);
