@@ -65,8 +65,9 @@ function writtenValue(attribute: Attribute): TypeText | undefined {
   const type = singleValue(attribute);
   if (attribute.kind !== 'storage') return type;
   if (isLarge(attribute.type)) return { text: 'Uint8Array | null', uses: [] };
-  if (attribute.type !== 'object' || type === undefined) return type;
-  return { text: `${type.text} | readonly JsonValue[]`, uses: [...type.uses, 'JsonValue'] };
+  if (attribute.type !== 'object') return type;
+  const written = { text: 'JsonObject | readonly JsonValue[]', uses: ['JsonObject', 'JsonValue'] };
+  return isAlwaysThere(attribute) ? written : orNull(written);
 }
 
 /** What `toObject()` gives: the same, and the key that each to-one relation leads to. */

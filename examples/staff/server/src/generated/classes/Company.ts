@@ -57,7 +57,7 @@ export interface CompanyValues {
   founded?: string | null;
   revenue?: number | null;
   active?: boolean | null;
-  extra?: JsonObject | null | readonly JsonValue[];
+  extra?: JsonObject | readonly JsonValue[] | null;
   logo?: Uint8Array | null;
   embedding?: Vector | null;
   internalRating?: number | null;

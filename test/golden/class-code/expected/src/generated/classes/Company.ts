@@ -66,7 +66,7 @@ export interface CompanyValues {
   city?: string | null;
   founded?: string | null;
   active?: boolean | null;
-  extra?: JsonObject | null | readonly JsonValue[];
+  extra?: JsonObject | readonly JsonValue[] | null;
   logo?: Uint8Array | null;
   embedding?: Vector | null;
   manager?: EmployeeEntity | string | null;
