@@ -6,11 +6,18 @@ const most = 1_000;
 /** How long one may wait: by then few clients do. */
 const longestMilliseconds = 30_000;
 
+interface Waiting {
+  readonly since: number;
+  readonly start: () => void;
+  readonly giveUp: () => void;
+}
+
 /** Lets transactions run one after the other, in the order they were asked for, and only so many of them wait. */
 export class WriterLine {
-  #waiting = 0;
-  /** Ends when the last transaction asked for so far has ended; never fails. */
-  #last: Promise<unknown> = Promise.resolve();
+  readonly #waiting: Waiting[] = [];
+  #isBusy = false;
+  /** One for all of them: a timer for each would cost a tenth of a small change. */
+  #timer: NodeJS.Timeout | undefined;
 
   constructor(private readonly limits = { most, longestMilliseconds }) {}
 
@@ -19,33 +26,75 @@ export class WriterLine {
    * @throws RequestError 503 when too many wait, or this one has waited too long: `work` is not run then; what `work` throws
    */
   run<T>(work: () => Promise<T>): Promise<T> {
-    if (this.#waiting >= this.limits.most) {
+    if (this.#waiting.length >= this.limits.most) {
       return Promise.reject(unavailable('Too many changes wait for their turn.'));
     }
-    this.#waiting += 1;
     return new Promise<T>((resolve, reject) => {
-      let isLate = false;
-      const timer = setTimeout(() => {
-        isLate = true;
-        this.#waiting -= 1;
-        const seconds = this.limits.longestMilliseconds / 1000;
-        reject(
-          unavailable(`This change has waited ${seconds} s for the changes before it to end.`),
-        );
-      }, this.limits.longestMilliseconds);
-      this.#last = this.#last.then(() => {
-        if (isLate) return undefined;
-        clearTimeout(timer);
-        this.#waiting -= 1;
-        // Whatever becomes of it, the next one has its turn.
-        return work().then(resolve, reject);
-      });
+      const start = (): void => {
+        // Whatever becomes of it, the next one has its turn; whoever waits for this one goes on first.
+        void work()
+          .then(resolve, reject)
+          .then(() => {
+            this.#next();
+          });
+      };
+      if (this.#isBusy) {
+        this.#wait(start, () => {
+          const seconds = this.limits.longestMilliseconds / 1000;
+          const reason = `This change has waited ${seconds} s for the changes before it to end.`;
+          reject(unavailable(reason));
+        });
+      } else {
+        this.#isBusy = true;
+        queueMicrotask(start);
+      }
     });
   }
 
-  /** Ends when everything that was asked for so far has ended. */
-  idle(): Promise<unknown> {
-    return this.#last;
+  /** Ends when everything that was asked for so far has ended, or has waited too long. */
+  idle(): Promise<void> {
+    if (!this.#isBusy) return Promise.resolve();
+    return new Promise((resolve) => {
+      this.#wait(() => {
+        resolve();
+        this.#next();
+      }, resolve);
+    });
+  }
+
+  #next(): void {
+    const next = this.#waiting.shift();
+    if (next === undefined) this.#isBusy = false;
+    else next.start();
+  }
+
+  #wait(start: () => void, giveUp: () => void): void {
+    this.#waiting.push({ since: performance.now(), start, giveUp });
+    this.#timer ??= this.#watch(this.limits.longestMilliseconds);
+  }
+
+  #watch(milliseconds: number): NodeJS.Timeout {
+    const timer = setTimeout(() => {
+      this.#dismissLate();
+    }, milliseconds);
+    // What waits is waited for elsewhere, and nobody waits for the timer.
+    return timer.unref();
+  }
+
+  #dismissLate(): void {
+    const { longestMilliseconds: longest } = this.limits;
+    const now = performance.now();
+    // A timer may end a moment early.
+    for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
+      const left = first.since + longest - now;
+      if (left > 1) {
+        this.#timer = this.#watch(left);
+        return;
+      }
+      this.#waiting.shift();
+      first.giveUp();
+    }
+    this.#timer = undefined;
   }
 }
 

@@ -11,9 +11,15 @@ import { readCookie, setCookie, withdrawCookie } from './session-cookie.js';
 /** A `User-Agent` is told to those who meet a lock; more of it tells nothing. */
 const longestUserAgent = 200;
 
+/** Where a request keeps its session: a weak map makes the collection of garbage dear where each request has an entry. */
+const own = Symbol('session');
+
+interface Known {
+  [own]?: RequestSession;
+}
+
 /** Finds the session of a request; for one without a cookie that is a look at one header. */
 export class RequestSessions {
-  readonly #known = new WeakMap<FastifyRequest, RequestSession>();
   /** Answers that carry a session's cookie and may not be sent yet. */
   readonly #carrying = new WeakMap<SessionRecord, readonly WeakRef<CookieCarrier>[]>();
 
@@ -34,7 +40,7 @@ export class RequestSessions {
    * @returns a promise for a bearer token, and with a store that is elsewhere
    */
   of(request: FastifyRequest, reply: FastifyReply): Pending<RequestSession> {
-    const known = this.#known.get(request);
+    const known = this.known(request);
     if (known !== undefined) return known;
     const { cookie, authorization } = request.headers;
     const bearer = this.tokens === undefined ? undefined : bearerToken(authorization);
@@ -48,7 +54,7 @@ export class RequestSessions {
 
   /** The session of a request that was asked for before. */
   known(request: FastifyRequest): RequestSession | undefined {
-    return this.#known.get(request);
+    return (request as Known)[own];
   }
 
   /** A token is verified once; its session is found again until one of the two ends. */
@@ -70,14 +76,14 @@ export class RequestSessions {
     record: SessionRecord | undefined,
   ): RequestSession {
     // Two parts of one request may have waited for the store.
-    const known = this.#known.get(request);
+    const known = this.known(request);
     if (known !== undefined) return known;
     const carrier = new CookieCarrier(request, reply, this.name, (carried, replaced) => {
       if (replaced !== undefined) this.#withdraw(replaced);
       this.#carryAll(carrier, carried);
     });
     const session = new RequestSession(this.sessions, carrier, this.logins, record);
-    this.#known.set(request, session);
+    (request as Known)[own] = session;
     return session;
   }
 
