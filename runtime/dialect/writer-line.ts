@@ -38,16 +38,20 @@ export class WriterLine {
             this.#next();
           });
       };
-      if (this.#isBusy) {
-        this.#wait(start, () => {
+      if (!this.#isBusy) {
+        this.#isBusy = true;
+        queueMicrotask(start);
+        return;
+      }
+      const turn = new Promise<void>((begin) => {
+        this.#wait(begin, () => {
           const seconds = this.limits.longestMilliseconds / 1000;
           const reason = `This change has waited ${seconds} s for the changes before it to end.`;
           reject(unavailable(reason));
         });
-      } else {
-        this.#isBusy = true;
-        queueMicrotask(start);
-      }
+      });
+      // A promise keeps the async context of who asked: `start` itself, run by the one before, would have that one's.
+      void turn.then(start);
     });
   }
 

@@ -1,3 +1,4 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
 import { setTimeout } from 'node:timers/promises';
 import { describe, expect, it } from 'vitest';
 import { WriterLine } from '../../../runtime/dialect/writer-line.js';
@@ -74,4 +75,18 @@ describe('the line of transactions', () => {
     end();
     await idle;
   });
+});
+
+it('runs each transaction in the async context of who asked for it', async () => {
+  const line = new WriterLine();
+  const asker = new AsyncLocalStorage<string>();
+  const seen = ['a', 'b', 'c'].map((name) =>
+    asker.run(name, () =>
+      line.run(async () => {
+        await Promise.resolve();
+        return asker.getStore();
+      }),
+    ),
+  );
+  expect(await Promise.all(seen)).toEqual(['a', 'b', 'c']);
 });
