@@ -38,7 +38,7 @@ function plainValue(
         : undefined;
     case 'relatedEntity':
       return isReadable(state, attribute.name)
-        ? readValue(state, layout.field(dataclass.foreignKey(attribute).name))
+        ? { value: state.foreignKey(layout.field(dataclass.foreignKey(attribute).name)) }
         : undefined;
     case 'relatedEntities':
       return undefined;

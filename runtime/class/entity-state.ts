@@ -78,6 +78,11 @@ export class EntityState {
     return value;
   }
 
+  /** A foreign key as the value of its relation, which asks for privileges of its own: see that they are there. */
+  foreignKey(field: Field): unknown {
+    return typedValue(field, this.stored(field));
+  }
+
   /**
    * Sets an attribute as class code does.
    * @throws AttributeError for a value of another type, and for an attribute that holds no value of its own

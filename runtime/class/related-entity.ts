@@ -19,7 +19,7 @@ export class RelatedEntityHandle<T extends EntityTypes> implements RelatedEntity
   get key(): T['key'] | null {
     const field = foreignKeyField(this.#state, this.#relation);
     if (!this.#state.isTouched(field)) requireReadableRelation(this.#state, this.#relation.name);
-    return this.#state.get(field) as T['key'] | null;
+    return this.#state.foreignKey(field) as T['key'] | null;
   }
 
   async get(): Promise<T['entity'] | null> {
