@@ -6,6 +6,7 @@ export default defineConfig({
   test: {
     include: ['test/**/*.test.ts'],
     exclude: ['**/node_modules/**', 'test/bench/**', 'test/golden/**'],
+    globalSetup: ['test/support/postgres/keeper.ts'],
     pool: 'forks',
     reporters: ['default', ['json', { outputFile: '.tmp/tests.json' }]],
     testTimeout: 60_000,

@@ -1,0 +1,71 @@
+import { randomBytes } from 'node:crypto';
+import { connect } from 'node:net';
+import { text } from 'node:stream/consumers';
+import { Client } from 'pg';
+import { describe } from 'vitest';
+import { installedPostgres } from './postgres/binaries.js';
+import { type Kept, keeperVariable } from './postgres/keeper.js';
+
+/** `postgres://…` of somebody's server whose user may create databases; for platforms that npm has no PostgreSQL for. */
+const given = process.env['POSTGRES_TEST_URL'];
+
+/** Whether tests can have a PostgreSQL here. In CI they must. */
+export const hasPostgres = given !== undefined || installedPostgres() !== undefined;
+
+/** A database of its own on the PostgreSQL of this run. */
+export interface TestDatabase {
+  /** What to put into `DATABASE_URL`. */
+  readonly url: string;
+  /** Cuts its connections, and removes it. Whatever is left goes with the run. */
+  readonly drop: () => Promise<void>;
+}
+
+/** `describe` for what needs a PostgreSQL; where there is none the tests are skipped, but fail in CI. */
+export function describePostgres(name: string, tests: () => void): void {
+  const isSkipped = !hasPostgres && process.env['CI'] === undefined;
+  if (isSkipped) {
+    process.stderr.write(
+      `${name}: skipped, since no PostgreSQL fits ${process.platform} ${process.arch}; set POSTGRES_TEST_URL.\n`,
+    );
+  }
+  describe.skipIf(isSkipped)(name, tests);
+}
+
+/** An empty database, within some ten milliseconds. */
+export async function postgresDatabase(): Promise<TestDatabase> {
+  const server = await (url ??= serverUrl());
+  const name = `drs_gen_test_${randomBytes(8).toString('hex')}`;
+  await administrate(server, `create database "${name}" template template0`);
+  const own = new URL(server);
+  own.pathname = `/${name}`;
+  return {
+    url: own.href,
+    drop: () => administrate(server, `drop database "${name}" with (force)`),
+  };
+}
+
+let url: Promise<string> | undefined;
+
+async function serverUrl(): Promise<string> {
+  if (given !== undefined) return given;
+  const keeper = process.env[keeperVariable];
+  if (keeper === undefined) {
+    const platform = `${process.platform} ${process.arch}`;
+    throw new Error(
+      `npm has no PostgreSQL for ${platform}; set POSTGRES_TEST_URL to the URL of one.`,
+    );
+  }
+  const kept = JSON.parse(await text(connect(keeper))) as Kept;
+  if ('error' in kept) throw new Error(kept.error);
+  return kept.url;
+}
+
+async function administrate(server: string, statement: string): Promise<void> {
+  const client = new Client({ connectionString: server });
+  await client.connect();
+  try {
+    await client.query(statement);
+  } finally {
+    await client.end();
+  }
+}

@@ -1,0 +1,45 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { once } from 'node:events';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { installedPostgres } from './binaries.js';
+import { PostgresServer } from './server.js';
+
+/** What a test process hears when it asks for the PostgreSQL of this run. */
+export type Kept = { readonly url: string } | { readonly error: string };
+
+/** Tells test processes where to ask. */
+export const keeperVariable = 'DRS_GEN_POSTGRES_KEEPER';
+
+/**
+ * Vitest's global setup: keeps one PostgreSQL for a run of the tests, started when a test asks for it first, ended with the
+ * run. It belongs to the process that outlives all test processes.
+ */
+export async function setup(): Promise<() => Promise<void>> {
+  const installed = installedPostgres();
+  if (installed === undefined) return () => Promise.resolve();
+  let server: Promise<PostgresServer> | undefined;
+  const folder = mkdtempSync(join(tmpdir(), 'drs-gen-keeper-'));
+  const path =
+    process.platform === 'win32' ? `\\\\.\\pipe\\drs-gen-${process.pid}` : join(folder, 'socket');
+  const keeper = createServer((socket) => {
+    socket.on('error', () => socket.destroy());
+    server ??= PostgresServer.create(installed);
+    void server
+      .then(
+        (created): Kept => ({ url: created.url('postgres') }),
+        (error: unknown): Kept => ({ error: String(error) }),
+      )
+      .then((kept) => socket.end(JSON.stringify(kept)));
+  });
+  keeper.listen(path);
+  await once(keeper, 'listening');
+  keeper.unref();
+  process.env[keeperVariable] = path;
+  return async () => {
+    keeper.close();
+    rmSync(folder, { recursive: true, force: true });
+    await (await server?.catch(() => undefined))?.remove();
+  };
+}

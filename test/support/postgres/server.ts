@@ -1,0 +1,144 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
+import { once } from 'node:events';
+import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { fileURLToPath } from 'node:url';
+import { copyPostgres, program } from './binaries.js';
+import { type Runner, unprivilegedRunner } from './unprivileged.js';
+
+const watchdog = fileURLToPath(new URL('watchdog.mjs', import.meta.url));
+
+/** No flush: the power is never lost here. What is committed outlives `kill -9` all the same. */
+const settings = [
+  'fsync=off',
+  'full_page_writes=off',
+  'max_connections=300',
+  'shared_buffers=64MB',
+];
+
+/** A PostgreSQL in a folder of its own, which lives no longer than this process. */
+export class PostgresServer {
+  #process: ChildProcess | undefined;
+
+  private constructor(
+    private readonly folder: string,
+    private readonly runner: Runner,
+    private readonly password: string,
+    private readonly port: number,
+    private readonly watchdog: ChildProcess,
+  ) {}
+
+  /** @param installed folder of PostgreSQL's programs */
+  static async create(installed: string): Promise<PostgresServer> {
+    const folder = mkdtempSync(join(tmpdir(), 'drs-gen-postgres-'));
+    const watching = spawn(process.execPath, [watchdog, folder], {
+      stdio: ['pipe', 'ignore', 'inherit'],
+      detached: true,
+    });
+    watching.unref();
+    const runner = unprivilegedRunner();
+    const password = randomBytes(16).toString('hex');
+    copyPostgres(installed, join(folder, 'programs'));
+    mkdirSync(join(folder, 'data'), { mode: 0o700 });
+    writeFileSync(join(folder, 'password'), password);
+    for (const name of ['.', 'data', 'password']) give(join(folder, name), runner);
+    // The order of a language, so that a text that is compared without `collate "C"` is found out.
+    const options = ['--encoding=UTF8', '--locale=C', '--locale-provider=icu', '--icu-locale=en'];
+    execFileSync(
+      program(join(folder, 'programs'), 'initdb'),
+      [
+        ...['--pgdata', join(folder, 'data'), '--pwfile', join(folder, 'password')],
+        ...['--username=postgres', '--auth=scram-sha-256', '--no-sync', ...options],
+      ],
+      { ...runner, cwd: folder, stdio: 'pipe' },
+    );
+    const server = new PostgresServer(folder, runner, password, await freePort(), watching);
+    await server.start();
+    return server;
+  }
+
+  /** What to put into `DATABASE_URL`. */
+  url(database: string): string {
+    return `postgres://postgres:${this.password}@127.0.0.1:${this.port}/${database}`;
+  }
+
+  /** Starts it, again on the same data after {@link kill} or {@link stop}; ends when it takes connections. */
+  async start(): Promise<void> {
+    const all = [...settings, 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
+    const started = spawn(
+      program(join(this.folder, 'programs'), 'postgres'),
+      [
+        '-D',
+        join(this.folder, 'data'),
+        '-p',
+        `${this.port}`,
+        ...all.flatMap((each) => ['-c', each]),
+      ],
+      { ...this.runner, cwd: this.folder, stdio: ['ignore', 'ignore', 'pipe'] },
+    );
+    this.#process = started;
+    started.unref();
+    await ready(started);
+  }
+
+  /** Ends it as an administrator would: connections are cut, transactions rolled back. */
+  stop(): Promise<void> {
+    return this.#end('SIGINT');
+  }
+
+  /** `kill -9` of the server; its connections end at once with it. */
+  kill(): Promise<void> {
+    return this.#end('SIGKILL');
+  }
+
+  /** Ends it for good. */
+  async remove(): Promise<void> {
+    await this.stop();
+    const ended = once(this.watchdog, 'exit');
+    this.watchdog.ref();
+    this.watchdog.stdin?.end();
+    await ended;
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  async #end(signal: 'SIGINT' | 'SIGKILL'): Promise<void> {
+    const running = this.#process;
+    if (running?.exitCode !== null || running.signalCode !== null) return;
+    const ended = once(running, 'exit');
+    running.ref();
+    running.kill(signal);
+    await ended;
+  }
+}
+
+function give(path: string, { uid, gid }: Runner): void {
+  if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid);
+}
+
+async function freePort(): Promise<number> {
+  const server = createServer();
+  server.listen(0, '127.0.0.1');
+  await once(server, 'listening');
+  const address = server.address();
+  server.close();
+  await once(server, 'close');
+  if (address === null || typeof address === 'string') throw new Error('There is no free port.');
+  return address.port;
+}
+
+function ready(started: ChildProcess): Promise<void> {
+  return new Promise((resolve, reject) => {
+    let log = '';
+    started.once('error', reject);
+    started.once('exit', (code) => {
+      reject(new Error(`PostgreSQL has ended with ${String(code)}:\n${log}`));
+    });
+    started.stderr?.setEncoding('utf8').on('data', (text: string) => {
+      log = (log + text).slice(-10_000);
+      if (log.includes('ready to accept connections')) resolve();
+    });
+  });
+}

@@ -1,0 +1,20 @@
+import { readFileSync } from 'node:fs';
+
+/** Who runs PostgreSQL, which refuses to be run by root: nobody then, else whoever runs the tests. */
+export interface Runner {
+  readonly uid?: number;
+  readonly gid?: number;
+}
+
+/** @throws Error where root is the only user */
+export function unprivilegedRunner(): Runner {
+  if (process.getuid?.() !== 0) return {};
+  const users = readFileSync('/etc/passwd', 'utf8')
+    .split('\n')
+    .map((line) => line.split(':'))
+    .map(([name, , uid, gid]) => ({ name, uid: Number(uid), gid: Number(gid) }))
+    .filter(({ uid }) => uid > 0);
+  const runner = users.find(({ name }) => name === 'nobody') ?? users[0];
+  if (runner === undefined) throw new Error('PostgreSQL cannot run: root is the only user here.');
+  return { uid: runner.uid, gid: runner.gid };
+}
