@@ -1,6 +1,8 @@
 import { attributeNamed, dataclassNamed } from '../../model/lookup.js';
 import { sqliteTypes } from '../../model/sqlite-types.js';
 import { foldedColumn, isLarge, vectorColumns } from './columns.js';
+import { indexesOf, keyOf } from './indexes.js';
+import { sqlConstant, sqlName } from './sql-text.js';
 import type {
   Attribute,
   CalculatedAttribute,
@@ -35,19 +37,19 @@ function createTable(model: Model, dataclass: Dataclass): string {
     ...small.map((each) => column(model, dataclass, each)),
     ...stored.flatMap((each) => {
       const folded = foldedColumn(model, dataclass, each);
-      return folded === undefined ? [] : [`${name(folded)} TEXT`];
+      return folded === undefined ? [] : [`${sqlName(folded)} TEXT`];
     }),
-    ...vectors.map(({ norm }) => `${name(norm)} REAL`),
+    ...vectors.map(({ norm }) => `${sqlName(norm)} REAL`),
     ...dataclass.attributes.filter(isExpression).map(generatedColumn),
-    ...vectors.map(({ unit }) => `${name(unit)} BLOB`),
+    ...vectors.map(({ unit }) => `${sqlName(unit)} BLOB`),
     ...vectors.map(({ attribute }) => column(model, dataclass, attribute)),
     ...large.map((each) => column(model, dataclass, each)),
   ];
-  return `CREATE TABLE ${name(dataclass.table)} (\n  ${columns.join(',\n  ')}\n)`;
+  return `CREATE TABLE ${sqlName(dataclass.table)} (\n  ${columns.join(',\n  ')}\n)`;
 }
 
 function column(model: Model, dataclass: Dataclass, attribute: StorageAttribute): string {
-  const parts = [name(attribute.column), sqliteTypes[attribute.type]];
+  const parts = [sqlName(attribute.column), sqliteTypes[attribute.type]];
   if (attribute.key) {
     parts.push('PRIMARY KEY');
     // A key that was used once is never given again: a client may still hold it.
@@ -71,11 +73,11 @@ function column(model: Model, dataclass: Dataclass, attribute: StorageAttribute)
 function reference(model: Model, relation: RelatedEntityAttribute): string {
   const target = dataclassNamed(model, relation.target);
   const key = attributeNamed(target, target.key) as StorageAttribute;
-  return `REFERENCES ${name(target.table)} (${name(key.column)})`;
+  return `REFERENCES ${sqlName(target.table)} (${sqlName(key.column)})`;
 }
 
 function checks(attribute: StorageAttribute): string[] {
-  const value = name(attribute.column);
+  const value = sqlName(attribute.column);
   const conditions: string[] = [];
   // What the database draws ends where a client can no longer tell two keys apart.
   if (attribute.key && attribute.generated === 'sequence') {
@@ -83,7 +85,7 @@ function checks(attribute: StorageAttribute): string[] {
   }
   if (attribute.type === 'boolean') conditions.push(`${value} IN (0, 1)`);
   if (attribute.enum !== undefined) {
-    conditions.push(`${value} IN (${attribute.enum.map(constant).join(', ')})`);
+    conditions.push(`${value} IN (${attribute.enum.map(sqlConstant).join(', ')})`);
   }
   if (attribute.minLength !== undefined) {
     // SQLite's length ends at the first character U+0000; the server counts all of them.
@@ -94,8 +96,8 @@ function checks(attribute: StorageAttribute): string[] {
   if (attribute.maxLength !== undefined) {
     conditions.push(`length(${value}) <= ${String(attribute.maxLength)}`);
   }
-  if (attribute.min !== undefined) conditions.push(`${value} >= ${constant(attribute.min)}`);
-  if (attribute.max !== undefined) conditions.push(`${value} <= ${constant(attribute.max)}`);
+  if (attribute.min !== undefined) conditions.push(`${value} >= ${sqlConstant(attribute.min)}`);
+  if (attribute.max !== undefined) conditions.push(`${value} <= ${sqlConstant(attribute.max)}`);
   return conditions;
 }
 
@@ -105,7 +107,7 @@ function isExpression(attribute: Attribute): attribute is CalculatedAttribute {
 
 function generatedColumn(attribute: CalculatedAttribute): string {
   const { column: columnName = attribute.name, expression = '' } = attribute;
-  return `${name(columnName)} ${sqliteTypes[attribute.type]} GENERATED ALWAYS AS (${normalised(attribute, expression)}) VIRTUAL`;
+  return `${sqlName(columnName)} ${sqliteTypes[attribute.type]} GENERATED ALWAYS AS (${normalised(attribute, expression)}) VIRTUAL`;
 }
 
 /** An expression may yield anything; texts and dates are brought to the form that such values are stored in. */
@@ -116,76 +118,14 @@ function normalised({ type, dateOnly }: CalculatedAttribute, expression: string)
 }
 
 function createIndexes(model: Model, dataclass: Dataclass): string[] {
-  const { attributes } = dataclass;
-  const single = attributes.filter(
-    (each): each is StorageAttribute =>
-      each.kind === 'storage' && (each.unique || each.indexed) && !isRowid(each),
-  );
-  const composite = dataclass.indexes.map((list) =>
-    index(
-      dataclass,
-      list.join(','),
-      false,
-      list.map((each) => indexedColumn(model, dataclass, storageOf(dataclass, each))),
-    ),
-  );
-  return [
-    ...single
-      .filter((each) => !each.key || foldedColumn(model, dataclass, each) !== undefined)
-      .map((each) =>
-        index(dataclass, each.name, each.unique, [indexedColumn(model, dataclass, each)]),
-      ),
-    ...textForeignKeys(model, dataclass).map((each) =>
-      index(dataclass, `${each.name} as stored`, false, [each.column]),
-    ),
-    ...composite,
-  ];
-}
-
-/** Relations are followed by keys as they are stored, and what a client writes is compared folded: each has its index. */
-function textForeignKeys(model: Model, dataclass: Dataclass): StorageAttribute[] {
-  return dataclass.attributes
-    .filter((each) => each.kind === 'relatedEntity')
-    .map((relation) => storageOf(dataclass, relation.foreignKey))
-    .filter((each) => !each.key && foldedColumn(model, dataclass, each) !== undefined);
-}
-
-/** An integer primary key is the table's own order and needs no index. */
-function isRowid(attribute: StorageAttribute): boolean {
-  return attribute.key && attribute.type === 'integer';
-}
-
-function storageOf(dataclass: Dataclass, attributeName: string): StorageAttribute {
-  const attribute = attributeNamed(dataclass, attributeName);
-  return attribute.kind === 'relatedEntity'
-    ? (attributeNamed(dataclass, attribute.foreignKey) as StorageAttribute)
-    : (attribute as StorageAttribute);
-}
-
-function indexedColumn(model: Model, dataclass: Dataclass, attribute: StorageAttribute): string {
-  return foldedColumn(model, dataclass, attribute) ?? attribute.column;
-}
-
-function index(
-  dataclass: Dataclass,
-  suffix: string,
-  isUnique: boolean,
-  columns: readonly string[],
-): string {
-  const key = attributeNamed(dataclass, dataclass.key) as StorageAttribute;
-  // Ties are broken by the key; an integer key is part of every index already.
-  const tieBreak = isUnique || isRowid(key) || columns.includes(key.column) ? [] : [key.column];
-  const list = [...columns, ...tieBreak].map(name).join(', ');
-  const kind = isUnique ? 'UNIQUE INDEX' : 'INDEX';
-  // Tables and indexes share their names; no table begins with two underscores.
-  return `CREATE ${kind} ${name(`__${dataclass.table}.${suffix}`)} ON ${name(dataclass.table)} (${list})`;
-}
-
-/** An SQL name in quotes. */
-function name(text: string): string {
-  return `"${text.replaceAll('"', '""')}"`;
-}
-
-function constant(value: string | number): string {
-  return typeof value === 'number' ? String(value) : `'${value.replaceAll("'", "''")}'`;
+  const key = keyOf(dataclass);
+  const isRowid = key.type === 'integer';
+  return indexesOf(model, dataclass).map(({ name, isUnique, columns }) => {
+    const listed = columns.map(({ column: each }) => each);
+    // Ties are broken by the key; an integer key is the table's own order, and part of every index already.
+    const tieBreak = isUnique || isRowid || listed.includes(key.column) ? [] : [key.column];
+    const list = [...listed, ...tieBreak].map(sqlName).join(', ');
+    const kind = isUnique ? 'UNIQUE INDEX' : 'INDEX';
+    return `CREATE ${kind} ${sqlName(name)} ON ${sqlName(dataclass.table)} (${list})`;
+  });
 }
