@@ -101,7 +101,7 @@ export class AmbientExecutor implements Executor {
     throw new Error('How a statement would run is not told inside a transaction.');
   };
 
-  dataVersion(): number {
+  dataVersion(): Pending<number> {
     if (this.calls.current().scope === undefined) return this.executor.dataVersion();
     this.#uncommitted -= 1;
     return this.#uncommitted;

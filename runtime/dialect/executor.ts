@@ -23,7 +23,7 @@ export interface Executor {
   /** How the database would run a statement with these values: the tables that it would read, in its order. */
   explain(statement: Statement, values: readonly SqlValue[]): Pending<readonly TableSearch[]>;
   /** A number that is another one whenever reads may see other data than before, whoever changed it. */
-  dataVersion(): number;
+  dataVersion(): Pending<number>;
   /**
    * Runs `work` in one transaction and stores what it did, or nothing of it when it throws. Transactions run one after the
    * other.
@@ -92,6 +92,17 @@ export class ConstraintError extends Error {
 export class DatabaseUnavailableError extends Error {
   constructor(reason: string, cause: unknown) {
     super(reason, { cause });
+  }
+}
+
+/** A statement ran for longer than the limit `queryTimeout` allows, and was stopped. */
+export class QueryTimeoutError extends Error {
+  /** @param milliseconds the limit */
+  constructor(
+    readonly milliseconds: number,
+    cause: unknown,
+  ) {
+    super(`a statement ran for longer than ${milliseconds} ms`, { cause });
   }
 }
 

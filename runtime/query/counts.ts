@@ -1,6 +1,6 @@
 import { BoundedCache } from '../dialect/bounded-cache.js';
 import type { Database } from '../dialect/database.js';
-import { whenThere } from '../dialect/pending.js';
+import { type Pending, whenThere } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import { planCount, type SelectionPlan } from './collection.js';
 import type { AnswerOptions } from './context.js';
@@ -26,10 +26,23 @@ export class Counts {
   ) {}
 
   /** @returns `undefined` when the entity does not exist whose relation is read */
-  count(request: SelectionRequest): number | undefined | Promise<number | undefined> {
-    const { executor, dialect } = this.database;
+  count(request: SelectionRequest): Pending<number | undefined> {
     // Asked for before the database counts: a number that was true for an instant only is never remembered for longer.
-    const version = executor.dataVersion();
+    const version = this.database.executor.dataVersion();
+    return version instanceof Promise
+      ? this.#countLater(version, request)
+      : this.#countAt(version, request);
+  }
+
+  async #countLater(
+    version: Promise<number>,
+    request: SelectionRequest,
+  ): Promise<number | undefined> {
+    return this.#countAt(await version, request);
+  }
+
+  #countAt(version: number, request: SelectionRequest): Pending<number | undefined> {
+    const { executor, dialect } = this.database;
     if (version !== this.#version) {
       this.#version = version;
       this.#numbers = emptyNumbers();

@@ -55,16 +55,15 @@ describe('an executor that knows its caller', () => {
   });
 
   it('tells each time another version of what is not stored', async () => {
-    const outside = executor.dataVersion();
-    expect(executor.dataVersion()).toBe(outside);
+    const outside = await executor.dataVersion();
+    expect(await executor.dataVersion()).toBe(outside);
     const seen = new Set([outside]);
-    await executor.write(() => {
-      seen.add(executor.dataVersion());
-      seen.add(executor.dataVersion());
-      return Promise.resolve();
+    await executor.write(async () => {
+      seen.add(await executor.dataVersion());
+      seen.add(await executor.dataVersion());
     });
     expect(seen.size).toBe(3);
-    expect(seen).not.toContain(executor.dataVersion());
+    expect(seen).not.toContain(await executor.dataVersion());
   });
 
   it('does not wait for itself to be told how a statement would run', async () => {
