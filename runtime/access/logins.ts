@@ -1,6 +1,5 @@
-import type { Clock } from '../entity-set/clock.js';
 import { protocolError, RequestError } from '../protocol/errors.js';
-import { FailureCounts } from './failures.js';
+import type { LoginFailures } from './login-failures.js';
 import type { Login, LoginModule } from './login-module.js';
 import { network } from './network.js';
 import { foldName, type Grant } from './session.js';
@@ -9,25 +8,17 @@ import { foldName, type Grant } from './session.js';
 const longestText = 1024;
 /** Logins that run at once: each hashes a password, which takes a processor and some megabytes. */
 const mostAtOnce = 32;
-/** Names, and addresses, whose failures are remembered. */
-const mostRemembered = 10_000;
 
 /**
- * Runs the user's own `login` and slows down failed attempts, by user and by address. A user is made to wait less than an
- * address: otherwise anyone could keep a user out.
+ * Runs the user's own `login` and slows down failed attempts, by user and by address.
  */
 export class Logins {
-  readonly #ofUser: FailureCounts;
-  readonly #ofAddress: FailureCounts;
   #running = 0;
 
   constructor(
     private readonly module: Pick<LoginModule, 'login'>,
-    clock: Clock,
-  ) {
-    this.#ofUser = new FailureCounts(clock, { free: 5, longest: 60 }, mostRemembered);
-    this.#ofAddress = new FailureCounts(clock, { free: 20, longest: 900 }, mostRemembered);
-  }
+    private readonly failures: LoginFailures,
+  ) {}
 
   /**
    * @returns `undefined` when the user is unknown or the password is wrong
@@ -37,9 +28,10 @@ export class Logins {
     // Some directories take an empty password for a visitor, whom they let in.
     if (user === '' || password === '') return undefined;
     if (user.length > longestText || password.length > longestText) return undefined;
+    const { ofUser, ofAddress } = this.failures;
     const names = [
-      [this.#ofUser, foldName(user)],
-      [this.#ofAddress, network(address)],
+      [ofUser, foldName(user)],
+      [ofAddress, network(address)],
     ] as const;
     const wait = Math.max(...names.map(([counts, name]) => counts.wait(name)));
     if (wait > 0) throw tooMany(wait);
@@ -57,9 +49,9 @@ export class Logins {
       this.#running -= 1;
     }
     if (!granted) return undefined;
-    this.#ofUser.clear(foldName(user));
+    ofUser.clear(foldName(user));
     // Logging in to an account of one's own must not free an address that tries others.
-    this.#ofAddress.takeBack(network(address));
+    ofAddress.takeBack(network(address));
     return granted;
   }
 }

@@ -19,7 +19,7 @@ export interface ErrorLog {
   warn(what: object): void;
 }
 
-type ErrorHandler = (
+export type ErrorHandler = (
   error: FastifyError | Error,
   request: FastifyRequest,
   reply: FastifyReply,

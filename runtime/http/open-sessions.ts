@@ -5,23 +5,22 @@ import { DeclaredPrivileges } from '../access/privileges.js';
 import type { Settings } from './settings.js';
 import type { LoginModule } from '../access/login-module.js';
 import { Logins } from '../access/logins.js';
-import { MemorySessionStore } from '../access/memory-session-store.js';
 import { Promotions } from '../access/promotions.js';
 import { hasRates } from '../access/rate-windows.js';
 import type { ReadQuotas } from '../access/server-quotas.js';
 import type { Tokens } from '../access/tokens.js';
 import { type SessionLimits, Sessions } from '../access/sessions.js';
-import type { Clock } from '../entity-set/clock.js';
 import { registerDirectory } from './directory-service.js';
 import { registerQuotas } from './quota-hooks.js';
 import { requireLogin } from './require-login.js';
 import { RequestSessions } from './request-sessions.js';
+import type { ServerStores } from './server-stores.js';
 import { cookieName } from './session-cookie.js';
 
 interface SessionServer {
   readonly settings: Pick<Settings, 'name' | 'roles'>;
   readonly limits: SessionLimits;
-  readonly clock: Clock;
+  readonly stores: Pick<ServerStores, 'clock' | 'sessions' | 'loginFailures' | 'rates'>;
   readonly login: LoginModule | undefined;
   readonly tokens: Tokens | undefined;
   readonly quotas: ReadQuotas;
@@ -32,17 +31,26 @@ interface SessionServer {
 /** The sessions of a server, and the addresses by which they begin and end. */
 export function openSessions(
   app: FastifyInstance,
-  { settings, limits, clock, login, tokens, quotas, calls }: SessionServer,
+  { settings, limits, stores, login, tokens, quotas, calls }: SessionServer,
 ): RequestSessions {
-  const store = new MemorySessionStore(clock);
+  const { clock, rates } = stores;
   const table =
     settings.roles === undefined ? undeclaredPrivileges : new DeclaredPrivileges(settings.roles);
   const promotions = calls === undefined ? undefined : new Promotions(calls, table);
-  const sessions = new Sessions(store, clock, limits, table, quotas.ofSession, promotions);
-  const logins = login === undefined ? undefined : new Logins(loginOf(login, calls), clock);
+  const sessions = new Sessions(
+    stores.sessions,
+    clock,
+    limits,
+    table,
+    quotas.ofSession,
+    promotions,
+  );
+  const logins =
+    login === undefined ? undefined : new Logins(loginOf(login, calls), stores.loginFailures);
   const found = new RequestSessions(sessions, cookieName(settings.name), logins, tokens);
   const hasQuotas = hasRates(quotas.ofServer) || hasRates(quotas.ofSession);
-  if (hasQuotas || calls !== undefined) registerQuotas(app, found, quotas.ofServer);
+  if (hasQuotas || calls !== undefined)
+    registerQuotas(app, found, { quotas: quotas.ofServer, rates });
   if (settings.roles?.forceLogin === true) requireLogin(app, found);
   registerDirectory(app, found);
   return found;

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { hasRates, RateWindows } from '../access/rate-windows.js';
+import { hasRates, type RateWindows } from '../access/rate-windows.js';
 import type { QuotaValues } from '../access/quota-values.js';
 import type { RequestSession } from '../access/request-session.js';
 import { whenThere } from '../dialect/pending.js';
@@ -15,16 +15,15 @@ interface Counter {
 /**
  * Refuses requests of who has used up a rate: first the session's, then the server's (protocol section 19.3). Bytes are counted
  * when the answer is sent, so that the request that uses them up is the last one that is answered.
- * @param ofServer quotas of the server as a whole
+ * @param server what the server as a whole may use, and has used
  */
 export function registerQuotas(
   app: FastifyInstance,
   sessions: RequestSessions,
-  ofServer: QuotaValues,
+  server: Counter,
 ): void {
   const { clock } = sessions.sessions;
-  const server = { quotas: ofServer, rates: new RateWindows() };
-  const shared: readonly Counter[] = hasRates(ofServer) ? [server] : [];
+  const shared: readonly Counter[] = hasRates(server.quotas) ? [server] : [];
   const isUnlimited = (): boolean => shared.length === 0 && !sessions.sessions.hasRates;
   const countersOf = (session: RequestSession | undefined): readonly Counter[] => {
     const { quotas, rates } = session?.record ?? {};

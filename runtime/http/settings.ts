@@ -86,7 +86,7 @@ export const limitVariables: Readonly<Record<keyof Limits, string>> = {
   uploadTimeout: 'UPLOAD_TIMEOUT',
 };
 
-type Environment = Readonly<Record<string, string | undefined>>;
+export type Environment = Readonly<Record<string, string | undefined>>;
 
 /** A variable of the environment; an empty one counts as not set. */
 export function setting(environment: Environment, variable: string, otherwise: string): string {

@@ -2,7 +2,7 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { FastifyInstance } from 'fastify';
-import type { AppOptions } from '../../runtime/http/create-app.js';
+import type { AppOptions } from '../../runtime/http/app-options.js';
 import { modelFile } from '../support/model-file.js';
 import { create, packageRoot, serverOf } from '../support/server.js';
 

@@ -6,7 +6,7 @@ import type { FastifyInstance } from 'fastify';
 import { checkModel, type CheckOptions } from '../../generator/check/check-model.js';
 import { emitServer } from '../../generator/emit/emit-server.js';
 import type { Model } from '../../generator/model/model.js';
-import type { AppOptions } from '../../runtime/http/create-app.js';
+import type { AppOptions } from '../../runtime/http/app-options.js';
 
 export const packageRoot = fileURLToPath(new URL('../..', import.meta.url));
 

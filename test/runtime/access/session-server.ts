@@ -8,6 +8,9 @@ import type { SessionLimits } from '../../../runtime/access/sessions.js';
 import { systemSession } from '../../../runtime/access/system-session.js';
 import { Tokens, type TokenSettings } from '../../../runtime/access/tokens.js';
 import { errorHandler, errorTeller } from '../../../runtime/http/errors.js';
+import { LoginFailures } from '../../../runtime/access/login-failures.js';
+import { MemorySessionStore } from '../../../runtime/access/memory-session-store.js';
+import { RateWindows } from '../../../runtime/access/rate-windows.js';
 import { openSessions } from '../../../runtime/http/open-sessions.js';
 import type { RequestSessions } from '../../../runtime/http/request-sessions.js';
 import type { Settings } from '../../../runtime/http/settings.js';
@@ -74,7 +77,12 @@ export async function sessionServer(options: Options = {}): Promise<SessionServe
       maxGuestSessions: 100,
       ...options.limits,
     },
-    clock,
+    stores: {
+      clock,
+      sessions: new MemorySessionStore(clock),
+      loginFailures: new LoginFailures(clock),
+      rates: new RateWindows(),
+    },
     login: {
       login:
         options.login ??

@@ -7,7 +7,8 @@ import { Entity } from '../../../runtime/class/entity.js';
 import type { DataclassClasses } from '../../../runtime/class/registry.js';
 import { EntitySelection } from '../../../runtime/class/selection.js';
 import type { RelatedEntity } from '../../../runtime/class/types.js';
-import { createApp, type GeneratedModel } from '../../../runtime/http/create-app.js';
+import type { GeneratedModel } from '../../../runtime/http/app-options.js';
+import { createApp } from '../../../runtime/http/create-app.js';
 import { create, modelOf, writeServer } from '../../support/server.js';
 
 const model = `drs: 1

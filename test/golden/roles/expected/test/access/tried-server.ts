@@ -3,7 +3,7 @@ import { mkdtemp, rm } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import type { AppOptions } from '../../src/runtime/http/create-app.js';
+import type { AppOptions } from '../../src/runtime/http/app-options.js';
 import type { Settings } from '../../src/runtime/http/settings.js';
 import type { DataclassDefinition } from '../../src/runtime/protocol/definition.js';
 import { type Access, type Holder, HolderAccess } from './access.js';

@@ -1,0 +1,67 @@
+import { LoginFailures } from '../access/login-failures.js';
+import { type LockTable, MemoryLockTable } from '../access/locks.js';
+import { MemorySessionStore } from '../access/memory-session-store.js';
+import { RateWindows } from '../access/rate-windows.js';
+import type { SessionStore } from '../access/session-store.js';
+import type { Sessions } from '../access/sessions.js';
+import { type Clock, systemClock } from '../entity-set/clock.js';
+import type { EntitySetStore } from '../entity-set/entity-set-store.js';
+import { MemoryEntitySetStore } from '../entity-set/memory-store.js';
+import { UploadFolder } from '../media/upload-folder.js';
+import { UploadStore } from '../media/upload-store.js';
+import type { Fold } from '../protocol/fold.js';
+import type { Limits } from './settings.js';
+
+/** What outlives requests beside the database: all that a server remembers of its clients. */
+export interface ServerStores {
+  /** Of all that expires. */
+  readonly clock: Clock;
+  readonly sessions: SessionStore;
+  readonly sets: EntitySetStore;
+  readonly locks: LockTable;
+  readonly uploads: UploadStore;
+  readonly loginFailures: LoginFailures;
+  /** What all requests together have used up of the server's quotas. */
+  readonly rates: RateWindows;
+}
+
+type StoreLimits = Pick<
+  Limits,
+  'entitySetMemory' | 'maxLocksPerSession' | 'uploadSize' | 'uploadSpace' | 'uploadTimeout'
+>;
+
+/**
+ * Stores in the memory of this process; uploads are files.
+ * @param foldText the form in which the database compares texts
+ */
+export function memoryStores(limits: StoreLimits, foldText: Fold): ServerStores {
+  const clock = systemClock();
+  return {
+    clock,
+    sessions: new MemorySessionStore(clock),
+    sets: new MemoryEntitySetStore(limits.entitySetMemory, clock),
+    locks: new MemoryLockTable(limits.maxLocksPerSession, foldText),
+    uploads: new UploadStore(limits, clock, new UploadFolder()),
+    loginFailures: new LoginFailures(clock),
+    rates: new RateWindows(),
+  };
+}
+
+/** What belongs to a session ends with it, or goes where the session goes. */
+export function followSessions(sessions: Sessions, { sets, locks, uploads }: ServerStores): void {
+  sessions.onEnd((session) => {
+    locks.releaseAll(session);
+    uploads.releaseOf(session);
+    void sets.releaseOf(session);
+  });
+  sessions.onMove((from, to) => {
+    locks.moveAll(from, to);
+    uploads.move(from, to);
+    void sets.moveOf(from, to);
+  });
+}
+
+/** Forgets everything. */
+export async function closeStores({ sets, sessions, uploads }: ServerStores): Promise<void> {
+  await Promise.all([sets.close(), sessions.close(), uploads.close()]);
+}

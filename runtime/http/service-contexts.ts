@@ -1,0 +1,61 @@
+import type { ClassHost } from '../class/class-host.js';
+import type { Database } from '../dialect/database.js';
+import { EntitySets } from '../entity-set/entity-sets.js';
+import { SetDefinitions } from '../entity-set/set-definitions.js';
+import { FilterParser } from '../filter/prepared-filter.js';
+import type { DataclassDefinition } from '../protocol/definition.js';
+import { Counts } from '../query/counts.js';
+import type { Plans } from '../query/reading-context.js';
+import { computedRequests, hasComputed } from './computed-attributes.js';
+import type { ErrorTeller } from './errors.js';
+import type { ServerClasses } from './open-classes.js';
+import type { RequestSessions } from './request-sessions.js';
+import type { ServerStores } from './server-stores.js';
+import type { ServiceContext } from './service-context.js';
+import type { Limits, Settings } from './settings.js';
+
+/** What the contexts of a server are made of. */
+interface ContextParts {
+  readonly definitions: readonly DataclassDefinition[];
+  readonly settings: Settings;
+  readonly limits: Limits;
+  readonly database: Database;
+  readonly stores: ServerStores;
+  readonly sessions: RequestSessions;
+  readonly tellError: ErrorTeller;
+  /** None without class code. */
+  readonly classes: ServerClasses | undefined;
+  /** Class code, which is made later: asked when a request comes. */
+  readonly hostOf: () => ClassHost | undefined;
+}
+
+/** Makes what the services of a whole model share, or those of a view. */
+export type MakeContext = (linked: ServiceContext['dataclasses'], plans: Plans) => ServiceContext;
+
+/** What differs by view is made for each; the rest is one for the server. */
+export function serviceContexts(parts: ContextParts): MakeContext {
+  const { definitions, settings, limits, database, stores, sessions, tellError } = parts;
+  const { classes, hostOf } = parts;
+  const { dateOnlyFormat, reportFormat } = settings;
+  const options = { pageSize: limits.pageSize, dateOnlyFormat, reportFormat };
+  const kept = new SetDefinitions(database);
+  const filters = new FilterParser(limits, settings);
+  const computed = hasComputed(definitions) ? computedRequests(hostOf) : undefined;
+  const binder = classes?.binder;
+  const taken = binder === undefined ? undefined : binder.taken.bind(binder);
+  return (linked, plans) => {
+    const counts = new Counts(database, options, plans.selections, taken);
+    const reading = { database, limits, options, filters, plans, counts, computed };
+    return {
+      ...reading,
+      dataclasses: linked,
+      sets: new EntitySets(reading, linked, stores.sets, kept, limits),
+      uploads: stores.uploads,
+      sessions,
+      locks: stores.locks,
+      tellError,
+      calls: classes?.calls,
+      lifecycle: () => hostOf()?.lifecycle,
+    };
+  };
+}
