@@ -1,4 +1,4 @@
-import { child, isNull, textOf } from '../source/tree.js';
+import { child, textOf } from '../source/tree.js';
 import type { Place, SourceNode } from '../source/tree.js';
 
 interface Unsupported {
@@ -18,15 +18,6 @@ export const unsupported = {
       return listed.filter((each) => textOf(each) === 'postgres');
     },
   },
-  'unsupported/query-timeout': {
-    what: 'the limit queryTimeout',
-    uses: (root) => writtenLimit(root, 'queryTimeout'),
-  },
 } satisfies Readonly<Record<string, Unsupported>>;
 
 export type UnsupportedCode = keyof typeof unsupported;
-
-function writtenLimit(root: SourceNode, name: string): readonly Place[] {
-  const limit = child(child(root, 'limits'), name);
-  return limit === undefined || isNull(limit) ? [] : [limit];
-}

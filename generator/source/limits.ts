@@ -7,8 +7,9 @@ export interface LimitRule {
 }
 
 const largest = Number.MAX_SAFE_INTEGER;
-/** A timer of Node holds 31 bits of milliseconds. */
-const longestSeconds = 2_147_483;
+/** A timer of Node holds 31 bits of them. */
+const longestMilliseconds = 2_147_483_647;
+const longestSeconds = Math.floor(longestMilliseconds / 1000);
 
 /** In the order of the documentation. */
 export const limitRules = {
@@ -54,7 +55,12 @@ export const limitRules = {
   filterDepth: rule(64, 1, 1000, 'Nested parentheses and NOTs of a filter.'),
   expandDepth: rule(5, 0, 100, 'Relations that one $expand may follow in a row.'),
   batchSize: rule(null, 1, largest, 'Entities in the body of one update. Not set: no limit.'),
-  queryTimeout: seconds(null, 'Seconds that a query may run. Not set: no limit.'),
+  queryTimeout: rule(
+    null,
+    1,
+    longestMilliseconds,
+    'Milliseconds that a statement of the database may run; then it is stopped. Not set: no limit.',
+  ),
 } satisfies Readonly<Record<string, LimitRule>>;
 
 function rule(

@@ -1,5 +1,9 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
-import { DatabaseUnavailableError, TooComplexError } from '../dialect/executor.js';
+import {
+  DatabaseUnavailableError,
+  QueryTimeoutError,
+  TooComplexError,
+} from '../dialect/executor.js';
 import { DeniedInCodeError, failureOf } from '../function/failure.js';
 import { PermissionError } from '../protocol/denial.js';
 import { type ErrorName, protocolError, refuse, RequestError } from '../protocol/errors.js';
@@ -63,6 +67,10 @@ function asRequestError(
 ): RequestError {
   if (error instanceof RequestError) return error;
   if (error instanceof TooComplexError) return refuse('invalidQuery', error.message);
+  if (error instanceof QueryTimeoutError) {
+    log(error);
+    return refuse('queryTimeout', `The request asks too much of the database: ${error.message}.`);
+  }
   if (error instanceof DatabaseUnavailableError) {
     log(error);
     return new RequestError(

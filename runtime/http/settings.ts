@@ -37,6 +37,8 @@ export interface Limits {
   readonly expandDepth: number;
   /** Entities in one body. */
   readonly batchSize: number | null;
+  /** Milliseconds that a statement may run. */
+  readonly queryTimeout: number | null;
   /** Seconds that an entity set is kept after its last use. */
   readonly entitySetTimeout: number;
   /** The same for one that was made again. */
@@ -72,6 +74,7 @@ export const limitVariables: Readonly<Record<keyof Limits, string>> = {
   filterDepth: 'FILTER_DEPTH',
   expandDepth: 'EXPAND_DEPTH',
   batchSize: 'BATCH_SIZE',
+  queryTimeout: 'QUERY_TIMEOUT',
   entitySetTimeout: 'ENTITY_SET_TIMEOUT',
   recreatedEntitySetTimeout: 'RECREATED_ENTITY_SET_TIMEOUT',
   maxEntitySetTimeout: 'MAX_ENTITY_SET_TIMEOUT',

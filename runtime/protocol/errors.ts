@@ -61,6 +61,7 @@ export const errorCodes = {
   quotaExceeded: { code: 1844, status: 429 },
   loginRequired: { code: 1845, status: 401 },
   entityLocked: { code: 1846, status: 423 },
+  queryTimeout: { code: 1847, status: 504 },
 } as const satisfies Record<string, { code: number; status: number }>;
 
 export type ErrorName = keyof typeof errorCodes;

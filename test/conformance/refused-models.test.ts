@@ -7,7 +7,6 @@ const key = 'ID: { type: integer, key: true }';
 /** What the model file knows and no server has yet: each is refused by the generator, not left out of the server. */
 const refusedModels: Readonly<Record<keyof typeof unsupported, string>> = {
   'unsupported/postgres': model('', 'database: postgres'),
-  'unsupported/query-timeout': model('', 'limits: { queryTimeout: 5 }'),
 };
 
 function model(inDataclass: string, atTop = '', attribute = 'name: string'): string {

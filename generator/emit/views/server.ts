@@ -26,6 +26,11 @@ const servedLimits: readonly ServedLimit[] = [
   },
   { limit: 'batchSize', variable: 'BATCH_SIZE', meaning: 'entities in one body' },
   {
+    limit: 'queryTimeout',
+    variable: 'QUERY_TIMEOUT',
+    meaning: 'milliseconds that a statement of the database may run',
+  },
+  {
     limit: 'entitySetTimeout',
     variable: 'ENTITY_SET_TIMEOUT',
     meaning: 'seconds that an entity set is kept after its last use',
