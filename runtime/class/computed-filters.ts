@@ -1,6 +1,6 @@
-import { Aliases, From } from '../dataclass/source.js';
-import { type NameScope, resolvePath } from '../dataclass/attribute-path.js';
+import type { NameScope } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
+import { Aliases, From } from '../dataclass/source.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { Pending } from '../dialect/pending.js';
 import type { ComparisonNode, FilterNode } from '../filter/ast.js';
@@ -12,44 +12,23 @@ import {
   inputPositions,
   type PreparedFilter,
 } from '../filter/prepared-filter.js';
-import { shapeOf } from '../filter/print.js';
 import { incomparable } from '../filter/resolve.js';
 import { Similarities } from '../filter/similarities.js';
 import { type FilterInput, FilterSlots } from '../filter/slots.js';
 import { filterCondition } from '../filter/to-sql.js';
-import type { ComputedDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import { comparedValue } from './compared-value.js';
 import { checked, type ComputedAccessors } from './computed-accessors.js';
+import { type ComputedComparison, computedIn } from './computed-comparisons.js';
 import { paramsOf } from './selection-values.js';
-
-/** A filter with the values of one request, in which nothing is left for class code to say. */
-export interface SettledFilter {
-  readonly filter: PreparedFilter;
-  readonly inputs: FilterInputs;
-}
-
-/** The value of one comparison. */
-interface Given {
-  readonly input: FilterInput;
-  readonly isNull: boolean;
-  readonly isPattern: boolean;
-}
-
-interface Settled {
-  readonly node: FilterNode;
-  /** None for a written `null`. */
-  readonly given: ReadonlyMap<ComparisonNode, Given>;
-}
-
-/** A comparison with an attribute that class code computes. */
-interface Computed {
-  readonly node: ComparisonNode;
-  readonly attribute: ComputedDefinition;
-  /** That has the attribute. */
-  readonly owner: Dataclass;
-  readonly properties: readonly string[];
-}
+import {
+  type Given,
+  givenAt,
+  rebuilt,
+  type Settled,
+  type SettledFilter,
+  together,
+} from './settled-filter.js';
 
 /** What class code was asked for one filter. */
 interface Asked {
@@ -127,7 +106,7 @@ export class ComputedFilters {
   }
 
   async #ask(
-    { node, attribute, owner, properties }: Computed,
+    { node, attribute, owner, properties }: ComputedComparison,
     input: FilterInput | undefined,
     depth: number,
     asked: Asked,
@@ -226,65 +205,4 @@ export class ComputedFilters {
     filterCondition(context, new From(aliases, dataclass), filter.filter);
     slots.fill(inputs.inputs, []);
   }
-}
-
-/** Comparisons whose path leads nowhere are refused where the filter is written. */
-function computedIn(dataclass: Dataclass, filter: FilterNode, names: NameScope): Computed[] {
-  const found: Computed[] = [];
-  const waiting: FilterNode[] = [filter];
-  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
-    if (node.kind === 'comparison') {
-      const path = node.path.steps.map(({ name }) => name);
-      const resolved = path.length === 0 ? undefined : resolvePath(dataclass, path, names);
-      if (resolved === undefined || 'kind' in resolved || resolved.end.kind !== 'computed')
-        continue;
-      const { relations, end: attribute, properties } = resolved;
-      const owner = relations.reduce((here, relation) => here.target(relation), dataclass);
-      found.push({ node, attribute, owner, properties });
-    } else if (node.kind === 'not') waiting.push(node.operand);
-    else if (node.kind !== 'computed') waiting.push(node.right, node.left);
-  }
-  return found;
-}
-
-/** The same tree with other comparisons. */
-function rebuilt(node: FilterNode, other: (comparison: ComparisonNode) => FilterNode): FilterNode {
-  switch (node.kind) {
-    case 'comparison':
-      return other(node);
-    case 'computed':
-      throw new Error('A filter is settled once.');
-    case 'not':
-      return { kind: 'not', operand: rebuilt(node.operand, other) };
-    case 'and':
-    case 'or':
-    case 'except':
-      return {
-        kind: node.kind,
-        left: rebuilt(node.left, other),
-        right: rebuilt(node.right, other),
-      };
-  }
-}
-
-function givenAt({ inputs, nulls, patterns }: FilterInputs, position: number): Given {
-  return {
-    input: inputs[position] as FilterInput,
-    isNull: nulls.includes(position),
-    isPattern: patterns.includes(position),
-  };
-}
-
-/** Numbers the values as the shape of the filter numbers them. */
-function together({ orderBy }: PreparedFilter, { node, given }: Settled): SettledFilter {
-  const { shape, comparisons } = shapeOf(node);
-  const values = comparisons.map((each) => given.get(each) as Given);
-  const marked = (isMarked: (value: Given) => boolean): number[] =>
-    values.flatMap((value, index) => (isMarked(value) ? [index] : []));
-  const inputs: FilterInputs = {
-    inputs: values.map(({ input }) => input),
-    nulls: marked(({ isNull }) => isNull),
-    patterns: marked(({ isPattern }) => isPattern),
-  };
-  return { filter: { filter: node, orderBy, shape, sources: [], constants: inputs }, inputs };
 }

@@ -1,4 +1,4 @@
-import type { Body } from '../entity/decode.js';
+import type { Body } from '../entity/decoded.js';
 import type { EventValues, LiveEntity } from '../entity/lifecycle.js';
 import type { ComputedDefinition } from '../protocol/definition.js';
 import type { StoredValue } from '../protocol/values.js';

@@ -1,6 +1,7 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { integerFromText } from '../protocol/numbers.js';
-import { type Body, keyOf } from './decode.js';
+import { keyOf } from './decode.js';
+import type { Body } from './decoded.js';
 import type { Refusal, Refusals } from './refusals.js';
 
 /** Which entity a body speaks of, and as of when (protocol section 11.2). */

@@ -1,7 +1,8 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Dialect } from '../dialect/dialect.js';
 import { ConstraintError, type Transaction } from '../dialect/executor.js';
-import { type Body, decodeNewEntity, type Author } from './decode.js';
+import { decodeNewEntity } from './decode.js';
+import type { Body, Author } from './decoded.js';
 import { type InsertPlan, planInsert } from './insert.js';
 import { type Refusal } from './refusals.js';
 import type { SaveTools } from './save-tools.js';

@@ -1,5 +1,5 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { Writer } from './decode.js';
+import type { Writer } from './decoded.js';
 import type { LiveEntity } from './lifecycle.js';
 
 /** How entities are deleted. */

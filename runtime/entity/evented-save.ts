@@ -4,7 +4,8 @@ import type { Transaction } from '../dialect/executor.js';
 import { isDenialStatus, PermissionError } from '../protocol/denial.js';
 import type { Fold } from '../protocol/fold.js';
 import { addressOf } from './address.js';
-import { type Body, decodeReceived } from './decode.js';
+import { decodeReceived } from './decode.js';
+import type { Body } from './decoded.js';
 import {
   type DataclassEvents,
   EventFailure,

@@ -1,7 +1,7 @@
 import type { Transaction } from '../dialect/executor.js';
 import type { ComputedDefinition, EventName } from '../protocol/definition.js';
 import type { StoredValue } from '../protocol/values.js';
-import type { Body } from './decode.js';
+import type { Body } from './decoded.js';
 
 /** Plain values of an entity's attributes by name, as class code reads them. */
 export type EventValues = Readonly<Record<string, unknown>>;

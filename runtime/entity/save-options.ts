@@ -1,5 +1,5 @@
 import type { LockTable } from '../access/locks.js';
-import type { Writer } from './decode.js';
+import type { Writer } from './decoded.js';
 import type { Lifecycle, LiveEntity } from './lifecycle.js';
 import type { Refusal } from './refusals.js';
 

@@ -1,7 +1,7 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { ConstraintError, Transaction } from '../dialect/executor.js';
-import type { Decoded } from './decode.js';
+import type { Decoded } from './decoded.js';
 import { type Faults, type Refusal, Refusals } from './refusals.js';
 import { RelatedKeys } from './related-keys.js';
 import { Sequences } from './sequences.js';

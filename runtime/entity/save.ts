@@ -6,7 +6,7 @@ import type { Transaction } from '../dialect/executor.js';
 import type { Statement } from '../dialect/statement.js';
 import { addressOf } from './address.js';
 import { EntityCreator } from './create.js';
-import type { Body } from './decode.js';
+import type { Body } from './decoded.js';
 import { EventedSaver, hasSaveEvents } from './evented-save.js';
 import type { Refusal } from './refusals.js';
 import type { SaveOptions, SaveResult, Surroundings } from './save-options.js';

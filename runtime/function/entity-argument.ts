@@ -5,7 +5,8 @@ import { LiveEntityObject } from '../class/live-entity.js';
 import type { EntityObject } from '../class/types.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';
-import { type Body, type Decoded, decodeReceived, keyOf } from '../entity/decode.js';
+import { decodeReceived, keyOf } from '../entity/decode.js';
+import type { Body, Decoded } from '../entity/decoded.js';
 import { EventFailure } from '../entity/lifecycle.js';
 import type { RelatedEntityDefinition } from '../protocol/definition.js';
 import {

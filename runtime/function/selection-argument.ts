@@ -2,7 +2,7 @@ import type { DataclassCode } from '../class/class-host.js';
 import { listed } from '../class/selection-node.js';
 import type { EntityObject } from '../class/types.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { Body } from '../entity/decode.js';
+import type { Body } from '../entity/decoded.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import type { Place } from './arguments.js';
 import { applyTo, type EntityArgumentContext } from './entity-argument.js';

@@ -5,7 +5,8 @@ import type { ClassRegistry } from '../class/registry.js';
 import { Singletons } from '../function/singletons.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import type { ServiceContext } from './service-context.js';
-import { FunctionService, type SeenModel } from './function-service.js';
+import type { SeenModel } from './function-context.js';
+import { FunctionService } from './function-service.js';
 import type { ViewedServices } from './viewed-services.js';
 
 /** What functions are served with. */

@@ -3,7 +3,7 @@ import { unrestricted } from '../dataclass/unrestricted.js';
 import type { JsonAnswer } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
-import type { Body } from '../entity/decode.js';
+import type { Body } from '../entity/decoded.js';
 import { entityStatuses, type Refusal } from '../entity/refusals.js';
 import { refuse } from '../protocol/errors.js';
 import type { Fold } from '../protocol/fold.js';

@@ -1,5 +1,6 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { type Body, keyOf } from '../entity/decode.js';
+import { keyOf } from '../entity/decode.js';
+import type { Body } from '../entity/decoded.js';
 import { refuse } from '../protocol/errors.js';
 import type { Fold } from '../protocol/fold.js';
 import { readJson } from './body.js';

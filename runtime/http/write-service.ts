@@ -4,7 +4,7 @@ import type { LockTable } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Transaction } from '../dialect/executor.js';
 import { Slot, type Statement } from '../dialect/statement.js';
-import type { Body } from '../entity/decode.js';
+import type { Body } from '../entity/decoded.js';
 import type { Lifecycle } from '../entity/lifecycle.js';
 import { EntitySaver } from '../entity/save.js';
 import type { SaveResult } from '../entity/save-options.js';

@@ -1,0 +1,215 @@
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import type {
+  AttributeDefinition,
+  ComputedDefinition,
+  RelatedEntityDefinition,
+  StorageDefinition,
+} from '../protocol/definition.js';
+import {
+  errorCodes,
+  type ErrorName,
+  type ProtocolError,
+  protocolError,
+} from '../protocol/errors.js';
+import { checkRules } from '../protocol/rules.js';
+import { newUuid } from '../protocol/uuid.js';
+import { storageOf, type StoredValue, storedValue } from '../protocol/values.js';
+import type { Author, Body, ComputedValue, Decoded, Existing } from './decoded.js';
+import { denialStatus, graver, isKeptBack } from './denials.js';
+import { defaultOf, isDeferredFile, relatedKey } from './sent-values.js';
+import { isSettable } from './settable.js';
+import { shownName } from './shown-name.js';
+
+/** Reads the members of one body, one after the other, and gathers what is wrong with them. */
+export class Decoding implements Decoded {
+  readonly values = new Map<string, StoredValue>();
+  readonly readOnly = new Map<string, StoredValue>();
+  readonly computed: ComputedValue[] = [];
+  readonly problems: ProtocolError[] = [];
+  readonly #faulty = new Set<string>();
+  readonly #names: Dataclass['allAttributes'];
+  status = 0;
+
+  /** @param existing the entity that is changed; none for a new one */
+  constructor(
+    private readonly dataclass: Dataclass,
+    private readonly author: Author,
+    private readonly existing?: Existing,
+  ) {
+    this.#names = author.writer === 'code' ? dataclass.allAttributes : dataclass.exposedAttributes;
+  }
+
+  giveAll(body: Body): void {
+    for (const name of Object.keys(body)) this.#give(name, body[name], body);
+  }
+
+  /** One member of the body. A whole entity as it was read may be sent: what no client can write is passed over. */
+  #give(name: string, json: unknown, body: Body): void {
+    if (name.startsWith('__') || name === 'uri') return;
+    const attribute = this.#names.get(name) ?? this.#onlyCreated(name);
+    if (attribute === undefined) {
+      const text = `The "${name}" attribute cannot be found in the "${this.dataclass.name}" dataclass`;
+      this.#refuse('attributeNotFound', name, text);
+    } else if (attribute.kind === 'storage') {
+      this.#set(attribute, json, name);
+    } else if (attribute.kind === 'relatedEntity') {
+      this.#giveRelation(attribute, json, body);
+    } else if (isSettable(attribute)) {
+      this.#giveComputed(attribute, json);
+    }
+  }
+
+  #giveComputed(attribute: ComputedDefinition, json: unknown): void {
+    const { name } = attribute;
+    const exists = this.existing !== undefined;
+    const isDenied = isKeptBack(this.dataclass.permissions, name, json, exists);
+    // Null says nothing of a new entity, where it may not be said.
+    if (isDenied && !exists && json === null) return;
+    const result = storedValue(storageOf(attribute), json);
+    if (result.ok) {
+      const denial = isDenied ? this.#denial(name) : undefined;
+      this.computed.push({ attribute, value: result.value, denial });
+    } else if (isDenied) {
+      this.#deny(attribute, name);
+    } else {
+      const error = result.error ?? (result.malformed ? 'badBody' : 'valueRule');
+      this.#refuse(error, name, `${name} ${result.message}.`);
+    }
+  }
+
+  /** What a client may give to a new entity and not read. */
+  #onlyCreated(name: string): AttributeDefinition | undefined {
+    return this.existing === undefined
+      ? this.dataclass.permissions?.onlyCreated.get(name)
+      : undefined;
+  }
+
+  giveNewKey(json: unknown): void {
+    this.#set(this.dataclass.key, json, '__KEY');
+  }
+
+  /** Gives a new entity what its body does not say. */
+  complete(): void {
+    for (const attribute of this.dataclass.attributes) {
+      if (attribute.kind !== 'storage' || this.#faulty.has(attribute.name)) continue;
+      const value = this.values.get(attribute.name) ?? this.#unset(attribute);
+      this.values.set(attribute.name, value);
+      if (value !== null || attribute.generated === undefined) this.checkRules(attribute);
+    }
+  }
+
+  checkRules(attribute: StorageDefinition): void {
+    const { name } = attribute;
+    const value = this.values.get(name);
+    if (value === undefined) return;
+    for (const rule of checkRules(attribute, value)) {
+      this.#refuse('valueRule', name, `${shownName(this.dataclass, attribute)} ${rule}.`);
+    }
+  }
+
+  /** A key, `{"__KEY": key}`, a deferred relation as it was read, or null. */
+  #giveRelation(relation: RelatedEntityDefinition, json: unknown, body: Body): void {
+    const foreignKey = this.dataclass.foreignKey(relation);
+    // As it is read where the related entity may not be seen; the foreign key beside it tells what is stored.
+    const isHidden = json === null && this.dataclass.target(relation).restriction !== undefined;
+    if (isHidden && this.#names.has(foreignKey.name) && (body[foreignKey.name] ?? null) !== null) {
+      return;
+    }
+    const key = relatedKey(json);
+    if (typeof key === 'object' && key !== null) {
+      const text = `${relation.name} must be a key, {"__KEY": key} or null.`;
+      this.#refuse('valueRule', foreignKey.name, text);
+      return;
+    }
+    this.#set(foreignKey, key, relation.name);
+  }
+
+  /** @param given the name that the client gave the value by: the attribute's, `__KEY`, or a relation's */
+  #set(attribute: StorageDefinition, json: unknown, given: string): void {
+    if (isDeferredFile(attribute, json)) return;
+    const { writer, granted } = this.author;
+    const isClient = writer === 'client';
+    const { permissions } = this.dataclass;
+    const isDenied =
+      granted?.has(attribute.name) !== true &&
+      isKeptBack(permissions, attribute.name, json, this.existing !== undefined, given);
+    const isReadOnly = isDenied || (attribute.readOnly === true && isClient);
+    // Null for a read-only attribute says nothing of a new entity.
+    if (isReadOnly && json === null && this.existing === undefined) return;
+    const result = storedValue(attribute, json);
+    if (!result.ok) {
+      const name = result.error ?? (result.malformed ? 'badBody' : 'valueRule');
+      const reason = isReadOnly && !result.malformed ? 'is read-only' : result.message;
+      if (isDenied) this.#deny(attribute, given);
+      else this.#refuse(name, attribute.name, `${given} ${reason}.`);
+    } else if (attribute.key === true && this.existing !== undefined) {
+      this.#compareKey(result.value, given);
+    } else if (!isReadOnly) {
+      this.#keep(this.values, attribute, result.value, given);
+    } else if (this.existing !== undefined) {
+      this.#keep(this.readOnly, attribute, result.value, given);
+    } else if (result.value !== defaultOf(attribute)) {
+      if (isDenied) this.#deny(attribute, given);
+      else this.#refuse('valueRule', attribute.name, `${given} is read-only.`);
+    }
+  }
+
+  /** The session lacks the privilege for the value (protocol decision 19). */
+  #deny({ name }: Pick<AttributeDefinition, 'name'>, given: string): void {
+    const { errorName, text } = this.#denied(given);
+    this.#refuse(errorName, name, text);
+  }
+
+  #denial(given: string): ProtocolError {
+    const { errorName, text } = this.#denied(given);
+    return protocolError(errorName, text);
+  }
+
+  #denied(given: string): { readonly errorName: ErrorName; readonly text: string } {
+    const isNew = this.existing === undefined;
+    const what = isNew ? 'create an entity with' : 'update';
+    return {
+      errorName: isNew ? 'createDenied' : 'updateDenied',
+      text: `No permission to ${what} "${given}".`,
+    };
+  }
+
+  #keep(
+    values: Map<string, StoredValue>,
+    { name }: StorageDefinition,
+    value: StoredValue,
+    given: string,
+  ): void {
+    const other = values.get(name);
+    if (this.#faulty.has(name)) return;
+    if (other === undefined || other === value) values.set(name, value);
+    else this.#refuse('valueRule', name, `${given} contradicts another value of the same body.`);
+  }
+
+  #compareKey(value: StoredValue, given: string): void {
+    const { key, fold } = this.existing as Existing;
+    const isSame =
+      typeof key === 'string' && typeof value === 'string'
+        ? fold(value) === fold(key)
+        : value === key;
+    if (isSame) return;
+    const text = `${given} is the key of the entity and cannot be changed.`;
+    this.#refuse('valueRule', this.dataclass.key.name, text);
+  }
+
+  #unset(attribute: StorageDefinition): StoredValue {
+    if (!this.values.has(attribute.name)) {
+      const value = defaultOf(attribute);
+      if (value !== null) return value;
+    }
+    return attribute.generated === 'uuid' ? newUuid() : null;
+  }
+
+  #refuse(name: ErrorName, attribute: string, message: string): void {
+    this.#faulty.add(attribute);
+    this.values.delete(attribute);
+    this.problems.push(protocolError(name, message));
+    const status = denialStatus(name, this.dataclass) ?? errorCodes[name].status;
+    this.status = graver(this.status, status);
+  }
+}
