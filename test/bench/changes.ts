@@ -41,10 +41,14 @@ export class Changing {
   }
 
   /** Asks for the stamps of the employees. */
-  static async of(origin: string, keys: readonly number[]): Promise<Changing> {
+  static async of(
+    origin: string,
+    keys: readonly number[],
+    headers: Readonly<Record<string, string>>,
+  ): Promise<Changing> {
     const changing = new Changing(keys);
     for (const key of keys) {
-      const response = await fetch(`${origin}/rest/Employee(${key})`);
+      const response = await fetch(`${origin}/rest/Employee(${key})`, { headers });
       changing.#stamps.set(key, stampOf(await response.text()));
     }
     return changing;

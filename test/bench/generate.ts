@@ -12,7 +12,8 @@ import { join } from 'node:path';
 import { run } from './command.js';
 import { largeModel } from './large-model.js';
 import { compiler, root, typescript, work } from './places.js';
-import { aligned, median } from './report.js';
+import { median } from './report.js';
+import { aligned } from './table.js';
 
 const folder = join(work, 'generate');
 const repetitions = 3;

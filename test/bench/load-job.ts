@@ -1,12 +1,19 @@
 import type { ChangeKind } from './changes.js';
 
+/** A request that is sent: by POST when it has a body. */
+export interface SentRequest {
+  readonly path: string;
+  readonly body?: string;
+}
+
 /** What one process of load is told to do. */
 export interface LoadJob {
   readonly url: string;
   readonly connections: number;
   readonly seconds: number;
-  /** What is read. */
-  readonly paths: readonly string[];
+  readonly headers?: Readonly<Record<string, string>>;
+  /** What is sent, one after the other and then from the start again. */
+  readonly requests: readonly SentRequest[];
   /** What is changed instead. */
   readonly change?: LoadedChange;
 }

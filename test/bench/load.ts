@@ -9,9 +9,10 @@ const job = JSON.parse(await text(process.stdin)) as LoadJob;
 process.stdout.write(JSON.stringify(await putLoad(job)));
 
 async function putLoad(job: LoadJob): Promise<LoadResult> {
-  const { url, connections, seconds } = job;
+  const { url, connections, seconds, headers = {} } = job;
   const latencies = new Map<number, number>();
-  const run = autocannon({ url, connections, duration: seconds, requests: await requestsOf(job) });
+  const requests = await requestsOf(job);
+  const run = autocannon({ url, connections, duration: seconds, headers, requests });
   // autocannon's own figures are whole milliseconds.
   run.on('response', (_client, _status, _bytes, milliseconds) => {
     const step = Math.floor(milliseconds / latencyStep);
@@ -26,12 +27,17 @@ async function putLoad(job: LoadJob): Promise<LoadResult> {
   };
 }
 
-async function requestsOf({ url, paths, change }: LoadJob): Promise<readonly Request[]> {
-  if (change === undefined) return paths.map((path) => ({ path }));
+async function requestsOf(job: LoadJob): Promise<readonly Request[]> {
+  const { url, requests, change, headers = {} } = job;
+  if (change === undefined) {
+    return requests.map(({ path, body }) =>
+      body === undefined ? { path } : { method: 'POST', path, body },
+    );
+  }
   const random = seededRandom(change.seed);
   return change.kind === 'create'
     ? creations(random)
-    : [updates(await Changing.of(url, change.keys), random)];
+    : [updates(await Changing.of(url, change.keys, headers), random)];
 }
 
 function creations(random: Random): readonly Request[] {

@@ -5,12 +5,21 @@ export interface Options {
   readonly rounds: number;
   /** Length of one measurement. */
   readonly seconds: number;
-  /** Employees in the database. */
-  readonly rows: number;
+  /** Employees in the databases; `undefined` for as many as each kind of request asks for. */
+  readonly rows: number | undefined;
   readonly requests: readonly BenchRequest[];
   /** A major version of Node other than the one that runs the bench. */
   readonly node: string | undefined;
+  /** Whether SAP CAP is measured, too. */
+  readonly cap: boolean;
+  readonly database: 'sqlite' | 'postgres';
 }
+
+const scales: Readonly<Record<string, number>> = {
+  '10k': 10_000,
+  '100k': 100_000,
+  '1m': 1_000_000,
+};
 
 /** @throws Error that names the option which cannot be used */
 export function readOptions(args: readonly string[]): Options {
@@ -19,18 +28,21 @@ export function readOptions(args: readonly string[]): Options {
     options: {
       rounds: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '3' },
-      rows: { type: 'string', default: '100000' },
+      scale: { type: 'string' },
       only: { type: 'string' },
       node: { type: 'string' },
+      cap: { type: 'boolean', default: false },
+      database: { type: 'string', default: 'sqlite' },
     },
   });
   return {
     rounds: positive('rounds', values.rounds),
     seconds: positive('seconds', values.seconds),
-    rows: positive('rows', values.rows),
-    requests:
-      values.only === undefined ? requests.filter((each) => each.isUsual) : named(values.only),
+    rows: values.scale === undefined ? undefined : rowsOf(values.scale),
+    requests: values.only === undefined ? requests : named(values.only),
     node: values.node === undefined ? undefined : String(positive('node', values.node)),
+    cap: values.cap,
+    database: databaseOf(values.database),
   };
 }
 
@@ -42,12 +54,26 @@ function positive(option: string, text: string): number {
   return value;
 }
 
+/** A scale, or a number of employees of one's own. */
+function rowsOf(scale: string): number {
+  const rows = scales[scale.toLowerCase()];
+  if (rows !== undefined) return rows;
+  if (/^\d+$/.test(scale)) return positive('scale', scale);
+  throw new Error(
+    `--scale is ${scale}; it must be ${Object.keys(scales).join(', ')} or a number of employees.`,
+  );
+}
+
+function databaseOf(text: string): Options['database'] {
+  if (text === 'sqlite' || text === 'postgres') return text;
+  throw new Error(`--database is ${text}; it must be sqlite or postgres.`);
+}
+
+/** `R10` stands for `R10.or` and its like, too. */
 function named(list: string): BenchRequest[] {
-  return list.split(',').map((name) => {
-    const found = requests.find((each) => each.name === name);
-    if (found === undefined) {
-      throw new Error(`--only: ${name} is none of ${requests.map((each) => each.name).join()}.`);
-    }
-    return found;
+  return list.split(',').flatMap((name) => {
+    const found = requests.filter((each) => each.name === name || each.name.startsWith(`${name}.`));
+    if (found.length > 0) return found;
+    throw new Error(`--only: ${name} is none of ${requests.map((each) => each.name).join()}.`);
   });
 }

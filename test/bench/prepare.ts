@@ -1,52 +1,74 @@
-import { copyFileSync, cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
-import { join } from 'node:path';
+import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join, relative } from 'node:path';
 import { run } from './command.js';
-import { fillDatabase } from './data/fill.js';
-import { compiler, root, typescript, work } from './places.js';
-import { Server, type ServerFiles, type ServerName } from './server.js';
+import { copyDatabase, filledDatabase } from './databases.js';
+import { compileServer } from './generated-server.js';
+import { work } from './places.js';
+import type { ServerFiles } from './server.js';
+import type { VariantName } from './variants.js';
 
-/** What is measured: the servers, and the Node that runs them. */
+/** Servers of one variant on one scale, each with the database that it would get. */
 export interface Field {
-  readonly node: string;
-  readonly servers: readonly ServerFiles[];
-}
-
-const project = join(work, 'server');
-
-/** Generates and compiles the server, makes a database for each of the three, and installs another Node if one is asked for. */
-export async function prepare(options: {
+  readonly variant: VariantName;
   readonly rows: number;
-  readonly node: string | undefined;
-}): Promise<Field> {
-  rmSync(project, { recursive: true, force: true });
-  run(process.execPath, [compiler, 'test/bench/model.yaml', '-o', project], { cwd: root });
-  run(process.execPath, [typescript, '-p', project], { cwd: root });
-  const { node, folder } = options.node === undefined ? ownNode : installNode(options.node);
-  const databases = join(work, 'data');
-  rmSync(databases, { recursive: true, force: true });
-  mkdirSync(databases, { recursive: true });
-  const files = (name: ServerName, script: string): ServerFiles => ({
-    name,
-    script: join(folder, script),
-    database: join(databases, `${name}.sqlite`),
-  });
-  const generated = files('generated', 'server/dist/src/main.js');
-  const yardsticks = [
-    files('sql-json', 'dist/yardstick/sql-json.js'),
-    files('raw-rows', 'dist/yardstick/raw-rows.js'),
-  ];
-  // The generated server makes the schema; all three then have the same tables, indexes and rows.
-  await (await Server.start(generated, node, undefined)).stop();
-  fillDatabase(generated.database, options.rows);
-  for (const { database } of yardsticks) copyFileSync(generated.database, database);
-  return { node, servers: [generated, ...yardsticks] };
+  /** Nobody writes to it. */
+  readonly filled: string;
+  readonly servers: readonly Omit<ServerFiles, 'database'>[];
 }
 
-const ownNode = { node: process.execPath, folder: work };
+/** Makes fields, and each of what they are made of once. */
+export class Preparation {
+  readonly node: string;
+  readonly #folder: string;
+  readonly #scripts = new Map<VariantName, string>();
+  readonly #filled = new Map<string, string>();
 
-/** Installs a Node and the packages that go with it, and copies the servers to where they find those packages. */
-function installNode(major: string): typeof ownNode {
-  const folder = join(work, `node${major}`);
+  /** @param major installs that version of Node and the packages that go with it */
+  constructor(major: string | undefined) {
+    this.#folder = major === undefined ? work : join(work, `node${major}`);
+    this.node = major === undefined ? process.execPath : installNode(this.#folder, major);
+  }
+
+  async field(variant: VariantName, rows: number): Promise<Field> {
+    const script = this.#scripts.get(variant) ?? compileServer(variant);
+    this.#scripts.set(variant, script);
+    const name = `${variant} ${rows}`;
+    const filled = this.#filled.get(name) ?? (await filledDatabase(script, rows));
+    this.#filled.set(name, filled);
+    const yardstick = (kind: string): Field['servers'][number] => ({
+      name: kind,
+      script: this.#placed(join(work, `dist/yardstick/${kind}.js`)),
+      args: [variant],
+    });
+    const generated = { name: 'generated', script: this.#placed(script) };
+    return {
+      variant,
+      rows,
+      filled,
+      servers: [generated, yardstick('sql-json'), yardstick('raw-rows')],
+    };
+  }
+
+  /** Another Node has packages of its own: a server runs from a copy that finds those. */
+  #placed(script: string): string {
+    if (this.#folder === work) return script;
+    const [top = '', second = ''] = relative(work, script).split('/');
+    const compiled = top === 'dist' ? top : join(top, second);
+    const copy = join(this.#folder, compiled);
+    rmSync(copy, { recursive: true, force: true });
+    mkdirSync(dirname(copy), { recursive: true });
+    cpSync(join(work, compiled), copy, { recursive: true });
+    return join(this.#folder, relative(work, script));
+  }
+}
+
+/** The servers with copies of the database, which nobody has written to yet. */
+export function withDatabases({ filled, servers }: Field): ServerFiles[] {
+  return servers.map((each) => ({ ...each, database: copyDatabase(filled, each.name) }));
+}
+
+/** @returns the binary */
+function installNode(folder: string, major: string): string {
   const binaries = join(folder, 'node_modules/.bin');
   mkdirSync(folder, { recursive: true });
   writeFileSync(join(folder, 'package.json'), '{ "private": true, "type": "module" }\n');
@@ -58,10 +80,6 @@ function installNode(major: string): typeof ownNode {
   };
   install([`node@${major}`]);
   // Under the new Node already, which decides the binary that better-sqlite3 brings.
-  install(['better-sqlite3@13', 'kysely@0.29', 'fastify@5']);
-  for (const copied of ['dist', 'server/dist']) {
-    rmSync(join(folder, copied), { recursive: true, force: true });
-    cpSync(join(work, copied), join(folder, copied), { recursive: true });
-  }
-  return { node: join(binaries, 'node'), folder };
+  install(['better-sqlite3@13', 'kysely@0.29', 'fastify@5', 'jose@6', 'pg@8']);
+  return join(binaries, 'node');
 }

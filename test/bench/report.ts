@@ -1,89 +1,89 @@
-import type { Sample } from './measure.js';
+import type { Sample } from './put-load.js';
 import type { BenchRequest } from './requests.js';
-import type { ServerName } from './server.js';
 
-/** Samples of one kind of request, in the order of the rounds. */
+/** Samples of one kind of request by the server's name, in the order of the rounds. */
 export interface Measured {
   readonly request: BenchRequest;
-  readonly samples: Readonly<Record<ServerName, readonly Sample[]>>;
+  readonly rows: number;
+  readonly samples: Readonly<Record<string, readonly Sample[]>>;
+}
+
+/** A ratio of each round: the one in the middle, and how far most of them lie apart. */
+export interface Ratio {
+  readonly median: number;
+  /** A quarter of the rounds is below, a quarter above. */
+  readonly quartiles: readonly [number, number];
 }
 
 export interface Summary {
   readonly request: string;
   readonly title: string;
-  readonly servers: Readonly<Record<ServerName, Sample>>;
-  readonly yardstick: ServerName;
+  readonly rows: number;
+  /** Medians of the rounds. */
+  readonly servers: Readonly<Record<string, Omit<Sample, 'failures'>>>;
+  readonly yardstick: string;
   /** Requests a second of the generated server by those of the yardstick. */
-  readonly ratio: number;
-  /** Processor time of the yardstick by that of the generated server: 1 is as good as by hand here, too. */
-  readonly cpuRatio: number | undefined;
+  readonly ratio: Ratio;
+  /** The server written by hand that needs less processor time, and its time by that of the generated server. */
+  readonly cpuYardstick: string | undefined;
+  readonly cpuRatio: Ratio | undefined;
 }
 
-const serverNames: readonly ServerName[] = ['generated', 'sql-json', 'raw-rows'];
+const yardsticks = ['sql-json', 'raw-rows'] as const;
 
-export function summarize({ request, samples }: Measured): Summary {
-  const servers = {
-    generated: medianSample(samples.generated),
-    'sql-json': medianSample(samples['sql-json']),
-    'raw-rows': medianSample(samples['raw-rows']),
-  };
-  const isRawFaster = servers['raw-rows'].requestsPerSecond > servers['sql-json'].requestsPerSecond;
-  const yardstick = isRawFaster ? 'raw-rows' : 'sql-json';
-  // Round by round: what disturbs the machine for longer than a round disturbs both.
-  const pairs = samples.generated.flatMap((generated, round) => {
-    const byHand = samples[yardstick][round];
-    return byHand === undefined ? [] : [{ generated, byHand }];
-  });
+export function summarize({ request, rows, samples }: Measured): Summary {
+  const of = (server: string): readonly Sample[] => samples[server] ?? [];
+  const speed = ({ requestsPerSecond }: Sample): number => requestsPerSecond;
+  const thrift = ({ cpuMicroseconds }: Sample): number => 1 / (cpuMicroseconds ?? Number.NaN);
+  const yardstick = best(yardsticks, (name) => median(of(name).map(speed)));
+  const isCpuKnown = Object.values(samples).every((each) =>
+    each.every(({ cpuMicroseconds }) => cpuMicroseconds !== undefined),
+  );
+  const cpuYardstick = isCpuKnown
+    ? best(yardsticks, (name) => median(of(name).map(thrift)))
+    : undefined;
   return {
     request: request.name,
     title: request.title,
-    servers,
+    rows,
+    servers: Object.fromEntries(
+      Object.entries(samples).map(([name, each]) => [name, medianSample(each)]),
+    ),
     yardstick,
-    ratio: median(
-      pairs.map((each) => each.generated.requestsPerSecond / each.byHand.requestsPerSecond),
-    ),
-    cpuRatio: medianOfKnown(
-      pairs.map(({ generated, byHand }) =>
-        generated.cpuMicroseconds === undefined || byHand.cpuMicroseconds === undefined
-          ? undefined
-          : byHand.cpuMicroseconds / generated.cpuMicroseconds,
-      ),
-    ),
+    ratio: ratioOf(of('generated'), of(yardstick), speed),
+    cpuYardstick,
+    cpuRatio:
+      cpuYardstick === undefined ? undefined : ratioOf(of('generated'), of(cpuYardstick), thrift),
   };
 }
 
-/** The table, a line for each kind of request. */
-export function table(summaries: readonly Summary[]): string {
-  const head = ['', ...serverNames.flatMap((name) => [name, 'p99 ms', 'cpu us'])];
-  const rows = summaries.map(({ request, servers, yardstick, ratio, cpuRatio }) => [
-    request,
-    ...serverNames.flatMap((name) => {
-      const { requestsPerSecond, p99Milliseconds, cpuMicroseconds } = servers[name];
-      return [
-        requestsPerSecond.toFixed(0) + (name === yardstick ? '*' : ' '),
-        p99Milliseconds.toFixed(2),
-        cpuMicroseconds?.toFixed(1) ?? '-',
-      ];
-    }),
-    ratio.toFixed(2),
-    cpuRatio?.toFixed(2) ?? '-',
-  ]);
-  return aligned([[...head, 'ratio', 'cpu ratio'], ...rows]);
+/** Round by round: what disturbs the machine for longer than a round disturbs both. */
+function ratioOf(
+  generated: readonly Sample[],
+  byHand: readonly Sample[],
+  value: (sample: Sample) => number,
+): Ratio {
+  const ratios = generated.flatMap((each, round) => {
+    const other = byHand[round];
+    return other === undefined ? [] : [value(each) / value(other)];
+  });
+  return {
+    median: median(ratios),
+    quartiles: [quantile(ratios, 0.25), quantile(ratios, 0.75)],
+  };
 }
 
-/** Cells in columns, at the right. */
-export function aligned(rows: readonly (readonly string[])[]): string {
-  const widths = rows[0]?.map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0))) ?? [];
-  const line = (row: readonly string[]): string =>
-    row.map((cell, i) => cell.padStart(widths[i] ?? 0)).join('  ');
-  return rows.map(line).join('\n');
+function best<T>([first, ...others]: readonly [T, ...T[]], worth: (one: T) => number): T {
+  return others.reduce((found, each) => (worth(each) > worth(found) ? each : found), first);
 }
 
-function medianSample(samples: readonly Sample[]): Sample {
+function medianSample(samples: readonly Sample[]): Omit<Sample, 'failures'> {
   return {
     requestsPerSecond: median(samples.map((each) => each.requestsPerSecond)),
+    medianMilliseconds: median(samples.map((each) => each.medianMilliseconds)),
     p99Milliseconds: median(samples.map((each) => each.p99Milliseconds)),
     cpuMicroseconds: medianOfKnown(samples.map((each) => each.cpuMicroseconds)),
+    residentMegabytes: medianOfKnown(samples.map((each) => each.residentMegabytes)),
   };
 }
 
@@ -93,9 +93,14 @@ function medianOfKnown(values: readonly (number | undefined)[]): number | undefi
 }
 
 export function median(values: readonly number[]): number {
+  return quantile(values, 0.5);
+}
+
+/** Between the two nearest values, where none lies exactly there. */
+export function quantile(values: readonly number[], part: number): number {
   const sorted = values.toSorted((a, b) => a - b);
-  const middle = (sorted.length - 1) / 2;
-  const low = sorted[Math.floor(middle)] ?? Number.NaN;
-  const high = sorted[Math.ceil(middle)] ?? Number.NaN;
-  return (low + high) / 2;
+  const place = (sorted.length - 1) * part;
+  const low = sorted[Math.floor(place)] ?? Number.NaN;
+  const high = sorted[Math.ceil(place)] ?? Number.NaN;
+  return low + (high - low) * (place - Math.floor(place));
 }

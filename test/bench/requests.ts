@@ -1,75 +1,225 @@
 import { type ChangeKind, changePath } from './changes.js';
 import { cities } from './data/names.js';
 import type { Random } from './data/random.js';
+import type { SentRequest } from './load-job.js';
+import { logIn, makeSets } from './preparations.js';
+import type { Server } from './server.js';
+import type { VariantName } from './variants.js';
 
 /** A kind of request that is measured. */
 export interface BenchRequest {
   readonly name: string;
   readonly title: string;
-  /** Measured when nothing else is asked for. */
-  readonly isUsual: boolean;
+  readonly variant: VariantName;
+  /** Employees in the database, unless the bench is told otherwise. */
+  readonly rows: number;
+  /** How many requests are under way at the same time. */
+  readonly connections: number;
   /** Employees are changed, instead of something being read. */
   readonly change?: ChangeKind;
-  /** Another address at each call. */
-  readonly path: (random: Random, rows: number) => string;
+  /** Makes what the requests need, on each server by itself. */
+  readonly prepare?: (server: Server, rows: number) => Promise<Prepared>;
+  /** Another one at each call. */
+  readonly request: (random: Random, context: RequestContext) => SentRequest;
+}
+
+/** What a server has been made ready with. */
+export interface Prepared {
+  readonly headers?: Readonly<Record<string, string>>;
+  /** IDs of entity sets. */
+  readonly sets?: readonly string[];
+}
+
+export interface RequestContext extends Prepared {
+  readonly rows: number;
+  /** An employee that the requests may ask for. */
+  readonly key: (random: Random) => number;
 }
 
 /** Pages are taken from the beginning: how deep pages cost is another question. */
 const pages = 20;
 
-export const requests: readonly BenchRequest[] = [
+const usual = { variant: 'plain', rows: 100_000, connections: 32 } as const;
+const large = { variant: 'plain', rows: 1_000_000, connections: 4 } as const;
+
+const everyday: readonly BenchRequest[] = [
   {
+    ...usual,
     name: 'R1',
     title: 'one employee by key',
-    isUsual: true,
-    path: (random, rows) => `/rest/Employee(${1 + random.below(rows)})`,
+    request: (random, { key }) => ({ path: `/rest/Employee(${key(random)})` }),
   },
   {
+    ...usual,
     name: 'R2',
     title: 'page of 100 employees',
-    isUsual: true,
-    path: (random) => `/rest/Employee?$skip=${100 * random.below(pages)}&$top=100`,
+    request: (random) => ({ path: `/rest/Employee?$skip=${100 * random.below(pages)}&$top=100` }),
   },
   {
+    ...usual,
     name: 'R3',
     title: 'employees of a city, by last name, 40 of them, and their number',
-    isUsual: true,
-    path: (random) =>
-      `/rest/Employee?$filter=${quoted(`city = '${random.pick(cities)}'`)}&$orderby=${quoted('lastName')}&$top=40`,
+    request: (random) => ({
+      path: `/rest/Employee?$filter=${ofCity(random)}&$orderby=${quoted('lastName')}&$top=40`,
+    }),
   },
   {
+    ...usual,
     name: 'R4',
     title: 'page of 40 employees with their employers',
-    isUsual: true,
-    path: (random) => `/rest/Employee?$skip=${40 * random.below(pages)}&$top=40&$expand=employer`,
+    request: (random) => ({
+      path: `/rest/Employee?$skip=${40 * random.below(pages)}&$top=40&$expand=employer`,
+    }),
   },
   {
+    ...usual,
     name: 'R5',
     title: 'page of 20 companies with their staff, 100 each',
-    isUsual: true,
-    path: (random) => `/rest/Company?$skip=${20 * random.below(pages)}&$top=20&$expand=staff`,
+    request: (random) => ({
+      path: `/rest/Company?$skip=${20 * random.below(pages)}&$top=20&$expand=staff`,
+    }),
   },
   {
+    ...usual,
     name: 'R6',
     title: 'number, sum, average, least and greatest of all salaries',
-    isUsual: true,
-    path: () => '/rest/Employee/salary?$compute=$all',
+    request: () => ({ path: '/rest/Employee/salary?$compute=$all' }),
   },
   {
+    ...usual,
     name: 'R7',
     title: 'change of two attributes of an employee, stamp checked',
-    isUsual: true,
     change: 'update',
-    path: () => changePath,
+    request: () => ({ path: changePath }),
   },
   {
+    ...usual,
     name: 'R8',
     title: 'creation of 100 employees, all or none',
-    isUsual: true,
     change: 'create',
-    path: () => changePath,
+    request: () => ({ path: changePath }),
   },
 ];
+
+const setOfAll = '/rest/Employee?$method=entityset&$top=40';
+const halves = [quoted('score < 500'), quoted('salary > 70000')] as const;
+
+const sets: readonly BenchRequest[] = [
+  {
+    ...large,
+    name: 'R9',
+    title: 'entity set of all employees, and its first 40',
+    request: () => ({ path: setOfAll }),
+  },
+  {
+    ...large,
+    name: 'R9.half',
+    title: 'entity set of half of them, by a filter that no index serves',
+    request: () => ({ path: `${setOfAll}&$filter=${halves[0]}` }),
+  },
+  {
+    ...large,
+    name: 'R9.order',
+    title: 'entity set of all employees by last name',
+    request: () => ({ path: `${setOfAll}&$orderby=${quoted('lastName')}` }),
+  },
+  ...(['AND', 'OR', 'EXCEPT'] as const).map((operator): BenchRequest => ({
+    ...large,
+    name: operator === 'AND' ? 'R10' : `R10.${operator.toLowerCase()}`,
+    title: `two sets of half of the employees each, combined by ${operator}, first 40`,
+    prepare: (server) => makeSets(server, halves),
+    request: (_random, { sets: [one, other] = [] }) => ({
+      path: `/rest/Employee/$entityset/${String(one)}?$logicOperator=${operator}&$otherCollection=${String(other)}&$top=40`,
+    }),
+  })),
+  {
+    ...large,
+    name: 'R11',
+    title: 'page of 100 at the far end of a set of all employees',
+    prepare: (server) => makeSets(server, [undefined]),
+    request: (random, { rows, sets: [set] = [] }) => ({
+      path: `/rest/Employee/$entityset/${String(set)}?$top=100&$skip=${farEnd(random, rows)}`,
+    }),
+  },
+  {
+    ...large,
+    name: 'R11.dataclass',
+    title: 'page of 100 at the far end of the dataclass',
+    request: (random, { rows }) => ({
+      path: `/rest/Employee?$top=100&$skip=${farEnd(random, rows)}`,
+    }),
+  },
+  {
+    ...large,
+    name: 'R12',
+    title: 'filter that no index serves, 40 employees, and their number',
+    request: (random) => ({
+      path: `/rest/Employee?$filter=${quoted(`salary > ${118_000 + random.below(100_000) / 100}`)}&$top=40`,
+    }),
+  },
+];
+
+const selectionFunction = '/rest/Employee/';
+
+const further: readonly BenchRequest[] = [
+  {
+    ...usual,
+    variant: 'functions',
+    name: 'R13',
+    title: 'selection function: sum of the salaries of a city',
+    request: (random) => ({
+      path: `${selectionFunction}payroll/$entityset/?$filter=${ofCity(random)}`,
+      body: '[]',
+    }),
+  },
+  {
+    ...usual,
+    variant: 'functions',
+    name: 'R13.list',
+    title: 'selection function: a list that code makes of 40 employees of a city',
+    request: (random) => ({
+      path: `${selectionFunction}salaryList/$entityset/?$filter=${ofCity(random)}`,
+      body: '[40]',
+    }),
+  },
+  {
+    ...usual,
+    name: 'R14',
+    title: 'page of 5 companies, their staff, its managers, and the employers of those',
+    request: (random) => ({
+      path: `/rest/Company?$skip=${5 * random.below(pages)}&$top=5&$expand=staff.manager.employer`,
+    }),
+  },
+];
+
+/** R1 to R4 and R7 again, by somebody who has logged in. */
+function again(name: string, variant: VariantName, who: string): readonly BenchRequest[] {
+  return everyday
+    .filter((each) => ['R1', 'R2', 'R3', 'R4', 'R7'].includes(each.name))
+    .map((each) => ({
+      ...each,
+      name: `${name}.${each.name}`,
+      title: `${each.title}, ${who}`,
+      variant,
+      prepare: logIn,
+    }));
+}
+
+export const requests: readonly BenchRequest[] = [
+  ...everyday,
+  ...sets,
+  ...further,
+  ...again('R15', 'roles', 'with roles and a session'),
+  ...again('R16', 'restrict', 'with roles, a session and restrict'),
+];
+
+function ofCity(random: Random): string {
+  return quoted(`city = '${random.pick(cities)}'`);
+}
+
+function farEnd(random: Random, rows: number): number {
+  return rows - 100 - random.below(Math.min(1_000, rows / 2));
+}
 
 function quoted(text: string): string {
   return encodeURIComponent(`"${text}"`);

@@ -1,29 +1,46 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import { readFileSync } from 'node:fs';
 import { once } from 'node:events';
 import { pinned } from './cores.js';
+import { cpuMilliseconds, residentMegabytes } from './process-tree.js';
 
+/** What Node runs as a server, on which database. */
 export interface ServerFiles {
-  readonly name: ServerName;
-  /** What Node runs. */
+  readonly name: string;
   readonly script: string;
+  readonly args?: readonly string[];
+  /** A file of SQLite, or the URL of another database. */
   readonly database: string;
+  readonly env?: Readonly<Record<string, string>>;
 }
 
-export type ServerName = 'generated' | 'sql-json' | 'raw-rows';
+/** Where a server runs. */
+export interface Place {
+  /** The binary of Node. */
+  readonly node?: string;
+  /** Options of Node. */
+  readonly options?: readonly string[];
+  /** As `taskset -c` takes them; processes that the server starts run there, too. */
+  readonly cores?: string | undefined;
+}
 
 /** A server that runs as a process of its own. */
 export class Server {
   private constructor(
-    readonly name: ServerName,
+    readonly name: string,
     /** `http://127.0.0.1:<port>` */
     readonly origin: string,
-    private readonly process: ChildProcess,
+    private readonly child: ChildProcess,
   ) {}
 
-  /** Resolves when it listens. */
-  static async start(files: ServerFiles, node: string, core: string | undefined): Promise<Server> {
-    const [command, args] = pinned(core, node, [files.script]);
+  /**
+   * Resolves when it listens, on a port that was free.
+   * @throws Error with what it printed when it does not
+   */
+  static async start(files: ServerFiles, place: Place = {}): Promise<Server> {
+    const { node = process.execPath, options = [], cores } = place;
+    const script = [...options, files.script, ...(files.args ?? [])];
+    const [command, args] = pinned(cores, node, script);
+    const { database } = files;
     const child = spawn(command, args, {
       env: {
         ...process.env,
@@ -31,7 +48,8 @@ export class Server {
         HOST: '127.0.0.1',
         PORT: '0',
         LOG_LEVEL: 'error',
-        DATABASE_URL: `sqlite:${files.database}`,
+        DATABASE_URL: database.includes('://') ? database : `sqlite:${database}`,
+        ...files.env,
       },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
@@ -39,30 +57,40 @@ export class Server {
     return new Server(files.name, await origin(files.name, child), child);
   }
 
+  get pid(): number {
+    return this.child.pid ?? 0;
+  }
+
   async stop(): Promise<void> {
-    const ended = once(this.process, 'exit');
-    this.process.kill('SIGTERM');
+    if (this.child.exitCode !== null || this.child.signalCode !== null) return;
+    const ended = once(this.child, 'exit');
+    this.child.kill('SIGTERM');
     await ended;
   }
 
-  /** Processor time used so far, in milliseconds; nothing where the system does not tell. */
+  /**
+   * Processor time that it used so far, with the processes that it started, in milliseconds; nothing where the system does
+   * not tell.
+   */
   cpuMilliseconds(): number | undefined {
-    try {
-      const stat = readFileSync(`/proc/${String(this.process.pid)}/stat`, 'utf8');
-      const fields = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
-      return (Number(fields[11]) + Number(fields[12])) * 10;
-    } catch {
-      return undefined;
-    }
+    return cpuMilliseconds(this.pid);
+  }
+
+  /** Memory that it and the processes it started take now; nothing where the system does not tell. */
+  residentMegabytes(): number | undefined {
+    return residentMegabytes(this.pid);
   }
 }
 
 async function origin(name: string, child: ChildProcess): Promise<string> {
   let printed = '';
-  for await (const chunk of child.stdout ?? []) {
+  for await (const chunk of child.stdout?.iterator({ destroyOnReturn: false }) ?? []) {
     printed += String(chunk);
     const found = /listening on (http:\/\/[^/\s]+)/.exec(printed)?.[1];
-    if (found !== undefined) return found;
+    if (found === undefined) continue;
+    // What it prints from now on must not fill the pipe.
+    child.stdout?.resume();
+    return found;
   }
   throw new Error(`The server ${name} did not start. It said: ${printed}`);
 }

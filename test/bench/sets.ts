@@ -1,7 +1,7 @@
 /**
  * Measures entity sets of the generated server over HTTP, one request at a time.
  *
- *   npm run bench:sets -- [--rows 1000000] [--rounds 9]
+ *   npm run bench:sets -- [--scale 1m] [--rounds 9]
  *
  * How to read the table: the median of the rounds in milliseconds, for a dataclass of so many entities. The first and the last
  * page of a set should cost the same; `$skip` in the dataclass shows what a page there costs without a set.
@@ -10,18 +10,14 @@ import { writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { readOptions } from './options.js';
 import { work } from './places.js';
-import { prepare } from './prepare.js';
-import { aligned, median } from './report.js';
-import { Server } from './server.js';
+import { startGenerated } from './generated-server.js';
+import { median } from './report.js';
+import { aligned } from './table.js';
 
-const args = process.argv.slice(2);
-const options = readOptions(args.includes('--rows') ? args : [...args, '--rows', '1000000']);
-const { rows, rounds } = options;
-console.error('> generate and compile the server, fill the databases');
-const { node, servers } = await prepare(options);
-const [files] = servers;
-if (files === undefined) throw new Error('There is no server to measure.');
-const server = await Server.start(files, node, undefined);
+const options = readOptions(process.argv.slice(2));
+const { rows = 1_000_000, rounds } = options;
+console.error('> generate and compile the server, fill the database');
+const server = await startGenerated({ rows });
 
 interface Answer {
   readonly __ENTITYSET?: string;

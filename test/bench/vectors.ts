@@ -1,7 +1,7 @@
 /**
  * Measures comparisons of vectors: the generated server over HTTP, and other ways to compare in the same database.
  *
- *   npm run bench:vectors -- [--rows 100000] [--rounds 5]
+ *   npm run bench:vectors -- [--scale 100k] [--rounds 5]
  *
  * How to read the tables: the median of the rounds in milliseconds, for so many vectors of 384 numbers. Each round asks for
  * another vector, so that nothing is remembered. The second table counts the rows of one filter by a statement alone.
@@ -13,7 +13,8 @@ import { load } from 'sqlite-vec';
 import { run } from './command.js';
 import { readOptions } from './options.js';
 import { compiler, root, typescript, work } from './places.js';
-import { aligned, median } from './report.js';
+import { median } from './report.js';
+import { aligned } from './table.js';
 import { Server, type ServerFiles } from './server.js';
 
 const dimensions = 384;
@@ -28,7 +29,7 @@ dataclasses:
       embedding: { type: vector, dimensions: ${dimensions} }
 `;
 
-const { rows, rounds } = readOptions(process.argv.slice(2));
+const { rows = 100_000, rounds } = readOptions(process.argv.slice(2));
 const folder = join(work, 'vectors');
 const files: ServerFiles = {
   name: 'generated',
@@ -45,13 +46,13 @@ run(process.execPath, [compiler, join(folder, 'model.yaml'), '-o', join(folder, 
 });
 run(process.execPath, [typescript, '-p', join(folder, 'server')], { cwd: root });
 // The server makes the schema.
-await (await Server.start(files, process.execPath, undefined)).stop();
+await (await Server.start(files)).stop();
 const database = new Database(files.database);
 database.pragma('cache_size = -65536');
 load(database);
 fill();
 
-const server = await Server.start(files, process.execPath, undefined);
+const server = await Server.start(files);
 const requests = [
   await overHttp('filter, count alone', '$top=0', 'embedding >= :1'),
   await overHttp('filter, count and first 10', '$top=10', 'embedding >= :1'),

@@ -2,6 +2,9 @@ import Database from 'better-sqlite3';
 import { seededRandom } from './random.js';
 import { companyCount, companyRow, employeeRow, type Row } from './rows.js';
 
+/** To be raised when other rows are made than before: databases are kept from run to run. */
+export const dataVersion = 1;
+
 /** Fills the empty tables of a database that a generated server made; the same rows in every run. */
 export function fillDatabase(file: string, employeeCount: number): void {
   const random = seededRandom(20_240_229);

@@ -1,0 +1,87 @@
+import Database from 'better-sqlite3';
+import { compareAnswers, type Contestant } from './compare.js';
+import type { Random } from './data/random.js';
+import { type LoadSettings, measure } from './measure.js';
+import type { Sample } from './put-load.js';
+import type { Measured } from './report.js';
+import type { BenchRequest, RequestContext } from './requests.js';
+import { type Place, Server, type ServerFiles } from './server.js';
+import type { VariantName } from './variants.js';
+
+export interface ContestSettings {
+  readonly rounds: number;
+  readonly load: LoadSettings;
+  /** Where the servers run. */
+  readonly place: Place;
+}
+
+/** What the databases hold. */
+export interface Ground {
+  readonly variant: VariantName;
+  readonly rows: number;
+  /** The database that the servers have copies of. */
+  readonly filled: string;
+}
+
+/** Seconds, in which V8 compiles what runs often. */
+const warmUpSeconds = 2;
+
+/**
+ * Starts the servers, compares their answers to one kind of request and measures it: servers and databases are fresh for
+ * each kind, so that none pays for what another one left behind.
+ */
+export async function contest(
+  files: readonly ServerFiles[],
+  request: BenchRequest,
+  ground: Ground,
+  settings: ContestSettings,
+): Promise<Measured> {
+  const servers = await Promise.all(files.map((each) => Server.start(each, settings.place)));
+  try {
+    const key = keysOf(ground);
+    const contestants = await Promise.all(
+      servers.map(async (server) => {
+        const prepared = await request.prepare?.(server, ground.rows);
+        return { server, context: { ...prepared, rows: ground.rows, key } };
+      }),
+    );
+    await compareAnswers(contestants, request, settings.load.random);
+    return { request, rows: ground.rows, samples: await inTurn(contestants, request, settings) };
+  } finally {
+    await Promise.all(servers.map((server) => server.stop()));
+  }
+}
+
+/** A round measures each server once; each round begins with another one. */
+async function inTurn(
+  contestants: readonly Contestant[],
+  request: BenchRequest,
+  { load, rounds }: ContestSettings,
+): Promise<Measured['samples']> {
+  for (const { server, context } of contestants) {
+    await measure(server, request, context, { ...load, seconds: warmUpSeconds });
+  }
+  const samples: Record<string, Sample[]> = {};
+  for (const { server } of contestants) samples[server.name] = [];
+  for (let round = 0; round < rounds; round += 1) {
+    for (let turn = 0; turn < contestants.length; turn += 1) {
+      const contestant = contestants[(round + turn) % contestants.length];
+      if (contestant === undefined) continue;
+      const { server, context } = contestant;
+      samples[server.name]?.push(await measure(server, request, context, load));
+    }
+  }
+  return samples;
+}
+
+/** Any employee; where some are hidden, one of those that are seen. */
+function keysOf({ variant, rows, filled }: Ground): RequestContext['key'] {
+  if (variant !== 'restrict') return (random: Random) => 1 + random.below(rows);
+  const database = new Database(filled, { readonly: true });
+  const seen = database
+    .prepare<[], number>('select "ID" from "Employee" where "score" < 900')
+    .pluck()
+    .all();
+  database.close();
+  return (random: Random) => random.pick(seen);
+}

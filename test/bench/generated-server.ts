@@ -1,0 +1,52 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { run } from './command.js';
+import { copyDatabase, filledDatabase } from './databases.js';
+import { compiler, root, typescript, work } from './places.js';
+import { type Place, Server } from './server.js';
+import { type VariantName, variants } from './variants.js';
+
+/**
+ * Generates and compiles the server of a variant, in `.tmp/bench/<variant>`.
+ * @param database `postgres` for one that runs on PostgreSQL
+ * @returns what Node has to run
+ */
+export function compileServer(
+  name: VariantName,
+  database: 'sqlite' | 'postgres' = 'sqlite',
+): string {
+  const variant = variants[name];
+  const folder = database === 'sqlite' ? name : `${name}-${database}`;
+  const project = join(work, folder);
+  const model = join(work, `${folder}.yaml`);
+  const list = database === 'sqlite' ? '' : `database: [${database}]\n`;
+  rmSync(project, { recursive: true, force: true });
+  mkdirSync(work, { recursive: true });
+  const text = readFileSync(join(root, 'test/bench/model.yaml'), 'utf8');
+  writeFileSync(model, text.replace('name: bench\n', `name: bench\n${list}`) + variant.model);
+  run(process.execPath, [compiler, model, '-o', project], { cwd: root });
+  for (const [path, content] of Object.entries(variant.files)) {
+    mkdirSync(dirname(join(project, path)), { recursive: true });
+    writeFileSync(join(project, path), content);
+  }
+  run(process.execPath, [typescript, '-p', project], { cwd: root });
+  return join(project, 'dist/src/main.js');
+}
+
+/**
+ * Generates, compiles and starts the server of a variant on a database of its own that is filled already. For the scripts of
+ * this folder that look at the generated server alone: `measure.ts` puts load on it.
+ */
+export async function startGenerated(
+  options: {
+    readonly variant?: VariantName;
+    /** Employees in the database. */
+    readonly rows?: number;
+    readonly env?: Readonly<Record<string, string>>;
+  } & Place = {},
+): Promise<Server> {
+  const { variant = 'plain', rows = 100_000, env = {}, ...place } = options;
+  const script = compileServer(variant);
+  const database = copyDatabase(await filledDatabase(script, rows), `alone-${variant}`);
+  return Server.start({ name: variant, script, database, env }, place);
+}

@@ -1,0 +1,71 @@
+import { execFile } from 'node:child_process';
+import { join } from 'node:path';
+import { promisify } from 'node:util';
+import { pinned } from './cores.js';
+import { latencyStep, type LoadJob, type LoadResult } from './load-job.js';
+import { work } from './places.js';
+import type { Server } from './server.js';
+
+/** One server under one kind of request for some seconds. */
+export interface Sample {
+  readonly requestsPerSecond: number;
+  readonly medianMilliseconds: number;
+  readonly p99Milliseconds: number;
+  /** Answers that were not 200, and connections that broke. */
+  readonly failures: number;
+  /** Processor time of the server for a request; nothing where the system does not tell. */
+  readonly cpuMicroseconds: number | undefined;
+  /** Memory of the server at the end; nothing where the system does not tell. */
+  readonly residentMegabytes: number | undefined;
+}
+
+const execute = promisify(execFile);
+
+/**
+ * Puts load on a server: each job from a process of its own, on a core of its own where there are cores (`chooseCores`). Two
+ * calls may run at the same time, each with its own kind of request; the processor time is then that of both.
+ */
+export async function putLoad(
+  server: Server,
+  jobs: readonly Omit<LoadJob, 'url'>[],
+  cores: readonly string[],
+): Promise<Sample> {
+  const before = server.cpuMilliseconds();
+  const results = await Promise.all(
+    jobs.map((job, index) => load(cores[index % cores.length], { url: server.origin, ...job })),
+  );
+  const after = server.cpuMilliseconds();
+  const requests = total(results.map((each) => each.requests));
+  return {
+    requestsPerSecond: total(results.map((each) => each.requests / each.seconds)),
+    medianMilliseconds: percentile(results, 0.5),
+    p99Milliseconds: percentile(results, 0.99),
+    failures: total(results.map((each) => each.failures)),
+    cpuMicroseconds:
+      before === undefined || after === undefined
+        ? undefined
+        : ((after - before) * 1_000) / requests,
+    residentMegabytes: server.residentMegabytes(),
+  };
+}
+
+async function load(core: string | undefined, job: LoadJob): Promise<LoadResult> {
+  const [command, args] = pinned(core, process.execPath, [join(work, 'dist/load.js')]);
+  const running = execute(command, args, { maxBuffer: 2 ** 26 });
+  running.child.stdin?.end(JSON.stringify(job));
+  return JSON.parse((await running).stdout) as LoadResult;
+}
+
+function percentile(results: readonly LoadResult[], part: number): number {
+  const steps = results.flatMap((each) => each.latencies).sort(([a], [b]) => a - b);
+  let left = total(steps.map(([, count]) => count)) * part;
+  for (const [step, count] of steps) {
+    left -= count;
+    if (left <= 0) return (step + 1) * latencyStep;
+  }
+  return 0;
+}
+
+function total(numbers: readonly number[]): number {
+  return numbers.reduce((sum, each) => sum + each, 0);
+}

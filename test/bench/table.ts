@@ -1,0 +1,44 @@
+import type { Ratio, Summary } from './report.js';
+
+/** The table for the terminal: a line for each kind of request and server. */
+export function table(summaries: readonly Summary[]): string {
+  const head = ['', 'server', 'req/s', 'median ms', 'p99 ms', 'cpu us', 'MB', 'ratio', 'cpu ratio'];
+  const rows = summaries.flatMap((summary) =>
+    Object.entries(summary.servers).map(([name, sample], index) => [
+      index === 0 ? summary.request : '',
+      name + mark(summary, name),
+      figure(sample.requestsPerSecond),
+      sample.medianMilliseconds.toFixed(2),
+      sample.p99Milliseconds.toFixed(2),
+      sample.cpuMicroseconds === undefined ? '-' : figure(sample.cpuMicroseconds),
+      sample.residentMegabytes?.toFixed(0) ?? '-',
+      index === 0 ? ratioText(summary.ratio) : '',
+      index === 0 ? ratioText(summary.cpuRatio) : '',
+    ]),
+  );
+  return aligned([head, ...rows]);
+}
+
+/** `*` for the faster one of those written by hand, `+` for the one that needs less processor time. */
+function mark({ yardstick, cpuYardstick }: Summary, name: string): string {
+  return `${name === yardstick ? '*' : ' '}${name === cpuYardstick ? '+' : ' '}`;
+}
+
+function ratioText(ratio: Ratio | undefined): string {
+  if (ratio === undefined) return '-';
+  const [low, high] = ratio.quartiles;
+  return `${ratio.median.toFixed(2)} (${low.toFixed(2)}-${high.toFixed(2)})`;
+}
+
+/** Three digits that tell something. */
+export function figure(value: number): string {
+  return value >= 100 ? value.toFixed(0) : value.toPrecision(3);
+}
+
+/** Cells in columns, at the right. */
+export function aligned(rows: readonly (readonly string[])[]): string {
+  const widths = rows[0]?.map((_, i) => Math.max(...rows.map((row) => row[i]?.length ?? 0))) ?? [];
+  const line = (row: readonly string[]): string =>
+    row.map((cell, i) => cell.padStart(widths[i] ?? 0)).join('  ');
+  return rows.map(line).join('\n');
+}

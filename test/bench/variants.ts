@@ -1,0 +1,76 @@
+/** What the generated servers of the bench have beside `model.yaml`: class code, roles, restrictions. */
+export type VariantName = 'plain' | 'functions' | 'roles' | 'restrict';
+
+export interface Variant {
+  /** Added at the end of `model.yaml`, which ends with the attributes of Employee. */
+  readonly model: string;
+  /** Files of the user, by their path in the project. */
+  readonly files: Readonly<Record<string, string>>;
+}
+
+const functions = `
+    functions:
+      selection:
+        payroll: { exposed: true, returns: number }
+        salaryList: { exposed: true, params: { count: integer }, returns: 'object[]' }
+`;
+
+/** One function that is a single statement, and one that has entities in its hands. */
+const selectionClass = `import { EmployeeSelectionBase, type JsonObject } from '../generated/api.js';
+
+export class EmployeeSelection extends EmployeeSelectionBase {
+  async payroll(): Promise<number> {
+    return (await this.sum('salary')) ?? 0;
+  }
+
+  async salaryList(count: number): Promise<readonly JsonObject[]> {
+    const employees = await this.orderBy('lastName').slice(0, count).toArray();
+    return employees.map(({ firstName, lastName, salary }) => ({
+      name: \`\${firstName ?? ''} \${lastName ?? ''}\`,
+      monthly: salary === null ? null : Math.round(salary / 12),
+    }));
+  }
+}
+`;
+
+const roles = `
+roles:
+  forceLogin: false
+  privileges:
+    - { privilege: viewStaff, includes: [] }
+    - { privilege: manageStaff, includes: [viewStaff] }
+  permissions:
+    allowed:
+      - { applyTo: Company, type: dataclass, read: [viewStaff], create: [manageStaff], update: [manageStaff], drop: [manageStaff] }
+      - { applyTo: Employee, type: dataclass, read: [viewStaff], create: [manageStaff], update: [manageStaff], drop: [manageStaff] }
+`;
+
+const login = `import type { Login } from './runtime/access/login-module.js';
+
+export function login(user: string): Promise<Login | null> {
+  return Promise.resolve({ userName: user, privileges: ['manageStaff'] });
+}
+`;
+
+/** Most employees are seen; the value comes from who asks. */
+const restrictedClass = `import { EmployeeBase, type Restriction, type Session } from '../generated/api.js';
+
+export class Employee extends EmployeeBase {
+  restrict(session: Session): Restriction {
+    return { filter: 'score < :1', values: [session.userName === 'mia' ? 900 : 100] };
+  }
+}
+`;
+
+export const variants: Readonly<Record<VariantName, Variant>> = {
+  plain: { model: '', files: {} },
+  functions: {
+    model: functions,
+    files: { 'src/classes/EmployeeSelection.ts': selectionClass },
+  },
+  roles: { model: roles, files: { 'src/login.ts': login } },
+  restrict: {
+    model: `\n    restrict: true\n${roles}`,
+    files: { 'src/login.ts': login, 'src/classes/Employee.ts': restrictedClass },
+  },
+};
