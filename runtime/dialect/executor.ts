@@ -106,6 +106,13 @@ export class QueryTimeoutError extends Error {
   }
 }
 
+/** The database cannot hold a value, or compute with it: U+0000 in a text, or a number that is too large, for one. */
+export class UnusableValueError extends Error {
+  constructor(reason: string, cause: unknown) {
+    super(reason, { cause });
+  }
+}
+
 /** The database takes no statement of this size: a request follows too many relations, for one. */
 export class TooComplexError extends Error {
   constructor(reason: string, cause: unknown) {
