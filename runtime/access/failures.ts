@@ -8,6 +8,18 @@ export interface Slowdown {
   readonly longest: number;
 }
 
+/** Counts failures by name, and tells how long a name has to wait. */
+export interface FailureCounter {
+  /** Seconds until the next attempt is allowed; 0 when it is now. */
+  wait(name: string): number;
+  /** Counts an attempt as failed before its outcome is known: many at once are no way around the wait. */
+  begin(name: string): void;
+  /** The attempt did not fail: it is not counted. */
+  takeBack(name: string): void;
+  /** Forgets all failures of a name. */
+  clear(name: string): void;
+}
+
 interface Failures {
   count: number;
   /** No attempt before, in milliseconds. */
@@ -17,10 +29,10 @@ interface Failures {
 }
 
 /** How long failures are remembered. */
-const memoryMilliseconds = 3_600_000;
+export const memoryMilliseconds = 3_600_000;
 
 /** Counts failures by name, in bounded memory: those that failed longest ago are forgotten first. */
-export class FailureCounts {
+export class FailureCounts implements FailureCounter {
   readonly #failures = new Map<string, Failures>();
 
   /** @param most names that are remembered */
@@ -30,7 +42,6 @@ export class FailureCounts {
     private readonly most: number,
   ) {}
 
-  /** Seconds until the next attempt is allowed; 0 when it is now. */
   wait(name: string): number {
     const failures = this.#alive(name);
     return failures === undefined
@@ -38,12 +49,10 @@ export class FailureCounts {
       : Math.max(0, Math.ceil((failures.until - this.clock.now()) / 1000));
   }
 
-  /** Counts an attempt as failed before its outcome is known: many at once are no way around the wait. */
   begin(name: string): void {
     const now = this.clock.now();
     const count = (this.#alive(name)?.count ?? 0) + 1;
-    const { free, longest } = this.slowdown;
-    const seconds = count <= free ? 0 : Math.min(longest, 2 ** Math.min(count - free - 1, 30));
+    const seconds = waitAfter(this.slowdown, count);
     this.#failures.delete(name);
     this.#failures.set(name, {
       count,
@@ -57,7 +66,6 @@ export class FailureCounts {
     }
   }
 
-  /** The attempt did not fail: it is not counted. */
   takeBack(name: string): void {
     const failures = this.#failures.get(name);
     if (failures === undefined) return;
@@ -66,7 +74,6 @@ export class FailureCounts {
     else if (failures.count <= this.slowdown.free) failures.until = 0;
   }
 
-  /** Forgets all failures of a name. */
   clear(name: string): void {
     this.#failures.delete(name);
   }
@@ -77,4 +84,9 @@ export class FailureCounts {
     this.#failures.delete(name);
     return undefined;
   }
+}
+
+/** Seconds to wait after so many failures in a row. */
+export function waitAfter({ free, longest }: Slowdown, count: number): number {
+  return count <= free ? 0 : Math.min(longest, 2 ** Math.min(count - free - 1, 30));
 }

@@ -49,3 +49,8 @@ export function listOf(names: string | readonly string[] | undefined): readonly 
 function isList(given: unknown): given is readonly string[] {
   return Array.isArray(given);
 }
+
+/** Protocol decision 30. */
+export function isGuest(userName: string, privileges: PrivilegeSet): boolean {
+  return userName === '' && privileges.size === 0;
+}

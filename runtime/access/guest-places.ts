@@ -1,31 +1,16 @@
-import { protocolError, RequestError } from '../protocol/errors.js';
 import { network } from './network.js';
 
-/** Seconds; when a place will be free nobody knows. */
-const retryAfter = 60;
-
-/** Guests' sessions that live, by the address that they began from: one address must not take the places of all others. */
+/** Guests' sessions that live, by the address that they began from. */
 export class GuestPlaces {
   readonly #taken = new Map<string, number>();
-  readonly #most: number;
-
-  /** @param mostOfAll sessions of guests that the server may have */
-  constructor(mostOfAll: number) {
-    this.#most = Math.max(20, Math.floor(mostOfAll / 100));
-  }
 
   /** How many addresses are remembered: those with a session that lives. */
   get size(): number {
     return this.#taken.size;
   }
 
-  /** @throws RequestError 429 with `Retry-After` when an address has as many sessions as it may have */
-  refuseWhenFull(address: string): void {
-    if ((this.#taken.get(network(address)) ?? 0) < this.#most) return;
-    const message = `An address has ${this.#most} sessions of guests at most. Log in, or try again later.`;
-    throw new RequestError(429, [protocolError('quotaExceeded', message)], {
-      'retry-after': String(retryAfter),
-    });
+  takenBy(address: string): number {
+    return this.#taken.get(network(address)) ?? 0;
   }
 
   take(address: string): void {

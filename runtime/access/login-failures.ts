@@ -1,16 +1,24 @@
 import type { Clock } from '../entity-set/clock.js';
-import { FailureCounts } from './failures.js';
+import { type FailureCounter, FailureCounts, type Slowdown } from './failures.js';
 
 /** Names, and addresses, whose failures are remembered. */
-const mostRemembered = 10_000;
+export const mostRemembered = 10_000;
 
 /** Logins that have failed. A user is made to wait less than an address: otherwise anyone could keep a user out. */
-export class LoginFailures {
-  readonly ofUser: FailureCounts;
-  readonly ofAddress: FailureCounts;
+export interface LoginFailures {
+  readonly ofUser: FailureCounter;
+  readonly ofAddress: FailureCounter;
+}
 
-  constructor(clock: Clock) {
-    this.ofUser = new FailureCounts(clock, { free: 5, longest: 60 }, mostRemembered);
-    this.ofAddress = new FailureCounts(clock, { free: 20, longest: 900 }, mostRemembered);
-  }
+export const slowdowns = {
+  ofUser: { free: 5, longest: 60 },
+  ofAddress: { free: 20, longest: 900 },
+} as const satisfies Record<keyof LoginFailures, Slowdown>;
+
+/** Failures that this process remembers. */
+export function memoryLoginFailures(clock: Clock): LoginFailures {
+  return {
+    ofUser: new FailureCounts(clock, slowdowns.ofUser, mostRemembered),
+    ofAddress: new FailureCounts(clock, slowdowns.ofAddress, mostRemembered),
+  };
 }

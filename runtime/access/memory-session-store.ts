@@ -1,97 +1,161 @@
 import type { Clock } from '../entity-set/clock.js';
 import { ExpiryBuckets, type Expiring } from '../entity-set/expiry-buckets.js';
-import type { SessionRecord, SessionStore } from './session-store.js';
+import { newUuid } from '../protocol/uuid.js';
+import { isGuest } from './grants.js';
+import { GuestPlaces } from './guest-places.js';
+import { hasRates, RateWindows } from './rate-windows.js';
+import type {
+  NewSession,
+  SessionChange,
+  SessionCounts,
+  SessionRecord,
+  SessionStore,
+} from './session-store.js';
+import { MemoryStorage } from './storage.js';
 
-/** Where a record stands among those that expire. */
-interface Place extends Expiring {
-  readonly record: SessionRecord;
-}
+/** A session as it stands in the store. */
+interface HeldSession extends Held, Expiring {}
+
+type Held = {
+  -readonly [Name in keyof SessionRecord]: SessionRecord[Name];
+} & {
+  readonly storage: MemoryStorage;
+  readonly ends: number;
+};
 
 /** Sessions in the memory of this process. One that has expired is never given; it ends a second later at most. */
 export class MemorySessionStore implements SessionStore {
-  readonly #places = new Map<string, Place>();
-  readonly #byExpiry = new ExpiryBuckets<Place>();
-  readonly #listeners: ((record: SessionRecord) => void)[] = [];
+  readonly #byToken = new Map<string, HeldSession>();
+  readonly #byExpiry = new ExpiryBuckets<HeldSession>();
+  readonly #guestPlaces = new GuestPlaces();
+  readonly #listeners: ((id: string) => void)[] = [];
+  #guests = 0;
   #cancelTick: (() => void) | undefined;
   #isClosed = false;
 
   constructor(private readonly clock: Clock) {}
 
   find(token: string): SessionRecord | undefined {
-    const place = this.#places.get(token);
-    if (place === undefined) return undefined;
-    if (place.expires <= this.clock.now()) {
-      this.#end(place);
+    const held = this.#byToken.get(token);
+    if (held === undefined) return undefined;
+    if (held.expires <= this.clock.now()) {
+      this.#end(held);
       return undefined;
     }
-    this.#refresh(place);
-    return place.record;
+    this.#refresh(held);
+    return held;
   }
 
-  add(record: SessionRecord): void {
-    const place = { record, expires: record.expires, bucket: 0 };
-    this.#places.set(record.token, place);
-    this.#refresh(place);
-    this.#byExpiry.add(place);
+  begin(session: NewSession): SessionRecord {
+    const held: HeldSession = {
+      ...session,
+      id: newUuid(),
+      storage: new MemoryStorage(),
+      rates: hasRates(session.quotas) ? new RateWindows() : undefined,
+      expires: 0,
+      hasEnded: false,
+      wasReplaced: false,
+      bucket: 0,
+    };
+    this.#refresh(held);
+    this.#byToken.set(held.token, held);
+    this.#byExpiry.add(held);
+    this.#count(held);
     this.#tickLater();
+    return held;
   }
 
-  renew(record: SessionRecord, token: string): void {
-    const place = this.#places.get(record.token);
-    if (place === undefined) return;
-    this.#places.delete(record.token);
-    record.token = token;
-    this.#places.set(token, place);
+  change({ token }: SessionRecord, change: SessionChange): void {
+    const held = this.#byToken.get(token);
+    if (held === undefined) return;
+    this.#uncount(held);
+    Object.assign(held, change);
+    this.#count(held);
+    if (hasRates(held.quotas)) held.rates ??= new RateWindows();
+    if (held.token === token) return;
+    this.#byToken.delete(token);
+    this.#byToken.set(held.token, held);
   }
 
-  remove(record: SessionRecord): void {
-    const place = this.#places.get(record.token);
-    if (place !== undefined) this.#end(place);
+  setIdleTimeout({ token }: SessionRecord, seconds: number): void {
+    const held = this.#byToken.get(token);
+    if (held === undefined) return;
+    held.idleTimeout = seconds;
+    this.#refresh(held);
+    this.#byExpiry.hasten(held);
   }
 
-  setIdleTimeout(record: SessionRecord, seconds: number): void {
-    const place = this.#places.get(record.token);
-    if (place === undefined) return;
-    record.idleTimeout = seconds;
-    this.#refresh(place);
-    this.#byExpiry.hasten(place);
+  moveOf(from: SessionRecord, to: SessionRecord): void {
+    const moved = this.#byToken.get(from.token);
+    const held = this.#byToken.get(to.token);
+    if (moved === undefined || held === undefined) return;
+    for (const name of moved.storage.keys()) held.storage.set(name, moved.storage.get(name));
+    held.rates = moved.rates;
+  }
+
+  remove({ token }: SessionRecord, wasReplaced = false): void {
+    const held = this.#byToken.get(token);
+    if (held === undefined) return;
+    held.wasReplaced = wasReplaced;
+    this.#end(held);
+  }
+
+  together<T>(changes: () => T): T {
+    return changes();
+  }
+
+  get counts(): SessionCounts {
+    return { guests: this.#guests, users: this.#byToken.size - this.#guests };
+  }
+
+  guestsFrom(address: string): number {
+    return this.#guestPlaces.takenBy(address);
   }
 
   list(): readonly SessionRecord[] {
     const now = this.clock.now();
-    const living = [...this.#places.values()].filter(({ expires }) => expires > now);
-    return living.map(({ record }) => record);
+    return [...this.#byToken.values()].filter(({ expires }) => expires > now);
   }
 
-  onEnd(listener: (record: SessionRecord) => void): void {
+  onEnd(listener: (id: string) => void): void {
     this.#listeners.push(listener);
   }
 
   close(): void {
     this.#isClosed = true;
-    for (const place of this.#places.values()) this.#end(place);
+    for (const held of this.#byToken.values()) this.#end(held);
     this.#cancelTick?.();
   }
 
-  #refresh(place: Place): void {
-    const { record } = place;
-    record.refreshed = this.clock.now();
-    record.expires = Math.min(record.refreshed + record.idleTimeout * 1000, record.ends);
-    place.expires = record.expires;
+  #refresh(held: HeldSession): void {
+    held.expires = Math.min(this.clock.now() + held.idleTimeout * 1000, held.ends);
   }
 
-  #end(place: Place): void {
-    this.#places.delete(place.record.token);
-    this.#byExpiry.remove(place);
-    place.record.hasEnded = true;
-    for (const listener of this.#listeners) listener(place.record);
+  #end(held: HeldSession): void {
+    this.#byToken.delete(held.token);
+    this.#byExpiry.remove(held);
+    this.#uncount(held);
+    held.hasEnded = true;
+    for (const listener of this.#listeners) listener(held.id);
+  }
+
+  #count({ userName, privileges, address }: HeldSession): void {
+    if (!isGuest(userName, privileges)) return;
+    this.#guests += 1;
+    if (address !== undefined) this.#guestPlaces.take(address);
+  }
+
+  #uncount({ userName, privileges, address }: HeldSession): void {
+    if (!isGuest(userName, privileges)) return;
+    this.#guests -= 1;
+    if (address !== undefined) this.#guestPlaces.free(address);
   }
 
   #tickLater(): void {
-    if (this.#cancelTick !== undefined || this.#places.size === 0 || this.#isClosed) return;
+    if (this.#cancelTick !== undefined || this.#byToken.size === 0 || this.#isClosed) return;
     this.#cancelTick = this.clock.after(1000, () => {
       this.#cancelTick = undefined;
-      for (const place of this.#byExpiry.expired(this.clock.now())) this.#end(place);
+      for (const held of this.#byExpiry.expired(this.clock.now())) this.#end(held);
       this.#tickLater();
     });
   }

@@ -16,13 +16,22 @@ interface Window {
 }
 
 /** What was used up in the minute and in the hour that run (protocol section 19.3); each begins with its first use. */
-export class RateWindows {
-  readonly #windows = new Map<RateName, Window>();
-
+export interface Rates {
   /**
    * @param now milliseconds
    * @returns seconds until a window ends whose quota is used up; `undefined` when none is
    */
+  exceeded(quotas: QuotaValues, now: number): number | undefined;
+  /** Counts for the quotas that are set. */
+  count(quotas: QuotaValues, counted: Counted, amount: number, now: number): void;
+  /** What is used up now, for the quotas that are set. */
+  current(quotas: QuotaValues, now: number): Record<string, number>;
+}
+
+/** Rates that this process counts. */
+export class RateWindows implements Rates {
+  readonly #windows = new Map<RateName, Window>();
+
   exceeded(quotas: QuotaValues, now: number): number | undefined {
     let longest: number | undefined;
     for (const [name, window] of this.#windows) {
@@ -34,7 +43,6 @@ export class RateWindows {
     return longest;
   }
 
-  /** Counts for the quotas that are set. */
   count(quotas: QuotaValues, counted: Counted, amount: number, now: number): void {
     for (const { suffix, milliseconds } of windows) {
       const name: RateName = `${counted}${suffix}`;
@@ -48,7 +56,6 @@ export class RateWindows {
     }
   }
 
-  /** What is used up now, for the quotas that are set. */
   current(quotas: QuotaValues, now: number): Record<string, number> {
     const values: Record<string, number> = {};
     for (const [name, { start, used }] of this.#windows) {

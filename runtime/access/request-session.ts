@@ -1,4 +1,4 @@
-import { holds, noPrivileges, readGrant } from './grants.js';
+import { holds, isGuest, noPrivileges, readGrant } from './grants.js';
 import type { Logins } from './logins.js';
 import {
   noQuotas,
@@ -16,7 +16,7 @@ import type {
   SessionStorage,
 } from './session.js';
 import type { SessionRecord } from './session-store.js';
-import { isGuest, type Sessions } from './sessions.js';
+import type { Sessions } from './sessions.js';
 import { storageOf } from './storage.js';
 
 /** What brings a session's token to its client. */

@@ -1,9 +1,9 @@
 import type { Pending } from '../dialect/pending.js';
 import type { QuotaValues } from './quota-values.js';
-import type { RateWindows } from './rate-windows.js';
-import type { PrivilegeSet } from './session.js';
+import type { Rates } from './rate-windows.js';
+import type { PrivilegeSet, SessionStorage } from './session.js';
 
-/** What is kept of a session. Whoever changes it tells the store by one of its members. */
+/** What is kept of a session. Its store alone changes it. */
 export interface SessionRecord {
   /**
    * Stays the same while the session lives: what belongs to the session names it by this. Nobody gets in with it. A guest who
@@ -11,47 +11,74 @@ export interface SessionRecord {
    */
   readonly id: string;
   /** What the cookie holds: 128 bits from a secure source. */
-  token: string;
-  userName: string;
-  privileges: PrivilegeSet;
-  readonly storage: Map<string, unknown>;
-  quotas: QuotaValues;
+  readonly token: string;
+  readonly userName: string;
+  readonly privileges: PrivilegeSet;
+  readonly storage: SessionStorage;
+  readonly quotas: QuotaValues;
   /** What the session has used up of its rates; none before a rate is set. */
-  rates: RateWindows | undefined;
+  readonly rates: Rates | undefined;
   /** Seconds without a request after which the session ends. */
-  idleTimeout: number;
-  /** Time of the last request, in milliseconds of the store's clock. */
-  refreshed: number;
-  /** The session ends then unless there is a request before. */
-  expires: number;
-  /** It ends then all the same: a bearer token has a last moment. */
-  readonly ends: number;
+  readonly idleTimeout: number;
+  /** The session ends then unless there is a request before, in milliseconds of the store's clock. */
+  readonly expires: number;
   /** The token comes with each request by itself, and is not the session's to renew: a bearer token. */
   readonly isForeign: boolean;
   /** The address that it began from, which it is counted for while it is a guest's; none for a bearer token. */
   readonly address: string | undefined;
-  hasEnded: boolean;
+  readonly hasEnded: boolean;
   /** It was a guest's, and ended when that one became a user: its client has another session now. */
-  wasReplaced: boolean;
+  readonly wasReplaced: boolean;
+}
+
+/** What a session begins with. */
+export interface NewSession extends Pick<
+  SessionRecord,
+  'token' | 'userName' | 'privileges' | 'quotas' | 'idleTimeout' | 'isForeign' | 'address'
+> {
+  /** It ends then all the same: a bearer token has a last moment. */
+  readonly ends: number;
+}
+
+/** What can be changed of a session. Another token renews it: the old one opens nothing any more. */
+export type SessionChange = Partial<
+  Pick<SessionRecord, 'token' | 'userName' | 'privileges' | 'quotas'>
+>;
+
+/** Sessions that live; those that have expired a moment ago may be among them. */
+export interface SessionCounts {
+  readonly guests: number;
+  readonly users: number;
 }
 
 /**
- * Keeps sessions for their time. The store of this process answers at once; one elsewhere may answer `find` with a promise,
- * and makes it wait for what was written before.
+ * Keeps sessions for their time, in the memory of this process or where several processes have them. A store answers at once;
+ * one that is elsewhere may answer `find` with a promise, and makes it wait for what was written before.
  */
 export interface SessionStore {
   /** The living session with that token. Its idle time starts anew. */
   find(token: string): Pending<SessionRecord | undefined>;
-  add(record: SessionRecord): void;
-  /** Gives a session another token; the old one opens nothing any more. */
-  renew(record: SessionRecord, token: string): void;
-  /** Ends a session before its time. */
-  remove(record: SessionRecord): void;
+  /** @returns the new session, or the one with that token which another process was faster to begin */
+  begin(session: NewSession): SessionRecord;
+  /** Nothing happens to a session that has ended. */
+  change(record: SessionRecord, change: SessionChange): void;
   /** Sets the idle timeout, in seconds, which starts now. */
   setIdleTimeout(record: SessionRecord, seconds: number): void;
+  /** Gives what is in the storage of a session, and what it has used up of its rates, to another one. */
+  moveOf(from: SessionRecord, to: SessionRecord): void;
+  /**
+   * Ends a session before its time.
+   * @param wasReplaced see {@link SessionRecord.wasReplaced}
+   */
+  remove(record: SessionRecord, wasReplaced?: boolean): void;
+  /** Runs changes that belong together: what other processes see of them is all or nothing. */
+  together<T>(changes: () => T): T;
+  readonly counts: SessionCounts;
+  /** Of guests that began from the addresses which count as one, see `network`. */
+  guestsFrom(address: string): number;
   /** All that live. */
   list(): Pending<readonly SessionRecord[]>;
-  /** Called with each session that ended, by time or by {@link remove}. */
-  onEnd(listener: (record: SessionRecord) => void): void;
+  /** Called with the ID of each session that ended, by time or by {@link remove}; where several processes serve, in one. */
+  onEnd(listener: (id: string) => void): void;
   close(): Pending<void>;
 }

@@ -1,15 +1,13 @@
 import { randomBytes } from 'node:crypto';
 import type { Pending } from '../dialect/pending.js';
 import type { Clock } from '../entity-set/clock.js';
-import { refuse } from '../protocol/errors.js';
-import { newUuid } from '../protocol/uuid.js';
-import { grantedPrivileges, noPrivileges } from './grants.js';
-import { GuestPlaces } from './guest-places.js';
+import { protocolError, refuse, RequestError } from '../protocol/errors.js';
+import { grantedPrivileges, isGuest, noPrivileges } from './grants.js';
 import { noQuotas, type QuotaValues } from './quota-values.js';
 import type { Promotions } from './promotions.js';
-import { hasRates, RateWindows } from './rate-windows.js';
-import type { Grant, PrivilegeSet, PrivilegeTable } from './session.js';
-import type { SessionRecord, SessionStore } from './session-store.js';
+import { hasRates } from './rate-windows.js';
+import type { Grant, PrivilegeTable } from './session.js';
+import type { SessionChange, SessionCounts, SessionRecord, SessionStore } from './session-store.js';
 
 export interface SessionLimits {
   /** Seconds without a request after which a session ends. */
@@ -35,15 +33,15 @@ export interface Beginning {
 const longestIdleTimeout = 24 * 3600;
 /** Shorter ones are raised to this (protocol, list b, b34). */
 const shortestIdleTimeout = 60;
+/** Of a refused guest, in seconds; when a place will be free nobody knows. */
+const retryAfter = 60;
 
 /** The life of sessions: begun, given privileges, ended (protocol section 16, decision 18). */
 export class Sessions {
-  readonly #listeners: ((id: string) => void)[] = [];
   readonly #movers: ((from: string, to: string) => void)[] = [];
-  readonly #guestPlaces: GuestPlaces;
+  /** Sessions of guests that one address may have: it must not take the places of all others. */
+  readonly #mostFromAddress: number;
   #hasRates: boolean;
-  #guests = 0;
-  #users = 0;
 
   /**
    * @param quotas that each session begins with
@@ -58,16 +56,12 @@ export class Sessions {
     private readonly promotions?: Promotions,
   ) {
     this.#hasRates = hasRates(quotas);
-    this.#guestPlaces = new GuestPlaces(limits.maxGuestSessions);
-    store.onEnd((record) => {
-      this.#uncount(record);
-      for (const listener of this.#listeners) listener(record.id);
-    });
+    this.#mostFromAddress = Math.max(20, Math.floor(limits.maxGuestSessions / 100));
   }
 
   /** Called with the ID of each session that ended, for whatever belongs to it. It must not throw. */
   onEnd(listener: (id: string) => void): void {
-    this.#listeners.push(listener);
+    this.store.onEnd(listener);
   }
 
   /**
@@ -90,34 +84,21 @@ export class Sessions {
   begin(beginning: Beginning = {}): SessionRecord {
     const isOfGuest = this.givesNothing(beginning.grant ?? {});
     this.#refuseWhenFull(isOfGuest);
-    const { address } = beginning;
-    if (isOfGuest && address !== undefined) this.#guestPlaces.refuseWhenFull(address);
+    if (isOfGuest) this.#refuseCrowd(beginning.address);
     return this.#begin(beginning);
   }
 
   #begin({ grant = {}, idleTimeout, foreign, address }: Beginning): SessionRecord {
-    const privileges = grantedPrivileges(grant, this.table);
-    const userName = grant.userName ?? '';
-    const record: SessionRecord = {
-      id: newUuid(),
+    return this.store.begin({
       token: foreign?.token ?? newToken(),
-      userName,
-      privileges,
-      storage: new Map(),
+      userName: grant.userName ?? '',
+      privileges: grantedPrivileges(grant, this.table),
       quotas: this.quotas,
-      rates: hasRates(this.quotas) ? new RateWindows() : undefined,
       idleTimeout: this.#idleTimeout(idleTimeout),
-      refreshed: 0,
-      expires: 0,
       ends: foreign?.ends ?? Infinity,
       isForeign: foreign !== undefined,
       address,
-      hasEnded: false,
-      wasReplaced: false,
-    };
-    this.#count(record);
-    this.store.add(record);
-    return record;
+    });
   }
 
   /**
@@ -138,11 +119,7 @@ export class Sessions {
     if (becomesUser && isAnother && !record.isForeign) {
       return this.#replace(record, { ...grant, userName });
     }
-    this.#uncount(record);
-    record.privileges = privileges;
-    record.userName = userName;
-    this.#count(record);
-    this.#renew(record);
+    this.#renew(record, { privileges, userName });
     return record;
   }
 
@@ -152,11 +129,7 @@ export class Sessions {
   }
 
   clear(record: SessionRecord): void {
-    this.#uncount(record);
-    record.privileges = noPrivileges;
-    record.userName = '';
-    this.#count(record);
-    this.#renew(record);
+    this.#renew(record, { privileges: noPrivileges, userName: '' });
   }
 
   setIdleTimeout(record: SessionRecord, seconds: number | undefined): void {
@@ -173,15 +146,12 @@ export class Sessions {
   }
 
   setQuotas(record: SessionRecord, quotas: QuotaValues): void {
-    record.quotas = quotas;
-    if (!hasRates(quotas)) return;
-    record.rates ??= new RateWindows();
-    this.#hasRates = true;
+    this.store.change(record, { quotas });
+    if (hasRates(quotas)) this.#hasRates = true;
   }
 
-  /** Sessions that live; those that have expired a moment ago may be among them. */
-  get counts(): { readonly guests: number; readonly users: number } {
-    return { guests: this.#guests, users: this.#users };
+  get counts(): SessionCounts {
+    return this.store.counts;
   }
 
   /** See {@link Session.promote}. */
@@ -195,19 +165,20 @@ export class Sessions {
   }
 
   #replace(record: SessionRecord, grant: Grant): SessionRecord {
-    const made = this.#begin({ grant, address: record.address });
-    for (const [name, value] of record.storage) made.storage.set(name, value);
-    made.quotas = record.quotas;
-    made.rates = record.rates;
-    this.store.setIdleTimeout(made, record.idleTimeout);
-    for (const move of this.#movers) move(record.id, made.id);
-    record.wasReplaced = true;
-    this.end(record);
-    return made;
+    return this.store.together(() => {
+      const made = this.#begin({ grant, address: record.address });
+      this.store.change(made, { quotas: record.quotas });
+      this.store.moveOf(record, made);
+      this.store.setIdleTimeout(made, record.idleTimeout);
+      for (const move of this.#movers) move(record.id, made.id);
+      this.store.remove(record, true);
+      return made;
+    });
   }
 
-  #renew(record: SessionRecord): void {
-    if (!record.isForeign) this.store.renew(record, newToken());
+  #renew(record: SessionRecord, change: SessionChange): void {
+    const token = record.isForeign ? {} : { token: newToken() };
+    this.store.change(record, { ...change, ...token });
   }
 
   #idleTimeout(seconds: number | undefined): number {
@@ -218,34 +189,22 @@ export class Sessions {
   }
 
   #refuseWhenFull(asGuest: boolean): void {
+    const { guests, users } = this.store.counts;
     const isFull = asGuest
-      ? this.#guests >= this.limits.maxGuestSessions
-      : this.#users >= this.limits.maxSessions;
+      ? guests >= this.limits.maxGuestSessions
+      : users >= this.limits.maxSessions;
     if (isFull) throw refuse('noSession', 'The server has as many sessions as it may have.');
   }
 
-  #count(record: SessionRecord): void {
-    if (!isGuestRecord(record)) {
-      this.#users += 1;
-      return;
-    }
-    this.#guests += 1;
-    if (record.address !== undefined) this.#guestPlaces.take(record.address);
+  /** @throws RequestError 429 with `Retry-After` when an address has as many sessions of guests as it may have */
+  #refuseCrowd(address: string | undefined): void {
+    const most = this.#mostFromAddress;
+    if (address === undefined || this.store.guestsFrom(address) < most) return;
+    const message = `An address has ${most} sessions of guests at most. Log in, or try again later.`;
+    throw new RequestError(429, [protocolError('quotaExceeded', message)], {
+      'retry-after': String(retryAfter),
+    });
   }
-
-  #uncount(record: SessionRecord): void {
-    if (!isGuestRecord(record)) {
-      this.#users -= 1;
-      return;
-    }
-    this.#guests -= 1;
-    if (record.address !== undefined) this.#guestPlaces.free(record.address);
-  }
-}
-
-/** Protocol decision 30. */
-export function isGuest(userName: string, privileges: PrivilegeSet): boolean {
-  return userName === '' && privileges.size === 0;
 }
 
 function isGuestRecord({ userName, privileges }: SessionRecord): boolean {

@@ -6,8 +6,8 @@ import type { SessionStorage } from './session.js';
  * @param make the same, made when it is needed
  */
 export function storageOf(
-  find: () => Map<string, unknown> | undefined,
-  make: () => Map<string, unknown>,
+  find: () => SessionStorage | undefined,
+  make: () => SessionStorage,
 ): SessionStorage {
   return {
     get size() {
@@ -20,6 +20,39 @@ export function storageOf(
     },
     delete: (name) => find()?.delete(name) ?? false,
     clear: () => find()?.clear(),
-    keys: () => [...(find()?.keys() ?? [])],
+    keys: () => find()?.keys() ?? [],
   };
+}
+
+/** Values in the memory of this process. */
+export class MemoryStorage implements SessionStorage {
+  readonly #values = new Map<string, unknown>();
+
+  get size(): number {
+    return this.#values.size;
+  }
+
+  get(name: string): unknown {
+    return this.#values.get(name);
+  }
+
+  has(name: string): boolean {
+    return this.#values.has(name);
+  }
+
+  set(name: string, value: unknown): void {
+    this.#values.set(name, value);
+  }
+
+  delete(name: string): boolean {
+    return this.#values.delete(name);
+  }
+
+  clear(): void {
+    this.#values.clear();
+  }
+
+  keys(): readonly string[] {
+    return [...this.#values.keys()];
+  }
 }

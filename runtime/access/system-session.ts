@@ -1,7 +1,7 @@
 import { holds } from './grants.js';
 import { quotaNames } from './quota-values.js';
 import type { PrivilegeSet, Session, SessionQuotas } from './session.js';
-import { storageOf } from './storage.js';
+import { MemoryStorage } from './storage.js';
 
 /** Holds everything but `none`, whatever is declared. */
 class EveryPrivilege extends Set<string> {
@@ -13,7 +13,7 @@ class EveryPrivilege extends Set<string> {
 /** The server itself, for code that runs outside of any request: it holds every privilege, and its session never ends. */
 export function systemSession(): Session {
   const privileges: PrivilegeSet = new EveryPrivilege();
-  const storage = new Map<string, unknown>();
+  const storage = new MemoryStorage();
   const fixed = (): never => {
     throw new Error(
       'The server’s own session holds every privilege; there is no request to log in by.',
@@ -28,10 +28,7 @@ export function systemSession(): Session {
     userName: 'system',
     isGuest: false,
     privileges,
-    storage: storageOf(
-      () => storage,
-      () => storage,
-    ),
+    storage,
     quotas: quotas as SessionQuotas,
     origin: undefined,
     hasPrivilege: (name) => holds(privileges, name),

@@ -23,6 +23,11 @@ export interface EntitySet {
   readonly expires: number;
 }
 
+/** A set in a list of sets, which holds no keys. */
+export interface ListedSet extends Omit<EntitySet, 'keys'> {
+  readonly keys: Pick<KeyList, 'length' | 'byteLength'>;
+}
+
 /** What a caller says of a new set; default lifetime and caps are the caller's affair. */
 export type NewEntitySet = Pick<
   EntitySet,
@@ -70,13 +75,13 @@ export interface EntitySetStore {
   /** How many sets that a session made are alive. */
   countOf(session: string): Pending<number>;
   /** Those sets; asking is no access. */
-  listOf(session: string): Pending<readonly EntitySet[]>;
+  listOf(session: string): Pending<readonly ListedSet[]>;
   /** Removes the sets that belong to a session. */
   releaseOf(session: string): Pending<void>;
   /** Gives the sets that a session made to another one, which has made none. */
   moveOf(from: string, to: string): Pending<void>;
   /** All that is alive, the set that was accessed last at the end; asking is no access. */
-  list(): Pending<readonly EntitySet[]>;
+  list(): Pending<readonly ListedSet[]>;
   /** What the sets take up in bytes. */
   usedBytes(): Pending<number>;
   /** Forgets all sets and stops the clock. */

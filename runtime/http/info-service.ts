@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { RequestSession } from '../access/request-session.js';
 import type { SessionRecord } from '../access/session-store.js';
-import type { EntitySet, EntitySetStore } from '../entity-set/entity-set-store.js';
+import type { EntitySetStore, ListedSet } from '../entity-set/entity-set-store.js';
 import { getAndPost } from './get-and-post.js';
 import { readingParameters } from './reading-parameters.js';
 import { sendJson } from './reply.js';
@@ -40,12 +40,12 @@ async function setsOf(
   { id }: RequestSession,
   store: EntitySetStore,
   seesAll: boolean,
-): Promise<readonly EntitySet[]> {
+): Promise<readonly ListedSet[]> {
   if (seesAll) return store.list();
   return id === undefined ? [] : store.listOf(id);
 }
 
-function setInfo({ id, dataclass, keys, isSorted, refreshed, expires }: EntitySet): object {
+function setInfo({ id, dataclass, keys, isSorted, refreshed, expires }: ListedSet): object {
   return {
     id,
     dataClass: dataclass,

@@ -1,5 +1,5 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
-import { hasRates, type RateWindows } from '../access/rate-windows.js';
+import { hasRates, type Rates } from '../access/rate-windows.js';
 import type { QuotaValues } from '../access/quota-values.js';
 import type { RequestSession } from '../access/request-session.js';
 import { whenThere } from '../dialect/pending.js';
@@ -9,7 +9,7 @@ import type { RequestSessions } from './request-sessions.js';
 /** Requests and bytes that are counted together. */
 interface Counter {
   readonly quotas: QuotaValues;
-  readonly rates: RateWindows;
+  readonly rates: Rates;
 }
 
 /**

@@ -1,7 +1,7 @@
-import { LoginFailures } from '../access/login-failures.js';
+import { type LoginFailures, memoryLoginFailures } from '../access/login-failures.js';
 import { type LockTable, MemoryLockTable } from '../access/locks.js';
 import { MemorySessionStore } from '../access/memory-session-store.js';
-import { RateWindows } from '../access/rate-windows.js';
+import { type Rates, RateWindows } from '../access/rate-windows.js';
 import type { SessionStore } from '../access/session-store.js';
 import type { Sessions } from '../access/sessions.js';
 import { type Clock, systemClock } from '../entity-set/clock.js';
@@ -22,7 +22,7 @@ export interface ServerStores {
   readonly uploads: UploadStore;
   readonly loginFailures: LoginFailures;
   /** What all requests together have used up of the server's quotas. */
-  readonly rates: RateWindows;
+  readonly rates: Rates;
 }
 
 type StoreLimits = Pick<
@@ -42,7 +42,7 @@ export function memoryStores(limits: StoreLimits, foldText: Fold): ServerStores 
     sets: new MemoryEntitySetStore(limits.entitySetMemory, clock),
     locks: new MemoryLockTable(limits.maxLocksPerSession, foldText),
     uploads: new UploadStore(limits, clock, new UploadFolder()),
-    loginFailures: new LoginFailures(clock),
+    loginFailures: memoryLoginFailures(clock),
     rates: new RateWindows(),
   };
 }

@@ -17,17 +17,24 @@ export interface UploadFile {
   readonly handle: FileHandle;
 }
 
+/** Where the files of uploads are made. */
+export interface UploadFiles {
+  /** A new empty file. Its name tells nothing of what a client knows it by. */
+  create(): Promise<UploadFile>;
+  /** Removes all that this process is the only one to know. */
+  remove(): Promise<void>;
+}
+
 /**
  * A folder for the files of one server, which its user alone can enter. It is made for the first file and removed at the end;
  * `TMPDIR` says where.
  */
-export class UploadFolder {
+export class UploadFolder implements UploadFiles {
   #made: Promise<string> | undefined;
   #files = 0;
 
   constructor(private readonly parent: string = tmpdir()) {}
 
-  /** A new empty file. Its name tells nothing of what a client knows it by. */
   async create(): Promise<UploadFile> {
     try {
       return await this.#open();

@@ -4,7 +4,8 @@ import { unlink } from 'node:fs/promises';
 import type { Clock } from '../entity-set/clock.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';
 import { headLength, imageType, type ImageType } from './image-types.js';
-import type { UploadFile, UploadFolder } from './upload-folder.js';
+import type { UploadFile, UploadFiles } from './upload-folder.js';
+import { type KeptUpload, MemoryUploadLedger, type UploadLedger } from './upload-ledger.js';
 
 /** Sizes are bytes. */
 export interface UploadLimits {
@@ -36,16 +37,6 @@ export interface UploadOptions {
   readonly mustBeImage: boolean;
 }
 
-interface Kept {
-  /** ID of the session that sent it. */
-  owner: string;
-  readonly path: string;
-  readonly type: ImageType | undefined;
-  readonly space: number;
-  readonly expires: number;
-  readonly cancel: () => void;
-}
-
 /** The longest `$timeout`, in seconds; a longer one becomes this one. */
 const longestTimeout = 24 * 3600;
 /** A file takes whole blocks of a disk, an empty one its entry. */
@@ -57,15 +48,15 @@ const blockSize = 4096;
  * of a path.
  */
 export class UploadStore {
-  readonly #kept = new Map<string, Kept>();
-  readonly #ofSession = new Map<string, Set<string>>();
-  #space = 0;
+  /** What ends the uploads that this process has received, by their IDs, when their time is over. */
+  readonly #timers = new Map<string, () => void>();
   #isClosed = false;
 
   constructor(
     private readonly limits: UploadLimits,
     private readonly clock: Clock,
-    private readonly folder: UploadFolder,
+    private readonly folder: UploadFiles,
+    private readonly ledger: UploadLedger = new MemoryUploadLedger(),
   ) {}
 
   /**
@@ -93,7 +84,7 @@ export class UploadStore {
       const seconds = timeout ?? this.limits.uploadTimeout;
       return this.#keep({ owner: owner(), path: file.path, type, space: space.bytes }, seconds);
     } catch (error) {
-      this.#space -= space.bytes;
+      this.ledger.free(space.bytes);
       await unlink(file.path).catch(() => undefined);
       throw error;
     }
@@ -106,24 +97,17 @@ export class UploadStore {
 
   /** Ends the uploads of a session. */
   releaseOf(session: string): void {
-    for (const id of [...(this.#ofSession.get(session) ?? [])]) this.#forget(id);
+    for (const id of this.ledger.idsOf(session)) this.#forget(id);
   }
 
   /** Gives the uploads of a session to another one, which has none. */
   move(from: string, to: string): void {
-    const moved = this.#ofSession.get(from);
-    if (moved === undefined) return;
-    this.#ofSession.delete(from);
-    this.#ofSession.set(to, moved);
-    for (const id of moved) {
-      const kept = this.#kept.get(id);
-      if (kept !== undefined) kept.owner = to;
-    }
+    this.ledger.move(from, to);
   }
 
   #find(id: string, session: string): Upload | undefined {
     const name = id.toUpperCase();
-    const kept = this.#kept.get(name);
+    const kept = this.ledger.find(name);
     if (kept === undefined || kept.expires <= this.clock.now()) return undefined;
     if (kept.owner !== session) return undefined;
     return {
@@ -141,13 +125,14 @@ export class UploadStore {
 
   /** Bytes on disk, whole blocks. */
   get space(): number {
-    return this.#space;
+    return this.ledger.space;
   }
 
   async close(): Promise<void> {
     this.#isClosed = true;
-    for (const { cancel } of this.#kept.values()) cancel();
-    this.#kept.clear();
+    for (const cancel of this.#timers.values()) cancel();
+    this.#timers.clear();
+    this.ledger.close();
     await this.folder.remove();
   }
 
@@ -177,44 +162,38 @@ export class UploadStore {
     return head;
   }
 
-  #keep(upload: Omit<Kept, 'expires' | 'cancel'>, seconds: number): string {
+  #keep(upload: Omit<KeptUpload, 'expires'>, seconds: number): string {
     const id = randomBytes(16).toString('hex').toUpperCase();
     const longest = Math.max(longestTimeout, this.limits.uploadTimeout);
     const life = Math.min(seconds, longest) * 1000;
     const cancel = this.clock.after(life, () => {
       this.#forget(id);
     });
-    this.#kept.set(id, { ...upload, expires: this.clock.now() + life, cancel });
-    const siblings = this.#ofSession.get(upload.owner);
-    if (siblings === undefined) this.#ofSession.set(upload.owner, new Set([id]));
-    else siblings.add(id);
+    this.#timers.set(id, cancel);
+    this.ledger.keep(id, { ...upload, expires: this.clock.now() + life });
     return id;
   }
 
   #forget(id: string): void {
-    const kept = this.#kept.get(id);
+    this.#timers.get(id)?.();
+    this.#timers.delete(id);
+    const kept = this.ledger.forget(id);
     if (kept === undefined) return;
-    this.#kept.delete(id);
-    const siblings = this.#ofSession.get(kept.owner);
-    siblings?.delete(id);
-    if (siblings?.size === 0) this.#ofSession.delete(kept.owner);
-    kept.cancel();
     void unlink(kept.path)
       .catch(() => undefined)
       .then(() => {
-        this.#space -= kept.space;
+        this.ledger.removed(kept);
       });
   }
 
   #reserve(bytes: number): void {
-    if (this.#space + bytes > this.limits.uploadSpace) throw this.#full();
-    this.#space += bytes;
+    if (!this.ledger.reserve(bytes, this.limits.uploadSpace)) throw this.#full();
   }
 
   #full(): RequestError {
     const now = this.clock.now();
-    let soonest = now + this.limits.uploadTimeout * 1000;
-    for (const { expires } of this.#kept.values()) soonest = Math.min(soonest, expires);
+    const longest = now + this.limits.uploadTimeout * 1000;
+    const soonest = Math.min(this.ledger.soonestExpiry() ?? longest, longest);
     const seconds = Math.max(1, Math.ceil((soonest - now) / 1000));
     const text = `The uploads that wait take up the ${this.limits.uploadSpace} bytes that are meant for them.`;
     return new RequestError(429, [protocolError('uploadsFull', text)], {

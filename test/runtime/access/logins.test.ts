@@ -1,5 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LoginFailures } from '../../../runtime/access/login-failures.js';
+import { memoryLoginFailures } from '../../../runtime/access/login-failures.js';
 import { Logins } from '../../../runtime/access/logins.js';
 import type { LoginModule } from '../../../runtime/access/login-module.js';
 import { hashPassword, isPassword } from '../../../runtime/access/password.js';
@@ -21,7 +21,7 @@ const login: LoginModule['login'] = (user, password) => {
 beforeEach(() => {
   clock = new FakeClock();
   asked = 0;
-  logins = new Logins({ login }, new LoginFailures(clock));
+  logins = new Logins({ login }, memoryLoginFailures(clock));
 });
 
 async function fail(user: string, from = address): Promise<void> {
@@ -102,7 +102,7 @@ describe('failed logins', () => {
           throw new Error('no connection');
         },
       },
-      new LoginFailures(clock),
+      memoryLoginFailures(clock),
     );
     for (let i = 0; i < 30; i += 1) {
       await expect(broken.grantOf('mia', 'right', address)).rejects.toThrow('no connection');
@@ -121,7 +121,7 @@ it('runs so many logins at once', async () => {
           });
         }),
     },
-    new LoginFailures(clock),
+    memoryLoginFailures(clock),
   );
   const tries = Array.from({ length: 40 }, (_, i) => slow.grantOf(`u${i}`, 'x', `192.0.2.${i}`));
   const settled = Promise.allSettled(tries);

@@ -8,7 +8,7 @@ import type { SessionLimits } from '../../../runtime/access/sessions.js';
 import { systemSession } from '../../../runtime/access/system-session.js';
 import { Tokens, type TokenSettings } from '../../../runtime/access/tokens.js';
 import { errorHandler, errorTeller } from '../../../runtime/http/errors.js';
-import { LoginFailures } from '../../../runtime/access/login-failures.js';
+import { memoryLoginFailures } from '../../../runtime/access/login-failures.js';
 import { MemorySessionStore } from '../../../runtime/access/memory-session-store.js';
 import { RateWindows } from '../../../runtime/access/rate-windows.js';
 import { openSessions } from '../../../runtime/http/open-sessions.js';
@@ -80,7 +80,7 @@ export async function sessionServer(options: Options = {}): Promise<SessionServe
     stores: {
       clock,
       sessions: new MemorySessionStore(clock),
-      loginFailures: new LoginFailures(clock),
+      loginFailures: memoryLoginFailures(clock),
       rates: new RateWindows(),
     },
     login: {
