@@ -19,7 +19,7 @@ export function emitServer(
 ): EmittedFile[] {
   const context = emitContext(model, input.modelFileName);
   const templates = new Templates(join(input.packageRoot, 'templates'));
-  const files: EmittedFile[] = runtimeFiles(join(input.packageRoot, 'runtime'));
+  const files: EmittedFile[] = runtimeFiles(join(input.packageRoot, 'runtime'), model.databases);
   for (const { path, when, owner, template, view } of modelUnits) {
     if (when?.(model) === false) continue;
     files.push({ path, owner, text: templates.render(template, view(context)) });

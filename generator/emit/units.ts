@@ -10,6 +10,7 @@ import { dataclassClassesView } from './views/classes/dataclass-classes.js';
 import { dataStoreView } from './views/classes/datastore.js';
 import { registryView } from './views/classes/registry.js';
 import { singletonsView } from './views/classes/singletons.js';
+import { databasesView, schemaView } from './views/databases.js';
 import { dataclassView } from './views/dataclass.js';
 import { functionRoutesView, hasFunctionRoutes } from './views/function-routes.js';
 import { routesView } from './views/routes.js';
@@ -19,7 +20,6 @@ import {
   headerView,
   packageView,
   readmeView,
-  schemaView,
   settingsView,
 } from './views/server.js';
 
@@ -85,7 +85,11 @@ const accessTestParts = [
 export const modelUnits: readonly ModelUnit[] = [
   ours('src/generated/app.ts', appView),
   ours('src/generated/definitions.ts', definitionsView),
-  ours('src/generated/schema.ts', schemaView),
+  ours('src/generated/databases.ts', databasesView),
+  ...(['sqlite', 'postgres'] as const).map((database) => ({
+    ...ours(`src/generated/schema/${database}.ts`, schemaView(database), 'src/generated/schema.ts'),
+    when: (model: Model) => model.databases.includes(database),
+  })),
   ours('src/generated/settings.ts', settingsView),
   ...forClassCode(
     ours('src/generated/api.ts', apiView),
@@ -121,8 +125,8 @@ export const modelUnits: readonly ModelUnit[] = [
   users('.env.example', environmentView, 'env.example'),
 ];
 
-function ours(path: string, view: ModelUnit['view']): ModelUnit {
-  return { path, owner: 'generator', template: path, view };
+function ours(path: string, view: ModelUnit['view'], template = path): ModelUnit {
+  return { path, owner: 'generator', template, view };
 }
 
 /** Files that only a server with class code has. */

@@ -1,6 +1,7 @@
 import type { FastifyServerOptions } from 'fastify';
 import type { LoginModule } from '../access/login-module.js';
 import type { ClassRegistry } from '../class/registry.js';
+import type { ServedDatabase } from '../dialect/driver.js';
 import type { StatementObserver } from '../dialect/observed-executor.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import type { Settings } from './settings.js';
@@ -8,8 +9,8 @@ import type { Settings } from './settings.js';
 /** What the generator knows about the model. */
 export interface GeneratedModel {
   readonly definitions: readonly DataclassDefinition[];
-  /** The database schema, one statement each. */
-  readonly schema: readonly string[];
+  /** The databases that the server takes; the first is the default. */
+  readonly databases: readonly ServedDatabase[];
   readonly settings: Settings;
   /** The user's `src/login.ts`; without it nobody can log in. */
   readonly login?: LoginModule;
@@ -19,7 +20,7 @@ export interface GeneratedModel {
 
 /** What whoever builds the service decides. */
 export interface AppOptions {
-  /** `sqlite:<path>` or `sqlite::memory:`; `DATABASE_URL`, or `sqlite:./data.sqlite`, when left out. */
+  /** As in `DATABASE_URL`, which is taken when this is left out. */
   readonly databaseUrl?: string;
   /** Fastify's `logger`. When left out, warnings and errors go to stderr as JSON lines, from `LOG_LEVEL` (info) up. */
   readonly logger?: FastifyServerOptions['logger'];

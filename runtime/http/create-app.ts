@@ -7,6 +7,7 @@ import type { ClassHost } from '../class/class-host.js';
 import { classEvents } from '../class/events.js';
 import type { ClassRegistry } from '../class/registry.js';
 import { linkDataclasses } from '../dataclass/dataclasses.js';
+import { setting } from '../protocol/environment.js';
 import { removeLeftovers } from '../media/upload-folder.js';
 import { emptyPlans } from '../query/reading-context.js';
 import type { AppOptions, GeneratedModel } from './app-options.js';
@@ -30,7 +31,7 @@ import { sendJson } from './reply.js';
 import { guardRequests } from './request-guards.js';
 import { closeStores, followSessions, memoryStores } from './server-stores.js';
 import { serviceContexts } from './service-contexts.js';
-import { limitsFrom, logLevel, setting, tokenSettings } from './settings.js';
+import { limitsFrom, logLevel, tokenSettings } from './settings.js';
 import { registerUploads } from './upload-service.js';
 import { ViewedServices } from './viewed-services.js';
 
@@ -59,10 +60,9 @@ export async function createApp(
   const login = options.login ?? model.login;
   const environment = options.environment ?? process.env;
   const limits = limitsFrom(settings.limits, environment);
-  const url = options.databaseUrl ?? setting(environment, 'DATABASE_URL', 'sqlite:./data.sqlite');
   const level = logLevel(environment);
   const tokens = await Tokens.open(tokenSettings(environment), login);
-  const opened = await openObserved(url, model, environment, options.onStatement);
+  const opened = await openObserved(model, limits, options);
   const restricted = definitions.filter((each) => each.restrict === true).map(({ name }) => name);
   const withClasses = serverClasses(classes, opened, restricted.length > 0);
   const database = withClasses?.database ?? opened;

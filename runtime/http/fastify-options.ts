@@ -1,10 +1,11 @@
 import type { Server } from 'node:http';
 import { type FastifyHttpOptions, type FastifyServerOptions, LogController } from 'fastify';
+import type { Environment } from '../protocol/environment.js';
 import { answerClientError } from './client-error.js';
 import type { ErrorHandler } from './errors.js';
 import { maxUrlLength } from './reading-parameters.js';
 import { rewriteUrl } from './rewrite-url.js';
-import { type Environment, type Limits, trustedProxies } from './settings.js';
+import { type Limits, trustedProxies } from './settings.js';
 
 interface FastifySettings {
   readonly limits: Pick<Limits, 'bodySize'>;

@@ -1,29 +1,38 @@
 import type { Database } from '../dialect/database.js';
-import { observedExecutor, type StatementObserver } from '../dialect/observed-executor.js';
-import { openDatabase } from '../dialect/sqlite/open-database.js';
+import { observedExecutor } from '../dialect/observed-executor.js';
+import { setting } from '../protocol/environment.js';
 import { fold, foldWithoutAccents } from '../protocol/fold.js';
-import type { GeneratedModel } from './app-options.js';
-import { type Environment, synchronousFrom } from './settings.js';
+import type { AppOptions, GeneratedModel } from './app-options.js';
+import { chooseDatabase } from './choose-database.js';
+import type { Limits } from './settings.js';
 
-type OpenedModel = Pick<GeneratedModel, 'definitions' | 'schema' | 'settings'>;
+type OpenedModel = Pick<GeneratedModel, 'definitions' | 'databases' | 'settings'>;
+
+type OpeningOptions = Pick<AppOptions, 'databaseUrl' | 'environment' | 'onStatement'>;
 
 /**
- * Opens the database of a model, whose schema is created or compared.
- * @param observe called with each statement before it runs
+ * Opens the database that `DATABASE_URL` names; the schema of the model is created in it, or compared.
+ * @throws Error that says why, when it cannot be opened or is none that the server takes
  */
 export async function openObserved(
-  url: string,
-  { definitions, schema, settings }: OpenedModel,
-  environment: Environment,
-  observe: StatementObserver | undefined,
+  { definitions, databases, settings }: OpenedModel,
+  { queryTimeout }: Pick<Limits, 'queryTimeout'>,
+  options: OpeningOptions,
 ): Promise<Database> {
+  const { environment = process.env, onStatement } = options;
+  const inEnvironment = setting(environment, 'DATABASE_URL', '');
+  const given = options.databaseUrl ?? (inEnvironment === '' ? undefined : inEnvironment);
+  const chosen = chooseDatabase(databases, given);
   const textFold = settings.accentInsensitive ? foldWithoutAccents : fold;
-  const synchronous = synchronousFrom(environment);
   const hasVectors = definitions.some(({ attributes }) =>
     attributes.some((each) => each.kind === 'storage' && each.type === 'vector'),
   );
-  const database = await openDatabase(url, schema, textFold, { hasVectors, synchronous });
-  return observe === undefined
+  const database = await chosen.driver.open(chosen.url, chosen.schema, textFold, {
+    hasVectors,
+    queryTimeout,
+    environment,
+  });
+  return onStatement === undefined
     ? database
-    : { ...database, executor: observedExecutor(database.executor, observe) };
+    : { ...database, executor: observedExecutor(database.executor, onStatement) };
 }

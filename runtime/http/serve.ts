@@ -3,7 +3,7 @@ import { constants } from 'node:os';
 import { inspect } from 'node:util';
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
-import { setting } from './settings.js';
+import { setting } from '../protocol/environment.js';
 
 /**
  * Starts a server and stops it again when the process is told to: `PORT` (8080, 0 for any), `HOST` (127.0.0.1). Prints one

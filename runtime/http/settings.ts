@@ -1,7 +1,7 @@
 import { isIP } from 'node:net';
 import type { TokenSettings } from '../access/tokens.js';
 import type { RolesSettings } from '../access/privileges.js';
-import type { Synchronous } from '../dialect/sqlite/open.js';
+import { type Environment, setting } from '../protocol/environment.js';
 
 /** What the model decides for the whole server; written by the generator. */
 export interface Settings {
@@ -89,14 +89,6 @@ export const limitVariables: Readonly<Record<keyof Limits, string>> = {
   uploadTimeout: 'UPLOAD_TIMEOUT',
 };
 
-export type Environment = Readonly<Record<string, string | undefined>>;
-
-/** A variable of the environment; an empty one counts as not set. */
-export function setting(environment: Environment, variable: string, otherwise: string): string {
-  const text = environment[variable];
-  return text === undefined || text === '' ? otherwise : text;
-}
-
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
 /** @throws Error that names `LOG_LEVEL`, when it is no level */
@@ -145,13 +137,6 @@ export function tokenSettings(environment: Environment): TokenSettings {
     issuer: setting(environment, 'TOKEN_ISSUER', ''),
     audience: setting(environment, 'TOKEN_AUDIENCE', ''),
   };
-}
-
-/** @throws Error that names `SQLITE_SYNCHRONOUS`, when it is neither `normal` nor `full` */
-export function synchronousFrom(environment: Environment): Synchronous {
-  const text = setting(environment, 'SQLITE_SYNCHRONOUS', 'normal');
-  if (text === 'normal' || text === 'full') return text;
-  throw new Error(`SQLITE_SYNCHRONOUS is ${JSON.stringify(text)}; it must be normal or full.`);
 }
 
 /**

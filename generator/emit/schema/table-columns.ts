@@ -42,9 +42,10 @@ export function tableColumns(model: Model, dataclass: Dataclass): readonly Table
       return column === undefined ? [] : [{ kind: 'folded', column }];
     }),
     ...ofVectors.map(({ norm }): TableColumn => ({ kind: 'norm', column: norm })),
-    ...expressionsOf(dataclass).map(
-      (attribute): TableColumn => ({ kind: 'expression', attribute }),
-    ),
+    ...expressionsOf(dataclass).map((attribute): TableColumn => ({
+      kind: 'expression',
+      attribute,
+    })),
     ...ofVectors.map(({ unit }): TableColumn => ({ kind: 'unit', column: unit })),
     ...vectors.map(stored),
     ...attributes.filter((each) => isLarge(each.type)).map(stored),

@@ -28,14 +28,17 @@ export function appView(context: EmitContext): object {
   const register = (dataclass: Dataclass): string => `register${context.identifier(dataclass)}`;
   const withFunctions = exposed.filter((each) => dataclassFunctionRoutes(each).length > 0);
   const hasOthers = hasFunctionRoutes(context.model);
-  const parts = ['definitions', 'schema', 'settings'];
-  const modules = [importLine('definitions', './definitions.js')];
+  const parts = ['databases', 'definitions', 'settings'];
+  const modules = [
+    importLine('databases', './databases.js'),
+    importLine('definitions', './definitions.js'),
+  ];
   if (hasClassCode(context.model)) {
     parts.unshift('classes');
     modules.unshift(importLine('classes', './classes.js'));
   }
   if (context.model.roles !== undefined) {
-    parts.splice(parts.indexOf('schema'), 0, 'login');
+    parts.splice(parts.indexOf('settings'), 0, 'login');
     modules.push("import * as login from '../login.js';");
   }
   return {

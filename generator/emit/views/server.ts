@@ -4,7 +4,6 @@ import type { EmitContext } from '../context.js';
 import { declaration } from '../layout.js';
 import { rolesLiteral } from './access.js';
 import { isLarge } from '../schema/columns.js';
-import { sqliteSchema } from '../schema/sqlite.js';
 
 /** A limit that the server of this version keeps: its name in the environment and what it limits. */
 interface ServedLimit {
@@ -100,19 +99,6 @@ export function settingsView(context: EmitContext): object {
       roles: rolesLiteral(model.roles),
     }),
   };
-}
-
-export function schemaView(context: EmitContext): object {
-  return {
-    header: context.header,
-    statements: sqliteSchema(context.model).map(templateLiteral),
-  };
-}
-
-/** SQL in a template literal, so that it keeps its lines; there a carriage return would become a line feed. */
-function templateLiteral(text: string): string {
-  const escaped = text.replace(/[\\`]|\$\{/g, (each) => `\\${each}`);
-  return `\`${escaped.replaceAll('\r', '\\r')}\``;
 }
 
 function hasVectors({ dataclasses }: Model): boolean {

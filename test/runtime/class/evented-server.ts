@@ -19,6 +19,7 @@ import { createApp } from '../../../runtime/http/create-app.js';
 import type { DataclassHandlers } from '../../../runtime/http/dataclass-handlers.js';
 import type { Settings } from '../../../runtime/http/settings.js';
 import type { DataclassDefinition, EventName } from '../../../runtime/protocol/definition.js';
+import { servedSqlite } from '../../support/served-sqlite.js';
 import { modelOf, writeServer } from '../../support/server.js';
 
 const model = `
@@ -122,7 +123,7 @@ export async function eventedServer(place: 'file' | 'memory' = 'file'): Promise<
   const { definitions } = (await load('definitions')) as {
     readonly definitions: readonly DataclassDefinition[];
   };
-  const { schema } = await load('schema');
+  const { sqliteSchema } = await load('schema/sqlite');
   const { settings } = await load('settings');
   const data = mkdtempSync(join(tmpdir(), 'drs-events-'));
   const handlers: EventedServer['handlers'] = { Company: {}, Person: {} };
@@ -133,7 +134,7 @@ export async function eventedServer(place: 'file' | 'memory' = 'file'): Promise<
       definitions: definitions.map((each) =>
         each.name === 'Log' ? each : { ...each, events: eventNames },
       ),
-      schema: schema as readonly string[],
+      databases: servedSqlite(sqliteSchema),
       settings: settings as Settings,
       classes: {
         datastore: class extends Datastore<object> {},

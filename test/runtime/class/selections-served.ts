@@ -9,6 +9,7 @@ import { EntitySelection } from '../../../runtime/class/selection.js';
 import type { RelatedEntity } from '../../../runtime/class/types.js';
 import type { GeneratedModel } from '../../../runtime/http/app-options.js';
 import { createApp } from '../../../runtime/http/create-app.js';
+import { servedSqlite } from '../../support/served-sqlite.js';
 import { create, modelOf, writeServer } from '../../support/server.js';
 
 const model = `drs: 1
@@ -169,9 +170,12 @@ export async function serveSelections(databaseUrl = 'sqlite::memory:'): Promise<
   const folder = join(writeServer(modelOf(model)), 'src/generated');
   const emitted = async (file: string): Promise<Partial<GeneratedModel>> =>
     (await import(pathToFileURL(join(folder, file)).href)) as Partial<GeneratedModel>;
+  const { sqliteSchema } = (await import(pathToFileURL(join(folder, 'schema/sqlite.ts')).href)) as {
+    readonly sqliteSchema: readonly string[];
+  };
   const generated = {
+    databases: servedSqlite(sqliteSchema),
     ...(await emitted('definitions.ts')),
-    ...(await emitted('schema.ts')),
     ...(await emitted('settings.ts')),
   } as GeneratedModel;
   const statements: string[] = [];

@@ -8,6 +8,7 @@ import type { AppOptions } from '../../../runtime/http/app-options.js';
 import { createApp } from '../../../runtime/http/create-app.js';
 import type { DataclassHandlers } from '../../../runtime/http/dataclass-handlers.js';
 import type { Settings } from '../../../runtime/http/settings.js';
+import { servedSqlite } from '../../support/served-sqlite.js';
 import { modelOf, packageRoot, writeServer } from '../../support/server.js';
 import { type DataStore, staffClasses } from './staff-classes.js';
 
@@ -34,13 +35,13 @@ export async function staffServer(place: Place, options: AppOptions = {}): Promi
     return (await import(/* @vite-ignore */ href)) as Readonly<Record<string, unknown>>;
   };
   const { definitions } = await load('definitions');
-  const { schema } = await load('schema');
+  const { sqliteSchema } = await load('schema/sqlite');
   const { settings } = await load('settings');
   const data = mkdtempSync(join(tmpdir(), 'drs-class-'));
   const { app, services } = await createApp(
     {
       definitions: definitions as readonly DataclassDefinition[],
-      schema: schema as readonly string[],
+      databases: servedSqlite(sqliteSchema),
       settings: settings as Settings,
       classes: staffClasses,
     },

@@ -3,12 +3,12 @@ import type { FastifyInstance } from 'fastify';
 import type { AppOptions } from '../runtime/http/app-options.js';
 import { createApp } from '../runtime/http/create-app.js';
 import { classes } from './classes.js';
+import { databases } from './databases.js';
 import { definitions } from './definitions.js';
 import * as login from '../login.js';
 import { registerFunctions } from './function-routes.js';
 import { registerCompany } from './routes/Company.js';
 import { registerEmployee } from './routes/Employee.js';
-import { schema } from './schema.js';
 import { settings } from './settings.js';
 
 /**
@@ -17,7 +17,7 @@ import { settings } from './settings.js';
  */
 export async function buildApp(options: AppOptions = {}): Promise<FastifyInstance> {
   const { app, functions, services } = await createApp(
-    { classes, definitions, login, schema, settings },
+    { classes, databases, definitions, login, settings },
     options,
   );
   registerFunctions(app, functions);

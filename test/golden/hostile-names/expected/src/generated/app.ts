@@ -2,6 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 import type { AppOptions } from '../runtime/http/app-options.js';
 import { createApp } from '../runtime/http/create-app.js';
+import { databases } from './databases.js';
 import { definitions } from './definitions.js';
 import { registerA } from './routes/A.js';
 import { registerAB } from './routes/AB.js';
@@ -13,7 +14,6 @@ import { registerclass } from './routes/class.js';
 import { registerx_ } from './routes/x_.js';
 import { registerx_2 } from './routes/x².js';
 import { register数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称 } from './routes/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称.js';
-import { schema } from './schema.js';
 import { settings } from './settings.js';
 
 /**
@@ -21,7 +21,7 @@ import { settings } from './settings.js';
  * The database is opened and its schema created or compared; closing the instance closes it.
  */
 export async function buildApp(options: AppOptions = {}): Promise<FastifyInstance> {
-  const { app, services } = await createApp({ definitions, schema, settings }, options);
+  const { app, services } = await createApp({ databases, definitions, settings }, options);
   registerclass(app, services('class'));
   registerObject(app, services('Object'));
   registerSelect(app, services('Select'));

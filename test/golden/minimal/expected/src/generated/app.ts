@@ -2,9 +2,9 @@
 import type { FastifyInstance } from 'fastify';
 import type { AppOptions } from '../runtime/http/app-options.js';
 import { createApp } from '../runtime/http/create-app.js';
+import { databases } from './databases.js';
 import { definitions } from './definitions.js';
 import { registerNote } from './routes/Note.js';
-import { schema } from './schema.js';
 import { settings } from './settings.js';
 
 /**
@@ -12,7 +12,7 @@ import { settings } from './settings.js';
  * The database is opened and its schema created or compared; closing the instance closes it.
  */
 export async function buildApp(options: AppOptions = {}): Promise<FastifyInstance> {
-  const { app, services } = await createApp({ definitions, schema, settings }, options);
+  const { app, services } = await createApp({ databases, definitions, settings }, options);
   registerNote(app, services('Note'));
   return app;
 }

@@ -12,6 +12,7 @@ export const settings: Settings = {
     filterDepth: 64,
     expandDepth: 5,
     batchSize: null,
+    queryTimeout: null,
     entitySetTimeout: 7200,
     recreatedEntitySetTimeout: 600,
     maxEntitySetTimeout: null,

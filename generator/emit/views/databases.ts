@@ -1,0 +1,66 @@
+import type { Database, Model } from '../../model/model.js';
+import type { EmitContext } from '../context.js';
+import { declaration, RawCode } from '../layout.js';
+import { postgresSchema } from '../schema/postgres.js';
+import { sqliteSchema } from '../schema/sqlite.js';
+
+interface EmittedDatabase {
+  /** As people write it. */
+  readonly name: string;
+  readonly defaultUrl: (model: Model) => string;
+  readonly schema: (model: Model) => readonly string[];
+}
+
+/** What the server of a model knows of each kind of database. */
+export const emittedDatabases: Readonly<Record<Database, EmittedDatabase>> = {
+  sqlite: {
+    name: 'SQLite',
+    defaultUrl: () => 'sqlite:./data.sqlite',
+    schema: sqliteSchema,
+  },
+  postgres: {
+    name: 'PostgreSQL',
+    defaultUrl: ({ name }) => `postgres://localhost:5432/${name}`,
+    schema: postgresSchema,
+  },
+};
+
+/** The list of the databases that the model names, in its order. */
+export function databasesView({ header, model }: EmitContext): object {
+  const drivers = [...model.databases].sort();
+  return {
+    header,
+    imports: [
+      "import type { ServedDatabase } from '../runtime/dialect/driver.js';",
+      ...drivers.map(
+        (each) => `import { ${each}Driver } from '../runtime/dialect/${each}/driver.js';`,
+      ),
+      ...drivers.map((each) => `import { ${each}Schema } from './schema/${each}.js';`),
+    ],
+    declaration: declaration(
+      'export const databases: readonly ServedDatabase[]',
+      model.databases.map((each) => ({
+        driver: new RawCode(`${each}Driver`),
+        schema: new RawCode(`${each}Schema`),
+        defaultUrl: emittedDatabases[each].defaultUrl(model),
+      })),
+    ),
+  };
+}
+
+/** The statements that make one of the databases. */
+export function schemaView(database: Database): (context: EmitContext) => object {
+  const { name, schema } = emittedDatabases[database];
+  return ({ header, model }) => ({
+    header,
+    databaseName: name,
+    name: `${database}Schema`,
+    statements: schema(model).map(templateLiteral),
+  });
+}
+
+/** SQL in a template literal, so that it keeps its lines; there a carriage return would become a line feed. */
+function templateLiteral(text: string): string {
+  const escaped = text.replace(/[\\`]|\$\{/g, (each) => `\\${each}`);
+  return `\`${escaped.replaceAll('\r', '\\r')}\``;
+}

@@ -1,0 +1,41 @@
+import type { Environment } from '../protocol/environment.js';
+import type { Fold } from '../protocol/fold.js';
+import type { Database } from './database.js';
+
+/** Opens databases of one kind. */
+export interface DatabaseDriver {
+  /** How a `DATABASE_URL` of this kind begins, up to its first colon. */
+  readonly schemes: readonly string[];
+  /** What such a URL looks like, for messages. */
+  readonly urls: string;
+  /**
+   * Opens the database of a `DATABASE_URL` and creates its schema, or compares it with the one that is there.
+   * @param schema one SQL statement each
+   * @param fold how texts are compared
+   * @throws Error that says why, when it cannot be opened or was made for another model
+   */
+  open(
+    url: string,
+    schema: readonly string[],
+    fold: Fold,
+    options: DriverOptions,
+  ): Promise<Database>;
+}
+
+export interface DriverOptions {
+  /** Whether the model has vector attributes. */
+  readonly hasVectors: boolean;
+  /** Milliseconds that a statement may run; `null` means no limit. */
+  readonly queryTimeout: number | null;
+  /** Where a driver's own settings are looked up. */
+  readonly environment: Environment;
+}
+
+/** A kind of database that a server takes, and what the model wants to be in it. */
+export interface ServedDatabase {
+  readonly driver: DatabaseDriver;
+  /** Used where this one is the server's first and `DATABASE_URL` is not set. */
+  readonly defaultUrl: string;
+  /** The database schema, one statement each. */
+  readonly schema: readonly string[];
+}
