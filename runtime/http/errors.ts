@@ -5,6 +5,7 @@ import {
   TooComplexError,
 } from '../dialect/executor.js';
 import { DeniedInCodeError, failureOf } from '../function/failure.js';
+import { refuseBusy } from '../protocol/busy.js';
 import { PermissionError } from '../protocol/denial.js';
 import { type ErrorName, protocolError, refuse, RequestError } from '../protocol/errors.js';
 import { sendError } from './reply.js';
@@ -73,11 +74,7 @@ function asRequestError(
   }
   if (error instanceof DatabaseUnavailableError) {
     log(error);
-    return new RequestError(
-      503,
-      [protocolError('unavailable', `The data cannot be reached now: ${error.message}.`)],
-      { 'retry-after': '1' },
-    );
+    return refuseBusy(`The data cannot be reached now: ${error.message}.`);
   }
   const status = 'statusCode' in error ? error.statusCode : undefined;
   if (status !== undefined && status >= 400 && status < 500) {

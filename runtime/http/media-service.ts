@@ -8,6 +8,7 @@ import { MediaReader, type MediaVersion } from '../media/media-reader.js';
 import { namesTag, readRange } from '../media/range.js';
 import { noImage } from '../media/upload-store.js';
 import type { StorageDefinition } from '../protocol/definition.js';
+import { refuseBusy } from '../protocol/busy.js';
 import { errorCodes, protocolError, refuse, RequestError } from '../protocol/errors.js';
 import type { Parameters } from '../query/parameters.js';
 import type { WriteAnswer, WriteCaller, WriteService } from './write-service.js';
@@ -136,7 +137,7 @@ export function askedMedia(
 }
 
 function changedAgain(): RequestError {
-  return refuse('unavailable', 'The entity is being changed again and again.');
+  return refuseBusy('The entity is being changed again and again.');
 }
 
 function sendContent(

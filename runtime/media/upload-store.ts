@@ -2,6 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { unlink } from 'node:fs/promises';
 import type { Clock } from '../entity-set/clock.js';
+import { refuseBusy } from '../protocol/busy.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';
 import { headLength, imageType, type ImageType } from './image-types.js';
 import type { UploadFile, UploadFiles } from './upload-folder.js';
@@ -137,7 +138,7 @@ export class UploadStore {
   }
 
   #refuseWhenClosed(): void {
-    if (this.#isClosed) throw refuse('unavailable', 'The server is stopping.');
+    if (this.#isClosed) throw refuseBusy('The server is stopping.');
   }
 
   /** @returns the beginning */
@@ -236,6 +237,6 @@ async function onDisk<T>(done: Promise<T>): Promise<T> {
   } catch (error) {
     const { code } = error as NodeJS.ErrnoException;
     const text = `The upload cannot be stored now (${code ?? 'unknown reason'}).`;
-    throw new RequestError(503, [protocolError('unavailable', text)], { 'retry-after': '1' });
+    throw refuseBusy(text);
   }
 }
