@@ -1,4 +1,5 @@
-import { protocolError, RequestError } from '../protocol/errors.js';
+import { refuseBusy } from '../protocol/busy.js';
+import type { RequestError } from '../protocol/errors.js';
 
 /** Transactions that may wait for their turn: each holds what a client sent. A second's work for single entities. */
 const most = 1_000;
@@ -12,17 +13,21 @@ interface Waiting {
   readonly giveUp: () => void;
 }
 
-/** Lets transactions run one after the other, in the order they were asked for, and only so many of them wait. */
+/** Lets transactions begin in the order they were asked for, so many at once; only so many of them wait. */
 export class WriterLine {
   readonly #waiting: Waiting[] = [];
-  #isBusy = false;
+  #running = 0;
   /** One for all of them: a timer for each would cost a tenth of a small change. */
   #timer: NodeJS.Timeout | undefined;
 
-  constructor(private readonly limits = { most, longestMilliseconds }) {}
+  /** @param atOnce how many run at the same time: one, where the database has one writer */
+  constructor(
+    private readonly limits = { most, longestMilliseconds },
+    private readonly atOnce = 1,
+  ) {}
 
   /**
-   * Runs `work` when all that came before has ended.
+   * Runs `work` when all that came before has begun, and there is room.
    * @throws RequestError 503 when too many wait, or this one has waited too long: `work` is not run then; what `work` throws
    */
   run<T>(work: () => Promise<T>): Promise<T> {
@@ -38,8 +43,8 @@ export class WriterLine {
             this.#next();
           });
       };
-      if (!this.#isBusy) {
-        this.#isBusy = true;
+      if (this.#running < this.atOnce) {
+        this.#running += 1;
         queueMicrotask(start);
         return;
       }
@@ -55,9 +60,9 @@ export class WriterLine {
     });
   }
 
-  /** Ends when everything that was asked for so far has ended, or has waited too long. */
+  /** Ends when everything that was asked for so far, where one runs at a time, has ended, or has waited too long. */
   idle(): Promise<void> {
-    if (!this.#isBusy) return Promise.resolve();
+    if (this.#running === 0) return Promise.resolve();
     return new Promise((resolve) => {
       this.#wait(() => {
         resolve();
@@ -68,7 +73,7 @@ export class WriterLine {
 
   #next(): void {
     const next = this.#waiting.shift();
-    if (next === undefined) this.#isBusy = false;
+    if (next === undefined) this.#running -= 1;
     else next.start();
   }
 
@@ -103,6 +108,5 @@ export class WriterLine {
 }
 
 function unavailable(reason: string): RequestError {
-  const text = `${reason} Nothing of this one was done.`;
-  return new RequestError(503, [protocolError('unavailable', text)], { 'retry-after': '1' });
+  return refuseBusy(`${reason} Nothing of this one was done.`);
 }

@@ -1,0 +1,113 @@
+import { DatabaseError } from 'pg';
+import {
+  ConstraintError,
+  DatabaseUnavailableError,
+  QueryTimeoutError,
+  TooComplexError,
+  UnusableValueError,
+} from '../executor.js';
+
+/** Names of the columns of each unique index, with the table's before a dot, by the name of the index. */
+export type UniqueColumns = ReadonlyMap<string, string>;
+
+/** What a connection knows to tell errors apart. */
+export interface ErrorFacts {
+  readonly uniqueColumns: UniqueColumns;
+  /** Milliseconds that a statement may run; `null` means no limit. */
+  readonly queryTimeout: number | null;
+}
+
+/** By PostgreSQL's code (`SQLSTATE`). */
+const constraintKinds: Readonly<Record<string, ConstraintError['kind']>> = {
+  '23502': 'notNull',
+  '23503': 'foreignKey',
+  '23505': 'unique',
+  '23514': 'check',
+  '23P01': 'check',
+};
+
+/** By the beginning of the code. The longer ones come first. */
+const unavailable: readonly (readonly [string, string])[] = [
+  ['08', 'the connection to the database broke'],
+  ['25006', 'the database is read-only'],
+  ['25P03', 'the database has given up the transaction, which was idle for too long'],
+  ['25P04', 'the database has given up the transaction, which took too long'],
+  ['26000', 'the database has forgotten a prepared statement'],
+  ['40001', 'the database has given up the transaction, which met others that change the same'],
+  ['40P01', 'the database has given up the transaction, which waited for one that waited for it'],
+  ['40', 'the database has given up the transaction'],
+  ['53100', 'the disk is full'],
+  ['53200', 'the database is out of memory'],
+  ['53300', 'the database takes no more connections'],
+  ['53', 'the database lacks resources'],
+  ['55P03', 'the transaction has waited too long for others that change the same'],
+  ['57014', 'the statement was cancelled'],
+  ['57P01', 'the database is shutting down, or an administrator has cut the connection'],
+  ['57P02', 'the database is starting anew after a crash'],
+  ['57P03', 'the database is starting or shutting down'],
+  ['57P05', 'the connection to the database was idle for too long'],
+  ['57', 'an administrator has stopped the statement'],
+  ['58', 'the database cannot be read or written'],
+  ['XX001', 'the database is damaged'],
+  ['XX002', 'the database is damaged'],
+];
+
+/** What clients may cause by the size of what they ask for. */
+const tooComplex = ['54', '0A001'];
+
+/** PostgreSQL's error as the runtime knows it; anything else comes back as it is. */
+export function translateError(error: Error, facts: ErrorFacts): Error {
+  if (!(error instanceof DatabaseError)) {
+    return isOfConnection(error)
+      ? new DatabaseUnavailableError('the connection to the database broke', error)
+      : error;
+  }
+  const code = error.code ?? '';
+  const kind = constraintKinds[code];
+  if (kind !== undefined) return new ConstraintError(kind, columnOf(error, facts), error);
+  if (code === '57014' && facts.queryTimeout !== null) {
+    return new QueryTimeoutError(facts.queryTimeout, error);
+  }
+  if (tooComplex.some((each) => code.startsWith(each))) {
+    const reason = 'The request follows too many relations, or combines too many conditions.';
+    return new TooComplexError(reason, error);
+  }
+  if (code.startsWith('22')) return new UnusableValueError(error.message, error);
+  const reason = unavailable.find(([beginning]) => code.startsWith(beginning))?.[1];
+  return reason === undefined ? error : new DatabaseUnavailableError(reason, error);
+}
+
+/** The same for a change: an expression that the table computes may fail for the values at hand. */
+export function translateChangeError(error: Error, facts: ErrorFacts): Error {
+  const translated = translateError(error, facts);
+  const isOfText = error instanceof DatabaseError && error.code === '22021';
+  return translated instanceof UnusableValueError && !isOfText
+    ? new ConstraintError('expression', undefined, error)
+    : translated;
+}
+
+/** Whether the connection is of no use any more, as far as its error tells. */
+export function endsConnection(error: Error): boolean {
+  if (!(error instanceof DatabaseError)) return !isRefusedHere(error);
+  const code = error.code ?? '';
+  const isCut = error.severity === 'FATAL' || error.severity === 'PANIC';
+  // A statement that was prepared for other columns, or is gone: all of the connection's are doubtful then.
+  return isCut || code.startsWith('08') || code === '26000' || code === '0A000';
+}
+
+/** An error of ours, before anything was sent. */
+function isRefusedHere(error: Error): boolean {
+  return error instanceof TooComplexError;
+}
+
+/** pg's own errors have no type; those of sockets have a code. */
+function isOfConnection(error: Error): boolean {
+  return 'code' in error || /^(?:Connection terminated|Client (?:has|was) )/.test(error.message);
+}
+
+/** The column or the columns that a refused change is about, with the table before a dot. */
+function columnOf(error: DatabaseError, { uniqueColumns }: ErrorFacts): string | undefined {
+  const { table, column, constraint } = error;
+  if (table !== undefined && column !== undefined) return `${table}.${column}`;
+  return constraint === undefined ? undefined : (uniqueColumns.get(constraint) ?? constraint);
+}

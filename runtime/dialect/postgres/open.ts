@@ -1,0 +1,132 @@
+import { Client } from 'pg';
+import { DatabaseUnavailableError, type Executor } from '../executor.js';
+import { SchemaMismatchError } from '../schema-mismatch.js';
+import { clientOptions, Connections, type PoolOptions, prepareSession } from './connect.js';
+import { PostgresExecutor } from './executor.js';
+import { prepareSchema, type WantedSchema } from './schema.js';
+
+/** The oldest version whose SQL the statements keep to. */
+const oldestVersion = 14;
+
+export interface Opened {
+  readonly executor: Executor;
+  readonly uniqueId: string;
+}
+
+interface Facts {
+  readonly database: string;
+  readonly version: string;
+  readonly server_encoding: string;
+  readonly client_encoding: string;
+  readonly schema: string | null;
+}
+
+/**
+ * Opens the database of a `DATABASE_URL` such as `postgres://user:password@host:5432/name`, whose further settings are those
+ * that pg knows (`sslmode`, for one), and creates its schema, or compares it with the one that is there.
+ * @throws Error that says why, when it cannot be opened; SchemaMismatchError when it was made for another model
+ */
+export async function openConnections(options: PoolOptions, wanted: WantedSchema): Promise<Opened> {
+  const client = new Client(clientOptions(options.url));
+  // What it tells beside its answers, while nothing is asked.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    const schema = await checkDatabase(client);
+    await prepareSession(client, schema, null);
+    await prepareSchema(client, schema, wanted);
+    const uniqueId = await readUniqueId(client);
+    const facts = {
+      uniqueColumns: await readUniqueColumns(client),
+      queryTimeout: options.queryTimeout,
+      size: options.size,
+    };
+    return { executor: new PostgresExecutor(new Connections(options, schema), facts), uniqueId };
+  } catch (error) {
+    throw cannotOpen(options.url, error);
+  } finally {
+    await client.end().catch(() => undefined);
+  }
+}
+
+/** @returns the schema where new tables go, as the URL or the user's settings say: `public` where they say nothing */
+async function checkDatabase(client: Client): Promise<string> {
+  const { rows } = await client.query<Facts>(
+    `select current_database() as "database", current_setting('server_version_num') as "version",
+      current_setting('server_encoding') as "server_encoding",
+      current_setting('client_encoding') as "client_encoding", current_schema() as "schema"`,
+  );
+  const [facts] = rows as [Facts];
+  const version = Math.floor(Number(facts.version) / 10_000);
+  if (version < oldestVersion) {
+    throw new Error(
+      `it is version ${version}; this server needs PostgreSQL ${oldestVersion} or newer`,
+    );
+  }
+  if (facts.server_encoding !== 'UTF8') {
+    throw new Error(
+      `its encoding is ${facts.server_encoding}, which cannot hold every text; create it with encoding UTF8`,
+    );
+  }
+  if (facts.client_encoding !== 'UTF8') {
+    throw new Error(`client_encoding is ${facts.client_encoding}; it must be UTF8`);
+  }
+  if (facts.schema === null) {
+    throw new Error('its search_path names no schema that exists; name one that holds the tables');
+  }
+  return facts.schema;
+}
+
+async function readUniqueId(client: Client): Promise<string> {
+  const { rows } = await client.query<{ text: string }>(
+    `select "text" from "__datastore" where "name" = 'uniqueID'`,
+  );
+  const [row] = rows;
+  if (row === undefined) throw new Error('its table "__datastore" lacks the row uniqueID');
+  return row.text;
+}
+
+/** What an error about a unique index tells is the name of the index. */
+async function readUniqueColumns(client: Client): Promise<Map<string, string>> {
+  const { rows } = await client.query<{ index: string; columns: string }>(
+    `select i.relname as "index", string_agg(t.relname || '.' || a.attname, ', ' order by k.position) as "columns"
+    from pg_index x
+    join pg_class i on i.oid = x.indexrelid
+    join pg_class t on t.oid = x.indrelid
+    cross join unnest(x.indkey) with ordinality as k (number, position)
+    join pg_attribute a on a.attrelid = x.indrelid and a.attnum = k.number
+    where t.relnamespace = current_schema()::regnamespace and x.indisunique
+      and k.position <= x.indnkeyatts
+    group by i.relname`,
+  );
+  return new Map(rows.map(({ index, columns }) => [index, columns]));
+}
+
+function cannotOpen(url: string, error: unknown): unknown {
+  if (error instanceof SchemaMismatchError || error instanceof DatabaseUnavailableError)
+    return error;
+  const reason = error instanceof AggregateError ? messagesOf(error) : messageOf(error);
+  return new Error(`Cannot open the database ${shownUrl(url)}: ${reason}.`, { cause: error });
+}
+
+/** An address may stand for several, none of which answers: the error has no message of its own then. */
+function messagesOf({ errors, message }: AggregateError): string {
+  return message === '' ? errors.map(messageOf).join('; ') : message;
+}
+
+function messageOf(error: unknown): string {
+  const text = error instanceof Error ? error.message : String(error);
+  return text.replace(/\.$/, '');
+}
+
+/** Without the password, which must not come into logs. */
+function shownUrl(url: string): string {
+  try {
+    const shown = new URL(url);
+    shown.password = '';
+    shown.search = '';
+    return shown.href;
+  } catch {
+    return 'of DATABASE_URL';
+  }
+}
