@@ -10,6 +10,9 @@ export const changePath = '/rest/Employee?$method=update';
 
 const createdTogether = 100;
 
+/** The values of a row depend on its key only where it is low. */
+const anyKey = 5_000;
+
 /** The body that changes two attributes of an employee. */
 export function updateBody(key: number, stamp: number, random: Random): string {
   const salary = 1_000 + random.below(90_000);
@@ -20,13 +23,14 @@ export function updateBody(key: number, stamp: number, random: Random): string {
 export function createBody(random: Random): string {
   return JSON.stringify(
     Array.from({ length: createdTogether }, () => {
-      const row = employeeRow(1, random);
+      const row = employeeRow(anyKey, random);
       const stored = Object.entries(row).filter(
         ([name]) => !name.startsWith('__') && name !== 'ID',
       );
-      const { employerID, active, ...values } = Object.fromEntries(stored);
+      const { employerID, managerID, active, ...values } = Object.fromEntries(stored);
       const email = `${randomUUID()}@example.org`;
-      return { ...values, active: active === 1, email, employer: employerID };
+      const related = { employer: employerID, manager: managerID };
+      return { ...values, active: active === 1, email, ...related };
     }),
   );
 }

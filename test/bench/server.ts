@@ -53,7 +53,9 @@ export class Server {
       },
       stdio: ['ignore', 'pipe', 'inherit'],
     });
-    process.once('exit', () => child.kill('SIGKILL'));
+    const kill = (): void => void child.kill('SIGKILL');
+    process.once('exit', kill);
+    child.once('exit', () => process.off('exit', kill));
     return new Server(files.name, await origin(files.name, child), child);
   }
 

@@ -7,6 +7,9 @@ export const companyCount = 1_000;
 export type Row = Readonly<Record<string, string | number | null>>;
 
 const day = 86_400_000;
+/** Those who were there first lead the others. */
+const managerCount = 2_000;
+
 const firstDay = Date.UTC(1960, 0, 1);
 
 export function companyRow(id: number, random: Random): Row {
@@ -48,6 +51,7 @@ export function employeeRow(id: number, random: Random): Row {
     jobTitle: orNull(random, random.pick(jobTitles)),
     score: orNull(random, random.below(1_000)),
     employerID: orNull(random, 1 + random.below(companyCount)),
+    managerID: id === 1 ? null : orNull(random, 1 + random.below(Math.min(id - 1, managerCount))),
     __folded_lastName: fold(lastName),
     __folded_email: fold(email),
     __folded_city: fold(city),

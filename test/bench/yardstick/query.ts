@@ -2,18 +2,25 @@
 export interface PageQuery {
   readonly skip: number;
   readonly top: number;
-  /** The city that `$filter` asks for, folded. */
-  readonly city: string | undefined;
+  readonly filter: Filter | undefined;
   readonly order: Order;
   readonly expand: string | undefined;
 }
 
+export interface Filter {
+  readonly by: FilteredBy;
+  /** A city is folded. */
+  readonly value: string | number;
+}
+
+export type FilteredBy = 'city' | 'score' | 'salary';
 export type Order = 'ID' | 'lastName';
 
 /** The query string as Fastify gives it. */
 export type QueryString = Readonly<Record<string, string | undefined>>;
 
 const cityFilter = /^"?city = '([^'\\]*)'"?$/;
+const numberFilter = /^"?(?:(score) <|(salary) >) (\d{1,9}(?:\.\d{1,9})?)"?$/;
 const wholeNumber = /^\d{1,9}$/;
 
 /** A page that is asked for; nothing when the request is not one of those that are measured. */
@@ -22,11 +29,19 @@ export function readPageQuery(query: QueryString): PageQuery | undefined {
   const top = number(query['$top'], 100);
   const order = readOrder(query['$orderby']);
   if (skip === undefined || top === undefined || order === undefined) return undefined;
-  const filter = query['$filter'];
-  if (filter === undefined) return { skip, top, city: undefined, order, expand: query['$expand'] };
-  const city = cityFilter.exec(filter)?.[1];
-  if (city === undefined) return undefined;
-  return { skip, top, city: fold(city), order, expand: query['$expand'] };
+  const text = query['$filter'];
+  const filter = text === undefined ? undefined : readFilter(text);
+  if (text !== undefined && filter === undefined) return undefined;
+  return { skip, top, filter, order, expand: query['$expand'] };
+}
+
+export function readFilter(text: string): Filter | undefined {
+  const city = cityFilter.exec(text)?.[1];
+  if (city !== undefined) return { by: 'city', value: fold(city) };
+  const [, score, salary, value] = numberFilter.exec(text) ?? [];
+  if (score !== undefined) return { by: 'score', value: Number(value) };
+  if (salary !== undefined) return { by: 'salary', value: Number(value) };
+  return undefined;
 }
 
 function number(text: string | undefined, absent: number): number | undefined {

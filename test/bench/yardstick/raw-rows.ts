@@ -3,77 +3,116 @@
  * concatenates the JSON.
  */
 import type { Database, Statement } from 'better-sqlite3';
-import type { PageQuery } from './query.js';
+import type { Answers } from './answers.js';
+import {
+  boundTo,
+  type Filtered,
+  forEachFilter,
+  managerKey,
+  type MaxScore,
+  placeOf,
+  whereAll,
+} from './conditions.js';
+import type { Counts } from './counts.js';
+import type { Order } from './query.js';
+import { relatedCompanies, staffOf } from './related-rows.js';
 import {
   companyColumns,
   companyJson,
   type CompanyRow,
   deferredEmployer,
+  deferredManager,
   deferredStaff,
   employeeColumns,
   employeeJson,
   type EmployeeRow,
+  envelope,
 } from './serialize.js';
-import { type Answers, serveYardstick } from './serve.js';
+import { serveYardstick } from './serve.js';
 
 // A bare variable behind LIMIT makes SQLite prepare the statement anew whenever it is bound.
 const integer = 'cast(? as integer)';
 
-const staffPage = 100;
-
 await serveYardstick(answers);
 
-function answers(database: Database): Answers {
+function answers(database: Database, counts: Counts, maxScore: MaxScore): Answers {
+  const columns = employeeColumns(managerKey(maxScore));
   const one = database
-    .prepare<[number], EmployeeRow>(`select ${employeeColumns} from "Employee" e where e."ID" = ?`)
+    .prepare<[number], EmployeeRow>(
+      `select ${columns} from (select * from "Employee" ${whereAll(['"ID" = ?'], maxScore)}) e`,
+    )
     .raw();
   const stamp = database
     .prepare<[], number>(`select "value" from "__datastore" where "name" = 'globalStamp'`)
     .pluck();
   const countCompanies = database.prepare<[], number>('select count(*) from "Company"').pluck();
+  const countEmployees = forEachFilter(maxScore, (where) =>
+    database.prepare<unknown[], number>(`select count(*) from "Employee" ${where}`).pluck(),
+  );
   const companies = database
     .prepare<[number, number], CompanyRow>(
       `select ${companyColumns} from "Company" c order by c."ID" limit ${integer} offset ${integer}`,
     )
     .raw();
-  const employees = employeePages(database);
-  const employers = employersOf(database);
-  const staff = staffOf(database);
-  const salaries = database
-    .prepare<[], readonly [number, number, number, number, number]>(
-      `select count("salary"), sum("salary"), avg("salary"), min("salary"), max("salary") from "Employee"`,
+  const members = database
+    .prepare<[string], EmployeeRow | readonly [null]>(
+      `select ${columns} from json_each(?) k left join "Employee" e on e."ID" = k.value order by k.key`,
     )
     .raw();
+  const pages = employeePages(database, maxScore, columns);
+  const employers = relatedCompanies(database);
+  const staff = staffOf(database, counts, maxScore, columns);
+  const salaries = database
+    .prepare<[], readonly [number, number, number, number, number]>(
+      `select count("salary"), sum("salary"), avg("salary"), min("salary"), max("salary") from "Employee" ${whereAll([], maxScore)}`,
+    )
+    .raw();
+
+  const withHead = (row: EmployeeRow, head: string): string =>
+    employeeJson(row, deferredEmployer(row[13]), deferredManager(row[14]), head);
   return {
     employee: (key) => {
       const row = one.get(key);
-      return row && employeeJson(row, deferredEmployer(row[13]), '{"__entityModel":"Employee",');
+      return row && withHead(row, '{"__entityModel":"Employee",');
     },
     saved: (key) => {
       const row = one.get(key);
       const head = `{"__entityModel":"Employee","__STATUS":{"success":true},"uri":"/rest/Employee(${key})",`;
-      return row === undefined ? '' : employeeJson(row, deferredEmployer(row[13]), head);
+      return row === undefined ? '' : withHead(row, head);
     },
-    employees: (query) => {
-      const { rows, count } = employees(query);
-      const employer = query.expand === 'employer' ? employers(rows) : deferredEmployer;
+    employees: ({ skip, top, filter, order, expand }) => {
+      const rows = pages[order][placeOf(filter)].all(...boundTo(filter), top, skip);
+      const count = counts.of(
+        `${String(maxScore)} ${filter?.by ?? ''} ${filter?.value ?? ''}`,
+        () => countEmployees[placeOf(filter)].get(...boundTo(filter)),
+      );
+      const employer =
+        expand === 'employer' ? employers(rows.map((row) => row[13])) : deferredEmployer;
       let list = '';
       for (const row of rows) {
-        list += (list === '' ? '' : ',') + employeeJson(row, employer(row[13]));
+        list +=
+          (list === '' ? '' : ',') + employeeJson(row, employer(row[13]), deferredManager(row[14]));
       }
-      return `{"__entityModel":"Employee",${envelope(stamp.get(), count, rows.length, query.skip, list)}`;
+      return `{"__entityModel":"Employee",${envelope({ stamp: stamp.get(), count, sent: rows.length, first: skip, list })}`;
     },
-    companies: (query) => {
-      const rows = companies.all(query.top, query.skip);
+    members: ({ keys, count, first, head }) => {
+      const rows = members.all(keys);
+      let list = '';
+      for (const row of rows) {
+        list += (list === '' ? '' : ',') + (row[0] === null ? '{"__STAMP":0}' : withHead(row, '{'));
+      }
+      return `{${head}"__entityModel":"Employee",${envelope({ stamp: stamp.get(), count, sent: rows.length, first, list })}`;
+    },
+    companies: ({ skip, top, expand }) => {
+      const rows = companies.all(top, skip);
       const globalStamp = stamp.get();
+      const related = expand === undefined ? deferredStaff : staff(rows, globalStamp, expand);
       let list = '';
       for (const row of rows) {
-        const id = row[0];
-        const related = query.expand === 'staff' ? staff(id, globalStamp) : deferredStaff(id);
-        list += (list === '' ? '' : ',') + companyJson(row, related);
+        list += (list === '' ? '' : ',') + companyJson(row, related(row[0]));
       }
-      const count = countCompanies.get();
-      return `{"__entityModel":"Company",${envelope(globalStamp, count, rows.length, query.skip, list)}`;
+      const count = counts.of('Company', () => countCompanies.get());
+      return `{"__entityModel":"Company",${envelope({ stamp: globalStamp, count, sent: rows.length, first: skip, list })}`;
     },
     salaries: () => {
       const row = salaries.get();
@@ -84,79 +123,30 @@ function answers(database: Database): Answers {
   };
 }
 
-function envelope(
-  stamp: number | undefined,
-  count: number | undefined,
-  sent: number,
-  first: number,
-  list: string,
-): string {
-  return `"__GlobalStamp":${String(stamp)},"__COUNT":${String(count)},"__SENT":${sent},"__FIRST":${first},"__ENTITIES":[${list}]}`;
-}
+type Page = Statement<unknown[], EmployeeRow>;
 
-interface EmployeePage {
-  readonly rows: readonly EmployeeRow[];
-  readonly count: number | undefined;
-}
-
-function employeePages(database: Database): (query: PageQuery) => EmployeePage {
-  const ofCity = ' where "__folded_city" = ?';
-  const count = (where: string): Statement<unknown[], number> =>
-    database.prepare<unknown[], number>(`select count(*) from "Employee"${where}`).pluck();
-  const page = (sql: string): Statement<unknown[], EmployeeRow> =>
-    database.prepare<unknown[], EmployeeRow>(sql).raw();
-  const byKey = (where: string): string =>
-    `select ${employeeColumns} from "Employee" e${where} order by e."ID" limit ${integer} offset ${integer}`;
-  // Keys first, so that only rows of the page are read whole.
-  const byLastName = (where: string): string =>
-    `select ${employeeColumns} from (select "ID" as k from "Employee"${where} order by "__folded_lastName", "ID" limit ${integer} offset ${integer})
-      cross join "Employee" e on e."ID" = k`;
-  const countAll = count('');
-  const countCity = count(ofCity);
-  const all = { ID: page(byKey('')), lastName: page(byLastName('')) };
-  const inCity = { ID: page(byKey(ofCity)), lastName: page(byLastName(ofCity)) };
-  return ({ skip, top, city, order }) =>
-    city === undefined
-      ? { rows: all[order].all(top, skip), count: countAll.get() }
-      : { rows: inCity[order].all(city, top, skip), count: countCity.get(city) };
-}
-
-/** The companies that the employees of a page work for, in one statement, each written once. */
-function employersOf(
+function employeePages(
   database: Database,
-): (rows: readonly EmployeeRow[]) => (id: number | null) => string {
-  const list = database
-    .prepare<[string], CompanyRow>(
-      `select ${companyColumns} from "Company" c where c."ID" in (select value from json_each(?))`,
-    )
-    .raw();
-  return (rows) => {
-    const keys = new Set<number>();
-    for (const row of rows) if (row[13] !== null) keys.add(row[13]);
-    const employers = new Map<number | null, string>();
-    for (const row of list.all(`[${[...keys].join()}]`)) {
-      employers.set(row[0], companyJson(row, deferredStaff(row[0])));
-    }
-    return (id) => employers.get(id) ?? 'null';
-  };
-}
-
-function staffOf(database: Database): (id: number, stamp: number | undefined) => string {
-  const page = database
-    .prepare<[number], EmployeeRow>(
-      `select ${employeeColumns} from "Employee" e where e."employerID" = ? order by e."ID" limit ${staffPage}`,
-    )
-    .raw();
-  const count = database
-    .prepare<[number], number>('select count(*) from "Employee" where "employerID" = ?')
-    .pluck();
-  return (id, stamp) => {
-    const rows = page.all(id);
-    const employer = deferredEmployer(id);
-    let list = '';
-    for (const row of rows) list += (list === '' ? '' : ',') + employeeJson(row, employer);
-    // A page that is not full has been counted already.
-    const total = rows.length < staffPage ? rows.length : count.get(id);
-    return `{"__ENTITYSET":"/rest/Company(${id})/staff?$expand=staff",${envelope(stamp, total, rows.length, 0, list)}`;
+  maxScore: MaxScore,
+  columns: string,
+): Readonly<Record<Order, Filtered<Page>>> {
+  // Keys first, so that only rows of the page are read whole, and what the page passes over is not.
+  const page = (order: string) => (where: string) =>
+    database
+      .prepare<unknown[], EmployeeRow>(
+        `select ${columns} from (
+          select "ID" as k from "Employee" ${where} order by ${order} limit ${integer} offset ${integer}
+        ) cross join "Employee" e on e."ID" = k`,
+      )
+      .raw();
+  const inPlace = (where: string): Page =>
+    database
+      .prepare<unknown[], EmployeeRow>(
+        `select ${columns} from (select * from "Employee" ${where}) e order by e."ID" limit ${integer} offset ${integer}`,
+      )
+      .raw();
+  return {
+    ID: forEachFilter(maxScore, inPlace),
+    lastName: forEachFilter(maxScore, page('"__folded_lastName", "ID"')),
   };
 }

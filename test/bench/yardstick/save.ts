@@ -1,4 +1,6 @@
 import type { Database, Statement } from 'better-sqlite3';
+import { andSeen, type MaxScore } from './conditions.js';
+import type { Counts } from './counts.js';
 
 /** An employee of a body. */
 export type Sent = Readonly<Record<string, unknown>>;
@@ -18,12 +20,13 @@ const columns: Readonly<Record<string, string>> = {
   jobTitle: 'jobTitle',
   score: 'score',
   employer: 'employerID',
+  manager: 'managerID',
 };
 const names = Object.keys(columns);
 const folded = new Set(['lastName', 'email', 'city']);
 const loneSurrogate = /\p{Surrogate}/u;
 const dates = new Set(['birthDate', 'hiredAt']);
-const numbers = new Set(['salary', 'score', 'employer']);
+const numbers = new Set(['salary', 'score', 'employer', 'manager']);
 
 /**
  * Saves employees as an expert would by hand who knows that the measured requests are right: their types are checked, a
@@ -32,7 +35,9 @@ const numbers = new Set(['salary', 'score', 'employer']);
  */
 export function saveEmployees(
   database: Database,
+  counts: Counts,
   saved: (key: number) => string,
+  maxScore: MaxScore,
 ): (body: Sent | readonly Sent[]) => string | undefined {
   const updates = new Map<string, Statement>();
   const insert = database.prepare(insertion());
@@ -51,7 +56,7 @@ export function saveEmployees(
     const shape = changed.join();
     let statement = updates.get(shape);
     if (statement === undefined)
-      updates.set(shape, (statement = database.prepare(change(changed))));
+      updates.set(shape, (statement = database.prepare(change(changed, maxScore))));
     const values = changed.map((name) => valueOf(name, sent[name]));
     const key = Number(sent['__KEY']);
     const bound = changed.flatMap((name, index) => withFolded(name, values[index] ?? null));
@@ -77,6 +82,7 @@ export function saveEmployees(
       }
       raise.run(list.length);
       commit.run();
+      counts.forget();
       return Array.isArray(body) ? `{"__ENTITIES":[${answers.join(',')}]}` : answers[0];
     } catch {
       rollback.run();
@@ -91,11 +97,11 @@ function insertion(): string {
   return `insert into "Employee" (${list}) values (${written.map(() => '?').join(', ')}, ?, 1)`;
 }
 
-function change(changed: readonly string[]): string {
+function change(changed: readonly string[], maxScore: MaxScore): string {
   const assigned = changed.flatMap(columnsOf).map((column) => `${column} = ?`);
   const differs = changed.map((name) => `"${String(columns[name])}" is not ?`).join(' or ');
   return `update "Employee" set ${assigned.join(', ')}, "__STAMP" = "__STAMP" + 1, "__TIMESTAMP" = ?
-    where "ID" = ? and "__STAMP" = ? and (${differs})`;
+    where "ID" = ? and "__STAMP" = ? and (${differs})${andSeen('"Employee"', maxScore)}`;
 }
 
 function columnsOf(name: string): string[] {

@@ -14,10 +14,14 @@ export type EmployeeRow = readonly [
   jobTitle: string | null,
   score: number | null,
   employer: number | null,
+  manager: number | null,
 ];
 
-export const employeeColumns = `e."ID", e."__TIMESTAMP", e."__STAMP", e."firstName", e."lastName", e."email", e."birthDate",
-  e."hiredAt", e."salary", e."active", e."city", e."jobTitle", e."score", e."employerID"`;
+/** @param manager the key of the manager */
+export function employeeColumns(manager: string): string {
+  return `e."ID", e."__TIMESTAMP", e."__STAMP", e."firstName", e."lastName", e."email", e."birthDate",
+  e."hiredAt", e."salary", e."active", e."city", e."jobTitle", e."score", e."employerID", ${manager}`;
+}
 
 /** A row of "Company" by position, as `companyColumns` lists them. */
 export type CompanyRow = readonly [
@@ -36,18 +40,27 @@ export const companyColumns = `c."ID", c."__TIMESTAMP", c."__STAMP", c."name", c
   c."revenue", c."active"`;
 
 /** @param head `{` or what comes after it */
-export function employeeJson(row: EmployeeRow, employer: string, head = '{'): string {
+export function employeeJson(
+  row: EmployeeRow,
+  employer: string,
+  manager: string,
+  head = '{',
+): string {
   const id = row[0];
   return (
     `${head}"__KEY":"${id}","__TIMESTAMP":"${row[1]}","__STAMP":${row[2]},"ID":${id},"firstName":${text(row[3])}` +
     `,"lastName":${text(row[4])},"email":${text(row[5])},"birthDate":${date(row[6])},"hiredAt":${date(row[7])}` +
     `,"salary":${String(row[8])},"active":${boolean(row[9])},"city":${text(row[10])},"jobTitle":${text(row[11])}` +
-    `,"score":${String(row[12])},"employer":${employer}}`
+    `,"score":${String(row[12])},"employer":${employer},"manager":${manager}}`
   );
 }
 
 export function deferredEmployer(id: number | null): string {
   return id === null ? 'null' : `{"__deferred":{"uri":"/rest/Company(${id})","__KEY":"${id}"}}`;
+}
+
+export function deferredManager(id: number | null): string {
+  return id === null ? 'null' : `{"__deferred":{"uri":"/rest/Employee(${id})","__KEY":"${id}"}}`;
 }
 
 export function companyJson(row: CompanyRow, staff: string): string {
@@ -61,6 +74,20 @@ export function companyJson(row: CompanyRow, staff: string): string {
 
 export function deferredStaff(id: number): string {
   return `{"__deferred":{"uri":"/rest/Company(${id})/staff?$expand=staff"}}`;
+}
+
+export interface Envelope {
+  readonly stamp: number | undefined;
+  readonly count: number | undefined;
+  readonly sent: number;
+  readonly first: number;
+  /** The entities with commas between. */
+  readonly list: string;
+}
+
+/** What stands behind the name of the dataclass in an answer of several entities. */
+export function envelope({ stamp, count, sent, first, list }: Envelope): string {
+  return `"__GlobalStamp":${String(stamp)},"__COUNT":${String(count)},"__SENT":${sent},"__FIRST":${first},"__ENTITIES":[${list}]}`;
 }
 
 // eslint's rule against control characters is about mistakes; JSON escapes exactly these.
