@@ -7,6 +7,8 @@ export interface PoolOptions {
   readonly size: number;
   /** Milliseconds that a statement may run; `null` means no limit. */
   readonly queryTimeout: number | null;
+  /** How long the end waits for transactions; some seconds when left out. */
+  readonly graceMilliseconds?: number;
 }
 
 /** How long a request waits for a connection, be it that others have all of them or that the database does not answer. */

@@ -36,12 +36,12 @@ export async function openConnections(options: PoolOptions, wanted: WantedSchema
     await prepareSession(client, schema, null);
     await prepareSchema(client, schema, wanted);
     const uniqueId = await readUniqueId(client);
-    const facts = {
-      uniqueColumns: await readUniqueColumns(client),
-      queryTimeout: options.queryTimeout,
-      size: options.size,
+    const uniqueColumns = await readUniqueColumns(client);
+    const connections = new Connections(options, schema);
+    return {
+      executor: new PostgresExecutor(connections, { ...options, uniqueColumns }),
+      uniqueId,
     };
-    return { executor: new PostgresExecutor(new Connections(options, schema), facts), uniqueId };
   } catch (error) {
     throw cannotOpen(options.url, error);
   } finally {

@@ -28,11 +28,12 @@ export class PostgresServer {
     private readonly runner: Runner,
     private readonly password: string,
     private readonly port: number,
+    private readonly mostConnections: number,
     private readonly watchdog: ChildProcess,
   ) {}
 
   /** @param installed folder of PostgreSQL's programs */
-  static async create(installed: string): Promise<PostgresServer> {
+  static async create(installed: string, mostConnections = 300): Promise<PostgresServer> {
     const folder = mkdtempSync(join(tmpdir(), 'drs-gen-postgres-'));
     const watching = spawn(process.execPath, [watchdog, folder], {
       stdio: ['pipe', 'ignore', 'inherit'],
@@ -55,7 +56,14 @@ export class PostgresServer {
       ],
       { ...runner, cwd: folder, stdio: 'pipe' },
     );
-    const server = new PostgresServer(folder, runner, password, await freePort(), watching);
+    const server = new PostgresServer(
+      folder,
+      runner,
+      password,
+      await freePort(),
+      mostConnections,
+      watching,
+    );
     await server.start();
     return server;
   }
@@ -67,7 +75,12 @@ export class PostgresServer {
 
   /** Starts it, again on the same data after {@link kill} or {@link stop}; ends when it takes connections. */
   async start(): Promise<void> {
-    const all = [...settings, 'listen_addresses=127.0.0.1', 'unix_socket_directories='];
+    const all = [
+      ...settings,
+      `max_connections=${this.mostConnections}`,
+      'listen_addresses=127.0.0.1',
+      'unix_socket_directories=',
+    ];
     const started = spawn(
       program(join(this.folder, 'programs'), 'postgres'),
       [
