@@ -15,13 +15,15 @@ import { restrictingBy } from './asked-restrictions.js';
 import { Catalog, registerCatalog } from './catalog.js';
 import { allFunctions, serverFunctions } from './catalog-functions.js';
 import { handlersInCall, hasComputed } from './computed-attributes.js';
+import { DataclassAddresses, registerAddresses } from './dataclass-addresses.js';
 import type { DataclassHandlers } from './dataclass-handlers.js';
+import type { DataclassRoutes } from './dataclass-routes.js';
 import { dataclassService } from './dataclass-service.js';
 import { errorHandler, errorTeller } from './errors.js';
 import { fastifyOptions } from './fastify-options.js';
 import type { FunctionService } from './function-service.js';
 import { registerInfo } from './info-service.js';
-import { hasMedia, imageAddresses } from './media-addresses.js';
+import { bodySizes, hasMedia } from './media-addresses.js';
 import { openClasses, serverClasses } from './open-classes.js';
 import { openFunctions } from './open-functions.js';
 import { openObserved } from './open-observed.js';
@@ -35,15 +37,27 @@ import { limitsFrom, logLevel, tokenSettings } from './settings.js';
 import { registerUploads } from './upload-service.js';
 import { ViewedServices } from './viewed-services.js';
 
-/** A Fastify instance that serves everything but the model's own addresses, and what to register those with. */
+/** A Fastify instance that serves everything but the addresses of dataclasses, and what to add those with. */
 export interface CreatedApp {
   readonly app: FastifyInstance;
-  readonly services: (dataclass: string) => DataclassHandlers;
+  /** @param register called at the first request to the dataclass */
+  readonly serve: (
+    dataclass: string,
+    register: (routes: DataclassRoutes, service: DataclassHandlers) => void,
+  ) => void;
 }
 
 /** The same for a model with class code. */
 export interface CreatedClassApp extends CreatedApp {
   readonly functions: FunctionService;
+  readonly serve: (
+    dataclass: string,
+    register: (
+      routes: DataclassRoutes,
+      service: DataclassHandlers,
+      functions: FunctionService,
+    ) => void,
+  ) => void;
 }
 
 /** Opens the database and makes the service of a model; closing the instance closes it. */
@@ -76,10 +90,7 @@ export async function createApp(
   app.addHook('onClose', async () => {
     await Promise.all([closeStores(stores), database.executor.close()]);
   });
-  guardRequests(app, {
-    addresses: imageAddresses(definitions),
-    size: Math.max(limits.bodySize, limits.uploadSize),
-  });
+  guardRequests(app);
   app.setErrorHandler(answerError);
   app.get('/health', (_request, reply) => sendJson(reply, '{"ok":true}'));
   const sessions = openSessions(app, {
@@ -134,12 +145,15 @@ export async function createApp(
     withClasses === undefined || !hasComputed(definitions)
       ? handlers
       : handlersInCall(handlers, withClasses.calls, (...given) => sessions.of(...given));
+  const addresses = new DataclassAddresses();
+  registerAddresses(app, addresses, bodySizes(definitions, limits));
   if (!isViewed) {
     const whole = new Catalog({ ...catalog, definitions });
     registerCatalog(app, settings, () => whole);
     const services = (name: string): DataclassHandlers => inCalls(dataclassService(context, name));
-    if (functionParts === undefined) return { app, services };
-    return { app, services, functions: openFunctions(functionParts) };
+    if (functionParts === undefined) return { app, serve: addresses.serving(services, undefined) };
+    const functions = openFunctions(functionParts);
+    return { app, functions, serve: addresses.serving(services, functions) };
   }
   const viewed = new ViewedServices(
     new Views(definitions, allFunctions(ofServer)),
@@ -149,6 +163,7 @@ export async function createApp(
   );
   registerCatalog(app, settings, (request, reply) => viewed.catalogOf(request, reply, catalog));
   const services = (name: string): DataclassHandlers => inCalls(viewed.handlers(name));
-  if (functionParts === undefined) return { app, services };
-  return { app, services, functions: openFunctions({ ...functionParts, viewed }) };
+  if (functionParts === undefined) return { app, serve: addresses.serving(services, undefined) };
+  const functions = openFunctions({ ...functionParts, viewed });
+  return { app, functions, serve: addresses.serving(services, functions) };
 }

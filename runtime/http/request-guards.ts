@@ -6,26 +6,26 @@ import { sendError } from './reply.js';
 
 const allowedMethods = new Set(['GET', 'HEAD', 'POST']);
 
-/** What bodies may have, in bytes. */
-interface ImageBodies {
-  /** Addresses whose bodies may be larger than others. */
-  readonly addresses: ReadonlySet<string>;
-  readonly size: number;
-}
-
-/** Guards are put on the routes that need them: what runs for every request is paid for by every read. */
-export function guardRequests(app: FastifyInstance, images: ImageBodies): void {
+/**
+ * Guards are put on the routes that need them: what runs for every request is paid for by every read. A route of POST that has
+ * an `onRequest` of its own calls {@link guardPost} itself.
+ */
+export function guardRequests(app: FastifyInstance): void {
   acceptEveryBody(app);
   app.addHook('onRoute', (route) => {
-    if (route.method !== 'POST') return;
-    if (images.addresses.has(route.url)) route.bodyLimit = images.size;
+    if (route.method !== 'POST' || route.onRequest !== undefined) return;
     route.onRequest = (request, _reply, done) => {
-      refuseCrossSite(request.headers);
-      passOverContentType(request.headers);
+      guardPost(request.headers);
       done();
     };
   });
   app.setNotFoundHandler(answerNotFound);
+}
+
+/** @throws RequestError 403 for what a browser sends for another site's page */
+export function guardPost(headers: IncomingHttpHeaders): void {
+  refuseCrossSite(headers);
+  passOverContentType(headers);
 }
 
 /** Bodies arrive as bytes: clients label JSON as all sorts of things, or send none with a label (protocol decision 3). */
@@ -44,7 +44,8 @@ function passOverContentType(headers: IncomingHttpHeaders): void {
   }
 }
 
-function answerNotFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
+/** Answers where nothing is. */
+export function answerNotFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
   if (allowedMethods.has(request.method)) {
     return sendError(reply, refuse('notFound', 'Nothing is at this address.'));
   }

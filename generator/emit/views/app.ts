@@ -2,7 +2,7 @@ import type { Dataclass } from '../../model/model.js';
 import { hasClassCode } from '../classes/class-code.js';
 import type { EmitContext } from '../context.js';
 import { call, declaration, fits, RawCode, stringLiteral } from '../layout.js';
-import { dataclassFunctionRoutes, hasFunctionRoutes } from './function-routes.js';
+import { hasFunctionRoutes } from './function-routes.js';
 
 /** The list of all attribute tables. */
 export function definitionsView(context: EmitContext): object {
@@ -22,11 +22,10 @@ export function definitionsView(context: EmitContext): object {
   };
 }
 
-/** The assembly of the service: every exposed dataclass registers its addresses. */
+/** The assembly of the service: every exposed dataclass adds its addresses when it is first asked for. */
 export function appView(context: EmitContext): object {
   const exposed = context.model.dataclasses.filter((dataclass) => dataclass.exposed);
   const register = (dataclass: Dataclass): string => `register${context.identifier(dataclass)}`;
-  const withFunctions = exposed.filter((each) => dataclassFunctionRoutes(each).length > 0);
   const hasOthers = hasFunctionRoutes(context.model);
   const parts = ['databases', 'definitions', 'settings'];
   const modules = [
@@ -44,28 +43,25 @@ export function appView(context: EmitContext): object {
   return {
     header: context.header,
     modules,
-    creation: creation(withFunctions.length > 0 || hasOthers, parts.join(', ')),
+    creation: creation(
+      ['app', ...(hasOthers ? ['functions'] : []), ...(exposed.length > 0 ? ['serve'] : [])],
+      parts.join(', '),
+    ),
     imports: [
       ...(hasOthers ? [importLine('registerFunctions', './function-routes.js')] : []),
       ...sorted(exposed.map((each) => importLine(register(each), `./routes/${each.name}.js`))),
     ],
     registrations: [
       ...(hasOthers ? ['registerFunctions(app, functions)'] : []),
-      ...exposed.map((each) => {
-        const service = call('services', [stringLiteral(each.name)], 4);
-        const functions = withFunctions.includes(each) ? ['functions'] : [];
-        return call(register(each), ['app', service, ...functions], 2);
-      }),
+      ...exposed.map((each) => call('serve', [stringLiteral(each.name), register(each)], 2)),
     ],
   };
 }
 
-function creation(hasFunctions: boolean, parts: string): string {
-  const members = hasFunctions ? 'app, functions, services' : 'app, services';
-  const flat = `  const { ${members} } = await createApp({ ${parts} }, options);`;
-  return fits(flat)
-    ? flat
-    : `  const { ${members} } = await createApp(\n    { ${parts} },\n    options,\n  );`;
+function creation(members: readonly string[], parts: string): string {
+  const made = `  const { ${members.join(', ')} } = await createApp(`;
+  const flat = `${made}{ ${parts} }, options);`;
+  return fits(flat) ? flat : `${made}\n    { ${parts} },\n    options,\n  );`;
 }
 
 function importLine(name: string, module: string): string {

@@ -18,7 +18,7 @@ export function dataclassFunctionRoutes({ name, functions }: Dataclass): readonl
   return (['selection', 'dataclass', 'entity'] as const).flatMap((level) =>
     exposed(functions[level]).flatMap((each) =>
       addresses[level].flatMap((address) =>
-        routes(`/rest/${name}${address.replace('*', each.name)}`, each, level, [name]),
+        routes('routes', `/rest/${name}${address.replace('*', each.name)}`, each, level, [name]),
       ),
     ),
   );
@@ -37,11 +37,11 @@ export function functionRoutesView({ header, model }: EmitContext): object {
 function functionRoutes({ functions, singletons }: Model): readonly string[] {
   return [
     ...exposed(functions).flatMap((each) =>
-      routes(`/rest/$catalog/${each.name}`, each, 'datastore', []),
+      routes('app', `/rest/$catalog/${each.name}`, each, 'datastore', []),
     ),
     ...singletons.flatMap(({ name, functions: own }) =>
       exposed(own).flatMap((each) =>
-        routes(`/rest/$singleton/${name}/${each.name}`, each, 'singleton', [name]),
+        routes('app', `/rest/$singleton/${name}/${each.name}`, each, 'singleton', [name]),
       ),
     ),
   ];
@@ -51,8 +51,12 @@ function exposed(functions: readonly ClassFunction[]): readonly ClassFunction[] 
   return functions.filter((each) => each.exposed);
 }
 
-/** A GET of a function that is not declared `onHTTPGet` is refused. */
+/**
+ * A GET of a function that is not declared `onHTTPGet` is refused.
+ * @param adder what the emitted code adds the routes with
+ */
 function routes(
+  adder: 'app' | 'routes',
   address: string,
   { name, onHTTPGet }: ClassFunction,
   member: string,
@@ -61,7 +65,7 @@ function routes(
   const handler = call(`functions.${member}`, [...owner, name].map(stringLiteral), 4);
   const refusal = call('functions.onlyByPost', [stringLiteral(name)], 4);
   return [
-    call('app.get', [stringLiteral(address), onHTTPGet ? handler : refusal], 2),
-    call('app.post', [stringLiteral(address), handler], 2),
+    call(`${adder}.get`, [stringLiteral(address), onHTTPGet ? handler : refusal], 2),
+    call(`${adder}.post`, [stringLiteral(address), handler], 2),
   ];
 }

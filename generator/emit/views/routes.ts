@@ -31,7 +31,7 @@ export function routesView(context: EmitContext, dataclass: Dataclass): object {
   const open = addresses.filter(([, , member]) => isRead || writing.includes(member));
   const own = open.map(([verb, suffix, member]) =>
     call(
-      `app.${verb}`,
+      `routes.${verb}`,
       [stringLiteral(`/rest/${dataclass.name}${suffix}`), `service.${member}`],
       2,
     ),
@@ -50,7 +50,7 @@ const functionServiceImport =
 
 function signature(name: string, hasFunctions: boolean): string {
   const parameters = [
-    'app: FastifyInstance',
+    'routes: DataclassRoutes',
     'service: DataclassHandlers',
     ...(hasFunctions ? ['functions: FunctionService'] : []),
   ];

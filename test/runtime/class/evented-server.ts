@@ -17,6 +17,7 @@ import { EntitySelection } from '../../../runtime/class/selection.js';
 import type { EntityTypes } from '../../../runtime/class/types.js';
 import { createApp } from '../../../runtime/http/create-app.js';
 import type { DataclassHandlers } from '../../../runtime/http/dataclass-handlers.js';
+import type { DataclassRoutes } from '../../../runtime/http/dataclass-routes.js';
 import type { Settings } from '../../../runtime/http/settings.js';
 import type { DataclassDefinition, EventName } from '../../../runtime/protocol/definition.js';
 import { servedSqlite } from '../../support/served-sqlite.js';
@@ -111,7 +112,7 @@ export interface EventedServer {
   readonly close: () => Promise<void>;
 }
 
-type Register = (app: FastifyInstance, handlers: DataclassHandlers) => void;
+type Register = (routes: DataclassRoutes, handlers: DataclassHandlers) => void;
 
 /** Starts a server whose events are those that a test sets. */
 export async function eventedServer(place: 'file' | 'memory' = 'file'): Promise<EventedServer> {
@@ -129,7 +130,7 @@ export async function eventedServer(place: 'file' | 'memory' = 'file'): Promise<
   const handlers: EventedServer['handlers'] = { Company: {}, Person: {} };
   const logged: string[] = [];
   const sql: string[] = [];
-  const { app, services } = await createApp(
+  const { app, serve } = await createApp(
     {
       definitions: definitions.map((each) =>
         each.name === 'Log' ? each : { ...each, events: eventNames },
@@ -165,7 +166,7 @@ export async function eventedServer(place: 'file' | 'memory' = 'file'): Promise<
   );
   for (const name of ['Company', 'Person', 'Log']) {
     const routes = await load(`routes/${name}`);
-    (routes[`register${name}`] as Register)(app, services(name));
+    serve(name, routes[`register${name}`] as Register);
   }
   const close = async (): Promise<void> => {
     await app.close();

@@ -179,7 +179,7 @@ export async function serveSelections(databaseUrl = 'sqlite::memory:'): Promise<
     ...(await emitted('settings.ts')),
   } as GeneratedModel;
   const statements: string[] = [];
-  const { app, services } = await createApp(
+  const { app, serve } = await createApp(
     {
       ...generated,
       classes: { datastore: TestDatastore, datastoreFunctions: [], dataclasses, singletons: {} },
@@ -192,8 +192,9 @@ export async function serveSelections(databaseUrl = 'sqlite::memory:'): Promise<
     },
   );
   for (const name of Object.keys(dataclasses)) {
-    const service = services(name);
-    app.post(`/rest/${name}`, service.writeCollection);
+    serve(name, (routes, service) => {
+      routes.post(`/rest/${name}`, service.writeCollection);
+    });
   }
   return { app, ds: app.datastore as TestDatastore, statements };
 }

@@ -7,6 +7,7 @@ import type { DataclassDefinition } from '../../../runtime/protocol/definition.j
 import type { AppOptions } from '../../../runtime/http/app-options.js';
 import { createApp } from '../../../runtime/http/create-app.js';
 import type { DataclassHandlers } from '../../../runtime/http/dataclass-handlers.js';
+import type { DataclassRoutes } from '../../../runtime/http/dataclass-routes.js';
 import type { Settings } from '../../../runtime/http/settings.js';
 import { servedSqlite } from '../../support/served-sqlite.js';
 import { modelOf, packageRoot, writeServer } from '../../support/server.js';
@@ -23,7 +24,7 @@ export interface StaffServer {
   readonly close: () => Promise<void>;
 }
 
-type Register = (app: FastifyInstance, service: DataclassHandlers) => void;
+type Register = (routes: DataclassRoutes, service: DataclassHandlers) => void;
 
 /** Starts the server of `people.yaml` with the classes of these tests, on an empty database. */
 export async function staffServer(place: Place, options: AppOptions = {}): Promise<StaffServer> {
@@ -38,7 +39,7 @@ export async function staffServer(place: Place, options: AppOptions = {}): Promi
   const { sqliteSchema } = await load('schema/sqlite');
   const { settings } = await load('settings');
   const data = mkdtempSync(join(tmpdir(), 'drs-class-'));
-  const { app, services } = await createApp(
+  const { app, serve } = await createApp(
     {
       definitions: definitions as readonly DataclassDefinition[],
       databases: servedSqlite(sqliteSchema),
@@ -54,7 +55,7 @@ export async function staffServer(place: Place, options: AppOptions = {}): Promi
   );
   for (const name of ['Company', 'Employee']) {
     const routes = await load(`routes/${name}`);
-    (routes[`register${name}`] as Register)(app, services(name));
+    serve(name, routes[`register${name}`] as Register);
   }
   const close = async (): Promise<void> => {
     await app.close();

@@ -16,12 +16,12 @@ import { settings } from './settings.js';
  * The database is opened and its schema created or compared; closing the instance closes it.
  */
 export async function buildApp(options: AppOptions = {}): Promise<FastifyInstance> {
-  const { app, functions, services } = await createApp(
+  const { app, functions, serve } = await createApp(
     { classes, databases, definitions, login, settings },
     options,
   );
   registerFunctions(app, functions);
-  registerCompany(app, services('Company'), functions);
-  registerEmployee(app, services('Employee'));
+  serve('Company', registerCompany);
+  serve('Employee', registerEmployee);
   return app;
 }

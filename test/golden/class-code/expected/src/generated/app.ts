@@ -16,13 +16,13 @@ import { settings } from './settings.js';
  * The database is opened and its schema created or compared; closing the instance closes it.
  */
 export async function buildApp(options: AppOptions = {}): Promise<FastifyInstance> {
-  const { app, functions, services } = await createApp(
+  const { app, functions, serve } = await createApp(
     { classes, databases, definitions, settings },
     options,
   );
   registerFunctions(app, functions);
-  registerCompany(app, services('Company'), functions);
-  registerEmployee(app, services('Employee'));
-  registerSession(app, services('Session'));
+  serve('Company', registerCompany);
+  serve('Employee', registerEmployee);
+  serve('Session', registerSession);
   return app;
 }

@@ -14,9 +14,9 @@ import { settings } from './settings.js';
  * The database is opened and its schema created or compared; closing the instance closes it.
  */
 export async function buildApp(options: AppOptions = {}): Promise<FastifyInstance> {
-  const { app, services } = await createApp({ databases, definitions, settings }, options);
-  registerAuthor(app, services('Author'));
-  registerBook(app, services('Book'));
-  registerTag(app, services('Tag'));
+  const { app, serve } = await createApp({ databases, definitions, settings }, options);
+  serve('Author', registerAuthor);
+  serve('Book', registerBook);
+  serve('Tag', registerTag);
   return app;
 }

@@ -21,22 +21,22 @@ import { settings } from './settings.js';
  * The database is opened and its schema created or compared; closing the instance closes it.
  */
 export async function buildApp(options: AppOptions = {}): Promise<FastifyInstance> {
-  const { app, services } = await createApp({ databases, definitions, settings }, options);
-  registerclass(app, services('class'));
-  registerObject(app, services('Object'));
-  registerSelect(app, services('Select'));
-  registera_name_with_sixty_three_characters_which_is_as_long_as_it_gets_(
-    app,
-    services('a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_'),
+  const { app, serve } = await createApp({ databases, definitions, settings }, options);
+  serve('class', registerclass);
+  serve('Object', registerObject);
+  serve('Select', registerSelect);
+  serve(
+    'a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_',
+    registera_name_with_sixty_three_characters_which_is_as_long_as_it_gets_,
   );
-  register数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称(
-    app,
-    services('数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称'),
+  serve(
+    '数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称',
+    register数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称,
   );
-  registerx_2(app, services('x²'));
-  registerx_(app, services('x_'));
-  registerA(app, services('A'));
-  registerAB(app, services('AB'));
-  registerA_B(app, services('A_B'));
+  serve('x²', registerx_2);
+  serve('x_', registerx_);
+  serve('A', registerA);
+  serve('AB', registerAB);
+  serve('A_B', registerA_B);
   return app;
 }

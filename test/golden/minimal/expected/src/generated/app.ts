@@ -12,7 +12,7 @@ import { settings } from './settings.js';
  * The database is opened and its schema created or compared; closing the instance closes it.
  */
 export async function buildApp(options: AppOptions = {}): Promise<FastifyInstance> {
-  const { app, services } = await createApp({ databases, definitions, settings }, options);
-  registerNote(app, services('Note'));
+  const { app, serve } = await createApp({ databases, definitions, settings }, options);
+  serve('Note', registerNote);
   return app;
 }

@@ -16,12 +16,12 @@ import { settings } from './settings.js';
  * The database is opened and its schema created or compared; closing the instance closes it.
  */
 export async function buildApp(options: AppOptions = {}): Promise<FastifyInstance> {
-  const { app, services } = await createApp(
+  const { app, serve } = await createApp(
     { classes, databases, definitions, login, settings },
     options,
   );
-  registerPatient(app, services('Patient'));
-  registerRecord(app, services('Record'));
-  registerComplaint(app, services('Complaint'));
+  serve('Patient', registerPatient);
+  serve('Record', registerRecord);
+  serve('Complaint', registerComplaint);
   return app;
 }
