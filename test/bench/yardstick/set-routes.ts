@@ -28,13 +28,14 @@ export class SetRoutes {
     const keys = this.#sets.get(id);
     if (page === undefined || keys === undefined) return undefined;
     const operator = query['$logicOperator'];
-    if (operator === undefined) return this.#page(keys, page, '');
+    if (operator === undefined) return this.#page(keys, page);
     const other = this.#sets.get(query['$otherCollection']);
     if (other === undefined || !isOperator(operator)) return undefined;
-    return this.#page(combine(keys, other, operator), page, '');
+    return this.#page(combine(keys, other, operator), page);
   }
 
-  #page(keys: Uint32Array, { skip, top }: PageQuery, head: string): Answer {
+  #page(keys: Uint32Array, { skip, top }: PageQuery, opening = ''): Answer {
+    const head = `${opening}"__DATACLASS":"Employee",`;
     const page = keys.subarray(skip, skip + top);
     return this.answers.members({
       keys: `[${page.join()}]`,
