@@ -1,4 +1,5 @@
 import type { FastifyReply } from 'fastify';
+import { AbandonablePromise } from '../dialect/abandonable.js';
 import type { JsonAnswer, PendingAnswer } from '../dialect/executor.js';
 import { refuse, type RequestError } from '../protocol/errors.js';
 import { sendJson } from './reply.js';
@@ -12,6 +13,7 @@ export function sendAnswer(reply: FastifyReply, dataclass: string, answer: Pendi
     sendFound(reply, dataclass, answer);
     return;
   }
+  abandonWithClient(reply, answer);
   answer.then(
     (json) => {
       sendFound(reply, dataclass, json);
@@ -20,6 +22,14 @@ export function sendAnswer(reply: FastifyReply, dataclass: string, answer: Pendi
       reply.send(error);
     },
   );
+}
+
+/** A long read of a client that goes away is given up. */
+function abandonWithClient(reply: FastifyReply, answer: Promise<unknown>): void {
+  if (!(answer instanceof AbandonablePromise)) return;
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) answer.abandon();
+  });
 }
 
 function sendFound(reply: FastifyReply, dataclass: string, json: JsonAnswer | undefined): void {

@@ -1,3 +1,4 @@
+import { availableParallelism } from 'node:os';
 import { type Environment, setting } from '../../protocol/environment.js';
 import type { DatabaseDriver } from '../driver.js';
 import type { Synchronous } from './open.js';
@@ -7,8 +8,13 @@ import { openDatabase } from './open-database.js';
 export const sqliteDriver: DatabaseDriver = {
   schemes: ['sqlite'],
   urls: 'sqlite:<path> or sqlite::memory:',
-  open: (url, schema, fold, { hasVectors, environment }) =>
-    openDatabase(url, schema, fold, { hasVectors, synchronous: synchronousFrom(environment) }),
+  open: (url, schema, fold, { hasVectors, queryTimeout, environment }) =>
+    openDatabase(url, schema, fold, {
+      hasVectors,
+      queryTimeout,
+      synchronous: synchronousFrom(environment),
+      readers: readersFrom(environment),
+    }),
 };
 
 /** @throws Error that names `SQLITE_SYNCHRONOUS`, when it is neither `normal` nor `full` */
@@ -16,4 +22,17 @@ function synchronousFrom(environment: Environment): Synchronous {
   const text = setting(environment, 'SQLITE_SYNCHRONOUS', 'normal');
   if (text === 'normal' || text === 'full') return text;
   throw new Error(`SQLITE_SYNCHRONOUS is ${JSON.stringify(text)}; it must be normal or full.`);
+}
+
+/**
+ * How many processes may run reads that take long, beside the server's own: as many as there are cores, two at least, where
+ * `READERS` says nothing.
+ * @throws Error that names `READERS`, when it is not a positive whole number
+ */
+function readersFrom(environment: Environment): number {
+  const text = setting(environment, 'READERS', '');
+  if (text === '') return Math.max(2, availableParallelism());
+  const value = Number(text);
+  if (Number.isSafeInteger(value) && value >= 1) return value;
+  throw new Error(`READERS is ${JSON.stringify(text)}; it must be a positive whole number.`);
 }

@@ -15,14 +15,25 @@ import { beginTransaction } from './begin.js';
 import { translateError } from './errors.js';
 import { explained } from './explain.js';
 import type { Connections } from './open.js';
+import { ReadsHere, type SqliteReads } from './reads.js';
 import { StatementCache } from './statement-cache.js';
-import { allRows, firstValue, readTable, SqliteTransaction } from './transaction.js';
+import { SqliteTransaction } from './transaction.js';
 
 /** How long transactions that run may take to end when the database is closed: code of a transaction may wait forever. */
 const defaultGraceMilliseconds = 5_000;
 
+export interface ExecutorOptions {
+  /** How long {@link SqliteExecutor.close} waits for transactions. */
+  readonly graceMilliseconds?: number;
+  /** What runs the reads of a database in a file; all run at once on the connection that reads when it is left out. */
+  readonly reads?: SqliteReads;
+  /** Milliseconds that a statement of a transaction may run; no limit when it is left out. */
+  readonly longest?: number;
+}
+
 export class SqliteExecutor implements Executor {
-  readonly #reader: StatementCache;
+  readonly #reads: SqliteReads;
+  readonly #graceMilliseconds: number;
   readonly #connections: Connections;
   readonly #isShared: boolean;
   readonly #transaction: SqliteTransaction;
@@ -35,21 +46,17 @@ export class SqliteExecutor implements Executor {
   /** Reads that wait for the transaction that is open. */
   #waiting: (() => void)[] = [];
 
-  /** @param graceMilliseconds how long {@link close} waits for transactions */
-  constructor(
-    connections: Connections,
-    private readonly graceMilliseconds = defaultGraceMilliseconds,
-  ) {
+  constructor(connections: Connections, options: ExecutorOptions = {}) {
     this.#connections = connections;
     this.#isShared = connections.reader === connections.writer;
-    this.#reader = new StatementCache(connections.reader);
+    this.#graceMilliseconds = options.graceMilliseconds ?? defaultGraceMilliseconds;
+    const statements = new StatementCache(connections.writer);
+    const readStatements = this.#isShared ? statements : new StatementCache(connections.reader);
+    this.#reads = options.reads ?? new ReadsHere(readStatements);
     this.#dataVersion = connections.reader.prepare('pragma data_version').pluck();
     this.#begin = connections.writer.prepare('begin immediate');
     this.#commit = connections.writer.prepare('commit');
-    this.#transaction = new SqliteTransaction(
-      connections.writer,
-      this.#isShared ? this.#reader : new StatementCache(connections.writer),
-    );
+    this.#transaction = new SqliteTransaction(connections.writer, statements, options.longest);
   }
 
   read(statement: Statement, values: readonly SqlValue[]): PendingAnswer {
@@ -57,19 +64,15 @@ export class SqliteExecutor implements Executor {
   }
 
   value(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined> {
-    return this.#reading(() => firstValue(this.#reader.get(statement.sql), statement, values));
+    return this.#reading(() => this.#reads.value(statement, values));
   }
 
   rows(statement: Statement, values: readonly SqlValue[]): Pending<Rows> {
-    return this.#reading(() => allRows(this.#reader.rows(statement.sql), statement, values));
+    return this.#reading(() => this.#reads.rows(statement, values));
   }
 
   table(statement: Statement, values: readonly SqlValue[]): Pending<Table> {
-    return this.#reading(() => {
-      const prepared = this.#reader.rows(statement.sql);
-      if (prepared.readonly && prepared.reader) return readTable(prepared, statement, values);
-      throw new Error('A statement that may change something needs a transaction.');
-    });
+    return this.#reading(() => this.#reads.table(statement, values));
   }
 
   explain(statement: Statement, values: readonly SqlValue[]): Pending<readonly TableSearch[]> {
@@ -88,8 +91,9 @@ export class SqliteExecutor implements Executor {
   }
 
   async close(): Promise<void> {
-    await settledWithin(this.#writers.idle(), this.graceMilliseconds);
+    await settledWithin(this.#writers.idle(), this.#graceMilliseconds);
     this.#isClosed = true;
+    this.#reads.close();
     const { reader, writer } = this.#connections;
     if (writer.inTransaction) writer.exec('ROLLBACK');
     reader.close();
@@ -119,7 +123,7 @@ export class SqliteExecutor implements Executor {
     }
   }
 
-  #reading<T>(read: () => T): Pending<T> {
+  #reading<T>(read: () => Pending<T>): Pending<T> {
     // One connection alone sees what is not committed yet; a database in memory has no other.
     if (!this.#isShared || !this.#connections.writer.inTransaction) return this.#readNow(read);
     return new Promise((resolve, reject) => {

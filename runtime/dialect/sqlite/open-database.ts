@@ -1,14 +1,24 @@
+import { resolve } from 'node:path';
 import type { Database } from '../database.js';
-import type { Fold } from '../../protocol/fold.js';
+import { type Fold, foldWithoutAccents } from '../../protocol/fold.js';
 import { sqliteDialect } from './dialect.js';
 import { SqliteExecutor } from './executor.js';
-import { openConnections, type Synchronous } from './open.js';
+import { type Connections, openConnections, type Prepare, type Synchronous } from './open.js';
+import { PlacedReads } from './readers/placed-reads.js';
+import { ReaderPool } from './readers/reader-pool.js';
 import { prepareSchema } from './schema.js';
-import { type LoadVectors, vectorExtension } from './vector-extension.js';
+import { vectorExtension } from './vector-extension.js';
+
+/** How many processes there may be for reads that take long, where nothing is said. */
+const usualReaders = 2;
 
 export interface OpenOptions {
   readonly hasVectors?: boolean;
   readonly synchronous?: Synchronous;
+  /** How many processes there may be for reads that take long. */
+  readonly readers?: number;
+  /** Milliseconds that a statement may run; none, or `null`, for no limit. */
+  readonly queryTimeout?: number | null;
 }
 
 /**
@@ -20,25 +30,17 @@ export async function openDatabase(
   url: string,
   schema: readonly string[],
   fold: Fold,
-  { hasVectors = false, synchronous = 'normal' }: OpenOptions = {},
+  options: OpenOptions = {},
 ): Promise<Database> {
-  return open(url, schema, fold, synchronous, hasVectors ? await vectorExtension() : undefined);
-}
-
-function open(
-  url: string,
-  schema: readonly string[],
-  fold: Fold,
-  synchronous: Synchronous,
-  loadVectors: LoadVectors | undefined,
-): Database {
+  const loadVectors = options.hasVectors === true ? await vectorExtension() : undefined;
+  const prepare: Prepare = (database) => {
+    prepareSchema(database, schema, fold);
+  };
   const connections = openConnections(
     url,
     fold,
-    synchronous,
-    (database) => {
-      prepareSchema(database, schema, fold);
-    },
+    options.synchronous ?? 'normal',
+    prepare,
     loadVectors,
   );
   try {
@@ -48,7 +50,7 @@ function open(
       .get();
     return {
       dialect: sqliteDialect(fold),
-      executor: new SqliteExecutor(connections),
+      executor: executorOf(connections, fold, options),
       uniqueId: String(uniqueId),
     };
   } catch (error) {
@@ -56,4 +58,26 @@ function open(
     connections.writer.close();
     throw error;
   }
+}
+
+function executorOf(connections: Connections, fold: Fold, options: OpenOptions): SqliteExecutor {
+  const { hasVectors = false, readers = usualReaders, queryTimeout } = options;
+  const { reader, file, path } = connections;
+  if (file === undefined || path === undefined) {
+    if (queryTimeout == null) return new SqliteExecutor(connections);
+    throw new Error(
+      'There is a limit queryTimeout, and the database is in memory, where a statement cannot be stopped: name a file in DATABASE_URL, or take the limit away.',
+    );
+  }
+  const longest = queryTimeout ?? Infinity;
+  const settings = {
+    file: resolve(path),
+    isFoldedWithoutAccents: fold === foldWithoutAccents,
+    hasVectors,
+  };
+  const pool = new ReaderPool(settings, { processes: readers, longest }, file);
+  return new SqliteExecutor(connections, {
+    reads: new PlacedReads(reader, pool, longest),
+    longest,
+  });
 }

@@ -12,6 +12,8 @@ export interface Connections {
   readonly reader: Database.Database;
   /** None for a database in memory. */
   readonly file: DatabaseFile | undefined;
+  /** Path of that. */
+  readonly path: string | undefined;
 }
 
 /**
@@ -20,13 +22,15 @@ export interface Connections {
  */
 export type Synchronous = 'normal' | 'full';
 
+/** Looks at a database before anything in it changes, and may refuse it. */
+export type Prepare = (database: Database.Database) => void;
+
 /** How long a start, or a read, waits for another process that holds the database. */
 const busyTimeoutMilliseconds = 5_000;
 
 /**
  * Opens the database that a `DATABASE_URL` names: `sqlite:./data.sqlite`, `sqlite:/absolute/path` or `sqlite::memory:`.
  * @param synchronous for a database in a file
- * @param prepare looks at the database before anything in it changes, and may refuse it
  * @param loadVectors only for a model with vectors
  * @throws Error that names the path, when it cannot be opened; and what `prepare` throws
  */
@@ -34,7 +38,7 @@ export function openConnections(
   url: string,
   fold: Fold,
   synchronous: Synchronous,
-  prepare: (database: Database.Database) => void,
+  prepare: Prepare,
   loadVectors?: LoadVectors,
 ): Connections {
   const file = databaseFile(url);
@@ -52,7 +56,9 @@ export function openConnections(
   try {
     writer = open(false);
     prepare(writer);
-    if (file === ':memory:') return { writer, reader: writer, file: undefined };
+    if (file === ':memory:') {
+      return { writer, reader: writer, file: undefined, path: undefined };
+    }
     writer.pragma('journal_mode = WAL');
     writer.pragma(`synchronous = ${synchronous}`);
     // The executor waits instead, and lets reads go on.
@@ -60,10 +66,28 @@ export function openConnections(
     const reader = open(true);
     // SQLite opens its files with the first read.
     reader.pragma('schema_version');
-    return { writer, reader, file: new DatabaseFile(file) };
+    return { writer, reader, file: new DatabaseFile(file), path: file };
   } catch (error) {
     writer?.close();
     if (error instanceof SchemaMismatchError) throw error;
+    throw cannotOpen(file, error);
+  }
+}
+
+/**
+ * Opens one more connection to a database that a server has open, in another process.
+ * @throws Error that names the path
+ */
+export function openReader(
+  file: string,
+  fold: Fold,
+  loadVectors: LoadVectors | undefined,
+): Database.Database {
+  try {
+    const database = connect(file, true, fold);
+    loadVectors?.(database);
+    return database;
+  } catch (error) {
     throw cannotOpen(file, error);
   }
 }

@@ -2,11 +2,11 @@ import type { Database, Statement as Prepared } from 'better-sqlite3';
 import { BoundedCache } from '../bounded-cache.js';
 
 /** Of all prepared statements of a connection; few give rows. */
-const maxPreparedBytes = 64 * 1024 * 1024;
-const maxRowsBytes = 16 * 1024 * 1024;
+export const maxPreparedBytes = 64 * 1024 * 1024;
+export const maxRowsBytes = 16 * 1024 * 1024;
 
 /** What is kept of a statement for each character of its text: up to 17 by measurement, and the text itself. */
-const bytesPerCharacter = 20;
+export const bytesPerCharacter = 20;
 
 /** Prepared statements of one connection by their SQL text. How rows are given is fixed with the statement. */
 export class StatementCache {

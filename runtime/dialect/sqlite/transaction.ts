@@ -2,6 +2,7 @@ import type { Database, Statement as Prepared } from 'better-sqlite3';
 import {
   DatabaseUnavailableError,
   type JsonAnswer,
+  QueryTimeoutError,
   type Rows,
   type RunResult,
   type Table,
@@ -13,9 +14,11 @@ import type { StatementCache } from './statement-cache.js';
 
 /** Runs the statements of whichever transaction is open on a connection; there is one at a time. */
 export class SqliteTransaction implements Transaction {
+  /** @param longest milliseconds that a statement may run */
   constructor(
     private readonly database: Database,
     private readonly statements: StatementCache,
+    private readonly longest = Infinity,
   ) {}
 
   run(statement: Statement, values: readonly SqlValue[]): Promise<RunResult> {
@@ -62,10 +65,19 @@ export class SqliteTransaction implements Transaction {
         const reason = 'the database has given up the transaction, or is closed';
         throw new DatabaseUnavailableError(reason, undefined);
       }
-      return Promise.resolve(work());
+      return Promise.resolve(this.longest === Infinity ? work() : this.#timed(work));
     } catch (error) {
       return Promise.reject(translateError(error));
     }
+  }
+
+  /** SQLite cannot be stopped within a statement here: one that took too long is undone with its transaction. */
+  #timed<T>(work: () => T): T {
+    const start = performance.now();
+    const result = work();
+    if (performance.now() - start > this.longest)
+      throw new QueryTimeoutError(this.longest, undefined);
+    return result;
   }
 }
 

@@ -1,0 +1,123 @@
+import { AbandonablePromise } from '../../abandonable.js';
+import { DatabaseUnavailableError, QueryTimeoutError } from '../../executor.js';
+import type { DatabaseFile } from '../database-file.js';
+import type { ReadAnswer, ReaderSettings, ReadQuestion } from './messages.js';
+import { ReadJob } from './read-job.js';
+import { Reader, type ReaderOwner } from './reader.js';
+import type { StatementCost } from './statement-cost.js';
+import { WaitingLine } from './waiting-line.js';
+
+/** A process that is not asked for so long ends: at rest there is none. */
+const idleMilliseconds = 30_000;
+
+/** A statement that nobody waits for any more may go on for so long: to start a process again costs about as much. */
+const abandonedMilliseconds = 250;
+
+export interface ReaderLimits {
+  /** How many processes there may be. */
+  readonly processes: number;
+  /** Milliseconds that a statement may run; `Infinity` without such a limit. */
+  readonly longest: number;
+}
+
+/**
+ * Processes that run what takes long, so that it stops nobody. They are started when they are needed. A statement that has
+ * not shown to end soon never gets the last one.
+ */
+export class ReaderPool implements ReaderOwner {
+  readonly #readers = new Set<Reader>();
+  readonly #free: Reader[] = [];
+  readonly #line = new WaitingLine();
+  #isClosed = false;
+
+  /** @param file of the database, which must be the one that was opened */
+  constructor(
+    private readonly settings: ReaderSettings,
+    private readonly limits: ReaderLimits,
+    private readonly file: DatabaseFile,
+  ) {}
+
+  /** Fails with what an executor's reads fail with; with `RequestError` 503 when too many wait. */
+  ask(question: ReadQuestion, cost: StatementCost): AbandonablePromise<ReadAnswer> {
+    const job = new ReadJob(question, cost, this.#abandon);
+    this.#line.add(job);
+    this.#assign();
+    return AbandonablePromise.waitingFor(job, job.promise);
+  }
+
+  /** Stops what runs; whoever waits is told so. */
+  close(): void {
+    this.#isClosed = true;
+    for (const job of this.#line.empty()) job.reject(closed());
+    for (const reader of [...this.#readers]) reader.kill();
+  }
+
+  onFree(reader: Reader): void {
+    this.#free.push(reader);
+    this.#assign();
+    if (reader.job === undefined) reader.endWhenIdleFor(idleMilliseconds);
+  }
+
+  onEnd(reader: Reader, job: ReadJob | undefined): void {
+    this.#readers.delete(reader);
+    const index = this.#free.indexOf(reader);
+    if (index !== -1) this.#free.splice(index, 1);
+    if (job !== undefined) this.#crashed(job);
+    this.#assign();
+  }
+
+  #crashed(job: ReadJob): void {
+    job.crashes += 1;
+    if (job.isSettled) return;
+    if (this.#isClosed) job.reject(closed());
+    else if (job.crashes === 1) this.#line.putBack(job);
+    else {
+      const reason = 'a process that reads has ended unexpectedly';
+      job.reject(new DatabaseUnavailableError(reason, undefined));
+    }
+  }
+
+  #assign(): void {
+    if (this.#isClosed) return;
+    while (this.#free.length > 0 || this.#readers.size < this.limits.processes) {
+      const job = this.#line.take(this.#isLastForShort());
+      if (job === undefined) return;
+      try {
+        (this.#free.pop() ?? this.#start()).ask(job);
+      } catch (error) {
+        job.reject(error instanceof Error ? error : new Error(String(error)));
+      }
+    }
+  }
+
+  #isLastForShort(): boolean {
+    const { processes } = this.limits;
+    if (processes === 1) return false;
+    let others = 0;
+    for (const { job } of this.#readers) if (job?.isShort === false) others += 1;
+    return others >= processes - 1;
+  }
+
+  #start(): Reader {
+    this.file.check();
+    const reader = new Reader(this.settings, this, this.limits.longest, (job) => {
+      job.reject(new QueryTimeoutError(this.limits.longest, undefined));
+    });
+    this.#readers.add(reader);
+    return reader;
+  }
+
+  readonly #abandon = (job: ReadJob): void => {
+    if (this.#line.remove(job)) return;
+    const reader = [...this.#readers].find((each) => each.job === job);
+    if (reader === undefined) return;
+    const stop = (): void => {
+      if (reader.job === job) reader.stop();
+    };
+    setTimeout(stop, Math.max(0, abandonedMilliseconds - reader.running)).unref();
+  };
+}
+
+function closed(): Error {
+  return new DatabaseUnavailableError('the database is closed', undefined);
+}

@@ -1,0 +1,74 @@
+/** The program of a process that reads: it runs one statement after the other, each asked for by a message. */
+import { setPriority } from 'node:os';
+import Database from 'better-sqlite3';
+import { fold, foldWithoutAccents } from '../../../protocol/fold.js';
+import { allRows, firstValue, readTable } from '../transaction.js';
+import { StatementCache } from '../statement-cache.js';
+import { openReader } from '../open.js';
+import { vectorExtension } from '../vector-extension.js';
+import {
+  type ReadAnswer,
+  type ReaderSettings,
+  type ReadQuestion,
+  readyMessage,
+} from './messages.js';
+import { endWithParent } from './parent-watch.js';
+
+/** Whoever waits for short answers goes first where there are too few cores. */
+const lowerPriority = 10;
+
+async function serveReads(): Promise<void> {
+  // A terminal sends these to the whole group; the server decides when its processes end, and ends only after its requests.
+  for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
+    process.on(signal, () => undefined);
+  }
+  process.on('disconnect', () => {
+    process.exit();
+  });
+  endWithParent();
+  lowerOwnPriority();
+  const { file, isFoldedWithoutAccents, hasVectors } = JSON.parse(
+    String(process.argv[2]),
+  ) as ReaderSettings;
+  const textFold = isFoldedWithoutAccents ? foldWithoutAccents : fold;
+  const database = openReader(file, textFold, hasVectors ? await vectorExtension() : undefined);
+  const statements = new StatementCache(database);
+  process.on('message', (question: ReadQuestion) => {
+    try {
+      const start = performance.now();
+      const answer = answerOf(statements, question);
+      process.send?.({ answer, milliseconds: performance.now() - start });
+    } catch (error) {
+      process.send?.({ failure: failureOf(error) });
+    }
+  });
+  process.send?.(readyMessage);
+}
+
+function answerOf(statements: StatementCache, { kind, sql, values }: ReadQuestion): ReadAnswer {
+  // The values are in the order of the placeholders already.
+  const statement = { sql, bindings: values };
+  switch (kind) {
+    case 'value':
+      return firstValue(statements.get(sql), statement, []);
+    case 'rows':
+      return allRows(statements.rows(sql), statement, []);
+    case 'table':
+      return readTable(statements.rows(sql), statement, []);
+  }
+}
+
+function failureOf(error: unknown): object {
+  const message = error instanceof Error ? error.message : String(error);
+  return { code: error instanceof Database.SqliteError ? error.code : undefined, message };
+}
+
+function lowerOwnPriority(): void {
+  try {
+    setPriority(lowerPriority);
+  } catch {
+    // A system may forbid it; everything works all the same.
+  }
+}
+
+await serveReads();

@@ -1,0 +1,144 @@
+import { type ChildProcess, fork } from 'node:child_process';
+import { fileURLToPath } from 'node:url';
+import Database from 'better-sqlite3';
+import { translateError } from '../errors.js';
+import { type ReaderSettings, type ReadReply, readyMessage } from './messages.js';
+import type { ReadJob } from './read-job.js';
+
+/** How long a process may take to open the database. */
+const startMilliseconds = 20_000;
+
+const script = fileURLToPath(new URL('./reader-process.js', import.meta.url));
+
+/** What becomes of a reader, told to whoever has started it. */
+export interface ReaderOwner {
+  /** It can be asked again. */
+  onFree(reader: Reader): void;
+  /** It is gone, by itself or stopped; `job` is what it ran, if that has no outcome yet. */
+  onEnd(reader: Reader, job: ReadJob | undefined): void;
+}
+
+/** A process that runs one statement at a time, and can be killed for it. */
+export class Reader {
+  readonly #child: ChildProcess;
+  #job: ReadJob | undefined;
+  #isReady = false;
+  #hasEnded = false;
+  #started = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  /** @param longest milliseconds that a statement may run; `Infinity` without such a limit */
+  constructor(
+    settings: ReaderSettings,
+    private readonly owner: ReaderOwner,
+    private readonly longest: number,
+    private readonly onTimeout: (job: ReadJob) => void,
+  ) {
+    this.#child = fork(script, [JSON.stringify(settings)], {
+      // What the server's own process is debugged or measured with is not meant for this one.
+      execArgv: [],
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+    this.#timer = setTimeout(() => {
+      this.kill();
+    }, startMilliseconds).unref();
+    this.#child.on('message', (message) => {
+      this.#receive(message as ReadReply | typeof readyMessage);
+    });
+    this.#child.on('exit', () => {
+      this.#end();
+    });
+    this.#child.on('error', () => {
+      this.kill();
+    });
+  }
+
+  /** What runs, or will as soon as the process has started. */
+  get job(): ReadJob | undefined {
+    return this.#job;
+  }
+
+  /** Milliseconds that the statement has run. */
+  get running(): number {
+    return this.#isReady ? performance.now() - this.#started : 0;
+  }
+
+  ask(job: ReadJob): void {
+    this.#job = job;
+    // The server's process does not end while somebody waits for an answer.
+    this.#child.ref();
+    this.#child.channel?.ref();
+    if (this.#isReady) this.#send(job);
+  }
+
+  /** Ends the process, and what it runs, which is not asked again. */
+  stop(): void {
+    this.#job?.wasStopped(this.running);
+    this.#job = undefined;
+    this.kill();
+  }
+
+  /** Ends the process at once; what it ran is told to the owner. */
+  kill(): void {
+    this.#child.kill('SIGKILL');
+    this.#end();
+  }
+
+  /** Ends the process when it is still idle after a while. */
+  endWhenIdleFor(milliseconds: number): void {
+    this.#timer = setTimeout(() => {
+      this.kill();
+    }, milliseconds).unref();
+    this.#child.unref();
+    this.#child.channel?.unref();
+  }
+
+  #send(job: ReadJob): void {
+    clearTimeout(this.#timer);
+    this.#started = performance.now();
+    if (this.longest !== Infinity) {
+      this.#timer = setTimeout(() => {
+        this.stop();
+        this.onTimeout(job);
+      }, this.longest);
+    }
+    // That it cannot be sent is told by the end of the process.
+    this.#child.send(job.question, () => undefined);
+  }
+
+  #receive(message: ReadReply | typeof readyMessage): void {
+    if (this.#hasEnded) return;
+    const job = this.#job;
+    if (message === readyMessage) {
+      this.#isReady = true;
+      clearTimeout(this.#timer);
+      if (job === undefined) this.owner.onFree(this);
+      else this.#send(job);
+      return;
+    }
+    clearTimeout(this.#timer);
+    this.#job = undefined;
+    if (job !== undefined) settle(job, message);
+    this.owner.onFree(this);
+  }
+
+  #end(): void {
+    if (this.#hasEnded) return;
+    this.#hasEnded = true;
+    clearTimeout(this.#timer);
+    const job = this.#job;
+    this.#job = undefined;
+    this.owner.onEnd(this, job);
+  }
+}
+
+function settle(job: ReadJob, reply: ReadReply): void {
+  if (!('failure' in reply)) {
+    job.resolve(reply.answer, reply.milliseconds);
+    return;
+  }
+  const { code, message } = reply.failure;
+  const error = code === undefined ? new Error(message) : new Database.SqliteError(message, code);
+  job.reject(translateError(error));
+}
