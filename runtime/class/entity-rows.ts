@@ -3,6 +3,7 @@ import { comparableColumn } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { Aliases, From } from '../dataclass/source.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
+import { valueTypeOf } from '../dialect/value-type.js';
 import { decodeKey } from '../protocol/key.js';
 import type { ClassHost, Rows } from './class-host.js';
 import type { EntityLayout } from './entity-layout.js';
@@ -33,12 +34,10 @@ export class EntityRows implements Rows {
     this.#byKey = dialect.compile(
       sql`select ${oneColumns} ${one.clause} where ${key} = ${new Slot(0)}`,
     );
-    const list = dialect.each(sql`${new Slot(0)}`);
+    const list = dialect.each(sql`${new Slot(0)}`, valueTypeOf(dataclass.key.type));
     const many = new From(new Aliases(), dataclass, { list });
     const manyColumns = sql.join(layout.columns(many));
-    this.#byKeys = dialect.compile(
-      sql`select ${manyColumns} ${many.clause} order by ${many.position}`,
-    );
+    this.#byKeys = dialect.compile(sql`select ${manyColumns} ${many.clause}${many.order}`);
   }
 
   async byKey(key: string | number): Promise<Row | undefined> {

@@ -1,9 +1,11 @@
 import { sql } from 'kysely';
 import { comparableColumn } from '../dataclass/comparable.js';
 import type { From } from '../dataclass/source.js';
+import type { OrderTerm } from '../dialect/dialect.js';
+import { valueTypeOf } from '../dialect/value-type.js';
 import { always } from '../filter/logic.js';
 import type { OrderItem } from '../query/order-by.js';
-import { keyOrder, type OrderTerm, orderTerms } from '../query/order-sql.js';
+import { keyOrder, orderTerms } from '../query/order-sql.js';
 import { alternatives, type KeysNode, type SelectionNode } from './selection-node.js';
 import { WrittenSimilarities } from './selection-similarities.js';
 import type { NodeWriter } from './selection-writing.js';
@@ -14,7 +16,11 @@ export function orderOfNode(
   from: From,
   node: SelectionNode,
 ): readonly OrderTerm[] {
-  const key = { value: keyOrder(writer.context, from.root), descending: false };
+  const key = {
+    value: keyOrder(writer.context, from.root),
+    descending: false,
+    isNeverNull: true,
+  };
   return [...ownOrder(writer, from, node), key];
 }
 
@@ -45,9 +51,11 @@ function ownOrder(writer: NodeWriter, from: From, node: SelectionNode): readonly
 
 function listOrder(writer: NodeWriter, from: From, node: KeysNode): readonly OrderTerm[] {
   const { dialect } = writer.context;
-  const key = comparableColumn(dialect, from.root, from.root.dataclass.key);
-  const list = dialect.each(writer.value(node, 0));
-  const value = from.positionIn(list, dialect.plainKey(key));
+  const { key } = from.root.dataclass;
+  const type = valueTypeOf(key.type);
+  const compared = comparableColumn(dialect, from.root, key);
+  const list = dialect.each(writer.value(node, 0), type);
+  const value = from.positionIn(list, dialect.plainKey(compared, type));
   return [{ value, descending: false }];
 }
 
@@ -87,6 +95,7 @@ function appendedOrder(
     const isHere = conditions[index] ?? always;
     return [...own, key].map((term) => ({
       ...term,
+      isNeverNull: false,
       value: sql`case when ${isHere} then ${term.value} end`,
     }));
   });

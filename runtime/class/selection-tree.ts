@@ -1,12 +1,11 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { From } from '../dataclass/source.js';
 import { requireAttributeInCode, requireReadInCode } from '../dataclass/permissions.js';
-import type { Dialect, Sql } from '../dialect/dialect.js';
+import type { Dialect, OrderTerm, Sql } from '../dialect/dialect.js';
 import type { SqlValue } from '../dialect/statement.js';
 import type { FilterInputs } from '../filter/inputs.js';
 import type { FilterInput, FilterSlots } from '../filter/slots.js';
 import type { QueryContext } from '../query/context.js';
-import type { OrderTerm } from '../query/order-sql.js';
 import type { Selection, SelectionTree } from '../query/selection.js';
 import { requestName, type SelectionRequest, shapeName } from '../query/selection-request.js';
 import { type SeenModel, seenDataclass } from './seen-model.js';

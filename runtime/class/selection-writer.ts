@@ -2,15 +2,16 @@ import { sql } from 'kysely';
 import { comparableColumn } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { From, keyColumn } from '../dataclass/source.js';
-import type { Sql } from '../dialect/dialect.js';
+import type { OrderTerm, Sql } from '../dialect/dialect.js';
 import type { SqlValue } from '../dialect/statement.js';
+import { valueTypeOf } from '../dialect/value-type.js';
 import { all, always, any, never, not } from '../filter/logic.js';
 import { inputPositions } from '../filter/prepared-filter.js';
 import type { Similarities } from '../filter/similarities.js';
 import type { FilterSlots } from '../filter/slots.js';
 import { filterCondition } from '../filter/to-sql.js';
 import type { QueryContext } from '../query/context.js';
-import { orderList, type OrderTerm } from '../query/order-sql.js';
+import { orderList } from '../query/order-sql.js';
 import type { Selection } from '../query/selection.js';
 import type { SeenModel } from './seen-model.js';
 import {
@@ -68,10 +69,10 @@ export class SelectionWriter implements NodeWriter {
   rows(dataclass: Dataclass, node: SelectionNode, columns: WriteColumns): Sql {
     const { aliases, dialect } = this.context;
     if (node.kind === 'keys' && dataclass.key.type !== 'string') {
-      const list = dialect.each(this.value(node, 0));
+      const list = dialect.each(this.value(node, 0), valueTypeOf(dataclass.key.type));
       const from = new From(aliases, dataclass, { list });
       // A condition that the entity is there would have SQLite begin with the table, all of it.
-      return sql`select ${sql.join(columns(from))} ${from.clause} order by ${from.position}`;
+      return sql`select ${sql.join(columns(from))} ${from.clause}${from.order}`;
     }
     if (!isOrderedNode(node)) {
       const from = new From(aliases, dataclass);
@@ -80,8 +81,8 @@ export class SelectionWriter implements NodeWriter {
     // Sorting moves keys alone, and a limit has the database keep the order of the subquery.
     const chosen = new From(aliases, dataclass);
     const keys = this.select(chosen, node, sql`${keyColumn(chosen.root)} as "key"`, 0, true);
-    const from = new From(aliases, dataclass, { rows: keys });
-    return sql`select ${sql.join(columns(from))} ${from.clause}`;
+    const from = new From(aliases, dataclass, { rows: keys, dialect });
+    return sql`select ${sql.join(columns(from))} ${from.clause}${from.order}`;
   }
 
   order(from: From, node: SelectionNode): readonly OrderTerm[] {
@@ -93,7 +94,7 @@ export class SelectionWriter implements NodeWriter {
     const where = whereOf(this.condition(from, inner, nesting));
     const terms = this.order(from, inner);
     const isReversed = node.kind === 'slice' && node.fromEnd;
-    const order = orderList(isReversed ? terms.map(reversed) : terms);
+    const order = orderList(this.context, isReversed ? terms.map(reversed) : terms);
     const limit = node.kind === 'slice' ? this.#limit(node) : hasLimit ? noLimit : sql``;
     return sql`select ${columns} ${from.clause}${where} order by ${order}${limit}`;
   }
@@ -116,8 +117,10 @@ export class SelectionWriter implements NodeWriter {
       case 'entity':
         return { part: sql`${keyColumn(from.root)} = ${this.value(node, 0)}` };
       case 'keys': {
-        const key = comparableColumn(this.context.dialect, from.root, from.root.dataclass.key);
-        return { part: this.context.dialect.isIn(key, this.value(node, 0)) };
+        const { dialect } = this.context;
+        const { key } = from.root.dataclass;
+        const value = comparableColumn(dialect, from.root, key);
+        return { part: dialect.isIn(value, this.value(node, 0), valueTypeOf(key.type)) };
       }
       case 'filter':
         return { part: this.#filter(from, node, nesting), of: node.of };

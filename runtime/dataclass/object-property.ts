@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { JsonPlace } from '../dialect/json-access.js';
 import type { ColumnDefinition } from './attribute-path.js';
@@ -21,24 +20,10 @@ export function objectProperty(
     : dialect.json.property(document, names);
 }
 
-/** A property's text, number or boolean in the form that comparison and order use; null for anything else. */
-export function comparableProperty(dialect: Dialect, place: JsonPlace): Sql {
-  const { value } = place;
-  const text = dialect.fold(value);
-  return dialect.json.byKind(place, { text, number: propertyDouble(value), boolean: value });
-}
-
-/** A number of a document. Its digits are those of a double: beyond 2^53 the whole number that they spell is another one. */
-export function propertyDouble(value: Sql): Sql {
-  return sql`cast(${value} as double precision)`;
-}
-
 /**
  * What properties are ordered by, most significant first: null, arrays and objects, then false, true, numbers and texts
  * (protocol section 8, decision 24).
  */
 export function propertyOrder(dialect: Dialect, place: JsonPlace): readonly Sql[] {
-  // Numbers come before texts, as in any column; a boolean is 0 or 1 in SQL.
-  const rank = dialect.json.byKind(place, { boolean: sql`0`, number: sql`1`, text: sql`1` });
-  return [rank, comparableProperty(dialect, place)];
+  return dialect.json.order(place, (text) => dialect.fold(text));
 }

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { Sql } from '../dialect/dialect.js';
+import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { RelatedEntityDefinition } from '../protocol/definition.js';
 import type { Dataclass } from './dataclasses.js';
 
@@ -27,8 +27,8 @@ export class Aliases {
 
 /** What chooses the entities of a FROM clause, and gives their order. */
 export type ChosenKeys =
-  /** A subquery whose only column, `key`, is the key. */
-  | { readonly rows: Sql }
+  /** An ordered subquery whose only column, `key`, is the key. */
+  | { readonly rows: Sql; readonly dialect: Pick<Dialect, 'joinInOrder' | 'losesOrder'> }
   /** A list, as `Dialect.each` gives it; a key without entity has its row too. */
   | { readonly list: Sql };
 
@@ -53,9 +53,12 @@ export class From {
     this.#chosen = keys === undefined ? '' : aliases.next();
   }
 
-  /** Where an entity stands in the list that chose it. */
-  get position(): Sql {
-    return sql`${sql.id(this.#chosen, 'key')}`;
+  /** An ORDER BY, where one is needed to keep the order of what chose the entities. */
+  get order(): Sql {
+    const { keys } = this;
+    if (keys === undefined) throw new Error('Nothing has chosen the entities.');
+    if ('list' in keys) return sql` order by ${sql.id(this.#chosen, 'key')}`;
+    return keys.dialect.losesOrder ? sql` order by ${sql.id(this.#chosen, 'position')}` : sql``;
   }
 
   get joinCount(): number {
@@ -120,8 +123,11 @@ export class From {
     if ('list' in keys) {
       return sql`${keys.list} as ${chosen} left join ${table(this.root)} on ${keyColumn(this.root)} = ${sql.id(this.#chosen, 'value')}`;
     }
-    // CROSS JOIN keeps SQLite from reading the tables in another order than they are written in.
-    return sql`(${keys.rows}) as ${chosen} cross join ${table(this.root)} on ${keyColumn(this.root)} = ${sql.id(this.#chosen, 'key')}`;
+    const { joinInOrder, losesOrder } = keys.dialect;
+    const rows = losesOrder
+      ? sql`select "key", row_number() over () as "position" from (${keys.rows}) as "ordered"`
+      : keys.rows;
+    return sql`(${rows}) as ${chosen} ${joinInOrder} ${table(this.root)} on ${keyColumn(this.root)} = ${sql.id(this.#chosen, 'key')}`;
   }
 }
 

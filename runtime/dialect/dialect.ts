@@ -1,7 +1,8 @@
 import type { Fold } from '../protocol/fold.js';
 import type { JsonAccess } from './json-access.js';
 import type { Sql } from './sql.js';
-import type { Statement } from './statement.js';
+import type { SqlValue, Statement } from './statement.js';
+import type { ValueType } from './value-type.js';
 import type { VectorAccess } from './vector-access.js';
 
 export type { Sql } from './sql.js';
@@ -13,6 +14,18 @@ export type JsonPart = string | Sql | NullableJson;
 export interface NullableJson {
   readonly isNull: Sql;
   readonly parts: readonly JsonPart[];
+}
+
+export type Operator = '=' | '<' | '<=' | '>' | '>=';
+
+/** What rows are ordered by; null is less than every value. */
+export interface OrderTerm {
+  readonly value: Sql;
+  readonly descending: boolean;
+  /** Null is greater than every value instead. */
+  readonly isNullGreatest?: true;
+  /** There is no null, and an index has the values without a word about nulls. */
+  readonly isNeverNull?: boolean;
 }
 
 /**
@@ -34,18 +47,39 @@ export interface Dialect {
   fold(text: Sql): Sql;
   /** The same for a value that is about to be bound. */
   readonly foldText: Fold;
+  /** One of two values. */
+  choose(condition: Sql, then: Sql, otherwise: Sql): Sql;
+  /** A bound value that stands where the database could not tell its type. */
+  bound(value: Sql, type: ValueType): Sql;
+  /**
+   * Compares a value that is stored or computed with a bound one; null where one of them is.
+   * @param type of what is stored; an integer may be compared with any number
+   */
+  compare(value: Sql, operator: Operator, wanted: Sql, type: ValueType): Sql;
+  /** The opposite of `=`, which holds for null too. */
+  differs(value: Sql, wanted: Sql, type: ValueType): Sql;
+  /** Whether two values are the same, of which both may be null. */
+  isSame(value: Sql, other: Sql): Sql;
+  /** A term of an ORDER BY. */
+  orderTerm(term: OrderTerm): Sql;
+  /** Greater than every text: the end of a range of texts that has none. */
+  readonly afterEveryText: SqlValue;
   /** Whether a value is null, without reading a large one. */
   isNull(value: Sql): Sql;
   /** A value that may be no finite number: null then. */
   ifNumber(value: Sql): Sql;
   /** The sum of numbers, as a real number where it is too large to be exact; 0 where there are none. */
   total(value: Sql): Sql;
+  /** Null where the divisor is 0; an infinity where the result is too large. */
+  quotient(dividend: Sql, divisor: Sql): Sql;
   /** JSON of a text: quoted and escaped, or `null`. */
   jsonText(value: Sql): Sql;
   /** JSON of a number or of stored JSON: itself, or `null`. */
   jsonRaw(value: Sql): Sql;
   /** The same of a value that may be no finite number: `null` then. */
   jsonIfNumber(value: Sql): Sql;
+  /** The same of a real number; a whole one is written without a fraction, as a stored one is, as long as it is exact. */
+  jsonReal(value: Sql): Sql;
   /** The same of a text that may be no JSON: `null` then. */
   jsonIfJson(value: Sql): Sql;
   jsonBoolean(value: Sql): Sql;
@@ -54,9 +88,12 @@ export interface Dialect {
   /** A text as one segment of a URI: percent-encoded where a URI demands it. */
   uriText(value: Sql): Sql;
   /** A bound JSON list as a table: `key` is the position of an item, `value` the item. */
-  each(list: Sql): Sql;
-  /** Whether a value is one of a bound JSON list. */
-  isIn(value: Sql, list: Sql): Sql;
+  each(list: Sql, type: ValueType): Sql;
+  /**
+   * Whether a value is one of a bound JSON list.
+   * @param type of the value
+   */
+  isIn(value: Sql, list: Sql, type: ValueType): Sql;
   /** Whether a text contains another one. */
   contains(text: Sql, piece: Sql): Sql;
   /** Whether a text contains another one as a word: see {@link file://../protocol/text-match.ts}. */
@@ -70,6 +107,10 @@ export interface Dialect {
   matchesAny(text: Sql, patterns: Sql): Sql;
   readonly json: JsonAccess;
   readonly vectors: VectorAccess;
+  /** Joins two tables, of which the one before it shall be read first. */
+  readonly joinInOrder: Sql;
+  /** A join may give the rows of an ordered subquery in another order. */
+  readonly losesOrder: boolean;
   /** A bound integer, which the driver may have sent as a real number. */
   integer(value: Sql): Sql;
   /**
@@ -77,8 +118,18 @@ export interface Dialect {
    * primary key, of whatever type, in `key`; the same row again is a conflict.
    */
   createKeyLists(table: Sql): Sql;
-  /** A key without what its column's type does to comparisons: the other side's index serves then, be it such a table's. */
-  plainKey(key: Sql): Sql;
+  /** A key as such a table has it. */
+  listedKey(key: Sql): Sql;
+  /** The opposite: a key of such a table as its own table has it. */
+  unlistedKey(key: Sql, type: ValueType): Sql;
+  /** As {@link Dialect.listedKey}, for a comparison that the index of such a table serves. */
+  soughtKey(key: Sql): Sql;
+  /** As {@link Dialect.unlistedKey}, for a comparison that an index of the other side serves. */
+  plainKey(key: Sql, type: ValueType): Sql;
+  /** What a new row has for its key, which the database draws where the bound value is null. */
+  insertedKey(value: Sql, table: string, column: string): Sql;
+  /** Behind the statement of an insertion: has it tell the key that was drawn. */
+  returningKey(column: string): Sql;
   /** Has this transaction check foreign keys when it ends. */
   readonly deferForeignKeys: Sql;
   /** Has it check them at each statement again. */

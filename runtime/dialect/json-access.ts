@@ -4,7 +4,7 @@ import type { Sql } from './sql.js';
 export interface JsonPlace {
   /** What kind of value it is, in the database's own words; for `JsonAccess.byKind`. */
   readonly kind: Sql;
-  /** A text, a number, 0 or 1 for a boolean; null for null and where there is nothing; something else for the rest. */
+  /** Null for null and where there is nothing; else in the database's own form, for {@link JsonAccess}. */
   readonly value: Sql;
 }
 
@@ -37,4 +37,18 @@ export interface JsonAccess {
   /** No elements where the names do not lead to an array. No names: the document itself is the array. */
   elements(document: Sql, names: readonly string[], alias: string): JsonElements;
   byKind(place: JsonPlace, kinds: ByKind): Sql;
+  /** A value that is a number, as it is written. */
+  number(value: Sql): Sql;
+  /** The same as a double: its digits are those of one, and beyond 2^53 the whole number that they spell is another one. */
+  double(value: Sql): Sql;
+  /** A value that is a boolean: 0 or 1. */
+  boolean(value: Sql): Sql;
+  /**
+   * What values of several types are ordered by, most significant first (protocol decision 24).
+   * @param rank 0 for a boolean, 1 for a number, 2 for a text; null for the rest
+   * @param fold of a text
+   */
+  ranked(rank: Sql, value: Sql, fold: (text: Sql) => Sql): readonly Sql[];
+  /** The same for what stands in a document; null, arrays and objects come first. */
+  order(place: JsonPlace, fold: (text: Sql) => Sql): readonly Sql[];
 }

@@ -38,7 +38,7 @@ export class SetDefinitions {
     );
     this.#forget = dialect.compile(sql`delete from "__entityset" where "position" <= ${slot(0)}`);
     this.#find = dialect.compile(
-      sql`select "definition" from "__entityset" where "id" = ${slot(0)} and "dataclass" = ${slot(1)} and "owner" is ${slot(2)}`,
+      sql`select "definition" from "__entityset" where "id" = ${slot(0)} and "dataclass" = ${slot(1)} and ${dialect.isSame(sql`"owner"`, slot(2))}`,
     );
   }
 

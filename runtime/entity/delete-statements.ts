@@ -5,6 +5,7 @@ import { unrestricted } from '../dataclass/unrestricted.js';
 import { Aliases, From, keyColumn } from '../dataclass/source.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import { Slot, type Statement } from '../dialect/statement.js';
+import { valueTypeOf } from '../dialect/value-type.js';
 import type { DeletionReach, Reference } from './delete-reach.js';
 
 /** The statements of a deletion, in the order in which they run. Keys stay in the database, however many they are. */
@@ -139,7 +140,7 @@ class Writer {
     const reached = sql.id('__reached');
     const steps = references.map(
       (each) =>
-        sql`select ${this.#number(each.referring)}, ${keyOf(each)} ${this.#referring(reached, each)}`,
+        sql`select ${this.#number(each.referring)}, ${this.dialect.listedKey(keyOf(each))} ${this.#referring(reached, each)}`,
     );
     const columns = sql`"list", "key"`;
     const start = sql`select ${columns} from ${this.list}`;
@@ -170,7 +171,7 @@ class Writer {
   }
 
   listChanged(reference: Reference, index: number): Sql {
-    return sql`insert into ${this.list} ("list", "key") select ${this.#changedList(index)}, ${keyOf(reference)} ${this.staying(reference)} on conflict do nothing`;
+    return sql`insert into ${this.list} ("list", "key") select ${this.#changedList(index)}, ${this.dialect.listedKey(keyOf(reference))} ${this.staying(reference)} on conflict do nothing`;
   }
 
   setNull(dataclass: Dataclass, index: number, references: readonly Reference[]): Sql {
@@ -186,12 +187,12 @@ class Writer {
       );
     });
     const stamp = sql`"__STAMP" = "__STAMP" + 1, "__TIMESTAMP" = ${new Slot(0)}`;
-    const keys = sql`select "key" from ${this.list} where "list" = ${this.#changedList(index)}`;
+    const keys = listedKeys(this.dialect, this.list, this.#changedList(index), dataclass);
     return sql`update ${sql.id(dataclass.table)} as "changed" set ${sql.join(changes)}, ${stamp} where ${sql.id(dataclass.key.column)} in (${keys})`;
   }
 
   remove(dataclass: Dataclass): Sql {
-    const keys = sql`select "key" from ${this.list} where "list" = ${this.#number(dataclass)}`;
+    const keys = listedKeys(this.dialect, this.list, this.#number(dataclass), dataclass);
     return sql`delete from ${sql.id(dataclass.table)} where ${sql.id(dataclass.key.column)} in (${keys})`;
   }
 
@@ -210,16 +211,23 @@ class Writer {
     return sql.lit(this.#numbers.size + index);
   }
 
-  /** CROSS JOIN has the list read first, and each referring entity found by the index of its foreign key. */
+  /** The list is read first, and each referring entity found by the index of its foreign key. */
   #referring(list: Sql, { target, referring: dataclass, relation }: Reference): Sql {
     const { column } = dataclass.foreignKey(relation);
-    const key = this.dialect.plainKey(sql.id('listed', 'key'));
-    return sql`from ${list} as ${listed} cross join ${sql.id(dataclass.table)} as ${referring} on ${sql.id('referring', column)} = ${key} where ${listedList} = ${this.#number(target)}`;
+    const { joinInOrder } = this.dialect;
+    const key = this.dialect.plainKey(sql.id('listed', 'key'), valueTypeOf(target.key.type));
+    return sql`from ${list} as ${listed} ${joinInOrder} ${sql.id(dataclass.table)} as ${referring} on ${sql.id('referring', column)} = ${key} where ${listedList} = ${this.#number(target)}`;
   }
 
   #isListed(number: number, key: Sql): Sql {
-    return sql`select 1 from ${this.list} as "other" where "other"."list" = ${sql.lit(number)} and "other"."key" = ${this.dialect.plainKey(key)}`;
+    return sql`select 1 from ${this.list} as "other" where "other"."list" = ${sql.lit(number)} and "other"."key" = ${this.dialect.soughtKey(key)}`;
   }
+}
+
+/** The keys of a list, as the table of a dataclass has them. */
+export function listedKeys(dialect: Dialect, list: Sql, number: Sql, dataclass: Dataclass): Sql {
+  const key = dialect.unlistedKey(sql`"key"`, valueTypeOf(dataclass.key.type));
+  return sql`select ${key} from ${list} where "list" = ${number}`;
 }
 
 function keyOf(reference: Reference): Sql {

@@ -113,7 +113,7 @@ function planStamp(dialect: Dialect, dataclass: Dataclass): Statement {
 /** The statement that lists the entities of `from` that a condition holds for, all of them to be deleted. */
 export function chooseEntities(dialect: Dialect, from: From, condition: Sql): Statement {
   return dialect.compile(
-    sql`insert into ${deletionList} ("list", "key") select ${startList}, ${keyColumn(from.root)} ${from.clause} where ${condition}`,
+    sql`insert into ${deletionList} ("list", "key") select ${startList}, ${dialect.listedKey(keyColumn(from.root))} ${from.clause} where ${condition}`,
   );
 }
 

@@ -1,8 +1,8 @@
+import type { Dialect } from '../dialect/dialect.js';
 import type { SqlValue } from '../dialect/statement.js';
 import type { StorageDefinition } from '../protocol/definition.js';
-import type { Fold } from '../protocol/fold.js';
 import type { StoredValue } from '../protocol/values.js';
-import { directionOf, normOf, singlePrecision } from '../protocol/vector.js';
+import { directionOf, normOf } from '../protocol/vector.js';
 
 /** Columns that are computed from an attribute whenever that is written. */
 export interface DerivedColumns {
@@ -16,25 +16,25 @@ export interface DerivedColumns {
 /** What comparison needs beside an attribute's own column: folded text, or a vector's norm and direction. */
 export function derivedColumns(
   { name, foldedColumn, vectorColumns }: StorageDefinition,
-  fold: Fold,
+  { foldText, vectors }: Pick<Dialect, 'foldText' | 'vectors'>,
 ): DerivedColumns | undefined {
   if (foldedColumn !== undefined) {
     return {
       attribute: name,
       columns: [foldedColumn],
-      derive: (text) => [typeof text === 'string' ? fold(text) : null],
+      derive: (text) => [typeof text === 'string' ? foldText(text) : null],
     };
   }
   if (vectorColumns === undefined) return undefined;
   return {
     attribute: name,
     columns: [vectorColumns.norm, vectorColumns.unit],
-    derive: (json) => (typeof json === 'string' ? normAndUnit(json) : [null, null]),
+    derive: (json) => (typeof json === 'string' ? normAndUnit(json, vectors) : [null, null]),
   };
 }
 
-function normAndUnit(json: string): readonly SqlValue[] {
+function normAndUnit(json: string, vectors: Dialect['vectors']): readonly SqlValue[] {
   const vector = JSON.parse(json) as readonly number[];
   const direction = directionOf(vector);
-  return [normOf(vector), direction === null ? null : singlePrecision(direction)];
+  return [normOf(vector), direction === null ? null : vectors.direction(direction)];
 }

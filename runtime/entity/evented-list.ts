@@ -1,6 +1,7 @@
 import { sql } from 'kysely';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
+import { valueTypeOf } from '../dialect/value-type.js';
 import type { Transaction } from '../dialect/executor.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
 import type { DeletionReach } from './delete-reach.js';
@@ -80,7 +81,7 @@ export function planEventedDeletion(
       ]),
       list: compiled([
         sql`delete from ${listed}`,
-        sql`insert into ${listed} ("list", "key") select 0, ${startKey} from ${passed} as "root" cross join ${sql.id(start.table)} as "start" on ${startKey} = ${dialect.plainKey(sql.id('root', 'key'))} where "root"."list" = ${sql.lit(roots)}`,
+        sql`insert into ${listed} ("list", "key") select 0, ${dialect.listedKey(startKey)} from ${passed} as "root" ${dialect.joinInOrder} ${sql.id(start.table)} as "start" on ${startKey} = ${dialect.plainKey(sql.id('root', 'key'), valueTypeOf(start.key.type))} where "root"."list" = ${sql.lit(roots)}`,
       ]),
       enlist: dialect.compile(
         sql`insert into ${passed} ("list", "key") select ${named}, "listed"."key" ${ofList} and not exists (${isPassed})`,

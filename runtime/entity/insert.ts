@@ -17,7 +17,7 @@ export function planInsert(dialect: Dialect, dataclass: Dataclass): InsertPlan {
   const stored = dataclass.attributes.filter(
     (each): each is StorageDefinition => each.kind === 'storage',
   );
-  const derived = stored.flatMap((each) => derivedColumns(each, dialect.foldText) ?? []);
+  const derived = stored.flatMap((each) => derivedColumns(each, dialect) ?? []);
   const columns = [
     ...stored.map((each) => each.column),
     ...derived.flatMap((each) => each.columns),
@@ -25,10 +25,16 @@ export function planInsert(dialect: Dialect, dataclass: Dataclass): InsertPlan {
     '__TIMESTAMP',
   ];
   const names = columns.map((column) => sql.id(column));
-  const slots = columns.map((_, index) => sql`${new Slot(index)}`);
+  const { key } = dataclass;
+  const slots = columns.map((name, index) => {
+    const slot = sql`${new Slot(index)}`;
+    const isDrawn = name === key.column && key.generated === 'sequence';
+    return isDrawn ? dialect.insertedKey(slot, dataclass.table, name) : slot;
+  });
+  const drawn = key.generated === 'sequence' ? dialect.returningKey(key.column) : sql``;
   return {
     statement: dialect.compile(
-      sql`insert into ${sql.id(dataclass.table)} (${sql.join(names)}) values (${sql.join(slots)})`,
+      sql`insert into ${sql.id(dataclass.table)} (${sql.join(names)}) values (${sql.join(slots)})${drawn}`,
     ),
     values: (entity, timestamp) => [
       ...stored.map((each) => entity.get(each.name) ?? null),

@@ -21,12 +21,13 @@ export class Sequences {
         each.kind === 'storage' && each.generated === 'sequence' && each.key !== true,
     );
     const name = sql`${new Slot(0)}`;
+    const value = sql.id('__datastore', 'value');
     const last = sql.lit(Number.MAX_SAFE_INTEGER);
     this.#draw = dialect.compile(
-      sql`insert into "__datastore" ("name", "value") values (${name}, 1) on conflict ("name") do update set "value" = "value" + 1 where "value" < ${last} returning "value"`,
+      sql`insert into "__datastore" ("name", "value") values (${name}, 1) on conflict ("name") do update set "value" = ${value} + 1 where ${value} < ${last} returning "value"`,
     );
     this.#raise = dialect.compile(
-      sql`insert into "__datastore" ("name", "value") values (${name}, ${dialect.integer(sql`${new Slot(1)}`)}) on conflict ("name") do update set "value" = "excluded"."value" where "value" < "excluded"."value"`,
+      sql`insert into "__datastore" ("name", "value") values (${name}, ${dialect.integer(sql`${new Slot(1)}`)}) on conflict ("name") do update set "value" = "excluded"."value" where ${value} < "excluded"."value"`,
     );
   }
 

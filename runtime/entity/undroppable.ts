@@ -4,7 +4,7 @@ import type { Dialect } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
 import type { Statement } from '../dialect/statement.js';
 import { denied } from '../protocol/denial.js';
-import { deletionList, startList } from './delete-statements.js';
+import { deletionList, listedKeys, startList } from './delete-statements.js';
 
 /** Keeps entities whose values the session may not drop: with an entity, its values go (protocol section 17.3). */
 export class Undroppable {
@@ -21,7 +21,7 @@ export class Undroppable {
         : [],
     );
     if (held.length === 0) return;
-    const listed = sql`select "key" from ${deletionList} where "list" = ${startList}`;
+    const listed = listedKeys(dialect, deletionList, startList, dataclass);
     this.#found = dialect.compile(
       sql`select 1 from ${sql.id(table)} as "held" where ${sql.id('held', key.column)} in (${listed}) and (${sql.join(held, sql` or `)}) limit 1`,
     );

@@ -54,7 +54,7 @@ export class UpdateStatements {
       .filter((each): each is StorageDefinition => each.kind === 'storage')
       .map((definition) => ({
         definition,
-        derived: derivedColumns(definition, dialect.foldText),
+        derived: derivedColumns(definition, dialect),
       }));
     this.#source = { dataclass: unrestricted(dataclass), alias };
     this.#prefix = `update ${dataclass.name}`;

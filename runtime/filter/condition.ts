@@ -3,6 +3,7 @@ import type { ColumnDefinition } from '../dataclass/attribute-path.js';
 import { comparableColumn, nullableColumn } from '../dataclass/comparable.js';
 import type { Source } from '../dataclass/source.js';
 import type { Sql } from '../dialect/dialect.js';
+import { valueTypeOf } from '../dialect/value-type.js';
 import type { StorageType } from '../protocol/definition.js';
 import type { Comparator } from './ast.js';
 import { takesPattern, wrongComparator, written } from './comparing.js';
@@ -30,7 +31,9 @@ export function condition(context: FilterContext, source: Source, comparison: Co
   if (context.mismatched.has(input)) return comparator === '!=' ? always : never;
   const compared = comparableColumn(context.dialect, source, attribute);
   const isPattern = attribute.type === 'string' && takesPattern(context, node, input);
-  const operand = { input, kind: 'value', convert: attributeValue(context, attribute), isPattern };
+  const convert = attributeValue(context, attribute);
+  const type = valueTypeOf(attribute.type);
+  const operand = { input, kind: 'value', type, convert, isPattern };
   switch (comparator) {
     case '===':
     case '!==':
@@ -38,7 +41,7 @@ export function condition(context: FilterContext, source: Source, comparison: Co
     case '!=':
       return isPattern
         ? not(valueCondition(context, compared, '=', operand))
-        : sql`${compared} is not ${wantedValue(context, operand)}`;
+        : context.dialect.differs(compared, wantedValue(context, operand), type);
     case 'in': {
       const isMember = valueCondition(context, compared, comparator, operand);
       if (!context.nulls.has(input)) return isMember;

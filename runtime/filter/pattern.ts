@@ -22,16 +22,13 @@ export function patternParts(pattern: string): PatternParts {
   return { prefix: prefix as string, pattern: isPrefix ? null : pattern, piece };
 }
 
-/** A blob is greater than every text: the end of a range that has none. */
-const afterEveryText = new Uint8Array(0);
-
-/** The least text, by code point, that is greater than every text with this prefix. */
-export function endOfPrefix(prefix: string): string | Uint8Array {
+/** The least text, by code point, that is greater than every text with this prefix; `undefined` where there is none. */
+export function endOfPrefix(prefix: string): string | undefined {
   const points = Array.from(prefix, (character) => character.codePointAt(0) as number);
   for (let last = points.pop(); last !== undefined; last = points.pop()) {
     // Surrogates are no characters.
     const next = last === 0xd7ff ? 0xe000 : last + 1;
     if (next <= 0x10ffff) return String.fromCodePoint(...points, next);
   }
-  return afterEveryText;
+  return undefined;
 }

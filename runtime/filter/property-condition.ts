@@ -1,5 +1,4 @@
 import { sql } from 'kysely';
-import { propertyDouble } from '../dataclass/object-property.js';
 import type { Sql } from '../dialect/dialect.js';
 import type { ByKind, JsonPlace } from '../dialect/json-access.js';
 import type { Comparator } from './ast.js';
@@ -29,9 +28,15 @@ export function propertyCondition(
   const condition = context.dialect.json.byKind(
     place,
     conditions(context, place.value, comparator, {
-      text: { input, kind: 'text', convert: propertyText(context), isPattern },
-      number: { input, kind: 'number', convert: propertyNumber, isPattern: false },
-      boolean: { input, kind: 'boolean', convert: propertyBoolean, isPattern: false },
+      text: { input, kind: 'text', type: 'text', convert: propertyText(context), isPattern },
+      number: { input, kind: 'number', type: 'number', convert: propertyNumber, isPattern: false },
+      boolean: {
+        input,
+        kind: 'boolean',
+        type: 'boolean',
+        convert: propertyBoolean,
+        isPattern: false,
+      },
     }),
   );
   return hasNull ? sql`(${condition} or ${isNull})` : condition;
@@ -44,7 +49,8 @@ function conditions(
   operands: Readonly<Record<keyof ByKind, Operand>>,
 ): ByKind {
   const folded = context.dialect.fold(value);
-  const double = propertyDouble(value);
+  const double = context.dialect.json.double(value);
+  const boolean = context.dialect.json.boolean(value);
   switch (comparator) {
     case '===':
     case '!=':
@@ -58,7 +64,7 @@ function conditions(
       return {
         text: valueCondition(context, folded, comparator, operands.text),
         number: valueCondition(context, double, comparator, operands.number),
-        boolean: valueCondition(context, value, comparator, operands.boolean),
+        boolean: valueCondition(context, boolean, comparator, operands.boolean),
       };
     case '=':
     case '<':
@@ -66,11 +72,12 @@ function conditions(
     case '>':
     case '>=': {
       // Nothing is folded to be compared with a number.
-      const isText = sql`${wantedValue(context, operands.text)} is not null`;
+      const wantedText = context.dialect.bound(wantedValue(context, operands.text), 'text');
+      const isText = sql`${wantedText} is not null`;
       return {
         text: sql`(${isText} and ${valueCondition(context, folded, comparator, operands.text)})`,
         number: valueCondition(context, double, comparator, operands.number),
-        boolean: valueCondition(context, value, comparator, operands.boolean),
+        boolean: valueCondition(context, boolean, comparator, operands.boolean),
       };
     }
   }

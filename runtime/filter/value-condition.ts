@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
-import type { Sql } from '../dialect/dialect.js';
+import type { Operator, Sql } from '../dialect/dialect.js';
+import type { SqlValue } from '../dialect/statement.js';
+import type { ValueType } from '../dialect/value-type.js';
 import type { Comparator } from './ast.js';
-import { orders } from './comparing.js';
 import type { FilterContext } from './context.js';
 import { endOfPrefix, patternParts, type PatternParts, withoutStar } from './pattern.js';
 import type { Convert, FilterInput } from './slots.js';
@@ -12,6 +13,8 @@ export interface Operand {
   readonly input: number;
   /** Tells apart what is made of one input: `text`, `number`. */
   readonly kind: string;
+  /** Of what it is compared with. */
+  readonly type: ValueType;
   /** Makes the value, folded where it is a text. */
   readonly convert: Convert;
   /** The value, or a member of the list, holds a wildcard. */
@@ -32,12 +35,12 @@ export function valueCondition(
     case '=':
       return operand.isPattern
         ? patternCondition(context, value, operand)
-        : sql`${value} = ${wantedValue(context, operand)}`;
+        : ordinary(context, value, comparator, operand);
     case '<':
     case '<=':
     case '>':
     case '>=':
-      return sql`${value} ${orders[comparator]} ${wantedValue(context, operand)}`;
+      return ordinary(context, value, comparator, operand);
     case 'begin':
       return beginCondition(context, value, operand);
     case 'contains':
@@ -49,6 +52,10 @@ export function valueCondition(
   }
 }
 
+function ordinary(context: FilterContext, value: Sql, operator: Operator, operand: Operand): Sql {
+  return context.dialect.compare(value, operator, wantedValue(context, operand), operand.type);
+}
+
 /** The bound value. */
 export function wantedValue({ slots }: FilterContext, { input, kind, convert }: Operand): Sql {
   return sql`${slots.take(input, kind, convert)}`;
@@ -57,10 +64,10 @@ export function wantedValue({ slots }: FilterContext, { input, kind, convert }: 
 function memberCondition(
   { dialect, slots }: FilterContext,
   value: Sql,
-  { input, kind, convert, isPattern }: Operand,
+  { input, kind, type, convert, isPattern }: Operand,
 ): Sql {
   const list = listOf(isPattern ? onlyWithout(convert) : convert);
-  const isMember = dialect.isIn(value, sql`${slots.take(input, `${kind} list`, list)}`);
+  const isMember = dialect.isIn(value, sql`${slots.take(input, `${kind} list`, list)}`, type);
   if (!isPattern) return isMember;
   const patterns = slots.take(input, `${kind} patterns`, patternsOf(convert));
   return sql`(${isMember} or ${dialect.matchesAny(value, sql`${patterns}`)})`;
@@ -70,9 +77,10 @@ function memberCondition(
 function beginCondition(context: FilterContext, text: Sql, operand: Operand): Sql {
   const { input, kind, convert } = operand;
   const first = wantedValue(context, operand);
+  const { afterEveryText } = context.dialect;
   const end = context.slots.take(input, `${kind} end`, (given) => {
     const prefix = convert(given);
-    return typeof prefix === 'string' ? endOfPrefix(prefix) : prefix;
+    return typeof prefix === 'string' ? (endOfPrefix(prefix) ?? afterEveryText) : prefix;
   });
   return sql`(${text} >= ${first} and ${text} < ${end})`;
 }
@@ -83,10 +91,7 @@ function patternCondition(
   text: Sql,
   { input, kind, convert }: Operand,
 ): Sql {
-  const part = (
-    purpose: string,
-    take: (parts: PatternParts) => string | Uint8Array | null,
-  ): Sql => {
+  const part = (purpose: string, take: (parts: PatternParts) => SqlValue): Sql => {
     const slot = slots.take(input, `${kind} ${purpose}`, (given) => {
       const parts = partsOf(convert, given);
       return parts === undefined ? null : take(parts);
@@ -94,10 +99,10 @@ function patternCondition(
     return sql`${slot}`;
   };
   const first = part('prefix', ({ prefix }) => prefix);
-  const end = part('end of prefix', ({ prefix }) => endOfPrefix(prefix));
+  const end = part('end of prefix', ({ prefix }) => endOfPrefix(prefix) ?? dialect.afterEveryText);
   const pattern = part('pattern', (parts) => parts.pattern);
   const piece = part('piece', (parts) => parts.piece);
-  return sql`(${text} >= ${first} and ${text} < ${end} and (${pattern} is null or ${dialect.matches(text, pattern, piece)}))`;
+  return sql`(${text} >= ${first} and ${text} < ${end} and (${dialect.bound(pattern, 'text')} is null or ${dialect.matches(text, pattern, piece)}))`;
 }
 
 function partsOf(convert: Convert, given: FilterInput): PatternParts | undefined {

@@ -2,7 +2,7 @@ import { sql } from 'kysely';
 import type { ColumnDefinition } from '../dataclass/attribute-path.js';
 import { column, type Source } from '../dataclass/source.js';
 import type { Sql } from '../dialect/sql.js';
-import type { VectorAccess } from '../dialect/vector-access.js';
+import type { ComparedVector, ExactVectors, RoundedVectors } from '../dialect/vector-access.js';
 import type { SqlValue } from '../dialect/statement.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import type { RequestError } from '../protocol/errors.js';
@@ -42,12 +42,17 @@ export function vectorCondition(
 ): Sql {
   const { vectors } = context.dialect;
   const { columns, dimensions } = storedVector(attribute);
-  const order = orderOf(node);
+  const order = sql`${orders[orderOf(node)]} 0`;
   const slot = slotsOf(context, node, input, dimensions);
   const norm = column(source, columns.norm);
+  if (vectors.precision === 'double') {
+    const vector = comparedVector(vectors, slot, norm, column(source, columns.unit));
+    context.similarities.note(source, attribute, input, () => vectors.rank(vector));
+    return sql`${vectors.compareScore(vector)} ${order}`;
+  }
   const distance = vectors.unitDistance(
     column(source, columns.unit),
-    slot('unit', ({ unit }) => unit),
+    slot('unit', ({ unit, given }) => vectors.direction(unit ?? given.vector)),
     dimensions,
   );
   const linear = (name: 'limit' | 'slack'): Sql => {
@@ -66,16 +71,35 @@ export function vectorCondition(
   const farther = slot('farther', (values) => -values.nearer);
   const exactly = vectors.compareScore(
     column(source, attribute.column),
-    slot('comparison', ({ comparison }) => comparison),
+    slot('comparison', ({ given }) => JSON.stringify(given)),
   );
   context.similarities.note(source, attribute, input, () => rank(vectors, slot, distance, norm));
-  return sql`case when ${norm} is null then null when ${isFarther} then ${farther} when ${isNearer} then ${nearer} else ${exactly} end ${orders[order]} 0`;
+  return sql`case when ${norm} is null then null when ${isFarther} then ${farther} when ${isNearer} then ${nearer} else ${exactly} end ${order}`;
+}
+
+/** Written where nothing is lost by computing with double precision. */
+function comparedVector(
+  vectors: ExactVectors,
+  slot: TakeSlot,
+  norm: Sql,
+  unit: Sql,
+): ComparedVector {
+  return {
+    norm,
+    unit,
+    givenNorm: slot('given norm', (values) => values.norm),
+    givenUnit: slot('given unit', (values) =>
+      values.unit === null ? null : vectors.direction(values.unit),
+    ),
+    metric: slot('metric', ({ given }) => given.metric),
+    threshold: slot('threshold', ({ given }) => given.threshold),
+  };
 }
 
 type TakeSlot = (purpose: string, value: (values: VectorValues) => SqlValue) => Sql;
 
 /** What grows as similarity falls; null where there is no score. */
-function rank(vectors: VectorAccess, slot: TakeSlot, distance: Sql, norm: Sql): Sql {
+function rank(vectors: RoundedVectors, slot: TakeSlot, distance: Sql, norm: Sql): Sql {
   const zero = slot('rank zero', (values) => values.rank.zero);
   const perSquare = slot('rank per square', (values) => values.rank.perSquare);
   const perSquareNorm = slot('rank per square and norm', (values) => values.rank.perSquareNorm);

@@ -1,14 +1,15 @@
-import { directionOf, normOf, singlePrecision, type VectorComparison } from '../protocol/vector.js';
+import { directionOf, normOf, type VectorComparison } from '../protocol/vector.js';
 
 /**
  * What a statement binds for one comparison with a vector. `norm` is that of a stored vector, `distance` the distance of its
  * direction from the given one's: what decides every metric.
  */
 export interface VectorValues {
-  /** The given vector's direction; zeros where it has none. */
-  readonly unit: Uint8Array;
-  /** The comparison itself, as JSON. */
-  readonly comparison: string;
+  readonly given: VectorComparison;
+  /** Of the given vector. */
+  readonly norm: number;
+  /** The given vector's direction; null where it has none. */
+  readonly unit: readonly number[] | null;
   /** The square of the distance at which the score is the threshold: `constant + perNorm / norm + timesNorm * norm`. */
   readonly limit: Linear;
   /** How far rounding may put the limit off, in the same form. */
@@ -46,8 +47,9 @@ export function vectorValues(comparison: VectorComparison): VectorValues {
   const { vector, metric, threshold } = comparison;
   const norm = normOf(vector);
   const common = {
-    unit: singlePrecision(directionOf(vector) ?? vector),
-    comparison: JSON.stringify(comparison),
+    given: comparison,
+    norm,
+    unit: directionOf(vector),
   };
   switch (metric) {
     case 'cosine':

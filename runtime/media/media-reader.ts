@@ -84,7 +84,7 @@ export class MediaReader {
     return {
       // A length is told without reading what has it.
       version: dialect.compile(
-        sql`select ${stamp} || ' ' || ${timestamp} || ' ' || coalesce(length(${bytes}), 'null') ${where}`,
+        sql`select concat(${stamp}, ' ', ${timestamp}, ' ', coalesce(cast(length(${bytes}) as text), 'null')) ${where}`,
       ),
       bytes: dialect.compile(sql`select ${bytes} ${where} and ${stamp} = ${new Slot(1)}`),
     };

@@ -99,7 +99,7 @@ function relatedEntity(
 ): Sql {
   const target = from.follow(source, relation);
   const json = arrayEntity(context, from, target, expanded);
-  return sql`iif(${keyColumn(target)} is null, 'null', ${json})`;
+  return context.dialect.choose(sql`${keyColumn(target)} is null`, sql`'null'`, json);
 }
 
 function relatedCount(

@@ -21,13 +21,13 @@ export class ComputePass {
   }
 
   sum(numbers: Sql): Sql {
-    return realJson(this.dialect, this.take('sum', this.dialect.total(numbers)));
+    return this.dialect.jsonReal(this.take('sum', this.dialect.total(numbers)));
   }
 
   average(numbers: Sql): Sql {
     const sum = this.take('sum', this.dialect.total(numbers));
     const count = this.take('numbers', sql`count(${numbers})`);
-    return realJson(this.dialect, sql`(${sum} / nullif(${count}, 0))`);
+    return this.dialect.jsonReal(this.dialect.quotient(sum, count));
   }
 
   least(kind: string, values: Sql): Sql {
@@ -46,11 +46,4 @@ export class ComputePass {
     const columns = [...this.#columns].map(([name, each]) => sql`${each} as ${sql.id(name)}`);
     return sql`(select ${sql.join(columns)} ${rows}) as ${sql.id(this.alias)}`;
   }
-}
-
-/** A whole number is written without a fraction, as a stored one is, as long as it is exact (decision 9). */
-function realJson(dialect: Dialect, value: Sql): Sql {
-  const whole = dialect.integer(value);
-  const isWhole = sql`${value} between -9007199254740991 and 9007199254740991 and ${value} = ${whole}`;
-  return sql`case when ${isWhole} then ${dialect.concat([whole])} else ${dialect.concat([dialect.jsonIfNumber(value)])} end`;
 }

@@ -55,7 +55,7 @@ export function propertyAggregate(
   aggregate: Aggregate,
 ): Sql {
   const { value } = place;
-  const numbers = dialect.json.byKind(place, { number: value });
+  const numbers = dialect.json.byKind(place, { number: dialect.json.number(value) });
   switch (aggregate) {
     case 'count':
       return pass.count(value);
@@ -69,7 +69,10 @@ export function propertyAggregate(
         aggregate === 'min' ? pass.least(kind, values) : pass.greatest(kind, values);
       const number = extreme('number', numbers);
       const text = extreme('text', dialect.json.byKind(place, { text: dialect.fold(value) }));
-      const boolean = extreme('boolean', dialect.json.byKind(place, { boolean: value }));
+      const boolean = extreme(
+        'boolean',
+        dialect.json.byKind(place, { boolean: dialect.json.boolean(value) }),
+      );
       const cases = [
         sql`when ${boolean} is not null then ${dialect.jsonBoolean(boolean)}`,
         sql`when ${number} is not null then ${dialect.concat([dialect.jsonIfNumber(number)])}`,

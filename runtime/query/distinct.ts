@@ -88,9 +88,9 @@ function differentProperties(context: QueryContext, rows: ValueRows, place: Json
   const isThere = rows.where(sql`${rank} is not null`);
   const [each, distinct] = distinctRows(context, rows, isThere, { rank, value: place.value });
   const [ofRank, one] = [sql`${sql.id(each, 'rank')}`, sql`${sql.id(each, 'value')}`];
-  const order = sql`${ofRank}, case ${ofRank} when 2 then ${dialect.fold(one)} else ${one} end`;
+  const order = sql.join(dialect.json.ranked(ofRank, one, (text) => dialect.fold(text)));
   const least = sql`min(${one})`;
-  const json = sql`case ${ofRank} when 0 then ${dialect.jsonBoolean(least)} when 1 then ${dialect.concat([dialect.jsonIfNumber(least)])} else ${dialect.jsonText(least)} end`;
+  const json = sql`case ${ofRank} when 0 then ${dialect.jsonBoolean(dialect.json.boolean(least))} when 1 then ${dialect.concat([dialect.jsonIfNumber(dialect.json.number(least))])} else ${dialect.jsonText(least)} end`;
   return sql`select ${json} as ${sql.id('json')} from ${distinct} group by ${order} order by ${order}`;
 }
 

@@ -125,7 +125,7 @@ function inlineEntity(
 ): Sql {
   const target = from.follow(source, relation);
   const json = entityText(context, from, target, expanded);
-  return sql`iif(${keyColumn(target)} is null, 'null', ${json})`;
+  return context.dialect.choose(sql`${keyColumn(target)} is null`, sql`'null'`, json);
 }
 
 function relationUri(

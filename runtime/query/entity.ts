@@ -4,6 +4,7 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import { From } from '../dataclass/source.js';
 import type { Dialect } from '../dialect/dialect.js';
 import { Slot, type Statement } from '../dialect/statement.js';
+import { valueTypeOf } from '../dialect/value-type.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { compileAnswer } from './computed-places.js';
 import { queryContext } from './selection.js';
@@ -29,15 +30,13 @@ export function planEntity(
   const head = [`"__entityModel":${JSON.stringify(dataclass.name)},`];
   const json = dialect.concat(entityJson(context, from, from.root, projection, head));
   const value = comparableColumn(dialect, from.root, attribute);
+  const isWanted = dialect.compare(value, '=', sql`${new Slot(0)}`, valueTypeOf(attribute.type));
   const order =
     attribute.key === true || attribute.unique === true
       ? sql``
       : sql` order by ${keyOrder(context, from.root)} limit 1`;
   // Not as bytes: Node sends a short text together with the headers.
-  return compileAnswer(
-    context,
-    sql`select ${json} ${from.clause} where ${value} = ${new Slot(0)}${order}`,
-  );
+  return compileAnswer(context, sql`select ${json} ${from.clause} where ${isWanted}${order}`);
 }
 
 /**

@@ -9,20 +9,12 @@ import { comparableColumn } from '../dataclass/comparable.js';
 import { objectDocument, objectProperty, propertyOrder } from '../dataclass/object-property.js';
 import { relatedKeyOf } from '../dataclass/related-key.js';
 import { type From, maxJoins, type Source } from '../dataclass/source.js';
-import type { Sql } from '../dialect/dialect.js';
+import type { OrderTerm, Sql } from '../dialect/dialect.js';
 import type { RelatedEntityDefinition } from '../protocol/definition.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';
 import type { QueryContext } from './context.js';
 import type { OrderItem } from './order-by.js';
 import { similarityOrder } from './similarity-order.js';
-
-/** What rows are ordered by; null is less than every value. */
-export interface OrderTerm {
-  readonly value: Sql;
-  readonly descending: boolean;
-  /** Null is greater than every value instead. */
-  readonly isNullGreatest?: true;
-}
 
 /** Primary key order: the order where a client wants none, and the last word where it does (decisions 11 and 15). */
 export function keyOrder({ dialect }: QueryContext, source: Source): Sql {
@@ -34,18 +26,15 @@ export function keyOrder({ dialect }: QueryContext, source: Source): Sql {
  * @throws RequestError 400 with 1810 for a path that cannot be ordered by
  */
 export function orderSql(context: QueryContext, from: From, items: readonly OrderItem[]): Sql {
-  return orderList(orderTerms(context, from, items));
+  return orderList(context, orderTerms(context, from, items));
 }
 
 /** Terms as they stand behind ORDER BY. */
-export function orderList(terms: readonly OrderTerm[]): Sql {
-  return sql.join(terms.map(orderTerm));
-}
-
-/** Nulls come first ascending, which is SQLite's own way. */
-function orderTerm({ value, descending, isNullGreatest }: OrderTerm): Sql {
-  if (isNullGreatest !== true) return descending ? sql`${value} desc` : value;
-  return descending ? sql`${value} desc nulls first` : sql`${value} nulls last`;
+export function orderList(
+  { dialect }: Pick<QueryContext, 'dialect'>,
+  terms: readonly OrderTerm[],
+): Sql {
+  return sql.join(terms.map((each) => dialect.orderTerm(each)));
 }
 
 /**
@@ -72,11 +61,20 @@ export function orderTerms(
       properties.length === 0
         ? [comparableColumn(context.dialect, source, attribute)]
         : propertyValues(context, source, attribute, properties);
-    terms.push(...values.map((value) => ({ value, descending })));
+    const isNeverNull = properties.length === 0 && hasNoNull(from, source, attribute);
+    terms.push(...values.map((value) => ({ value, descending, isNeverNull })));
     isTotal ||= source === from.root && attribute === from.root.dataclass.key;
   }
-  if (!isTotal) terms.push({ value: keyOrder(context, from.root), descending: false });
+  if (!isTotal) {
+    terms.push({ value: keyOrder(context, from.root), descending: false, isNeverNull: true });
+  }
   return terms;
+}
+
+/** What is joined may have no row. */
+function hasNoNull(from: From, source: Source, attribute: ColumnDefinition): boolean {
+  if (source !== from.root || attribute.kind !== 'storage') return false;
+  return attribute.key === true || attribute.mandatory === true;
 }
 
 function propertyValues(

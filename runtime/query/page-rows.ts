@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { From, keyColumn, type Source } from '../dataclass/source.js';
 import type { Sql } from '../dialect/dialect.js';
+import { valueTypeOf } from '../dialect/value-type.js';
 import type { FilterSlots } from '../filter/slots.js';
 import type { QueryContext } from './context.js';
 import type { OrderItem } from './order-by.js';
@@ -53,9 +54,9 @@ export function pageRows(
   const chosen = new From(context.aliases, dataclass);
   const extract = pageExtract(context, chosen, selection, order, slots);
   const keys = selectExtract(keyColumn(chosen.root), 'key', extract);
-  const from = new From(context.aliases, dataclass, { rows: keys });
+  const from = new From(context.aliases, dataclass, { rows: keys, dialect: context.dialect });
   const json = write(from, from.root);
-  return sql`select ${json} as ${sql.id('json')} ${from.clause}`;
+  return sql`select ${json} as ${sql.id('json')} ${from.clause}${from.order}`;
 }
 
 function rowsOfKeys(
@@ -65,10 +66,12 @@ function rowsOfKeys(
   missing: string,
 ): Sql {
   const from = new From(context.aliases, dataclass, {
-    list: context.dialect.each(sql`${baseSlot}`),
+    list: context.dialect.each(sql`${baseSlot}`, valueTypeOf(dataclass.key.type)),
   });
   const json = write(from, from.root);
-  return sql`select iif(${keyColumn(from.root)} is null, ${sql.lit(missing)}, ${json}) as ${sql.id('json')} ${from.clause} order by ${from.position}`;
+  const isMissing = sql`${keyColumn(from.root)} is null`;
+  const entity = context.dialect.choose(isMissing, sql.lit(missing), json);
+  return sql`select ${entity} as ${sql.id('json')} ${from.clause}${from.order}`;
 }
 
 function pageExtract(

@@ -24,6 +24,6 @@ export function selectionOrder(
 ): Sql {
   const { base } = selection;
   return base.kind === 'tree' && items.length === 0
-    ? orderList(base.tree.order(context, from, selection, slots))
+    ? orderList(context, base.tree.order(context, from, selection, slots))
     : orderSql(context, from, items);
 }

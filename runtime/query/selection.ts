@@ -2,8 +2,9 @@ import { sql } from 'kysely';
 import { comparableColumn } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { Aliases, From, keyColumn } from '../dataclass/source.js';
-import type { Dialect, Sql } from '../dialect/dialect.js';
+import type { Dialect, OrderTerm, Sql } from '../dialect/dialect.js';
 import { Slot } from '../dialect/statement.js';
+import { valueTypeOf } from '../dialect/value-type.js';
 import type { Compared } from '../filter/context.js';
 import { inputPositions, type PreparedFilter } from '../filter/prepared-filter.js';
 import { Similarities } from '../filter/similarities.js';
@@ -13,7 +14,6 @@ import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
 import { ComputedPlaces } from './computed-places.js';
 import type { AnswerOptions, QueryContext } from './context.js';
 import { relatedTo } from './entity-json.js';
-import type { OrderTerm } from './order-sql.js';
 
 /** The entities that a request speaks of, but for the values that each request brings. */
 export interface Selection {
@@ -97,7 +97,13 @@ export function selectionCondition(
   if (base.kind === 'related') {
     parts.push(relatedTo(from.root, base.owner, base.relation, ownerKey(context, base.owner)));
   } else if (base.kind === 'members') {
-    parts.push(context.dialect.isIn(keyColumn(from.root), sql`${baseSlot}`));
+    parts.push(
+      context.dialect.isIn(
+        keyColumn(from.root),
+        sql`${baseSlot}`,
+        valueTypeOf(from.root.dataclass.key.type),
+      ),
+    );
   }
   if (filter !== undefined) {
     const filterContext = {

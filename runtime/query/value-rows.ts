@@ -171,8 +171,8 @@ function inObject(
   return {
     tables,
     place: {
-      kind: sql`iif(${own}, ${place.kind}, ${kind})`,
-      value: sql`iif(${own}, ${place.value}, ${value})`,
+      kind: dialect.choose(own, place.kind, kind),
+      value: dialect.choose(own, place.value, value),
     },
   };
 }

@@ -1,4 +1,5 @@
 import { characterTables } from './characters.js';
+import { vectorFunctions } from './vector-functions.js';
 
 /**
  * The SQL functions that statements of this server call and PostgreSQL does not have, as statements that create or replace
@@ -78,9 +79,12 @@ end $body$`,
     `create or replace function drs_double(given text) returns double precision
 language plpgsql immutable strict parallel safe as $body$
 begin
-  return given::double precision;
-exception when numeric_value_out_of_range then
-  return case when given ~* 'e-' then '0' when left(given, 1) = '-' then '-Infinity' else 'Infinity' end;
+  if length(given) < 300 and given !~ '[eE][-+]?[0-9]{3}' then return given::double precision; end if;
+  begin
+    return given::double precision;
+  exception when numeric_value_out_of_range then
+    return case when given ~* 'e-' then '0' when left(given, 1) = '-' then '-Infinity' else 'Infinity' end;
+  end;
 end $body$`,
     // What an integer column is compared with: none for what no integer equals.
     `create or replace function drs_integer(given double precision) returns bigint
@@ -106,6 +110,53 @@ return case when divisor = 0 then null when dividend = 0 then 0
   when ln(abs(dividend)) - ln(abs(divisor)) > 709 then (sign(dividend) * sign(divisor) * 'Infinity'::double precision)
   when ln(abs(dividend)) - ln(abs(divisor)) < -708 then 0
   else dividend / divisor end`,
+    `create or replace function drs_product(a double precision, b double precision) returns double precision
+language sql immutable parallel safe
+return case when a = 0 or b = 0 then 0
+  when ln(abs(a)) + ln(abs(b)) > 709 then sign(a) * sign(b) * 'Infinity'::double precision
+  when ln(abs(a)) + ln(abs(b)) < -708 then 0
+  else a * b end`,
+    ...vectorFunctions,
+    // Whether the functions for documents can read a text; they cannot where it spells the character U+0000.
+    `create or replace function drs_is_json(given text) returns boolean
+language plpgsql immutable parallel safe as $body$
+begin
+  return given::jsonb is not null;
+exception when data_exception or program_limit_exceeded then
+  return false;
+end $body$`,
+    // The key of a new row: drawn, or given, and then never drawn afterwards. Who draws keeps away who moves the sequence.
+    `create or replace function drs_key(given bigint, sequence text) returns bigint
+language plpgsql volatile as $body$
+declare
+  lock constant bigint := hashtextextended(sequence, 0);
+  drawn bigint;
+begin
+  if given is null then
+    perform pg_advisory_lock_shared(lock);
+    begin
+      drawn := nextval(sequence);
+    exception when others then
+      perform pg_advisory_unlock_shared(lock);
+      raise;
+    end;
+    perform pg_advisory_unlock_shared(lock);
+    return drawn;
+  end if;
+  if given >= coalesce(pg_sequence_last_value(sequence::regclass), 0) then
+    perform pg_advisory_lock(lock);
+    begin
+      if given >= coalesce(pg_sequence_last_value(sequence::regclass), 0) and given > 0 then
+        perform setval(sequence, given);
+      end if;
+    exception when others then
+      perform pg_advisory_unlock(lock);
+      raise;
+    end;
+    perform pg_advisory_unlock(lock);
+  end if;
+  return given;
+end $body$`,
   ];
 }
 

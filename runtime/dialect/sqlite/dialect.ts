@@ -6,7 +6,7 @@ import {
   SqliteQueryCompiler,
   sql,
 } from 'kysely';
-import type { Dialect, Sql } from '../dialect.js';
+import type { Dialect, OrderTerm, Sql } from '../dialect.js';
 import type { Fold } from '../../protocol/fold.js';
 import type { Statement } from '../statement.js';
 import { sqliteJson } from './json-access.js';
@@ -40,14 +40,24 @@ const written: Omit<Dialect, 'foldText'> = {
   // An ASCII text, told by having as many bytes as characters, is folded natively; only others cost a call into JavaScript.
   fold: (text) =>
     sql`iif(octet_length(${text}) = length(${text}), lower(${text}), drs_fold(${text}))`,
+  choose: (condition, then, otherwise) => sql`iif(${condition}, ${then}, ${otherwise})`,
+  bound: (value) => value,
+  compare: (value, operator, wanted) => sql`${value} ${sql.raw(operator)} ${wanted}`,
+  differs: (value, wanted) => sql`${value} is not ${wanted}`,
+  isSame: (value, other) => sql`${value} is ${other}`,
+  orderTerm,
+  // A blob is greater than every text.
+  afterEveryText: new Uint8Array(0),
   isNull: (value) => sql`typeof(${value}) = 'null'`,
   // Every text is greater than every number, and an infinity lies outside.
   ifNumber: (value) => sql`iif(${isFinite(value)}, ${value}, null)`,
   // `sum` fails where the sum of integers has more than 64 bits.
   total: (value) => sql`total(${value})`,
+  quotient: (dividend, divisor) => sql`(${dividend} / nullif(${divisor}, 0))`,
   jsonText: (value) => sql`json_quote(${value})`,
   jsonRaw: (value) => sql`ifnull(${value}, 'null')`,
   jsonIfNumber: (value) => sql`iif(${isFinite(value)}, ${value}, 'null')`,
+  jsonReal,
   jsonIfJson: (value) => sql`iif(json_valid(${value}), ${value}, 'null')`,
   jsonBoolean: (value) => sql`case ${value} when 1 then 'true' when 0 then 'false' else 'null' end`,
   jsonBangDate: (value) =>
@@ -64,14 +74,35 @@ const written: Omit<Dialect, 'foldText'> = {
     sql`exists (select 1 from json_each(${patterns}) as "pattern" where instr(${text}, "pattern"."value") > 0 and drs_matches(${text}, "pattern"."key"))`,
   json: sqliteJson,
   vectors: sqliteVectors,
+  // CROSS JOIN keeps SQLite from reading the tables in another order than they are written in.
+  joinInOrder: sql`cross join`,
+  losesOrder: false,
   integer: (value) => sql`cast(${value} as integer)`,
   createKeyLists: (table) =>
     sql`create temporary table if not exists ${table} ("list" integer not null, "key" not null, primary key ("list", "key")) without rowid`,
-  // The sign takes the affinity away.
+  listedKey: (key) => key,
+  unlistedKey: (key) => key,
+  // The sign takes away what the type of a column does to comparisons.
+  soughtKey: (key) => sql`+${key}`,
   plainKey: (key) => sql`+${key}`,
+  // The key of a row that has none is drawn, and the driver tells it.
+  insertedKey: (value) => value,
+  returningKey: () => sql``,
   deferForeignKeys: sql`pragma defer_foreign_keys = on`,
   checkForeignKeys: sql`pragma defer_foreign_keys = off`,
 };
+
+/** Nulls come first ascending, which is SQLite's own way. */
+function orderTerm({ value, descending, isNullGreatest }: OrderTerm): Sql {
+  if (isNullGreatest !== true) return descending ? sql`${value} desc` : value;
+  return descending ? sql`${value} desc nulls first` : sql`${value} nulls last`;
+}
+
+function jsonReal(value: Sql): Sql {
+  const whole = sql`cast(${value} as integer)`;
+  const isWhole = sql`${value} between -9007199254740991 and 9007199254740991 and ${value} = ${whole}`;
+  return sql`case when ${isWhole} then ${concat([whole])} else ${concat([written.jsonIfNumber(value)])} end`;
+}
 
 function isFinite(value: Sql): Sql {
   return sql`${value} between -1.7976931348623157e308 and 1.7976931348623157e308`;

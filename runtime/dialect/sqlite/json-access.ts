@@ -11,7 +11,26 @@ export const sqliteJson: JsonAccess = {
   length,
   elements,
   byKind,
+  number: (value) => value,
+  double,
+  boolean: (value) => value,
+  ranked: (rank, value, fold) => [
+    rank,
+    sql`case ${rank} when 2 then ${fold(value)} else ${value} end`,
+  ],
+  order,
 };
+
+function double(value: Sql): Sql {
+  return sql`cast(${value} as double precision)`;
+}
+
+/** Numbers come before texts, as in any column; a boolean is 0 or 1 in SQL. */
+function order(place: JsonPlace, fold: (text: Sql) => Sql): readonly Sql[] {
+  const { value } = place;
+  const rank = byKind(place, { boolean: sql`0`, number: sql`1`, text: sql`1` });
+  return [rank, byKind(place, { text: fold(value), number: double(value), boolean: value })];
+}
 
 function length(document: Sql, names: readonly string[]): JsonPlace {
   const array = names.slice(0, -1);

@@ -1,8 +1,11 @@
 import { sql } from 'kysely';
-import type { VectorAccess } from '../vector-access.js';
+import { singlePrecision } from '../../protocol/vector.js';
+import type { RoundedVectors } from '../vector-access.js';
 
 /** By the functions of {@link file://./vector-extension.ts}. */
-export const sqliteVectors: VectorAccess = {
+export const sqliteVectors: RoundedVectors = {
+  precision: 'single',
+  direction: singlePrecision,
   // The extension refuses null and vectors of different lengths; the length of a BLOB is known without reading it.
   unitDistance: (unit, given, dimensions) =>
     sql`iif(length(${unit}) = ${sql.lit(dimensions * 4)}, vec_distance_L2(${unit}, ${given}), null)`,
