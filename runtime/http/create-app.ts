@@ -10,6 +10,7 @@ import { linkDataclasses } from '../dataclass/dataclasses.js';
 import { setting } from '../protocol/environment.js';
 import { removeLeftovers } from '../media/upload-folder.js';
 import { emptyPlans } from '../query/reading-context.js';
+import { nextAppState } from '../shared-state/joined-state.js';
 import type { AppOptions, GeneratedModel } from './app-options.js';
 import { restrictingBy } from './asked-restrictions.js';
 import { Catalog, registerCatalog } from './catalog.js';
@@ -24,14 +25,17 @@ import { fastifyOptions } from './fastify-options.js';
 import type { FunctionService } from './function-service.js';
 import { registerInfo } from './info-service.js';
 import { bodySizes, hasMedia } from './media-addresses.js';
+import { loadSettings } from './load-settings.js';
 import { openClasses, serverClasses } from './open-classes.js';
 import { openFunctions } from './open-functions.js';
 import { openObserved } from './open-observed.js';
 import { openSessions } from './open-sessions.js';
+import { openStores } from './open-stores.js';
 import { registerRelease } from './release-sets.js';
 import { sendJson } from './reply.js';
+import { RequestGate } from './request-gate.js';
 import { guardRequests } from './request-guards.js';
-import { closeStores, followSessions, memoryStores } from './server-stores.js';
+import { closeStores, followSessions } from './server-stores.js';
 import { serviceContexts } from './service-contexts.js';
 import { limitsFrom, logLevel, tokenSettings } from './settings.js';
 import { registerUploads } from './upload-service.js';
@@ -70,6 +74,7 @@ export async function createApp(
   model: GeneratedModel,
   options: AppOptions,
 ): Promise<CreatedApp | CreatedClassApp> {
+  const joined = nextAppState();
   const { definitions, settings, classes } = model;
   const login = options.login ?? model.login;
   const environment = options.environment ?? process.env;
@@ -80,15 +85,19 @@ export async function createApp(
   const restricted = definitions.filter((each) => each.restrict === true).map(({ name }) => name);
   const withClasses = serverClasses(classes, opened, restricted.length > 0);
   const database = withClasses?.database ?? opened;
-  const stores = memoryStores(limits, database.dialect.foldText);
+  const stores = await openStores(joined, limits, database, classes);
 
   const ownLog = options.logger === undefined ? pino({ level }, pino.destination(2)) : undefined;
   const tellError = errorTeller(ownLog);
   const answerError = errorHandler(tellError);
-  const app = fastify(fastifyOptions({ limits, environment, logger: options.logger, answerError }));
+  const load = loadSettings(environment, limits);
+  const gate: RequestGate = new RequestGate(load, () => log);
+  const { logger } = options;
+  const app = fastify(fastifyOptions({ limits, environment, logger, answerError, gate, load }));
   const log = ownLog ?? app.log;
   app.addHook('onClose', async () => {
     await Promise.all([closeStores(stores), database.executor.close()]);
+    stores.close();
   });
   guardRequests(app);
   app.setErrorHandler(answerError);

@@ -2,6 +2,7 @@ import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { methodNotAllowed, refuse } from '../protocol/errors.js';
 import { refuseCrossSite } from './cross-site.js';
+import { receiveBody } from './receive-body.js';
 import { sendError } from './reply.js';
 
 const allowedMethods = new Set(['GET', 'HEAD', 'POST']);
@@ -31,8 +32,9 @@ export function guardPost(headers: IncomingHttpHeaders): void {
 /** Bodies arrive as bytes: clients label JSON as all sorts of things, or send none with a label (protocol decision 3). */
 function acceptEveryBody(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', { parseAs: 'buffer' }, (_request, body, done) => {
-    done(null, body);
+  const { bodyLimit = 0 } = app.initialConfig;
+  app.addContentTypeParser('*', (request, payload, done) => {
+    receiveBody(request, payload, bodyLimit, done);
   });
 }
 

@@ -1,0 +1,107 @@
+import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { whenClosed } from './socket-end.js';
+
+/** A connection whose client has not taken its answers yet. */
+interface Holder {
+  bytes: number;
+  readonly forget: () => void;
+}
+
+/**
+ * The answers that are written and that their clients have not taken yet: no more bytes than there may be, whatever clients do.
+ * The connections that have held theirs for longest are cut when there would be more, so that who does not read takes the place
+ * of nobody who does. One that takes nothing for some time is cut as well.
+ */
+export class HeldAnswers {
+  readonly #holders = new Map<Socket, Holder>();
+  #bytes = 0;
+  #cut = 0;
+
+  /**
+   * @param most bytes of all of them
+   * @param patience milliseconds without a byte taken
+   */
+  constructor(
+    private readonly most: number,
+    private readonly patience: number,
+  ) {}
+
+  /** Bytes that are held now. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** @returns how many connections were cut to make room since the last question */
+  takeCut(): number {
+    const cut = this.#cut;
+    this.#cut = 0;
+    return cut;
+  }
+
+  /** Counts an answer that is written as a whole, and that the system has not taken all of. */
+  keep(answer: ServerResponse): void {
+    const bytes = answer.writableLength;
+    const { socket } = answer.req;
+    if (socket.destroyed) return;
+    const holder = this.#holderOf(socket);
+    holder.bytes += bytes;
+    this.#bytes += bytes;
+    answer.once('close', () => {
+      this.#take(socket, holder, bytes);
+    });
+    this.watch(socket);
+    this.#makeRoom();
+  }
+
+  /** Cuts a connection whose client takes nothing any more. */
+  watch(socket: Socket): void {
+    socket.setTimeout(this.patience);
+  }
+
+  #holderOf(socket: Socket): Holder {
+    const known = this.#holders.get(socket);
+    if (known !== undefined) return known;
+    const forget = whenClosed(socket, () => {
+      this.#take(socket, holder, holder.bytes);
+    });
+    const holder: Holder = { bytes: 0, forget };
+    this.#holders.set(socket, holder);
+    return holder;
+  }
+
+  #take(socket: Socket, holder: Holder, bytes: number): void {
+    if (this.#holders.get(socket) !== holder) return;
+    holder.bytes -= bytes;
+    this.#bytes -= bytes;
+    if (holder.bytes > 0) return;
+    this.#holders.delete(socket);
+    holder.forget();
+  }
+
+  #makeRoom(): void {
+    for (const [socket, holder] of this.#holders) {
+      if (this.#bytes <= this.most) return;
+      this.#take(socket, holder, holder.bytes);
+      this.#cut += 1;
+      socket.destroy();
+    }
+  }
+}
+
+/** What a server makes its answers with: each tells when its client is slower than it is written. */
+export function watchedResponse(held: HeldAnswers): typeof ServerResponse<IncomingMessage> {
+  return class WatchedResponse extends ServerResponse {
+    override write(...given: readonly unknown[]): boolean {
+      const isTaken = super.write(...(given as Parameters<ServerResponse['write']>));
+      if (!isTaken) held.watch(this.req.socket);
+      return isTaken;
+    }
+
+    override end(...given: readonly unknown[]): this {
+      super.end(...(given as Parameters<ServerResponse['end']>));
+      if (this.writableLength > 0) held.keep(this);
+      return this;
+    }
+  };
+}

@@ -1,0 +1,103 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { refuseBusy } from '../protocol/busy.js';
+import { BodyMemory, noRoom } from './body-memory.js';
+import { HeldAnswers } from './held-answers.js';
+import type { LoadSettings } from './load-settings.js';
+import { errorHeaders, errorJson } from './reply.js';
+import { TurnWatch } from './turn-watch.js';
+
+/** Where what is refused is told: what, and how often since it was told last. */
+export interface LoadLog {
+  warn(what: object, message: string): void;
+}
+
+/** Of what is told at most: refusals are many when there are any. */
+const tellEvery = 10_000;
+
+/**
+ * Stands before everything else that a server does for a request, and refuses what it cannot take now, with 503 and `Retry-After`.
+ * The check costs a look at the clock. `/health` tells whether the server lives, which a crowd does not change.
+ */
+export class RequestGate {
+  readonly held: HeldAnswers;
+  readonly #bodies: BodyMemory;
+  readonly #turn: TurnWatch;
+  readonly #interval: number;
+  #timer: NodeJS.Timeout | undefined;
+  #refused = 0;
+  #told = -tellEvery;
+
+  constructor(
+    settings: LoadSettings,
+    private readonly log: () => LoadLog,
+  ) {
+    const { maxWait, transferMemory, requestTimeout } = settings;
+    this.held = new HeldAnswers(transferMemory, requestTimeout * 1000);
+    this.#bodies = new BodyMemory(transferMemory);
+    this.#turn = new TurnWatch(maxWait);
+    this.#interval = Math.max(1, Math.floor(maxWait / 4));
+  }
+
+  /** Whether a request is let in; one that is not is answered. */
+  admits(request: IncomingMessage, response: ServerResponse): boolean {
+    if (!this.#turn.takes(performance.now()) && request.url !== '/health') {
+      this.#refuse(response, crowded);
+      return false;
+    }
+    if (request.method !== 'POST') return true;
+    if (!this.#bodies.hasRoom(request)) {
+      this.#refuse(response, bodiesFull);
+      return false;
+    }
+    this.#bodies.count(request, response);
+    return true;
+  }
+
+  /** To be called when the server begins to listen. */
+  open(): void {
+    this.#timer ??= setInterval(() => {
+      this.#turn.begin();
+      this.#tell();
+    }, this.#interval).unref();
+  }
+
+  close(): void {
+    clearInterval(this.#timer);
+    this.#timer = undefined;
+  }
+
+  #refuse(response: ServerResponse, { status, headers, json }: Refusal): void {
+    this.#refused += 1;
+    response.writeHead(status, headers).end(json);
+  }
+
+  #tell(): void {
+    const now = performance.now();
+    if (now - this.#told < tellEvery) return;
+    const refused = this.#refused;
+    const cut = this.held.takeCut();
+    if (refused === 0 && cut === 0) return;
+    this.#told = now;
+    this.#refused = 0;
+    const text =
+      'The server has more to do than it can: requests were refused, or slow clients cut.';
+    this.log().warn({ refused, cut }, text);
+  }
+}
+
+interface Refusal {
+  readonly status: number;
+  readonly headers: Readonly<Record<string, string | number>>;
+  readonly json: string;
+}
+
+/** Written once: refusing must cost next to nothing. */
+function prepared(message: string): Refusal {
+  const error = refuseBusy(message);
+  const json = errorJson(error);
+  const headers = { ...errorHeaders(error), 'content-length': Buffer.byteLength(json) };
+  return { status: error.status, headers, json };
+}
+
+const crowded = prepared('More requests have come at once than the server can answer.');
+const bodiesFull = prepared(noRoom);
