@@ -25,6 +25,7 @@ type Held = {
 
 /** Sessions in the memory of this process. One that has expired is never given; it ends a second later at most. */
 export class MemorySessionStore implements SessionStore {
+  readonly isShared = false;
   readonly #byToken = new Map<string, HeldSession>();
   readonly #byExpiry = new ExpiryBuckets<HeldSession>();
   readonly #guestPlaces = new GuestPlaces();
@@ -98,6 +99,11 @@ export class MemorySessionStore implements SessionStore {
     if (held === undefined) return;
     held.wasReplaced = wasReplaced;
     this.#end(held);
+  }
+
+  /** Nothing is to be told to others. */
+  settle(): void {
+    return;
   }
 
   together<T>(changes: () => T): T {

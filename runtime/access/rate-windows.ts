@@ -10,7 +10,8 @@ const windows = [
 
 type RateName = `${Counted}${(typeof windows)[number]['suffix']}` & QuotaName;
 
-interface Window {
+/** Milliseconds of the clock, and what was used since. */
+export interface RateWindow {
   start: number;
   used: number;
 }
@@ -30,12 +31,21 @@ export interface Rates {
 
 /** Rates that this process counts. */
 export class RateWindows implements Rates {
-  readonly #windows = new Map<RateName, Window>();
+  readonly #windows: Map<string, RateWindow>;
+
+  /** @param windows what was used up before, by the names of the quotas */
+  constructor(windows: Iterable<readonly [string, RateWindow]> = []) {
+    this.#windows = new Map(windows);
+  }
+
+  get windows(): readonly (readonly [string, RateWindow])[] {
+    return [...this.#windows];
+  }
 
   exceeded(quotas: QuotaValues, now: number): number | undefined {
     let longest: number | undefined;
     for (const [name, window] of this.#windows) {
-      const most = quotas[name];
+      const most = quotas[name as RateName];
       const end = window.start + millisecondsOf(name);
       if (most === undefined || window.used < most || end <= now) continue;
       longest = Math.max(longest ?? 1, Math.ceil((end - now) / 1000));
@@ -59,7 +69,7 @@ export class RateWindows implements Rates {
   current(quotas: QuotaValues, now: number): Record<string, number> {
     const values: Record<string, number> = {};
     for (const [name, { start, used }] of this.#windows) {
-      if (quotas[name] === undefined) continue;
+      if (quotas[name as RateName] === undefined) continue;
       values[name] = start + millisecondsOf(name) <= now ? 0 : used;
     }
     return values;
@@ -71,6 +81,6 @@ export function hasRates(quotas: QuotaValues): boolean {
   return Object.keys(quotas).some((name) => /Per(?:Min|Hour)$/.test(name));
 }
 
-function millisecondsOf(name: RateName): number {
+function millisecondsOf(name: string): number {
   return name.endsWith('PerMin') ? 60_000 : 3_600_000;
 }

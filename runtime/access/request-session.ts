@@ -27,6 +27,8 @@ export interface Carrier {
    * @param replaced the session in whose place it is: its token is carried no more
    */
   carry(record: SessionRecord | undefined, replaced?: SessionRecord): void;
+  /** Carries what the session that it carries has become by other processes. */
+  settle(): void;
 }
 
 /** The session of one request. Its state is made when the first of its members needs it. */
@@ -158,6 +160,13 @@ export class RequestSession implements Session {
 
   keep(): string {
     return this.#kept().id;
+  }
+
+  /** To be called before the answer is sent, where several processes have the session. */
+  settle(): void {
+    if (this.#found === undefined) return;
+    this.#sessions.settle(this.#found);
+    this.#carrier.settle();
   }
 
   #kept(): SessionRecord {

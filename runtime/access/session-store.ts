@@ -56,6 +56,8 @@ export interface SessionCounts {
  * one that is elsewhere may answer `find` with a promise, and makes it wait for what was written before.
  */
 export interface SessionStore {
+  /** Whether other processes have these sessions, too. */
+  readonly isShared: boolean;
   /** The living session with that token. Its idle time starts anew. */
   find(token: string): Pending<SessionRecord | undefined>;
   /** @returns the new session, or the one with that token which another process was faster to begin */
@@ -71,6 +73,11 @@ export interface SessionStore {
    * @param wasReplaced see {@link SessionRecord.wasReplaced}
    */
   remove(record: SessionRecord, wasReplaced?: boolean): void;
+  /**
+   * Where sessions are shared: tells other processes what code has changed inside of stored values, and looks whether they have
+   * changed the session. To be called before the answer of a request is sent.
+   */
+  settle(record: SessionRecord): void;
   /** Runs changes that belong together: what other processes see of them is all or nothing. */
   together<T>(changes: () => T): T;
   readonly counts: SessionCounts;

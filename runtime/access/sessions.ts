@@ -55,7 +55,8 @@ export class Sessions {
     private readonly quotas: QuotaValues = noQuotas,
     private readonly promotions?: Promotions,
   ) {
-    this.#hasRates = hasRates(quotas);
+    // Other processes may set quotas of sessions.
+    this.#hasRates = store.isShared || hasRates(quotas);
     this.#mostFromAddress = Math.max(20, Math.floor(limits.maxGuestSessions / 100));
   }
 
@@ -134,6 +135,15 @@ export class Sessions {
 
   setIdleTimeout(record: SessionRecord, seconds: number | undefined): void {
     this.store.setIdleTimeout(record, this.#idleTimeout(seconds));
+  }
+
+  get areShared(): boolean {
+    return this.store.isShared;
+  }
+
+  /** See {@link SessionStore.settle}. */
+  settle(record: SessionRecord): void {
+    this.store.settle(record);
   }
 
   end(record: SessionRecord): void {

@@ -7,4 +7,6 @@ export interface Database {
   readonly executor: Executor;
   /** 32 hexadecimal digits, made with the schema: `__UNIQID` of the catalog. */
   readonly uniqueId: string;
+  /** No other process can open it: it is in memory. */
+  readonly isOfOneProcess?: boolean;
 }

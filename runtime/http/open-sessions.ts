@@ -51,9 +51,23 @@ export function openSessions(
   const hasQuotas = hasRates(quotas.ofServer) || hasRates(quotas.ofSession);
   if (hasQuotas || calls !== undefined)
     registerQuotas(app, found, { quotas: quotas.ofServer, rates });
+  if (stores.sessions.isShared) settleSessions(app, found);
   if (settings.roles?.forceLogin === true) requireLogin(app, found);
   registerDirectory(app, found);
   return found;
+}
+
+/** Where several processes serve, an answer tells of a session what it has become by all of them. */
+function settleSessions(app: FastifyInstance, sessions: RequestSessions): void {
+  app.addHook('onSend', (request, _reply, payload, done) => {
+    try {
+      sessions.known(request)?.settle();
+    } catch (error) {
+      done(error as Error);
+      return;
+    }
+    done(null, payload);
+  });
 }
 
 /** The user's `login` runs as the server itself, wherever the session is that logs in. */

@@ -107,6 +107,7 @@ export class RequestSessions {
 /** The answer to one request. */
 class CookieCarrier implements Carrier {
   #origin: Origin | undefined;
+  #carried: SessionRecord | undefined;
 
   constructor(
     private readonly request: FastifyRequest,
@@ -124,8 +125,16 @@ class CookieCarrier implements Carrier {
   }
 
   carry(record: SessionRecord | undefined, replaced?: SessionRecord): void {
+    this.#carried = record;
     if (record === undefined) this.put(undefined);
     else this.carryAll(record, replaced);
+  }
+
+  settle(): void {
+    const carried = this.#carried;
+    if (carried === undefined) return;
+    if (!carried.hasEnded) this.put(carried.token);
+    else if (carried.wasReplaced) this.withdraw();
   }
 
   /** Code may go on after its answer was sent: then the client never knows of the session, and it ends by itself. */

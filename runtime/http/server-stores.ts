@@ -23,9 +23,11 @@ export interface ServerStores {
   readonly loginFailures: LoginFailures;
   /** What all requests together have used up of the server's quotas. */
   readonly rates: Rates;
+  /** To be called when nothing asks them any more. */
+  close(): void;
 }
 
-type StoreLimits = Pick<
+export type StoreLimits = Pick<
   Limits,
   'entitySetMemory' | 'maxLocksPerSession' | 'uploadSize' | 'uploadSpace' | 'uploadTimeout'
 >;
@@ -44,6 +46,7 @@ export function memoryStores(limits: StoreLimits, foldText: Fold): ServerStores 
     uploads: new UploadStore(limits, clock, new UploadFolder()),
     loginFailures: memoryLoginFailures(clock),
     rates: new RateWindows(),
+    close: () => undefined,
   };
 }
 

@@ -11,6 +11,11 @@ const start = Math.floor(performance.timeOrigin);
 /** Longer than an upload can live: a timer of Node holds 31 bits of milliseconds. */
 const longestLife = 25 * 24 * 3600 * 1000;
 
+/** The beginning of the name of a folder of this process; {@link removeLeftovers} knows by it when nobody needs the folder. */
+export function folderName(): string {
+  return `${prefix}${host}-${process.pid}-${start}-`;
+}
+
 /** A new file, open for writing. */
 export interface UploadFile {
   readonly path: string;
@@ -53,7 +58,7 @@ export class UploadFolder implements UploadFiles {
   }
 
   async #open(): Promise<UploadFile> {
-    this.#made ??= mkdtemp(join(this.parent, `${prefix}${host}-${process.pid}-${start}-`));
+    this.#made ??= mkdtemp(join(this.parent, folderName()));
     const made = this.#made;
     let folder: string;
     try {

@@ -52,6 +52,7 @@ export async function openDatabase(
       dialect: sqliteDialect(fold),
       executor: executorOf(connections, fold, options),
       uniqueId: String(uniqueId),
+      isOfOneProcess: connections.file === undefined,
     };
   } catch (error) {
     connections.reader.close();

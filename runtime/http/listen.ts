@@ -1,0 +1,55 @@
+import type { AddressInfo } from 'node:net';
+import { inspect } from 'node:util';
+import type { FastifyInstance } from 'fastify';
+import { pino } from 'pino';
+import { setting } from '../protocol/environment.js';
+import { stopOnSignal } from './stop.js';
+
+/** A server that listens. */
+export interface Listening {
+  /** Its address, as clients use it. */
+  readonly url: string;
+  /** Tells it to stop, as a signal would. */
+  readonly stop: () => void;
+}
+
+/**
+ * Builds a server and makes it listen at `PORT` (8080, 0 for any) and `HOST` (127.0.0.1), until the process is told to stop.
+ * @throws Error that names what is wrong, and what `build` throws
+ */
+export async function listen(build: () => Promise<FastifyInstance>): Promise<Listening> {
+  const chosenPort = port(setting(process.env, 'PORT', '8080'));
+  const app = await build();
+  await app.listen({ port: chosenPort, host: setting(process.env, 'HOST', '127.0.0.1') });
+  const stop = stopOnSignal(app);
+  tellRejections();
+  const { address, family, port: taken } = app.server.address() as AddressInfo;
+  const host = family === 'IPv6' ? `[${address}]` : address;
+  return { url: `http://${host}:${taken}/rest`, stop };
+}
+
+/**
+ * Class code may start something, and not await it. When that fails there is no request to answer: it is logged, and the
+ * server goes on, where Node would end the process.
+ */
+function tellRejections(): void {
+  const log = pino(pino.destination(2));
+  process.on('unhandledRejection', (reason) => {
+    const told = 'Something failed that no code waits for: an await is missing.';
+    try {
+      const err = reason instanceof Error ? reason : new Error(inspect(reason));
+      log.error({ err }, told);
+    } catch {
+      // What code throws may throw again when it is looked at.
+      log.error(told);
+    }
+  });
+}
+
+function port(text: string): number {
+  const value = Number(text);
+  if (!/^\d{1,5}$/.test(text) || value > 65_535) {
+    throw new Error(`PORT is ${JSON.stringify(text)}; it must be a whole number from 0 to 65535.`);
+  }
+  return value;
+}

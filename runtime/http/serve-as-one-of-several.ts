@@ -1,0 +1,39 @@
+import type { FastifyInstance } from 'fastify';
+import { type JoinedState, joinState } from '../shared-state/joined-state.js';
+import { listen } from './listen.js';
+
+/** What the first process tells the others. */
+export const stopMessage = 'stop';
+
+/** What a process that listens tells the first one. */
+export interface ListeningMessage {
+  readonly url: string;
+}
+
+/**
+ * Serves as one of the processes that `startProcesses` has started, until that one tells it to stop, or a signal does. When that
+ * one is there no more, Node ends this one.
+ */
+export async function serveAsOneOfSeveral(
+  joined: JoinedState,
+  build: () => Promise<FastifyInstance>,
+): Promise<void> {
+  joinState(joined);
+  let stop = (): void => {
+    // Nobody has been answered yet.
+    process.exit(0);
+  };
+  process.on('message', (message) => {
+    if (message === stopMessage) stop();
+  });
+  try {
+    const listening = await listen(build);
+    stop = listening.stop;
+    const message: ListeningMessage = { url: listening.url };
+    process.send?.(message);
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    // The connection to the first process would keep this one alive.
+    process.exit(1);
+  }
+}

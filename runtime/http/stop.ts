@@ -1,0 +1,64 @@
+import { constants } from 'node:os';
+import type { FastifyInstance } from 'fastify';
+
+/** How long requests that run may take to end after the process was told to stop; then their connections are cut. */
+const graceMilliseconds = 10_000;
+
+/** How long all of the end may take. */
+export const longestMilliseconds = 20_000;
+
+/** What is left to do when everything is closed, by code of the user for one, is not waited for any longer. */
+const restMilliseconds = 1_000;
+
+/** The signals that tell a server to stop. */
+export const stopSignals = ['SIGTERM', 'SIGINT'] as const;
+
+/** What a process ends with when a signal ends it. */
+export function exitCodeOf(signal: (typeof stopSignals)[number]): number {
+  return 128 + constants.signals[signal];
+}
+
+/**
+ * Stops a server when its process is told to.
+ * @returns stops it; a second time nothing happens
+ */
+export function stopOnSignal(app: FastifyInstance): () => void {
+  let isStopping = false;
+  const stopOnce = (): void => {
+    if (isStopping) return;
+    isStopping = true;
+    void stop(app);
+  };
+  for (const signal of stopSignals) {
+    process.on(signal, () => {
+      // As it would end without a handler; the first process of a container would not.
+      if (isStopping) process.exit(exitCodeOf(signal));
+      stopOnce();
+    });
+  }
+  return stopOnce;
+}
+
+async function stop(app: FastifyInstance): Promise<void> {
+  const cut = setTimeout(() => {
+    app.server.closeAllConnections();
+  }, graceMilliseconds);
+  setTimeout(() => {
+    process.stderr.write('Something that runs does not end: the process ends without it.\n');
+    process.exit(1);
+  }, longestMilliseconds).unref();
+  try {
+    // A connection whose request still runs would be kept for the client's next one.
+    app.server.keepAliveTimeout = 1;
+    await app.close();
+    process.exitCode = 0;
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.exitCode = 1;
+  } finally {
+    clearTimeout(cut);
+    // The connection to the first of several processes keeps none of them alive.
+    process.channel?.unref();
+    setTimeout(() => process.exit(), restMilliseconds).unref();
+  }
+}

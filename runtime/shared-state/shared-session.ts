@@ -1,0 +1,102 @@
+import { noPrivileges } from '../access/grants.js';
+import type { QuotaValues } from '../access/quota-values.js';
+import { hasRates, type Rates } from '../access/rate-windows.js';
+import type { PrivilegeSet } from '../access/session.js';
+import type { SessionRecord } from '../access/session-store.js';
+import type { SharedStorage } from './shared-storage.js';
+
+/** What the state has of a session. */
+export type SessionRow = readonly [
+  id: string,
+  token: string,
+  userName: string,
+  privileges: string,
+  quotas: string,
+  idleTimeout: number,
+  refreshed: number,
+  expires: number,
+  ends: number,
+  isForeign: number,
+  address: string | null,
+];
+
+export const sessionColumns =
+  '"id", "token", "userName", "privileges", "quotas", "idleTimeout", "refreshed", "expires", "ends", "isForeign", "address"';
+
+/** What reads a session again when another process may have changed it. */
+export interface SessionReader {
+  readonly storageOf: (session: string) => SharedStorage;
+  readonly ratesOf: (session: string) => Rates;
+  /** Reads what has changed since the session was looked at last. */
+  refresh(session: SharedSession): void;
+}
+
+/** A session as one process knows it, looked at again whenever it is asked whether it has ended. */
+export class SharedSession implements SessionRecord {
+  readonly id: string;
+  readonly isForeign: boolean;
+  readonly address: string | undefined;
+  readonly ends: number;
+  token = '';
+  userName = '';
+  privileges: PrivilegeSet = noPrivileges;
+  quotas: QuotaValues = {};
+  rates: Rates | undefined;
+  idleTimeout = 0;
+  refreshed = 0;
+  expires = 0;
+  wasReplaced = false;
+  /** Whether it is known to have ended. */
+  isGone = false;
+  /** Of its token, before it was read; then the times when it was read, and when that number was looked at last. */
+  generation = NaN;
+  read = -Infinity;
+  looked = -Infinity;
+  #privileges = '[]';
+  #quotas = '{}';
+  #storage: SharedStorage | undefined;
+  readonly #reader: SessionReader;
+
+  constructor(reader: SessionReader, row: SessionRow) {
+    this.#reader = reader;
+    [this.id] = row;
+    this.ends = row[8];
+    this.isForeign = row[9] === 1;
+    this.address = row[10] ?? undefined;
+    this.fill(row);
+  }
+
+  fill(row: SessionRow): void {
+    const [, token, userName, privileges, quotas, idleTimeout, refreshed, expires] = row;
+    this.token = token;
+    this.userName = userName;
+    // What is kept for a set of privileges is found by the set itself.
+    if (privileges !== this.#privileges) {
+      this.#privileges = privileges;
+      this.privileges =
+        privileges === '[]' ? noPrivileges : new Set(JSON.parse(privileges) as string[]);
+    }
+    if (quotas !== this.#quotas) {
+      this.#quotas = quotas;
+      this.quotas = JSON.parse(quotas) as QuotaValues;
+      if (hasRates(this.quotas)) this.rates ??= this.#reader.ratesOf(this.id);
+    }
+    this.idleTimeout = idleTimeout;
+    this.refreshed = refreshed;
+    this.expires = expires;
+  }
+
+  get hasEnded(): boolean {
+    if (!this.isGone) this.#reader.refresh(this);
+    return this.isGone;
+  }
+
+  get storage(): SharedStorage {
+    return (this.#storage ??= this.#reader.storageOf(this.id));
+  }
+
+  /** See {@link SharedStorage.save}. */
+  save(): void {
+    this.#storage?.save();
+  }
+}

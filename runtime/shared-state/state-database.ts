@@ -1,0 +1,189 @@
+import { protocolError, RequestError } from '../protocol/errors.js';
+import { stateSchema } from './state-schema.js';
+
+/** What a column of the state holds. */
+export type StateValue = string | number | null | Uint8Array;
+
+/** A statement that was prepared. */
+export interface StateStatement {
+  /** The first row as a list; a row of one column as its value. */
+  first(...values: readonly StateValue[]): unknown;
+  all(...values: readonly StateValue[]): readonly unknown[];
+  /** @returns how many rows it changed; inside {@link StateDatabase.change} alone */
+  run(...values: readonly StateValue[]): number;
+}
+
+/** What is used of the package better-sqlite3: a server of another database has none of its types. */
+interface SqliteStatement {
+  get(...values: readonly StateValue[]): unknown;
+  all(...values: readonly StateValue[]): unknown[];
+  run(...values: readonly StateValue[]): { readonly changes: number };
+  raw(): this;
+  pluck(): this;
+  columns(): readonly unknown[];
+  readonly reader: boolean;
+}
+interface SqliteDatabase {
+  prepare(sql: string): SqliteStatement;
+  exec(sql: string): unknown;
+  pragma(text: string): unknown;
+  close(): unknown;
+  readonly inTransaction: boolean;
+}
+interface Sqlite {
+  readonly default: new (path: string) => SqliteDatabase;
+}
+
+/** In a variable, since a server of another database need not have it. */
+const packageName = 'better-sqlite3';
+
+/** How long a change waits for those of other processes, which take some microseconds each. */
+const longestMilliseconds = 5_000;
+/** Attempts without a pause, some microseconds each. */
+const quickAttempts = 50;
+
+/**
+ * What the processes of one server remember together, in a file that lives as long as the server. Nothing in it has to
+ * outlive a loss of power, so nothing waits for a disk.
+ *
+ * It answers at once, and a change of another process is seen by the next statement.
+ */
+export class StateDatabase {
+  readonly #database: SqliteDatabase;
+  readonly #begin: SqliteStatement;
+  readonly #commit: SqliteStatement;
+  #depth = 0;
+  #afterwards: (() => void)[] = [];
+
+  private constructor(database: SqliteDatabase) {
+    this.#database = database;
+    this.#begin = database.prepare('begin immediate');
+    this.#commit = database.prepare('commit');
+  }
+
+  /**
+   * Opens the state that is in a file, or makes it.
+   * @throws Error when the package better-sqlite3 is missing, or the file cannot be written
+   */
+  static async open(path: string): Promise<StateDatabase> {
+    const { default: Database } = await loadSqlite();
+    const database = new Database(path);
+    // Waiting is done here, in shorter steps than SQLite's own.
+    database.pragma('busy_timeout = 0');
+    patiently(() => database.pragma('journal_mode = WAL'));
+    database.pragma('synchronous = OFF');
+    database.pragma('journal_size_limit = 67108864');
+    patiently(() => database.exec(`begin immediate; ${stateSchema} commit;`));
+    return new StateDatabase(database);
+  }
+
+  prepare(sql: string): StateStatement {
+    const prepared = this.#database.prepare(sql);
+    if (prepared.reader) {
+      if (prepared.columns().length === 1) prepared.pluck();
+      else prepared.raw();
+    }
+    return {
+      first: (...values) => patiently(() => prepared.get(...values)),
+      all: (...values) => patiently(() => prepared.all(...values)),
+      run: (...values) => prepared.run(...values).changes,
+    };
+  }
+
+  /**
+   * Runs changes as one: other processes see all of them or none. A change within a change is a part of it.
+   * @throws RequestError 503 when other processes leave no gap for too long; what `changes` throws, and nothing is changed then
+   */
+  change<T>(changes: () => T): T {
+    if (this.#depth > 0) return changes();
+    patiently(() => this.#begin.run());
+    this.#depth = 1;
+    try {
+      const result = changes();
+      this.#commit.run();
+      return result;
+    } catch (error) {
+      if (this.#database.inTransaction) this.#database.exec('rollback');
+      throw translated(error);
+    } finally {
+      this.#depth = 0;
+      this.#runAfterwards();
+    }
+  }
+
+  /** Whether a change runs, of which nobody else knows yet. */
+  get isChanging(): boolean {
+    return this.#depth > 0;
+  }
+
+  /** Calls when the change that runs is there for all to see, or was taken back. */
+  afterwards(call: () => void): void {
+    if (this.#depth === 0) call();
+    else this.#afterwards.push(call);
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  #runAfterwards(): void {
+    if (this.#afterwards.length === 0) return;
+    const afterwards = this.#afterwards;
+    this.#afterwards = [];
+    for (const each of afterwards) each();
+  }
+}
+
+async function loadSqlite(): Promise<Sqlite> {
+  try {
+    return (await import(packageName)) as Sqlite;
+  } catch (error) {
+    const message = `PROCESSES above 1 needs the package ${packageName}: npm install ${packageName}`;
+    throw new Error(message, { cause: error });
+  }
+}
+
+const pause = new Int32Array(new SharedArrayBuffer(4));
+
+/** Tries again while another process holds the file: mostly for less time than a pause takes. */
+function patiently<T>(work: () => T): T {
+  let end: number | undefined;
+  for (let attempt = 0; ; attempt += 1) {
+    try {
+      return work();
+    } catch (error) {
+      if (!isBusy(error)) throw translated(error);
+    }
+    if (attempt < quickAttempts) continue;
+    const now = performance.now();
+    end ??= now + longestMilliseconds;
+    if (now >= end) throw busy();
+    Atomics.wait(pause, 0, 0, 1);
+  }
+}
+
+function isBusy(error: unknown): boolean {
+  return codeOf(error).startsWith('SQLITE_BUSY');
+}
+
+function busy(): RequestError {
+  return unavailable('is in use for too long');
+}
+
+/** What a full disk, for one, is told as. */
+function translated(error: unknown): unknown {
+  const code = codeOf(error);
+  return /^SQLITE_(?:FULL|IOERR|READONLY|CANTOPEN|NOMEM)/.test(code)
+    ? unavailable(`cannot be written now (${code})`)
+    : error;
+}
+
+function codeOf(error: unknown): string {
+  const { code } = (error ?? {}) as { readonly code?: unknown };
+  return typeof code === 'string' ? code : '';
+}
+
+function unavailable(reason: string): RequestError {
+  const text = `What the processes of the server share ${reason}.`;
+  return new RequestError(503, [protocolError('unavailable', text)], { 'retry-after': '1' });
+}

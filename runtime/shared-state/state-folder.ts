@@ -1,0 +1,86 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs';
+import { open } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { folderName, type UploadFile, type UploadFiles } from '../media/upload-folder.js';
+
+/**
+ * A folder for what the processes of one server share: sessions and sets in a database, uploads in files. The server's user
+ * alone can enter it, and it is removed at the end; `TMPDIR` says where.
+ * @returns its path
+ */
+export function makeStateFolder(parent: string = tmpdir()): string {
+  const folder = mkdtempSync(join(parent, folderName()));
+  mkdirSync(uploadsIn(folder), { mode: 0o700 });
+  return folder;
+}
+
+/** Some systems clear old files away, and other servers folders of processes that cannot run any more. */
+const freshMilliseconds = 3_600_000;
+
+/** @returns what ends it */
+export function keepFresh(folder: string): () => void {
+  const timer = setInterval(() => {
+    const now = new Date();
+    for (const name of ['.', ...readdirSync(folder)]) utimesSync(join(folder, name), now, now);
+  }, freshMilliseconds).unref();
+  return () => {
+    clearInterval(timer);
+  };
+}
+
+export function removeStateFolder(folder: string): void {
+  rmSync(folder, { recursive: true, force: true });
+}
+
+/** @param app how many a process has before this one: each has a state of its own */
+export function stateFile(folder: string, app: number): string {
+  return join(folder, `state-${app}.sqlite`);
+}
+
+/** @param name of a file in the folder */
+export function isStateFile(name: string): boolean {
+  return /^state-\d+\.sqlite$/.test(name);
+}
+
+export function generationsFile(folder: string, app: number): string {
+  return join(folder, `generations-${app}`);
+}
+
+/** Removes the files of uploads that a process was receiving when it ended. */
+export function removeReceived(
+  folder: string,
+  process: number,
+  isKept: (path: string) => boolean,
+): void {
+  const uploads = uploadsIn(folder);
+  for (const name of readdirSync(uploads)) {
+    const path = join(uploads, name);
+    if (name.startsWith(`${process}-`) && !isKept(path)) rmSync(path, { force: true });
+  }
+}
+
+/** The files that one process makes for uploads; each belongs to all of them when it has come. */
+export class SharedUploadFiles implements UploadFiles {
+  #files = 0;
+
+  constructor(
+    private readonly folder: string,
+    private readonly process: number,
+  ) {}
+
+  async create(): Promise<UploadFile> {
+    this.#files += 1;
+    const path = join(uploadsIn(this.folder), `${this.process}-${this.#files}`);
+    return { path, handle: await open(path, 'wx', 0o600) };
+  }
+
+  /** They go with the folder. */
+  async remove(): Promise<void> {
+    return Promise.resolve();
+  }
+}
+
+function uploadsIn(folder: string): string {
+  return join(folder, 'uploads');
+}
