@@ -40,6 +40,8 @@ export class RequestGate {
 
   /** Whether a request is let in; one that is not is answered. */
   admits(request: IncomingMessage, response: ServerResponse): boolean {
+    // What a connection had sent that was cut meanwhile.
+    if (request.socket.destroyed) return false;
     if (!this.#turn.takes(performance.now()) && request.url !== '/health') {
       this.#refuse(response, crowded);
       return false;

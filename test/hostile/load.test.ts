@@ -1,0 +1,258 @@
+import type { AddressInfo } from 'node:net';
+import { setImmediate } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
+import { afterEach, describe, expect, it } from 'vitest';
+import type { AppOptions } from '../../runtime/http/app-options.js';
+import { modelFile } from '../support/model-file.js';
+import { getText, postText, type RawAnswer, RawClient } from '../support/raw-client.js';
+import { create, serverOf } from '../support/server.js';
+
+let app: FastifyInstance;
+let port: number;
+let clients: RawClient[] = [];
+
+afterEach(async () => {
+  for (const { socket } of clients) socket.destroy();
+  clients = [];
+  await app.close();
+});
+
+async function listen(
+  environment: Record<string, string>,
+  logger: AppOptions['logger'] = false,
+): Promise<void> {
+  app = await serverOf(modelFile('staff'), { environment, logger });
+  await create(app, 'Company', [{ name: 'first' }]);
+  await app.listen({ port: 0, host: '127.0.0.1' });
+  ({ port } = app.server.address() as AddressInfo);
+}
+
+async function open(): Promise<RawClient> {
+  const client = await RawClient.open(port);
+  clients.push(client);
+  return client;
+}
+
+function expectBusy(answer: RawAnswer | undefined): void {
+  expect(answer?.status, answer?.body).toBe(503);
+  expect(answer?.headers).toMatch(/^retry-after: 1$/im);
+  expect(answer?.headers).toMatch(/^content-type: application\/json; charset=utf-8$/im);
+  expect(JSON.parse(answer?.body ?? '')).toMatchObject({ __ERROR: [{ errCode: 1836 }] });
+}
+
+/** Asks again and again, as clients do, until the answer is of that status. */
+async function until(status: number, ask: () => Promise<RawAnswer | undefined>): Promise<void> {
+  for (;;) {
+    const answer = await ask();
+    if (answer?.status === status) return;
+    expect(answer).toBeDefined();
+    await setImmediate();
+  }
+}
+
+describe('more requests at once than the server can answer', () => {
+  const crowd = 600;
+  const target = '/rest/Company?$top=1';
+
+  it('are refused at once, and the server goes on', async () => {
+    await listen({ MAX_WAIT: '5' });
+    const client = await open();
+    client.send(getText(target).repeat(crowd));
+    const statuses: number[] = [];
+    for (let index = 0; index < crowd; index += 1) {
+      const answer = await client.next();
+      statuses.push(answer?.status ?? 0);
+      if (answer?.status !== 200) expectBusy(answer);
+    }
+    expect(statuses[0]).toBe(200);
+    expect(new Set(statuses)).toEqual(new Set([200, 503]));
+    await until(200, () => client.ask(getText(target)));
+    await until(200, async () => (await open()).ask(getText(target)));
+  });
+
+  it('are refused with a body as well, and the next request of the connection is read', async () => {
+    await listen({ MAX_WAIT: '5' });
+    const client = await open();
+    const body = JSON.stringify([{ name: 'x'.repeat(100) }]);
+    client.send(postText('/rest/Company?$method=update', body).repeat(crowd));
+    let refused = 0;
+    for (let index = 0; index < crowd; index += 1) {
+      const answer = await client.next();
+      if (answer?.status !== 503) continue;
+      expectBusy(answer);
+      refused += 1;
+    }
+    expect(refused).toBeGreaterThan(0);
+    await until(200, () => client.ask(getText(target)));
+  });
+
+  it('leave the question whether the server lives', async () => {
+    await listen({ MAX_WAIT: '1' });
+    const client = await open();
+    client.send((getText(target) + getText('/health')).repeat(crowd));
+    const statuses: number[] = [];
+    for (let index = 0; index < crowd; index += 1) {
+      statuses.push((await client.next())?.status ?? 0);
+      expect(await client.next()).toMatchObject({ status: 200, body: '{"ok":true}' });
+    }
+    expect(statuses).toContain(503);
+  });
+
+  it('are told in the log, all together', async () => {
+    const lines: string[] = [];
+    const stream = { write: (line: string) => lines.push(line) };
+    await listen({ MAX_WAIT: '1' }, { level: 'warn', stream });
+    const client = await open();
+    client.send(getText(target).repeat(crowd));
+    for (let index = 0; index < crowd; index += 1) await client.next();
+    const told = (): string[] => lines.filter((line) => line.includes('more to do'));
+    while (told().length === 0) await setImmediate();
+    client.send(getText(target).repeat(crowd));
+    for (let index = 0; index < crowd; index += 1) await client.next();
+    expect(told()).toHaveLength(1);
+    const { refused } = JSON.parse(told()[0] ?? '') as { refused: number };
+    expect(refused).toBeGreaterThan(0);
+  });
+});
+
+describe('bodies', () => {
+  const sizes = { BODY_SIZE: '40000', UPLOAD_SIZE: '40000', TRANSFER_MEMORY: '40000' };
+  const update = '/rest/Company?$method=update';
+  const body = JSON.stringify({ __KEY: '1', __STAMP: 99, city: '' }).padEnd(30_000);
+
+  /** Sends all of a body but its end. */
+  async function begin(): Promise<RawClient> {
+    return (await open()).send(postText(update, body).slice(0, -1));
+  }
+
+  it('that come all at once are refused when there is no room, until there is', async () => {
+    await listen(sizes);
+    const first = await begin();
+    const second = await open();
+    await until(503, () => second.ask(postText(update, body)));
+    expectBusy(await second.ask(postText(update, body)));
+    // Small ones, and requests without, are taken all the same.
+    const small = JSON.stringify({ __KEY: '1', __STAMP: 99, city: '' });
+    expect((await second.ask(postText(update, small)))?.status).toBe(409);
+    expect((await second.ask(getText('/rest/Company')))?.status).toBe(200);
+    expect((await first.ask(' '))?.status).toBe(409);
+    await until(409, () => second.ask(postText(update, body)));
+  });
+
+  it('without a length are refused when they have come so far', async () => {
+    await listen(sizes);
+    const first = await begin();
+    const second = await open();
+    await until(503, () => second.ask(postText(update, body)));
+    const head = `POST ${update} HTTP/1.1\r\nHost: x\r\nTransfer-Encoding: chunked\r\n\r\n`;
+    const chunk = `2710\r\n${' '.repeat(10_000)}\r\n`;
+    const third = await open();
+    expectBusy(await third.ask(head + chunk.repeat(2)));
+    await third.closed;
+    expect((await first.ask(' '))?.status).toBe(409);
+    const fourth = await open();
+    const end = `${body.length.toString(16)}\r\n${body}\r\n0\r\n\r\n`;
+    await until(409, () => fourth.ask(head + end));
+  });
+
+  it('that never end leave their room when their connection closes', async () => {
+    await listen(sizes);
+    for (let round = 0; round < 3; round += 1) {
+      const first = await begin();
+      const second = await open();
+      await until(503, () => second.ask(postText(update, body)));
+      first.socket.destroy();
+      await until(409, () => second.ask(postText(update, body)));
+    }
+  });
+
+  it('have exactly the size that they may have, or are too large', async () => {
+    await listen(sizes);
+    const client = await open();
+    expect((await client.ask(postText(update, body.padEnd(40_000))))?.status).toBe(409);
+    const over = await client.ask(postText(update, body.padEnd(40_001)));
+    expect(over?.status).toBe(413);
+    expect(JSON.parse(over?.body ?? '')).toMatchObject({ __ERROR: [{ errCode: 1834 }] });
+  });
+});
+
+describe('clients that do not end', () => {
+  it.each([
+    ['sends nothing', ''],
+    ['sends half an address', 'GET /rest/Comp'],
+    ['sends half its headers', 'GET /rest/Company HTTP/1.1\r\nHost: x\r\nX-A: b'],
+    ['sends half its body', postText('/rest/Company?$method=update', '{"name":"x"}').slice(0, -1)],
+  ])('one that %s is told so, and its connection closed', async (_, text) => {
+    await listen({ REQUEST_TIMEOUT: '1' });
+    const slow = (await open()).send(text);
+    const answer = await slow.next();
+    expect(answer?.status).toBe(408);
+    expect(JSON.parse(answer?.body ?? '')).toHaveProperty('__ERROR');
+    await slow.closed;
+    expect((await (await open()).ask(getText('/rest/Company')))?.status).toBe(200);
+  });
+
+  it('one that sends byte by byte has no more time', async () => {
+    await listen({ REQUEST_TIMEOUT: '1' });
+    const slow = (await open()).send('GET /rest/Company HTTP/1.1\r\nHost: x\r\n');
+    const dripping = setInterval(() => {
+      slow.send('X-A: b\r\n');
+    }, 20);
+    expect((await slow.next())?.status).toBe(408);
+    clearInterval(dripping);
+  });
+
+  it('a connection that waits for its next request is closed at last', async () => {
+    await listen({ KEEP_ALIVE_TIMEOUT: '1' });
+    const idle = await open();
+    expect((await idle.ask(getText('/rest/Company')))?.status).toBe(200);
+    await idle.closed;
+  });
+});
+
+it('connections beyond MAX_CONNECTIONS are closed, until one of the others is', async () => {
+  await listen({ MAX_CONNECTIONS: '3' });
+  const first = [await open(), await open(), await open()];
+  for (const client of first) {
+    expect((await client.ask(getText('/rest/Company')))?.status).toBe(200);
+  }
+  expect(await (await open()).ask(getText('/rest/Company'))).toBeUndefined();
+  const [gone] = first;
+  gone?.socket.destroy();
+  let answer: RawAnswer | undefined;
+  while (answer === undefined) answer = await (await open()).ask(getText('/rest/Company'));
+  expect(answer.status).toBe(200);
+});
+
+it.each([
+  ['MAX_WAIT', '0', 'MAX_WAIT is "0"; it must be a whole number from 1 to 2147483647.'],
+  [
+    'MAX_CONNECTIONS',
+    'all',
+    'MAX_CONNECTIONS is "all"; it must be a whole number from 1 to 2147483647.',
+  ],
+  [
+    'REQUEST_TIMEOUT',
+    '2147484',
+    'REQUEST_TIMEOUT is "2147484"; it must be a whole number from 1 to 2147483.',
+  ],
+  [
+    'KEEP_ALIVE_TIMEOUT',
+    '-1',
+    'KEEP_ALIVE_TIMEOUT is "-1"; it must be a whole number from 1 to 2147483.',
+  ],
+  [
+    'TRANSFER_MEMORY',
+    '1e9',
+    'TRANSFER_MEMORY is "1e9"; it must be a whole number from 1 to 9007199254740991.',
+  ],
+  [
+    'TRANSFER_MEMORY',
+    '1000',
+    'TRANSFER_MEMORY is 1000; it must not be less than the largest body, ',
+  ],
+])('%s=%s stops the start', async (variable, value, message) => {
+  await listen({});
+  const started = serverOf(modelFile('staff'), { environment: { [variable]: value } });
+  await expect(started).rejects.toThrow(message);
+});

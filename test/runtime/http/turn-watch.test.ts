@@ -1,0 +1,38 @@
+import { describe, expect, it } from 'vitest';
+import { TurnWatch } from '../../../runtime/http/turn-watch.js';
+
+/** How many of so many requests are taken, each of which works for some milliseconds. */
+function takenOf(watch: TurnWatch, count: number, work: number, start = 0): number {
+  let taken = 0;
+  for (let index = 0; index < count; index += 1) {
+    if (watch.takes(start + index * work)) taken += 1;
+  }
+  return taken;
+}
+
+describe('what may lie before a request', () => {
+  it('is the work of those that came at once', () => {
+    expect(takenOf(new TurnWatch(1000), 500, 10)).toBe(101);
+    expect(takenOf(new TurnWatch(1000), 90, 10)).toBe(90);
+  });
+
+  it('begins anew with each turn', () => {
+    const watch = new TurnWatch(1000);
+    takenOf(watch, 500, 10);
+    expect(watch.takes(5000)).toBe(false);
+    watch.begin();
+    expect(watch.takes(5010)).toBe(true);
+    expect(takenOf(watch, 500, 10, 5020)).toBe(99);
+  });
+
+  it('is not more for a request that is slow alone', () => {
+    const watch = new TurnWatch(1000);
+    expect(watch.takes(0)).toBe(true);
+    expect(watch.takes(60_000)).toBe(true);
+    expect(takenOf(watch, 50, 1, 60_001)).toBe(50);
+  });
+
+  it('is too much when many are slow', () => {
+    expect(takenOf(new TurnWatch(1000), 50, 60_000)).toBe(11);
+  });
+});
