@@ -38,18 +38,27 @@ export async function contest(
 ): Promise<Measured> {
   const servers = await Promise.all(files.map((each) => Server.start(each, settings.place)));
   try {
-    const key = keysOf(ground);
     const contestants = await Promise.all(
-      servers.map(async (server) => {
-        const prepared = await request.prepare?.(server, ground.rows);
-        return { server, context: { ...prepared, rows: ground.rows, key } };
-      }),
+      servers.map(async (server) => ({
+        server,
+        context: await contextOf(server, request, ground),
+      })),
     );
     await compareAnswers(contestants, request, settings.load.random);
     return { request, rows: ground.rows, samples: await inTurn(contestants, request, settings) };
   } finally {
     await Promise.all(servers.map((server) => server.stop()));
   }
+}
+
+/** Makes a server ready for requests of a kind. */
+export async function contextOf(
+  server: Server,
+  request: BenchRequest,
+  ground: Ground,
+): Promise<RequestContext> {
+  const prepared = await request.prepare?.(server, ground.rows);
+  return { ...prepared, rows: ground.rows, key: keysOf(ground) };
 }
 
 /** A round measures each server once; each round begins with another one. */

@@ -8,6 +8,7 @@ import type { Server } from './server.js';
 
 /** One server under one kind of request for some seconds. */
 export interface Sample {
+  readonly requests: number;
   readonly requestsPerSecond: number;
   readonly medianMilliseconds: number;
   readonly p99Milliseconds: number;
@@ -37,6 +38,7 @@ export async function putLoad(
   const after = server.cpuMilliseconds();
   const requests = total(results.map((each) => each.requests));
   return {
+    requests,
     requestsPerSecond: total(results.map((each) => each.requests / each.seconds)),
     medianMilliseconds: percentile(results, 0.5),
     p99Milliseconds: percentile(results, 0.99),

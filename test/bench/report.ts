@@ -15,12 +15,15 @@ export interface Ratio {
   readonly quartiles: readonly [number, number];
 }
 
+/** Medians of a server's samples. */
+export type Figures = Omit<Sample, 'requests' | 'failures'>;
+
 export interface Summary {
   readonly request: string;
   readonly title: string;
   readonly rows: number;
   /** Medians of the rounds. */
-  readonly servers: Readonly<Record<string, Omit<Sample, 'failures'>>>;
+  readonly servers: Readonly<Record<string, Figures>>;
   readonly yardstick: string;
   /** Requests a second of the generated server by those of the yardstick. */
   readonly ratio: Ratio;
@@ -77,7 +80,7 @@ function best<T>([first, ...others]: readonly [T, ...T[]], worth: (one: T) => nu
   return others.reduce((found, each) => (worth(each) > worth(found) ? each : found), first);
 }
 
-function medianSample(samples: readonly Sample[]): Omit<Sample, 'failures'> {
+function medianSample(samples: readonly Sample[]): Figures {
   return {
     requestsPerSecond: median(samples.map((each) => each.requestsPerSecond)),
     medianMilliseconds: median(samples.map((each) => each.medianMilliseconds)),

@@ -1,0 +1,25 @@
+/**
+ * Loaded into a server before its own modules (`node --import`): the signal SIGUSR2 begins a profile of the processor, and
+ * ends it at the next time, written to the file that `PROFILE` names. So the start of the server is not in it.
+ */
+import { writeFileSync } from 'node:fs';
+import { Session } from 'node:inspector';
+
+const file = process.env['PROFILE'] ?? 'server.cpuprofile';
+const intervalMicroseconds = 200;
+let session: Session | undefined;
+
+process.on('SIGUSR2', () => {
+  if (session === undefined) {
+    session = new Session();
+    session.connect();
+    session.post('Profiler.enable');
+    session.post('Profiler.setSamplingInterval', { interval: intervalMicroseconds });
+    session.post('Profiler.start');
+    return;
+  }
+  session.post('Profiler.stop', (_error, { profile }) => {
+    writeFileSync(file, JSON.stringify(profile));
+  });
+  session = undefined;
+});
