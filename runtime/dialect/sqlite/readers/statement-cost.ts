@@ -10,6 +10,13 @@ const unknownMilliseconds = 5;
 const slowMilliseconds = 10;
 const quickMilliseconds = 6;
 
+/**
+ * A run counts as no more than the second unless it takes longer than the first: one that was slow once, since the machine was
+ * busy, stays where it is.
+ */
+const surelySlowMilliseconds = 100;
+const mostOnceMilliseconds = 39;
+
 /** What it costs to have a byte of an answer sent over. */
 const millisecondsPerByte = 5e-6;
 
@@ -71,10 +78,9 @@ export class StatementCost {
    * @param bytes of its answer
    */
   took(milliseconds: number, bytes: number): void {
+    const known = this.#average;
     const average =
-      this.#average === undefined
-        ? milliseconds
-        : this.#average + (milliseconds - this.#average) * weightOfLast;
+      known === undefined ? milliseconds : known + (counted(milliseconds) - known) * weightOfLast;
     this.#average = average;
     const sending = bytes * millisecondsPerByte;
     if (!this.#isAway) this.#isAway = average > slowMilliseconds + sending;
@@ -105,4 +111,10 @@ export class StatementCost {
   get #mostHere(): number {
     return Math.min(worstMilliseconds, this.longest);
   }
+}
+
+function counted(milliseconds: number): number {
+  return milliseconds > surelySlowMilliseconds
+    ? milliseconds
+    : Math.min(milliseconds, mostOnceMilliseconds);
 }
