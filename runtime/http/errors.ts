@@ -3,6 +3,7 @@ import {
   DatabaseUnavailableError,
   QueryTimeoutError,
   TooComplexError,
+  UnusableValueError,
 } from '../dialect/executor.js';
 import { DeniedInCodeError, failureOf } from '../function/failure.js';
 import { refuseBusy } from '../protocol/busy.js';
@@ -67,7 +68,9 @@ function asRequestError(
   log: (error: Error) => void,
 ): RequestError {
   if (error instanceof RequestError) return error;
-  if (error instanceof TooComplexError) return refuse('invalidQuery', error.message);
+  if (error instanceof TooComplexError || error instanceof UnusableValueError) {
+    return refuse('invalidQuery', error.message);
+  }
   if (error instanceof QueryTimeoutError) {
     log(error);
     return refuse('queryTimeout', `The request asks too much of the database: ${error.message}.`);

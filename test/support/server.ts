@@ -3,17 +3,21 @@ import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:f
 import { dirname, join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { FastifyInstance } from 'fastify';
-import { checkModel, type CheckOptions } from '../../generator/check/check-model.js';
+import { checkModel } from '../../generator/check/check-model.js';
 import { emitServer } from '../../generator/emit/emit-server.js';
 import type { Model } from '../../generator/model/model.js';
+import { postgresDatabase } from './postgres.js';
 import type { AppOptions } from '../../runtime/http/app-options.js';
 
 export const packageRoot = fileURLToPath(new URL('../..', import.meta.url));
 
+/** `TEST_DATABASE=postgres` has the servers of tests run on PostgreSQL, but for those that name a database themselves. */
+export const isOnPostgres = process.env['TEST_DATABASE'] === 'postgres';
+
 /** Checks the text of a model that must be right. */
-export function modelOf(text: string, options: CheckOptions = {}): Model {
+export function modelOf(text: string): Model {
   const input = { file: 'model.yaml', text, readBeside: () => undefined };
-  const { value, problems } = checkModel(input, options);
+  const { value, problems } = checkModel(input);
   if (value !== undefined) return value;
   throw new Error(problems.map((each) => `${each.path} ${each.code}: ${each.message}`).join('\n'));
 }
@@ -24,7 +28,8 @@ export function modelOf(text: string, options: CheckOptions = {}): Model {
  * @returns its folder; the same for the same files
  */
 export function writeServer(model: Model, written: Readonly<Record<string, string>> = {}): string {
-  const emitted = emitServer(model, { packageRoot, modelFileName: 'model.yaml' });
+  const databases: Model['databases'] = isOnPostgres ? ['postgres'] : model.databases;
+  const emitted = emitServer({ ...model, databases }, { packageRoot, modelFileName: 'model.yaml' });
   const files = [
     ...emitted.filter(({ path }) => !Object.hasOwn(written, path)),
     ...Object.entries(written).map(([path, text]) => ({ path, text })),
@@ -55,7 +60,7 @@ interface GeneratedApp {
 }
 
 /**
- * Generates the server of a model and starts it in this process, on an empty database in memory.
+ * Generates the server of a model and starts it in this process, on an empty database: in memory, unless tests run on another.
  * @param written see {@link writeServer}
  */
 export async function serverOf(
@@ -66,12 +71,22 @@ export async function serverOf(
   const folder = writeServer(typeof yaml === 'string' ? modelOf(yaml) : yaml, written);
   const url = pathToFileURL(join(folder, 'src/generated/app.ts')).href;
   const { buildApp } = (await import(/* @vite-ignore */ url)) as GeneratedApp;
-  return buildApp({
-    databaseUrl: 'sqlite::memory:',
-    logger: false,
-    environment: {},
-    ...options,
-  });
+  const settings = { logger: false, environment: {}, ...options };
+  return isOnPostgres && options.databaseUrl === undefined
+    ? onPostgres(buildApp, settings)
+    : buildApp({ databaseUrl: 'sqlite::memory:', ...settings });
+}
+
+async function onPostgres(
+  buildApp: GeneratedApp['buildApp'],
+  options: AppOptions,
+): Promise<FastifyInstance> {
+  const { url, drop } = await postgresDatabase();
+  // Many servers run at once in one test.
+  const environment = { DATABASE_POOL: '3', ...options.environment };
+  const app = await buildApp({ ...options, databaseUrl: url, environment });
+  app.server.once('close', () => void drop());
+  return app;
 }
 
 /** Creates entities and answers what the server made of them; a refused one fails the test. */

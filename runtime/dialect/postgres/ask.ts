@@ -1,6 +1,6 @@
 import type { Connection, Submittable } from 'pg';
 import type { SqlValue } from '../statement.js';
-import { TooComplexError } from '../executor.js';
+import { TooComplexError, UnusableValueError } from '../executor.js';
 import type { Column, Prepared, PreparedStatements } from './prepared-statements.js';
 import { toWire, type WireValue } from './wire-values.js';
 
@@ -138,7 +138,9 @@ export class Ask implements Submittable {
     this.#sent.push({ text, prepared });
     if (!prepared.isKnown) {
       // The text would end there for the database.
-      if (text.includes('\0')) throw new Error('A statement holds the character U+0000.');
+      if (text.includes('\0')) {
+        throw new UnusableValueError('A statement holds the character U+0000.', undefined);
+      }
       wire.parse({ name: prepared.name, text });
     }
     wire.bind({ statement: prepared.name, values: given });

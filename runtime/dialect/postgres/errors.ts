@@ -97,7 +97,7 @@ export function endsConnection(error: Error): boolean {
 
 /** An error of ours, before anything was sent. */
 function isRefusedHere(error: Error): boolean {
-  return error instanceof TooComplexError;
+  return error instanceof TooComplexError || error instanceof UnusableValueError;
 }
 
 /** pg's own errors have no type; those of sockets have a code. */

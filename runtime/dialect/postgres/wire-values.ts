@@ -1,11 +1,18 @@
+import { UnusableValueError } from '../executor.js';
 import type { SqlValue } from '../statement.js';
 import type { Column } from './prepared-statements.js';
 
 /** What of a value goes to the database: a text, which that reads by the type it wants, or bytes as they are. */
 export type WireValue = string | Buffer | null;
 
+/** @throws UnusableValueError for a text that holds U+0000, which PostgreSQL cannot keep or compare */
 export function toWire(value: SqlValue): WireValue {
-  if (value === null || typeof value === 'string') return value;
+  if (value === null) return value;
+  if (typeof value === 'string') {
+    if (!value.includes('\0')) return value;
+    const reason = 'A text holds the character U+0000, which this database cannot keep.';
+    throw new UnusableValueError(reason, undefined);
+  }
   if (typeof value !== 'object') return String(value);
   return Buffer.isBuffer(value)
     ? value
