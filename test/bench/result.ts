@@ -1,6 +1,14 @@
-import { mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import {
+  copyFileSync,
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  writeFileSync,
+} from 'node:fs';
 import { join } from 'node:path';
-import { work } from './places.js';
+import type { Options } from './options.js';
+import { root, work } from './places.js';
 import { plot } from './plot.js';
 import type { Summary } from './report.js';
 
@@ -8,21 +16,36 @@ import type { Summary } from './report.js';
 export interface Result {
   /** Version of Node that the servers ran on. */
   readonly node: string;
+  readonly database: Options['database'];
   readonly rounds: number;
   /** Length of one measurement. */
   readonly seconds: number;
   readonly results: readonly Summary[];
 }
 
-const file = join(work, 'result.json');
+const measured = join(work, 'results');
+const kept = 'test/bench/results';
 
+/** Keeps a result until the next one on the same Node and database: as JSON, and as a picture. */
 export function saveResult(result: Result): void {
-  mkdirSync(work, { recursive: true });
-  writeFileSync(file, `${JSON.stringify(result, undefined, 2)}\n`);
-  writeFileSync(join(work, 'result.svg'), plot(result));
+  mkdirSync(measured, { recursive: true });
+  const major = /\d+/.exec(result.node)?.[0] ?? '';
+  const name = join(measured, `node${major}-${result.database}`);
+  writeFileSync(`${name}.json`, `${JSON.stringify(result, undefined, 2)}\n`);
+  writeFileSync(`${name}.svg`, plot(result));
 }
 
-/** @throws Error when there is none yet */
-export function readResult(path = file): Result {
-  return JSON.parse(readFileSync(path, 'utf8')) as Result;
+/** Copies all results to where they are committed; those on the newest Node come first. */
+export function keepResults(): readonly (Result & { readonly picture: string })[] {
+  if (!existsSync(measured)) return [];
+  mkdirSync(join(root, kept), { recursive: true });
+  const files = readdirSync(measured);
+  for (const file of files) copyFileSync(join(measured, file), join(root, kept, file));
+  return files
+    .filter((file) => file.endsWith('.json'))
+    .sort((a, b) => (a < b ? 1 : -1))
+    .map((file) => ({
+      ...(JSON.parse(readFileSync(join(measured, file), 'utf8')) as Result),
+      picture: `${kept}/${file.replace('.json', '.svg')}`,
+    }));
 }

@@ -12,7 +12,7 @@
  * which other work on the machine disturbs less. Absolute figures tell about the machine; where the values in brackets lie far
  * apart, more rounds are needed.
  *
- * What was measured is kept in `.tmp/bench/result.json`, as a picture in `.tmp/bench/result.svg`.
+ * What was measured is kept in `.tmp/bench/results`, also as a picture; `npm run bench:table` writes it into the README.
  */
 import { contest } from './contest.js';
 import { chooseCores } from './cores.js';
@@ -51,5 +51,6 @@ async function bench(options: Options): Promise<Result> {
     const field = await preparation.field(request.variant, rows);
     results.push(summarize(await contest(withDatabases(field), request, field, settings)));
   }
-  return { node: options.node ?? process.version, rounds, seconds, results };
+  const { database, node = process.version } = options;
+  return { node, database, rounds, seconds, results };
 }

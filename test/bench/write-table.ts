@@ -1,0 +1,30 @@
+/**
+ * Writes what the last runs of the bench measured into the README, a table for each Node and database, and keeps their
+ * figures and pictures in `results/` beside the bench.
+ *
+ *   npm run bench:table
+ */
+import { readFileSync, writeFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { markdown } from './markdown.js';
+import { root } from './places.js';
+import { keepResults } from './result.js';
+
+const begin = '<!-- bench -->';
+const end = '<!-- /bench -->';
+
+const results = keepResults();
+if (results.length === 0) {
+  console.error('There is nothing to write yet: npm run bench measures.');
+  process.exit(1);
+}
+const file = join(root, 'README.md');
+const [before, rest] = split(readFileSync(file, 'utf8'), begin);
+const [, after] = split(rest, end);
+writeFileSync(file, `${before}${begin}\n${results.map(markdown).join('\n')}${end}${after}`);
+
+function split(text: string, mark: string): readonly [string, string] {
+  const at = text.indexOf(mark);
+  if (at < 0) throw new Error(`README.md has no ${mark}, where the tables belong.`);
+  return [text.slice(0, at), text.slice(at + mark.length)];
+}
