@@ -1,0 +1,23 @@
+import type { Fold } from '../../protocol/fold.js';
+import type { Database } from '../database.js';
+import type { PoolOptions } from './connect.js';
+import { postgresDialect } from './dialect.js';
+import { postgresFunctions } from './functions.js';
+import { openConnections } from './open.js';
+
+/**
+ * Opens the database of a `DATABASE_URL` such as `postgres://user:password@host:5432/name`, and creates its schema, or compares
+ * it with the one that is there.
+ * @param schema one SQL statement each
+ * @throws Error that says why, when it cannot be opened; SchemaMismatchError when it was made for another model
+ */
+export async function openPostgres(
+  url: string,
+  schema: readonly string[],
+  fold: Fold,
+  options: Omit<PoolOptions, 'url'>,
+): Promise<Database> {
+  const wanted = { statements: schema, functions: postgresFunctions() };
+  const opened = await openConnections({ ...options, url }, wanted);
+  return { dialect: postgresDialect(fold), ...opened };
+}
