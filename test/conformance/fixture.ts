@@ -2,9 +2,11 @@ import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { FastifyInstance } from 'fastify';
+import { Client } from 'pg';
 import type { AppOptions } from '../../runtime/http/app-options.js';
 import { modelFile } from '../support/model-file.js';
-import { create, packageRoot, serverOf } from '../support/server.js';
+import { postgresDatabase } from '../support/postgres.js';
+import { create, isOnPostgres, packageRoot, serverOf } from '../support/server.js';
 
 /** The moment at which everything in the fixture was made. */
 export const moment = '2026-03-01T10:20:30.456Z';
@@ -82,26 +84,65 @@ export async function fill(app: FastifyInstance): Promise<void> {
   await create(app, 'Note', notes);
 }
 
-/** A server with the fixture's entities, its database a file, for what HTTP cannot store: the first company has media. */
-export async function filledServer(
-  options: AppOptions = {},
-): Promise<{ readonly app: FastifyInstance; readonly close: () => Promise<void> }> {
-  const temporary = join(packageRoot, '.tmp');
-  mkdirSync(temporary, { recursive: true });
-  const folder = mkdtempSync(join(temporary, 'fixture-'));
-  const file = join(folder, 'data.sqlite');
-  const app = await serverOf(modelFile('staff'), { databaseUrl: `sqlite:${file}`, ...options });
+interface FilledServer {
+  readonly app: FastifyInstance;
+  readonly close: () => Promise<void>;
+}
+
+/** A server with the fixture's entities, and what HTTP cannot store: the first company has media. */
+export async function filledServer(options: AppOptions = {}): Promise<FilledServer> {
+  const { databaseUrl, setMedia, drop } = isOnPostgres ? await onPostgres() : inFile();
+  const app = await serverOf(modelFile('staff'), { databaseUrl, ...options });
   await fill(app);
-  const database = new Database(file);
-  database
-    .prepare('update "Company" set "logo" = ?, "brochure" = ? where "ID" = 1')
-    .run(Buffer.from(logo, 'hex'), Buffer.from(brochure, 'hex'));
-  database.close();
+  await setMedia();
   return {
     app,
     close: async () => {
       await app.close();
+      await drop();
+    },
+  };
+}
+
+interface FixtureDatabase {
+  readonly databaseUrl: string;
+  readonly setMedia: () => void | Promise<void>;
+  readonly drop: () => void | Promise<void>;
+}
+
+function inFile(): FixtureDatabase {
+  const temporary = join(packageRoot, '.tmp');
+  mkdirSync(temporary, { recursive: true });
+  const folder = mkdtempSync(join(temporary, 'fixture-'));
+  const file = join(folder, 'data.sqlite');
+  return {
+    databaseUrl: `sqlite:${file}`,
+    setMedia: () => {
+      const database = new Database(file);
+      database
+        .prepare('update "Company" set "logo" = ?, "brochure" = ? where "ID" = 1')
+        .run(Buffer.from(logo, 'hex'), Buffer.from(brochure, 'hex'));
+      database.close();
+    },
+    drop: () => {
       rmSync(folder, { recursive: true });
     },
+  };
+}
+
+async function onPostgres(): Promise<FixtureDatabase> {
+  const { url, drop } = await postgresDatabase();
+  return {
+    databaseUrl: url,
+    setMedia: async () => {
+      const client = new Client({ connectionString: url });
+      await client.connect();
+      await client.query('update "Company" set "logo" = $1, "brochure" = $2 where "ID" = 1', [
+        Buffer.from(logo, 'hex'),
+        Buffer.from(brochure, 'hex'),
+      ]);
+      await client.end();
+    },
+    drop,
   };
 }

@@ -41,7 +41,7 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   },
   concat,
   fill: concat,
-  joinRows: (text) => sql`string_agg(${text}, ',')`,
+  joinRows: (text) => sql`string_agg(cast(${text} as text), ',')`,
   // The bytes that the database sends are those of the text.
   asBytes: (text) => text,
   choose: (condition, then, otherwise) =>
