@@ -7,7 +7,8 @@ import { checkDataclasses } from './dataclasses.js';
 import { checkExpressions } from './expressions.js';
 import { checkInverses } from './inverses.js';
 import { createSuggest } from './near-name.js';
-import { createReports, type Report } from './report.js';
+import { checkPostgres } from './postgres.js';
+import { createReports } from './report.js';
 import { checkRoles } from './roles/check-roles.js';
 import { resourcesOf } from './roles/resources.js';
 import { rolesNode, type RolesInput } from './roles/roles-source.js';
@@ -15,7 +16,6 @@ import { settings } from './settings.js';
 import { checkModelShape } from './shape/check-shape.js';
 import { sortProblems } from './sort-problems.js';
 import { checkTables } from './tables.js';
-import { unsupported } from './unsupported.js';
 import { createWorld } from './world.js';
 import { readFile } from './yaml-problems.js';
 import { withAccess } from '../model/access.js';
@@ -23,7 +23,6 @@ import type { Model } from '../model/model.js';
 import type { Checked } from '../source/diagnostic.js';
 import type { SourceNode } from '../source/tree.js';
 import type { Context } from './context.js';
-import type { UnsupportedCode } from './unsupported.js';
 
 export interface ModelInput {
   /** Name of the model file, as problems shall show it. */
@@ -31,11 +30,6 @@ export interface ModelInput {
   readonly text: string | Uint8Array;
   /** Reads a file beside the model, by its path from there; `undefined` when there is none. */
   readonly readBeside: (relativePath: string) => string | Uint8Array | undefined;
-}
-
-export interface CheckOptions {
-  /** Lets pass what this version cannot build yet, so that the whole model can be looked at. */
-  readonly allowUnsupported?: boolean;
 }
 
 export interface CheckedModel extends Checked<Model> {
@@ -46,7 +40,7 @@ export interface CheckedModel extends Checked<Model> {
 }
 
 /** Reads and checks a model file. The value is there unless a problem is an error; problems stand in file order. */
-export function checkModel(input: ModelInput, options: CheckOptions = {}): CheckedModel {
+export function checkModel(input: ModelInput): CheckedModel {
   const { file, readBeside } = input;
   const { report, problems } = createReports();
   const { root, text } = readFile(report, file, input.text);
@@ -55,7 +49,6 @@ export function checkModel(input: ModelInput, options: CheckOptions = {}): Check
   if (root !== undefined) {
     const context: Context = { report, suggest: createSuggest() };
     model = buildModel(context, root, { modelFile: file, readBeside, sources });
-    if (options.allowUnsupported !== true) reportUnsupported(report, root);
   }
   const hasErrors = problems.some(({ severity }) => severity === 'error');
   const value = hasErrors ? undefined : model;
@@ -75,7 +68,7 @@ function buildModel(context: Context, root: SourceNode, rolesInput: RolesInput):
     aliases: createAliases(context, world),
   };
   const dataclasses = world.dataclasses.map((each) => buildDataclass(context, links, each));
-  checkExpressions(context, world, dataclasses);
+  const expressions = checkExpressions(context, world, dataclasses);
   const parts = {
     dataclasses,
     functions: datastoreFunctions(context, world),
@@ -84,15 +77,10 @@ function buildModel(context: Context, root: SourceNode, rolesInput: RolesInput):
   const roles = rolesNode(context, root, rolesInput);
   if (entry(root, 'roles') === undefined) context.report('roles/absent', {}, firstKey(root));
   const model = { ...settings(context, root), ...parts };
+  checkPostgres(context, world, model, expressions);
   if (roles === undefined) return model;
   const checked = checkRoles(context, roles, resourcesOf(parts));
   return { ...withAccess(model, checked), roles: checked };
-}
-
-function reportUnsupported(report: Report, root: SourceNode): void {
-  for (const code of Object.keys(unsupported) as UnsupportedCode[]) {
-    for (const place of unsupported[code].uses(root)) report(code, {}, place);
-  }
 }
 
 /** What is said of the whole file is shown at its first key. */

@@ -4,28 +4,41 @@ import { openProbe, type Probe, type ProbeColumn } from './expression-probe.js';
 import { dependsOnTime } from './expression-time.js';
 import { fold } from './fold.js';
 import type { Dataclass } from '../model/model.js';
+import type { Place } from '../source/tree.js';
 import type { Context } from './context.js';
 import type { DataclassDraft, World } from './world.js';
 
-/** Lets a database look at every expression, in the form in which the server keeps it: a generated column. */
+/**
+ * Lets a database look at every expression, in the form in which the server keeps it: a generated column.
+ * @returns those without a problem
+ */
 export function checkExpressions(
-  context: Context,
+  { report, ...others }: Context,
   world: World,
   dataclasses: readonly Dataclass[],
-): void {
+): readonly ExpressionUse[] {
+  const wrong = new Set<Place>();
+  const context: Context = {
+    ...others,
+    report: (code, fill, at) => {
+      wrong.add(at);
+      report(code, fill, at);
+    },
+  };
   const tables = world.dataclasses
     .map((dataclass, index) => ({
       uses: usesOf(context, dataclass),
       stored: [...storedColumns(dataclasses[index]), ...unknownColumns(dataclass)],
     }))
     .filter(({ uses }) => uses.length > 0);
-  if (tables.length === 0) return;
+  if (tables.length === 0) return [];
   const probe = openProbe();
   try {
     for (const { stored, uses } of tables) checkTable(context, probe, stored, uses);
   } finally {
     probe.close();
   }
+  return tables.flatMap(({ uses }) => uses.filter(({ at }) => !wrong.has(at)));
 }
 
 function usesOf(context: Context, dataclass: DataclassDraft): readonly ExpressionUse[] {

@@ -3,9 +3,7 @@ import { attributeMessages } from './messages/attribute-messages.js';
 import { fileMessages } from './messages/file-messages.js';
 import { nameMessages } from './messages/name-messages.js';
 import { relationMessages } from './messages/relation-messages.js';
-import { unsupported } from './unsupported.js';
 import type { Message, MessageTable } from './messages/message.js';
-import type { UnsupportedCode } from './unsupported.js';
 
 /** Every problem that a model can have, by its stable code. */
 export const messages = {
@@ -14,7 +12,6 @@ export const messages = {
   ...attributeMessages,
   ...relationMessages,
   ...accessMessages,
-  ...unsupportedMessages(),
 } satisfies MessageTable;
 
 export type Code = keyof typeof messages;
@@ -31,16 +28,4 @@ const table: { readonly [C in Code]: Message<Fills[C]> } = messages;
 /** The text of a problem, its holes filled. */
 export function messageText<C extends Code>(code: C, fill: Fill<C>): string {
   return table[code].text(fill);
-}
-
-function unsupportedMessages(): Readonly<Record<UnsupportedCode, Message<object>>> {
-  const rows = Object.entries(unsupported).map(([code, { what }]): [string, Message<object>] => [
-    code,
-    {
-      severity: 'error',
-      meaning: `The model asks for ${what}, which this version does not build yet.`,
-      text: () => `This version does not build ${what} yet.`,
-    },
-  ]);
-  return Object.fromEntries(rows) as Record<UnsupportedCode, Message<object>>;
 }

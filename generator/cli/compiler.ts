@@ -1,4 +1,4 @@
-import type { CheckedModel, CheckOptions, ModelInput } from '../check/check-model.js';
+import type { CheckedModel, ModelInput } from '../check/check-model.js';
 import type { EmittedFile } from '../emit/file.js';
 import type { Model } from '../model/model.js';
 import type { StubPlan } from '../stubs/plan-stubs.js';
@@ -6,7 +6,7 @@ import type { ReviewInput } from '../stubs/review-classes.js';
 
 /** The stages of the generator. They are loaded when they are needed, so that `--help` answers at once. */
 export interface Compiler {
-  check(input: ModelInput, options?: CheckOptions): Promise<CheckedModel>;
+  check(input: ModelInput): Promise<CheckedModel>;
   emit(
     model: Model,
     input: { readonly packageRoot: string; readonly modelFileName: string },
@@ -19,8 +19,7 @@ export interface Compiler {
 }
 
 export const lazyCompiler: Compiler = {
-  check: async (input, options) =>
-    (await import('../check/check-model.js')).checkModel(input, options),
+  check: async (input) => (await import('../check/check-model.js')).checkModel(input),
   emit: async (model, input) => (await import('../emit/emit-server.js')).emitServer(model, input),
   serialize: async (model) => (await import('../model/serialize.js')).serializeModel(model),
   reviewClasses: async (input) => (await import('../stubs/review-classes.js')).reviewClasses(input),

@@ -1,20 +1,17 @@
 import { dirname, resolve } from 'node:path';
-import type { CheckedModel, CheckOptions } from '../check/check-model.js';
+import type { CheckedModel } from '../check/check-model.js';
 import { isSystemError, textOf, UsageError } from './failure.js';
 import type { World } from './world.js';
 
 /** Reads and checks a model file; a file that cannot be read is an error of the command line. */
-export async function readModel(
-  world: World,
-  file: string,
-  options?: CheckOptions,
-): Promise<CheckedModel> {
+export async function readModel(world: World, file: string): Promise<CheckedModel> {
   const path = resolve(world.cwd, file);
   const text = readNamed(world, file, path);
-  return world.compiler.check(
-    { file, text, readBeside: (relative) => readNear(world, resolve(dirname(path), relative)) },
-    options,
-  );
+  return world.compiler.check({
+    file,
+    text,
+    readBeside: (relative) => readNear(world, resolve(dirname(path), relative)),
+  });
 }
 
 function readNamed(world: World, file: string, path: string): Uint8Array {

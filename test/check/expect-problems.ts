@@ -1,5 +1,5 @@
 import { expect } from 'vitest';
-import { checkModel, type CheckOptions } from '../../generator/check/check-model.js';
+import { checkModel } from '../../generator/check/check-model.js';
 import { lineStarts, positionAt } from '../../generator/source/position.js';
 import type { Code } from '../../generator/check/messages.js';
 import type { Model } from '../../generator/model/model.js';
@@ -17,7 +17,6 @@ export interface Given {
   readonly yaml: string;
   /** Files beside the model, with markers too. */
   readonly beside?: Readonly<Record<string, string>>;
-  readonly options?: CheckOptions;
 }
 
 interface Marked {
@@ -49,10 +48,11 @@ export function expectProblems(given: Given, expected: readonly Expected[]): Mod
     marked(text),
   ]);
   const beside = new Map(files);
-  const result = checkModel(
-    { file: 'model.yaml', text: model.text, readBeside: (path) => beside.get(path)?.text },
-    given.options ?? { allowUnsupported: true },
-  );
+  const result = checkModel({
+    file: 'model.yaml',
+    text: model.text,
+    readBeside: (path) => beside.get(path)?.text,
+  });
   const places = new Map<string, string>();
   for (const [file, { text, markers }] of [['model.yaml', model] as const, ...files]) {
     for (const [name, offset] of markers) places.set(name, place(file, text, offset));

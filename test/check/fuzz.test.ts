@@ -33,7 +33,7 @@ function check(text: string | Uint8Array): void {
   const readBeside = (path: string): string | undefined =>
     path === 'Company' ? complete : undefined;
   const input = { file: 'model.yaml', text, readBeside };
-  const { problems, value, sources } = checkModel(input, { allowUnsupported: true });
+  const { problems, value, sources } = checkModel(input);
   const hasErrors = problems.some(({ severity }) => severity === 'error');
   expect(value === undefined).toBe(hasErrors);
   // What an editor would underline is never let through.

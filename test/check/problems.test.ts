@@ -1,10 +1,11 @@
 import { describe, expect, it } from 'vitest';
 import { checkModel } from '../../generator/check/check-model.js';
 import { messages } from '../../generator/check/messages.js';
-import { functionCases, roleCases, unsupportedCases } from './cases/access-cases.js';
+import { functionCases, roleCases } from './cases/access-cases.js';
 import { computedCases, storageCases } from './cases/attribute-cases.js';
 import { fileCases, shapeCases } from './cases/file-cases.js';
 import { nameCases } from './cases/name-cases.js';
+import { postgresCases } from './cases/postgres-cases.js';
 import { relationCases } from './cases/relation-cases.js';
 import { expectProblems, metCodes } from './expect-problems.js';
 
@@ -17,7 +18,7 @@ const families = {
   relations: relationCases,
   functions: functionCases,
   roles: roleCases,
-  'not built yet': unsupportedCases,
+  postgres: postgresCases,
 };
 
 for (const [family, cases] of Object.entries(families)) {

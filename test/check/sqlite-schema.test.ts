@@ -22,7 +22,7 @@ afterEach(() => {
 /** Checks a model; `undefined` when it is refused. */
 function checked(text: string): Model | undefined {
   const input = { file: 'model.yaml', text, readBeside: (): undefined => undefined };
-  return checkModel(input, { allowUnsupported: true }).value;
+  return checkModel(input).value;
 }
 
 function modelOf(text: string): Model {

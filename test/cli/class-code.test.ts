@@ -14,7 +14,7 @@ const after = companyModel({
 async function generated(): Promise<FakeWorld> {
   const world = fakeWorld({
     compiler: {
-      check: (input) => lazyCompiler.check(input, { allowUnsupported: true }),
+      check: (input) => lazyCompiler.check(input),
       // The runtime is many files, and no part of this.
       emit: async (model, input) =>
         (await lazyCompiler.emit(model, { ...input, packageRoot })).filter(

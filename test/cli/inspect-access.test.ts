@@ -38,7 +38,7 @@ roles:
 
 function modelWith(text: string): Model {
   const input = { file: 'model.yaml', text, readBeside: () => undefined };
-  const { value, problems } = checkModel(input, { allowUnsupported: true });
+  const { value, problems } = checkModel(input);
   if (value === undefined) throw new Error(JSON.stringify(problems));
   return value;
 }
@@ -109,7 +109,7 @@ it('has one column for guests, with all that everyone has', () => {
     '[{ privilege: Guest, includes: [viewStaff] }, { privilege: none }, { privilege: viewStaff }',
   );
   const input = { file: 'model.yaml', text: dataclasses + declared, readBeside: () => undefined };
-  const { value: model } = checkModel(input, { allowUnsupported: true });
+  const { value: model } = checkModel(input);
   if (model === undefined) throw new Error('no model');
   const lines = describeAccess(model, plain).split('\n');
   expect(lines[0]).toBe('                guest  HR    viewStaff  manageStaff');

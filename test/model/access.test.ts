@@ -26,7 +26,7 @@ singletons: { Clock: { functions: { a: { exposed: true }, b: { exposed: true } }
 function modelWith(roles: string): Model {
   const text = `${dataclasses}roles:\n  privileges: [{ privilege: low }, { privilege: high, includes: [low] }, { privilege: top, includes: [high] }]\n${roles}`;
   const input = { file: 'model.yaml', text, readBeside: () => undefined };
-  const { value, problems } = checkModel(input, { allowUnsupported: true });
+  const { value, problems } = checkModel(input);
   if (value === undefined) throw new Error(JSON.stringify(problems));
   return value;
 }

@@ -15,7 +15,7 @@ const text = readFileSync(new URL('../check/models/complete.yaml', import.meta.u
 
 function complete(): Model {
   const input = { file: 'model.yaml', text, readBeside: () => undefined };
-  const { value } = checkModel(input, { allowUnsupported: true });
+  const { value } = checkModel(input);
   if (value === undefined) throw new Error('The complete example has errors.');
   return value;
 }

@@ -44,14 +44,11 @@ const resources: Resources = {
 const dataActions: readonly DataAction[] = ['create', 'read', 'update', 'drop'];
 
 function checked(roles: RolesFile): Model {
-  const { value, problems } = checkModel(
-    {
-      file: 'model.yaml',
-      text: `${model}roles: roles.json\n`,
-      readBeside: () => JSON.stringify(roles),
-    },
-    { allowUnsupported: true },
-  );
+  const { value, problems } = checkModel({
+    file: 'model.yaml',
+    text: `${model}roles: roles.json\n`,
+    readBeside: () => JSON.stringify(roles),
+  });
   if (value === undefined) throw new Error(JSON.stringify(problems));
   return value;
 }

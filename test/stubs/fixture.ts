@@ -51,7 +51,7 @@ const known = new Map<string, readonly UserClass[]>();
 function classesOf(text: string): readonly UserClass[] {
   const found = known.get(text);
   if (found !== undefined) return found;
-  const model = modelOf(text, { allowUnsupported: true });
+  const model = modelOf(text);
   const classes = userClasses(model, classNames(model));
   known.set(text, classes);
   return classes;
@@ -59,7 +59,7 @@ function classesOf(text: string): readonly UserClass[] {
 
 /** The files as the first run writes them. */
 export function firstFiles(model: string): Texts {
-  const checked = modelOf(model, { allowUnsupported: true });
+  const checked = modelOf(model);
   const files = emitServer(checked, { packageRoot, modelFileName: 'model.yaml' });
   return Object.fromEntries(
     files

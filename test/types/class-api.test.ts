@@ -14,7 +14,7 @@ afterAll(() => {
 });
 
 it('class code is typed by the model', () => {
-  cpSync(writeServer(modelOf(model, { allowUnsupported: true })), folder, { recursive: true });
+  cpSync(writeServer(modelOf(model)), folder, { recursive: true });
   const stubs = readdirSync(join(folder, 'src/classes')).sort();
   const files = readdirSync(filled).map((name) => name.replace(/\.txt$/, ''));
   expect(files.sort()).toEqual(stubs);

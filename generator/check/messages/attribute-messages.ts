@@ -138,6 +138,12 @@ export const attributeMessages = {
     text: (f: { attribute: string; reason: string }) =>
       `The expression of ${f.attribute} must give the same value for the same columns: ${f.reason}.`,
   },
+  'computed/not-portable': {
+    severity: 'error',
+    meaning: 'The model names the database postgres, and PostgreSQL has no equal for an expression.',
+    text: (f: { attribute: string; reason: string }) =>
+      `The expression of ${f.attribute} cannot be computed by PostgreSQL: ${f.reason}.`,
+  },
   'computed/not-one-expression': {
     severity: 'error',
     meaning: 'An expression holds a comment, a semicolon or an unpaired parenthesis or quote.',

@@ -17,7 +17,7 @@ export async function inspect(
   file: string,
   options: InspectOptions,
 ): Promise<number> {
-  const checked = await readModel(session.world, file, { allowUnsupported: true });
+  const checked = await readModel(session.world, file);
   const { value: model, problems, sources } = checked;
   if (model === undefined) {
     if (options.json === true) {

@@ -1,5 +1,5 @@
 import type { StorageAttribute } from '../../model/model.js';
-import { sqlConstant, sqlName } from './sql-text.js';
+import { sqlConstant, sqlName } from '../../model/sql-text.js';
 
 /** The rules of an attribute that SQL can hold, as conditions over its column. */
 export function columnChecks(

@@ -1,6 +1,6 @@
 import { attributeNamed } from '../../model/lookup.js';
 import type { Dataclass, Model, StorageAttribute } from '../../model/model.js';
-import { foldedColumn } from './columns.js';
+import { foldedColumn } from '../../model/columns.js';
 
 /** An index of a dataclass's table, beside that of the primary key. */
 export interface Index {

@@ -1,10 +1,16 @@
+import { postgresExpression } from '../../model/expression/postgres-expression.js';
 import { shortName } from '../../model/postgres-names.js';
 import { postgresText, postgresTypes } from '../../model/postgres-types.js';
 import type { Dataclass, Model, StorageAttribute } from '../../model/model.js';
 import { columnChecks } from './column-checks.js';
 import { type Index, indexesOf, keyOf } from './indexes.js';
-import { sqlName } from './sql-text.js';
-import { referenceOf, type TableColumn, tableColumns } from './table-columns.js';
+import { sqlName } from '../../model/sql-text.js';
+import {
+  type ExpressionAttribute,
+  referenceOf,
+  type TableColumn,
+  tableColumns,
+} from './table-columns.js';
 
 /**
  * The PostgreSQL schema of a model: tables and indexes in model order, then the foreign keys, since dataclasses may refer to
@@ -21,11 +27,11 @@ export function postgresSchema(model: Model): string[] {
 }
 
 function createTable(model: Model, dataclass: Dataclass): string {
-  const columns = tableColumns(model, dataclass).map(columnText);
+  const columns = tableColumns(model, dataclass).map((each) => columnText(dataclass, each));
   return `CREATE TABLE ${sqlName(dataclass.table)} (\n  ${columns.join(',\n  ')}\n)`;
 }
 
-function columnText(column: TableColumn): string {
+function columnText(dataclass: Dataclass, column: TableColumn): string {
   switch (column.kind) {
     case 'stored':
       return storedColumn(column.attribute);
@@ -38,9 +44,9 @@ function columnText(column: TableColumn): string {
     case 'norm':
       return `${sqlName(column.column)} double precision`;
     case 'unit':
-      return `${sqlName(column.column)} bytea`;
+      return `${sqlName(column.column)} double precision[]`;
     case 'expression':
-      throw new Error('TODO');
+      return generatedColumn(dataclass, column.attribute);
   }
 }
 
@@ -54,6 +60,12 @@ function storedColumn(attribute: StorageAttribute): string {
   } else if (attribute.mandatory) parts.push('NOT NULL');
   for (const check of columnChecks(attribute, atLeast)) parts.push(`CHECK (${check})`);
   return parts.join(' ');
+}
+
+/** Kept, since PostgreSQL before version 18 computes when an entity is saved only. */
+function generatedColumn(dataclass: Dataclass, attribute: ExpressionAttribute): string {
+  const { sql, type } = postgresExpression(dataclass, attribute);
+  return `${sqlName(attribute.column)} ${type} GENERATED ALWAYS AS (${sql}) STORED`;
 }
 
 function atLeast(value: string, length: number): string {

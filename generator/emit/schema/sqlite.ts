@@ -2,7 +2,7 @@ import { sqliteTypes } from '../../model/sqlite-types.js';
 import type { Dataclass, Model, StorageAttribute } from '../../model/model.js';
 import { columnChecks } from './column-checks.js';
 import { indexesOf, keyOf } from './indexes.js';
-import { sqlName } from './sql-text.js';
+import { sqlName } from '../../model/sql-text.js';
 import {
   type ExpressionAttribute,
   referenceOf,

@@ -6,7 +6,7 @@ import type {
   RelatedEntityAttribute,
   StorageAttribute,
 } from '../../model/model.js';
-import { foldedColumn, isLarge, vectorColumns } from './columns.js';
+import { foldedColumn, isLarge, vectorColumns } from '../../model/columns.js';
 
 /** A column of a dataclass's table. */
 export type TableColumn =

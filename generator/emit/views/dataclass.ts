@@ -2,7 +2,7 @@ import type { Attribute, Dataclass, Model, StorageAttribute } from '../../model/
 import type { EmitContext } from '../context.js';
 import { accessLiteral } from './access.js';
 import { declaration, docComment, Documented, type Literal, RawCode } from '../layout.js';
-import { foldedColumn, vectorColumns } from '../schema/columns.js';
+import { foldedColumn, vectorColumns } from '../../model/columns.js';
 import { dataclassFunctions } from './functions.js';
 
 /** The attribute table of a dataclass. */

@@ -3,7 +3,7 @@ import { userClasses } from '../classes/user-classes.js';
 import type { EmitContext } from '../context.js';
 import { declaration } from '../layout.js';
 import { rolesLiteral } from './access.js';
-import { isLarge } from '../schema/columns.js';
+import { isLarge } from '../../model/columns.js';
 
 /** A limit that the server of this version keeps: its name in the environment and what it limits. */
 interface ServedLimit {

@@ -2,6 +2,7 @@ import type { Fold } from '../../protocol/fold.js';
 import type { Database } from '../database.js';
 import type { PoolOptions } from './connect.js';
 import { postgresDialect } from './dialect.js';
+import { expressionFunctions } from './expression-functions.js';
 import { postgresFunctions } from './functions.js';
 import { openConnections } from './open.js';
 
@@ -17,7 +18,7 @@ export async function openPostgres(
   fold: Fold,
   options: Omit<PoolOptions, 'url'>,
 ): Promise<Database> {
-  const wanted = { statements: schema, functions: postgresFunctions() };
+  const wanted = { statements: schema, functions: [...postgresFunctions(), ...expressionFunctions] };
   const opened = await openConnections({ ...options, url }, wanted);
   return { dialect: postgresDialect(fold), ...opened };
 }

@@ -132,24 +132,3 @@ export const roleCases: readonly ProblemCase[] = [
     expected: [{ code: 'yaml/unexpected-character', at: 'a' }],
   },
 ];
-
-export const unsupportedCases: readonly ProblemCase[] = [
-  {
-    name: 'everything that is not built yet',
-    options: {},
-    yaml: `drs: 1
-name: test
-database: [sqlite, <<a>>postgres]
-limits: { queryTimeout: 3, maxEntitySetsPerSession: 9 }
-protocol: { accentInsensitive: true, wildcard: true }
-dataclasses:
-  A:
-    attributes:
-      ID: { type: integer, key: true }
-    events: [saving]
-    restrict: true
-roles: {}
-`,
-    expected: [{ code: 'unsupported/postgres', at: 'a' }],
-  },
-];

@@ -43,7 +43,7 @@ let clerk: Client;
 let boss: Client;
 
 beforeAll(async () => {
-  app = await rolesServerOf(modelOf(model, { allowUnsupported: true }), {}, classes);
+  app = await rolesServerOf(modelOf(model), {}, classes);
   guest = new Client(app);
   clerk = await loggedIn(app, { privileges: ['clerk'] });
   boss = await loggedIn(app, { privileges: ['boss'] });

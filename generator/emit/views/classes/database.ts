@@ -7,7 +7,7 @@ import type {
 } from '../../../model/model.js';
 import { field } from '../../classes/members.js';
 import type { EmitContext } from '../../context.js';
-import { foldedColumn, vectorColumns } from '../../schema/columns.js';
+import { foldedColumn, vectorColumns } from '../../../model/columns.js';
 
 /** The tables as Kysely sees them: what SQLite holds, not what class code reads. */
 export function databaseView({ header, model, classNames }: EmitContext): object {

@@ -3,7 +3,7 @@ import type { Attribute, Dataclass } from '../../../model/model.js';
 import { field } from '../../classes/members.js';
 import { isAlwaysThere, orNull, type TypeText, valueType } from '../../classes/type-text.js';
 import type { EmitContext } from '../../context.js';
-import { isLarge } from '../../schema/columns.js';
+import { isLarge } from '../../../model/columns.js';
 
 /** An interface whose members are attributes. */
 export interface InterfaceView {

@@ -1,4 +1,4 @@
-import type { Dataclass, Model, StorageAttribute, StorageType } from '../../model/model.js';
+import type { Dataclass, Model, StorageAttribute, StorageType } from './model.js';
 
 /** Values of these types can be large, and stay out of lists. */
 export function isLarge(type: StorageType): boolean {

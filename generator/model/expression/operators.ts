@@ -1,0 +1,113 @@
+import type { BinaryOperator } from './ast.js';
+import { NotPortable } from './not-portable.js';
+import {
+  alike,
+  asCondition,
+  asInteger,
+  asNumber,
+  asText,
+  both,
+  condition,
+  integer,
+  number,
+  type Printed,
+  real,
+  text,
+  wholeOf,
+} from './printed.js';
+
+const comparisons = {
+  '=': '=',
+  '<>': '<>',
+  '<': '<',
+  '<=': '<=',
+  '>': '>',
+  '>=': '>=',
+  is: 'IS NOT DISTINCT FROM',
+  isNot: 'IS DISTINCT FROM',
+} as const;
+
+type Comparison = keyof typeof comparisons;
+
+/** Writes an operator between two values. */
+export function printBinary(operator: BinaryOperator, left: Printed, right: Printed): Printed {
+  switch (operator) {
+    case 'and':
+    case 'or':
+      return condition(`(${asCondition(left)} ${operator.toUpperCase()} ${asCondition(right)})`);
+    case '||':
+      return text(`(${asText(left)} || ${asText(right)})`);
+    case 'like':
+      // SQLite's disregards the case of ASCII letters, and knows no escape character.
+      return condition(
+        `(lower(${asText(left)} COLLATE "C") LIKE lower(${asText(right)} COLLATE "C") ESCAPE '')`,
+      );
+    case '&':
+    case '|':
+      return integer(`(${asInteger(left).sql} ${operator} ${asInteger(right).sql})`);
+    case '+':
+    case '-':
+    case '*':
+      return arithmetic(operator, asNumber(left), asNumber(right));
+    case '/':
+      return quotient(asNumber(left), asNumber(right));
+    case '%':
+      return remainder(asNumber(left), asNumber(right));
+    case '->':
+    case '->>':
+      throw new Error(`The operator ${operator} is written elsewhere.`);
+    case '=':
+    case '<>':
+    case '<':
+    case '<=':
+    case '>':
+    case '>=':
+    case 'is':
+    case 'isNot':
+      return compare(operator, left, right);
+  }
+}
+
+/** Writes a comparison; texts are compared by their bytes. */
+export function compare(operator: Comparison, left: Printed, right: Printed): Printed {
+  if (left.kind === 'json' || right.kind === 'json') {
+    throw new NotPortable(
+      'it compares a piece of JSON, which may be a text or a number: CAST it as TEXT, INTEGER or REAL',
+    );
+  }
+  const [a, b] = alike([left, right]) as [Printed, Printed];
+  if ([a, b].some(({ kind }) => kind === 'null')) {
+    return condition(`(${a.sql} ${comparisons[operator]} ${b.sql})`);
+  }
+  const collation = a.kind === 'text' ? ' COLLATE "C"' : '';
+  return condition(`(${a.sql}${collation} ${comparisons[operator]} ${b.sql})`);
+}
+
+function arithmetic(operator: string, a: Printed, b: Printed): Printed {
+  if (a.kind === 'integer' && b.kind === 'integer') {
+    return integer(`(${widened(a, b)} ${operator} ${b.sql})`);
+  }
+  return number(`(${a.sql} ${operator} ${b.sql})`, both(wholeOf(a), wholeOf(b)));
+}
+
+/** Nothing divided by 0 is anything; integers divided by integers are integers. */
+function quotient(a: Printed, b: Printed): Printed {
+  if (a.kind === 'integer' && b.kind === 'integer') {
+    return integer(`(${widened(a, b)} / nullif(${b.sql}, 0))`);
+  }
+  const whole = both(wholeOf(a), wholeOf(b));
+  return whole === 'false'
+    ? real(`(${a.sql} / nullif(${b.sql}, 0))`)
+    : number(`drs_x_quotient(${a.sql}, ${b.sql}, ${whole})`, whole);
+}
+
+function remainder(a: Printed, b: Printed): Printed {
+  const sql = `mod(${asInteger(a).sql}::bigint, nullif(${asInteger(b).sql}::bigint, 0))`;
+  if (a.kind === 'integer' && b.kind === 'integer') return integer(sql);
+  return number(`${sql}::double precision`, both(wholeOf(a), wholeOf(b)));
+}
+
+/** The left one of two integers, as a long one where both are short. */
+function widened(a: Printed, b: Printed): string {
+  return a.isNarrow === true && b.isNarrow === true ? `${a.sql}::bigint` : a.sql;
+}

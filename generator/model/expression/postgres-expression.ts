@@ -1,0 +1,114 @@
+import type { CalculatedAttribute, Dataclass, StorageAttribute, StorageType } from '../model.js';
+import { postgresText } from '../postgres-types.js';
+import { sqlName } from '../sql-text.js';
+import { asTime, formatTime } from './date-functions.js';
+import { NotPortable } from './not-portable.js';
+import { parseExpression } from './parse.js';
+import { printNode } from './print-node.js';
+import { asNumber, asText, integer, number, type Printed, text } from './printed.js';
+
+/** What PostgreSQL computes a column from. */
+export interface PostgresExpression {
+  /** Type of the column. */
+  readonly type: string;
+  readonly sql: string;
+}
+
+const storedKinds: Readonly<Record<StorageType, (sql: string) => Printed>> = {
+  string: text,
+  uuid: text,
+  number: (sql) => number(sql, `${sql} = trunc(${sql})`),
+  integer: (sql) => integer(sql),
+  boolean: (sql) => integer(sql, true),
+  date: text,
+  duration: (sql) => integer(sql),
+  object: text,
+  image: (sql) => ({ sql, kind: 'bytes' }),
+  blob: (sql) => ({ sql, kind: 'bytes' }),
+  vector: () => {
+    throw new NotPortable('it speaks of a vector');
+  },
+};
+
+/**
+ * An expression as PostgreSQL computes it, to the values that SQLite gives.
+ * @throws NotPortable where there is no such expression
+ */
+export function postgresExpression(
+  dataclass: Dataclass,
+  attribute: CalculatedAttribute,
+): PostgresExpression {
+  const { sql, type } = new Expressions(dataclass).columnOf(attribute);
+  return { sql, type };
+}
+
+/** PostgreSQL's computed columns cannot speak of each other: what they are computed from stands in their place. */
+class Expressions {
+  readonly #columns = new Map<string, StorageAttribute | CalculatedAttribute>();
+
+  constructor({ attributes }: Dataclass) {
+    for (const each of attributes) {
+      if (each.kind === 'storage') this.#columns.set(lower(each.column), each);
+      if (each.kind === 'calculated' && each.expression !== undefined) {
+        this.#columns.set(lower(each.column ?? each.name), each);
+      }
+    }
+  }
+
+  columnOf({ type, dateOnly, expression = '' }: CalculatedAttribute): PostgresExpression & {
+    readonly printed: Printed;
+  } {
+    const found = printNode(parseExpression(expression), (name) => this.#find(name));
+    const printed = this.#stored(type, dateOnly, found);
+    return { sql: printed.sql, type: type === 'boolean' ? 'smallint' : typeOf(printed), printed };
+  }
+
+  #find(name: string): Printed | undefined {
+    const attribute = this.#columns.get(lower(name));
+    if (attribute === undefined) return undefined;
+    if (attribute.kind === 'storage') return storedKinds[attribute.type](sqlName(attribute.column));
+    const { sql, kind } = this.columnOf(attribute).printed;
+    // A whole number becomes an integer where it is kept.
+    return kind === 'number'
+      ? number(`(${sql})`, `(${sql}) = trunc(${sql})`)
+      : { sql: `(${sql})`, kind };
+  }
+
+  /** An expression may yield anything: in the form in which a value of the attribute's type is kept. */
+  #stored(type: StorageType, dateOnly: boolean, found: Printed): Printed {
+    switch (type) {
+      case 'string':
+      case 'uuid':
+      case 'object':
+        return text(asText(found));
+      case 'date':
+        return formatTime(dateOnly ? '%Y-%m-%d' : '%Y-%m-%dT%H:%M:%fZ', asTime(found));
+      case 'boolean': {
+        if (found.kind === 'boolean') return integer(`${found.sql}::integer`, true);
+        const { sql } = asNumber(found);
+        return integer(`CASE ${sql} WHEN 1 THEN 1 WHEN 0 THEN 0 END`, true);
+      }
+      case 'number':
+      case 'integer':
+      case 'duration':
+        // A text that is no number is none, where a column of numbers keeps it.
+        return found.kind === 'text'
+          ? number(`drs_x_affinity(${found.sql})`, 'false')
+          : asNumber(found);
+      case 'image':
+      case 'blob':
+      case 'vector':
+        throw new NotPortable(`it yields a value of type ${type}`);
+    }
+  }
+}
+
+function typeOf({ kind }: Printed): string {
+  if (kind === 'text') return postgresText;
+  return kind === 'number' ? 'double precision' : 'bigint';
+}
+
+/** SQLite tells names apart by all but the case of ASCII letters. */
+function lower(name: string): string {
+  return name.replace(/[A-Z]/g, (each) => each.toLowerCase());
+}
