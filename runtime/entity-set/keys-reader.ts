@@ -46,9 +46,9 @@ export class KeysReader {
       planKeys(database.dialect, options, selection, orderOf(request)),
     );
     const type = request.dataclass.key.type as KeyType;
-    return whenThere(database.executor.value(plan.statement, values), (bytes) => {
-      if (bytes === undefined) return undefined;
-      const keys = parseKeys(type, bytes as Uint8Array);
+    return whenThere(database.executor.read(plan.statement, values), (list) => {
+      if (list === undefined) return undefined;
+      const keys = parseKeys(type, typeof list === 'string' ? Buffer.from(list) : list);
       const isSorted = request.orderBy !== undefined || isOrdered(request, []);
       return isSorted ? keys : ascending(keys);
     });
