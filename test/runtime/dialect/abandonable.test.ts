@@ -4,7 +4,7 @@ import { whenThere } from '../../../runtime/dialect/pending.js';
 
 function work(): {
   readonly promise: AbandonablePromise<number>;
-  finish(value: number): void;
+  readonly finish: (value: number) => void;
   readonly abandon: () => void;
 } {
   let finish: (value: number) => void = () => undefined;

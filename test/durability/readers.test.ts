@@ -1,0 +1,311 @@
+import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { Client, type Collection, type Entity, type ErrorItem } from './support/client.js';
+import { durabilityModel } from './support/model.js';
+import { compiledProgram } from './support/program.js';
+import { Scratch } from './support/scratch.js';
+import type { ServerProcess } from './support/server-process.js';
+
+const rows = 200_000;
+/** Of the fillers: those that a scan finds. */
+const found = 2_000;
+
+let program: string;
+let filled: Scratch;
+let scratch: Scratch;
+
+beforeAll(async () => {
+  program = compiledProgram(durabilityModel);
+  filled = new Scratch(program);
+  const server = await filled.start();
+  server.child.kill('SIGTERM');
+  await server.ended;
+  const database = new Database(filled.file);
+  database.exec(`
+    with recursive "n"("i") as (select 1 union all select "i" + 1 from "n" where "i" < ${rows})
+    insert into "Part" ("ID", "__STAMP", "__TIMESTAMP", "serial", "tag", "filler")
+      select "i", 1, '2026-01-01T00:00:00.000Z', "i", "i" % 1000, 'filler ' || ("i" % ${rows / found}) from "n";
+  `);
+  database.pragma('wal_checkpoint(truncate)');
+  database.close();
+}, 180_000);
+afterAll(() => filled.remove());
+
+beforeEach(() => {
+  scratch = new Scratch(program);
+  mkdirSync(scratch.folder, { recursive: true });
+  copyFileSync(filled.file, scratch.file);
+});
+afterEach(() => scratch.remove());
+
+/** Goes through all rows, for some tens of milliseconds. */
+const shortScan = query({ $filter: 'filler = "filler 7"', $top: '1' });
+
+/** Compares each row with as many texts as a filter may have; many seconds. */
+const longScan = scanOf(500);
+
+/** A second or two. */
+const middleScan = scanOf(100);
+
+function scanOf(texts: number): string {
+  const comparisons = Array.from({ length: texts }, (_, index) => `filler = "no ${index}"`);
+  return query({ $filter: comparisons.join(' or ') });
+}
+
+function query(parameters: Readonly<Record<string, string>>): string {
+  return `/rest/Part?${new URLSearchParams(parameters).toString()}`;
+}
+
+/** Processes that a server has started and that are still there. */
+function readersOf({ child }: Pick<ServerProcess, 'child'>): readonly number[] {
+  return processes()
+    .filter(({ parent }) => parent === child.pid)
+    .map(({ id }) => id);
+}
+
+interface Process {
+  readonly id: number;
+  readonly parent: number;
+  /** Of the processor, in hundredths of a second. */
+  readonly used: number;
+}
+
+function processes(): readonly Process[] {
+  return readdirSync('/proc')
+    .filter((name) => /^\d+$/.test(name))
+    .flatMap((name) => {
+      try {
+        const stat = readFileSync(`/proc/${name}/stat`, 'utf8');
+        const [state, parent, ...fields] = stat.slice(stat.lastIndexOf(')') + 2).split(' ');
+        if (state === 'Z') return [];
+        const used = Number(fields[9]) + Number(fields[10]);
+        return [{ id: Number(name), parent: Number(parent), used }];
+      } catch {
+        // It has ended meanwhile.
+        return [];
+      }
+    });
+}
+
+async function until<T>(look: () => T | undefined): Promise<T> {
+  for (;;) {
+    const seen = look();
+    if (seen !== undefined) return seen;
+    await setTimeout(5);
+  }
+}
+
+/** A reader that runs a statement: a process that only starts takes less. */
+function busyReader(server: ServerProcess): Promise<number> {
+  return until(
+    () => processes().find(({ parent, used }) => parent === server.child.pid && used > 60)?.id,
+  );
+}
+
+function isGone(id: number): true | undefined {
+  return existsSync(`/proc/${id}`) && processes().some((each) => each.id === id) ? undefined : true;
+}
+
+function errorOf(answer: { readonly body: unknown }): ErrorItem | undefined {
+  return (answer.body as { readonly __ERROR?: readonly ErrorItem[] }).__ERROR?.[0];
+}
+
+/** Processes are looked at in `/proc`. */
+const onLinux = describe.skipIf(process.platform !== 'linux');
+
+onLinux('a read that takes long', () => {
+  it('stops nobody else', async () => {
+    const server = await scratch.start();
+    const client = new Client(server.origin);
+    const order: string[] = [];
+    const gone = new AbortController();
+    const long = fetch(server.origin + longScan, { signal: gone.signal }).then(
+      () => order.push('long'),
+      () => order.push('gone'),
+    );
+    await busyReader(server);
+    for (let key = 1; key <= 200; key += 1) {
+      const { status } = await client.get<Entity>(`/rest/Part(${key})`);
+      expect(status).toBe(200);
+      order.push('one');
+    }
+    expect((await client.get(shortScan)).body.__COUNT).toBe(found);
+    order.push('scan');
+    const counter = { owner: 'somebody' };
+    expect((await client.post('/rest/Counter?$method=update', counter)).status).toBe(200);
+    order.push('change');
+    gone.abort();
+    await long;
+    expect(order).toEqual([...new Array<string>(200).fill('one'), 'scan', 'change', 'gone']);
+  });
+
+  it('sees what the same client has changed before', async () => {
+    const server = await scratch.start();
+    const client = new Client(server.origin);
+    for (let round = 1; round <= 20; round += 1) {
+      const changed = { __KEY: String(100 * round + 1), __STAMP: 1, filler: 'filler 7' };
+      expect((await client.post('/rest/Part?$method=update', changed)).status).toBe(200);
+      expect((await client.get(shortScan)).body.__COUNT).toBe(found + round);
+    }
+    expect(readersOf(server)).not.toEqual([]);
+  });
+
+  it('is answered beside a hundred others', async () => {
+    const server = await scratch.start();
+    const scans = Array.from({ length: 100 }, (_, index) =>
+      new Client(server.origin).get(query({ $filter: `filler = "filler ${index}"`, $top: '1' })),
+    );
+    for (const { status, body } of await Promise.all(scans)) {
+      expect([status, body.__COUNT]).toEqual([200, found]);
+    }
+  });
+
+  it('is refused where too many wait, and the server goes on', async () => {
+    const server = await scratch.start({ environment: { READERS: '1' } });
+    const long = new AbortController();
+    void fetch(server.origin + longScan, { signal: long.signal }).catch(() => undefined);
+    await busyReader(server);
+    const scans = Array.from({ length: 600 }, () => new Client(server.origin).get(shortScan));
+    const refused = await Promise.race([
+      ...scans.slice(500).map((each) => each.then((answer) => answer)),
+    ]);
+    expect(refused.status).toBe(503);
+    expect(refused.headers.get('retry-after')).toBe('1');
+    expect(errorOf(refused)?.errCode).toBe(1836);
+    long.abort();
+    const statuses = (await Promise.all(scans)).map(({ status }) => status);
+    expect(statuses.filter((status) => status !== 200 && status !== 503)).toEqual([]);
+    expect(statuses.filter((status) => status === 200).length).toBeGreaterThan(0);
+    expect((await new Client(server.origin).get(shortScan)).body.__COUNT).toBe(found);
+  });
+
+  it('ends when its client has gone', async () => {
+    const server = await scratch.start();
+    const gone = new AbortController();
+    const asked = fetch(server.origin + longScan, { signal: gone.signal });
+    const reader = await busyReader(server);
+    gone.abort();
+    await expect(asked).rejects.toThrow();
+    await until(() => isGone(reader));
+    expect(server.stderr()).toBe('');
+  });
+});
+
+onLinux('queryTimeout', () => {
+  it('stops a statement, and nothing else', async () => {
+    const server = await scratch.start({ environment: { QUERY_TIMEOUT: '1500' } });
+    const client = new Client(server.origin);
+    expect((await client.get(shortScan)).body.__COUNT).toBe(found);
+    const [reader = 0] = readersOf(server);
+    expect(reader).not.toBe(0);
+    const answer = await client.get(longScan);
+    expect(answer.status).toBe(504);
+    expect(errorOf(answer)).toMatchObject({ errCode: 1847, componentSignature: 'dbmg' });
+    expect(errorOf(answer)?.message).toContain('1500 ms');
+    await until(() => isGone(reader));
+    expect((await client.get(shortScan)).body.__COUNT).toBe(found);
+  });
+
+  it('undoes a change whose statement took longer', async () => {
+    const server = await scratch.start({ environment: { QUERY_TIMEOUT: '1' } });
+    const client = new Client(server.origin);
+    const many = new URLSearchParams({ $method: 'delete', $filter: 'tag > 1' });
+    const answer = await client.post(`/rest/Part?${many.toString()}`, []);
+    expect(answer.status).toBe(504);
+    server.child.kill('SIGTERM');
+    await server.ended;
+    const database = new Database(scratch.file, { readonly: true });
+    expect(database.prepare('select count(*) from "Part"').pluck().get()).toBe(rows);
+    database.close();
+  });
+
+  it('is refused for a database in memory, where nothing can be stopped', async () => {
+    const { ended } = scratch.launch({
+      environment: { QUERY_TIMEOUT: '1500', DATABASE_URL: 'sqlite::memory:' },
+    });
+    const { code, stderr } = await ended;
+    expect(code).toBe(1);
+    expect(stderr).toContain('queryTimeout');
+    expect(stderr).toContain('DATABASE_URL');
+  });
+});
+
+onLinux('a process that reads', () => {
+  it('is asked again when it ends in the middle', async () => {
+    const server = await scratch.start();
+    const client = new Client(server.origin);
+    const asked = client.get(middleScan);
+    process.kill(await busyReader(server), 'SIGKILL');
+    expect(await asked.then(({ status, body }) => [status, body.__COUNT])).toEqual([200, 0]);
+  });
+
+  it('is not asked a third time, and the server goes on', async () => {
+    const server = await scratch.start();
+    const client = new Client(server.origin);
+    const asked = client.get(longScan);
+    const first = await busyReader(server);
+    process.kill(first, 'SIGKILL');
+    await until(() => isGone(first));
+    process.kill(await busyReader(server), 'SIGKILL');
+    const answer = await asked;
+    expect(answer.status).toBe(503);
+    expect(errorOf(answer)?.errCode).toBe(1836);
+    expect((await client.get(shortScan)).body.__COUNT).toBe(found);
+  });
+
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('does not mind %s', async (signal) => {
+    const server = await scratch.start();
+    const client = new Client(server.origin);
+    await client.get(shortScan);
+    const before = readersOf(server);
+    for (const reader of before) process.kill(reader, signal);
+    expect((await client.get(shortScan)).body.__COUNT).toBe(found);
+    expect(readersOf(server)).toEqual(before);
+  });
+
+  it('does not outlive a server that is killed', async () => {
+    const server = await scratch.start();
+    void new Client(server.origin).get(longScan).catch(() => undefined);
+    const reader = await busyReader(server);
+    server.child.kill('SIGKILL');
+    await server.ended;
+    await until(() => isGone(reader));
+  });
+
+  it('ends with a server that is told to stop, which answers first', async () => {
+    const server = await scratch.start();
+    const client = new Client(server.origin);
+    const answers: Promise<Collection>[] = [];
+    for (let index = 0; index < 8; index += 1) {
+      const path = query({ $filter: `filler = "filler ${index}"`, $top: '1' });
+      answers.push(new Client(server.origin).get(path).then(({ body }) => body));
+    }
+    await until(() => (readersOf(server).length > 0 ? true : undefined));
+    await client.get('/rest/Part(1)');
+    const readers = readersOf(server);
+    server.child.kill('SIGTERM');
+    for (const { __COUNT: count } of await Promise.all(answers)) expect(count).toBe(found);
+    expect(await server.ended).toMatchObject({ code: 0, stderr: '' });
+    for (const reader of readers) await until(() => isGone(reader));
+  });
+
+  it('ends with a server that is told to stop while it runs for long', async () => {
+    const server = await scratch.start();
+    const asked = fetch(server.origin + longScan);
+    asked.catch(() => undefined);
+    const reader = await busyReader(server);
+    server.child.kill('SIGTERM');
+    expect(await server.ended).toMatchObject({ code: 0 });
+    await until(() => isGone(reader));
+  });
+});
+
+it('READERS must be a number', async () => {
+  const { ended } = scratch.launch({ environment: { READERS: 'none' } });
+  const { code, stderr } = await ended;
+  expect(code).toBe(1);
+  expect(stderr).toContain('READERS is "none"');
+});
