@@ -63,6 +63,7 @@ class Host implements ClassHost {
   readonly lifecycle: Lifecycle | undefined;
   readonly #seenBy: ClassParts['seenBy'];
   readonly #codes = new Map<string, Code>();
+  readonly #classes: ClassRegistry['dataclasses'];
   readonly #executor: AmbientExecutor;
 
   constructor(parts: ClassParts) {
@@ -80,13 +81,13 @@ class Host implements ClassHost {
     this.lifecycle = lifecycle?.(this);
     const datastore = new registry.datastore(this);
     this.datastore = datastore;
-    for (const dataclass of context.dataclasses.values()) {
-      const classes = registry.dataclasses[dataclass.name];
-      if (classes === undefined) throw new Error(`No classes are given for ${dataclass.name}.`);
-      const code = new Code(this, dataclass, classes);
-      this.#codes.set(dataclass.name, code);
-      const { instance: value } = code;
-      Object.defineProperty(datastore, dataclass.name, { value, enumerable: true });
+    this.#classes = registry.dataclasses;
+    for (const { name } of context.dataclasses.values()) {
+      if (registry.dataclasses[name] === undefined) {
+        throw new Error(`No classes are given for ${name}.`);
+      }
+      const get = (): object => this.codeOf(name).instance;
+      Object.defineProperty(datastore, name, { get, enumerable: true });
     }
     const dataclasses = [...context.dataclasses.values()];
     if (!dataclasses.some(isComputed)) return;
@@ -94,9 +95,18 @@ class Host implements ClassHost {
     executor.completeAnswer = (...given) => values.fill(...given);
   }
 
+  /** Made when it is first asked for: a server of many dataclasses starts without. */
   codeOf(dataclassName: string): DataclassCode {
-    const code = this.#codes.get(dataclassName);
-    if (code === undefined) throw new Error(`The model has no dataclass ${dataclassName}.`);
+    const known = this.#codes.get(dataclassName);
+    if (known !== undefined) return known;
+    const dataclass = this.context.dataclasses.get(dataclassName);
+    const classes = this.#classes[dataclassName];
+    if (dataclass === undefined || classes === undefined) {
+      throw new Error(`The model has no dataclass ${dataclassName}.`);
+    }
+    // Who asks first makes no difference.
+    const code = this.calls.asServer(() => new Code(this, dataclass, classes));
+    this.#codes.set(dataclassName, code);
     return code;
   }
 
