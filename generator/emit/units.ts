@@ -118,6 +118,7 @@ export const modelUnits: readonly ModelUnit[] = [
   },
   users('package.json', packageView),
   users('tsconfig.json', emptyView),
+  users('bundle.mjs', emptyView),
   users('README.md', readmeView),
   users('Dockerfile', emptyView),
   users('.dockerignore', emptyView, 'dockerignore'),

@@ -3,6 +3,7 @@ import { inspect } from 'node:util';
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { setting } from '../protocol/environment.js';
+import { mapStacks } from './mapped-stacks.js';
 import { stopOnSignal } from './stop.js';
 
 /** A server that listens. */
@@ -23,6 +24,7 @@ export async function listen(build: () => Promise<FastifyInstance>): Promise<Lis
   await app.listen({ port: chosenPort, host: setting(process.env, 'HOST', '127.0.0.1') });
   const stop = stopOnSignal(app);
   tellRejections();
+  mapStacks();
   const { address, family, port: taken } = app.server.address() as AddressInfo;
   const host = family === 'IPv6' ? `[${address}]` : address;
   return { url: `http://${host}:${taken}/rest`, stop };

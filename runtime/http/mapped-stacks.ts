@@ -1,0 +1,56 @@
+import { existsSync, readFileSync } from 'node:fs';
+import { resolve } from 'node:path';
+import { fileURLToPath, pathToFileURL } from 'node:url';
+import { SourceLines } from './source-lines.js';
+
+/**
+ * From here on, stacks name the lines of the TypeScript that a bundled file was made of. Node's own `--enable-source-maps` reads
+ * the maps of all files while it loads them, which costs time and memory at each start; these are read when a stack is looked at.
+ */
+export function mapStacks(): void {
+  Error.prepareStackTrace = (error, frames) =>
+    [headOf(error), ...frames.map((frame) => `    at ${mapped(frame as Shown)}`)].join('\n');
+}
+
+/** What every frame has, whatever its type says. */
+interface Shown {
+  toString(): string;
+}
+
+function headOf(error: Error): string {
+  try {
+    return String(error);
+  } catch {
+    // What code throws may throw again when it is looked at.
+    return 'Error';
+  }
+}
+
+/** A frame as Node writes it, `read (file:///server/main.js:12:34)` for one, with the place in the source instead. */
+function mapped(frame: Shown): string {
+  return frame
+    .toString()
+    .replace(/(file:\/\/[^\s()]+):(\d+):(\d+)/, (place, url: string, line, column) => {
+      const lines = linesOf(url);
+      const source = lines?.find(Number(line) - 1, Number(column) - 1);
+      if (source === undefined) return place;
+      const file = resolve(fileURLToPath(new URL('.', url)), source.file);
+      return `${pathToFileURL(file).href}:${source.line + 1}:${source.column + 1}`;
+    });
+}
+
+/** Those of files that were looked at; there are few files. */
+const known = new Map<string, SourceLines | undefined>();
+
+function linesOf(url: string): SourceLines | undefined {
+  if (known.has(url)) return known.get(url);
+  let lines: SourceLines | undefined;
+  try {
+    const file = `${fileURLToPath(url)}.map`;
+    if (existsSync(file)) lines = new SourceLines(readFileSync(file, 'utf8'));
+  } catch {
+    // A map that cannot be read makes a stack no worse than none.
+  }
+  known.set(url, lines);
+  return lines;
+}
