@@ -1,4 +1,4 @@
-import { Agent, request } from 'node:http';
+import { type Agent, request } from 'node:http';
 
 /** What the acts of one client share. */
 export interface Soaked {
@@ -65,11 +65,18 @@ function ask(soaked: Soaked, path: string, asked: Asked = {}): Promise<Told> {
   });
 }
 
-function json<T>({ text }: Told): T | undefined {
+/** What an answer tells that is used further; nothing where it is an error. */
+interface Answered {
+  readonly ID?: number | string;
+  readonly __STAMP?: number;
+  readonly __ENTITYSET?: string;
+}
+
+function json({ text }: Told): Answered {
   try {
-    return JSON.parse(text) as T;
+    return JSON.parse(text) as Answered;
   } catch {
-    return undefined;
+    return {};
   }
 }
 
@@ -102,8 +109,8 @@ const makeSet: Act = async (soaked) => {
   const asked = isGuest ? { cookie: undefined } : {};
   const kept = below(4) === 0 ? '&$savedfilter=true' : '';
   const path = `/rest/Company?$filter=ID > ${below(400)}&$method=entityset${kept}`;
-  const made = json<{ __ENTITYSET?: string }>(await ask(soaked, path, asked));
-  const set = made?.__ENTITYSET;
+  const made = json(await ask(soaked, path, asked));
+  const set = made.__ENTITYSET;
   if (set === undefined) return;
   await ask(soaked, `${set}?$skip=${below(100)}&$top=20`, asked);
   if (below(2) === 0) await ask(soaked, `${set}?$filter=${anyFilter()}`, asked);
@@ -112,16 +119,22 @@ const makeSet: Act = async (soaked) => {
 
 const write: Act = async (soaked) => {
   const update = '/rest/Company?$method=update';
-  const body = JSON.stringify({ name: `soak ${word()}${word()}`, city: word(), extra: { a: word() } });
-  const made = json<{ ID?: number; __STAMP?: number }>(await ask(soaked, update, { body }));
-  if (made?.ID === undefined) return;
+  const body = JSON.stringify({
+    name: `soak ${word()}${word()}`,
+    city: word(),
+    extra: { a: word() },
+  });
+  const made = json(await ask(soaked, update, { body }));
+  if (typeof made.ID !== 'number') return;
   soaked.made.push(made.ID);
   const change = { __KEY: made.ID, __STAMP: made.__STAMP, revenue: below(1e6) };
   await ask(soaked, update, { body: JSON.stringify(change) });
   // A stamp that is not the entity's any more.
   if (below(5) === 0) await ask(soaked, update, { body: JSON.stringify(change) });
   while (soaked.made.length > 20) {
-    await ask(soaked, `/rest/Company(${soaked.made.shift() ?? 0})?$method=delete`, { method: 'POST' });
+    await ask(soaked, `/rest/Company(${soaked.made.shift() ?? 0})?$method=delete`, {
+      method: 'POST',
+    });
   }
 };
 
@@ -142,7 +155,7 @@ const upload: Act = async (soaked) => {
   const head = Buffer.from('89504e470d0a1a0a0000000d4948445200000001000000010802000000', 'hex');
   const body = Buffer.concat([head, Buffer.alloc(below(200_000), 7)]);
   const sent = await ask(soaked, '/rest/$upload?$rawPict=true', { body });
-  const id = json<{ ID?: string }>(sent)?.ID;
+  const id = json(sent).ID;
   const key = soaked.made[0];
   if (id === undefined || key === undefined || below(2) === 0) return;
   const change = JSON.stringify({ __KEY: key, logo: { ID: id } });
@@ -163,7 +176,10 @@ const mistakes: Act = async (soaked) => {
   await ask(soaked, `/rest/Company?$filter=${word()} = 1`);
   await ask(soaked, `/rest/Company(${1e9 + below(1e6)})`);
   await ask(soaked, '/rest/Company?$method=update', { body: `{"name": ${word()}` });
-  await ask(soaked, '/rest/Employee?$method=update', { body: '{"lastName":"x"}', cookie: undefined });
+  await ask(soaked, '/rest/Employee?$method=update', {
+    body: '{"lastName":"x"}',
+    cookie: undefined,
+  });
   await ask(soaked, `/rest/Company/$entityset/${word().padEnd(32, '0')}`);
   const failed = JSON.stringify([word(), word()]);
   if (below(20) === 0) await ask(soaked, '/rest/$directory/login', { body: failed });
