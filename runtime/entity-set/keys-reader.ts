@@ -26,7 +26,7 @@ import { parseKeys } from './parse-keys.js';
 export interface KeysContext extends Pick<ReadingContext, 'options' | 'plans' | 'computed'> {
   readonly database: {
     readonly dialect: Dialect;
-    readonly executor: Pick<Executor, 'value'>;
+    readonly executor: Pick<Executor, 'read'>;
   };
 }
 
