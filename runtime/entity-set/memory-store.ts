@@ -23,7 +23,7 @@ interface StoredSet extends EntitySet, Expiring, Used {
 
 /**
  * Entity sets in the memory of this process. They take up `maxBytes` together at most: a new set takes the place of what
- * was not accessed for the longest time, which is then gone as if its time were over.
+ * was not accessed for the longest time, which is then gone as if its time were over. Sets of guests go before those of users.
  *
  * A set that has expired is never given, counted or listed; its memory is free a second later.
  */
@@ -31,6 +31,8 @@ export class MemoryEntitySetStore implements EntitySetStore {
   readonly #sets = new Map<string, StoredSet>();
   readonly #ofSession = new Map<string, Set<StoredSet>>();
   readonly #byUse = new UseOrder<StoredSet>();
+  /** Sets without an owner, the one that was not accessed for longest first: anybody may make so many. */
+  readonly #ofGuests = new Set<StoredSet>();
   readonly #byExpiry = new ExpiryBuckets<StoredSet>();
   readonly #keys = new HeldKeys();
   #cancelTick: (() => void) | undefined;
@@ -59,6 +61,7 @@ export class MemoryEntitySetStore implements EntitySetStore {
     set.expires = set.refreshed + set.timeout * 1000;
     if (timeout !== undefined) this.#byExpiry.hasten(set);
     this.#byUse.use(set);
+    if (this.#ofGuests.delete(set)) this.#ofGuests.add(set);
     return set;
   }
 
@@ -133,6 +136,7 @@ export class MemoryEntitySetStore implements EntitySetStore {
     this.#sets.set(id, set);
     this.#keys.hold(keys);
     this.#byUse.add(set);
+    if (owner === undefined) this.#ofGuests.add(set);
     this.#byExpiry.add(set);
     if (maker !== undefined) {
       const siblings = this.#ofSession.get(maker);
@@ -148,9 +152,11 @@ export class MemoryEntitySetStore implements EntitySetStore {
     if (bytes > this.maxBytes) throw new EntitySetTooLargeError(bytes, this.maxBytes);
     if (this.#fits(keys)) return;
     this.#removeExpired();
-    for (const set of this.#byUse) {
-      if (this.#fits(keys)) return;
-      this.#remove(set);
+    for (const sets of [this.#ofGuests, this.#byUse]) {
+      for (const set of sets) {
+        if (this.#fits(keys)) return;
+        this.#remove(set);
+      }
     }
   }
 
@@ -181,6 +187,7 @@ export class MemoryEntitySetStore implements EntitySetStore {
     this.#sets.delete(set.id);
     this.#keys.letGo(set.keys);
     this.#byUse.remove(set);
+    this.#ofGuests.delete(set);
     this.#byExpiry.remove(set);
     if (set.maker !== undefined) {
       const siblings = this.#ofSession.get(set.maker);

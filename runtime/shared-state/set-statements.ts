@@ -36,7 +36,10 @@ export class SetStatements {
     this.setTimeout = state.prepare('update "entityset" set "timeout" = ? where "id" = ?');
     this.remove = state.prepare('delete from "entityset" where "id" = ?');
     this.expired = state.prepare('select "id" from "entityset" where "expires" <= ?');
-    this.leastUsed = state.prepare('select "id" from "entityset" order by "used" limit 1');
+    // Sets of guests go before those of users: anybody may make so many.
+    this.leastUsed = state.prepare(
+      'select "id" from "entityset" order by "owner" is not null, "used" limit 1',
+    );
     this.countOf = state.prepare(
       'select count(*) from "entityset" where "maker" = ? and "expires" > ?',
     );

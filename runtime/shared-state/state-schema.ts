@@ -53,7 +53,7 @@ create table if not exists "entityset" (
 ) without rowid;
 create index if not exists "entityset maker" on "entityset" ("maker") where "maker" is not null;
 create index if not exists "entityset expires" on "entityset" ("expires");
-create index if not exists "entityset used" on "entityset" ("used");
+create index if not exists "entityset used" on "entityset" ("owner" is not null, "used");
 
 create table if not exists "upload" (
   "id" text primary key, "owner" text not null, "path" text not null, "type" text, "space" integer not null,

@@ -27,7 +27,10 @@ class ModelStore {
     const refreshed = this.clock.now();
     const set = { ...given, id, refreshed, expires: refreshed + given.timeout * 1000 };
     const others = this.alive().filter((other) => other.id !== id);
-    while (bytesOf([...others, set]) > maxBytes) others.shift();
+    while (bytesOf([...others, set]) > maxBytes) {
+      const ofGuest = others.findIndex(({ owner }) => owner === undefined);
+      others.splice(Math.max(ofGuest, 0), 1);
+    }
     this.sets = [...others, set];
     return set;
   }

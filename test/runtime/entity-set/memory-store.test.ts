@@ -187,6 +187,24 @@ describe('the bytes of a store', () => {
     expect(store.usedBytes()).toBe(3 * (overhead + 12));
   });
 
+  it('take the place of a guest’s set before that of a user’s', () => {
+    store = new MemoryEntitySetStore(3 * (overhead + 12), clock);
+    const [first, second] = [
+      store.create(newSet({ owner: 'S1' })),
+      store.create(newSet({ owner: 'S2' })),
+    ];
+    for (let round = 0; round < 5; round += 1) {
+      const ofGuest = store.create(newSet());
+      store.access(ofGuest.id, guest);
+      expect(store.list()).toEqual([first, second, ofGuest]);
+    }
+    const third = store.create(newSet({ owner: 'S3' }));
+    expect(store.list()).toEqual([first, second, third]);
+    // Where users have everything, the set goes that was not used for longest.
+    const ofGuest = store.create(newSet());
+    expect(store.list()).toEqual([second, third, ofGuest]);
+  });
+
   it('take the place of as many sets as are needed, and of no more', () => {
     const sets = Array.from({ length: 4 }, () => store.create(newSet()));
     const keys = keysOf(
