@@ -77,16 +77,21 @@ export class StateDatabase {
     return new StateDatabase(database);
   }
 
+  /** @param sql whose values are all written as `?`, or all as `?1`, `?2` and so on */
   prepare(sql: string): StateStatement {
-    const prepared = this.#database.prepare(sql);
+    // The package knows values without a number alone.
+    const numbers = [...sql.matchAll(/\?(\d+)/g)].map(([, number]) => Number(number) - 1);
+    const prepared = this.#database.prepare(sql.replaceAll(/\?\d+/g, '?'));
     if (prepared.reader) {
       if (prepared.columns().length === 1) prepared.pluck();
       else prepared.raw();
     }
+    const bound = (values: readonly StateValue[]): readonly StateValue[] =>
+      numbers.length === 0 ? values : numbers.map((number) => values[number] ?? null);
     return {
-      first: (...values) => patiently(() => prepared.get(...values)),
-      all: (...values) => patiently(() => prepared.all(...values)),
-      run: (...values) => prepared.run(...values).changes,
+      first: (...values) => patiently(() => prepared.get(...bound(values))),
+      all: (...values) => patiently(() => prepared.all(...bound(values))),
+      run: (...values) => prepared.run(...bound(values)).changes,
     };
   }
 
