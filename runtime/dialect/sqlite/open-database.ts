@@ -6,6 +6,7 @@ import { SqliteExecutor } from './executor.js';
 import { type Connections, openConnections, type Prepare, type Synchronous } from './open.js';
 import { PlacedReads } from './readers/placed-reads.js';
 import { ReaderPool } from './readers/reader-pool.js';
+import { WriteAheadLog } from './readers/write-ahead-log.js';
 import { prepareSchema } from './schema.js';
 import { vectorExtension } from './vector-extension.js';
 
@@ -63,7 +64,7 @@ export async function openDatabase(
 
 function executorOf(connections: Connections, fold: Fold, options: OpenOptions): SqliteExecutor {
   const { hasVectors = false, readers = usualReaders, queryTimeout } = options;
-  const { reader, file, path } = connections;
+  const { reader, writer, file, path } = connections;
   if (file === undefined || path === undefined) {
     if (queryTimeout == null) return new SqliteExecutor(connections);
     throw new Error(
@@ -76,7 +77,12 @@ function executorOf(connections: Connections, fold: Fold, options: OpenOptions):
     isFoldedWithoutAccents: fold === foldWithoutAccents,
     hasVectors,
   };
-  const pool = new ReaderPool(settings, { processes: readers, longest }, file);
+  const pool = new ReaderPool(
+    settings,
+    { processes: readers, longest },
+    file,
+    new WriteAheadLog(writer, path),
+  );
   return new SqliteExecutor(connections, {
     reads: new PlacedReads(reader, pool, longest),
     longest,

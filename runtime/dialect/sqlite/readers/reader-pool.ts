@@ -2,16 +2,21 @@ import { AbandonablePromise } from '../../abandonable.js';
 import { DatabaseUnavailableError, QueryTimeoutError } from '../../executor.js';
 import type { DatabaseFile } from '../database-file.js';
 import type { ReadAnswer, ReaderSettings, ReadQuestion } from './messages.js';
+import { LogPause } from './log-pause.js';
 import { ReadJob } from './read-job.js';
 import { Reader, type ReaderOwner } from './reader.js';
 import type { StatementCost } from './statement-cost.js';
 import { WaitingLine } from './waiting-line.js';
+import type { WriteAheadLog } from './write-ahead-log.js';
 
 /** A process that is not asked for so long ends: at rest there is none. */
 const idleMilliseconds = 30_000;
 
 /** A statement that nobody waits for any more may go on for so long: to start a process again costs about as much. */
 const abandonedMilliseconds = 250;
+
+/** Until the next look whether a pause is over. */
+const pauseMilliseconds = 20;
 
 export interface ReaderLimits {
   /** How many processes there may be. */
@@ -28,14 +33,19 @@ export class ReaderPool implements ReaderOwner {
   readonly #readers = new Set<Reader>();
   readonly #free: Reader[] = [];
   readonly #line = new WaitingLine();
+  readonly #pause: LogPause;
   #isClosed = false;
+  #again: NodeJS.Timeout | undefined;
 
   /** @param file of the database, which must be the one that was opened */
   constructor(
     private readonly settings: ReaderSettings,
     private readonly limits: ReaderLimits,
     private readonly file: DatabaseFile,
-  ) {}
+    log: WriteAheadLog,
+  ) {
+    this.#pause = new LogPause(log);
+  }
 
   /** Fails with what an executor's reads fail with; with `RequestError` 503 when too many wait. */
   ask(question: ReadQuestion, cost: StatementCost): AbandonablePromise<ReadAnswer> {
@@ -48,6 +58,7 @@ export class ReaderPool implements ReaderOwner {
   /** Stops what runs; whoever waits is told so. */
   close(): void {
     this.#isClosed = true;
+    clearTimeout(this.#again);
     for (const job of this.#line.empty()) job.reject(closed());
     for (const reader of [...this.#readers]) reader.kill();
   }
@@ -78,8 +89,8 @@ export class ReaderPool implements ReaderOwner {
   }
 
   #assign(): void {
-    if (this.#isClosed) return;
     while (this.#free.length > 0 || this.#readers.size < this.limits.processes) {
+      if (this.#isClosed || this.#line.length === 0 || this.#isPaused()) return;
       const job = this.#line.take(this.#isLastForShort());
       if (job === undefined) return;
       try {
@@ -88,6 +99,21 @@ export class ReaderPool implements ReaderOwner {
         job.reject(error instanceof Error ? error : new Error(String(error)));
       }
     }
+  }
+
+  #isPaused(): boolean {
+    const running = [...this.#readers].filter(({ job }) => job !== undefined);
+    const due = this.#pause.due(
+      running.map((reader) => reader.running),
+      performance.now(),
+    );
+    if (due === 'soon') {
+      this.#again ??= setTimeout(() => {
+        this.#again = undefined;
+        this.#assign();
+      }, pauseMilliseconds);
+    }
+    return due !== 'no';
   }
 
   #isLastForShort(): boolean {

@@ -1,0 +1,100 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { LogPause } from '../../../../runtime/dialect/sqlite/readers/log-pause.js';
+import { WriteAheadLog } from '../../../../runtime/dialect/sqlite/readers/write-ahead-log.js';
+
+const mebibyte = 1024 * 1024;
+
+/** A log that is as long, and can or cannot begin anew. */
+function logOf(mebibytes: number, canEmpty = true): { bytes: number; empty(): boolean } {
+  const log = {
+    bytes: mebibytes * mebibyte,
+    empty: () => {
+      if (canEmpty) log.bytes = 0;
+      return canEmpty;
+    },
+  };
+  return log;
+}
+
+describe('reads pause', () => {
+  it('never while the log is short', () => {
+    expect(new LogPause(logOf(63)).due([20, 5_000], 0)).toBe('no');
+  });
+
+  it('until none runs, when the log is long, which begins anew then', () => {
+    const log = logOf(65);
+    const pause = new LogPause(log);
+    expect(pause.due([20, 500], 0)).toBe('running');
+    expect(pause.due([520], 500)).toBe('running');
+    expect(pause.due([], 600)).toBe('no');
+    expect(log.bytes).toBe(0);
+  });
+
+  it('not for a statement that runs long, unless the log is very long', () => {
+    expect(new LogPause(logOf(65)).due([20, 1_500], 0)).toBe('no');
+    expect(new LogPause(logOf(1_100)).due([20, 1_500], 0)).toBe('running');
+  });
+
+  it('for a second at most while another process reads, and not again at once', () => {
+    const pause = new LogPause(logOf(65, false));
+    expect(pause.due([], 0)).toBe('soon');
+    expect(pause.due([], 500)).toBe('soon');
+    expect(pause.due([], 1_000)).toBe('no');
+    expect(pause.due([20], 3_000)).toBe('no');
+    expect(pause.due([20], 6_500)).toBe('running');
+    expect(pause.due([], 6_600)).toBe('soon');
+  });
+});
+
+describe('the log of a database', () => {
+  let folder: string;
+  let writer: Database.Database;
+  let reader: Database.Database;
+  let log: WriteAheadLog;
+
+  beforeEach(() => {
+    folder = mkdtempSync(join(tmpdir(), 'log-'));
+    const file = join(folder, 'data.sqlite');
+    writer = new Database(file, { timeout: 0 });
+    writer.pragma('journal_mode = WAL');
+    writer.exec('create table "a" ("b"); insert into "a" values (1), (2)');
+    reader = new Database(file, { readonly: true });
+    log = new WriteAheadLog(writer, file);
+  });
+  afterEach(() => {
+    reader.close();
+    writer.close();
+    rmSync(folder, { recursive: true });
+  });
+
+  it('begins anew when nobody reads or writes', () => {
+    expect(log.bytes).toBeGreaterThan(0);
+    expect(log.empty()).toBe(true);
+    expect(log.bytes).toBe(0);
+  });
+
+  it('does not while somebody reads', () => {
+    const rows = reader.prepare('select "b" from "a"').iterate();
+    rows.next();
+    writer.exec('insert into "a" values (3)');
+    expect(log.empty()).toBe(false);
+    expect(log.bytes).toBeGreaterThan(0);
+    rows.return?.();
+    expect(log.empty()).toBe(true);
+  });
+
+  it('does not while somebody writes', () => {
+    writer.exec('begin immediate');
+    expect(log.empty()).toBe(false);
+    writer.exec('rollback');
+    expect(log.empty()).toBe(true);
+  });
+
+  it('is none before anything is written', () => {
+    expect(new WriteAheadLog(writer, join(folder, 'other.sqlite')).bytes).toBe(0);
+  });
+});
