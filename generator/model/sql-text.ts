@@ -7,3 +7,8 @@ export function sqlName(text: string): string {
 export function sqlConstant(value: string | number): string {
   return typeof value === 'number' ? String(value) : `'${value.replaceAll("'", "''")}'`;
 }
+
+/** What SQLite takes for the same name. */
+export function lowerAscii(text: string): string {
+  return text.replace(/[A-Z]/g, (each) => each.toLowerCase());
+}

@@ -1,3 +1,4 @@
+import { lowerAscii, sqlConstant } from '../sql-text.js';
 import type { BinaryOperator } from './ast.js';
 import { NotPortable } from './not-portable.js';
 import {
@@ -38,10 +39,7 @@ export function printBinary(operator: BinaryOperator, left: Printed, right: Prin
     case '||':
       return text(`(${asText(left)} || ${asText(right)})`);
     case 'like':
-      // SQLite's disregards the case of ASCII letters, and knows no escape character.
-      return condition(
-        `(lower(${asText(left)} COLLATE "C") LIKE lower(${asText(right)} COLLATE "C") ESCAPE '')`,
-      );
+      return like(asText(left), right);
     case '&':
     case '|':
       return integer(`(${asInteger(left).sql} ${operator} ${asInteger(right).sql})`);
@@ -66,6 +64,15 @@ export function printBinary(operator: BinaryOperator, left: Printed, right: Prin
     case 'isNot':
       return compare(operator, left, right);
   }
+}
+
+/** SQLite's LIKE disregards the case of ASCII letters, and knows no escape character. */
+function like(whole: string, pattern: Printed): Printed {
+  const folded =
+    pattern.constant === undefined
+      ? `replace(lower(${asText(pattern)} COLLATE "C"), '\\', '\\\\')`
+      : sqlConstant(lowerAscii(pattern.constant).replaceAll('\\', '\\\\'));
+  return condition(`(lower(${whole} COLLATE "C") LIKE ${folded})`);
 }
 
 /** Writes a comparison; texts are compared by their bytes. */

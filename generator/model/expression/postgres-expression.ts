@@ -1,11 +1,11 @@
 import type { CalculatedAttribute, Dataclass, StorageAttribute, StorageType } from '../model.js';
 import { postgresText } from '../postgres-types.js';
-import { sqlName } from '../sql-text.js';
+import { lowerAscii, sqlName } from '../sql-text.js';
 import { asTime, formatTime } from './date-functions.js';
 import { NotPortable } from './not-portable.js';
 import { parseExpression } from './parse.js';
 import { printNode } from './print-node.js';
-import { asNumber, asText, integer, number, type Printed, text } from './printed.js';
+import { asNumber, asText, integer, number, type Printed, text, wholeOf } from './printed.js';
 
 /** What PostgreSQL computes a column from. */
 export interface PostgresExpression {
@@ -48,9 +48,9 @@ class Expressions {
 
   constructor({ attributes }: Dataclass) {
     for (const each of attributes) {
-      if (each.kind === 'storage') this.#columns.set(lower(each.column), each);
+      if (each.kind === 'storage') this.#columns.set(lowerAscii(each.column), each);
       if (each.kind === 'calculated' && each.expression !== undefined) {
-        this.#columns.set(lower(each.column ?? each.name), each);
+        this.#columns.set(lowerAscii(each.column ?? each.name), each);
       }
     }
   }
@@ -64,7 +64,7 @@ class Expressions {
   }
 
   #find(name: string): Printed | undefined {
-    const attribute = this.#columns.get(lower(name));
+    const attribute = this.#columns.get(lowerAscii(name));
     if (attribute === undefined) return undefined;
     if (attribute.kind === 'storage') return storedKinds[attribute.type](sqlName(attribute.column));
     const { sql, kind } = this.columnOf(attribute).printed;
@@ -85,16 +85,12 @@ class Expressions {
         return formatTime(dateOnly ? '%Y-%m-%d' : '%Y-%m-%dT%H:%M:%fZ', asTime(found));
       case 'boolean': {
         if (found.kind === 'boolean') return integer(`${found.sql}::integer`, true);
-        const { sql } = asNumber(found);
-        return integer(`CASE ${sql} WHEN 1 THEN 1 WHEN 0 THEN 0 END`, true);
+        return integer(`CASE ${kept(found).sql} WHEN 1 THEN 1 WHEN 0 THEN 0 END`, true);
       }
       case 'number':
       case 'integer':
       case 'duration':
-        // A text that is no number is none, where a column of numbers keeps it.
-        return found.kind === 'text'
-          ? number(`drs_x_affinity(${found.sql})`, 'false')
-          : asNumber(found);
+        return kept(found);
       case 'image':
       case 'blob':
       case 'vector':
@@ -103,12 +99,14 @@ class Expressions {
   }
 }
 
+/** As a column of numbers keeps it: a text that is no number is none, and there is one zero only. */
+function kept(found: Printed): Printed {
+  const value =
+    found.kind === 'text' ? number(`drs_x_affinity(${found.sql})`, 'false') : asNumber(found);
+  return value.kind === 'number' ? number(`${value.sql} + 0`, wholeOf(value)) : value;
+}
+
 function typeOf({ kind }: Printed): string {
   if (kind === 'text') return postgresText;
   return kind === 'number' ? 'double precision' : 'bigint';
-}
-
-/** SQLite tells names apart by all but the case of ASCII letters. */
-function lower(name: string): string {
-  return name.replace(/[A-Z]/g, (each) => each.toLowerCase());
 }

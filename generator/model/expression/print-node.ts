@@ -2,6 +2,7 @@ import { sqlConstant } from '../sql-text.js';
 import type { Node } from './ast.js';
 import { callFunction } from './functions.js';
 import { printJsonPiece } from './json.js';
+import { comparesTexts, speaksOfColumn } from './constants.js';
 import { NotPortable } from './not-portable.js';
 import { compare, printBinary } from './operators.js';
 import {
@@ -41,12 +42,15 @@ export function printNode(node: Node, find: FindColumn): Printed {
 }
 
 function printWhole(node: Node, find: FindColumn): Printed {
+  if (comparesTexts(node) && !speaksOfColumn(node)) {
+    throw new NotPortable('it computes something from constants alone: write what that yields');
+  }
   const print = (each: Node): Printed => printNode(each, find);
   switch (node.kind) {
     case 'null':
       return { sql: 'NULL', kind: 'null' };
     case 'text':
-      return text(textConstant(node.value));
+      return { ...text(`${sqlConstant(node.value)}::text`), constant: node.value };
     case 'integer':
       return BigInt(node.text) > largestInteger
         ? realConstant(node.text)
@@ -85,10 +89,6 @@ function printWhole(node: Node, find: FindColumn): Printed {
     case 'call':
       return callFunction(node.name, node.items, print);
   }
-}
-
-function textConstant(value: string): string {
-  return `${sqlConstant(value)}::text`;
 }
 
 function realConstant(written: string): Printed {

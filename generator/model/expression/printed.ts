@@ -12,6 +12,8 @@ export interface Printed {
   readonly kind: Kind;
   /** Of a number: the condition that SQLite has an integer here, whose division and text are others. */
   readonly whole?: string;
+  /** What a text is that stands in the expression as it is. */
+  readonly constant?: string;
   /** An integer of 32 bits or fewer: PostgreSQL would compute with no more. */
   readonly isNarrow?: boolean;
 }

@@ -6,17 +6,17 @@ export const expressionFunctions: readonly string[] = [
   // The number that a text begins with, 0 where it begins with none.
   `create or replace function drs_x_number(given text) returns double precision
 language sql immutable strict parallel safe
-return coalesce(drs_double(substring(given from '^[ \\t\\n\\f\\r]*([+-]?(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:[eE][+-]?[0-9]+)?)')), 0)`,
+return coalesce(drs_double(substring(given collate "C" from '^[ \\t\\n\\f\\r]*([+-]?(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:[eE][+-]?[0-9]+)?)')), 0)`,
   `create or replace function drs_x_is_whole(given text) returns boolean
 language sql immutable strict parallel safe
-return given !~ '^[ \\t\\n\\f\\r]*[+-]?(?:[0-9]+\\.|\\.[0-9]|[0-9]+[eE][+-]?[0-9])'`,
+return given collate "C" !~ '^[ \\t\\n\\f\\r]*[+-]?(?:[0-9]+\\.|\\.[0-9]|[0-9]+[eE][+-]?[0-9])'`,
   // A text that is a number as a whole; no number at all otherwise.
   `create or replace function drs_x_affinity(given text) returns double precision
 language sql immutable strict parallel safe
-return case when given ~ '^[ \\t\\n\\f\\r]*[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?[ \\t\\n\\f\\r]*$' then drs_x_number(given) end`,
+return case when given collate "C" ~ '^[ \\t\\n\\f\\r]*[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?[ \\t\\n\\f\\r]*$' then drs_x_number(given) end`,
   `create or replace function drs_x_integer(given text) returns bigint
 language sql immutable strict parallel safe
-return least(greatest(coalesce(substring(given from '^[ \\t\\n\\f\\r]*([+-]?[0-9]+)')::numeric, 0), -9223372036854775808), 9223372036854775807)::bigint`,
+return least(greatest(coalesce(substring(given collate "C" from '^[ \\t\\n\\f\\r]*([+-]?[0-9]+)')::numeric, 0), -9223372036854775808), 9223372036854775807)::bigint`,
   `create or replace function drs_x_truncated(given double precision) returns bigint
 language sql immutable strict parallel safe
 return case when given >= 9223372036854775807 then 9223372036854775807
@@ -25,7 +25,7 @@ return case when given >= 9223372036854775807 then 9223372036854775807
   `create or replace function drs_x_text(given double precision, is_whole boolean) returns text
 language sql immutable strict parallel safe
 return case when is_whole and abs(given) < 9223372036854775807 then given::bigint::text
-  else regexp_replace(given::text, '^(-?[0-9]+)(e|$)', '\\1.0\\2') end`,
+  else regexp_replace(given::text collate "C", '^(-?[0-9]+)(e|$)', '\\1.0\\2') end`,
   `create or replace function drs_x_quotient(a double precision, b double precision, is_whole boolean) returns double precision
 language sql immutable strict parallel safe
 return case when is_whole and abs(a) < 9223372036854775807 and abs(b) < 9223372036854775807
@@ -78,11 +78,11 @@ return array_to_string(pieces, separator)`,
   `create or replace function drs_x_time(given text) returns timestamp
 language plpgsql immutable strict parallel safe as $body$
 declare
-  part text[] := regexp_match(given, '^(?:(\\d{4})-(\\d\\d)-(\\d\\d)[ \\t\\n\\f\\rT]*)?(?:(\\d\\d):(\\d\\d)(?::(\\d\\d(?:\\.\\d+)?))?[ \\t\\n\\f\\r]*(?:[Zz]|([+-])(\\d\\d):(\\d\\d))?[ \\t\\n\\f\\r]*)?$');
+  part text[] := regexp_match(given collate "C", '^(?:(\\d{4})-(\\d\\d)-(\\d\\d)[ \\t\\n\\f\\rT]*)?(?:(\\d\\d):(\\d\\d)(?::(\\d\\d(?:\\.\\d+)?))?[ \\t\\n\\f\\r]*(?:[Zz]|([+-])(\\d\\d):(\\d\\d))?[ \\t\\n\\f\\r]*)?$');
   moment timestamp;
 begin
   if part is null or (part[1] is null and part[4] is null) then return null; end if;
-  if part[1] = '0000' or part[2]::integer not between 1 and 12 or part[3]::integer not between 1 and 31 then return null; end if;
+  if part[1] collate "C" = '0000' or part[2]::integer not between 1 and 12 or part[3]::integer not between 1 and 31 then return null; end if;
   if part[4]::integer > 24 or part[5]::integer > 59 or part[6]::numeric >= 60 or part[8]::integer > 14 or part[9]::integer > 59 then
     return null;
   end if;
@@ -121,7 +121,7 @@ return (given::json #> path)::text`,
   `create or replace function drs_x_json_text(given text) returns text
 language sql immutable strict parallel safe
 return case json_typeof(given::json) when 'string' then given::json #>> '{}' when 'null' then null
-  when 'boolean' then case when given like '%t%' then '1' else '0' end
-  when 'number' then case when given ~ '[.eE]' then drs_x_text(drs_double(given), false) else given end
+  when 'boolean' then case when given collate "C" like '%t%' then '1' else '0' end
+  when 'number' then case when given collate "C" ~ '[.eE]' then drs_x_text(drs_double(given), false) else given end
   else given end`,
 ];
