@@ -107,8 +107,8 @@ export class AmbientExecutor implements Executor {
     return this.#uncommitted;
   }
 
-  write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    return this.writeIn(({ transaction }) => work(this.#completing(transaction)));
+  write<T>(work: (transaction: Transaction) => Pending<T>): Promise<T> {
+    return this.writeIn(async ({ transaction }) => work(this.#completing(transaction)));
   }
 
   /** What the transaction reads, with the values of class code. */
@@ -155,6 +155,8 @@ export class AmbientExecutor implements Executor {
   async #open<T>(work: (scope: TransactionScope) => Promise<T>): Promise<T> {
     let scope: TransactionScope | undefined;
     let isKept = false;
+    // Class code that does not await a save may go on to set what belongs to it.
+    await Promise.resolve();
     try {
       const result = await this.executor.write((transaction) => {
         const opened = new TransactionScope(transaction);

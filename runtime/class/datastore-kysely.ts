@@ -88,7 +88,7 @@ class HostConnection implements DatabaseConnection {
 
   #change(statement: Statement): Promise<Table> {
     if (transactionWord.test(statement.sql)) throw noTransaction();
-    return this.host.writeAlone(({ transaction }) => transaction.table(statement, []));
+    return this.host.writeAlone(async ({ transaction }) => transaction.table(statement, []));
   }
 }
 

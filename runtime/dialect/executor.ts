@@ -28,7 +28,7 @@ export interface Executor {
    * Runs `work` in one transaction and stores what it did, or nothing of it when it throws. Transactions run one after the
    * other.
    */
-  write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T>;
+  write<T>(work: (transaction: Transaction) => Pending<T>): Pending<T>;
   close(): Promise<void>;
 }
 
@@ -65,15 +65,15 @@ export interface Transaction {
    * @returns how many rows changed, and the key that the database drew for the last new one
    * @throws ConstraintError when the database refuses the change; the transaction itself goes on.
    */
-  run(statement: Statement, values: readonly SqlValue[]): Promise<RunResult>;
+  run(statement: Statement, values: readonly SqlValue[]): Pending<RunResult>;
   /** The first column of the first row; `undefined` when there is no row. */
-  value(statement: Statement, values: readonly SqlValue[]): Promise<SqlValue | undefined>;
+  value(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined>;
   /** As {@link Executor.read}, but what the transaction did is seen. */
-  read(statement: Statement, values: readonly SqlValue[]): Promise<JsonAnswer | undefined>;
+  read(statement: Statement, values: readonly SqlValue[]): Pending<JsonAnswer | undefined>;
   /** As {@link Executor.rows}, but what the transaction did is seen; the statement may change something too. */
-  rows(statement: Statement, values: readonly SqlValue[]): Promise<Rows>;
+  rows(statement: Statement, values: readonly SqlValue[]): Pending<Rows>;
   /** The same with the names of the columns, for any statement. */
-  table(statement: Statement, values: readonly SqlValue[]): Promise<Table>;
+  table(statement: Statement, values: readonly SqlValue[]): Pending<Table>;
 }
 
 /** A constraint of the schema that a change would break. */

@@ -1,4 +1,5 @@
 import type { Transaction } from './executor.js';
+import type { Pending } from './pending.js';
 
 /** Told of the statements of a transaction. */
 export interface StatementGuard {
@@ -10,7 +11,7 @@ export interface StatementGuard {
 /** A transaction whose statements are told to a guard. */
 export function guardedTransaction(transaction: Transaction, guard: StatementGuard): Transaction {
   const guarded =
-    <A extends readonly unknown[], T>(run: (...given: A) => Promise<T>) =>
+    <A extends readonly unknown[], T>(run: (...given: A) => Pending<T>) =>
     async (...given: A): Promise<T> => {
       guard.begin();
       try {

@@ -1,5 +1,6 @@
 import { refuseBusy } from '../protocol/busy.js';
 import type { RequestError } from '../protocol/errors.js';
+import type { Pending } from './pending.js';
 
 /** Transactions that may wait for their turn: each holds what a client sent. A second's work for single entities. */
 const most = 1_000;
@@ -30,33 +31,42 @@ export class WriterLine {
    * Runs `work` when all that came before has begun, and there is room.
    * @throws RequestError 503 when too many wait, or this one has waited too long: `work` is not run then; what `work` throws
    */
-  run<T>(work: () => Promise<T>): Promise<T> {
+  run<T>(work: () => Pending<T>): Pending<T> {
     if (this.#waiting.length >= this.limits.most) {
       return Promise.reject(unavailable('Too many changes wait for their turn.'));
     }
-    return new Promise<T>((resolve, reject) => {
-      const start = (): void => {
-        // Whatever becomes of it, the next one has its turn; whoever waits for this one goes on first.
-        void work()
-          .then(resolve, reject)
-          .then(() => {
-            this.#next();
-          });
-      };
-      if (this.#running < this.atOnce) {
-        this.#running += 1;
-        queueMicrotask(start);
-        return;
-      }
-      const turn = new Promise<void>((begin) => {
-        this.#wait(begin, () => {
-          const seconds = this.limits.longestMilliseconds / 1000;
-          const reason = `This change has waited ${seconds} s for the changes before it to end.`;
-          reject(unavailable(reason));
-        });
+    if (this.#running < this.atOnce) {
+      this.#running += 1;
+      return this.#run(work);
+    }
+    // A promise keeps the async context of who asked: work that the one before runs would have that one's.
+    return new Promise<void>((begin, reject) => {
+      this.#wait(begin, () => {
+        const seconds = this.limits.longestMilliseconds / 1000;
+        const reason = `This change has waited ${seconds} s for the changes before it to end.`;
+        reject(unavailable(reason));
       });
-      // A promise keeps the async context of who asked: `start` itself, run by the one before, would have that one's.
-      void turn.then(start);
+    }).then(() => this.#run(work));
+  }
+
+  /** Whatever becomes of the work, the next one has its turn; whoever waits for this one goes on first. */
+  #run<T>(work: () => Pending<T>): Pending<T> {
+    let pending: Pending<T>;
+    try {
+      pending = work();
+    } catch (error) {
+      this.#next();
+      throw error;
+    }
+    if (!(pending instanceof Promise)) {
+      this.#next();
+      return pending;
+    }
+    const result = pending;
+    return new Promise<T>((resolve, reject) => {
+      void result.then(resolve, reject).then(() => {
+        this.#next();
+      });
     });
   }
 

@@ -1,6 +1,7 @@
 import type { Lock } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Transaction } from '../dialect/executor.js';
+import type { Pending } from '../dialect/pending.js';
 import { isDenialStatus, PermissionError } from '../protocol/denial.js';
 import type { Fold } from '../protocol/fold.js';
 import { addressOf } from './address.js';
@@ -28,7 +29,7 @@ interface Parts {
     transaction: Transaction,
     body: Body,
     options: SaveOptions,
-  ) => Promise<SaveResult>;
+  ) => Pending<SaveResult>;
 }
 
 export function hasSaveEvents(events: DataclassEvents): boolean {

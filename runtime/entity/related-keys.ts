@@ -4,9 +4,12 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import { Aliases, From, keyColumn } from '../dataclass/source.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
+import type { Pending } from '../dialect/pending.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
 import type { RelatedEntityDefinition } from '../protocol/definition.js';
 import type { StoredValue } from '../protocol/values.js';
+
+const none: readonly RelatedEntityDefinition[] = [];
 
 /** Looks up the entities that the to-one relations of one dataclass name. */
 export class RelatedKeys {
@@ -14,6 +17,8 @@ export class RelatedKeys {
   /** Those whose keys the database's own constraint says too little about. */
   readonly #lookedUp: readonly RelatedEntityDefinition[];
   readonly #find = new Map<string, Statement>();
+  /** To-one relations to a dataclass of which entities may be hidden. */
+  readonly toRestricted: readonly RelatedEntityDefinition[];
 
   constructor(
     private readonly dialect: Dialect,
@@ -22,6 +27,9 @@ export class RelatedKeys {
     this.#relations = dataclass.attributes.filter((each) => each.kind === 'relatedEntity');
     this.#lookedUp = this.#relations.filter(
       (each) => this.#hasTextKey(each) || dataclass.target(each).restriction !== undefined,
+    );
+    this.toRestricted = this.#relations.filter(
+      (each) => dataclass.target(each).restriction !== undefined,
     );
     for (const relation of this.#relations) {
       this.#find.set(relation.name, planFindKey(dialect, dataclass.target(relation)));
@@ -34,10 +42,17 @@ export class RelatedKeys {
    * @param values of one entity; its text keys are replaced
    * @returns the relations that name no entity, as far as the database does not tell itself
    */
-  async resolve(
+  resolve(
     transaction: Transaction,
     values: Map<string, StoredValue>,
-  ): Promise<RelatedEntityDefinition[]> {
+  ): Pending<readonly RelatedEntityDefinition[]> {
+    return this.#lookedUp.length === 0 ? none : this.#resolveAll(transaction, values);
+  }
+
+  async #resolveAll(
+    transaction: Transaction,
+    values: Map<string, StoredValue>,
+  ): Promise<readonly RelatedEntityDefinition[]> {
     const missing: RelatedEntityDefinition[] = [];
     for (const relation of this.#lookedUp) {
       const given = values.get(relation.foreignKey);
@@ -47,11 +62,6 @@ export class RelatedKeys {
       else if (found === undefined) missing.push(relation);
     }
     return missing;
-  }
-
-  /** To-one relations to a dataclass of which entities may be hidden. */
-  get toRestricted(): readonly RelatedEntityDefinition[] {
-    return this.#relations.filter((each) => this.dataclass.target(each).restriction !== undefined);
   }
 
   /** Whether an entity may be seen that is related by a key as it is stored. */

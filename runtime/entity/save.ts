@@ -3,6 +3,7 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { BoundedCache } from '../dialect/bounded-cache.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
+import { type Pending, whenThere } from '../dialect/pending.js';
 import type { Statement } from '../dialect/statement.js';
 import { addressOf } from './address.js';
 import { EntityCreator } from './create.js';
@@ -55,15 +56,19 @@ export class EntitySaver {
    * save where the dataclass declares some; what they stored is undone when the entity is refused.
    * @throws whatever an event throws when class code saves; for a client it is a refusal
    */
-  async save(transaction: Transaction, body: Body, options: SaveOptions): Promise<SaveResult> {
+  save(transaction: Transaction, body: Body, options: SaveOptions): Pending<SaveResult> {
     const denial = this.#denial(body);
     if (denial !== undefined) return denial;
     if (this.#evented !== undefined && (this.#isEvented(options) || this.#isForSetter(body))) {
       return this.#evented.save(body, options);
     }
-    const result = await this.#store(transaction, body, options);
-    if (!('problems' in result)) await options.live?.takeOver(result.key);
-    return result;
+    const { live } = options;
+    const stored = this.#store(transaction, body, options);
+    return live === undefined
+      ? stored
+      : whenThere(stored, (result) =>
+          'problems' in result ? result : live.takeOver(result.key).then(() => result),
+        );
   }
 
   #isEvented({ isKept }: SaveOptions): boolean {
@@ -83,7 +88,7 @@ export class EntitySaver {
     return this.#tools.refusals.denied(action, permissions.status);
   }
 
-  async #store(transaction: Transaction, body: Body, options: SaveOptions): Promise<SaveResult> {
+  #store(transaction: Transaction, body: Body, options: SaveOptions): Pending<SaveResult> {
     const { refusals } = this.#tools;
     const address = addressOf(this.dataclass, refusals, body);
     if ('problems' in address) return address;
@@ -92,13 +97,28 @@ export class EntitySaver {
       return this.#storeNew(transaction, key, body, options);
     }
     const lock = this.#lockOf(key, options);
-    if (lock !== undefined && (await this.#updater.stampOf(transaction, key)) !== undefined) {
-      return refusals.locked(key, lock);
-    }
+    if (lock === undefined) return this.#change(transaction, key, stamp, body, options);
+    return whenThere(this.#updater.stampOf(transaction, key), (current) =>
+      current === undefined
+        ? this.#change(transaction, key, stamp, body, options)
+        : refusals.locked(key, lock),
+    );
+  }
+
+  #change(
+    transaction: Transaction,
+    key: string | number,
+    stamp: number,
+    body: Body,
+    options: SaveOptions,
+  ): Pending<SaveResult> {
     const timestamp = options.isKept ? options.timestamp : undefined;
-    const result = await this.#updater.update(transaction, key, stamp, body, timestamp, options);
-    if ('problems' in result) return result;
-    return { key, outcome: result.isChange ? 'changed' : 'unchanged' };
+    const updated = this.#updater.update(transaction, key, stamp, body, timestamp, options);
+    return whenThere(updated, (result) =>
+      'problems' in result
+        ? result
+        : { key, outcome: result.isChange ? ('changed' as const) : ('unchanged' as const) },
+    );
   }
 
   /** An entity whose key alone is sent is created with it, and never overwritten. */

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
+import type { Pending } from '../dialect/pending.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import type { StoredValue } from '../protocol/values.js';
@@ -46,7 +47,14 @@ export class Sequences {
   }
 
   /** Lets the sequences go on behind the numbers that a client gave for an entity, which is stored by now. */
-  async raise(transaction: Transaction, given: ReadonlyMap<string, StoredValue>): Promise<void> {
+  raise(transaction: Transaction, given: ReadonlyMap<string, StoredValue>): Pending<void> {
+    return this.#attributes.length === 0 ? undefined : this.#raiseAll(transaction, given);
+  }
+
+  async #raiseAll(
+    transaction: Transaction,
+    given: ReadonlyMap<string, StoredValue>,
+  ): Promise<void> {
     for (const attribute of this.#attributes) {
       const value = given.get(attribute.name);
       if (typeof value !== 'number' || value < 1) continue;

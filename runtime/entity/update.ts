@@ -2,6 +2,7 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { BoundedCache } from '../dialect/bounded-cache.js';
 import type { Dialect } from '../dialect/dialect.js';
 import { ConstraintError, type Transaction } from '../dialect/executor.js';
+import { caught, type Pending, whenThere } from '../dialect/pending.js';
 import type { Statement } from '../dialect/statement.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import type { StoredValue } from '../protocol/values.js';
@@ -11,6 +12,8 @@ import { graver, type KeptValue, keptValue } from './denials.js';
 import type { Refusal } from './refusals.js';
 import type { SaveTools } from './save-tools.js';
 import { UpdateStatements } from './update-statement.js';
+
+const changed = { isChange: true } as const;
 
 /** Changes entities of one dataclass (specification, "$method=update rules"; protocol sections 11.2 and 12.2). */
 export class EntityUpdater {
@@ -28,9 +31,9 @@ export class EntityUpdater {
   }
 
   /** The stamp of the entity of a key; `undefined` when there is none. */
-  async stampOf(transaction: Transaction, key: string | number): Promise<number | undefined> {
-    const stamp = await transaction.value(this.#stamp, [this.#comparable(key)]);
-    return stamp === undefined ? undefined : Number(stamp);
+  stampOf(transaction: Transaction, key: string | number): Pending<number | undefined> {
+    const stored = transaction.value(this.#stamp, [this.#comparable(key)]);
+    return whenThere(stored, (stamp) => (stamp === undefined ? undefined : Number(stamp)));
   }
 
   /**
@@ -39,36 +42,51 @@ export class EntityUpdater {
    * @param timestamp `undefined` lets the entity keep its stamp and its timestamp
    * @returns whether anything changed, or why it did not
    */
-  async update(
+  update(
     transaction: Transaction,
     key: string | number,
     stamp: number,
     body: Body,
     timestamp: string | undefined,
     author: Author,
-  ): Promise<{ readonly isChange: boolean } | Refusal> {
-    const { foldText } = this.dialect;
-    const decoded = decodeChanges(this.dataclass, body, key, foldText, author);
-    await this.keepHidden(transaction, key, body, decoded.values);
-    const given = new Map(decoded.values);
-    const unknown = await this.tools.relations.resolve(transaction, decoded.values);
-    const isRight = decoded.problems.length === 0 && unknown.length === 0;
-    if (isRight && decoded.values.size > 0) {
-      const { values, readOnly } = decoded;
-      const change = { key: this.#comparable(key), stamp, timestamp, values, readOnly };
-      const run = this.#statements.changing(change);
-      try {
-        const { changes } = await transaction.run(run.statement, run.values);
-        if (changes > 0) {
-          await this.tools.sequences.raise(transaction, given);
-          return { isChange: true };
-        }
-      } catch (error) {
+  ): Pending<{ readonly isChange: boolean } | Refusal> {
+    const { relations } = this.tools;
+    const decoded = decodeChanges(this.dataclass, body, key, this.dialect.foldText, author);
+    const { values, problems } = decoded;
+    return whenThere(this.keepHidden(transaction, key, body, values), () =>
+      whenThere(relations.resolve(transaction, values), ({ length: unknown }) => {
+        const isRight = problems.length === 0 && unknown === 0;
+        return isRight && values.size > 0
+          ? this.#change(transaction, key, stamp, decoded, timestamp)
+          : this.#unchanged(transaction, key, stamp, decoded, isRight);
+      }),
+    );
+  }
+
+  #change(
+    transaction: Transaction,
+    key: string | number,
+    stamp: number,
+    decoded: Decoded,
+    timestamp: string | undefined,
+  ): Pending<{ readonly isChange: boolean } | Refusal> {
+    const { values, readOnly } = decoded;
+    const change = { key: this.#comparable(key), stamp, timestamp, values, readOnly };
+    const run = this.#statements.changing(change);
+    return caught(
+      () =>
+        whenThere(
+          transaction.run(run.statement, run.values),
+          ({ changes }): Pending<{ readonly isChange: boolean } | Refusal> =>
+            changes > 0
+              ? whenThere(this.tools.sequences.raise(transaction, values), () => changed)
+              : this.#unchanged(transaction, key, stamp, decoded, true),
+        ),
+      (error) => {
         if (!(error instanceof ConstraintError)) throw error;
         return this.tools.refusedByDatabase(transaction, error, decoded, key);
-      }
-    }
-    return this.#unchanged(transaction, key, stamp, decoded, isRight);
+      },
+    );
   }
 
   /**
@@ -76,7 +94,19 @@ export class EntityUpdater {
    * foreign key that is stored.
    * @param values of the body; those of such relations are taken away
    */
-  async keepHidden(
+  keepHidden(
+    transaction: Transaction,
+    key: string | number,
+    body: Body,
+    values: Map<string, StoredValue>,
+  ): Pending<void> {
+    const { toRestricted } = this.tools.relations;
+    return toRestricted.length === 0
+      ? undefined
+      : this.#keepAllHidden(transaction, key, body, values);
+  }
+
+  async #keepAllHidden(
     transaction: Transaction,
     key: string | number,
     body: Body,

@@ -3,10 +3,11 @@ import type { Calls } from '../access/call.js';
 import type { Session } from '../access/session.js';
 import type { ClassHost } from '../class/class-host.js';
 import { SettledRequests } from '../class/settled-requests.js';
-import { type Pending, whenThere } from '../dialect/pending.js';
+import type { Pending } from '../dialect/pending.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import type { ComputedRequests } from '../query/computed-requests.js';
 import type { DataclassHandlers } from './dataclass-handlers.js';
+import { type Sent, sentBy } from './sent.js';
 
 /** Whether class code computes attributes of the model. */
 export function hasComputed(definitions: readonly DataclassDefinition[]): boolean {
@@ -56,9 +57,9 @@ export function handlersInCall(
       }
     };
   const writing =
-    <Q extends FastifyRequest>(write: (request: Q, reply: FastifyReply) => Promise<FastifyReply>) =>
-    async (request: Q, reply: FastifyReply): Promise<FastifyReply> =>
-      whenThere(await sessionOf(request, reply), (session) =>
+    <Q extends FastifyRequest>(write: (request: Q, reply: FastifyReply) => Sent) =>
+    (request: Q, reply: FastifyReply): Sent =>
+      sentBy(reply, sessionOf(request, reply), (session) =>
         calls.run({ session }, () => write(request, reply)),
       );
   return {
@@ -76,12 +77,7 @@ export function handlersInCall(
     }),
     writeCollection: writing((request, reply) => handlers.writeCollection(request, reply)),
     writeEntity: writing((request, reply) => handlers.writeEntity(request, reply)),
-    writeAttributes: async (request, reply) => {
-      const session = await sessionOf(request, reply);
-      await calls.run({ session }, () => handlers.writeAttributes(request, reply));
-      // A read sends its answer later.
-      return reply;
-    },
+    writeAttributes: writing((request, reply) => handlers.writeAttributes(request, reply)),
     writeEntitySet: writing((request, reply) => handlers.writeEntitySet(request, reply)),
   };
 }

@@ -2,21 +2,22 @@ import type { FastifyReply } from 'fastify';
 import { setAskerOf } from '../access/set-asker.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';
-import type { Pending } from '../dialect/pending.js';
+import { type Pending, whenThere } from '../dialect/pending.js';
 import { refuse } from '../protocol/errors.js';
 import { decodeKey, readKeyClause } from '../protocol/key.js';
 import { type Parameters, readParameters } from '../query/parameters.js';
 import { unknownAttribute } from '../query/projection.js';
 import { refuseForms } from '../query/answer-form.js';
 import type { KeyList } from '../entity-set/key-list.js';
-import { type DeletionAnswer, DeleteService } from './delete-service.js';
+import { DeleteService } from './delete-service.js';
 import { readRawPict } from '../media/image-format.js';
 import { queryOf, refusedMethod, refuseLock } from './reading-parameters.js';
 import { MediaService } from './media-service.js';
-import { sendJson } from './reply.js';
+import { type Sent, sendWhenThere } from './sent.js';
 import { missingEntity } from './send-answer.js';
 import type { AddressKey } from './write-body.js';
-import { type WriteCaller, type WriteMode, WriteService } from './write-service.js';
+import type { WriteCaller, WriteMode } from './body-saving.js';
+import { WriteService } from './write-service.js';
 import type { DataclassReads } from './dataclass-reads.js';
 import type { DataclassRequest, ServiceContext } from './service-context.js';
 
@@ -35,10 +36,7 @@ export class DataclassWrites {
   ) {}
 
   /** `POST /<dataClass>?$method=update`, `validate`, `delete`, `entityset` */
-  readonly writeCollection = async (
-    request: DataclassRequest,
-    reply: FastifyReply,
-  ): Promise<FastifyReply> => {
+  readonly writeCollection = (request: DataclassRequest, reply: FastifyReply): Sent => {
     const parameters = readParameters(queryOf(request), 'write');
     refuseLock(parameters);
     const { method } = parameters;
@@ -47,48 +45,40 @@ export class DataclassWrites {
     }
     if (method === 'entityset') {
       this.reads.readCollection(request, reply);
-      return reply;
+      return undefined;
     }
-    if (method === 'delete') {
-      requirePermission(this.dataclass, 'drop');
-      const answer = await this.#asCaller(request, reply, ({ session }) =>
-        this.#deletions.deleteMatching(parameters, session),
-      );
-      return sendDeletion(reply, answer);
-    }
-    return this.#write(request, reply, method, parameters);
+    if (method !== 'delete') return this.#write(request, reply, method, parameters);
+    requirePermission(this.dataclass, 'drop');
+    const answer = this.#asCaller(request, reply, ({ session }) =>
+      this.#deletions.deleteMatching(parameters, session),
+    );
+    return sendWhenThere(reply, answer);
   };
 
   /** `POST /<dataClass>(<key>)`, with or without `$method=update`; `validate`, `delete` */
-  readonly writeEntity = async (
-    request: DataclassRequest,
-    reply: FastifyReply,
-  ): Promise<FastifyReply> => {
+  readonly writeEntity = (request: DataclassRequest, reply: FastifyReply): Sent => {
     const parameters = readParameters(queryOf(request), 'write');
     if (parameters.lock !== undefined) {
       if (parameters.method !== undefined) refuseLock(parameters);
       this.reads.readEntity(request, reply);
-      return reply;
+      return undefined;
     }
     const { method = 'update' } = parameters;
     const { text } = readKeyClause(request.params.key ?? '');
     if (method !== 'delete') return this.#write(request, reply, method, parameters, { text });
     requirePermission(this.dataclass, 'drop');
     const key = decodeKey(this.dataclass.key.type, text);
-    const answer = await this.#asCaller(request, reply, ({ session }) =>
+    const answer = this.#asCaller(request, reply, ({ session }) =>
       this.#deletions.deleteByKey(key, parameters, session),
     );
-    return sendDeletion(reply, answer);
+    return sendWhenThere(reply, answer);
   };
 
   /**
    * `POST` where a set is made of what a GET reads; of an image, with `$rawPict`; or to a function: this model has none that
    * can be called.
    */
-  readonly writeAttributes = (
-    request: DataclassRequest,
-    reply: FastifyReply,
-  ): undefined | Promise<FastifyReply> => {
+  readonly writeAttributes = (request: DataclassRequest, reply: FastifyReply): Sent => {
     const given = readParameters(queryOf(request), 'read');
     refuseLock(given);
     const { method, rawPict } = given;
@@ -104,10 +94,7 @@ export class DataclassWrites {
     return undefined;
   };
 
-  readonly writeEntitySet = async (
-    request: DataclassRequest,
-    reply: FastifyReply,
-  ): Promise<FastifyReply> => {
+  readonly writeEntitySet = (request: DataclassRequest, reply: FastifyReply): Sent => {
     const query = queryOf(request);
     const { method } = readParameters(query, 'read');
     if (method === undefined) {
@@ -119,27 +106,29 @@ export class DataclassWrites {
     if (method === 'update' || method === 'validate') throw refusedMethod(method, 'POST');
     if (method !== 'delete') {
       this.reads.readEntitySet(request, reply);
-      return reply;
+      return undefined;
     }
     requirePermission(this.dataclass, 'drop');
     const parameters = readParameters(query, 'write');
     const { set = '' } = request.params;
     refuseLock(parameters);
-    const asker = setAskerOf(await this.context.sessions.of(request, reply));
-    const find = (): Pending<KeyList> => this.reads.keysOfSet(set, parameters, asker);
-    const answer = await this.#asCaller(request, reply, ({ session }) =>
-      this.#deletions.deleteMembers(parameters, find, session),
-    );
-    return sendDeletion(reply, answer);
+    const answer = whenThere(this.context.sessions.of(request, reply), (found) => {
+      const asker = setAskerOf(found);
+      const find = (): Pending<KeyList> => this.reads.keysOfSet(set, parameters, asker);
+      return this.#asCaller(request, reply, ({ session }) =>
+        this.#deletions.deleteMembers(parameters, find, session),
+      );
+    });
+    return sendWhenThere(reply, answer);
   };
 
-  async #write(
+  #write(
     request: DataclassRequest,
     reply: FastifyReply,
     method: string,
     parameters: Parameters,
     address?: AddressKey,
-  ): Promise<FastifyReply> {
+  ): Sent {
     if (method !== 'update' && method !== 'validate') throw refusedMethod(method, 'POST');
     // Which of both an entity needs is told by its stamp; without either, the body is not even read.
     if (this.dataclass.permissions?.create === false) requirePermission(this.dataclass, 'update');
@@ -154,18 +143,13 @@ export class DataclassWrites {
     const mode = writeMode(method, parameters);
     const { body, headers } = request;
     const type = headers['content-type'];
-    const answer = await this.#asCaller(request, reply, (caller) =>
+    const answer = this.#asCaller(request, reply, (caller) =>
       this.#writing.write(mode, body, type, caller, address),
     );
-    return sendJson(reply.code(answer.status), answer.json);
+    return sendWhenThere(reply, answer);
   }
 
-  async #writeImage(
-    request: DataclassRequest,
-    reply: FastifyReply,
-    clause: string,
-    name: string,
-  ): Promise<FastifyReply> {
+  #writeImage(request: DataclassRequest, reply: FastifyReply, clause: string, name: string): Sent {
     const parameters = readParameters(queryOf(request), 'write');
     requirePermission(this.dataclass, 'update');
     refuseForms(parameters, this.context.options, 'an image');
@@ -177,10 +161,10 @@ export class DataclassWrites {
     const key = decodeKey(this.dataclass.key.type, readKeyClause(clause).text);
     if (key === undefined) throw missingEntity(this.dataclass.name);
     const { body } = request;
-    const answer = await this.#asCaller(request, reply, (caller) =>
+    const answer = this.#asCaller(request, reply, (caller) =>
       this.#mediaService.write(attribute, key, body, this.#writing, caller),
     );
-    return sendJson(reply.code(answer.status), answer.json);
+    return sendWhenThere(reply, answer);
   }
 
   get #writing(): WriteService {
@@ -196,17 +180,18 @@ export class DataclassWrites {
   }
 
   /** Makes a change on behalf of the request's session, which class code that it leads to knows. */
-  async #asCaller<T>(
+  #asCaller<T>(
     request: DataclassRequest,
     reply: FastifyReply,
-    work: (caller: WriteCaller) => Promise<T>,
-  ): Promise<T> {
+    work: (caller: WriteCaller) => Pending<T>,
+  ): Pending<T> {
     const { sessions, calls, tellError } = this.context;
-    const session = await sessions.of(request, reply);
-    const caller = { session: session.id, tell: (error: Error) => tellError(error, request) };
-    if (calls === undefined) return work(caller);
-    const { restrictions } = calls.current();
-    return calls.run({ session, restrictions }, () => work(caller));
+    return whenThere(sessions.of(request, reply), (session) => {
+      const caller = { session: session.id, tell: (error: Error) => tellError(error, request) };
+      if (calls === undefined) return work(caller);
+      const { restrictions } = calls.current();
+      return calls.run({ session, restrictions }, () => work(caller));
+    });
   }
 }
 
@@ -223,8 +208,4 @@ function writeMode(method: string, { atomic, refresh }: Parameters): WriteMode {
 function refuseLongBody({ body }: DataclassRequest, bodySize: number): void {
   if (!(body instanceof Uint8Array) || body.length <= bodySize) return;
   throw refuse('tooLarge', `The body has at most ${bodySize} bytes.`);
-}
-
-function sendDeletion(reply: FastifyReply, { status, json }: DeletionAnswer): FastifyReply {
-  return sendJson(reply.code(status), json);
 }

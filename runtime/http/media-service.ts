@@ -11,7 +11,8 @@ import type { StorageDefinition } from '../protocol/definition.js';
 import { refuseBusy } from '../protocol/busy.js';
 import { errorCodes, protocolError, refuse, RequestError } from '../protocol/errors.js';
 import type { Parameters } from '../query/parameters.js';
-import type { WriteAnswer, WriteCaller, WriteService } from './write-service.js';
+import type { WriteCaller } from './body-saving.js';
+import type { WriteAnswer, WriteService } from './write-service.js';
 
 /** An image or BLOB as it is sent. */
 interface Content {

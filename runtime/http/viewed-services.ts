@@ -10,6 +10,7 @@ import { Catalog } from './catalog.js';
 import { listedFunctions } from './catalog-functions.js';
 import type { DataclassHandlers } from './dataclass-handlers.js';
 import { dataclassService } from './dataclass-service.js';
+import { sentBy } from './sent.js';
 import type { ServiceContext } from './service-context.js';
 
 /** Bytes of the plans of each kind that one view keeps; there may be many views. */
@@ -138,24 +139,22 @@ export class ViewedServices {
           service.readEntitySet(request, reply);
         });
       },
-      writeCollection: async (request, reply) => {
-        const { service, run } = await answeringOf(request, reply);
-        return run(() => service.writeCollection(request, reply));
-      },
-      writeEntity: async (request, reply) => {
-        const { service, run } = await answeringOf(request, reply);
-        return run(() => service.writeEntity(request, reply));
-      },
-      writeAttributes: async (request, reply) => {
-        const { service, run } = await answeringOf(request, reply);
-        await run(() => service.writeAttributes(request, reply));
-        // A read sends its answer later.
-        return reply;
-      },
-      writeEntitySet: async (request, reply) => {
-        const { service, run } = await answeringOf(request, reply);
-        return run(() => service.writeEntitySet(request, reply));
-      },
+      writeCollection: (request, reply) =>
+        sentBy(reply, answeringOf(request, reply), ({ service, run }) =>
+          run(() => service.writeCollection(request, reply)),
+        ),
+      writeEntity: (request, reply) =>
+        sentBy(reply, answeringOf(request, reply), ({ service, run }) =>
+          run(() => service.writeEntity(request, reply)),
+        ),
+      writeAttributes: (request, reply) =>
+        sentBy(reply, answeringOf(request, reply), ({ service, run }) =>
+          run(() => service.writeAttributes(request, reply)),
+        ),
+      writeEntitySet: (request, reply) =>
+        sentBy(reply, answeringOf(request, reply), ({ service, run }) =>
+          run(() => service.writeEntitySet(request, reply)),
+        ),
     };
   }
 

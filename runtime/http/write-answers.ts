@@ -1,7 +1,7 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { unrestricted } from '../dataclass/unrestricted.js';
 import type { JsonAnswer } from '../dialect/executor.js';
-import type { Pending } from '../dialect/pending.js';
+import { type Pending, whenThere } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { Body } from '../entity/decoded.js';
 import { entityStatuses, type Refusal } from '../entity/refusals.js';
@@ -39,7 +39,7 @@ export class WriteAnswers {
 
   constructor(
     context: ReadingContext,
-    private readonly dataclass: Dataclass,
+    readonly dataclass: Dataclass,
   ) {
     const { database, options } = context;
     const { dialect } = database;
@@ -56,14 +56,15 @@ export class WriteAnswers {
   }
 
   /** An entity that was saved, as it is in the database: one that its own events have deleted since has the stamp 0. */
-  async saved(reading: EntityReading, key: string | number): Promise<string> {
+  saved(reading: EntityReading, key: string | number): Pending<string> {
     const values = [this.#comparable(key)];
-    const shown = await reading.read(this.#saved, values);
-    const isHidden = shown === undefined && this.#hidden !== undefined;
-    const found = isHidden ? await reading.read(this.#hidden, values) : shown;
-    if (found === undefined) return this.#deleted(key);
-    const json = String(found);
-    return this.#isReadable && !isHidden ? json : whereItIs(json);
+    return whenThere(reading.read(this.#saved, values), (shown) => {
+      if (shown !== undefined) return this.#isReadable ? String(shown) : whereItIs(String(shown));
+      if (this.#hidden === undefined) return this.#deleted(key);
+      return whenThere(reading.read(this.#hidden, values), (hidden) =>
+        hidden === undefined ? this.#deleted(key) : whereItIs(String(hidden)),
+      );
+    });
   }
 
   /** An entity that was not saved: what is in the database, between its status and its errors. */

@@ -7,6 +7,7 @@ import {
   type TableSearch,
   type Transaction,
 } from '../executor.js';
+import type { Pending } from '../pending.js';
 import type { SqlValue, Statement } from '../statement.js';
 import { settledWithin } from '../settled-within.js';
 import { WriterLine } from '../writer-line.js';
@@ -92,9 +93,9 @@ export class PostgresExecutor implements Executor {
     return this.#version;
   }
 
-  async write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+  async write<T>(work: (transaction: Transaction) => Pending<T>): Promise<T> {
     if (this.#isClosed) throw closedError();
-    const writing = this.#writers.run(() => this.#run(work));
+    const writing = Promise.resolve(this.#writers.run(() => this.#run(work)));
     this.#writes.add(writing);
     try {
       return await writing;
@@ -111,7 +112,7 @@ export class PostgresExecutor implements Executor {
     await settledWithin(this.connections.end(), grace);
   }
 
-  async #run<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+  async #run<T>(work: (transaction: Transaction) => Pending<T>): Promise<T> {
     const connection = await this.#take();
     const transaction = new PostgresTransaction(connection, this.options);
     this.#open.add(connection);

@@ -8,7 +8,7 @@ import {
   type TableSearch,
   type Transaction,
 } from '../executor.js';
-import type { Pending } from '../pending.js';
+import { caught, type Pending, whenThere } from '../pending.js';
 import type { SqlValue, Statement } from '../statement.js';
 import { WriterLine } from '../writer-line.js';
 import { beginTransaction } from './begin.js';
@@ -86,7 +86,7 @@ export class SqliteExecutor implements Executor {
     return this.#commits;
   }
 
-  write<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
+  write<T>(work: (transaction: Transaction) => Pending<T>): Pending<T> {
     return this.#writers.run(() => this.#run(work));
   }
 
@@ -101,26 +101,37 @@ export class SqliteExecutor implements Executor {
     this.#runWaiting();
   }
 
-  async #run<T>(work: (transaction: Transaction) => Promise<T>): Promise<T> {
-    const { writer } = this.#connections;
+  #run<T>(work: (transaction: Transaction) => Pending<T>): Pending<T> {
     if (this.#isClosed) throw closedError();
-    try {
-      this.#connections.file?.check();
-      const waiting = beginTransaction(this.#begin);
-      if (waiting !== undefined) await waiting;
-      const result = await work(this.#transaction);
-      if (!writer.inTransaction) throw endedByDatabase();
-      this.#commit.run();
-      this.#commits += 1;
-      return result;
-    } catch (error) {
-      // SQLite has rolled back by itself after some errors, a full disk for one.
-      if (writer.inTransaction) writer.exec('ROLLBACK');
-      throw translateError(error);
-    } finally {
-      // Before the next transaction begins: reads would wait for that one too, and so on.
-      this.#runWaiting();
-    }
+    return caught(
+      () => {
+        this.#connections.file?.check();
+        return whenThere(beginTransaction(this.#begin), () =>
+          whenThere(work(this.#transaction), (result) => this.#committed(result)),
+        );
+      },
+      (error) => {
+        throw this.#undone(error);
+      },
+    );
+  }
+
+  #committed<T>(result: T): T {
+    if (!this.#connections.writer.inTransaction) throw endedByDatabase();
+    this.#commit.run();
+    this.#commits += 1;
+    // Before the next transaction begins: reads would wait for that one too, and so on.
+    this.#runWaiting();
+    return result;
+  }
+
+  /** @returns what is to be thrown */
+  #undone(error: unknown): unknown {
+    const { writer } = this.#connections;
+    // SQLite has rolled back by itself after some errors, a full disk for one.
+    if (writer.inTransaction) writer.exec('ROLLBACK');
+    this.#runWaiting();
+    return translateError(error);
   }
 
   #reading<T>(read: () => Pending<T>): Pending<T> {

@@ -21,7 +21,7 @@ export class SqliteTransaction implements Transaction {
     private readonly longest = Infinity,
   ) {}
 
-  run(statement: Statement, values: readonly SqlValue[]): Promise<RunResult> {
+  run(statement: Statement, values: readonly SqlValue[]): RunResult {
     return this.#attempt(() => {
       const prepared = this.statements.get(statement.sql);
       try {
@@ -32,7 +32,7 @@ export class SqliteTransaction implements Transaction {
     });
   }
 
-  value(statement: Statement, values: readonly SqlValue[]): Promise<SqlValue | undefined> {
+  value(statement: Statement, values: readonly SqlValue[]): SqlValue | undefined {
     return this.#attempt(() => {
       // `all`, not `get`: a statement that returns rows of a change must run to its end.
       const rows = this.statements.get(statement.sql).all(...bind(statement, values));
@@ -40,17 +40,17 @@ export class SqliteTransaction implements Transaction {
     });
   }
 
-  read(statement: Statement, values: readonly SqlValue[]): Promise<JsonAnswer | undefined> {
+  read(statement: Statement, values: readonly SqlValue[]): JsonAnswer | undefined {
     return this.#attempt(
       () => firstValue(this.statements.get(statement.sql), statement, values) as JsonAnswer,
     );
   }
 
-  rows(statement: Statement, values: readonly SqlValue[]): Promise<Rows> {
+  rows(statement: Statement, values: readonly SqlValue[]): Rows {
     return this.#attempt(() => allRows(this.statements.rows(statement.sql), statement, values));
   }
 
-  table(statement: Statement, values: readonly SqlValue[]): Promise<Table> {
+  table(statement: Statement, values: readonly SqlValue[]): Table {
     return this.#attempt(() => {
       const prepared = this.statements.rows(statement.sql);
       if (prepared.reader) return readTable(prepared, statement, values);
@@ -58,16 +58,16 @@ export class SqliteTransaction implements Transaction {
     });
   }
 
-  #attempt<T>(work: () => T): Promise<T> {
+  #attempt<T>(work: () => T): T {
     try {
       // After some errors, a full disk for one, SQLite rolls back by itself: each statement would be stored alone then.
       if (!this.database.inTransaction) {
         const reason = 'the database has given up the transaction, or is closed';
         throw new DatabaseUnavailableError(reason, undefined);
       }
-      return Promise.resolve(this.longest === Infinity ? work() : this.#timed(work));
+      return this.longest === Infinity ? work() : this.#timed(work);
     } catch (error) {
-      return Promise.reject(translateError(error));
+      throw translateError(error);
     }
   }
 

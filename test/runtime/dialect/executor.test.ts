@@ -93,9 +93,14 @@ describe.each(['file', 'memory'])('an executor, of a database in a %s', (place) 
     const rollback = statement('insert or rollback into "t" values (1, null)');
     const transaction = executor.write(async (open) => {
       await open.run(insert, [3, 'lost']);
-      await expect(open.run(rollback, [])).rejects.toBeInstanceOf(ConstraintError);
-      await expect(open.run(insert, [4, 'alone'])).rejects.toBeInstanceOf(DatabaseUnavailableError);
-      await expect(open.rows(all, [1])).rejects.toThrow('given up');
+      const attempts = [
+        async () => open.run(rollback, []),
+        async () => open.run(insert, [4, 'alone']),
+        async () => open.rows(all, [1]),
+      ] as const;
+      await expect(attempts[0]()).rejects.toBeInstanceOf(ConstraintError);
+      await expect(attempts[1]()).rejects.toBeInstanceOf(DatabaseUnavailableError);
+      await expect(attempts[2]()).rejects.toThrow('given up');
     });
     await expect(transaction).rejects.toBeInstanceOf(DatabaseUnavailableError);
     expect(await executor.value(statement('select count(*) from "t"'), [])).toBe(2);
@@ -106,10 +111,9 @@ describe.each(['file', 'memory'])('an executor, of a database in a %s', (place) 
   it('refuses what comes behind its end', async () => {
     await executor.close();
     isClosed = true;
-    const attempt = async (): Promise<unknown> => executor.value(all, [1]);
-    await expect(attempt()).rejects.toBeInstanceOf(DatabaseUnavailableError);
-    await expect(executor.write(() => Promise.resolve(1))).rejects.toBeInstanceOf(
-      DatabaseUnavailableError,
-    );
+    const reading = async (): Promise<unknown> => executor.value(all, [1]);
+    await expect(reading()).rejects.toBeInstanceOf(DatabaseUnavailableError);
+    const writing = async (): Promise<unknown> => executor.write(() => 1);
+    await expect(writing()).rejects.toBeInstanceOf(DatabaseUnavailableError);
   });
 });

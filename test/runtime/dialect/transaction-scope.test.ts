@@ -29,7 +29,7 @@ function noted(fails: (sql: string) => boolean = () => false): {
   return { transaction, statements };
 }
 
-function run(scope: TransactionScope, sql: string): Promise<unknown> {
+async function run(scope: TransactionScope, sql: string): Promise<unknown> {
   return scope.transaction.run({ sql, bindings: [] }, []);
 }
 

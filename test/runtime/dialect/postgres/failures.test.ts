@@ -226,13 +226,13 @@ describe.skipIf(installed === undefined)('a PostgreSQL that fails', () => {
     );
     let begun = (): void => undefined;
     const isBegun = new Promise<void>((resolve) => (begun = resolve));
-    void hanging
-      .write(async (transaction) => {
+    const writing = async (): Promise<void> =>
+      hanging.write(async (transaction) => {
         await transaction.run(insert, [1]);
         begun();
         await new Promise(() => undefined);
-      })
-      .catch(() => undefined);
+      });
+    void writing().catch(() => undefined);
     await isBegun;
     await hanging.close();
     // The row is free again.

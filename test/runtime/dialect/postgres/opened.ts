@@ -1,5 +1,5 @@
 import { type Opened, openConnections } from '../../../../runtime/dialect/postgres/open.js';
-import type { Transaction } from '../../../../runtime/dialect/executor.js';
+import type { RunResult, Transaction } from '../../../../runtime/dialect/executor.js';
 import type { Slot, SqlValue, Statement } from '../../../../runtime/dialect/statement.js';
 import { postgresDatabase, type TestDatabase } from '../../../support/postgres.js';
 
@@ -26,10 +26,10 @@ export async function database(
 }
 
 /** Runs one statement of a transaction. */
-export function run(
+export async function run(
   transaction: Transaction,
   sql: string,
   ...values: readonly SqlValue[]
-): ReturnType<Transaction['run']> {
+): Promise<RunResult> {
   return transaction.run(statement(sql, ...values), []);
 }
