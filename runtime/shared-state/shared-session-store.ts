@@ -251,7 +251,10 @@ export class SharedSessionStore implements SessionStore {
       change(session);
       this.#read(session);
       this.#raise(token);
-      if (session.token !== token) this.#known.set(session.token, session);
+      if (session.token === token) return;
+      // When the change is taken back, the new token opens nothing.
+      this.#raise(session.token);
+      this.#known.set(session.token, session);
     });
   }
 

@@ -63,7 +63,7 @@ create index if not exists "upload owner" on "upload" ("owner");
 create index if not exists "upload expires" on "upload" ("expires");
 create table if not exists "receiving" ("process" integer primary key, "space" integer not null);
 ${total('guests', 'session', (row) => `${row}."isGuest"`)}
-${total('users', 'session', (row) => `1 - ${row}."isGuest"`)}
+${total('users', 'session', (row) => `(1 - ${row}."isGuest")`)}
 ${total('locks', 'lock', (row) => `(${row}."session" is not null)`)}
 ${total('sets', 'entityset', (row) => `(${row}."id" is not null)`)}
 ${total('keys', 'keys', (row) => `${row}."bytes"`)}

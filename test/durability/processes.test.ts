@@ -1,0 +1,346 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { createServer } from 'node:net';
+import { join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { packageRoot } from '../support/server.js';
+import { compiledProgram } from './support/program.js';
+import { kill, launch, type ServerProcess, start } from './support/server-process.js';
+import { type Answer, Client, clientsOf, severalClasses, severalModel } from './support/several.js';
+
+const png = Buffer.from(
+  'iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR4nGNgYGBgAAAABQABpfZFQAAAAABJRU5ErkJggg==',
+  'base64',
+);
+
+let program: string;
+let folder: string;
+let server: ServerProcess;
+let one: Client;
+let other: Client;
+
+beforeAll(() => {
+  program = compiledProgram(severalModel, severalClasses);
+}, 120_000);
+
+beforeEach(() => {
+  mkdirSync(join(packageRoot, '.tmp'), { recursive: true });
+  folder = mkdtempSync(join(packageRoot, '.tmp', 'processes-'));
+});
+
+afterEach(async () => {
+  one.close();
+  other.close();
+  // Its processes end with the first one.
+  await kill(server);
+  rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
+});
+
+async function begin(environment: Readonly<Record<string, string>> = {}): Promise<void> {
+  server = await start(program, { folder, environment: { PROCESSES: '2', ...environment } });
+  const [first, second] = await clientsOf(server.origin, 2);
+  if (first === undefined || second === undefined) throw new Error('There are not two processes.');
+  one = first;
+  other = second;
+}
+
+/** The other process is asked with the same cookie. */
+function share(): void {
+  other.cookie = one.cookie;
+}
+
+async function createItems(count: number): Promise<void> {
+  const items = Array.from({ length: count }, (_, at) => ({ name: `item ${at}` }));
+  expect((await one.post('/Item?$method=update', items)).status).toBe(200);
+}
+
+async function setOf(client: Client, filter: string): Promise<string> {
+  const path = `/Item?$filter="${encodeURIComponent(filter)}"&$method=entityset&$limit=1`;
+  const { json } = await client.get(path);
+  return (
+    String((json as { __ENTITYSET: string }).__ENTITYSET)
+      .split('/')
+      .at(-1) ?? ''
+  );
+}
+
+const countOf = ({ json }: Answer): unknown => (json as { readonly __COUNT: number }).__COUNT;
+const resultOf = ({ json }: Answer): unknown => (json as { readonly result: unknown }).result;
+
+async function logIn(client: Client, user = 'mia'): Promise<void> {
+  expect((await client.post('/$directory/login', [user, 'right'])).status).toBe(200);
+}
+
+const currentUser = async (client: Client): Promise<unknown> =>
+  (resultOf(await client.get('/$directory/currentUser')) as { userName: string } | null)?.userName;
+
+describe('two processes', () => {
+  it('tell their address once, when both of them listen', async () => {
+    await begin();
+    expect(new Set([await one.process(), await other.process()]).size).toBe(2);
+  });
+
+  it('page, combine and release entity sets that either has made', async () => {
+    await begin();
+    await createItems(50);
+    const low = await setOf(one, 'ID <= 30');
+    const high = await setOf(other, 'ID > 20');
+    expect(countOf(await other.get(`/Item/$entityset/${low}?$skip=10`))).toBe(30);
+    const both = `/Item/$entityset/${low}?$logicOperator=AND&$otherCollection=${high}`;
+    expect(countOf(await other.get(both))).toBe(10);
+    expect(countOf(await one.get(both))).toBe(10);
+    expect((await other.get(`/Item/$entityset/${low}?$method=release`)).status).toBe(200);
+    expect((await one.get(`/Item/$entityset/${low}`)).status).toBe(404);
+    expect((await one.get(`/Item/$entityset/${high}`)).status).toBe(200);
+  });
+
+  it('know a user whom either has let in, until one of them lets the user out', async () => {
+    await begin();
+    await logIn(one);
+    share();
+    expect([await currentUser(one), await currentUser(other)]).toEqual(['mia', 'mia']);
+    const set = await setOf(one, 'ID > 0');
+    expect((await other.get(`/Item/$entityset/${set}`)).status).toBe(200);
+    expect((await new Client(server.origin).get(`/Item/$entityset/${set}`)).status).toBe(404);
+    const { cookie } = other;
+    expect(resultOf(await other.get('/$directory/logout'))).toBe(true);
+    expect(await currentUser(one)).toBe(undefined);
+    one.cookie = cookie;
+    expect((await one.get(`/Item/$entityset/${set}`)).status).toBe(404);
+  });
+
+  it('open a session by its newest cookie alone', async () => {
+    await begin();
+    await logIn(one);
+    share();
+    const old = one.cookie;
+    await other.post('/$catalog/become', ['edit']);
+    expect(other.cookie).not.toBe(old);
+    expect(await currentUser(one)).toBe(undefined);
+    one.cookie = other.cookie;
+    expect(await currentUser(one)).toBe('mia');
+  });
+
+  it('keep what class code stores for a session, also what it changes where it lies', async () => {
+    await begin();
+    await one.post('/$catalog/remember', ['list', 'a']);
+    share();
+    await other.post('/$catalog/remember', ['list', 'b']);
+    await one.post('/$catalog/remember', ['list', 'c']);
+    await other.post('/$catalog/remember', ['another', 'd']);
+    const recalled = await one.post('/$catalog/recall', ['list']);
+    expect(resultOf(recalled)).toEqual(['a', 'b', 'c']);
+    // A guest who becomes a user takes it along.
+    await logIn(other);
+    one.cookie = other.cookie;
+    expect(resultOf(await one.post('/$catalog/recall', ['another']))).toEqual(['d']);
+  });
+
+  it('refuse what a session has locked by the other process', async () => {
+    await begin();
+    await createItems(1);
+    await logIn(one, 'mia');
+    await logIn(other, 'bob');
+    expect((await one.get('/Item(1)?$lock=true')).json).toMatchObject({ result: true });
+    expect((await other.get('/Item(1)?$lock=true')).json).toMatchObject({ result: false });
+    const change = [{ __KEY: '1', __STAMP: 1, name: 'changed' }];
+    const refused = await other.post('/Item?$method=update', change);
+    expect(refused.text).toContain('"status":3');
+    await one.get('/$directory/logout');
+    expect((await other.post('/Item?$method=update', change)).text).toContain('"name":"changed"');
+  });
+
+  it('take uploads that either has received, and count their space together', async () => {
+    await begin({ UPLOAD_SPACE: '8192' });
+    await createItems(1);
+    await logIn(one);
+    share();
+    const sent = await one.post('/$upload?$rawPict=true', png);
+    const upload = (sent.json as { readonly ID: string }).ID;
+    const change = [{ __KEY: '1', __STAMP: 1, photo: { ID: upload } }];
+    expect((await other.post('/Item?$method=update', change)).status).toBe(200);
+    expect(
+      (await one.get('/Item(1)/photo?$imageformat=best&$expand=photo')).headers['content-type'],
+    ).toBe('image/png');
+    expect((await other.post('/$upload?$rawPict=true', png)).status).toBe(200);
+    expect((await one.post('/$upload?$rawPict=true', png)).status).toBe(429);
+    await other.get('/$directory/logout');
+    await logIn(one);
+    expect((await one.post('/$upload?$rawPict=true', png)).status).toBe(200);
+  });
+
+  it('count quotas together, of a session and of the server', async () => {
+    await begin();
+    await one.post('/$catalog/limit', [4]);
+    share();
+    const statuses: number[] = [];
+    for (const client of [one, other, one, other, one, other]) {
+      statuses.push((await client.get('/Item')).status);
+    }
+    expect(statuses).toEqual([200, 200, 200, 200, 429, 429]);
+  });
+
+  it('count requests of all for the quota of the server', async () => {
+    // Each process is looked for by some of them.
+    await begin({ QUOTAS: '{"nbRequestsPerHour":200}' });
+    const answered = { one: 0, other: 0 };
+    while ((await one.get('/Item')).status === 200) answered.one += 1;
+    expect((await other.get('/Item')).status).toBe(429);
+    expect(answered.one).toBeLessThan(200);
+  });
+
+  it('slow logins down that fail by one of them', async () => {
+    await begin();
+    const statuses: number[] = [];
+    for (const client of [one, other, one, other, one, other, one]) {
+      statuses.push((await client.post('/$directory/login', ['mia', 'wrong'])).status);
+    }
+    expect(statuses).toEqual([401, 401, 401, 401, 401, 401, 429]);
+  });
+
+  it('keep together as many sessions as the server may have', async () => {
+    await begin({ MAX_SESSIONS: '2' });
+    await logIn(one, 'mia');
+    await logIn(other, 'bob');
+    const third = new Client(server.origin);
+    expect((await third.post('/$directory/login', ['eve', 'right'])).status).toBe(402);
+    await one.get('/$directory/logout');
+    expect((await third.post('/$directory/login', ['eve', 'right'])).status).toBe(200);
+    third.close();
+  });
+});
+
+describe('a process that dies', () => {
+  it('is started anew, and nothing of its clients is lost', async () => {
+    await begin();
+    await createItems(20);
+    await logIn(one);
+    share();
+    const set = await setOf(one, 'ID > 5');
+    await one.get('/Item(1)?$lock=true');
+    const dead = await one.process();
+    const living = await other.process();
+    const others = Array.from({ length: 8 }, () => new Client(server.origin, other.cookie));
+    let isOver = false;
+    const load = others.map(async (client) => {
+      const failures: unknown[] = [];
+      while (!isOver) {
+        await client.get(`/Item/$entityset/${set}`).then(
+          ({ status }) => status === 200 || failures.push(status),
+          (error: unknown) => failures.push(error),
+        );
+      }
+      return failures.length;
+    });
+    await setTimeout(100);
+    process.kill(dead, 'SIGKILL');
+    const again = await clientsOf(server.origin, 2);
+    isOver = true;
+    // Of each client one request at most was on its way.
+    expect(Math.max(...(await Promise.all(load)))).toBeLessThanOrEqual(1);
+    for (const client of again) {
+      client.cookie = other.cookie;
+      expect(await client.process()).not.toBe(dead);
+      expect(await currentUser(client)).toBe('mia');
+      expect(countOf(await client.get(`/Item/$entityset/${set}`))).toBe(15);
+    }
+    const stranger = new Client(server.origin);
+    await logIn(stranger, 'bob');
+    expect((await stranger.get('/Item(1)?$lock=true')).json).toMatchObject({ result: false });
+    expect(await other.process()).toBe(living);
+    expect(server.stderr()).toContain('A process of the server has ended (SIGKILL).');
+    for (const client of [...again, ...others, stranger]) client.close();
+  });
+
+  it('may be all of them: what they remember outlives them', async () => {
+    await begin();
+    await logIn(one);
+    const { cookie } = one;
+    const dead = [await one.process(), await other.process()];
+    for (const each of dead) process.kill(each, 'SIGKILL');
+    let user: unknown;
+    while (user === undefined) {
+      const client = new Client(server.origin, cookie);
+      user = await currentUser(client).catch(() => undefined);
+      client.close();
+      await setTimeout(20);
+    }
+    expect(user).toBe('mia');
+  });
+});
+
+describe('the end', () => {
+  it('comes with SIGTERM when all requests are answered, and leaves nothing behind', async () => {
+    await begin();
+    await createItems(1);
+    const clients = Array.from({ length: 10 }, () => new Client(server.origin));
+    const answers = clients.map(async (client, at) => {
+      for (let count = 0; ; count += 1) {
+        const body = [{ name: `${at} ${count}` }];
+        const answer = await client.post('/Item?$method=update', body).catch(() => undefined);
+        if (answer === undefined) return count;
+        expect(answer.status).toBe(200);
+      }
+    });
+    await setTimeout(200);
+    server.child.kill('SIGTERM');
+    const counts = await Promise.all(answers);
+    expect(await server.ended).toEqual({ code: 0, signal: null, stderr: '' });
+    expect(Math.max(...counts)).toBeGreaterThan(0);
+    expect(readdirSync(folder).filter((name) => name.startsWith('drs-'))).toEqual([]);
+  });
+
+  it('is not delayed by a process that ends by itself', async () => {
+    await begin();
+    process.kill(await one.process(), 'SIGKILL');
+    await setTimeout(50);
+    server.child.kill('SIGTERM');
+    expect(await server.ended).toMatchObject({ code: 0, signal: null });
+  });
+
+  it('comes to all of them when the first one is killed', async () => {
+    await begin();
+    const processes = [await one.process(), await other.process()];
+    await kill(server);
+    const isRunning = (each: number): boolean => {
+      try {
+        return process.kill(each, 0);
+      } catch {
+        return false;
+      }
+    };
+    while (processes.some(isRunning)) await setTimeout(20);
+    // A server that starts later clears their folder away.
+    await begin();
+    const folders = readdirSync(folder).filter((name) => name.startsWith('drs-uploads-'));
+    expect(folders).toHaveLength(1);
+  });
+});
+
+describe('a start that fails', () => {
+  beforeEach(async () => {
+    await begin();
+  });
+
+  it.each([
+    ['a number of processes that is none', { PROCESSES: 'many' }, 'PROCESSES is "many"'],
+    ['a database in memory', { DATABASE_URL: 'sqlite::memory:' }, 'a database in memory'],
+    ['a variable that is wrong', { PAGE_SIZE: '-1' }, 'PAGE_SIZE is "-1"'],
+  ])('by %s ends with an error', async (_what, environment, message) => {
+    const { ended } = launch(program, { folder, environment: { PROCESSES: '2', ...environment } });
+    const { code, stderr } = await ended;
+    expect(code).toBe(1);
+    expect(stderr).toContain(message);
+  });
+
+  it('by a port that is taken ends with an error', async () => {
+    const taken = createServer().listen(0, '127.0.0.1');
+    await new Promise((resolve) => taken.once('listening', resolve));
+    const { port } = taken.address() as { readonly port: number };
+    const environment = { PROCESSES: '2', PORT: String(port) };
+    const { code, stderr } = await launch(program, { folder, environment }).ended;
+    expect(code).toBe(1);
+    expect(stderr).toContain('EADDRINUSE');
+    taken.close();
+  });
+});

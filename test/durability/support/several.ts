@@ -1,0 +1,138 @@
+import { Agent, type IncomingHttpHeaders, request } from 'node:http';
+
+/** A server whose code tells by which process it was called, and who its users are. */
+export const severalModel = `
+drs: 1
+name: several
+dataclasses:
+  Item:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      name: { type: string, indexed: true }
+      photo: image
+datastore:
+  functions:
+    processNumber: { exposed: true, onHTTPGet: true, returns: number }
+    remember: { exposed: true, params: { name: string, text: string } }
+    recall: { exposed: true, onHTTPGet: true, params: { name: string }, returns: 'string[]' }
+    limit: { exposed: true, params: { requests: integer } }
+    become: { exposed: true, params: { privileges: string } }
+roles:
+  privileges:
+    - { privilege: edit, includes: [] }
+  permissions:
+    allowed:
+      - { applyTo: ds, type: datastore, read: [guest], create: [guest], execute: [guest], drop: [guest] }
+      - { applyTo: Item, type: dataclass, read: [guest], create: [guest], update: [edit], drop: [edit] }
+`;
+
+export const severalClasses = {
+  'src/classes/DataStore.ts': `
+import { DataStoreBase } from '../generated/api.js';
+
+export class DataStore extends DataStoreBase {
+  processNumber(): number {
+    return process.pid;
+  }
+  remember(name: string, text: string): void {
+    const known = this.session.storage.get(name) as string[] | undefined;
+    // A list that is there is changed where it lies, which nobody tells the storage.
+    if (known === undefined) this.session.storage.set(name, [text]);
+    else known.push(text);
+  }
+  recall(name: string): readonly string[] {
+    return (this.session.storage.get(name) as string[] | undefined) ?? [];
+  }
+  limit(requests: number): void {
+    this.session.quotas.nbRequestsPerMin = requests;
+  }
+  become(privileges: string): void {
+    this.session.setPrivileges(privileges);
+  }
+}
+`,
+  'src/login.ts': `
+import type { Login } from './runtime/access/login-module.js';
+
+export function login(user: string, password: string): Login | null {
+  return password === 'right' ? { userName: user, privileges: ['edit'] } : null;
+}
+`,
+};
+
+export interface Answer {
+  readonly status: number;
+  readonly headers: IncomingHttpHeaders;
+  readonly text: string;
+  readonly json: unknown;
+}
+
+/** A client with one connection, which one process answers for good, and a jar for its cookie. */
+export class Client {
+  readonly #agent = new Agent({ keepAlive: true, maxSockets: 1 });
+
+  constructor(
+    readonly origin: string,
+    public cookie?: string,
+  ) {}
+
+  get(path: string): Promise<Answer> {
+    return this.#send('GET', path);
+  }
+
+  post(path: string, body?: unknown): Promise<Answer> {
+    const isRaw = body === undefined || body instanceof Uint8Array;
+    return this.#send('POST', path, isRaw ? body : JSON.stringify(body));
+  }
+
+  /** The process that answers here. */
+  async process(): Promise<number> {
+    const { json } = await this.get('/$catalog/processNumber');
+    return (json as { readonly result: number }).result;
+  }
+
+  close(): void {
+    this.#agent.destroy();
+  }
+
+  #send(method: string, path: string, body?: string | Uint8Array): Promise<Answer> {
+    return new Promise((resolve, reject) => {
+      const headers = this.cookie === undefined ? {} : { cookie: this.cookie };
+      const options = { method, agent: this.#agent, headers };
+      const sent = request(`${this.origin}/rest${path}`, options, (answer) => {
+        const chunks: Buffer[] = [];
+        answer.on('data', (chunk: Buffer) => chunks.push(chunk));
+        answer.on('error', reject);
+        answer.on('end', () => {
+          const text = Buffer.concat(chunks).toString();
+          this.#keepCookie(answer.headers['set-cookie']);
+          const isJson = answer.headers['content-type']?.includes('json') === true;
+          const json: unknown = isJson ? JSON.parse(text) : undefined;
+          resolve({ status: answer.statusCode ?? 0, headers: answer.headers, text, json });
+        });
+      });
+      sent.on('error', reject);
+      // What a process had accepted that is dead now is never answered.
+      sent.setTimeout(5_000, () => sent.destroy(new Error('There was no answer.')));
+      sent.end(body);
+    });
+  }
+
+  #keepCookie(cookies: readonly string[] | undefined): void {
+    const [cookie] = cookies?.map((each) => each.split(';')[0] ?? '') ?? [];
+    if (cookie !== undefined) this.cookie = cookie.endsWith('=') ? undefined : cookie;
+  }
+}
+
+/** A client for each process of a server. */
+export async function clientsOf(origin: string, processes: number): Promise<readonly Client[]> {
+  const found = new Map<number, Client>();
+  for (let attempt = 0; found.size < processes; attempt += 1) {
+    if (attempt > 500) throw new Error(`Only ${found.size} processes answer.`);
+    const client = new Client(origin);
+    const process = await client.process().catch(() => undefined);
+    if (process === undefined || found.has(process)) client.close();
+    else found.set(process, client);
+  }
+  return [...found.values()];
+}
