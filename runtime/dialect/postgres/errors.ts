@@ -79,11 +79,13 @@ export function translateError(error: Error, facts: ErrorFacts): Error {
 
 /** The same for a change: an expression that the table computes may fail for the values at hand. */
 export function translateChangeError(error: Error, facts: ErrorFacts): Error {
-  const translated = translateError(error, facts);
-  const isOfText = error instanceof DatabaseError && error.code === '22021';
-  return translated instanceof UnusableValueError && !isOfText
+  const isOfExpression =
+    error instanceof DatabaseError &&
+    error.code?.startsWith('22') === true &&
+    error.code !== '22021';
+  return isOfExpression
     ? new ConstraintError('expression', undefined, error)
-    : translated;
+    : translateError(error, facts);
 }
 
 /** Whether the connection is of no use any more, as far as its error tells. */

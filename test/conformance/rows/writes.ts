@@ -1,3 +1,4 @@
+import { isOnPostgres } from '../../support/server.js';
 import { created, employee, moment } from '../fixture.js';
 import { type Expectation, get, post, refused, type Row } from '../row.js';
 
@@ -185,9 +186,18 @@ export const writeRows: readonly Row[] = [
   creates('a number that no decimal is', { name: 'M', revenue: 0.1 + 0.2 }, { revenue: 0.1 + 0.2 }),
   creates(
     'text to the character',
-    { name: '  A\u0308 \t\u0000\u{1f600} ' },
-    { name: '  A\u0308 \t\u0000\u{1f600} ' },
+    { name: '  A\u0308 \t\u0001\u{1f600} ' },
+    { name: '  A\u0308 \t\u0001\u{1f600} ' },
   ),
+  // PostgreSQL has no texts that hold it.
+  isOnPostgres
+    ? {
+        id: 'creates: U+0000',
+        says: 'a text that the database cannot keep is refused',
+        request: post(update, { name: 'A\u0000' }),
+        expect: { status: 400, codes: [1162], message: /U\+0000/ },
+      }
+    : creates('U+0000', { name: 'A\u0000B' }, { name: 'A\u0000B' }),
   creates(
     'an object',
     { name: 'M', extra: { a: [1, null, 'x'], __proto: 1 } },

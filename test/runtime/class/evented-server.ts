@@ -20,7 +20,7 @@ import type { DataclassHandlers } from '../../../runtime/http/dataclass-handlers
 import type { DataclassRoutes } from '../../../runtime/http/dataclass-routes.js';
 import type { Settings } from '../../../runtime/http/settings.js';
 import type { DataclassDefinition, EventName } from '../../../runtime/protocol/definition.js';
-import { servedSqlite } from '../../support/served-sqlite.js';
+import { servedDatabase } from '../../support/served-database.js';
 import { modelOf, writeServer } from '../../support/server.js';
 
 const model = `
@@ -124,9 +124,10 @@ export async function eventedServer(place: 'file' | 'memory' = 'file'): Promise<
   const { definitions } = (await load('definitions')) as {
     readonly definitions: readonly DataclassDefinition[];
   };
-  const { sqliteSchema } = await load('schema/sqlite');
   const { settings } = await load('settings');
   const data = mkdtempSync(join(tmpdir(), 'drs-events-'));
+  const url = place === 'memory' ? 'sqlite::memory:' : `sqlite:${join(data, 'data.sqlite')}`;
+  const { databases, databaseUrl, environment, drop } = await servedDatabase(load, url);
   const handlers: EventedServer['handlers'] = { Company: {}, Person: {} };
   const logged: string[] = [];
   const sql: string[] = [];
@@ -135,7 +136,7 @@ export async function eventedServer(place: 'file' | 'memory' = 'file'): Promise<
       definitions: definitions.map((each) =>
         each.name === 'Log' ? each : { ...each, events: eventNames },
       ),
-      databases: servedSqlite(sqliteSchema),
+      databases,
       settings: settings as Settings,
       classes: {
         datastore: class extends Datastore<object> {},
@@ -149,7 +150,7 @@ export async function eventedServer(place: 'file' | 'memory' = 'file'): Promise<
       },
     },
     {
-      databaseUrl: place === 'memory' ? 'sqlite::memory:' : `sqlite:${join(data, 'data.sqlite')}`,
+      databaseUrl,
       logger: {
         level: 'error',
         stream: {
@@ -158,7 +159,7 @@ export async function eventedServer(place: 'file' | 'memory' = 'file'): Promise<
           },
         },
       },
-      environment: {},
+      environment,
       onStatement: (text) => {
         sql.push(text);
       },
@@ -170,6 +171,7 @@ export async function eventedServer(place: 'file' | 'memory' = 'file'): Promise<
   }
   const close = async (): Promise<void> => {
     await app.close();
+    await drop();
     rmSync(data, { recursive: true, force: true });
   };
   return { app, ds: app.datastore as Ds, handlers, logged, sql, close };

@@ -9,7 +9,7 @@ import { EntitySelection } from '../../../runtime/class/selection.js';
 import type { RelatedEntity } from '../../../runtime/class/types.js';
 import type { GeneratedModel } from '../../../runtime/http/app-options.js';
 import { createApp } from '../../../runtime/http/create-app.js';
-import { servedSqlite } from '../../support/served-sqlite.js';
+import { servedDatabase } from '../../support/served-database.js';
 import { create, modelOf, writeServer } from '../../support/server.js';
 
 const model = `drs: 1
@@ -166,15 +166,16 @@ export interface ServedSelections {
 }
 
 /** A server with class code, on an empty database in memory. */
-export async function serveSelections(databaseUrl = 'sqlite::memory:'): Promise<ServedSelections> {
+export async function serveSelections(sqliteUrl = 'sqlite::memory:'): Promise<ServedSelections> {
   const folder = join(writeServer(modelOf(model)), 'src/generated');
   const emitted = async (file: string): Promise<Partial<GeneratedModel>> =>
     (await import(pathToFileURL(join(folder, file)).href)) as Partial<GeneratedModel>;
-  const { sqliteSchema } = (await import(pathToFileURL(join(folder, 'schema/sqlite.ts')).href)) as {
-    readonly sqliteSchema: readonly string[];
-  };
+  const { databases, databaseUrl, environment, drop } = await servedDatabase(
+    (name) => emitted(`${name}.ts`),
+    sqliteUrl,
+  );
   const generated = {
-    databases: servedSqlite(sqliteSchema),
+    databases,
     ...(await emitted('definitions.ts')),
     ...(await emitted('settings.ts')),
   } as GeneratedModel;
@@ -187,10 +188,11 @@ export async function serveSelections(databaseUrl = 'sqlite::memory:'): Promise<
     {
       databaseUrl,
       logger: false,
-      environment: {},
+      environment,
       onStatement: (sql) => statements.push(sql),
     },
   );
+  app.addHook('onClose', drop);
   for (const name of Object.keys(dataclasses)) {
     serve(name, (routes, service) => {
       routes.post(`/rest/${name}`, service.writeCollection);

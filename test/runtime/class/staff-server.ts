@@ -9,7 +9,7 @@ import { createApp } from '../../../runtime/http/create-app.js';
 import type { DataclassHandlers } from '../../../runtime/http/dataclass-handlers.js';
 import type { DataclassRoutes } from '../../../runtime/http/dataclass-routes.js';
 import type { Settings } from '../../../runtime/http/settings.js';
-import { servedSqlite } from '../../support/served-sqlite.js';
+import { servedDatabase } from '../../support/served-database.js';
 import { modelOf, packageRoot, writeServer } from '../../support/server.js';
 import { type DataStore, staffClasses } from './staff-classes.js';
 
@@ -36,20 +36,21 @@ export async function staffServer(place: Place, options: AppOptions = {}): Promi
     return (await import(/* @vite-ignore */ href)) as Readonly<Record<string, unknown>>;
   };
   const { definitions } = await load('definitions');
-  const { sqliteSchema } = await load('schema/sqlite');
   const { settings } = await load('settings');
   const data = mkdtempSync(join(tmpdir(), 'drs-class-'));
+  const url = place === 'memory' ? 'sqlite::memory:' : `sqlite:${join(data, 'data.sqlite')}`;
+  const { databases, databaseUrl, environment, drop } = await servedDatabase(load, url);
   const { app, serve } = await createApp(
     {
       definitions: definitions as readonly DataclassDefinition[],
-      databases: servedSqlite(sqliteSchema),
+      databases,
       settings: settings as Settings,
       classes: staffClasses,
     },
     {
-      databaseUrl: place === 'memory' ? 'sqlite::memory:' : `sqlite:${join(data, 'data.sqlite')}`,
+      databaseUrl,
       logger: false,
-      environment: {},
+      environment,
       ...options,
     },
   );
@@ -59,6 +60,7 @@ export async function staffServer(place: Place, options: AppOptions = {}): Promi
   }
   const close = async (): Promise<void> => {
     await app.close();
+    await drop();
     rmSync(data, { recursive: true, force: true });
   };
   return { app, ds: app.datastore as DataStore, close };
