@@ -28,6 +28,8 @@ export type Prepare = (database: Database.Database) => void;
 /** How long a start, or a read, waits for another process that holds the database. */
 const busyTimeoutMilliseconds = 5_000;
 
+const readerCacheKibibytes = 16_384;
+
 /**
  * Opens the database that a `DATABASE_URL` names: `sqlite:./data.sqlite`, `sqlite:/absolute/path` or `sqlite::memory:`.
  * @param synchronous for a database in a file
@@ -85,6 +87,8 @@ export function openReader(
 ): Database.Database {
   try {
     const database = connect(file, true, fold);
+    // There may be many such processes, and whoever goes through a whole table comes to no page again.
+    database.pragma(`cache_size = -${readerCacheKibibytes}`);
     loadVectors?.(database);
     return database;
   } catch (error) {
