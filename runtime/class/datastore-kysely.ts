@@ -4,26 +4,19 @@ import {
   type Driver,
   Kysely,
   type QueryResult,
-  SqliteAdapter,
-  SqliteIntrospector,
-  SqliteQueryCompiler,
 } from 'kysely';
 import type { Table } from '../dialect/executor.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { ClassHost } from './class-host.js';
 
 /**
- * A Kysely instance on the server's own connections: what it runs is part of the transaction of the code that runs it.
+ * A Kysely instance on the server's own connections, which writes the SQL of the database in use: what it runs is part of the
+ * transaction of the code that runs it.
  * `transaction()` of Kysely is refused, since code that saves entities in its callback would wait for it for ever.
  */
 export function datastoreKysely<Database>(host: ClassHost): Kysely<Database> {
   return new Kysely<Database>({
-    dialect: {
-      createAdapter: () => new SqliteAdapter(),
-      createDriver: () => new HostDriver(host),
-      createIntrospector: (database) => new SqliteIntrospector(database),
-      createQueryCompiler: () => new SqliteQueryCompiler(),
-    },
+    dialect: { ...host.context.database.dialect.kysely, createDriver: () => new HostDriver(host) },
   });
 }
 
@@ -78,7 +71,11 @@ class HostConnection implements DatabaseConnection {
     const rows = rowsOf(table) as Row[];
     if (table.result === undefined) return { rows };
     const { changes, insertedKey } = table.result;
-    return { rows, numAffectedRows: BigInt(changes), insertId: BigInt(insertedKey) };
+    const numAffectedRows = BigInt(changes);
+    // PostgreSQL tells a key only where `returning` asks for it.
+    return insertedKey === 0
+      ? { rows, numAffectedRows }
+      : { rows, numAffectedRows, insertId: BigInt(insertedKey) };
   }
 
   async *streamQuery<Row>(query: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {
@@ -88,6 +85,7 @@ class HostConnection implements DatabaseConnection {
 
   #change(statement: Statement): Promise<Table> {
     if (transactionWord.test(statement.sql)) throw noTransaction();
+    if (sessionWord.test(statement.sql)) throw noSetting();
     return this.host.writeAlone(async ({ transaction }) => transaction.table(statement, []));
   }
 }
@@ -97,7 +95,13 @@ const beginning = String.raw`^(?:[\s;]|--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/)*`;
 
 /** Statements that would end or begin what is not theirs. */
 const transactionWord = new RegExp(
-  `${beginning}(?:begin|commit|end|rollback|savepoint|release|attach|detach)\\b`,
+  `${beginning}(?:begin|start|commit|end|rollback|abort|savepoint|release|prepare|attach|detach)\\b`,
+  'i',
+);
+
+/** Statements that would change the connection, which others use afterwards. */
+const sessionWord = new RegExp(
+  `${beginning}(?:set|reset|discard|listen|unlisten|deallocate|load)\\b`,
   'i',
 );
 
@@ -140,6 +144,12 @@ function bindable(value: unknown, index: number): SqlValue {
   if (value instanceof Date && !Number.isNaN(value.getTime())) return value.toISOString();
   throw new TypeError(
     `The value ${index + 1} of the query cannot be bound: it must be a text, a number, a boolean, a Date, bytes or null. Objects and vectors are stored as JSON texts.`,
+  );
+}
+
+function noSetting(): Error {
+  return new Error(
+    'ds.kysely changes no settings of its connection: other requests use it afterwards.',
   );
 }
 

@@ -1,5 +1,6 @@
 import type { Fold } from '../protocol/fold.js';
 import type { JsonAccess } from './json-access.js';
+import type { KyselyParts } from './kysely-parts.js';
 import type { Sql } from './sql.js';
 import type { SqlValue, Statement } from './statement.js';
 import type { ValueType } from './value-type.js';
@@ -33,6 +34,8 @@ export interface OrderTerm {
  * row reaches the socket without becoming a JavaScript object in between.
  */
 export interface Dialect {
+  /** For SQL that class code writes with Kysely. */
+  readonly kysely: KyselyParts;
   /** Turns a whole query into its SQL text and the list of what is to be bound. */
   compile(query: Sql): Statement;
   /** One text from pieces; a piece that is null counts as empty. */

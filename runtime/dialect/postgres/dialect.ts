@@ -8,20 +8,22 @@ import {
 } from 'kysely';
 import { type Fold, foldWithoutAccents } from '../../protocol/fold.js';
 import type { Dialect, OrderTerm, Sql } from '../dialect.js';
+import type { KyselyParts } from '../kysely-parts.js';
 import type { Statement } from '../statement.js';
 import { compare, differs, listItems, sqlTypes } from './comparing.js';
 import { postgresJson } from './json-access.js';
 import { concat } from './json-text.js';
 import { postgresVectors } from './vector-access.js';
 
+const kysely: KyselyParts = {
+  createAdapter: () => new PostgresAdapter(),
+  createIntrospector: (database) => new PostgresIntrospector(database),
+  createQueryCompiler: () => new PostgresQueryCompiler(),
+};
+
 /** Writes SQL and never runs it: that is the executor's part. */
 const writer = new Kysely<Record<string, never>>({
-  dialect: {
-    createAdapter: () => new PostgresAdapter(),
-    createDriver: () => new DummyDriver(),
-    createIntrospector: (db) => new PostgresIntrospector(db),
-    createQueryCompiler: () => new PostgresQueryCompiler(),
-  },
+  dialect: { ...kysely, createDriver: () => new DummyDriver() },
 });
 
 /**
@@ -35,6 +37,7 @@ export function postgresDialect(foldText: Fold): Dialect {
 }
 
 const written: Omit<Dialect, 'fold' | 'foldText'> = {
+  kysely,
   compile(query: Sql): Statement {
     const { sql: text, parameters } = query.compile(writer);
     return { sql: text, bindings: parameters as Statement['bindings'] };

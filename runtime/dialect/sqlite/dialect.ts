@@ -8,19 +8,21 @@ import {
 } from 'kysely';
 import type { Dialect, OrderTerm, Sql } from '../dialect.js';
 import type { Fold } from '../../protocol/fold.js';
+import type { KyselyParts } from '../kysely-parts.js';
 import type { Statement } from '../statement.js';
 import { sqliteJson } from './json-access.js';
 import { concat, fill } from './json-text.js';
 import { sqliteVectors } from './vector-access.js';
 
+const kysely: KyselyParts = {
+  createAdapter: () => new SqliteAdapter(),
+  createIntrospector: (database) => new SqliteIntrospector(database),
+  createQueryCompiler: () => new SqliteQueryCompiler(),
+};
+
 /** Writes SQL and never runs it: that is the executor's part. */
 const writer = new Kysely<Record<string, never>>({
-  dialect: {
-    createAdapter: () => new SqliteAdapter(),
-    createDriver: () => new DummyDriver(),
-    createIntrospector: (db) => new SqliteIntrospector(db),
-    createQueryCompiler: () => new SqliteQueryCompiler(),
-  },
+  dialect: { ...kysely, createDriver: () => new DummyDriver() },
 });
 
 /** @param foldText what the SQL function `drs_fold` does */
@@ -29,6 +31,7 @@ export function sqliteDialect(foldText: Fold): Dialect {
 }
 
 const written: Omit<Dialect, 'foldText'> = {
+  kysely,
   compile(query: Sql): Statement {
     const { sql: text, parameters } = query.compile(writer);
     return { sql: text, bindings: parameters as Statement['bindings'] };

@@ -91,6 +91,8 @@ describe.each(places)('ds.kysely, on a database in a %s', (place) => {
     await expect(ds.kysely.startTransaction().execute()).rejects.toThrow(text);
     const statements = [
       sql`begin`,
+      sql`start transaction`,
+      sql`abort`,
       sql` COMMIT`,
       sql`/* x */ rollback`,
       sql`-- x
