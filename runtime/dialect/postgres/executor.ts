@@ -24,7 +24,7 @@ import {
 import { type ErrorFacts, translateError } from './errors.js';
 import { explained } from './explain.js';
 import { SeenTexts } from './prepared-statements.js';
-import { readTable } from './read-table.js';
+import { readTable } from './read-only.js';
 import { PostgresTransaction } from './transaction.js';
 
 /** How long transactions that run may take to end when the database is closed: code of a transaction may wait forever. */

@@ -1,6 +1,7 @@
 import type { TableSearch } from '../executor.js';
 import type { Step } from './ask.js';
-import { allRows, firstValue, type PostgresConnection } from './connection.js';
+import { allRows, firstValue, plainStep, type PostgresConnection } from './connection.js';
+import { readOnly } from './read-only.js';
 
 /** A step of PostgreSQL's plan, as `explain (format json)` tells it. */
 export interface PlanNode {
@@ -27,12 +28,18 @@ join pg_attribute a on a.attrelid = x.indrelid and a.attnum = k.number
 where i.relnamespace = current_schema()::regnamespace and k.position <= x.indnkeyatts
   and i.relname in (select json_array_elements_text($1::json))`;
 
-/** Asks PostgreSQL how it would run a statement. */
+/** A table of some pages is read as a whole, whatever indexes it has: while a program is written, tables have some pages. */
+const asIfLarge = plainStep('set local enable_seqscan = off');
+
+/** Asks PostgreSQL how it would run a statement if the tables were large. */
 export async function explained(
   connection: PostgresConnection,
   { text, values }: Step,
 ): Promise<readonly TableSearch[]> {
-  const answer = await connection.run([{ text: `explain (format json) ${text}`, values }], 0);
+  const answer = await readOnly(connection, [
+    asIfLarge,
+    { text: `explain (format json) ${text}`, values },
+  ]);
   const [{ Plan: root }] = JSON.parse(String(firstValue(answer))) as [{ readonly Plan: PlanNode }];
   const indexes = JSON.stringify(allNodes(root).flatMap((node) => node['Index Name'] ?? []));
   const found = await connection.run([{ text: indexColumns, values: [indexes] }], 0);

@@ -18,7 +18,10 @@ export async function openPostgres(
   fold: Fold,
   options: Omit<PoolOptions, 'url'>,
 ): Promise<Database> {
-  const wanted = { statements: schema, functions: [...postgresFunctions(), ...expressionFunctions] };
+  const wanted = {
+    statements: schema,
+    functions: [...postgresFunctions(), ...expressionFunctions],
+  };
   const opened = await openConnections({ ...options, url }, wanted);
   return { dialect: postgresDialect(fold), ...opened };
 }
