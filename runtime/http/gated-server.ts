@@ -30,7 +30,9 @@ export function gatedServers(
         connectionsCheckingInterval: Math.min(longestInterval, requestTimeout * 500),
       },
       (request, response) => {
-        if (gate.admits(request, response)) handler(request, response);
+        if (!gate.admits(request, response)) return;
+        handler(request, response);
+        gate.leave(request, response);
       },
     );
     server.maxConnections = maxConnections;

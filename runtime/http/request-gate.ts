@@ -5,6 +5,7 @@ import { HeldAnswers } from './held-answers.js';
 import type { LoadSettings } from './load-settings.js';
 import { errorHeaders, errorJson } from './reply.js';
 import { TurnWatch } from './turn-watch.js';
+import { WaitingRequests } from './waiting-requests.js';
 
 /** Where what is refused is told: what, and how often since it was told last. */
 export interface LoadLog {
@@ -21,6 +22,7 @@ const tellEvery = 10_000;
 export class RequestGate {
   readonly held: HeldAnswers;
   readonly #bodies: BodyMemory;
+  readonly #waiting: WaitingRequests;
   readonly #turn: TurnWatch;
   readonly #interval: number;
   #timer: NodeJS.Timeout | undefined;
@@ -31,9 +33,11 @@ export class RequestGate {
     settings: LoadSettings,
     private readonly log: () => LoadLog,
   ) {
-    const { maxWait, transferMemory, requestTimeout } = settings;
+    const { maxWait, maxConnections, transferMemory, requestTimeout } = settings;
     this.held = new HeldAnswers(transferMemory, requestTimeout * 1000);
     this.#bodies = new BodyMemory(transferMemory);
+    // As many as there would be if every client waited for its answer.
+    this.#waiting = new WaitingRequests(maxConnections);
     this.#turn = new TurnWatch(maxWait);
     this.#interval = Math.max(1, Math.floor(maxWait / 4));
   }
@@ -42,7 +46,8 @@ export class RequestGate {
   admits(request: IncomingMessage, response: ServerResponse): boolean {
     // What a connection had sent that was cut meanwhile.
     if (request.socket.destroyed) return false;
-    if (!this.#turn.takes(performance.now()) && request.url !== '/health') {
+    const isTaken = this.#turn.takes(performance.now()) && this.#waiting.hasRoom(request, response);
+    if (!isTaken && request.url !== '/health') {
       this.#refuse(response, crowded);
       return false;
     }
@@ -53,6 +58,11 @@ export class RequestGate {
     }
     this.#bodies.count(request, response);
     return true;
+  }
+
+  /** To be called when what serves a request has returned. */
+  leave(request: IncomingMessage, response: ServerResponse): void {
+    if (!response.writableEnded) this.#waiting.add(request, response);
   }
 
   /** To be called when the server begins to listen. */

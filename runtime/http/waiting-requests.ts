@@ -1,0 +1,64 @@
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import type { Socket } from 'node:net';
+import { whenClosed } from './socket-end.js';
+
+/** Requests that a client may send over one connection before the first of them is answered. */
+const mostBehind = 100;
+
+const behind = Symbol('behind');
+
+interface Counted {
+  [behind]?: number;
+}
+
+/**
+ * Requests that wait for something: their body, the database, class code. A client may send requests without waiting for answers,
+ * so that connections alone are no bound. What is answered at once is never counted.
+ */
+export class WaitingRequests {
+  #count = 0;
+  /** One for all. */
+  readonly #end = (): void => {
+    this.#count -= 1;
+  };
+
+  /** @param most of all connections together */
+  constructor(private readonly most: number) {}
+
+  /** How many there are now. */
+  get count(): number {
+    return this.#count;
+  }
+
+  /** Whether one more may wait. */
+  hasRoom({ socket }: IncomingMessage, response: ServerResponse): boolean {
+    if (this.#count >= this.most) return false;
+    return !isBehind(response) || ((socket as Counted)[behind] ?? 0) < mostBehind;
+  }
+
+  /** To be called when a request was not answered at once. */
+  add({ socket }: IncomingMessage, response: ServerResponse): void {
+    this.#count += 1;
+    if (isBehind(response)) this.#addBehind(socket, response);
+    else response.on('close', this.#end);
+  }
+
+  #addBehind(socket: Socket & Counted, response: ServerResponse): void {
+    socket[behind] = (socket[behind] ?? 0) + 1;
+    let hasEnded = false;
+    const end = (): void => {
+      if (hasEnded) return;
+      hasEnded = true;
+      this.#count -= 1;
+      socket[behind] = (socket[behind] ?? 0) - 1;
+      forget();
+    };
+    const forget = whenClosed(socket, end);
+    response.on('close', end);
+  }
+}
+
+/** Whether an answer waits until others of its connection are sent: nothing tells it when the connection closes. */
+function isBehind({ socket }: ServerResponse): boolean {
+  return socket === null;
+}
