@@ -25,7 +25,7 @@ from pg_index x
 join pg_class i on i.oid = x.indexrelid
 cross join unnest(x.indkey) with ordinality as k (number, position)
 join pg_attribute a on a.attrelid = x.indrelid and a.attnum = k.number
-where i.relnamespace = current_schema()::regnamespace and k.position <= x.indnkeyatts
+where i.relnamespace = quote_ident(current_schema())::regnamespace and k.position <= x.indnkeyatts
   and i.relname in (select json_array_elements_text($1::json))`;
 
 /** A table of some pages is read as a whole, whatever indexes it has: while a program is written, tables have some pages. */

@@ -105,14 +105,16 @@ return case when large is null then small
     // Dividing fails in PostgreSQL where the result is too large, or too small, for a double.
     `create or replace function drs_quotient(dividend double precision, divisor double precision) returns double precision
 language sql immutable parallel safe
-return case when divisor = 0 then null when dividend = 0 then 0
+return case when divisor = 0 or divisor is null or dividend is null then null when dividend = 0 then 0
   when dividend in ('NaN', 'Infinity', '-Infinity') or divisor in ('NaN', 'Infinity', '-Infinity') then dividend / divisor
-  when ln(abs(dividend)) - ln(abs(divisor)) > 709 then (sign(dividend) * sign(divisor) * 'Infinity'::double precision)
+  when ln(abs(dividend)) - ln(abs(divisor)) > 709 then sign(dividend) * sign(divisor) * 'Infinity'::double precision
   when ln(abs(dividend)) - ln(abs(divisor)) < -708 then 0
   else dividend / divisor end`,
     `create or replace function drs_product(a double precision, b double precision) returns double precision
 language sql immutable parallel safe
-return case when a = 0 or b = 0 then 0
+return case when a is null or b is null then null
+  when a in ('NaN', 'Infinity', '-Infinity') or b in ('NaN', 'Infinity', '-Infinity') then a * b
+  when a = 0 or b = 0 then 0
   when ln(abs(a)) + ln(abs(b)) > 709 then sign(a) * sign(b) * 'Infinity'::double precision
   when ln(abs(a)) + ln(abs(b)) < -708 then 0
   else a * b end`,

@@ -95,7 +95,7 @@ async function readUniqueColumns(client: Client): Promise<Map<string, string>> {
     join pg_class t on t.oid = x.indrelid
     cross join unnest(x.indkey) with ordinality as k (number, position)
     join pg_attribute a on a.attrelid = x.indrelid and a.attnum = k.number
-    where t.relnamespace = current_schema()::regnamespace and x.indisunique
+    where t.relnamespace = quote_ident(current_schema())::regnamespace and x.indisunique
       and k.position <= x.indnkeyatts
     group by i.relname`,
   );

@@ -50,8 +50,8 @@ async function prepare(client: ClientBase, name: string, wanted: WantedSchema): 
     const isOurs = present.some(({ table }) => table === '__datastore');
     // A database that was found to match is not compared again until its schema or the model's changes.
     if (isOurs && (await knownStamp(client)) === stampOf(wanted, present)) return;
-    if (isOurs) await runAll(client, wanted.functions);
     await compare(client, name, wanted);
+    await runAll(client, wanted.functions);
   }
   await client.query(
     `insert into "__datastore" ("name", "text") values ('schema', $1)
@@ -68,6 +68,7 @@ async function compare(client: ClientBase, name: string, wanted: WantedSchema): 
   );
   const path = rows[0]?.path ?? '';
   await client.query('savepoint "comparison"');
+  await runAll(client, wanted.functions);
   await client.query(`set local search_path = pg_temp, ${path.replace(/, pg_temp$/, '')}`);
   await runAll(client, [...ownTables, ...wanted.statements]);
   const own = await client.query<{ own: string }>(
