@@ -9,6 +9,7 @@ import type {
 import { create } from '../../support/server.js';
 import type { Random } from '../model/random.js';
 import { inputsOf } from '../model/values.js';
+import { canHold } from './can-hold.js';
 import { sentForm } from './comparison.js';
 import type { Entity, Store } from './store.js';
 
@@ -33,7 +34,7 @@ export async function load(app: FastifyInstance, store: Store, random: Random): 
     for (const dataclass of store.model.dataclasses) {
       const bodies: Body[] = [];
       const count = random.int(0, 6);
-      const drawn = drawnValues(dataclass, random, count);
+      const drawn = drawnValues(store.model, dataclass, random, count);
       for (let i = 0; i < count; i += 1) {
         const body = newBody(store, dataclass, random, drawn, i);
         if (isWhole(dataclass, body) && isUnique(store, dataclass, body, taken)) bodies.push(body);
@@ -60,11 +61,14 @@ function storageOf(dataclass: Dataclass): StorageAttribute[] {
   return dataclass.attributes.filter((each) => each.kind === 'storage');
 }
 
-function drawnValues(dataclass: Dataclass, random: Random, count: number): Drawn {
+function drawnValues(model: Model, dataclass: Dataclass, random: Random, count: number): Drawn {
   return new Map(
     storageOf(dataclass).map(({ name, type, dateOnly }) => [
       name,
-      random.values(inputsOf(type, dateOnly), count),
+      random.values(
+        inputsOf(type, dateOnly).filter((value) => canHold(model, JSON.stringify(value))),
+        count,
+      ),
     ]),
   );
 }
