@@ -94,7 +94,11 @@ function arithmetic(operator: string, a: Printed, b: Printed): Printed {
   if (a.kind === 'integer' && b.kind === 'integer') {
     return integer(`(${widened(a, b)} ${operator} ${b.sql})`);
   }
-  return number(`(${a.sql} ${operator} ${b.sql})`, both(wholeOf(a), wholeOf(b)));
+  const whole = both(wholeOf(a), wholeOf(b));
+  // A product that a double cannot hold is an error in PostgreSQL; it is zero or infinite here.
+  return operator === '*'
+    ? number(`drs_product(${a.sql}, ${b.sql})`, whole)
+    : number(`(${a.sql} ${operator} ${b.sql})`, whole);
 }
 
 /** Nothing divided by 0 is anything; integers divided by integers are integers. */
@@ -104,7 +108,7 @@ function quotient(a: Printed, b: Printed): Printed {
   }
   const whole = both(wholeOf(a), wholeOf(b));
   return whole === 'false'
-    ? real(`(${a.sql} / nullif(${b.sql}, 0))`)
+    ? real(`drs_quotient(${a.sql}, ${b.sql})`)
     : number(`drs_x_quotient(${a.sql}, ${b.sql}, ${whole})`, whole);
 }
 
