@@ -1,10 +1,13 @@
 import cluster, { type Worker } from 'node:cluster';
+import { type AddressInfo, createServer } from 'node:net';
 import { pino } from 'pino';
 import { removeLeftovers } from '../media/upload-folder.js';
+import { setting } from '../protocol/environment.js';
 import { forgetProcess } from '../shared-state/forget-process.js';
 import { joiningEnvironment } from '../shared-state/joined-state.js';
 import { timeBase } from '../shared-state/shared-clock.js';
 import { keepFresh, makeStateFolder, removeStateFolder } from '../shared-state/state-folder.js';
+import { closeUnreceived } from './handed-over.js';
 import { type ListeningMessage, stopMessage } from './serve-as-one-of-several.js';
 import { exitCodeOf, longestMilliseconds, stopSignals } from './stop.js';
 
@@ -23,7 +26,21 @@ const restMilliseconds = 2_000;
  */
 export async function startProcesses(count: number): Promise<string | undefined> {
   await removeLeftovers();
+  // When all of them have died, those that come after them need the same one.
+  if (process.env['PORT'] === '0') process.env['PORT'] = String(await freePort());
   return new ServerProcesses(count, makeStateFolder()).start();
+}
+
+function freePort(): Promise<number> {
+  return new Promise((resolve, reject) => {
+    const server = createServer().once('error', reject);
+    server.listen(0, setting(process.env, 'HOST', '127.0.0.1'), () => {
+      const { port } = server.address() as AddressInfo;
+      server.close(() => {
+        resolve(port);
+      });
+    });
+  });
 }
 
 class ServerProcesses {
@@ -76,6 +93,7 @@ class ServerProcesses {
     const worker = cluster.fork(
       joiningEnvironment({ folder, process: number, processes, timeBase: this.#timeBase }),
     );
+    closeUnreceived(worker.process);
     this.#running.add(worker);
     let listened: number | undefined;
     return new Promise((resolve, reject) => {

@@ -57,11 +57,7 @@ async function createItems(count: number): Promise<void> {
 async function setOf(client: Client, filter: string): Promise<string> {
   const path = `/Item?$filter="${encodeURIComponent(filter)}"&$method=entityset&$limit=1`;
   const { json } = await client.get(path);
-  return (
-    String((json as { __ENTITYSET: string }).__ENTITYSET)
-      .split('/')
-      .at(-1) ?? ''
-  );
+  return (json as { __ENTITYSET: string }).__ENTITYSET.slice(-32);
 }
 
 const countOf = ({ json }: Answer): unknown => (json as { readonly __COUNT: number }).__COUNT;

@@ -112,8 +112,6 @@ export class Client {
         });
       });
       sent.on('error', reject);
-      // What a process had accepted that is dead now is never answered.
-      sent.setTimeout(5_000, () => sent.destroy(new Error('There was no answer.')));
       sent.end(body);
     });
   }
