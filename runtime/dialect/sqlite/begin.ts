@@ -5,8 +5,8 @@ import { DatabaseUnavailableError } from '../executor.js';
 /** How long a transaction waits for another process that writes. */
 const longestMilliseconds = 5_000;
 
-/** Between two attempts: as short at first as most transactions are. */
-const longestPauseMilliseconds = 50;
+/** Between two attempts: as short as most transactions are. One of many short ones leaves a gap now and then. */
+const longestPauseMilliseconds = 4;
 
 /**
  * Begins a transaction. SQLite's own waiting would keep this process from reading meanwhile, so the writing connection does
