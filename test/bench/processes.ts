@@ -88,7 +88,7 @@ async function startAll(variant: VariantName, rows: number): Promise<readonly Se
   return Promise.all(
     counts.map((count) =>
       Server.start(
-        { name: `${count}`, script, database, env: { PROCESSES: `${count}` } },
+        { name: `${count}`, script, database, env: { PROCESSES: `${count}`, MAX_WAIT: '60000' } },
         // One has a core that the other does not use at the time.
         { cores: chooseCores(count)?.server },
       ),
