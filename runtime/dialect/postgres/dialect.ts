@@ -113,11 +113,11 @@ function isFinite(value: Sql): Sql {
   return sql`${value} between -1.7976931348623157e308 and 1.7976931348623157e308`;
 }
 
-/** A sum of doubles fails where it is too large for one; only large numbers can make it so. */
+/** A sum of doubles fails where it is too large for one; only large numbers can make it so. Texts lose none of their digits. */
 function total(value: Sql): Sql {
   const double = sql`cast(${value} as double precision)`;
   const isLarge = sql`abs(${double}) >= 1e290`;
-  return sql`drs_sum(coalesce(sum(${double}) filter (where not ${isLarge}), 0), sum(cast(${double} as numeric)) filter (where ${isLarge}))`;
+  return sql`drs_sum(coalesce(sum(${double}) filter (where not ${isLarge}), 0), sum(cast(cast(${double} as text) as numeric)) filter (where ${isLarge}))`;
 }
 
 function quoted(name: string): string {

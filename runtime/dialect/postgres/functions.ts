@@ -100,8 +100,8 @@ return ceil(greatest(least(given, 9e18), -9e18))::bigint`,
 language sql immutable parallel safe
 return case when large is null then small
   when large in ('NaN', 'Infinity', '-Infinity') then large::double precision
-  when abs(small::numeric + large) > 179769313486231570e291 then (sign(small::numeric + large) * 'Infinity'::numeric)::double precision
-  else (small::numeric + large)::double precision end`,
+  when abs(small::text::numeric + large) >= 1.797693134862315807e308 then (sign(small::text::numeric + large) * 'Infinity'::numeric)::double precision
+  else (small::text::numeric + large)::double precision end`,
     // Dividing fails in PostgreSQL where the result is too large, or too small, for a double.
     `create or replace function drs_quotient(dividend double precision, divisor double precision) returns double precision
 language sql immutable parallel safe

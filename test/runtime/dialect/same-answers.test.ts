@@ -1,0 +1,383 @@
+import Database from 'better-sqlite3';
+import fc from 'fast-check';
+import { sql } from 'kysely';
+import { Client } from 'pg';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import type { Dialect, Sql } from '../../../runtime/dialect/dialect.js';
+import { postgresDialect } from '../../../runtime/dialect/postgres/dialect.js';
+import { postgresFunctions } from '../../../runtime/dialect/postgres/functions.js';
+import { sqliteDialect } from '../../../runtime/dialect/sqlite/dialect.js';
+import { registerFunctions } from '../../../runtime/dialect/sqlite/functions.js';
+import { type Fold, fold, foldWithoutAccents } from '../../../runtime/protocol/fold.js';
+import { numberJson } from '../../../runtime/protocol/numbers.js';
+import { TextPattern, WordSearch } from '../../../runtime/protocol/text-match.js';
+import { uriKey } from '../../../runtime/protocol/uri.js';
+import { inputsOf, numbers } from '../../property/model/values.js';
+import { describePostgres, postgresDatabase, type TestDatabase } from '../../support/postgres.js';
+
+type Value = string | number | null;
+type Write = (dialect: Dialect) => Sql;
+
+const numRuns = 150;
+const texts = (inputsOf('string', false) as fc.Arbitrary<string>).filter(
+  (text) => !text.includes('\0'),
+);
+const documents = inputsOf('object', false)
+  .map((value) => JSON.stringify(value))
+  .filter((json) => !json.includes('\\u0000'));
+
+/** Asks SQLite. */
+class Sqlite {
+  readonly #database = new Database(':memory:');
+  readonly #dialect: Dialect;
+
+  constructor(foldText: Fold) {
+    registerFunctions(this.#database, foldText);
+    this.#dialect = sqliteDialect(foldText);
+  }
+
+  ask(write: Write): Promise<readonly Value[]> {
+    const { sql: text, bindings } = this.#dialect.compile(sql`select ${write(this.#dialect)}`);
+    const rows = this.#database
+      .prepare(text)
+      .pluck()
+      .all(...bindings);
+    return Promise.resolve(rows as readonly Value[]);
+  }
+}
+
+/** Asks PostgreSQL. */
+class Postgres {
+  readonly #client: Client;
+  readonly #dialect: Dialect;
+
+  constructor(client: Client, foldText: Fold) {
+    this.#client = client;
+    this.#dialect = postgresDialect(foldText);
+  }
+
+  async ask(write: Write): Promise<readonly Value[]> {
+    const { sql: text, bindings } = this.#dialect.compile(sql`select ${write(this.#dialect)}`);
+    const { rows } = await this.#client.query<unknown[]>({
+      text,
+      values: [...bindings],
+      rowMode: 'array',
+    });
+    return rows.map(([value]) => (typeof value === 'boolean' ? Number(value) : (value as Value)));
+  }
+}
+
+const text = (value: string | null): Sql => sql`cast(${value} as text)`;
+const number = (value: number | null): Sql => sql`cast(${value} as double precision)`;
+const integer = (value: number): Sql => sql`cast(${value} as bigint)`;
+
+describePostgres('what both dialects write', () => {
+  let created: TestDatabase;
+  let client: Client;
+  let both: { readonly sqlite: Sqlite; readonly postgres: Postgres };
+  beforeAll(async () => {
+    created = await postgresDatabase();
+    client = new Client({ connectionString: created.url });
+    await client.connect();
+    for (const statement of postgresFunctions()) await client.query(statement);
+    both = { sqlite: new Sqlite(fold), postgres: new Postgres(client, fold) };
+  });
+  afterAll(async () => {
+    await client.end();
+    await created.drop();
+  });
+
+  /** Answers of both, which must be the same. */
+  async function answer(
+    write: Write,
+    { sqlite, postgres } = both,
+    form: (value: Value) => unknown = (value) => value,
+  ): Promise<Value> {
+    const [here, there] = await Promise.all([sqlite.ask(write), postgres.ask(write)]);
+    expect(there.map(form)).toEqual(here.map(form));
+    return there[0] ?? null;
+  }
+
+  async function always<T>(
+    values: fc.Arbitrary<T>,
+    check: (value: T) => Promise<void>,
+  ): Promise<void> {
+    await fc.assert(fc.asyncProperty(values, check), { numRuns });
+  }
+
+  describe.each([
+    ['with accents', fold],
+    ['without accents', foldWithoutAccents],
+  ])('texts %s', (_, foldText) => {
+    it('are folded as JavaScript does it', async () => {
+      const own = { sqlite: new Sqlite(foldText), postgres: new Postgres(client, foldText) };
+      await always(texts, async (value) => {
+        expect(await answer((dialect) => dialect.fold(text(value)), own)).toBe(foldText(value));
+      });
+    });
+
+    it('have every character folded so', async () => {
+      const points: number[] = [];
+      for (let point = 1; point < 0x1_f000; point += 1) {
+        if (point < 0xd800 || point > 0xdfff) points.push(point);
+      }
+      const postgres = new Postgres(client, foldText);
+      for (let at = 0; at < points.length; at += 500) {
+        const some = points.slice(at, at + 500).map((point) => `${String.fromCodePoint(point)}.`);
+        const list = JSON.stringify(some);
+        const folded = await postgres.ask(
+          (dialect) =>
+            sql`cast(json_agg(${dialect.fold(sql`"value"`)} order by "key") as text) from ${dialect.each(sql`${list}`, 'text')} as "each"`,
+        );
+        // A mark that PostgreSQL's Unicode does not know is put in another order, and nothing else.
+        expect(JSON.parse(String(folded[0]))).toEqual(some.map((each) => foldText(each)));
+      }
+    });
+  });
+
+  it('compares texts by their code points', async () => {
+    await always(fc.tuple(texts, texts), async ([a, b]) => {
+      const less = await answer(
+        (dialect) =>
+          sql`case when ${dialect.compare(dialect.fold(text(a)), '<', text(fold(b)), 'text')} then 1 else 0 end`,
+      );
+      const [first, second] = [fold(a), fold(b)].map((each) => Buffer.from(each));
+      expect(less === 1).toBe(Buffer.compare(first as Buffer, second as Buffer) < 0);
+    });
+  });
+
+  it('writes a text as JSON that says the same', async () => {
+    await always(fc.option(texts), async (value) => {
+      const parsed = (json: Value): unknown => JSON.parse(String(json));
+      const json = await answer((dialect) => dialect.jsonText(text(value)), both, parsed);
+      expect(parsed(json)).toBe(value);
+    });
+  });
+
+  it('writes numbers as JSON that says the same', async () => {
+    const finite = numbers.filter(Number.isFinite).map((value) => value + 0);
+    await always(fc.option(finite), async (value) => {
+      const parsed = (json: Value): unknown => JSON.parse(String(json));
+      for (const form of ['jsonRaw', 'jsonIfNumber'] as const) {
+        const json = await answer((dialect) => dialect[form](number(value)), both, parsed);
+        expect(parsed(json)).toBe(value === null ? null : value);
+      }
+      if (value === null) return;
+      const real = await answer((dialect) => dialect.jsonReal(number(value)), both, parsed);
+      expect(parsed(real)).toBe(value + 0);
+    });
+  });
+
+  it('writes what is no finite number as null', async () => {
+    for (const value of [Infinity, -Infinity]) {
+      expect(await answer((dialect) => dialect.jsonIfNumber(number(value)))).toBe('null');
+      expect(await answer((dialect) => dialect.jsonReal(number(value)))).toBe('null');
+      expect(await answer((dialect) => dialect.ifNumber(number(value)))).toBeNull();
+    }
+  });
+
+  it('writes a text as a part of a URI', async () => {
+    await always(texts, async (value) => {
+      expect(await answer((dialect) => dialect.uriText(text(value)))).toBe(uriKey(value));
+    });
+  });
+
+  it('writes a date as d!m!yyyy', async () => {
+    const write =
+      (date: string | null): Write =>
+      (dialect) =>
+        dialect.jsonBangDate(text(date));
+    expect(await answer(write('2026-03-01'))).toBe('"1!3!2026"');
+    expect(await answer(write('0009-12-31'))).toBe('"31!12!0009"');
+    expect(await answer(write(null))).toBe('null');
+  });
+
+  it('joins pieces to one text, however many', async () => {
+    const parts = Array.from({ length: 1000 }, (_, index) => [`${index}:`, text(String(index))]);
+    const whole = await answer((dialect) => dialect.concat(parts.flat()));
+    expect(whole).toBe(parts.map((_, index) => `${index}:${index}`).join(''));
+    const filled = (value: string | null): Promise<Value> =>
+      answer((dialect) =>
+        dialect.fill([
+          '{%s',
+          { isNull: sql`${text(value)} is null`, parts: ['"', text(value), '"'] },
+          '}',
+        ]),
+      );
+    expect(await filled(null)).toBe('{%snull}');
+    expect(await filled('50%')).toBe('{%s"50%"}');
+  });
+
+  it('finds patterns and words as JavaScript does it', async () => {
+    const pieces = fc.string({
+      unit: fc.constantFrom(
+        'a',
+        'b',
+        'ab',
+        ' ',
+        '@',
+        '%',
+        '_',
+        '\\',
+        'é',
+        '\u0301',
+        '1',
+        '[',
+        '.',
+        '😀',
+      ),
+      maxLength: 8,
+    });
+    await always(fc.tuple(pieces, pieces), async ([given, wanted]) => {
+      const truth = (value: Value): boolean => value === 1;
+      const matches = await answer(
+        (dialect) =>
+          sql`case when ${dialect.matches(text(given), text(wanted), text(''))} then 1 else 0 end`,
+        both,
+        truth,
+      );
+      expect(truth(matches)).toBe(new TextPattern(wanted).matches(given));
+      const has = await answer(
+        (dialect) => sql`case when ${dialect.hasWord(text(given), text(wanted))} then 1 else 0 end`,
+        both,
+        truth,
+      );
+      expect(truth(has)).toBe(new WordSearch(wanted).isIn(given));
+      const patterns = JSON.stringify({ [wanted]: '' });
+      const any = await answer(
+        (dialect) =>
+          sql`case when ${dialect.matchesAny(text(given), sql`${patterns}`)} then 1 else 0 end`,
+        both,
+        truth,
+      );
+      expect(any).toBe(matches);
+      const contains = await answer(
+        (dialect) =>
+          sql`case when ${dialect.contains(text(given), text(wanted))} then 1 else 0 end`,
+        both,
+        truth,
+      );
+      expect(truth(contains)).toBe(given.includes(wanted));
+    });
+  });
+
+  it('finds a word behind many places where it is none', async () => {
+    for (const [given, expected] of [
+      [`${'xab '.repeat(50)}ab`, 1],
+      [`${'xab'.repeat(50)}ab`, 0],
+      [`${'a-a'.repeat(40)}-a`, 1],
+      [`x${'-aa'.repeat(40)}-a`, 0],
+      [`x${'a-'.repeat(40)}a`, 1],
+    ] as const) {
+      const word = given.includes('-') ? 'a-a' : 'ab';
+      const found = await answer(
+        (dialect) => sql`case when ${dialect.hasWord(text(given), text(word))} then 1 else 0 end`,
+      );
+      expect(found).toBe(Number(new WordSearch(word).isIn(given)));
+      expect(found).toBe(expected);
+    }
+  });
+
+  it('compares integers with any number', async () => {
+    const wanted = fc.oneof(numbers, fc.constantFrom(1.5, -1.5, 2, Infinity, -Infinity, 2 ** 60));
+    const stored = fc.oneof(fc.maxSafeInteger(), fc.integer({ min: -3, max: 3 }));
+    await always(fc.tuple(stored, wanted), async ([value, other]) => {
+      const truths = {
+        '=': value === other,
+        '<': value < other,
+        '<=': value <= other,
+        '>': value > other,
+        '>=': value >= other,
+      };
+      for (const [operator, expected] of Object.entries(truths)) {
+        const found = await answer((dialect) => {
+          const compared = dialect.compare(
+            integer(value),
+            operator as keyof typeof truths,
+            sql`${other}`,
+            'integer',
+          );
+          return sql`case when ${compared} then 1 else 0 end`;
+        });
+        expect(found).toBe(Number(expected));
+      }
+      const differs = await answer(
+        (dialect) =>
+          sql`case when ${dialect.differs(integer(value), sql`${other}`, 'integer')} then 1 else 0 end`,
+      );
+      expect(differs).toBe(Number(value !== other));
+      const list = `[${[other, 7, 0.5].map(numberJson).join()}]`;
+      const isIn = await answer(
+        (dialect) =>
+          sql`case when ${dialect.isIn(integer(value), sql`${list}`, 'integer')} then 1 else 0 end`,
+      );
+      expect(isIn).toBe(Number([other, 7].includes(value)));
+    });
+  });
+
+  it('looks into documents', async () => {
+    const names = fc.array(fc.constantFrom('a', 'b', '0', 'length', '', '"', 'é', '$.a'), {
+      minLength: 1,
+      maxLength: 3,
+    });
+    const kinds = ['text', 'number', 'boolean'] as const;
+    await always(fc.tuple(documents, names), async ([document, path]) => {
+      for (const kind of kinds) {
+        await answer((dialect) => {
+          const place = dialect.json.property(text(document), path);
+          const value = {
+            text: place.value,
+            number: dialect.json.double(place.value),
+            boolean: dialect.json.boolean(place.value),
+          }[kind];
+          return dialect.json.byKind(place, { [kind]: value });
+        });
+      }
+    });
+  });
+
+  it('knows the length and the elements of an array', async () => {
+    const list = JSON.stringify({ a: [1, 'x', null, [2], { b: true }], b: { length: 'own' } });
+    const length = (...names: readonly string[]): Promise<Value> =>
+      answer((dialect) => {
+        const place = dialect.json.length(text(list), [...names, 'length']);
+        const value = dialect.concat([place.value]);
+        return dialect.json.byKind(place, { number: value, text: value });
+      });
+    expect(await length('a')).toBe('5');
+    expect(await length('b')).toBe('own');
+    expect(await length('c')).toBeNull();
+    const count = (...names: readonly string[]): Promise<Value> =>
+      answer((dialect) => {
+        const { clause } = dialect.json.elements(text(list), names, 'each');
+        return sql`cast(count(*) as double precision) from ${clause}`;
+      });
+    expect(await count('a')).toBe(5);
+    expect(await count('b')).toBe(0);
+  });
+
+  it('adds up without failing', async () => {
+    const finite = numbers.filter(Number.isFinite).map((value) => value + 0);
+    await always(fc.array(finite, { maxLength: 6 }), async (values) => {
+      const list = `[${values.map(numberJson).join()}]`;
+      const close = (json: Value): unknown => {
+        const value = JSON.parse(String(json)) as number | null;
+        return value === null ? null : Number(value.toPrecision(9));
+      };
+      await answer(
+        (dialect) =>
+          sql`${dialect.jsonReal(sql`"total"`)} from (select ${dialect.total(sql`"value"`)} as "total" from ${dialect.each(sql`${list}`, 'number')} as "each") as "sums"`,
+        both,
+        close,
+      );
+    });
+  });
+
+  it('divides without failing', async () => {
+    expect(await answer((dialect) => dialect.quotient(number(1), number(0)))).toBeNull();
+    expect(await answer((dialect) => dialect.quotient(number(5e-324), number(3)))).toBe(0);
+    expect(await answer((dialect) => dialect.quotient(number(1e308), number(1e-10)))).toBe(
+      Infinity,
+    );
+  });
+});
