@@ -28,7 +28,7 @@ export function modelOf(text: string): Model {
  * @returns its folder; the same for the same files
  */
 export function writeServer(model: Model, written: Readonly<Record<string, string>> = {}): string {
-  const databases: Model['databases'] = isOnPostgres ? ['postgres'] : model.databases;
+  const databases: Model['databases'] = isOnPostgres ? ['postgres', 'sqlite'] : model.databases;
   const emitted = emitServer({ ...model, databases }, { packageRoot, modelFileName: 'model.yaml' });
   const files = [
     ...emitted.filter(({ path }) => !Object.hasOwn(written, path)),
