@@ -30,6 +30,9 @@ const busyTimeoutMilliseconds = 5_000;
 
 const readerCacheKibibytes = 16_384;
 
+/** The most that SQLite takes. */
+const readerMappedBytes = 0x7fff_0000;
+
 /**
  * Opens the database that a `DATABASE_URL` names: `sqlite:./data.sqlite`, `sqlite:/absolute/path` or `sqlite::memory:`.
  * @param synchronous for a database in a file
@@ -87,8 +90,10 @@ export function openReader(
 ): Database.Database {
   try {
     const database = connect(file, true, fold);
-    // There may be many such processes, and whoever goes through a whole table comes to no page again.
+    // Long reads go through whole tables: they take pages where the system has them, without a copy and a call for each. What
+    // cannot be read then ends the process, and only this one.
     database.pragma(`cache_size = -${readerCacheKibibytes}`);
+    database.pragma(`mmap_size = ${readerMappedBytes}`);
     loadVectors?.(database);
     return database;
   } catch (error) {

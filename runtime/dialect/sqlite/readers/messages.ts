@@ -27,6 +27,7 @@ export type ReadReply = ReadSuccess | ReadFailure;
 
 export interface ReadSuccess {
   readonly answer: ReadAnswer;
+  /** Of the processor. */
   readonly milliseconds: number;
 }
 

@@ -13,9 +13,10 @@ import {
   readyMessage,
 } from './messages.js';
 import { endWithParent } from './parent-watch.js';
+import { processorMilliseconds } from './processor-time.js';
 
 /** Whoever waits for short answers goes first where there are too few cores. */
-const lowerPriority = 10;
+const lowerPriority = 5;
 
 async function serveReads(): Promise<void> {
   // A terminal sends these to the whole group; the server decides when its processes end, and ends only after its requests.
@@ -35,9 +36,9 @@ async function serveReads(): Promise<void> {
   const statements = new StatementCache(database);
   process.on('message', (question: ReadQuestion) => {
     try {
-      const start = performance.now();
+      const start = processorMilliseconds();
       const answer = answerOf(statements, question);
-      process.send?.({ answer, milliseconds: performance.now() - start });
+      process.send?.({ answer, milliseconds: processorMilliseconds() - start });
     } catch (error) {
       process.send?.({ failure: failureOf(error) });
     }

@@ -17,6 +17,9 @@ const quickMilliseconds = 6;
 const surelySlowMilliseconds = 100;
 const mostOnceMilliseconds = 39;
 
+/** One that takes longer on average is measured by the time of the processor, which says more and costs more. */
+const considerableMilliseconds = 1;
+
 /** What it costs to have a byte of an answer sent over. */
 const millisecondsPerByte = 5e-6;
 
@@ -66,6 +69,11 @@ export class StatementCost {
   isAway(now: number): boolean {
     if (now - this.#since > longestMilliseconds) this.#expect(now);
     return this.#isAway;
+  }
+
+  /** Whether a look at the processor's time is nothing beside it. */
+  get isConsiderable(): boolean {
+    return this.#average === undefined || this.#average > considerableMilliseconds;
   }
 
   /** Whether it has shown to end soon, be it in another process. */
