@@ -1,6 +1,12 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { DataclassHandlers } from './dataclass-handlers.js';
-import { DataclassRoutes, endOfName, partsBehind, type Route } from './dataclass-routes.js';
+import {
+  DataclassRoutes,
+  endOfName,
+  parenthesis,
+  partsBehind,
+  type Route,
+} from './dataclass-routes.js';
 import { limitedBodies } from './limited-bodies.js';
 import type { BodySizes } from './media-addresses.js';
 import { answerNotFound, guardPost } from './request-guards.js';
@@ -58,6 +64,11 @@ export class DataclassAddresses {
     const end = endOfName(path);
     const routes = this.#routesOf(path.slice(0, end));
     if (routes === undefined) return undefined;
+    if (path.charCodeAt(end) === parenthesis && !path.includes('/', end)) {
+      const ofEntity = routes.findEntity(method);
+      if (ofEntity === undefined) return undefined;
+      return { route: ofEntity, params: { key: decoded(path.slice(end + 1)) } };
+    }
     const parts = partsBehind(path, end);
     const route = routes.find(method, parts);
     if (route === undefined) return undefined;

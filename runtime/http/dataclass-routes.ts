@@ -34,6 +34,8 @@ export class DataclassRoutes {
   readonly #base: string;
   readonly #gets = new AddressTree<Route>();
   readonly #posts = new AddressTree<Route>();
+  /** Those of one entity, which are asked for most: they are found without taking the address apart. */
+  readonly #ofEntity: { GET?: Route; POST?: Route } = {};
 
   constructor(dataclass: string) {
     this.#base = `/rest/${dataclass}`;
@@ -41,11 +43,13 @@ export class DataclassRoutes {
 
   /** What answers GET and HEAD. */
   get(address: string, handler: RouteHandler): void {
-    this.#add(this.#gets, address, handler);
+    const route = this.#add(this.#gets, address, handler);
+    if (this.#isOfEntity(address)) this.#ofEntity.GET = route;
   }
 
   post(address: string, handler: RouteHandler): void {
-    this.#add(this.#posts, address, handler);
+    const route = this.#add(this.#posts, address, handler);
+    if (this.#isOfEntity(address)) this.#ofEntity.POST = route;
   }
 
   /** @param parts of an address behind the dataclass, as `partsBehind` makes them */
@@ -53,7 +57,16 @@ export class DataclassRoutes {
     return (method === 'GET' ? this.#gets : this.#posts).find(parts);
   }
 
-  #add(tree: AddressTree<Route>, address: string, handler: RouteHandler): void {
+  /** What answers at `(:key`. */
+  findEntity(method: 'GET' | 'POST'): Route | undefined {
+    return this.#ofEntity[method];
+  }
+
+  #isOfEntity(address: string): boolean {
+    return address === `${this.#base}(:key`;
+  }
+
+  #add(tree: AddressTree<Route>, address: string, handler: RouteHandler): Route {
     if (!address.startsWith(this.#base)) {
       throw new Error(`${address} is no address of ${this.#base}.`);
     }
@@ -61,10 +74,12 @@ export class DataclassRoutes {
     const names = steps.flatMap((step, part) =>
       'name' in step ? [[part, step.name] as const] : [],
     );
+    const route = { address, handler, names };
     tree.add(
       steps.map((step) => ('literal' in step ? step.literal : undefined)),
-      { address, handler, names },
+      route,
     );
+    return route;
   }
 }
 
@@ -103,7 +118,8 @@ export function endOfName(path: string): number {
 }
 
 const slash = 47;
-const parenthesis = 40;
+/** That before a key. */
+export const parenthesis = 40;
 const colon = 58;
 
 /**

@@ -22,6 +22,8 @@ await build({
   target: 'node20',
   minifyWhitespace: true,
   lineLimit: 200,
+  // In the main file they would be all that is not ASCII, and double its size in memory.
+  legalComments: 'external',
   sourcemap: true,
   sourcesContent: false,
   external: Object.keys(dependencies).filter((name) => !bundled.includes(name)),
