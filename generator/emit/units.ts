@@ -15,13 +15,13 @@ import { dataclassView } from './views/dataclass.js';
 import { functionRoutesView, hasFunctionRoutes } from './views/function-routes.js';
 import { routesView } from './views/routes.js';
 import {
-  emptyView,
+  databaseUrlView,
+  dockerView,
   environmentView,
-  headerView,
   packageView,
   readmeView,
-  settingsView,
-} from './views/server.js';
+} from './views/project.js';
+import { emptyView, headerView, settingsView } from './views/server.js';
 
 /** A file that is printed once for the whole model. */
 export interface ModelUnit {
@@ -82,6 +82,23 @@ const accessTestParts = [
   'writing-trial',
 ] as const;
 
+/** Where users are kept: in the database that the server takes, or a file for each and one that chooses. */
+const usersFiles: readonly ModelUnit[] = [
+  {
+    ...users('src/users.ts', databaseUrlView, 'src/users-in-sqlite.ts'),
+    when: ({ databases }) => !databases.includes('postgres'),
+  },
+  {
+    ...users('src/users.ts', databaseUrlView, 'src/users-in-postgres.ts'),
+    when: ({ databases }) => !databases.includes('sqlite'),
+  },
+  ...[
+    users('src/users.ts', databaseUrlView, 'src/users-by-database.ts'),
+    users('src/users-in-postgres.ts', databaseUrlView),
+    users('src/users-in-sqlite.ts', databaseUrlView),
+  ].map((unit) => ({ ...unit, when: ({ databases }: Model) => databases.length > 1 })),
+];
+
 export const modelUnits: readonly ModelUnit[] = [
   ours('src/generated/app.ts', appView),
   ours('src/generated/definitions.ts', definitionsView),
@@ -105,13 +122,17 @@ export const modelUnits: readonly ModelUnit[] = [
   users('src/main.ts', emptyView),
   ...forRoles(
     users('src/login.ts', emptyView),
-    users('src/users.ts', emptyView),
+    ...usersFiles,
     users('src/create-user.ts', emptyView),
     users('test/smoke.test.ts', emptyView, 'test/smoke-with-login.test.ts'),
     ours('test/access.test.ts', headerView),
     ours('test/access/table.ts', accessTableView),
+    ...inDatabaseOf('test/access/seed-database.ts', (template) =>
+      ours('test/access/seed-database.ts', headerView, template),
+    ),
     ...accessTestParts.map((name) => ours(`test/access/${name}.ts`, headerView)),
   ),
+  ...inDatabaseOf('test/database.ts', (template) => ours('test/database.ts', headerView, template)),
   {
     ...users('test/smoke.test.ts', emptyView),
     when: ({ roles }) => roles === undefined,
@@ -120,7 +141,7 @@ export const modelUnits: readonly ModelUnit[] = [
   users('tsconfig.json', emptyView),
   users('bundle.mjs', emptyView),
   users('README.md', readmeView),
-  users('Dockerfile', emptyView),
+  users('Dockerfile', dockerView),
   users('.dockerignore', emptyView, 'dockerignore'),
   users('.gitignore', emptyView, 'gitignore'),
   users('.env.example', environmentView, 'env.example'),
@@ -130,6 +151,21 @@ function ours(path: string, view: ModelUnit['view'], template = path): ModelUnit
   return { path, owner: 'generator', template, view };
 }
 
+/** A file of the tests that differs between databases; where there are several, the tests run on SQLite. */
+function inDatabaseOf(path: string, unit: (template: string) => ModelUnit): readonly ModelUnit[] {
+  const template = path.replace(/\.ts$/, '');
+  return [
+    {
+      ...unit(`${template}-in-sqlite.ts`),
+      when: ({ databases }) => databases.includes('sqlite'),
+    },
+    {
+      ...unit(`${template}-in-postgres.ts`),
+      when: ({ databases }) => !databases.includes('sqlite'),
+    },
+  ];
+}
+
 /** Files that only a server with class code has. */
 function forClassCode(...units: readonly ModelUnit[]): readonly ModelUnit[] {
   return units.map((unit) => ({ ...unit, when: hasClassCode }));
@@ -137,7 +173,10 @@ function forClassCode(...units: readonly ModelUnit[]): readonly ModelUnit[] {
 
 /** Files that only a server with users has. */
 function forRoles(...units: readonly ModelUnit[]): readonly ModelUnit[] {
-  return units.map((unit) => ({ ...unit, when: ({ roles }) => roles !== undefined }));
+  return units.map((unit) => ({
+    ...unit,
+    when: (model) => model.roles !== undefined && unit.when?.(model) !== false,
+  }));
 }
 
 function users(path: string, view: ModelUnit['view'], template = path): ModelUnit {

@@ -3,26 +3,11 @@ import type { EmitContext } from '../context.js';
 import { declaration, RawCode } from '../layout.js';
 import { postgresSchema } from '../schema/postgres.js';
 import { sqliteSchema } from '../schema/sqlite.js';
+import { databaseTexts } from './database-texts.js';
 
-interface EmittedDatabase {
-  /** As people write it. */
-  readonly name: string;
-  readonly defaultUrl: (model: Model) => string;
-  readonly schema: (model: Model) => readonly string[];
-}
-
-/** What the server of a model knows of each kind of database. */
-export const emittedDatabases: Readonly<Record<Database, EmittedDatabase>> = {
-  sqlite: {
-    name: 'SQLite',
-    defaultUrl: () => 'sqlite:./data.sqlite',
-    schema: sqliteSchema,
-  },
-  postgres: {
-    name: 'PostgreSQL',
-    defaultUrl: ({ name }) => `postgres://localhost:5432/${name}`,
-    schema: postgresSchema,
-  },
+const schemas: Readonly<Record<Database, (model: Model) => readonly string[]>> = {
+  sqlite: sqliteSchema,
+  postgres: postgresSchema,
 };
 
 /** The list of the databases that the model names, in its order. */
@@ -42,7 +27,7 @@ export function databasesView({ header, model }: EmitContext): object {
       model.databases.map((each) => ({
         driver: new RawCode(`${each}Driver`),
         schema: new RawCode(`${each}Schema`),
-        defaultUrl: emittedDatabases[each].defaultUrl(model),
+        defaultUrl: databaseTexts[each].defaultUrl(model),
       })),
     ),
   };
@@ -50,12 +35,11 @@ export function databasesView({ header, model }: EmitContext): object {
 
 /** The statements that make one of the databases. */
 export function schemaView(database: Database): (context: EmitContext) => object {
-  const { name, schema } = emittedDatabases[database];
   return ({ header, model }) => ({
     header,
-    databaseName: name,
+    databaseName: databaseTexts[database].name,
     name: `${database}Schema`,
-    statements: schema(model).map(templateLiteral),
+    statements: schemas[database](model).map(templateLiteral),
   });
 }
 

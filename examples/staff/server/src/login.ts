@@ -9,7 +9,7 @@ import { findUser } from './users.js';
  * @returns `null` when the name or the password is wrong
  */
 export async function login(user: string, password: string): Promise<Login | null> {
-  const found = findUser(user);
+  const found = await findUser(user);
   // A user who does not exist is refused as late as one with another password.
   const isRight = await isPassword(password, found?.password);
   if (found === undefined || !isRight) return null;

@@ -39,17 +39,17 @@ function users(): Database.Database {
 }
 
 /** @param name in any case */
-export function findUser(name: string): User | undefined {
+export function findUser(name: string): Promise<User | undefined> {
   const row = users()
     .prepare<[string], UserRow>('select * from "users" where "folded" = ?')
     .get(folded(name));
-  if (row === undefined) return undefined;
+  if (row === undefined) return Promise.resolve(undefined);
   const { privileges, roles } = row;
-  return {
+  return Promise.resolve({
     ...row,
     privileges: JSON.parse(privileges) as string[],
     roles: JSON.parse(roles) as string[],
-  };
+  });
 }
 
 /**

@@ -44,7 +44,7 @@ async function tryCreate(trial: Trial, definition: DataclassDefinition): Promise
     return;
   }
   await trial.expectAllowed(probe, false);
-  restore(trial, definition);
+  await restore(trial, definition);
   for (const { name: attribute, storage } of all) {
     if (holder.mayUse('c', name, attribute) || !trial.parts.isTried()) continue;
     const given = [lastNumber, lastNumber + 1]
@@ -103,7 +103,7 @@ async function tryValue(
 ): Promise<void> {
   if (isOpen) {
     await trial.expectAllowed(probe, false);
-    restore(trial, definition);
+    await restore(trial, definition);
   } else {
     await expectRefused(trial, definition, probe, (answer) => trial.isKept(answer));
   }
@@ -113,14 +113,14 @@ async function tryDelete(trial: Trial, definition: DataclassDefinition): Promise
   const { holder, samples, seeds } = trial.parts;
   const { name, events = [] } = definition;
   lastNumber += 1;
-  seeds.insert(name, lastNumber);
+  await seeds.insert(name, lastNumber);
   const victim = segment(String(samples.key(name, lastNumber)));
   const probe: Probe = { method: 'POST', url: `/rest/${segment(name)}(${victim})?$method=delete` };
   if (holder.may('d', name)) {
     const isSure = events.length === 0;
-    const before = seeds.contents(name);
+    const before = await seeds.contents(name);
     const answer = await trial.expectAllowed(probe, isSure);
-    const isGone = seeds.contents(name) !== before;
+    const isGone = (await seeds.contents(name)) !== before;
     trial.expect(
       isGone || !isSure || trial.hasReadingCode,
       'that the entity is gone',
@@ -133,7 +133,7 @@ async function tryDelete(trial: Trial, definition: DataclassDefinition): Promise
       await expectRefused(trial, definition, each, (answer) => trial.isDenied(answer));
     }
   }
-  restore(trial, definition);
+  await restore(trial, definition);
 }
 
 /** A change that must be refused, and leave everything as it was. */
@@ -144,16 +144,16 @@ async function expectRefused(
   isRefusal: (answer: Answer) => boolean,
 ): Promise<void> {
   const { seeds } = trial.parts;
-  const before = seeds.contents(definition.name);
+  const before = await seeds.contents(definition.name);
   const answer = await trial.ask(probe);
-  const isSame = seeds.contents(definition.name) === before;
+  const isSame = (await seeds.contents(definition.name)) === before;
   trial.expect(isSame, 'that nothing is changed', probe, answer);
   trial.expect(isRefusal(answer), 'a refusal for want of a privilege', probe, answer);
-  if (!isSame) restore(trial, definition);
+  if (!isSame) await restore(trial, definition);
 }
 
-function restore(trial: Trial, { name }: DataclassDefinition): void {
-  if (trial.parts.isSeeded(name)) trial.parts.seeds.restore(name);
+async function restore(trial: Trial, { name }: DataclassDefinition): Promise<void> {
+  if (trial.parts.isSeeded(name)) await trial.parts.seeds.restore(name);
 }
 
 /** Images and BLOBs stand in no body. */

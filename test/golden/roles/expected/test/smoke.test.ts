@@ -4,6 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { buildApp } from '../src/generated/app.js';
 import { definitions } from '../src/generated/definitions.js';
 import { settings } from '../src/generated/settings.js';
+import { testDatabase } from './database.js';
 
 /** What somebody can read who holds every privilege. */
 const readable = definitions
@@ -12,9 +13,16 @@ const readable = definitions
 
 const privileges = ['WebAdmin', ...(settings.roles?.privileges ?? []).map(({ name }) => name)];
 
-async function loggedIn(): Promise<{ readonly app: FastifyInstance; readonly cookie: string }> {
+interface LoggedIn {
+  readonly app: FastifyInstance;
+  readonly cookie: string;
+  readonly end: () => Promise<void>;
+}
+
+async function loggedIn(): Promise<LoggedIn> {
+  const database = await testDatabase();
   const app = await buildApp({
-    databaseUrl: 'sqlite::memory:',
+    databaseUrl: database.url,
     logger: false,
     login: { login: (userName) => ({ userName, privileges }) },
   });
@@ -22,11 +30,15 @@ async function loggedIn(): Promise<{ readonly app: FastifyInstance; readonly coo
   const response = await app.inject({ method: 'POST', url, payload: '["smoke","password"]' });
   assert.equal(response.statusCode, 200);
   const cookies = response.cookies.map(({ name, value }) => `${name}=${value}`);
-  return { app, cookie: cookies.join('; ') };
+  const end = async (): Promise<void> => {
+    await app.close();
+    await database.remove();
+  };
+  return { app, cookie: cookies.join('; '), end };
 }
 
 await test('the catalog lists the dataclasses that can be read', async () => {
-  const { app, cookie } = await loggedIn();
+  const { app, cookie, end } = await loggedIn();
   const response = await app.inject({ url: '/rest/$catalog', headers: { cookie } });
   const { dataClasses } = response.json<{ readonly dataClasses: readonly { name: string }[] }>();
   const listed = new Set(dataClasses.map(({ name }) => name));
@@ -34,11 +46,11 @@ await test('the catalog lists the dataclasses that can be read', async () => {
     readable.filter((name) => !listed.has(name)),
     [],
   );
-  await app.close();
+  await end();
 });
 
 await test('an empty database answers with no entities', async () => {
-  const { app, cookie } = await loggedIn();
+  const { app, cookie, end } = await loggedIn();
   for (const name of readable) {
     const url = `/rest/${encodeURIComponent(name)}`;
     const response = await app.inject({ url, headers: { cookie } });
@@ -47,5 +59,5 @@ await test('an empty database answers with no entities', async () => {
     assert.equal(response.statusCode, 200);
     assert.equal(response.json<{ readonly __COUNT: number }>().__COUNT, 0);
   }
-  await app.close();
+  await end();
 });

@@ -1,0 +1,120 @@
+import { isLarge } from '../../model/columns.js';
+import type { Model } from '../../model/model.js';
+import { userClasses } from '../classes/user-classes.js';
+import type { EmitContext } from '../context.js';
+import { type DatabaseTexts, databaseTexts } from './database-texts.js';
+import { servedLimits } from './limits.js';
+
+/** What the files around the server say: its packages, how it is built, started and set up. */
+export function packageView({ model }: EmitContext): object {
+  const texts = textsOf(model);
+  return {
+    packageName: model.name.toLowerCase(),
+    dependencies: listed([
+      ...texts.flatMap(({ packages }) => packages(model)),
+      '"fastify": "^5.12.8"',
+      '"kysely": "^0.28.18 || ^0.29.9"',
+      '"pino": "^10.1.0"',
+      ...(model.roles === undefined ? [] : ['"jose": "^6.2.0"']),
+      // Forms with files are read by a parser.
+      ...(hasMedia(model) ? ['"@fastify/busboy": "^3.2.6"'] : []),
+    ]),
+    developmentDependencies: listed([
+      ...texts.flatMap(({ typePackages }) => typePackages),
+      '"@types/node": "^20.19.0"',
+      '"esbuild": "^0.28.0"',
+      '"typescript": "~5.9.3"',
+    ]),
+  };
+}
+
+export function readmeView({ model, modelFileName, classNames }: EmitContext): object {
+  const texts = textsOf(model);
+  return {
+    name: model.name,
+    description: model.description === undefined ? [] : [model.description.trim()],
+    modelFile: modelFileName,
+    classes:
+      userClasses(model, classNames).length > 0
+        ? ['| `src/classes/` | yours; what the model gets is added, and nothing is taken away |']
+        : [],
+    databaseUrl: defaultUrl(model),
+    databaseUrls: texts.map(({ urls }) => urls).join('; or '),
+    databaseSettings: texts.flatMap(({ settings }) => settings),
+    limits: servedLimits.map(({ variable, meaning }) => `| \`${variable}\` | ${meaning} |`),
+    login: model.roles === undefined ? [] : loginText(texts),
+    tests: model.databases.includes('sqlite') ? [] : testText,
+    notes: texts.flatMap(({ notes }) => notes),
+  };
+}
+
+/** How somebody can log in for the first time. */
+function loginText(texts: readonly DatabaseTexts[]): readonly string[] {
+  const places =
+    texts.length === 1
+      ? texts.map(({ users }) => users)
+      : texts.map(({ name, users }) => `with ${name} in ${users}`);
+  return [
+    `Users are kept ${texts.length === 1 ? 'in ' : ''}${places.join('; ')}. This makes one, and asks for the password:`,
+    '',
+    '```sh',
+    'node dist/src/create-user.js mia --role <role> --privilege <privilege>',
+    'curl -c cookies \'http://127.0.0.1:8080/rest/$directory/login\' -d \'["mia", "<password>"]\'',
+    "curl -b cookies 'http://127.0.0.1:8080/rest/$directory/currentUser'",
+    '```',
+    '',
+    '`src/login.ts` tells who may log in and what they may do then; it is yours to change. Bearer tokens are taken when it exports',
+    '`loginWithToken` and the environment holds `TOKEN_KEY` (a secret or a public key) or `TOKEN_KEYS_URL` (a JSON Web Key Set);',
+    '`TOKEN_ISSUER` and `TOKEN_AUDIENCE` are compared with their claims.',
+    '',
+  ];
+}
+
+/** SQLite's tests run in memory; a PostgreSQL has to be there. */
+const testText = [
+  '`npm test` needs a PostgreSQL: `TEST_DATABASE_URL` names a database in which the tests may make schemas. Each makes one of its own,',
+  'and removes it; nothing else there is touched.',
+  '',
+];
+
+export function environmentView({ model }: EmitContext): object {
+  return {
+    databaseUrl: defaultUrl(model),
+    database: textsOf(model).flatMap(({ environment }) => environment),
+    limits: servedLimits.map(({ variable, meaning }) => `# ${variable}= (${meaning})`),
+  };
+}
+
+export function databaseUrlView({ model }: EmitContext): object {
+  return { databaseUrl: defaultUrl(model) };
+}
+
+/** A database in a file is kept on a volume. */
+export function dockerView({ model }: EmitContext): object {
+  const isInFile = model.databases.includes('sqlite');
+  return {
+    environment: model.databases[0] === 'sqlite' ? ' DATABASE_URL=sqlite:/data/data.sqlite' : '',
+    folder: isInFile ? ['RUN mkdir /data && chown node:node /data'] : [],
+    volume: isInFile ? ['VOLUME /data'] : [],
+  };
+}
+
+function textsOf({ databases }: Model): readonly DatabaseTexts[] {
+  return databases.map((each) => databaseTexts[each]);
+}
+
+function defaultUrl(model: Model): string {
+  return textsOf(model)[0]?.defaultUrl(model) ?? '';
+}
+
+function hasMedia({ dataclasses }: Model): boolean {
+  return dataclasses.some(({ attributes }) =>
+    attributes.some((each) => each.kind === 'storage' && isLarge(each.type)),
+  );
+}
+
+/** Members of a JSON object in the order in which npm writes them, with commas between. */
+function listed(members: readonly string[]): readonly string[] {
+  const sorted = [...members].sort();
+  return sorted.map((each, index) => (index < sorted.length - 1 ? `${each},` : each));
+}

@@ -1,0 +1,27 @@
+import type { Login } from './runtime/access/login-module.js';
+import { isPassword } from './runtime/access/password.js';
+import { findUser } from './users.js';
+
+/**
+ * Tells who may log in and what they may do then: called for `POST /rest/$directory/login`, and by `session.login()` in class
+ * code. This file is yours: ask a directory, a table of the model or another service instead, if you like. The server itself
+ * slows down attempts that fail, by user and by address.
+ * @returns `null` when the name or the password is wrong
+ */
+export async function login(user: string, password: string): Promise<Login | null> {
+  const found = await findUser(user);
+  // A user who does not exist is refused as late as one with another password.
+  const isRight = await isPassword(password, found?.password);
+  if (found === undefined || !isRight) return null;
+  // Privileges and roles of the model, from wherever you keep them: { userName: 'mia', roles: ['HR'] }
+  return { userName: found.name, privileges: found.privileges, roles: found.roles };
+}
+
+// Requests with `Authorization: Bearer <token>` are another way in. The server checks signature and time of a JSON Web Token
+// with the key or the key set that TOKEN_KEY or TOKEN_KEYS_URL names; who its claims stand for is told here.
+//
+// import type { TokenClaims } from './runtime/access/login-module.js';
+//
+// export function loginWithToken(claims: TokenClaims): Login | null {
+//   return typeof claims['sub'] === 'string' ? { userName: claims['sub'], roles: ['HR'] } : null;
+// }

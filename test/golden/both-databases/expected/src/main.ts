@@ -1,0 +1,4 @@
+import { buildApp } from './generated/app.js';
+import { serve } from './runtime/http/serve.js';
+
+await serve(buildApp);
