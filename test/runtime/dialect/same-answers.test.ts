@@ -360,15 +360,15 @@ describePostgres('what both dialects write', () => {
     const finite = numbers.filter(Number.isFinite).map((value) => value + 0);
     await always(fc.array(finite, { maxLength: 6 }), async (values) => {
       const list = `[${values.map(numberJson).join()}]`;
-      const close = (json: Value): unknown => {
-        const value = JSON.parse(String(json)) as number | null;
-        return value === null ? null : Number(value.toPrecision(9));
-      };
-      await answer(
-        (dialect) =>
-          sql`${dialect.jsonReal(sql`"total"`)} from (select ${dialect.total(sql`"value"`)} as "total" from ${dialect.each(sql`${list}`, 'number')} as "each") as "sums"`,
-        both,
-        close,
+      const write: Write = (dialect) =>
+        sql`${dialect.jsonReal(sql`"total"`)} from (select ${dialect.total(sql`"value"`)} as "total" from ${dialect.each(sql`${list}`, 'number')} as "each") as "sums"`;
+      const [here, there] = await Promise.all([both.sqlite.ask(write), both.postgres.ask(write)]);
+      const [a, b] = [here, there].map(([json]) => JSON.parse(String(json)) as number | null);
+      // SQLite keeps what rounding loses on the way.
+      const tolerance = Math.max(...values.map(Math.abs), 0) * 1e-12;
+      const isInfinite = a === null || b === null;
+      expect(isInfinite ? a === b : Math.abs((a as number) - (b as number)) <= tolerance).toBe(
+        true,
       );
     });
   });
