@@ -115,7 +115,10 @@ function errorOf(answer: { readonly body: unknown }): ErrorItem | undefined {
 /** Processes are looked at in `/proc`. */
 const onLinux = describe.skipIf(process.platform !== 'linux');
 
-onLinux('a read that takes long', () => {
+/** The processes have a lower priority than all else that the machine does. */
+const slow = { timeout: 240_000 };
+
+onLinux('a read that takes long', slow, () => {
   it('stops nobody else', async () => {
     const server = await scratch.start();
     const client = new Client(server.origin);
@@ -193,7 +196,7 @@ onLinux('a read that takes long', () => {
   });
 });
 
-onLinux('queryTimeout', () => {
+onLinux('queryTimeout', slow, () => {
   it('stops a statement, and nothing else', async () => {
     const server = await scratch.start({ environment: { QUERY_TIMEOUT: '1500' } });
     const client = new Client(server.origin);
@@ -232,7 +235,7 @@ onLinux('queryTimeout', () => {
   });
 });
 
-onLinux('a process that reads', () => {
+onLinux('a process that reads', slow, () => {
   it('is asked again when it ends in the middle', async () => {
     const server = await scratch.start();
     const client = new Client(server.origin);
