@@ -1,6 +1,7 @@
 import Database from 'better-sqlite3';
 import { compareAnswers, type Contestant } from './compare.js';
 import type { Random } from './data/random.js';
+import { leastCpu } from './least-cpu.js';
 import { type LoadSettings, measure } from './measure.js';
 import type { Sample } from './put-load.js';
 import type { Measured } from './report.js';
@@ -45,7 +46,9 @@ export async function contest(
       })),
     );
     await compareAnswers(contestants, request, settings.load.random);
-    return { request, rows: ground.rows, samples: await inTurn(contestants, request, settings) };
+    const samples = await inTurn(contestants, request, settings);
+    const least = await leastCpu(contestants, request, settings.load.random);
+    return { request, rows: ground.rows, samples, leastCpu: least };
   } finally {
     await Promise.all(servers.map((server) => server.stop()));
   }

@@ -8,22 +8,16 @@ import { type VariantName, variants } from './variants.js';
 
 /**
  * Generates and compiles the server of a variant, in `.tmp/bench/<variant>`.
- * @param database `postgres` for one that runs on PostgreSQL
  * @returns what Node has to run
  */
-export function compileServer(
-  name: VariantName,
-  database: 'sqlite' | 'postgres' = 'sqlite',
-): string {
+export function compileServer(name: VariantName): string {
   const variant = variants[name];
-  const folder = database === 'sqlite' ? name : `${name}-${database}`;
-  const project = join(work, folder);
-  const model = join(work, `${folder}.yaml`);
-  const list = database === 'sqlite' ? '' : `database: [${database}]\n`;
+  const project = join(work, name);
+  const model = join(work, `${name}.yaml`);
   rmSync(project, { recursive: true, force: true });
   mkdirSync(work, { recursive: true });
   const text = readFileSync(join(root, 'test/bench/model.yaml'), 'utf8');
-  writeFileSync(model, text.replace('name: bench\n', `name: bench\n${list}`) + variant.model);
+  writeFileSync(model, text + variant.model);
   run(process.execPath, [compiler, model, '-o', project], { cwd: root });
   for (const [path, content] of Object.entries(variant.files)) {
     mkdirSync(dirname(join(project, path)), { recursive: true });

@@ -4,8 +4,7 @@ import { figure } from './table.js';
 
 /** A run of the bench as a table for the README. Pairs of figures are those of the generated server and of the yardstick. */
 export function markdown(result: Result & { readonly picture: string }): string {
-  const { node, database, rounds, seconds, results, picture } = result;
-  const hasCap = results.some(({ servers }) => servers['cap'] !== undefined);
+  const { node, rounds, seconds, results, picture } = result;
   const head = [
     'request',
     'employees',
@@ -15,23 +14,21 @@ export function markdown(result: Result & { readonly picture: string }): string 
     'median ms',
     'p99 ms',
     'MB',
-    ...(hasCap ? ['CAP a second'] : []),
   ];
-  const where = database === 'postgres' ? ', PostgreSQL' : '';
   return [
     '',
-    `Node ${node.replace(/^v/, '')}${where}, ${rounds} rounds of ${seconds} s:`,
+    `Node ${node.replace(/^v/, '')}, ${rounds} rounds of ${seconds} s:`,
     '',
     line(head),
     line(head.map((_, index) => (index === 0 ? '---' : '---:'))),
-    ...results.map((each) => line(cells(each, hasCap))),
+    ...results.map((each) => line(cells(each))),
     '',
     `![Ratios of the generated server to the one written by hand](${picture})`,
     '',
   ].join('\n');
 }
 
-function cells(summary: Summary, hasCap: boolean): string[] {
+function cells(summary: Summary): string[] {
   const { request, title, rows, servers, yardstick, ratio, cpuRatio } = summary;
   const pair = (value: (figures: Figures) => number | undefined): string =>
     [servers['generated'], servers[yardstick]]
@@ -41,17 +38,15 @@ function cells(summary: Summary, hasCap: boolean): string[] {
     `${request} ${title}`,
     rows.toLocaleString('en'),
     shownRatio(ratio),
-    shownRatio(cpuRatio),
+    cpuRatio?.toFixed(2) ?? '–',
     pair((each) => each.requestsPerSecond),
     pair((each) => each.medianMilliseconds),
     pair((each) => each.p99Milliseconds),
     pair((each) => each.residentMegabytes),
-    ...(hasCap ? [shown(servers['cap']?.requestsPerSecond)] : []),
   ];
 }
 
-function shownRatio(ratio: Ratio | undefined): string {
-  if (ratio === undefined) return '–';
+function shownRatio(ratio: Ratio): string {
   const [low, high] = ratio.quartiles.map((each) => each.toFixed(2));
   return `${ratio.median.toFixed(2)} (${String(low)}–${String(high)})`;
 }

@@ -12,6 +12,8 @@ export interface LoadSettings {
 }
 
 const requestCount = 1_000;
+/** Each process of load asks for their stamps first. */
+const changedCount = 200;
 
 /**
  * Puts one kind of request on a server.
@@ -44,7 +46,7 @@ function changeOf(
   { index, processes }: { readonly index: number; readonly processes: number },
 ): { readonly change?: LoadedChange } {
   if (kind === undefined) return {};
-  const keys = Array.from({ length: requestCount }, () => key(random));
+  const keys = Array.from({ length: changedCount }, () => key(random));
   const own = [...new Set(keys)].filter((each) => each % processes === index);
   return { change: { kind, seed: random.below(2 ** 31), keys: own } };
 }

@@ -10,9 +10,6 @@ export interface Options {
   readonly requests: readonly BenchRequest[];
   /** A major version of Node other than the one that runs the bench. */
   readonly node: string | undefined;
-  /** Whether SAP CAP is measured, too. */
-  readonly cap: boolean;
-  readonly database: 'sqlite' | 'postgres';
 }
 
 const scales: Readonly<Record<string, number>> = {
@@ -31,8 +28,6 @@ export function readOptions(args: readonly string[]): Options {
       scale: { type: 'string' },
       only: { type: 'string' },
       node: { type: 'string' },
-      cap: { type: 'boolean', default: false },
-      database: { type: 'string', default: 'sqlite' },
     },
   });
   return {
@@ -41,8 +36,6 @@ export function readOptions(args: readonly string[]): Options {
     rows: values.scale === undefined ? undefined : rowsOf(values.scale),
     requests: values.only === undefined ? requests : named(values.only),
     node: values.node === undefined ? undefined : String(positive('node', values.node)),
-    cap: values.cap,
-    database: databaseOf(values.database),
   };
 }
 
@@ -62,11 +55,6 @@ function rowsOf(scale: string): number {
   throw new Error(
     `--scale is ${scale}; it must be ${Object.keys(scales).join(', ')} or a number of employees.`,
   );
-}
-
-function databaseOf(text: string): Options['database'] {
-  if (text === 'sqlite' || text === 'postgres') return text;
-  throw new Error(`--database is ${text}; it must be sqlite or postgres.`);
 }
 
 /** `R10` stands for `R10.or` and its like, too. */

@@ -16,6 +16,16 @@ export function cpuMilliseconds(pid: number): number | undefined {
   });
 }
 
+/** Processor time of the threads that a process and those it started have now, exactly; nothing where there is no `/proc`. */
+export function cpuNanoseconds(pid: number): number | undefined {
+  return sum(pid, (each) =>
+    readdirSync(`/proc/${each}/task`).reduce((total, thread) => {
+      const [time] = readFileSync(`/proc/${each}/task/${thread}/schedstat`, 'utf8').split(' ');
+      return total + Number(time);
+    }, 0),
+  );
+}
+
 /** Resident memory of a process and all it started; nothing where there is no `/proc`. */
 export function residentMegabytes(pid: number): number | undefined {
   return sum(pid, (each) => {

@@ -6,6 +6,8 @@ export interface Measured {
   readonly request: BenchRequest;
   readonly rows: number;
   readonly samples: Readonly<Record<string, readonly Sample[]>>;
+  /** Microseconds a request by the server's name, from short slices. */
+  readonly leastCpu: Readonly<Record<string, number>> | undefined;
 }
 
 /** A ratio of each round: the one in the middle, and how far most of them lie apart. */
@@ -27,24 +29,20 @@ export interface Summary {
   readonly yardstick: string;
   /** Requests a second of the generated server by those of the yardstick. */
   readonly ratio: Ratio;
-  /** The server written by hand that needs less processor time, and its time by that of the generated server. */
-  readonly cpuYardstick: string | undefined;
-  readonly cpuRatio: Ratio | undefined;
+  /** Microseconds a request by the server's name: the least of many short slices. */
+  readonly leastCpu: Readonly<Record<string, number>> | undefined;
+  /** That of the thriftier server written by hand by that of the generated server: more than 1 is better than by hand. */
+  readonly cpuRatio: number | undefined;
 }
 
 const yardsticks = ['sql-json', 'raw-rows'] as const;
 
-export function summarize({ request, rows, samples }: Measured): Summary {
+export function summarize({ request, rows, samples, leastCpu }: Measured): Summary {
   const of = (server: string): readonly Sample[] => samples[server] ?? [];
-  const speed = ({ requestsPerSecond }: Sample): number => requestsPerSecond;
-  const thrift = ({ cpuMicroseconds }: Sample): number => 1 / (cpuMicroseconds ?? Number.NaN);
-  const yardstick = best(yardsticks, (name) => median(of(name).map(speed)));
-  const isCpuKnown = Object.values(samples).every((each) =>
-    each.every(({ cpuMicroseconds }) => cpuMicroseconds !== undefined),
+  const yardstick = best(yardsticks, (name) =>
+    median(of(name).map(({ requestsPerSecond }) => requestsPerSecond)),
   );
-  const cpuYardstick = isCpuKnown
-    ? best(yardsticks, (name) => median(of(name).map(thrift)))
-    : undefined;
+  const byHand = yardsticks.map((name) => leastCpu?.[name] ?? Number.NaN);
   return {
     request: request.name,
     title: request.title,
@@ -53,22 +51,20 @@ export function summarize({ request, rows, samples }: Measured): Summary {
       Object.entries(samples).map(([name, each]) => [name, medianSample(each)]),
     ),
     yardstick,
-    ratio: ratioOf(of('generated'), of(yardstick), speed),
-    cpuYardstick,
+    ratio: ratioOf(of('generated'), of(yardstick)),
+    leastCpu,
     cpuRatio:
-      cpuYardstick === undefined ? undefined : ratioOf(of('generated'), of(cpuYardstick), thrift),
+      leastCpu === undefined
+        ? undefined
+        : Math.min(...byHand) / (leastCpu['generated'] ?? Number.NaN),
   };
 }
 
 /** Round by round: what disturbs the machine for longer than a round disturbs both. */
-function ratioOf(
-  generated: readonly Sample[],
-  byHand: readonly Sample[],
-  value: (sample: Sample) => number,
-): Ratio {
+function ratioOf(generated: readonly Sample[], byHand: readonly Sample[]): Ratio {
   const ratios = generated.flatMap((each, round) => {
     const other = byHand[round];
-    return other === undefined ? [] : [value(each) / value(other)];
+    return other === undefined ? [] : [each.requestsPerSecond / other.requestsPerSecond];
   });
   return {
     median: median(ratios),

@@ -7,7 +7,6 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
-import type { Options } from './options.js';
 import { root, work } from './places.js';
 import { plot } from './plot.js';
 import type { Summary } from './report.js';
@@ -16,7 +15,6 @@ import type { Summary } from './report.js';
 export interface Result {
   /** Version of Node that the servers ran on. */
   readonly node: string;
-  readonly database: Options['database'];
   readonly rounds: number;
   /** Length of one measurement. */
   readonly seconds: number;
@@ -26,11 +24,11 @@ export interface Result {
 const measured = join(work, 'results');
 const kept = 'test/bench/results';
 
-/** Keeps a result until the next one on the same Node and database: as JSON, and as a picture. */
+/** Keeps a result until the next one on the same Node: as JSON, and as a picture. */
 export function saveResult(result: Result): void {
   mkdirSync(measured, { recursive: true });
   const major = /\d+/.exec(result.node)?.[0] ?? '';
-  const name = join(measured, `node${major}-${result.database}`);
+  const name = join(measured, `node${major}`);
   writeFileSync(`${name}.json`, `${JSON.stringify(result, undefined, 2)}\n`);
   writeFileSync(`${name}.svg`, plot(result));
 }

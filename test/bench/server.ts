@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { pinned } from './cores.js';
-import { cpuMilliseconds, residentMegabytes } from './process-tree.js';
+import { cpuMilliseconds, cpuNanoseconds, residentMegabytes } from './process-tree.js';
 
 /** What Node runs as a server, on which database. */
 export interface ServerFiles {
@@ -80,6 +80,11 @@ export class Server {
    */
   cpuMilliseconds(): number | undefined {
     return cpuMilliseconds(this.pid);
+  }
+
+  /** The same for short times: exact, but of threads and processes that live. */
+  cpuNanoseconds(): number | undefined {
+    return cpuNanoseconds(this.pid);
   }
 
   /** Memory that it and the processes it started take now; nothing where the system does not tell. */

@@ -2,32 +2,30 @@ import type { Ratio, Summary } from './report.js';
 
 /** The table for the terminal: a line for each kind of request and server. */
 export function table(summaries: readonly Summary[]): string {
-  const head = ['', 'server', 'req/s', 'median ms', 'p99 ms', 'cpu us', 'MB', 'ratio', 'cpu ratio'];
+  const head = ['', '', 'req/s', 'median ms', 'p99 ms', 'cpu us', 'least', 'MB', 'ratio', 'cpu'];
   const rows = summaries.flatMap((summary) =>
     Object.entries(summary.servers).map(([name, sample], index) => [
       index === 0 ? summary.request : '',
-      name + mark(summary, name),
+      `${name}${name === summary.yardstick ? '*' : ' '}`,
       figure(sample.requestsPerSecond),
       sample.medianMilliseconds.toFixed(2),
       sample.p99Milliseconds.toFixed(2),
-      sample.cpuMicroseconds === undefined ? '-' : figure(sample.cpuMicroseconds),
+      orDash(sample.cpuMicroseconds),
+      orDash(summary.leastCpu?.[name]),
       sample.residentMegabytes?.toFixed(0) ?? '-',
       index === 0 ? ratioText(summary.ratio) : '',
-      index === 0 ? ratioText(summary.cpuRatio) : '',
+      index === 0 ? (summary.cpuRatio?.toFixed(2) ?? '-') : '',
     ]),
   );
   return aligned([head, ...rows]);
 }
 
-/** `*` for the faster one of those written by hand, `+` for the one that needs less processor time. */
-function mark({ yardstick, cpuYardstick }: Summary, name: string): string {
-  return `${name === yardstick ? '*' : ' '}${name === cpuYardstick ? '+' : ' '}`;
+function orDash(value: number | undefined): string {
+  return value === undefined ? '-' : figure(value);
 }
 
-function ratioText(ratio: Ratio | undefined): string {
-  if (ratio === undefined) return '-';
-  const [low, high] = ratio.quartiles;
-  return `${ratio.median.toFixed(2)} (${low.toFixed(2)}-${high.toFixed(2)})`;
+function ratioText({ median, quartiles: [low, high] }: Ratio): string {
+  return `${median.toFixed(2)} (${low.toFixed(2)}-${high.toFixed(2)})`;
 }
 
 /** Three digits that tell something. */

@@ -1,5 +1,5 @@
 /**
- * Writes what the last runs of the bench measured into the README, a table for each Node and database, and keeps their
+ * Writes what the last runs of the bench measured into the README, a table for each Node, and keeps their
  * figures and pictures in `results/` beside the bench.
  *
  *   npm run bench:table

@@ -64,7 +64,7 @@ function answers(database: Database, counts: Counts, maxScore: MaxScore): Answer
   const staff = staffOf(database, counts, maxScore, columns);
   const salaries = database
     .prepare<[], readonly [number, number, number, number, number]>(
-      `select count("salary"), sum("salary"), avg("salary"), min("salary"), max("salary") from "Employee" ${whereAll([], maxScore)}`,
+      `select count("salary"), sum("salary"), sum("salary") / count("salary"), min("salary"), max("salary") from "Employee" ${whereAll([], maxScore)}`,
     )
     .raw();
 

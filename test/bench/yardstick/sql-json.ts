@@ -67,7 +67,7 @@ function answers(database: Database, counts: Counts, maxScore: MaxScore): Answer
   const salaries = database
     .prepare<[], string>(
       `select format('{"salary":{"count":%d,"sum":%s,"average":%s,"min":%s,"max":%s}}', count("salary"), sum("salary"),
-        avg("salary"), min("salary"), max("salary")) from "Employee" ${whereAll([], maxScore)}`,
+        sum("salary") / count("salary"), min("salary"), max("salary")) from "Employee" ${whereAll([], maxScore)}`,
     )
     .pluck();
   return {

@@ -1,0 +1,130 @@
+import { setTimeout } from 'node:timers/promises';
+import { changePath, Changing, createBody } from './changes.js';
+import type { Contestant } from './compare.js';
+import type { Random } from './data/random.js';
+import type { SentRequest } from './load-job.js';
+import { RawConnection } from './raw-connection.js';
+import type { BenchRequest } from './requests.js';
+
+const rounds = 25;
+/** Processor time of a slice. */
+const sliceMicroseconds = 25_000;
+/** The kernel adds up a thread's time when the thread goes to sleep. */
+const settlingMilliseconds = 3;
+const connectionCount = 8;
+
+/**
+ * Processor time of each server for a request, in microseconds: the least of many short slices, in which the servers take
+ * turns. Whatever else the machine does only adds to a slice, and some slices are undisturbed: this tells more than a median
+ * where a machine is shared. Nothing where the system does not tell processor times.
+ */
+export async function leastCpu(
+  contestants: readonly Contestant[],
+  request: BenchRequest,
+  random: Random,
+): Promise<Readonly<Record<string, number>> | undefined> {
+  if (contestants.some(({ server }) => server.cpuNanoseconds() === undefined)) return undefined;
+  const sliced = await Promise.all(contestants.map((each) => Sliced.open(each, request, random)));
+  const sizes: number[] = [];
+  for (const each of sliced) sizes.push(await each.fittingSize());
+  const size = Math.max(...sizes);
+  const least: Record<string, number> = {};
+  for (let round = 0; round < rounds; round += 1) {
+    for (let turn = 0; turn < sliced.length; turn += 1) {
+      const each = sliced[(round + turn) % sliced.length];
+      if (each === undefined) continue;
+      const time = await each.slice(size);
+      least[each.name] = Math.min(least[each.name] ?? Infinity, time);
+    }
+  }
+  return least;
+}
+
+/** One server with open connections. */
+class Sliced {
+  private constructor(
+    private readonly contestant: Contestant,
+    private readonly request: BenchRequest,
+    private readonly random: Random,
+    private readonly connectionCount: number,
+    private readonly changing: Changing,
+  ) {}
+
+  static async open(
+    contestant: Contestant,
+    request: BenchRequest,
+    random: Random,
+  ): Promise<Sliced> {
+    const { server, context } = contestant;
+    const { headers = {} } = context;
+    const count = Math.min(request.connections, connectionCount);
+    const keys = request.change === 'update' ? distinctKeys(contestant, random) : [];
+    const changing = await Changing.of(server.origin, keys, headers);
+    return new Sliced(contestant, request, random, count, changing);
+  }
+
+  get name(): string {
+    return this.contestant.server.name;
+  }
+
+  /** How many requests take about as long as a slice shall; one for each connection at least. */
+  async fittingSize(): Promise<number> {
+    let size = this.connectionCount * 4;
+    // Again, since what has run a few times only takes longer.
+    for (let trial = 0; trial < 3; trial += 1) {
+      const time = await this.slice(size);
+      size = Math.max(this.connectionCount, Math.round(sliceMicroseconds / Math.max(time, 1)));
+    }
+    return size;
+  }
+
+  /** @returns microseconds a request */
+  async slice(size: number): Promise<number> {
+    const { server, context } = this.contestant;
+    // New ones: a server closes those that had nothing to do while it was not its turn.
+    const connections = await Promise.all(
+      Array.from({ length: this.connectionCount }, () =>
+        RawConnection.open(server.origin, context.headers ?? {}),
+      ),
+    );
+    let left = size;
+    const before = await this.#cpuNanoseconds();
+    await Promise.all(
+      connections.map(async (connection) => {
+        while (left > 0) {
+          left -= 1;
+          await this.#ask(connection);
+        }
+      }),
+    );
+    const time = (await this.#cpuNanoseconds()) - before;
+    for (const connection of connections) connection.close();
+    return time / 1_000 / size;
+  }
+
+  async #cpuNanoseconds(): Promise<number> {
+    await setTimeout(settlingMilliseconds);
+    return this.contestant.server.cpuNanoseconds() ?? 0;
+  }
+
+  async #ask(connection: RawConnection): Promise<void> {
+    const { request, random } = this;
+    if (request.change === 'update') {
+      const { key, body } = this.changing.take(random);
+      const answer = await connection.ask({ path: changePath, body });
+      this.changing.release(key, answer.toString());
+      return;
+    }
+    await connection.ask(this.#sent());
+  }
+
+  #sent(): SentRequest {
+    const { request, random, contestant } = this;
+    if (request.change === 'create') return { path: changePath, body: createBody(random) };
+    return request.request(random, contestant.context);
+  }
+}
+
+function distinctKeys({ context }: Contestant, random: Random): readonly number[] {
+  return [...new Set(Array.from({ length: 100 }, () => context.key(random)))];
+}
