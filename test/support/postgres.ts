@@ -21,7 +21,7 @@ export interface TestDatabase {
 }
 
 /** `describe` for what needs a PostgreSQL; where there is none the tests are skipped, but fail in CI. */
-export function describePostgres(name: string, tests: () => void): void {
+export function describePostgres(name: string, tests: () => void | Promise<void>): void {
   const isSkipped = !hasPostgres && process.env['CI'] === undefined;
   if (isSkipped) {
     process.stderr.write(
