@@ -9,6 +9,7 @@ import {
   type Transaction,
 } from '../executor.js';
 import { caught, type Pending, whenThere } from '../pending.js';
+import { settledWithin } from '../settled-within.js';
 import type { SqlValue, Statement } from '../statement.js';
 import { WriterLine } from '../writer-line.js';
 import { beginTransaction } from './begin.js';
@@ -171,13 +172,4 @@ function closedError(): Error {
 
 function endedByDatabase(): Error {
   return new DatabaseUnavailableError('the database has given up the transaction', undefined);
-}
-
-async function settledWithin(work: Promise<unknown>, milliseconds: number): Promise<void> {
-  let timer: NodeJS.Timeout | undefined;
-  const overtime = new Promise<void>((resolve) => {
-    timer = setTimeout(resolve, milliseconds);
-  });
-  await Promise.race([work, overtime]);
-  clearTimeout(timer);
 }

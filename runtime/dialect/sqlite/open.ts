@@ -1,8 +1,8 @@
 import Database from 'better-sqlite3';
 import type { Fold } from '../../protocol/fold.js';
+import { SchemaMismatchError } from '../schema-mismatch.js';
 import { DatabaseFile } from './database-file.js';
 import { registerFunctions } from './functions.js';
-import { SchemaMismatchError } from './schema.js';
 import type { LoadVectors } from './vector-extension.js';
 
 /** The two connections of a server: one that writes, and one for reads, which see only what is committed. */

@@ -2,20 +2,9 @@ import { createHash } from 'node:crypto';
 import Database from 'better-sqlite3';
 import type { Fold } from '../../protocol/fold.js';
 import { newUuid } from '../../protocol/uuid.js';
+import { SchemaMismatchError } from '../schema-mismatch.js';
 import { registerFunctions } from './functions.js';
 import { schemaDifferences } from './schema-differences.js';
-
-/** The start is stopped: the database was made for another model, or by somebody else. */
-export class SchemaMismatchError extends Error {
-  constructor(readonly differences: readonly string[]) {
-    super(
-      [
-        'The database does not match the model. Nothing was changed. Differences:',
-        ...differences.map((each) => `  - ${each}`),
-      ].join('\n'),
-    );
-  }
-}
 
 /** One row for each thing that the datastore remembers about itself. */
 const datastoreTable = `CREATE TABLE "__datastore" (

@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { openDatabase } from '../../../runtime/dialect/sqlite/open-database.js';
-import { SchemaMismatchError } from '../../../runtime/dialect/sqlite/schema.js';
+import { SchemaMismatchError } from '../../../runtime/dialect/schema-mismatch.js';
 import { packageRoot } from '../../support/server.js';
 
 const schema = [
