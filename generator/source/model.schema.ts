@@ -99,7 +99,8 @@ const databaseList: JsonSchema = {
 };
 
 const database: JsonSchema = {
-  description: 'The database drivers that the server ships with; the first is the default.',
+  description:
+    'The database drivers that the server ships with; the first is the default, DATABASE_URL chooses at the start.',
   default: 'sqlite',
   anyOf: [ref('databaseName'), ref('databaseList')],
 };

@@ -9,7 +9,7 @@ import { field } from '../../classes/members.js';
 import type { EmitContext } from '../../context.js';
 import { foldedColumn, vectorColumns } from '../../../model/columns.js';
 
-/** The tables as Kysely sees them: what SQLite holds, not what class code reads. */
+/** The tables as Kysely sees them: what the database holds, not what class code reads. */
 export function databaseView({ header, model, classNames }: EmitContext): object {
   const tables = model.dataclasses.map((dataclass) => ({
     type: classNames.of(dataclass).table,
@@ -41,12 +41,18 @@ function columnsOf(model: Model, dataclass: Dataclass): readonly string[] {
       if (columns === undefined) return [];
       return [
         field('', columns.norm, 'number | null', comparison(each)),
-        field('', columns.unit, 'Uint8Array | null', comparison(each)),
+        field('', columns.unit, `${unitType(model)} | null`, comparison(each)),
       ];
     }),
     field('', '__STAMP', 'Generated<number>'),
     field('', '__TIMESTAMP', 'string'),
   ];
+}
+
+/** The direction of a vector: numbers as bytes in SQLite, a list as PostgreSQL writes it there. */
+function unitType({ databases }: Model): string {
+  const types = databases.map((each) => (each === 'sqlite' ? 'Uint8Array' : 'string'));
+  return types.sort().join(' | ');
 }
 
 function comparison({ name }: StorageAttribute): string {
