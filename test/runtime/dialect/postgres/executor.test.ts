@@ -171,7 +171,7 @@ describePostgres('an executor of a PostgreSQL', () => {
 
   it('takes statements that are asked for at once', async () => {
     await executor.write(async (transaction) => {
-      const asked = [3, 4, 3, 5].map((key) => transaction.run(insert, [key, null]));
+      const asked = [3, 4, 3, 5].map(async (key) => transaction.run(insert, [key, null]));
       const settled = await Promise.allSettled(asked);
       expect(settled.map(({ status }) => status)).toEqual([
         ...['fulfilled', 'fulfilled', 'rejected', 'fulfilled'],

@@ -138,7 +138,7 @@ describe.skipIf(installed === undefined)('a PostgreSQL that fails', () => {
       'update "stamped" set "stamp" = "stamp" + 1 where "key" = 1 and "stamp" = 1',
     );
     const changes = await Promise.all(
-      Array.from({ length: 200 }, () =>
+      Array.from({ length: 200 }, async () =>
         executor.write(async (transaction) => (await transaction.run(change, [])).changes),
       ),
     );
@@ -159,7 +159,7 @@ describe.skipIf(installed === undefined)('a PostgreSQL that fails', () => {
     const both = [
       [1, 2],
       [2, 1],
-    ].map(([one = 0, other = 0]) =>
+    ].map(async ([one = 0, other = 0]) =>
       executor.write(async (transaction) => {
         await transaction.run(raise(one), []);
         first += 1;
@@ -179,7 +179,7 @@ describe.skipIf(installed === undefined)('a PostgreSQL that fails', () => {
     let begun = 0;
     let go = (): void => undefined;
     const all = new Promise<void>((resolve) => (go = resolve));
-    const writes = [1, 2, 3, 4, 5, 6].map((key) =>
+    const writes = [1, 2, 3, 4, 5, 6].map(async (key) =>
       executor.write(async (transaction) => {
         await transaction.run(insert, [key]);
         begun += 1;
