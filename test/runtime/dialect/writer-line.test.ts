@@ -26,7 +26,7 @@ describe('the line of transactions', () => {
       if (name === 'b') throw new Error('b fails');
       return name;
     };
-    const results = ['a', 'b', 'c'].map((name) => line.run(step(name)));
+    const results = ['a', 'b', 'c'].map(async (name) => line.run(step(name)));
     const settled = await Promise.allSettled(results);
     expect(settled.map(({ status }) => status)).toEqual(['fulfilled', 'rejected', 'fulfilled']);
     expect(events.join()).toBe('a begins,a ends,b begins,b ends,c begins,c ends');
@@ -37,7 +37,7 @@ describe('the line of transactions', () => {
     const { work, end } = slow();
     const first = line.run(work);
     await setTimeout(1);
-    const waiting = [1, 2, 3].map((each) => line.run(() => Promise.resolve(each)));
+    const waiting = [1, 2, 3].map(async (each) => line.run(() => Promise.resolve(each)));
     await expect(line.run(() => Promise.resolve(4))).rejects.toMatchObject(
       refused('Too many changes wait for their turn.'),
     );
@@ -81,7 +81,7 @@ it('runs each transaction in the async context of who asked for it', async () =>
   const line = new WriterLine();
   const asker = new AsyncLocalStorage<string>();
   const seen = ['a', 'b', 'c'].map((name) =>
-    asker.run(name, () =>
+    asker.run(name, async () =>
       line.run(async () => {
         await Promise.resolve();
         return asker.getStore();
