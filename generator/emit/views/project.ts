@@ -2,6 +2,7 @@ import { isLarge } from '../../model/columns.js';
 import type { Model } from '../../model/model.js';
 import { userClasses } from '../classes/user-classes.js';
 import type { EmitContext } from '../context.js';
+import { declaration } from '../layout.js';
 import { type DatabaseTexts, databaseTexts } from './database-texts.js';
 import { servedLimits } from './limits.js';
 
@@ -86,7 +87,7 @@ export function environmentView({ model }: EmitContext): object {
 }
 
 export function databaseUrlView({ model }: EmitContext): object {
-  return { databaseUrl: defaultUrl(model) };
+  return { declaration: declaration('const defaultUrl', defaultUrl(model)) };
 }
 
 /** A database in a file is kept on a volume. */

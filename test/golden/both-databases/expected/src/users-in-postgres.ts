@@ -29,6 +29,8 @@ const table = `
     "roles" text not null
   )`;
 
+const defaultUrl = 'postgres://localhost:5432/clinic';
+
 let opened: Promise<Pool> | undefined;
 
 /** The database of the model; `USERS_DATABASE` names another one. */
@@ -44,7 +46,7 @@ function users(): Promise<Pool> {
 
 async function open(): Promise<Pool> {
   const { DATABASE_URL = '', USERS_DATABASE = '' } = process.env;
-  const url = [USERS_DATABASE, DATABASE_URL, 'postgres://localhost:5432/clinic'].find((each) => each !== '');
+  const url = [USERS_DATABASE, DATABASE_URL, defaultUrl].find((each) => each !== '');
   // A process that has nothing else to do ends.
   const pool = new Pool({ connectionString: url, max: 2, allowExitOnIdle: true });
   // A connection that is cut while nobody uses it is replaced by the next one.

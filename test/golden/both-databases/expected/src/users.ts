@@ -3,8 +3,9 @@ import * as inSqlite from './users-in-sqlite.js';
 
 export type { User } from './users-in-sqlite.js';
 
+const defaultUrl = 'postgres://localhost:5432/clinic';
 const { DATABASE_URL = '', USERS_DATABASE = '' } = process.env;
-const url = [USERS_DATABASE, DATABASE_URL, 'postgres://localhost:5432/clinic'].find((each) => each !== '') ?? '';
+const url = [USERS_DATABASE, DATABASE_URL, defaultUrl].find((each) => each !== '') ?? '';
 
 /** Users are kept where the database of the model is, or where `USERS_DATABASE` says: a URL of PostgreSQL, or a file. */
 export const { createUser, findUser } = /^postgres(?:ql)?:/.test(url) ? inPostgres : inSqlite;
