@@ -5,11 +5,13 @@ import type { Model } from '../../model/model.js';
 import { modelLockPath } from '../../output/paths.js';
 import { changesAnything, conflictsOf, type Plan } from '../../output/plan.js';
 import { Refusal } from '../../output/refusal.js';
+import type { EditUserFiles } from '../../output/user-edits.js';
 import { planOutput, writeOutput, type OutputRequest } from '../../output/write-output.js';
 import { ClassRefusal, classReview, type ClassReview } from '../class-review.js';
 import { diagnosticsJson } from '../diagnostics-json.js';
 import { exitCode } from '../exit-code.js';
 import { Interruption, isSystemError, UsageError } from '../failure.js';
+import { missingPackages, renderMissingPackages, type MissingPackage } from '../package-review.js';
 import { planJson, renderChanges, renderPlan, renderRefusal, renderSummary } from '../plan-text.js';
 import { readModel } from '../read-model.js';
 import { print, printJson, tell, tellProblems, type Session } from '../session.js';
@@ -50,12 +52,18 @@ export async function generate(
   const all = (): CheckedModel => withReview(checked, review);
   try {
     const files = await makeRequest(session, { file, folder, model, options });
-    const request = { ...files, editUserFiles: review.edit };
-    const { plan, interruption } = await carryOut(session, request, options);
-    if (options.json === true) printReport(session, all(), { ok: isFine(plan, options), plan });
-    else {
+    let missing: readonly MissingPackage[] = [];
+    const editUserFiles: EditUserFiles = async (read) => {
+      missing = await missingPackages(files.files, read);
+      return review.edit(read);
+    };
+    const { plan, interruption } = await carryOut(session, { ...files, editUserFiles }, options);
+    if (options.json === true) {
+      printReport(session, all(), { ok: isFine(plan, options), plan, missing });
+    } else {
       tellProblems(session, review.found());
       await tellPlan(session, { plan, folder, options });
+      if (missing.length > 0) tell(session, renderMissingPackages(missing, folder));
     }
     if (interruption instanceof Interruption) return exitCode.interrupted[interruption.signal];
     return codeFor(plan, options);
@@ -173,15 +181,23 @@ function codeFor(plan: Plan, options: GenerateOptions): number {
   return conflictsOf(plan).length > 0 ? exitCode.refused : exitCode.ok;
 }
 
+interface Report {
+  readonly ok: boolean;
+  readonly plan?: Plan;
+  readonly missing?: readonly MissingPackage[];
+  readonly error?: string;
+}
+
 function printReport(
   session: Session,
   { problems, sources }: CheckedModel,
-  { ok, plan, error }: { ok: boolean; plan?: Plan; error?: string },
+  { ok, plan, missing = [], error }: Report,
 ): void {
   printJson(session, {
     ok,
     diagnostics: diagnosticsJson(problems, sources),
     plan: plan === undefined ? [] : planJson(plan),
+    ...(missing.length === 0 ? {} : { missingPackages: missing }),
     ...(error === undefined ? {} : { error }),
   });
 }

@@ -1,0 +1,77 @@
+import { posix } from 'node:path';
+import type { EmittedFile } from '../emit/file.js';
+import type { ReadUserText } from '../output/user-edits.js';
+
+/** A package that a server needs and its `package.json`, which is the user's, does not name. */
+export interface MissingPackage {
+  readonly name: string;
+  readonly version: string;
+  readonly isForDevelopment: boolean;
+}
+
+const packageFile = 'package.json';
+/** What the user may do without: the server runs as it was compiled, too. */
+const bundler = { file: 'bundle.mjs', package: 'esbuild' };
+
+interface Packages {
+  readonly dependencies?: Readonly<Record<string, string>>;
+  readonly devDependencies?: Readonly<Record<string, string>>;
+}
+
+/**
+ * The packages that a `package.json`, written by an earlier run, lacks by now: a model gets vectors, another database, roles.
+ * The one that bundles the server is missed only by the run that brings `bundle.mjs`.
+ */
+export async function missingPackages(
+  files: readonly EmittedFile[],
+  read: ReadUserText,
+): Promise<readonly MissingPackage[]> {
+  const wanted = files.find(({ path }) => path === packageFile);
+  const found = await read(packageFile);
+  if (wanted === undefined || found.kind !== 'file') return [];
+  const named = packagesOf(found.text);
+  if (named === undefined) return [];
+  const needed = packagesOf(wanted.text) ?? {};
+  const isBundlerOld = (await read(bundler.file)).kind === 'file';
+  const all = { ...named.devDependencies, ...named.dependencies };
+  return [...listed(needed.dependencies, false), ...listed(needed.devDependencies, true)].filter(
+    ({ name }) => !(name in all) && !(isBundlerOld && name === bundler.package),
+  );
+}
+
+/** What to do about missing packages, in lines. */
+export function renderMissingPackages(missing: readonly MissingPackage[], folder: string): string {
+  const lines = [
+    `${posix.join(folder, packageFile)} is yours, and lacks what the server needs. Run there:`,
+    ...[false, true].flatMap((isForDevelopment) => {
+      const names = missing
+        .filter((each) => each.isForDevelopment === isForDevelopment)
+        .map(({ name, version }) => `"${name}@${version}"`);
+      if (names.length === 0) return [];
+      return [`  npm install ${isForDevelopment ? '--save-dev ' : ''}${names.join(' ')}`];
+    }),
+  ];
+  if (missing.some(({ name }) => name === bundler.package)) {
+    lines.push(
+      `${bundler.file} is new: it makes the server start faster where "build" in package.json is "tsc && node bundle.mjs", and "start" is "node dist/server/main.js".`,
+    );
+  }
+  return lines.join('\n');
+}
+
+function listed(
+  packages: Readonly<Record<string, string>> = {},
+  isForDevelopment: boolean,
+): readonly MissingPackage[] {
+  return Object.entries(packages).map(([name, version]) => ({ name, version, isForDevelopment }));
+}
+
+/** @returns `undefined` where the text is no JSON object: npm tells that better */
+function packagesOf(text: string): Packages | undefined {
+  try {
+    const value: unknown = JSON.parse(text);
+    return typeof value === 'object' && value !== null && !Array.isArray(value) ? value : undefined;
+  } catch {
+    return undefined;
+  }
+}

@@ -1,0 +1,96 @@
+import { describe, expect, it } from 'vitest';
+import { lazyCompiler } from '../../generator/cli/compiler.js';
+import { packageRoot } from '../support/server.js';
+import { fakeWorld, type FakeWorld } from './fake-world.js';
+
+const path = '/home/server/package.json';
+
+function model(database: string): string {
+  return `drs: 1
+name: shop
+database: ${database}
+dataclasses:
+  Item:
+    attributes:
+      ID: { type: integer, key: true }
+`;
+}
+
+interface Packages {
+  readonly dependencies: Readonly<Record<string, string>>;
+  readonly devDependencies: Readonly<Record<string, string>>;
+}
+
+function packages(world: FakeWorld): Packages {
+  return JSON.parse(world.disk.tree('')[path.slice(1)] ?? '') as Packages;
+}
+
+/** A world in memory with a server on SQLite that was generated once. */
+async function generated(): Promise<FakeWorld> {
+  const world = fakeWorld({
+    compiler: {
+      check: (input) => lazyCompiler.check(input),
+      // The runtime is many files, and no part of this.
+      emit: async (checked, input) =>
+        (await lazyCompiler.emit(checked, { ...input, packageRoot })).filter(
+          (file) => !file.path.startsWith('src/runtime/'),
+        ),
+      serialize: (checked) => lazyCompiler.serialize(checked),
+      reviewClasses: (input) => lazyCompiler.reviewClasses(input),
+    },
+  });
+  world.disk.put('/home/model.yaml', model('sqlite'));
+  const { code, err } = await world.run('model.yaml -o server');
+  expect([code, err]).toEqual([0, expect.not.stringContaining('lacks')]);
+  return world;
+}
+
+describe('packages that a server of an earlier run lacks', () => {
+  it('are told in each run until they are there, and package.json stays as it is', async () => {
+    const world = await generated();
+    world.disk.put('/home/model.yaml', model('[sqlite, postgres]'));
+    const before = packages(world);
+    for (const line of ['model.yaml -o server --dry-run', 'model.yaml -o server']) {
+      const { code, err } = await world.run(line);
+      expect(code).toBe(0);
+      expect(err).toContain('server/package.json is yours, and lacks what the server needs.');
+      expect(err).toMatch(/^ {2}npm install "pg@\^8[^"]*"$/m);
+      expect(err).toMatch(/^ {2}npm install --save-dev "@types\/pg@\^8[^"]*"$/m);
+      expect(err).not.toContain('bundle.mjs');
+    }
+    expect(packages(world)).toEqual(before);
+    const json = await world.run('model.yaml -o server --json');
+    expect(JSON.parse(json.out)).toMatchObject({
+      missingPackages: [
+        { name: 'pg', isForDevelopment: false },
+        { name: '@types/pg', isForDevelopment: true },
+      ],
+    });
+
+    const dependencies = { ...before.dependencies, pg: '8.0.0', '@types/pg': '8.0.0' };
+    world.disk.put(path, JSON.stringify({ ...before, dependencies }));
+    expect((await world.run('model.yaml -o server')).err).not.toContain('lacks');
+  });
+
+  it('are told of the bundle by the run that brings it alone', async () => {
+    const world = await generated();
+    const { devDependencies, ...rest } = packages(world);
+    const { esbuild, ...others } = devDependencies;
+    world.disk.put(path, JSON.stringify({ ...rest, devDependencies: others }));
+    expect((await world.run('model.yaml -o server')).err).not.toContain('lacks');
+    await world.disk.removeFile('/home/server/bundle.mjs');
+    const { err } = await world.run('model.yaml -o server');
+    expect(err).toContain(`npm install --save-dev "esbuild@${esbuild ?? ''}"`);
+    expect(err).toContain('bundle.mjs is new');
+    expect((await world.run('model.yaml -o server')).err).not.toContain('lacks');
+  });
+
+  it('are not looked for in what is no JSON object', async () => {
+    const world = await generated();
+    for (const text of ['{', '[]', 'null', '7']) {
+      world.disk.put(path, text);
+      const { code, err } = await world.run('model.yaml -o server');
+      expect([text, code, err.includes('npm install')]).toEqual([text, 0, false]);
+    }
+  });
+});
