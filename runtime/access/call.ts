@@ -51,14 +51,19 @@ export class Calls {
     return this.#storage.run(this.server, work);
   }
 
-  /**
-   * The same as a part of what the current call does, which waits for it: in its transaction, where there is one. Code outside
-   * of that would wait for its own caller.
-   */
+  /** The same as a part of what the current call does: see {@link runWithin}. */
   asServerWithin<T>(work: () => T): T {
+    return this.runWithin(this.server, work);
+  }
+
+  /**
+   * Runs the code of another call as a part of what the current one does, which waits for it: in its transaction, where there
+   * is one. Code outside of that would wait for its own caller.
+   */
+  runWithin<T>(call: Call, work: () => T): T {
     const { scope, nesting } = this.current();
     return this.#storage.run(
-      { ...this.server, scope, ...(nesting === undefined ? {} : { nesting }) },
+      { ...call, scope, ...(nesting === undefined ? {} : { nesting }) },
       work,
     );
   }

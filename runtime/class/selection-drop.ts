@@ -3,7 +3,6 @@ import { chooseEntities } from '../entity/delete.js';
 import { always } from '../filter/logic.js';
 import { FilterSlots } from '../filter/slots.js';
 import type { SelectionPlan } from '../query/collection.js';
-import { whenSettled } from '../query/computed-requests.js';
 import {
   firstFilterSlot,
   queryContext,
@@ -11,9 +10,9 @@ import {
   selectionCondition,
 } from '../query/selection.js';
 import { planFor } from '../query/selection-request.js';
+import { settledTree } from './readable-selection.js';
 import type { SeenModel } from './seen-model.js';
 import { nodeOf, type SelectionState } from './selection-state.js';
-import { treeRequest } from './selection-tree.js';
 
 /**
  * Deletes the entities of a selection; their keys never leave the database.
@@ -22,7 +21,7 @@ import { treeRequest } from './selection-tree.js';
  */
 export async function dropSelection(state: SelectionState): Promise<number> {
   const { model, writing } = state.code.seen();
-  const request = await whenSettled(model, treeRequest(model, nodeOf(state)), (settled) => settled);
+  const request = await settledTree(model, nodeOf(state));
   const { plan, values } = planFor(model.plans.selections, request, 'code drop', {}, (selection) =>
     planChoice(model, selection),
   );

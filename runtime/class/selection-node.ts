@@ -1,4 +1,6 @@
+import type { NameScope } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { Pending } from '../dialect/pending.js';
 import type { Key, KeyList } from '../entity-set/key-list.js';
 import type { FilterInputs } from '../filter/inputs.js';
 import type { PreparedFilter } from '../filter/prepared-filter.js';
@@ -11,6 +13,7 @@ export type SelectionNode =
   | AllNode
   | EntityNode
   | KeysNode
+  | AskedNode
   | FilterNode
   | OrderedNode
   | RelatedNode
@@ -24,6 +27,8 @@ interface Node {
   readonly size: number;
   /** How many of them choose by what others give, one inside the other: each is a subquery. */
   readonly depth: number;
+  /** Whether an {@link AskedNode} is among them. */
+  readonly isAsked: boolean;
 }
 
 export interface AllNode extends Node {
@@ -42,9 +47,26 @@ export interface KeysNode extends Node {
   readonly keys: KeyList;
 }
 
+/** What a client chose: its filter and its order name what the client may, not what code may. */
+export interface AskedNode extends Node {
+  readonly kind: 'asked';
+  readonly of: SelectionNode;
+  readonly asker: SelectionAsker;
+}
+
+/** The session that a client's filter and order hold for. */
+export interface SelectionAsker {
+  /** Whether the code that asks sees now just what the session saw. */
+  seesTheSame(): boolean;
+  /** What the session sees of the selection, in order. */
+  keys(): Pending<KeyList>;
+}
+
 export interface FilterNode extends Node {
   readonly kind: 'filter';
   readonly of: SelectionNode;
+  /** What its paths may name. */
+  readonly names: NameScope;
   readonly filter: PreparedFilter;
   readonly inputs: FilterInputs;
   /** What stands behind `order by` in the filter. */
@@ -81,6 +103,8 @@ export interface SliceNode extends Node {
   readonly fromEnd: boolean;
 }
 
+const single = { size: 1, depth: 0, isAsked: false };
+
 /** Each node is a condition of the statement. */
 const maxSize = 500;
 
@@ -88,16 +112,16 @@ const maxSize = 500;
 const maxDepth = 20;
 
 export function allOf(dataclass: Dataclass): AllNode {
-  return { kind: 'all', dataclass, size: 1, depth: 0 };
+  return { kind: 'all', dataclass, ...single };
 }
 
 /** @param key as it is stored */
 export function entityOf(dataclass: Dataclass, key: Key): EntityNode {
-  return { kind: 'entity', dataclass, key, size: 1, depth: 0 };
+  return { kind: 'entity', dataclass, key, ...single };
 }
 
 export function listed(dataclass: Dataclass, keys: KeyList): KeysNode {
-  return { kind: 'keys', dataclass, keys, size: 1, depth: 0 };
+  return { kind: 'keys', dataclass, keys, ...single };
 }
 
 /** @throws RequestError 400 with 1162 for a selection that is made of too many others, as all these functions do */
@@ -106,8 +130,14 @@ export function filtered(
   filter: PreparedFilter,
   inputs: FilterInputs,
   items: readonly OrderItem[],
+  names: NameScope = 'all',
 ): FilterNode {
-  return { kind: 'filter', of, filter, inputs, items, ...over(of.dataclass, [of], 0) };
+  return { kind: 'filter', of, filter, inputs, items, names, ...over(of.dataclass, [of], 0) };
+}
+
+/** @param of made of filters and orders that name what is exposed */
+export function asked(of: SelectionNode, asker: SelectionAsker): AskedNode {
+  return { kind: 'asked', of, asker, ...over(of.dataclass, [of], 0), isAsked: true };
 }
 
 export function ordered(of: SelectionNode, text: string, items: readonly OrderItem[]): OrderedNode {
@@ -178,6 +208,7 @@ export function isOrderedNode(node: SelectionNode): boolean {
       return false;
     case 'filter':
       return node.items.length > 0 || isOrderedNode(node.of);
+    case 'asked':
     case 'slice':
       return isOrderedNode(node.of);
     case 'and':
@@ -213,5 +244,5 @@ function over(
     const problem = `A selection follows at most ${maxDepth} relations and slices, one after the other`;
     throw refuse('invalidQuery', `${problem}: read keys() in between, and go on from fromKeys().`);
   }
-  return { dataclass, size, depth };
+  return { dataclass, size, depth, isAsked: parts.some((each) => each.isAsked) };
 }

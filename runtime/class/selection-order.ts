@@ -39,6 +39,7 @@ function ownOrder(writer: NodeWriter, from: From, node: SelectionNode): readonly
       return node.items.length > 0
         ? givenOrder(writer, from, node, node.items)
         : ownOrder(writer, from, node.of);
+    case 'asked':
     case 'slice':
       return ownOrder(writer, from, node.of);
     case 'and':

@@ -8,7 +8,6 @@ import { FilterSlots } from '../filter/slots.js';
 import { planCount, type SelectionPlan } from '../query/collection.js';
 import { planCompute } from '../query/compute.js';
 import { type Aggregate, checkAggregate } from '../query/compute-keyword.js';
-import { whenSettled } from '../query/computed-requests.js';
 import type { AnswerOptions } from '../query/context.js';
 import { planDistinct } from '../query/distinct.js';
 import { firstFilterSlot, queryContext, type Selection } from '../query/selection.js';
@@ -18,6 +17,7 @@ import type { DataclassCode, SelectionReading } from './class-host.js';
 import { type SeenModel, seenDataclass } from './seen-model.js';
 import type { SelectionNode } from './selection-node.js';
 import { type TreeRequest, treeRequest } from './selection-tree.js';
+import { readableNode, settledTree } from './readable-selection.js';
 import type { EntityObject } from './types.js';
 
 /** Reads selections of class code of one dataclass: one statement for each read, written once for all of one shape. */
@@ -59,10 +59,15 @@ export class SelectionReader implements SelectionReading {
 
   /** The keys, in order. */
   keys(node: SelectionNode): Pending<KeyList> {
-    return whenThere(this.#keys.read(this.#request(node)), (keys) => {
-      if (keys === undefined) throw new Error('A selection has keys, if none.');
-      return keys;
-    });
+    return whenThere(
+      whenThere(readableNode(node), (readable) =>
+        this.#keys.read(treeRequest(this.model, readable)),
+      ),
+      (keys) => {
+        if (keys === undefined) throw new Error('A selection has keys, if none.');
+        return keys;
+      },
+    );
   }
 
   /**
@@ -90,11 +95,7 @@ export class SelectionReader implements SelectionReading {
   }
 
   #settled(node: SelectionNode): Pending<TreeRequest> {
-    return whenSettled(this.model, this.#request(node), (settled) => settled);
-  }
-
-  #request(node: SelectionNode): TreeRequest {
-    return treeRequest(this.model, node);
+    return settledTree(this.model, node);
   }
 
   async #values(

@@ -7,7 +7,7 @@ import type { SqlValue } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
 import { all, always, any, never, not } from '../filter/logic.js';
 import { inputPositions } from '../filter/prepared-filter.js';
-import type { Similarities } from '../filter/similarities.js';
+import { Similarities } from '../filter/similarities.js';
 import type { FilterSlots } from '../filter/slots.js';
 import { filterCondition } from '../filter/to-sql.js';
 import type { QueryContext } from '../query/context.js';
@@ -124,6 +124,9 @@ export class SelectionWriter implements NodeWriter {
       }
       case 'filter':
         return { part: this.#filter(from, node, nesting), of: node.of };
+      case 'asked':
+        // What a client compares vectors with gives no order to code that compares others.
+        return { part: this.within(new Similarities()).condition(from, node.of, nesting) };
       case 'ordered':
         return { of: node.of };
       case 'related':
@@ -163,12 +166,12 @@ export class SelectionWriter implements NodeWriter {
       aliases,
       similarities,
       slots: this.slots,
-      names: 'all',
+      names: node.names,
       inputs,
       nulls: new Set(nulls),
       patterns: new Set(patterns),
       mismatched: new Set(mismatched),
-    } as const;
+    };
     return filterCondition(context, from, filter, nesting);
   }
 

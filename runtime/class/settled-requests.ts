@@ -84,6 +84,8 @@ export class SettledRequests implements ComputedRequests {
       case 'all':
       case 'entity':
       case 'keys':
+      // It names nothing that class code computes.
+      case 'asked':
         return node;
       case 'filter':
         return this.#filterNode(node, await this.#node(node.of, known));

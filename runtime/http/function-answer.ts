@@ -11,6 +11,7 @@ import { plainValue } from '../function/plain-value.js';
 import { type ClassKinds, type Result, ResultError } from '../function/result.js';
 import type { Media } from '../class/types.js';
 import type { JsonAnswer } from '../dialect/executor.js';
+import type { Pending } from '../dialect/pending.js';
 import { collectionForm } from '../query/collection-form.js';
 import type { Parameters } from '../query/parameters.js';
 import { readPage } from '../query/read-page.js';
@@ -33,7 +34,7 @@ export interface AnswerContext {
   readonly asker: SetAsker;
   readonly kinds: ClassKinds;
   /** A selection object as a request for a page of it. */
-  readonly requestOf: (selection: object, dataclass: Dataclass) => SelectionRequest;
+  readonly requestOf: (selection: object, dataclass: Dataclass) => Pending<SelectionRequest>;
 }
 
 /**
@@ -70,7 +71,7 @@ async function selectionAnswer(
   parameters: Parameters,
 ): Promise<JsonAnswer> {
   const dataclass = readableDataclass(context, name);
-  const request = requestOf(selection, dataclass);
+  const request = await requestOf(selection, dataclass);
   const answer = await (parameters.method === 'entityset'
     ? new EntitySetService(context, context.sets, dataclass).create(
         request,

@@ -3,6 +3,7 @@ import { setAskerOf } from '../access/set-asker.js';
 import type { ClassHost, DataclassCode } from '../class/class-host.js';
 import { MediaHandle } from '../class/media-handle.js';
 import { RelatedEntityHandle } from '../class/related-entity.js';
+import { readableNode } from '../class/readable-selection.js';
 import { listed } from '../class/selection-node.js';
 import {
   findSelection,
@@ -11,6 +12,7 @@ import {
 } from '../class/selection-state.js';
 import { treeRequest } from '../class/selection-tree.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
+import { type Pending, whenThere } from '../dialect/pending.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import type { ArgumentMakers } from '../function/arguments.js';
 import { entityArgument, type EntityArgumentContext } from '../function/entity-argument.js';
@@ -70,8 +72,9 @@ export function requestOf(
   host: ClassHost,
   selection: object,
   dataclass: Dataclass,
-): SelectionRequest {
-  return treeRequest(host.seen(), nodeOf(stateOfSelection(selection)), dataclass);
+): Pending<SelectionRequest> {
+  const node = readableNode(nodeOf(stateOfSelection(selection)));
+  return whenThere(node, (readable) => treeRequest(host.seen(), readable, dataclass));
 }
 
 /** What the arguments of one call are made by. */

@@ -47,7 +47,7 @@ export class FunctionService {
         const asker = setAskerOf(session);
         const { host } = this.context;
         const selection = await host.calls.with(own, () =>
-          inputSelection(host.codeOf(dataclass), seen.context, input, asker),
+          inputSelection(host.codeOf(dataclass), seen.context, own, input, asker),
         );
         return work(selection);
       },

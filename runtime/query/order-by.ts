@@ -10,8 +10,8 @@ export interface OrderItem {
   readonly descending: boolean;
   /** Where it is written, in words: what an error says first. */
   readonly place: string;
-  /** What the path may name, where class code gave it. */
-  readonly names?: 'granted';
+  /** What the path may name, where that is not what the rest of the order may. */
+  readonly names?: 'exposed' | 'granted';
 }
 
 /** Where an order is written, which its errors name. */
