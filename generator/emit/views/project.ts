@@ -42,11 +42,25 @@ export function readmeView({ model, modelFileName, classNames }: EmitContext): o
     databaseUrl: defaultUrl(model),
     databaseUrls: texts.map(({ urls }) => urls).join('; or '),
     databaseSettings: texts.flatMap(({ settings }) => settings),
-    limits: servedLimits.map(({ variable, meaning }) => `| \`${variable}\` | ${meaning} |`),
     login: model.roles === undefined ? [] : loginText(texts),
+    loginSettings: model.roles === undefined ? [] : loginRows(),
+    limits: servedLimits.map(({ variable, meaning }) => `| \`${variable}\` | ${meaning} |`),
     tests: model.databases.includes('sqlite') ? [] : testText,
     notes: texts.flatMap(({ notes }) => notes),
   };
+}
+
+/** Settings of a server with users, and what they mean. */
+const loginSettings = {
+  USERS_DATABASE: 'where `src/users.ts` keeps users, when not beside the data',
+  TOKEN_KEY: 'secret or public key (PEM) that bearer tokens are signed with',
+  TOKEN_KEYS_URL: 'address of a JSON Web Key Set, instead of `TOKEN_KEY`',
+  TOKEN_ISSUER: '`iss` that bearer tokens must have',
+  TOKEN_AUDIENCE: '`aud` that bearer tokens must have',
+};
+
+function loginRows(): readonly string[] {
+  return Object.entries(loginSettings).map(([name, meaning]) => `| \`${name}\` | | ${meaning} |`);
 }
 
 /** How somebody can log in for the first time. */
@@ -82,6 +96,7 @@ export function environmentView({ model }: EmitContext): object {
   return {
     databaseUrl: defaultUrl(model),
     database: textsOf(model).flatMap(({ environment }) => environment),
+    login: model.roles === undefined ? [] : Object.keys(loginSettings).map((name) => `${name}=`),
     limits: servedLimits.map(({ variable, meaning }) => `# ${variable}= (${meaning})`),
   };
 }
