@@ -5,6 +5,8 @@ declare module 'autocannon' {
     readonly connections: number;
     /** Seconds. */
     readonly duration: number;
+    /** Seconds that an answer may take. */
+    readonly timeout: number;
     readonly headers?: Readonly<Record<string, string>>;
     readonly requests: readonly Request[];
   }
@@ -19,9 +21,12 @@ declare module 'autocannon' {
     readonly setupRequest?: (request: Request, context: Context) => Request;
     readonly onResponse?: (status: number, body: string, context: Context) => void;
   }
-  interface Result {
+  export interface Result {
+    /** Connections that broke, and requests that were not answered in time. */
     readonly errors: number;
+    readonly timeouts: number;
     readonly non2xx: number;
+    readonly statusCodeStats: Readonly<Record<string, { readonly count: number }>>;
     /** Seconds. */
     readonly duration: number;
     readonly requests: { readonly total: number };

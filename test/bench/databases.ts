@@ -7,6 +7,10 @@ import { work } from './places.js';
 import { Server } from './server.js';
 
 const folder = join(work, 'data');
+const copies = new Set<string>();
+process.once('exit', () => {
+  for (const copy of copies) removeDatabase(copy);
+});
 
 /**
  * A database with the schema that a generated server makes, filled with so many employees. It is kept from run to run, and
@@ -28,11 +32,12 @@ export async function filledDatabase(script: string, rows: number): Promise<stri
   return filled;
 }
 
-/** A copy to be written to, of that name. */
+/** A copy to be written to, which nobody else gets; it is gone when this process ends or asks for the same name again. */
 export function copyDatabase(filled: string, name: string): string {
-  const copy = join(folder, `${name}.sqlite`);
+  const copy = join(folder, `${name}-${process.pid}.sqlite`);
   removeDatabase(copy);
   copyFileSync(filled, copy);
+  copies.add(copy);
   return copy;
 }
 

@@ -2,6 +2,7 @@ import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { run } from './command.js';
 import { copyDatabase, filledDatabase } from './databases.js';
+import { beTheOnlyOne } from './only-one.js';
 import { compiler, root, typescript, work } from './places.js';
 import { type Place, Server } from './server.js';
 import { type VariantName, variants } from './variants.js';
@@ -11,6 +12,7 @@ import { type VariantName, variants } from './variants.js';
  * @returns what Node has to run
  */
 export function compileServer(name: VariantName): string {
+  beTheOnlyOne();
   const variant = variants[name];
   const project = join(work, name);
   const model = join(work, `${name}.yaml`);

@@ -2,6 +2,7 @@ import { setTimeout } from 'node:timers/promises';
 import { changePath, Changing, createBody } from './changes.js';
 import type { Contestant } from './compare.js';
 import type { Random } from './data/random.js';
+import { insist } from './insist.js';
 import type { SentRequest } from './load-job.js';
 import { RawConnection } from './raw-connection.js';
 import type { BenchRequest } from './requests.js';
@@ -24,9 +25,14 @@ export async function leastCpu(
   random: Random,
 ): Promise<Readonly<Record<string, number>> | undefined> {
   if (contestants.some(({ server }) => server.cpuNanoseconds() === undefined)) return undefined;
-  const sliced = await Promise.all(contestants.map((each) => Sliced.open(each, request, random)));
+  const sliced: Sliced[] = [];
   const sizes: number[] = [];
-  for (const each of sliced) sizes.push(await each.fittingSize());
+  for (const each of contestants) {
+    const what = `${each.server.name} at ${request.name}`;
+    const opened = await insist(what, () => Sliced.open(each, request, random));
+    sliced.push(opened);
+    sizes.push(await opened.fittingSize());
+  }
   const size = Math.max(...sizes);
   const least: Record<string, number> = {};
   for (let round = 0; round < rounds; round += 1) {
@@ -47,7 +53,7 @@ class Sliced {
     private readonly request: BenchRequest,
     private readonly random: Random,
     private readonly connectionCount: number,
-    private readonly changing: Changing,
+    private changing: Changing,
   ) {}
 
   static async open(
@@ -55,11 +61,8 @@ class Sliced {
     request: BenchRequest,
     random: Random,
   ): Promise<Sliced> {
-    const { server, context } = contestant;
-    const { headers = {} } = context;
     const count = Math.min(request.connections, connectionCount);
-    const keys = request.change === 'update' ? distinctKeys(contestant, random) : [];
-    const changing = await Changing.of(server.origin, keys, headers);
+    const changing = await changingOf(contestant, request, random);
     return new Sliced(contestant, request, random, count, changing);
   }
 
@@ -78,8 +81,20 @@ class Sliced {
     return size;
   }
 
-  /** @returns microseconds a request */
-  async slice(size: number): Promise<number> {
+  /** @returns microseconds a request, of a slice that did not fail */
+  slice(size: number): Promise<number> {
+    return insist(`${this.name} at ${this.request.name}`, async () => {
+      try {
+        return await this.#sliceOnce(size);
+      } catch (error) {
+        // Nobody gives back what the failed requests were changing.
+        this.changing = await changingOf(this.contestant, this.request, this.random);
+        throw error;
+      }
+    });
+  }
+
+  async #sliceOnce(size: number): Promise<number> {
     const { server, context } = this.contestant;
     // New ones: a server closes those that had nothing to do while it was not its turn.
     const connections = await Promise.all(
@@ -89,17 +104,19 @@ class Sliced {
     );
     let left = size;
     const before = await this.#cpuNanoseconds();
-    await Promise.all(
-      connections.map(async (connection) => {
-        while (left > 0) {
-          left -= 1;
-          await this.#ask(connection);
-        }
-      }),
-    );
-    const time = (await this.#cpuNanoseconds()) - before;
-    for (const connection of connections) connection.close();
-    return time / 1_000 / size;
+    try {
+      await Promise.all(
+        connections.map(async (connection) => {
+          while (left > 0) {
+            left -= 1;
+            await this.#ask(connection);
+          }
+        }),
+      );
+      return ((await this.#cpuNanoseconds()) - before) / 1_000 / size;
+    } finally {
+      for (const connection of connections) connection.close();
+    }
   }
 
   async #cpuNanoseconds(): Promise<number> {
@@ -123,6 +140,16 @@ class Sliced {
     if (request.change === 'create') return { path: changePath, body: createBody(random) };
     return request.request(random, contestant.context);
   }
+}
+
+function changingOf(
+  contestant: Contestant,
+  request: BenchRequest,
+  random: Random,
+): Promise<Changing> {
+  const { server, context } = contestant;
+  const keys = request.change === 'update' ? distinctKeys(contestant, random) : [];
+  return Changing.of(server.origin, keys, context.headers ?? {});
 }
 
 function distinctKeys({ context }: Contestant, random: Random): readonly number[] {

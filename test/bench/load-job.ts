@@ -30,6 +30,8 @@ export interface LoadResult {
   readonly seconds: number;
   /** Answers that were not 200, and connections that broke. */
   readonly failures: number;
+  /** How many of the failures have which cause. */
+  readonly causes: Readonly<Record<string, number>>;
   /** How many answers took how long, by `latencyStep`. */
   readonly latencies: readonly (readonly [step: number, count: number])[];
 }

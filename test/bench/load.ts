@@ -1,9 +1,12 @@
 /** One process of load: its job comes as JSON on stdin, and what it measured goes to stdout as JSON. */
 import { text } from 'node:stream/consumers';
-import autocannon, { type Request } from 'autocannon';
+import autocannon, { type Request, type Result } from 'autocannon';
 import { changePath, Changing, createBody } from './changes.js';
 import { type Random, seededRandom } from './data/random.js';
 import { latencyStep, type LoadJob, type LoadResult } from './load-job.js';
+
+/** Seconds: a machine that is busy with other things does not make a failure. */
+const timeout = 60;
 
 const job = JSON.parse(await text(process.stdin)) as LoadJob;
 process.stdout.write(JSON.stringify(await putLoad(job)));
@@ -12,7 +15,7 @@ async function putLoad(job: LoadJob): Promise<LoadResult> {
   const { url, connections, seconds, headers = {} } = job;
   const latencies = new Map<number, number>();
   const requests = await requestsOf(job);
-  const run = autocannon({ url, connections, duration: seconds, headers, requests });
+  const run = autocannon({ url, connections, duration: seconds, timeout, headers, requests });
   // autocannon's own figures are whole milliseconds.
   run.on('response', (_client, _status, _bytes, milliseconds) => {
     const step = Math.floor(milliseconds / latencyStep);
@@ -23,7 +26,19 @@ async function putLoad(job: LoadJob): Promise<LoadResult> {
     requests: result.requests.total,
     seconds: result.duration,
     failures: result.non2xx + result.errors,
+    causes: causesOf(result),
     latencies: [...latencies],
+  };
+}
+
+function causesOf({ errors, timeouts, statusCodeStats }: Result): Record<string, number> {
+  const statuses = Object.entries(statusCodeStats)
+    .filter(([status]) => !status.startsWith('2'))
+    .map(([status, { count }]): [string, number] => [`status ${status}`, count]);
+  return {
+    ...Object.fromEntries(statuses),
+    ...(timeouts > 0 ? { [`no answer in ${timeout} s`]: timeouts } : {}),
+    ...(errors > timeouts ? { 'broken connection': errors - timeouts } : {}),
   };
 }
 

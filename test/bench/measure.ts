@@ -1,4 +1,5 @@
 import type { Random } from './data/random.js';
+import { insist } from './insist.js';
 import type { LoadedChange } from './load-job.js';
 import { putLoad, type Sample } from './put-load.js';
 import type { BenchRequest, RequestContext } from './requests.js';
@@ -16,10 +17,23 @@ const requestCount = 1_000;
 const changedCount = 200;
 
 /**
- * Puts one kind of request on a server.
- * @throws Error when an answer is not 200
+ * Puts one kind of request on a server. What has failures does not count: it is told, and measured again.
+ * @throws Error when it fails again and again
  */
-export async function measure(
+export function measure(
+  server: Server,
+  request: BenchRequest,
+  context: RequestContext,
+  settings: LoadSettings,
+): Promise<Sample> {
+  return insist(`${server.name} at ${request.name}`, async () => {
+    const sample = await measureOnce(server, request, context, settings);
+    if (sample.failures > 0) throw new Error(sample.causes);
+    return sample;
+  });
+}
+
+async function measureOnce(
   server: Server,
   request: BenchRequest,
   context: RequestContext,
@@ -33,9 +47,7 @@ export async function measure(
     requests: Array.from({ length: requestCount }, () => request.request(random, context)),
     ...changeOf(request, context, random, { index, processes }),
   }));
-  const sample = await putLoad(server, jobs, cores);
-  if (sample.failures === 0) return sample;
-  throw new Error(`${server.name} failed ${sample.failures} times at ${request.name}.`);
+  return putLoad(server, jobs, cores);
 }
 
 /** Each process of load changes employees of its own. */

@@ -14,6 +14,8 @@ export interface Sample {
   readonly p99Milliseconds: number;
   /** Answers that were not 200, and connections that broke. */
   readonly failures: number;
+  /** How many of them have which cause, as a text. */
+  readonly causes: string;
   /** Processor time of the server for a request; nothing where the system does not tell. */
   readonly cpuMicroseconds: number | undefined;
   /** Memory of the server at the end; nothing where the system does not tell. */
@@ -43,6 +45,7 @@ export async function putLoad(
     medianMilliseconds: percentile(results, 0.5),
     p99Milliseconds: percentile(results, 0.99),
     failures: total(results.map((each) => each.failures)),
+    causes: causesOf(results),
     cpuMicroseconds:
       before === undefined || after === undefined
         ? undefined
@@ -56,6 +59,13 @@ async function load(core: string | undefined, job: LoadJob): Promise<LoadResult>
   const running = execute(command, args, { maxBuffer: 2 ** 26 });
   running.child.stdin?.end(JSON.stringify(job));
   return JSON.parse((await running).stdout) as LoadResult;
+}
+
+function causesOf(results: readonly LoadResult[]): string {
+  return results
+    .flatMap((each) => Object.entries(each.causes))
+    .map(([cause, count]) => `${count} times ${cause}`)
+    .join(', ');
 }
 
 function percentile(results: readonly LoadResult[], part: number): number {

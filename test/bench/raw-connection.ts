@@ -1,6 +1,9 @@
 import { connect, type Socket } from 'node:net';
 import type { SentRequest } from './load-job.js';
 
+/** Milliseconds that an answer may take. */
+const patience = 60_000;
+
 const endOfHead = '\r\n\r\n';
 
 /** A connection that is kept open and has one request under way: hardly any work of its own disturbs what it measures. */
@@ -15,6 +18,9 @@ export class RawConnection {
     private readonly headers: string,
   ) {
     socket.setNoDelay(true);
+    socket.setTimeout(patience, () => {
+      socket.destroy(new Error(`There is no answer for ${patience / 1_000} s.`));
+    });
     socket.on('data', (chunk) => {
       this.#received.push(chunk);
       this.#answer();

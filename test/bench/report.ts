@@ -18,7 +18,7 @@ export interface Ratio {
 }
 
 /** Medians of a server's samples. */
-export type Figures = Omit<Sample, 'requests' | 'failures'>;
+export type Figures = Omit<Sample, 'requests' | 'failures' | 'causes'>;
 
 export interface Summary {
   readonly request: string;
