@@ -45,7 +45,7 @@ export function readmeView({ model, modelFileName, classNames }: EmitContext): o
     login: model.roles === undefined ? [] : loginText(texts),
     loginSettings: model.roles === undefined ? [] : loginRows(),
     limits: servedLimits.map(({ variable, meaning }) => `| \`${variable}\` | ${meaning} |`),
-    tests: model.databases.includes('sqlite') ? [] : testText,
+    withoutSqlite: model.databases.includes('sqlite') ? [] : withoutSqlite,
     notes: texts.flatMap(({ notes }) => notes),
   };
 }
@@ -85,8 +85,10 @@ function loginText(texts: readonly DatabaseTexts[]): readonly string[] {
   ];
 }
 
-/** SQLite's tests run in memory; a PostgreSQL has to be there. */
-const testText = [
+/** What a server without SQLite has to be given. */
+const withoutSqlite = [
+  'Several processes (`PROCESSES`) share what they remember in files of SQLite: run `npm install better-sqlite3` for them.',
+  '',
   '`npm test` needs a PostgreSQL: `TEST_DATABASE_URL` names a database in which the tests may make schemas. Each makes one of its own,',
   'and removes it; nothing else there is touched.',
   '',
