@@ -121,6 +121,10 @@ export interface Dialect {
    * primary key, of whatever type, in `key`; the same row again is a conflict.
    */
   createKeyLists(table: Sql): Sql;
+  /** The same for one whose keys are read in order, which {@link Dialect.passedKey} tells. */
+  createPassedKeys(table: Sql): Sql;
+  /** What the keys of such a table are in the order of, if they are of a type; a key of that type is compared with it. */
+  passedKey(type: ValueType): Sql;
   /** A key as such a table has it. */
   listedKey(key: Sql): Sql;
   /** The opposite: a key of such a table as its own table has it. */

@@ -38,11 +38,21 @@ interface PassStatements {
   readonly list: readonly Statement[];
   readonly enlist: Statement;
   readonly enter: Statement;
-  readonly next: Statement;
-  readonly advance: Statement;
+  /** By what the keys are in the order of. */
+  readonly inOrderOf: Readonly<Record<KeyType, OrderedStatements>>;
+  /** By the number of the dataclass. */
+  readonly keyTypes: readonly KeyType[];
   readonly keep: Statement;
   /** By the number of the dataclass. */
   readonly stamps: readonly Statement[];
+}
+
+/** Integers are in the order of numbers, other keys and the texts of entities in that of texts. */
+type KeyType = 'integer' | 'text';
+
+interface OrderedStatements {
+  readonly next: Statement;
+  readonly advance: Statement;
 }
 
 /** The statements of deletions at one depth: a deletion that an event of another one starts has tables of its own. */
@@ -67,12 +77,23 @@ export function planEventedDeletion(
   const startKey = sql.id('start', start.key.column);
   const compiled = (queries: readonly Sql[]): Statement[] =>
     queries.map((query) => dialect.compile(query));
+  const inOrderOf = (type: KeyType): OrderedStatements => {
+    const ordered = dialect.passedKey(type);
+    return {
+      next: dialect.compile(
+        sql`select ${ordered} from ${passed} where "list" = ${named} order by ${ordered} limit ${sql.lit(chunkSize)}`,
+      ),
+      advance: dialect.compile(
+        sql`delete from ${passed} where "list" = ${named} and ${ordered} <= ${key}`,
+      ),
+    };
+  };
   return {
     deletion: planDeletion(dialect, reach, listed),
     passes: {
       prepare: compiled([
         dialect.createKeyLists(listed),
-        dialect.createKeyLists(passed),
+        dialect.createPassedKeys(passed),
         sql`delete from ${passed}`,
       ]),
       adopt: compiled([
@@ -89,11 +110,9 @@ export function planEventedDeletion(
       enter: dialect.compile(
         sql`insert into ${passed} ("list", "key") select ${named}, "listed"."key" ${ofList} on conflict do nothing`,
       ),
-      next: dialect.compile(
-        sql`select "key" from ${passed} where "list" = ${named} order by "key" limit ${sql.lit(chunkSize)}`,
-      ),
-      advance: dialect.compile(
-        sql`delete from ${passed} where "list" = ${named} and "key" <= ${key}`,
+      inOrderOf: { integer: inOrderOf('integer'), text: inOrderOf('text') },
+      keyTypes: reach.dataclasses.map(({ key: { type } }) =>
+        valueTypeOf(type) === 'integer' ? 'integer' : 'text',
       ),
       keep: dialect.compile(sql`insert into ${passed} ("list", "key") values (${named}, ${key})`),
       stamps: compiled(
@@ -141,12 +160,12 @@ export class EventedList {
 
   /** The next keys of a pass, in order; what {@link advance} was told of is not among them. */
   next(dataclass: number, stage: Stage): Promise<readonly SqlValue[]> {
-    return this.#next(numbers(dataclass, stage).todo);
+    return this.#next(numbers(dataclass, stage).todo, this.#keyTypeOf(dataclass));
   }
 
   /** @param last of the keys that a pass is through with */
   async advance(dataclass: number, stage: Stage, last: SqlValue): Promise<void> {
-    await this.#advance(numbers(dataclass, stage).todo, last);
+    await this.#advance(numbers(dataclass, stage).todo, this.#keyTypeOf(dataclass), last);
   }
 
   /** Keeps a text that an entity can be made of when it does not exist any more. */
@@ -156,9 +175,9 @@ export class EventedList {
 
   /** The next of these texts, which are forgotten. */
   async takeTexts(dataclass: number): Promise<readonly string[]> {
-    const found = await this.#next(texts(dataclass));
+    const found = await this.#next(texts(dataclass), 'text');
     const last = found.at(-1);
-    if (last !== undefined) await this.#advance(texts(dataclass), last);
+    if (last !== undefined) await this.#advance(texts(dataclass), 'text', last);
     return found.map(String);
   }
 
@@ -170,12 +189,16 @@ export class EventedList {
     return stamp === undefined ? undefined : Number(stamp);
   }
 
-  async #next(number: number): Promise<readonly SqlValue[]> {
-    const rows = await this.transaction.rows(this.statements.next, [number]);
+  #keyTypeOf(dataclass: number): KeyType {
+    return this.statements.keyTypes[dataclass] as KeyType;
+  }
+
+  async #next(number: number, type: KeyType): Promise<readonly SqlValue[]> {
+    const rows = await this.transaction.rows(this.statements.inOrderOf[type].next, [number]);
     return rows.map(([key]) => key as SqlValue);
   }
 
-  async #advance(number: number, last: SqlValue): Promise<void> {
-    await this.transaction.run(this.statements.advance, [number, last]);
+  async #advance(number: number, type: KeyType, last: SqlValue): Promise<void> {
+    await this.transaction.run(this.statements.inOrderOf[type].advance, [number, last]);
   }
 }

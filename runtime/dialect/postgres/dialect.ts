@@ -65,7 +65,7 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   jsonIfNumber,
   // PostgreSQL writes a whole number without a fraction, and minus zero with its sign.
   jsonReal: (value) => jsonIfNumber(sql`(${value} + 0)`),
-  jsonIfJson: (value) => sql`case when ${value} is json then ${value} else 'null' end`,
+  jsonIfJson: (value) => sql`case when drs_is_document(${value}) then ${value} else 'null' end`,
   jsonBoolean: (value) => sql`case ${value} when 1 then 'true' when 0 then 'false' else 'null' end`,
   jsonBangDate: (value) =>
     sql`coalesce('"' || ltrim(substr(${value}, 9, 2), '0') || '!' || ltrim(substr(${value}, 6, 2), '0') || '!' || substr(${value}, 1, 4) || '"', 'null')`,
@@ -87,6 +87,10 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   // No row outlives its transaction; PostgreSQL never tidies up in a temporary table by itself.
   createKeyLists: (table) =>
     sql`create temporary table if not exists ${table} ("list" integer not null, "key" text collate "C" not null, primary key ("list", "key")) on commit delete rows`,
+  // A key is a text there, whatever its type: integers have their number beside it, so that an index has them in order.
+  createPassedKeys: (table) =>
+    sql`create temporary table if not exists ${table} ("list" integer not null, "key" text collate "C" not null, "number" bigint generated always as (case when "key" ~ '^-?[0-9]{1,16}$' then cast("key" as bigint) end) stored, primary key ("list", "key"), unique ("list", "number", "key")) on commit delete rows`,
+  passedKey: (type) => (type === 'integer' ? sql`"number"` : sql`"key"`),
   listedKey: (key) => sql`cast(${key} as text)`,
   unlistedKey: (key, type) => sql`cast(${key} as ${sqlTypes[type]})`,
   soughtKey: (key) => sql`cast(${key} as text)`,

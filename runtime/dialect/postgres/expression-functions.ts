@@ -5,14 +5,14 @@
 export const expressionFunctions: readonly string[] = [
   // The number that a text begins with, 0 where it begins with none.
   `create or replace function drs_x_number(given text) returns double precision
-language sql immutable strict parallel safe
+language sql immutable strict
 return coalesce(drs_double(substring(given collate "C" from '^[ \\t\\n\\f\\r]*([+-]?(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:[eE][+-]?[0-9]+)?)')), 0)`,
   `create or replace function drs_x_is_whole(given text) returns boolean
 language sql immutable strict parallel safe
 return given collate "C" !~ '^[ \\t\\n\\f\\r]*[+-]?(?:[0-9]+\\.|\\.[0-9]|[0-9]+[eE][+-]?[0-9])'`,
   // A text that is a number as a whole; no number at all otherwise.
   `create or replace function drs_x_affinity(given text) returns double precision
-language sql immutable strict parallel safe
+language sql immutable strict
 return case when given collate "C" ~ '^[ \\t\\n\\f\\r]*[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?[ \\t\\n\\f\\r]*$' then drs_x_number(given) end`,
   `create or replace function drs_x_integer(given text) returns bigint
 language sql immutable strict parallel safe
@@ -119,7 +119,7 @@ language sql immutable strict parallel safe
 return (given::json #> path)::text`,
   // What SQLite makes of it: a text without its quotes, a truth as 1 or 0, nothing of null.
   `create or replace function drs_x_json_text(given text) returns text
-language sql immutable strict parallel safe
+language sql immutable strict
 return case json_typeof(given::json) when 'string' then given::json #>> '{}' when 'null' then null
   when 'boolean' then case when given collate "C" like '%t%' then '1' else '0' end
   when 'number' then case when given collate "C" ~ '[.eE]' then drs_x_text(drs_double(given), false) else given end

@@ -7,6 +7,8 @@ import { vectorFunctions } from './vector-functions.js';
  *
  * A body in the form of standard SQL is read when its function is made, so that it finds what it calls wherever it is called
  * from; one in another language calls nothing of ours, since PostgreSQL's own maintenance looks for names in `pg_catalog` alone.
+ *
+ * What catches an exception, and what calls that, is not `parallel safe`: before PostgreSQL 17 it fails in a parallel plan.
  */
 export function postgresFunctions(): readonly string[] {
   const { lowerCase, word, accents } = characterTables();
@@ -77,7 +79,7 @@ begin
 end $body$`,
     // A number of a JSON document; what a double cannot hold is an infinity or zero, as JavaScript reads it.
     `create or replace function drs_double(given text) returns double precision
-language plpgsql immutable strict parallel safe as $body$
+language plpgsql immutable strict as $body$
 begin
   if length(given) < 300 and given !~ '[eE][-+]?[0-9]{3}' then return given::double precision; end if;
   begin
@@ -121,9 +123,17 @@ return case when a is null or b is null then null
     ...vectorFunctions,
     // Whether the functions for documents can read a text; they cannot where it spells the character U+0000.
     `create or replace function drs_is_json(given text) returns boolean
-language plpgsql immutable parallel safe as $body$
+language plpgsql immutable as $body$
 begin
   return given::jsonb is not null;
+exception when data_exception or program_limit_exceeded then
+  return false;
+end $body$`,
+    // Whether a text is a document, also one that those functions cannot read. What SQL has for it came with PostgreSQL 16.
+    `create or replace function drs_is_document(given text) returns boolean
+language plpgsql immutable as $body$
+begin
+  return given::json is not null;
 exception when data_exception or program_limit_exceeded then
   return false;
 end $body$`,

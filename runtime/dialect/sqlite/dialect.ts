@@ -81,8 +81,9 @@ const written: Omit<Dialect, 'foldText'> = {
   joinInOrder: sql`cross join`,
   losesOrder: false,
   integer: (value) => sql`cast(${value} as integer)`,
-  createKeyLists: (table) =>
-    sql`create temporary table if not exists ${table} ("list" integer not null, "key" not null, primary key ("list", "key")) without rowid`,
+  createKeyLists,
+  createPassedKeys: createKeyLists,
+  passedKey: () => sql`"key"`,
   listedKey: (key) => key,
   unlistedKey: (key) => key,
   // The sign takes away what the type of a column does to comparisons.
@@ -96,6 +97,10 @@ const written: Omit<Dialect, 'foldText'> = {
 };
 
 /** Nulls come first ascending, which is SQLite's own way. */
+function createKeyLists(table: Sql): Sql {
+  return sql`create temporary table if not exists ${table} ("list" integer not null, "key" not null, primary key ("list", "key")) without rowid`;
+}
+
 function orderTerm({ value, descending, isNullGreatest }: OrderTerm): Sql {
   if (isNullGreatest !== true) return descending ? sql`${value} desc` : value;
   return descending ? sql`${value} desc nulls first` : sql`${value} nulls last`;

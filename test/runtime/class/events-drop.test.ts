@@ -65,6 +65,25 @@ describe('the order of the events of a deletion', () => {
     expect(await names('Person')).toEqual(['b1', 'b2']);
   });
 
+  it('is that of the keys: integers by their number, others by their text', async () => {
+    const numbers = Array.from({ length: 11 }, (_, index) => String(index + 1));
+    const ids = ['b', '10', '9', 'a', '-1', '100', 'ab'];
+    const companies = numbers.map((name) => ({ name }));
+    await client.create('Company', [...companies, { ID: -2, name: '-2' }, { ID: 0, name: '0' }]);
+    await client.create(
+      'Person',
+      ids.map((ID) => ({ ID, name: ID })),
+    );
+    const kinds = noted();
+    await client.remove('Company', 'ID > -10');
+    await client.remove('Person', 'ID != null');
+    const order = ['-2', '0', ...numbers, ...[...ids].sort()];
+    for (const kind of ['validateDrop', 'dropping', 'afterDrop']) {
+      const found = kinds.filter((each) => each.startsWith(kind));
+      expect(found).toEqual(order.map((name) => `${kind} ${name}`));
+    }
+  });
+
   it('gives each event its object', async () => {
     const [a] = await staffed();
     const seen: unknown[] = [];
