@@ -65,7 +65,7 @@ const dataclass = mapping(
       entity: ref('functions'),
     }),
     events: {
-      ...list('Events that the entity class handles.', { enum: eventNames }),
+      ...list('Events that the entity class handles.', { type: 'string', enum: eventNames }),
       uniqueItems: true,
     },
     restrict: flag('Class code limits which entities a session can reach.', false),
@@ -90,7 +90,11 @@ const protocol = mapping('Choices within the protocol.', {
   wildcard: flag('@ and a trailing * match any text in =, != and IN.', false),
 });
 
-const databaseName: JsonSchema = { description: 'A database driver.', enum: databases };
+const databaseName: JsonSchema = {
+  description: 'A database driver.',
+  type: 'string',
+  enum: databases,
+};
 
 const databaseList: JsonSchema = {
   ...list('Database drivers; the first is the default.', databaseName),

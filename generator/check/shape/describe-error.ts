@@ -31,6 +31,8 @@ export function describeError(context: Context, root: Part, error: ErrorObject):
       return;
     }
     case 'type': {
+      // What a list of texts asks for is told with them.
+      if (schema.type === 'string' && schema.enum !== undefined) return;
       const expected = typeWords(schema);
       const fill = { what, expected, found: foundWords(part.node) };
       context.report('shape/wrong-type', fill, at, typeHelp(part.node, schema));

@@ -114,7 +114,10 @@ const computedAttribute = mapping(
       "firstName || ' ' || lastName",
     ),
     accessors: {
-      ...list('Accessors that class code has instead of an expression.', { enum: accessors }),
+      ...list('Accessors that class code has instead of an expression.', {
+        type: 'string',
+        enum: accessors,
+      }),
       minItems: 1,
       uniqueItems: true,
       default: ['get'],

@@ -129,6 +129,14 @@ export const shapeCases: readonly ProblemCase[] = [
     ],
   },
   {
+    name: 'mappings where databases are named',
+    yaml: sound('roles: {}\ndatabase: [<<a>>{}, <<b>>{}]'),
+    expected: [
+      { code: 'shape/wrong-type', at: 'a', says: 'must be one of sqlite, postgres' },
+      { code: 'shape/wrong-type', at: 'b' },
+    ],
+  },
+  {
     name: 'lists that hold too little',
     yaml: attributes(
       [
