@@ -49,8 +49,9 @@ export function entityText(
   from: From,
   source: Source,
   projection: Projection,
+  head: readonly JsonPart[] = [],
 ): Sql {
-  const parts = entityJson(context, from, source, projection);
+  const parts = entityJson(context, from, source, projection, head);
   const isLong = projection.fields.some(({ expanded }) => expanded !== undefined);
   return isLong ? context.dialect.concat(parts) : context.dialect.fill(parts);
 }

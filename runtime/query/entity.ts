@@ -9,7 +9,7 @@ import type { StorageDefinition } from '../protocol/definition.js';
 import { compileAnswer } from './computed-places.js';
 import { queryContext } from './selection.js';
 import type { AnswerOptions } from './context.js';
-import { entityJson } from './entity-json.js';
+import { entityText } from './entity-json.js';
 import { keyOrder } from './order-sql.js';
 import type { Projection } from './projection.js';
 import { entityUri } from './value-json.js';
@@ -28,7 +28,7 @@ export function planEntity(
   const context = queryContext(dialect, options);
   const from = new From(context.aliases, dataclass);
   const head = [`"__entityModel":${JSON.stringify(dataclass.name)},`];
-  const json = dialect.concat(entityJson(context, from, from.root, projection, head));
+  const json = entityText(context, from, from.root, projection, head);
   const value = comparableColumn(dialect, from.root, attribute);
   const isWanted = dialect.compare(value, '=', sql`${new Slot(0)}`, valueTypeOf(attribute.type));
   const order =
@@ -56,7 +56,7 @@ export function planSavedEntity(
     ...entityUri(context, from.root),
     '",',
   ];
-  const json = dialect.fill(entityJson(context, from, from.root, projection, head));
+  const json = entityText(context, from, from.root, projection, head);
   const key = comparableColumn(dialect, from.root, dataclass.key);
   return compileAnswer(context, sql`select ${json} ${from.clause} where ${key} = ${new Slot(0)}`);
 }
