@@ -1,11 +1,17 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Dialect } from '../dialect/dialect.js';
 import { ConstraintError, type Transaction } from '../dialect/executor.js';
+import { caught, type Pending, whenThere } from '../dialect/pending.js';
+import type { StoredValue } from '../protocol/values.js';
 import { decodeNewEntity } from './decode.js';
-import type { Body, Author } from './decoded.js';
+import type { Author, Body, Decoded } from './decoded.js';
 import { type InsertPlan, planInsert } from './insert.js';
 import { type Refusal } from './refusals.js';
 import type { SaveTools } from './save-tools.js';
+
+interface Created {
+  readonly key: string | number;
+}
 
 /** Stores new entities of one dataclass. */
 export class EntityCreator {
@@ -23,38 +29,68 @@ export class EntityCreator {
    * Stores one entity, or tells everything that is wrong with it; the transaction goes on either way.
    * @returns its key as it is stored, or why it was not
    */
-  async create(
+  create(
     transaction: Transaction,
     body: Body,
     options: Author & { readonly timestamp: string },
-  ): Promise<{ readonly key: string | number } | Refusal> {
+  ): Pending<Created | Refusal> {
     const { relations, sequences, refusals } = this.tools;
     const decoded = decodeNewEntity(this.dataclass, body, options);
-    const given = new Map(decoded.values);
+    const { values, problems } = decoded;
+    const given = sequences.given(values);
+    return whenThere(relations.resolve(transaction, values), ({ length: unknown }) => {
+      if (unknown > 0 || problems.length > 0) return this.#faulty(transaction, decoded);
+      return whenThere(sequences.draw(transaction, values), (ended) =>
+        ended === undefined
+          ? this.#store(transaction, decoded, given, options.timestamp)
+          : refusals.sequenceEnded(ended),
+      );
+    });
+  }
+
+  #store(
+    transaction: Transaction,
+    decoded: Decoded,
+    given: ReadonlyMap<string, StoredValue>,
+    timestamp: string,
+  ): Pending<Created | Refusal> {
     const { values } = decoded;
-    if ((await relations.resolve(transaction, values)).length > 0 || decoded.problems.length > 0) {
-      return refusals.faulty(await this.tools.faults(transaction, decoded));
+    return caught(
+      () => {
+        const bound = this.#insert.values(values, timestamp);
+        const stored = transaction.run(this.#insert.statement, bound);
+        return whenThere(stored, ({ insertedKey }): Pending<Created | Refusal> => {
+          const key = values.get(this.dataclass.key.name) as string | number | null | undefined;
+          const created = { key: key ?? insertedKey };
+          return whenThere(this.tools.sequences.raise(transaction, given), () => created);
+        });
+      },
+      (error) => {
+        if (!(error instanceof ConstraintError)) throw error;
+        return this.#refused(transaction, error, decoded);
+      },
+    );
+  }
+
+  async #refused(
+    transaction: Transaction,
+    error: ConstraintError,
+    decoded: Decoded,
+  ): Promise<Refusal> {
+    const { key } = this.dataclass;
+    const isDrawn = key.generated === 'sequence' && (decoded.values.get(key.name) ?? null) === null;
+    // Rules of the model were checked before: what the database refuses is the number that it drew.
+    if (error.kind !== 'check' || !isDrawn) {
+      return this.tools.refusedByDatabase(transaction, error, decoded);
     }
-    const ended = await sequences.draw(transaction, values);
-    if (ended !== undefined) return refusals.sequenceEnded(ended);
-    try {
-      const bound = this.#insert.values(values, options.timestamp);
-      const { insertedKey } = await transaction.run(this.#insert.statement, bound);
-      await sequences.raise(transaction, given);
-      const key = values.get(this.dataclass.key.name) as string | number | null | undefined;
-      return { key: key ?? insertedKey };
-    } catch (error) {
-      if (!(error instanceof ConstraintError)) throw error;
-      const { key } = this.dataclass;
-      const isDrawn = key.generated === 'sequence' && (values.get(key.name) ?? null) === null;
-      // Rules of the model were checked before: what the database refuses is the number that it drew.
-      if (error.kind !== 'check' || !isDrawn) {
-        return this.tools.refusedByDatabase(transaction, error, decoded);
-      }
-      const faults = await this.tools.faults(transaction, decoded);
-      return faults.missing.length + faults.taken.length > 0
-        ? refusals.faulty(faults)
-        : refusals.sequenceEnded(key);
-    }
+    const faults = await this.tools.faults(transaction, decoded);
+    const { refusals } = this.tools;
+    return faults.missing.length + faults.taken.length > 0
+      ? refusals.faulty(faults)
+      : refusals.sequenceEnded(key);
+  }
+
+  async #faulty(transaction: Transaction, decoded: Decoded): Promise<Refusal> {
+    return this.tools.refusals.faulty(await this.tools.faults(transaction, decoded));
   }
 }

@@ -122,22 +122,27 @@ export class EntitySaver {
   }
 
   /** An entity whose key alone is sent is created with it, and never overwritten. */
-  async #storeNew(
+  #storeNew(
     transaction: Transaction,
     key: string | number | undefined,
     body: Body,
     options: SaveOptions,
-  ): Promise<SaveResult> {
-    const stamp = key === undefined ? undefined : await this.#updater.stampOf(transaction, key);
-    if (key !== undefined && stamp !== undefined) {
+  ): Pending<SaveResult> {
+    if (key === undefined) return this.#create(transaction, body, options);
+    return whenThere(this.#updater.stampOf(transaction, key), (stamp) => {
+      if (stamp === undefined) return this.#create(transaction, body, options);
       const lock = this.#lockOf(key, options);
       const { refusals } = this.#tools;
       return lock === undefined
         ? refusals.stampChanged(key, undefined, stamp)
         : refusals.locked(key, lock);
-    }
-    const result = await this.#creator.create(transaction, body, options);
-    return 'problems' in result ? result : { key: result.key, outcome: 'created' };
+    });
+  }
+
+  #create(transaction: Transaction, body: Body, options: SaveOptions): Pending<SaveResult> {
+    return whenThere(this.#creator.create(transaction, body, options), (result) =>
+      'problems' in result ? result : { key: result.key, outcome: 'created' as const },
+    );
   }
 
   /** The lock of another session. What is only computed needs none. */

@@ -33,7 +33,19 @@ export class Sequences {
   }
 
   /** Gives a number to each attribute that has none; answers the attribute whose sequence has no further number. */
-  async draw(
+  draw(
+    transaction: Transaction,
+    values: Map<string, StoredValue>,
+  ): Pending<StorageDefinition | undefined> {
+    return this.#attributes.length === 0 ? undefined : this.#drawAll(transaction, values);
+  }
+
+  /** What {@link raise} is told of an entity: its values before numbers are drawn for it. */
+  given(values: ReadonlyMap<string, StoredValue>): ReadonlyMap<string, StoredValue> {
+    return this.#attributes.length === 0 ? values : new Map(values);
+  }
+
+  async #drawAll(
     transaction: Transaction,
     values: Map<string, StoredValue>,
   ): Promise<StorageDefinition | undefined> {
