@@ -43,7 +43,9 @@ export class UpdateStatements {
   readonly #attributes: readonly StoredAttribute[];
   /** The table itself, whatever of it may be seen. */
   readonly #source: Source;
-  readonly #prefix: string;
+  /** How the names of statements begin that save, and of those that let stamps be as they are. */
+  readonly #saves: string;
+  readonly #computes: string;
 
   constructor(
     private readonly dialect: Dialect,
@@ -57,7 +59,8 @@ export class UpdateStatements {
         derived: derivedColumns(definition, dialect),
       }));
     this.#source = { dataclass: unrestricted(dataclass), alias };
-    this.#prefix = `update ${dataclass.name}`;
+    this.#saves = `update ${dataclass.name}\n`;
+    this.#computes = `compute ${dataclass.name}\n`;
   }
 
   /**
@@ -65,24 +68,35 @@ export class UpdateStatements {
    * read-only attribute has another value, or where all the values are stored already.
    */
   changing(change: Change): { readonly statement: Statement; readonly values: SqlValue[] } {
-    const changed = this.#attributes.filter(({ definition }) => change.values.has(definition.name));
-    const kept = this.#attributes.filter(({ definition }) => change.readOnly.has(definition.name));
+    const isSave = change.timestamp !== undefined;
     const values: SqlValue[] = [change.key, change.stamp, change.timestamp ?? null];
-    for (const { definition, derived } of changed) {
-      const value = change.values.get(definition.name) ?? null;
+    let shape = isSave ? this.#saves : this.#computes;
+    for (const { definition, derived } of this.#attributes) {
+      const value = change.values.get(definition.name);
+      if (value === undefined) continue;
+      shape += `,${definition.name}`;
       values.push(value);
       if (derived !== undefined) values.push(...derived.derive(value));
     }
-    for (const { definition } of kept) values.push(change.readOnly.get(definition.name) ?? null);
-    const isSave = change.timestamp !== undefined;
-    const names = [changed, kept].map((each) => each.map(({ definition }) => definition.name));
-    const shape = `${this.#prefix}\n${String(isSave)}\n${names.map((each) => each.join(',')).join('\n')}`;
+    if (change.readOnly.size > 0) {
+      shape += '\n';
+      for (const { definition } of this.#attributes) {
+        const value = change.readOnly.get(definition.name);
+        if (value === undefined) continue;
+        shape += `,${definition.name}`;
+        values.push(value);
+      }
+    }
     let statement = this.known.get(shape);
     if (statement === undefined) {
-      statement = this.#write(changed, kept, isSave);
+      statement = this.#write(this.#named(change.values), this.#named(change.readOnly), isSave);
       this.known.set(shape, statement);
     }
     return { statement, values };
+  }
+
+  #named(values: Change['values']): readonly StoredAttribute[] {
+    return this.#attributes.filter(({ definition }) => values.has(definition.name));
   }
 
   #write(
