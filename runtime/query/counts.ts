@@ -68,6 +68,8 @@ function emptyNumbers(): BoundedCache<number> {
 }
 
 function nameOfValues(values: readonly unknown[]): string {
+  // Without a filter.
+  if (values.length === 1 && values[0] === null) return '[null]';
   return JSON.stringify(values.some(isInfinite) ? values.map(withoutInfinity) : values);
 }
 
