@@ -58,7 +58,8 @@ export function describeError(context: Context, root: Part, error: ErrorObject):
       return;
     }
     case 'uniqueItems': {
-      const repeated = itemsOf(part.node)[(error.params as { i: number }).i];
+      const { i, j } = error.params as { readonly i: number; readonly j: number };
+      const repeated = itemsOf(part.node)[Math.max(i, j)];
       context.report('shape/repeated-item', { what }, repeated ?? at);
       return;
     }
