@@ -1,4 +1,14 @@
-import { closeSync, constants, openSync, readSync, writeSync } from 'node:fs';
+import {
+  closeSync,
+  constants,
+  existsSync,
+  linkSync,
+  openSync,
+  readSync,
+  unlinkSync,
+  writeFileSync,
+  writeSync,
+} from 'node:fs';
 
 /** How many numbers each kind of thing has: things with the same one are looked at again without need. */
 const slotsOfKind = 65_536;
@@ -21,16 +31,15 @@ export class Generations {
    * @param process a number that no other process of the server has, or had; below 2^20
    */
   constructor(path: string, process: number) {
-    this.#file = openSync(path, constants.O_RDWR | constants.O_CREAT, 0o600);
+    if (!existsSync(path)) makeWhole(path, process);
+    this.#file = openSync(path, constants.O_RDWR);
     this.#last = process * 2 ** 32;
   }
 
   /** @param id whose first four digits, hexadecimal ones, are drawn by chance; empty for the kind as a whole */
   of(kind: Kind, id: string): number {
-    // Behind the end of the file there is nothing, which is a number as well.
-    this.#number[0] = 0;
     readSync(this.#file, this.#bytes, 0, 8, placeOf(kind, id));
-    return this.#number[0];
+    return this.#number[0] as number;
   }
 
   /** To be called when a change can be seen. */
@@ -42,6 +51,19 @@ export class Generations {
 
   close(): void {
     closeSync(this.#file);
+  }
+}
+
+/** Takes the space of all numbers, so that a disk that is full by then refuses none; another process may do so meanwhile. */
+function makeWhole(path: string, process: number): void {
+  const own = `${path}-${process}`;
+  writeFileSync(own, new Uint8Array(kinds.length * slotsOfKind * 8), { mode: 0o600 });
+  try {
+    linkSync(own, path);
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw error;
+  } finally {
+    unlinkSync(own);
   }
 }
 

@@ -135,7 +135,16 @@ export class StateDatabase {
     if (this.#afterwards.length === 0) return;
     const afterwards = this.#afterwards;
     this.#afterwards = [];
-    for (const each of afterwards) each();
+    const errors: unknown[] = [];
+    // One that fails keeps none of the others from being called.
+    for (const each of afterwards) {
+      try {
+        each();
+      } catch (error) {
+        errors.push(error);
+      }
+    }
+    if (errors.length > 0) throw translated(errors[0]);
   }
 }
 
@@ -178,7 +187,7 @@ function busy(): RequestError {
 /** What a full disk, for one, is told as. */
 function translated(error: unknown): unknown {
   const code = codeOf(error);
-  return /^SQLITE_(?:FULL|IOERR|READONLY|CANTOPEN|NOMEM)/.test(code)
+  return /^(?:SQLITE_(?:FULL|IOERR|READONLY|CANTOPEN|NOMEM)|ENOSPC|EDQUOT|EIO$)/.test(code)
     ? unavailable(`cannot be written now (${code})`)
     : error;
 }
