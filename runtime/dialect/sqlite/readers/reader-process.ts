@@ -38,12 +38,19 @@ async function serveReads(): Promise<void> {
     try {
       const start = processorMilliseconds();
       const answer = answerOf(statements, question);
-      process.send?.({ answer, milliseconds: processorMilliseconds() - start });
+      tell({ answer, milliseconds: processorMilliseconds() - start });
     } catch (error) {
-      process.send?.({ failure: failureOf(error) });
+      tell({ failure: failureOf(error) });
     }
   });
-  process.send?.(readyMessage);
+  tell(readyMessage);
+}
+
+function tell(reply: object | string): void {
+  process.send?.(reply, undefined, undefined, (error) => {
+    // The server has ended meanwhile, so nobody waits for it.
+    if (error !== null) process.exit();
+  });
 }
 
 function answerOf(statements: StatementCache, { kind, sql, values }: ReadQuestion): ReadAnswer {
