@@ -5,7 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { Client } from 'pg';
 import type { AppOptions } from '../../runtime/http/app-options.js';
 import { modelFile } from '../support/model-file.js';
-import { postgresDatabase } from '../support/postgres.js';
+import { postgresCopies, postgresDatabase } from '../support/postgres.js';
 import { create, isOnPostgres, packageRoot, serverOf } from '../support/server.js';
 
 /** The moment at which everything in the fixture was made. */
@@ -103,6 +103,26 @@ export async function filledServer(options: AppOptions = {}): Promise<FilledServ
     },
   };
 }
+
+/** A server with the fixture's entities, for one row that changes them. */
+export async function changeableServer(): Promise<FilledServer> {
+  if (isOnPostgres) {
+    const { url, drop } = await copied();
+    const app = await serverOf(modelFile('staff'), { databaseUrl: url, environment: pool });
+    return { app, close: () => app.close().then(drop) };
+  }
+  const app = await serverOf(modelFile('staff'));
+  await fill(app);
+  return { app, close: () => app.close() };
+}
+
+const pool = { DATABASE_POOL: '3' };
+
+const copied = postgresCopies(async (databaseUrl) => {
+  const app = await serverOf(modelFile('staff'), { databaseUrl, environment: pool });
+  await fill(app);
+  await app.close();
+});
 
 interface FixtureDatabase {
   readonly databaseUrl: string;

@@ -31,16 +31,45 @@ export function describePostgres(name: string, tests: () => void | Promise<void>
   describe.skipIf(isSkipped)(name, tests);
 }
 
-/** An empty database, within some ten milliseconds. */
-export async function postgresDatabase(): Promise<TestDatabase> {
+/**
+ * A database of its own, within some ten milliseconds.
+ * @param template what it is a copy of, which nobody may be connected to; empty unless given
+ */
+export async function postgresDatabase(template = 'template0'): Promise<TestDatabase> {
   const server = await (url ??= serverUrl());
   const name = `drs_gen_test_${randomBytes(8).toString('hex')}`;
-  await administrate(server, `create database "${name}" template template0`);
+  await administrate(server, `create database "${name}" template "${template}"`);
   const own = new URL(server);
   own.pathname = `/${name}`;
   return {
     url: own.href,
     drop: () => administrate(server, `drop database "${name}" with (force)`),
+  };
+}
+
+/**
+ * Databases that begin alike: what one server makes of an empty one is made once, and copied.
+ * @param prepare leaves no connection behind
+ * @returns makes one; the next one is begun ahead, while the test is busy with this one
+ */
+export function postgresCopies(
+  prepare: (url: string) => Promise<void>,
+): () => Promise<TestDatabase> {
+  let next: Promise<TestDatabase> | undefined;
+  let template: Promise<string> | undefined;
+  const prepared = async (): Promise<string> => {
+    const database = await postgresDatabase();
+    await prepare(database.url);
+    return new URL(database.url).pathname.slice(1);
+  };
+  const copied = async (): Promise<TestDatabase> =>
+    postgresDatabase(await (template ??= prepared()));
+  return async () => {
+    const database = await (next ?? copied());
+    next = copied();
+    // Whoever takes it hears of it.
+    next.catch(() => undefined);
+    return database;
   };
 }
 

@@ -6,8 +6,10 @@ import type { FastifyInstance } from 'fastify';
 import { checkModel } from '../../generator/check/check-model.js';
 import { emitServer } from '../../generator/emit/emit-server.js';
 import type { Model } from '../../generator/model/model.js';
-import { postgresDatabase } from './postgres.js';
+import { openPostgres } from '../../runtime/dialect/postgres/open-database.js';
 import type { AppOptions } from '../../runtime/http/app-options.js';
+import { fold } from '../../runtime/protocol/fold.js';
+import { postgresCopies, postgresDatabase, type TestDatabase } from './postgres.js';
 
 export const packageRoot = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -73,21 +75,48 @@ export async function serverOf(
   const { buildApp } = (await import(/* @vite-ignore */ url)) as GeneratedApp;
   const settings = { logger: false, environment: {}, ...options };
   return isOnPostgres && options.databaseUrl === undefined
-    ? onPostgres(buildApp, settings)
+    ? onPostgres(folder, buildApp, settings)
     : buildApp({ databaseUrl: 'sqlite::memory:', ...settings });
 }
 
 async function onPostgres(
+  folder: string,
   buildApp: GeneratedApp['buildApp'],
   options: AppOptions,
 ): Promise<FastifyInstance> {
-  const { url, drop } = await postgresDatabase();
+  const { url, drop } = await emptyDatabase(folder);
   // Many servers run at once in one test.
   const environment = { DATABASE_POOL: '3', ...options.environment };
   const app = await buildApp({ ...options, databaseUrl: url, environment });
   // Hooks run in turn, the last one first: what is left open then is cut.
   app.addHook('onClose', drop);
   return app;
+}
+
+/** By the folders of servers that were started before. */
+const copies = new Map<string, (() => Promise<TestDatabase>) | undefined>();
+
+/** A database without entities; from the second one of a server on, its tables are copied, which is quicker than to make them. */
+function emptyDatabase(folder: string): Promise<TestDatabase> {
+  if (!copies.has(folder)) {
+    copies.set(folder, undefined);
+    return postgresDatabase();
+  }
+  const known = copies.get(folder) ?? postgresCopies((url) => createSchema(folder, url));
+  copies.set(folder, known);
+  return known();
+}
+
+async function createSchema(folder: string, url: string): Promise<void> {
+  const { href } = pathToFileURL(join(folder, 'src/generated/schema/postgres.ts'));
+  const { postgresSchema } = (await import(/* @vite-ignore */ href)) as {
+    readonly postgresSchema: readonly string[];
+  };
+  const { executor } = await openPostgres(url, postgresSchema, fold, {
+    queryTimeout: null,
+    size: 2,
+  });
+  await executor.close();
 }
 
 /** Creates entities and answers what the server made of them; a refused one fails the test. */
