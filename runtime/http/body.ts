@@ -26,11 +26,11 @@ export function readJson(
   if (contentType?.startsWith('application/x-www-form-urlencoded') === true) {
     text = text.replace(/%(?:21|27|28|29|2A)/gi, (code) => decodeURIComponent(code));
   }
-  if (text.trim() === '') return undefined;
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
+    if (text.trim() === '') return undefined;
     throw refuse('badBody', secretMessage ?? `The body is not JSON: ${(error as Error).message}`);
   }
   const rounded = firstRoundedInteger(text);
