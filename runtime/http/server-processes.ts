@@ -5,8 +5,8 @@ import { removeLeftovers } from '../media/upload-folder.js';
 import { setting } from '../protocol/environment.js';
 import { forgetProcess } from '../shared-state/forget-process.js';
 import { joiningEnvironment } from '../shared-state/joined-state.js';
+import { KeptState } from '../shared-state/kept-state.js';
 import { timeBase } from '../shared-state/shared-clock.js';
-import { keepFresh, makeStateFolder, removeStateFolder } from '../shared-state/state-folder.js';
 import { closeUnreceived } from './handed-over.js';
 import { type ListeningMessage, stopMessage } from './serve-as-one-of-several.js';
 import { exitCodeOf, longestMilliseconds, stopSignals } from './stop.js';
@@ -25,10 +25,15 @@ const restMilliseconds = 2_000;
  * @throws Error when one of them cannot start
  */
 export async function startProcesses(count: number): Promise<string | undefined> {
+  if (cluster.isWorker) {
+    throw new Error(
+      `PROCESSES is ${count}, and this process is a worker of a cluster, which cannot start others: leave PROCESSES out, or start the server by itself.`,
+    );
+  }
   await removeLeftovers();
   // When all of them have died, those that come after them need the same one.
   if (process.env['PORT'] === '0') process.env['PORT'] = String(await freePort());
-  return new ServerProcesses(count, makeStateFolder()).start();
+  return new ServerProcesses(count).start();
 }
 
 function freePort(): Promise<number> {
@@ -43,10 +48,28 @@ function freePort(): Promise<number> {
   });
 }
 
+interface EndedProcess {
+  /** Of the state that it shared. */
+  readonly folder: string;
+  readonly number: number;
+  /** By what. */
+  readonly died: string;
+  readonly code: number | null;
+  /** Since when, of `performance.now()`. */
+  readonly listened: number | undefined;
+}
+
+function stop(worker: Worker, listened: number | undefined): void {
+  // A message is lost to a process that is not as far as to hear it.
+  if (listened === undefined) worker.process.kill('SIGTERM');
+  else worker.send(stopMessage);
+}
+
 class ServerProcesses {
   readonly #timeBase = timeBase();
-  readonly #stopKeepingFresh: () => void;
-  readonly #running = new Set<Worker>();
+  readonly #state = new KeptState();
+  /** And since when each listens, of `performance.now()`. */
+  readonly #running = new Map<Worker, number | undefined>();
   readonly #log = pino(pino.destination(2));
   #started = 0;
   #pause = 0;
@@ -55,13 +78,9 @@ class ServerProcesses {
   #exitCode = 0;
   readonly #pauses = new Set<NodeJS.Timeout>();
 
-  constructor(
-    private readonly count: number,
-    private readonly folder: string,
-  ) {
-    this.#stopKeepingFresh = keepFresh(folder);
+  constructor(private readonly count: number) {
     process.once('exit', () => {
-      removeStateFolder(folder);
+      this.#state.remove();
     });
     this.#stopOnSignal();
   }
@@ -70,8 +89,7 @@ class ServerProcesses {
     try {
       // The first one makes the schema of the database; the others find it.
       const url = await this.#startOne();
-      await Promise.all(Array.from({ length: this.count - 1 }, () => this.#startOne()));
-      this.#hasStarted = true;
+      await this.#startOthers();
       return this.#isStopping ? undefined : url;
     } catch (error) {
       if (this.#isStopping) return undefined;
@@ -85,50 +103,81 @@ class ServerProcesses {
     }
   }
 
+  async #startOthers(): Promise<void> {
+    if (this.#isStopping) return;
+    await Promise.all(Array.from({ length: this.count - 1 }, () => this.#startOne()));
+    this.#hasStarted = true;
+  }
+
   /** @returns its address, when it listens */
   #startOne(): Promise<string> {
     this.#started += 1;
     const number = this.#started;
-    const { folder, count: processes } = this;
+    const { count: processes } = this;
+    const { folder } = this.#state;
     const worker = cluster.fork(
       joiningEnvironment({ folder, process: number, processes, timeBase: this.#timeBase }),
     );
     closeUnreceived(worker.process);
-    this.#running.add(worker);
-    let listened: number | undefined;
+    this.#running.set(worker, undefined);
     return new Promise((resolve, reject) => {
       worker.on('message', ({ url }: ListeningMessage) => {
-        listened = performance.now();
+        this.#running.set(worker, performance.now());
+        const isCurrent = folder === this.#state.folder;
+        if (isCurrent) this.#state.noteFiles();
+        // It may have been told too early to hear of it.
+        if (this.#isStopping || !isCurrent) worker.send(stopMessage);
         resolve(url);
       });
       // Of a process that has gone while it was told something.
       worker.on('error', () => undefined);
       worker.once('exit', (code: number | null, signal: string | null) => {
+        const listened = this.#running.get(worker);
         this.#running.delete(worker);
         const died = signal ?? `code ${code ?? 0}`;
         reject(new Error(`A process of the server ended before it listened (${died}).`));
-        void this.#ended(number, died, code, listened);
+        void this.#ended({ folder, number, died, code, listened });
       });
     });
   }
 
-  async #ended(
-    number: number,
-    died: string,
-    code: number | null,
-    listened: number | undefined,
-  ): Promise<void> {
+  async #ended({ folder, number, died, code, listened }: EndedProcess): Promise<void> {
     if (this.#isStopping) {
-      if (code !== 0) this.#exitCode = 1;
+      // One that starts dies of the signal, as a server of one process does.
+      if (code !== 0 && listened !== undefined) this.#exitCode = 1;
       if (this.#running.size === 0) this.#finish();
       return;
     }
     if (!this.#hasStarted && listened === undefined) return;
-    await forgetProcess(this.folder, number).catch((error: unknown) => {
-      this.#log.error({ err: error }, 'What a process of the server left behind stays there.');
-    });
+    if (folder === this.#state.folder) {
+      if (this.#state.isLost) this.#renewState();
+      else await this.#forget(number);
+    }
     const isProven = listened !== undefined && performance.now() - listened > provenMilliseconds;
     this.#startAgain(died, isProven);
+  }
+
+  /** Processes that share nothing would each know other sessions and locks: all of them begin anew. */
+  #renewState(): void {
+    const { folder } = this.#state;
+    try {
+      this.#state.renew();
+      for (const [worker, listened] of this.#running) stop(worker, listened);
+      this.#log.error(
+        `Somebody has removed what the processes of the server share (${folder}): all of them start anew, without it.`,
+      );
+    } catch (error) {
+      this.#log.error(
+        { err: error },
+        'What the processes of the server share cannot be made anew.',
+      );
+    }
+  }
+
+  async #forget(number: number): Promise<void> {
+    await forgetProcess(this.#state.folder, number).catch((error: unknown) => {
+      this.#log.error({ err: error }, 'What a process of the server left behind stays there.');
+    });
   }
 
   #startAgain(died: string, isProven: boolean): void {
@@ -161,12 +210,12 @@ class ServerProcesses {
   #stop(): void {
     this.#isStopping = true;
     for (const timer of this.#pauses) clearTimeout(timer);
-    this.#stopKeepingFresh();
+    this.#state.stopKeepingFresh();
     if (this.#running.size === 0) {
       this.#finish();
       return;
     }
-    for (const worker of this.#running) worker.send(stopMessage);
+    for (const [worker, listened] of this.#running) stop(worker, listened);
     setTimeout(() => {
       this.#exitCode = 1;
       this.#killAll();
@@ -174,7 +223,7 @@ class ServerProcesses {
   }
 
   #killAll(): void {
-    for (const worker of this.#running) worker.process.kill('SIGKILL');
+    for (const worker of this.#running.keys()) worker.process.kill('SIGKILL');
   }
 
   #finish(): void {

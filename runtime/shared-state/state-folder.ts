@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs';
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs';
 import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -18,15 +18,27 @@ export function makeStateFolder(parent: string = tmpdir()): string {
 /** Some systems clear old files away, and other servers folders of processes that cannot run any more. */
 const freshMilliseconds = 3_600_000;
 
-/** @returns what ends it */
-export function keepFresh(folder: string): () => void {
+/**
+ * @param interval milliseconds
+ * @returns what ends it
+ */
+export function keepFresh(folder: string, interval = freshMilliseconds): () => void {
   const timer = setInterval(() => {
-    const now = new Date();
-    for (const name of ['.', ...readdirSync(folder)]) utimesSync(join(folder, name), now, now);
-  }, freshMilliseconds).unref();
+    try {
+      const now = new Date();
+      for (const name of ['.', ...readdirSync(folder)]) utimesSync(join(folder, name), now, now);
+    } catch {
+      // Somebody has removed it, or a file that was about to go; what matters is looked for when a process starts.
+    }
+  }, interval).unref();
   return () => {
     clearInterval(timer);
   };
+}
+
+/** The files that hold the state of all processes, by their names; none where there is no folder. */
+export function stateFilesIn(folder: string): readonly string[] {
+  return existsSync(folder) ? readdirSync(folder).filter(isStateFile) : [];
 }
 
 export function removeStateFolder(folder: string): void {
@@ -81,6 +93,6 @@ export class SharedUploadFiles implements UploadFiles {
   }
 }
 
-function uploadsIn(folder: string): string {
+export function uploadsIn(folder: string): string {
   return join(folder, 'uploads');
 }

@@ -1,10 +1,14 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync } from 'node:fs';
+import { fork } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
-import { join } from 'node:path';
+import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
+import { pathToFileURL } from 'node:url';
+import Database from 'better-sqlite3';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { packageRoot } from '../support/server.js';
-import { compiledProgram } from './support/program.js';
+import { bundledProgram } from './support/program.js';
 import { kill, launch, type ServerProcess, start } from './support/server-process.js';
 import { type Answer, Client, clientsOf, severalClasses, severalModel } from './support/several.js';
 
@@ -20,8 +24,8 @@ let one: Client;
 let other: Client;
 
 beforeAll(() => {
-  program = compiledProgram(severalModel, severalClasses);
-}, 120_000);
+  program = bundledProgram(severalModel, severalClasses);
+}, 300_000);
 
 beforeEach(() => {
   mkdirSync(join(packageRoot, '.tmp'), { recursive: true });
@@ -66,6 +70,10 @@ const resultOf = ({ json }: Answer): unknown => (json as { readonly result: unkn
 async function logIn(client: Client, user = 'mia'): Promise<void> {
   expect((await client.post('/$directory/login', [user, 'right'])).status).toBe(200);
 }
+
+/** Of the servers that run, or were killed. */
+const stateFolders = (): readonly string[] =>
+  readdirSync(folder).filter((name) => name.startsWith('drs-'));
 
 const currentUser = async (client: Client): Promise<unknown> =>
   (resultOf(await client.get('/$directory/currentUser')) as { userName: string } | null)?.userName;
@@ -265,6 +273,36 @@ describe('a process that dies', () => {
   });
 });
 
+describe('what processes share', () => {
+  it.each([
+    ['all of it', 'uploads', 'state-1.sqlite'],
+    ['its database', 'state-1.sqlite'],
+  ])('is made anew for all of them when somebody has removed %s', async (_what, ...removed) => {
+    await begin();
+    const before = [await one.process(), await other.process()];
+    const [shared = ''] = stateFolders();
+    for (const name of removed) rmSync(join(folder, shared, name), { recursive: true });
+    process.kill(await one.process(), 'SIGKILL');
+    let clients: readonly Client[] = [];
+    let processes = before;
+    while (processes.some((each) => before.includes(each))) {
+      for (const client of clients) client.close();
+      await setTimeout(50);
+      clients = await clientsOf(server.origin, 2).catch(() => []);
+      const asked = await Promise.all(clients.map((client) => client.process().catch(() => NaN)));
+      processes = asked.length === 2 && !asked.some(Number.isNaN) ? asked : before;
+    }
+    const [first, second] = clients;
+    if (first === undefined || second === undefined) throw new Error('There are not two.');
+    await logIn(first);
+    second.cookie = first.cookie;
+    expect(await currentUser(second)).toBe('mia');
+    expect((await second.post('/$upload?$rawPict=true', png)).status).toBe(200);
+    expect(server.stderr()).toContain('all of them start anew');
+    for (const client of clients) client.close();
+  });
+});
+
 describe('the end', () => {
   it('comes with SIGTERM when all requests are answered, and leaves nothing behind', async () => {
     await begin();
@@ -283,7 +321,25 @@ describe('the end', () => {
     const counts = await Promise.all(answers);
     expect(await server.ended).toEqual({ code: 0, signal: null, stderr: '' });
     expect(Math.max(...counts)).toBeGreaterThan(0);
-    expect(readdirSync(folder).filter((name) => name.startsWith('drs-'))).toEqual([]);
+    expect(stateFolders()).toEqual([]);
+  });
+
+  it('comes at once to processes that start', async () => {
+    await begin();
+    const path = join(folder, 'locked.sqlite');
+    const database = new Database(path);
+    database.pragma('journal_mode = WAL');
+    // The first process waits until it may make the schema.
+    database.exec('begin immediate');
+    const environment = { PROCESSES: '2', DATABASE_URL: `sqlite:${path}` };
+    const starting = launch(program, { folder, environment });
+    while (stateFolders().length < 2) await setTimeout(20);
+    await setTimeout(1_000);
+    starting.child.kill('SIGTERM');
+    await setTimeout(100);
+    database.close();
+    expect(await starting.ended).toEqual({ code: 0, signal: null, stderr: '' });
+    expect(stateFolders()).toHaveLength(1);
   });
 
   it('is not delayed by a process that ends by itself', async () => {
@@ -292,6 +348,19 @@ describe('the end', () => {
     await setTimeout(50);
     server.child.kill('SIGTERM');
     expect(await server.ended).toMatchObject({ code: 0, signal: null });
+  });
+
+  it('comes to a process that reads as early as it may', async () => {
+    await begin();
+    const settings = { file: join(folder, 'data.sqlite'), isFoldedWithoutAccents: false };
+    const script = join(dirname(program), 'reader-process.js');
+    const reader = fork(script, [JSON.stringify({ ...settings, hasVectors: false })], {
+      serialization: 'advanced',
+      stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
+    });
+    const ended = once(reader, 'exit');
+    reader.disconnect();
+    expect(await ended).toEqual([0, null]);
   });
 
   it('comes to all of them when the first one is killed', async () => {
@@ -308,8 +377,7 @@ describe('the end', () => {
     while (processes.some(isRunning)) await setTimeout(20);
     // A server that starts later clears their folder away.
     await begin();
-    const folders = readdirSync(folder).filter((name) => name.startsWith('drs-uploads-'));
-    expect(folders).toHaveLength(1);
+    expect(stateFolders()).toHaveLength(1);
   });
 });
 
@@ -327,6 +395,19 @@ describe('a start that fails', () => {
     const { code, stderr } = await ended;
     expect(code).toBe(1);
     expect(stderr).toContain(message);
+  });
+
+  it('as a worker of somebody else’s cluster ends with an error', async () => {
+    const outer = join(folder, 'outer.mjs');
+    writeFileSync(
+      outer,
+      `import cluster from 'node:cluster';
+      if (cluster.isPrimary) cluster.fork().once('exit', (code) => process.exit(code));
+      else await import(${JSON.stringify(pathToFileURL(program).href)}).then(() => cluster.worker.disconnect());`,
+    );
+    const { code, stderr } = await launch(outer, { folder, environment: { PROCESSES: '2' } }).ended;
+    expect(code).toBe(1);
+    expect(stderr).toContain('PROCESSES is 2, and this process is a worker of a cluster');
   });
 
   it('by a port that is taken ends with an error', async () => {
