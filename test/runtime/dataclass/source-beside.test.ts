@@ -1,0 +1,11 @@
+import { expect, it } from 'vitest';
+import { Aliases, From } from '../../../runtime/dataclass/source.js';
+import type { Dataclass } from '../../../runtime/dataclass/dataclasses.js';
+import { postgresDialect } from '../../../runtime/dialect/postgres/dialect.js';
+import { fold } from '../../../runtime/protocol/fold.js';
+
+it('names the row that joins stand beside, as PostgreSQL before version 16 wants it', () => {
+  const from = new From(new Aliases(), { table: 'Employee' } as Dataclass);
+  const { sql } = postgresDialect(fold).compile(from.clauseBeside);
+  expect(sql).toBe('from (select 1) as "beside"');
+});
