@@ -43,6 +43,8 @@ export class AmbientExecutor implements Executor {
   readonly read: Executor['read'];
   /** Puts values of class code into answers; only where the model has some. */
   completeAnswer: CompleteAnswer | undefined;
+  /** Whether class code may run within what is asked of {@link write}, and so has to know the transaction. */
+  runsCode = true;
   readonly value: Executor['value'];
   readonly rows: Executor['rows'];
   readonly table: Executor['table'];
@@ -107,7 +109,10 @@ export class AmbientExecutor implements Executor {
     return this.#uncommitted;
   }
 
-  write<T>(work: (transaction: Transaction) => Pending<T>): Promise<T> {
+  write<T>(work: (transaction: Transaction) => Pending<T>): Pending<T> {
+    // Nobody but the work itself uses the transaction: it needs no scope.
+    if (!this.runsCode && this.calls.current().scope === undefined)
+      return this.executor.write(work);
     return this.writeIn(async ({ transaction }) => work(this.#completing(transaction)));
   }
 

@@ -37,8 +37,8 @@ export class Calls {
   constructor(private readonly server: Call) {}
 
   /** Runs the code of a call; what was ambient before counts for nothing in it. */
-  run<T>(call: Call, work: () => T): T {
-    return this.#storage.run(call, work);
+  run<A extends readonly unknown[], T>(call: Call, work: (...given: A) => T, ...given: A): T {
+    return this.#storage.run(call, work, ...given);
   }
 
   /** The call whose code asks; outside of any, the server's own. */
@@ -53,7 +53,8 @@ export class Calls {
 
   /** The same as a part of what the current call does: see {@link runWithin}. */
   asServerWithin<T>(work: () => T): T {
-    return this.runWithin(this.server, work);
+    // Outside of any call it is the server's own code already.
+    return this.#storage.getStore() === undefined ? work() : this.runWithin(this.server, work);
   }
 
   /**

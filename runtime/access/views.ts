@@ -82,6 +82,14 @@ export class View {
   }
 }
 
+interface LastView {
+  readonly privileges: PrivilegeSet;
+  readonly isGuest: boolean;
+  /** Their name. */
+  readonly restrictions: string | undefined;
+  readonly view: View;
+}
+
 /** Views that are kept beside that of guests. Each makes statements of its own, so they are not kept without end. */
 const maxViews = 64;
 
@@ -94,6 +102,8 @@ export class Views {
   readonly #kept = new Map<string, View>();
   /** What privileges of sessions open, by name; they are replaced and never changed, and guests and users may share them. */
   readonly #names = new WeakMap<PrivilegeSet, string>();
+  /** Of the request before: the next one is often alike. */
+  #last: LastView | undefined;
 
   /** @param functions of the datastore and of singletons */
   constructor(
@@ -109,6 +119,14 @@ export class Views {
   of({ isGuest, privileges }: Viewer, restrictions?: CallRestrictions): View {
     // The code of a function may hold more than the guest who calls it.
     if (isGuest && privileges.size === 0 && restrictions === undefined) return this.guest;
+    const last = this.#last;
+    if (
+      last?.privileges === privileges &&
+      last.isGuest === isGuest &&
+      last.restrictions === restrictions?.name
+    ) {
+      return last.view;
+    }
     let held = this.#names.get(privileges);
     if (held === undefined) {
       held = JSON.stringify(this.#heldOf(privileges));
@@ -120,6 +138,7 @@ export class Views {
     // Those used last stand last.
     this.#kept.delete(name);
     this.#kept.set(name, view);
+    this.#last = { privileges, isGuest, restrictions: restrictions?.name, view };
     return view;
   }
 

@@ -90,7 +90,9 @@ class Host implements ClassHost {
       Object.defineProperty(datastore, name, { get, enumerable: true });
     }
     const dataclasses = [...context.dataclasses.values()];
-    if (!dataclasses.some(isComputed)) return;
+    const hasComputed = dataclasses.some(isComputed);
+    executor.runsCode = hasComputed || this.lifecycle !== undefined;
+    if (!hasComputed) return;
     const values = new ComputedValues(this);
     executor.completeAnswer = (...given) => values.fill(...given);
   }

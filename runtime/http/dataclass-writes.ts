@@ -189,7 +189,9 @@ export class DataclassWrites {
     return whenThere(sessions.of(request, reply), (session) => {
       const caller = { session: session.id, tell: (error: Error) => tellError(error, request) };
       if (calls === undefined) return work(caller);
-      const { restrictions } = calls.current();
+      const current = calls.current();
+      if (current.session === session) return work(caller);
+      const { restrictions } = current;
       return calls.run({ session, restrictions }, () => work(caller));
     });
   }

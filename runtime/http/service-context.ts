@@ -12,7 +12,7 @@ export interface ServiceContext extends WritingContext {
   readonly sets: EntitySets;
   readonly sessions: RequestSessions;
   readonly tellError: ErrorTeller;
-  /** Where class code runs; none without class code. */
+  /** Where class code runs within reads and writes, or restricts them; none elsewhere. */
   readonly calls: Calls | undefined;
 }
 

@@ -1,4 +1,5 @@
 import type { ClassHost } from '../class/class-host.js';
+import { classEvents } from '../class/events.js';
 import type { Database } from '../dialect/database.js';
 import { EntitySets } from '../entity-set/entity-sets.js';
 import { SetDefinitions } from '../entity-set/set-definitions.js';
@@ -43,6 +44,9 @@ export function serviceContexts(parts: ContextParts): MakeContext {
   const computed = hasComputed(definitions) ? computedRequests(hostOf) : undefined;
   const binder = classes?.binder;
   const taken = binder === undefined ? undefined : binder.taken.bind(binder);
+  // Where neither events nor accessors run and nothing is restricted, reads and writes of clients ask for no call.
+  const asksForCalls =
+    computed !== undefined || binder !== undefined || classEvents(definitions) !== undefined;
   return (linked, plans) => {
     const counts = new Counts(database, options, plans.selections, taken);
     const reading = { database, limits, options, filters, plans, counts, computed };
@@ -54,7 +58,7 @@ export function serviceContexts(parts: ContextParts): MakeContext {
       sessions,
       locks: stores.locks,
       tellError,
-      calls: classes?.calls,
+      calls: asksForCalls ? classes?.calls : undefined,
       lifecycle: () => hostOf()?.lifecycle,
     };
   };

@@ -14,11 +14,19 @@ export function readCookie(header: string, name: string): string | undefined {
     if (!isStart(header, at)) continue;
     const value = at + name.length + 1;
     if (header.charCodeAt(value - 1) !== 0x3d) continue;
+    const end = value + tokenLength;
+    if (end === header.length || header.charCodeAt(end) === 0x3b) {
+      const plain = header.slice(value, end);
+      if (isToken.test(plain)) return plain;
+    }
     const [token] = /^"?([0-9A-F]{32})"?[ \t]*(?:;|$)/.exec(header.slice(value, value + 40)) ?? [];
     if (token !== undefined) return token.replace(/[^0-9A-F]/g, '');
   }
   return undefined;
 }
+
+const tokenLength = 32;
+const isToken = /^[0-9A-F]{32}$/;
 
 /** Cookies stand behind a semicolon and blanks. */
 function isStart(header: string, at: number): boolean {

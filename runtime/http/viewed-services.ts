@@ -10,7 +10,7 @@ import { Catalog } from './catalog.js';
 import { listedFunctions } from './catalog-functions.js';
 import type { DataclassHandlers } from './dataclass-handlers.js';
 import { dataclassService } from './dataclass-service.js';
-import { sentBy } from './sent.js';
+import { type Sent, sentBy } from './sent.js';
 import type { ServiceContext } from './service-context.js';
 
 /** Bytes of the plans of each kind that one view keeps; there may be many views. */
@@ -27,13 +27,6 @@ interface Viewing {
 export interface Restricting {
   readonly calls: Calls;
   readonly restrictions: Restrictions;
-}
-
-/** What answers a request. */
-interface Answering {
-  readonly service: DataclassHandlers;
-  /** Runs what answers, with the values of what restricts its session. */
-  readonly run: <T>(work: () => T) => T;
 }
 
 /** Answers requests by the view of their session. Services are made when they are first asked for. */
@@ -116,57 +109,84 @@ export class ViewedServices {
   }
 
   handlers(name: string): DataclassHandlers {
-    const answeringOf = (request: FastifyRequest, reply: FastifyReply): Pending<Answering> =>
-      whenThere(this.sessionOf(request, reply), (session) => this.#answering(session, name));
-    return {
-      readCollection: (request, reply) => {
-        whenFound(reply, answeringOf(request, reply), (service) => {
-          service.readCollection(request, reply);
-        });
-      },
-      readEntity: (request, reply) => {
-        whenFound(reply, answeringOf(request, reply), (service) => {
-          service.readEntity(request, reply);
-        });
-      },
-      readByValue: (request, reply) => {
-        whenFound(reply, answeringOf(request, reply), (service) => {
-          service.readByValue(request, reply);
-        });
-      },
-      readEntitySet: (request, reply) => {
-        whenFound(reply, answeringOf(request, reply), (service) => {
-          service.readEntitySet(request, reply);
-        });
-      },
-      writeCollection: (request, reply) =>
-        sentBy(reply, answeringOf(request, reply), ({ service, run }) =>
-          run(() => service.writeCollection(request, reply)),
-        ),
-      writeEntity: (request, reply) =>
-        sentBy(reply, answeringOf(request, reply), ({ service, run }) =>
-          run(() => service.writeEntity(request, reply)),
-        ),
-      writeAttributes: (request, reply) =>
-        sentBy(reply, answeringOf(request, reply), ({ service, run }) =>
-          run(() => service.writeAttributes(request, reply)),
-        ),
-      writeEntitySet: (request, reply) =>
-        sentBy(reply, answeringOf(request, reply), ({ service, run }) =>
-          run(() => service.writeEntitySet(request, reply)),
-        ),
+    let last: { readonly view: View; readonly service: DataclassHandlers } | undefined;
+    const serviceOf = (view: View): DataclassHandlers => {
+      if (last?.view !== view) last = { view, service: this.serviceIn(view, name) };
+      return last.service;
     };
+    const restricted = this.restricting;
+    return restricted === undefined
+      ? this.#handlers(
+          ({ session }) => serviceOf(this.views.of(session)),
+          (session) => ({ session }),
+        )
+      : this.#handlers(
+          (call) => serviceOf(this.viewOf(call)),
+          (session) => this.callOf(session),
+          restricted.calls,
+        );
   }
 
-  #answering(session: Session, name: string): Pending<Answering> {
-    const { restricting } = this;
-    if (restricting === undefined) {
-      return { service: this.serviceIn(this.views.of(session), name), run: (work) => work() };
-    }
-    return whenThere(this.callOf(session), (call) => ({
-      service: this.serviceIn(this.viewOf(call), name),
-      run: (work) => restricting.calls.with({ restrictions: call.restrictions }, work),
-    }));
+  /** @param calls where statements take values from the call */
+  #handlers(
+    serviceOf: (call: Call) => DataclassHandlers,
+    callOf: (session: Session) => Pending<Call>,
+    calls?: Calls,
+  ): DataclassHandlers {
+    const found = (request: FastifyRequest, reply: FastifyReply): Pending<Call> => {
+      const session = this.sessionOf(request, reply);
+      return session instanceof Promise ? session.then(callOf) : callOf(session);
+    };
+    const reading =
+      <R extends FastifyRequest>(
+        read: (service: DataclassHandlers, request: R, reply: FastifyReply) => void,
+      ) =>
+      (request: R, reply: FastifyReply): void => {
+        const run = (call: Call): void => {
+          if (calls === undefined) read(serviceOf(call), request, reply);
+          else calls.run(call, read, serviceOf(call), request, reply);
+        };
+        const call = found(request, reply);
+        // Reads at once where the session is known at once.
+        if (!(call instanceof Promise)) run(call);
+        else {
+          call.then(run).catch((error: unknown) => {
+            reply.send(error);
+          });
+        }
+      };
+    const writing =
+      <R extends FastifyRequest>(
+        write: (service: DataclassHandlers, request: R, reply: FastifyReply) => Sent,
+      ) =>
+      (request: R, reply: FastifyReply): Sent =>
+        sentBy(reply, found(request, reply), (call) =>
+          calls === undefined
+            ? write(serviceOf(call), request, reply)
+            : calls.run(call, write, serviceOf(call), request, reply),
+        );
+    return {
+      readCollection: reading((service, request, reply) => {
+        service.readCollection(request, reply);
+      }),
+      readEntity: reading((service, request, reply) => {
+        service.readEntity(request, reply);
+      }),
+      readByValue: reading((service, request, reply) => {
+        service.readByValue(request, reply);
+      }),
+      readEntitySet: reading((service, request, reply) => {
+        service.readEntitySet(request, reply);
+      }),
+      writeCollection: writing((service, request, reply) =>
+        service.writeCollection(request, reply),
+      ),
+      writeEntity: writing((service, request, reply) => service.writeEntity(request, reply)),
+      writeAttributes: writing((service, request, reply) =>
+        service.writeAttributes(request, reply),
+      ),
+      writeEntitySet: writing((service, request, reply) => service.writeEntitySet(request, reply)),
+    };
   }
 
   #viewing(view: View): Viewing {
@@ -177,24 +197,4 @@ export class ViewedServices {
     this.#viewings.set(view, made);
     return made;
   }
-}
-
-/** Reads at once where the session is known at once. */
-function whenFound(
-  reply: FastifyReply,
-  found: Pending<Answering>,
-  read: (service: DataclassHandlers) => void,
-): void {
-  const answer = ({ service, run }: Answering): void => {
-    run(() => {
-      read(service);
-    });
-  };
-  if (!(found instanceof Promise)) {
-    answer(found);
-    return;
-  }
-  found.then(answer).catch((error: unknown) => {
-    reply.send(error);
-  });
 }

@@ -122,9 +122,33 @@ describe('an executor that knows its caller', () => {
     expect(await executor.value(countRows, [])).toBe(0);
   });
 
+  it('needs no scope where no class code runs within what is written', async () => {
+    executor.runsCode = false;
+    const scopes: unknown[] = [];
+    const note = (): void => {
+      scopes.push(calls.current().scope?.depth);
+    };
+    const written = executor.write((transaction) => {
+      note();
+      return transaction.value(countRows, []);
+    });
+    expect(written).toBe(0);
+    await executor.writeIn(async () => {
+      // Class code has a transaction: what it saves is a part of that, and undone alone.
+      const part = executor.write(async (transaction) => {
+        await transaction.run(insert(1), []);
+        note();
+        throw new Error('refused');
+      });
+      await expect(part).rejects.toThrow('refused');
+      expect(await executor.value(countRows, [])).toBe(0);
+    });
+    expect(scopes).toEqual([undefined, 1]);
+  });
+
   it('lets a call that begins inside a transaction have nothing of it', async () => {
     const gate = new Gate();
-    let other: Promise<unknown> | undefined;
+    let other: unknown;
     let late: Promise<unknown> | undefined;
     await executor.write(async (transaction) => {
       await transaction.run(insert(1), []);
