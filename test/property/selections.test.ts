@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { selectionKeys } from '../../runtime/class/selection-access.js';
+import { selectionKeys } from '../support/selection-access.js';
 import {
   type CompanySelection,
   type EmployeeSelection,

@@ -94,9 +94,6 @@ const functions: Readonly<Record<string, Known>> = {
   ...dateFunctions,
 };
 
-/** Names of the functions that an expression may call, for messages and documents. */
-export const portableFunctions: readonly string[] = Object.keys(functions);
-
 /** @throws NotPortable for a function that PostgreSQL has no equal for */
 export function callFunction(
   name: string,

@@ -4,7 +4,7 @@ import {
   requestOfSelection,
   selectionKeys,
   selectionOfKeys,
-} from '../../../runtime/class/selection-access.js';
+} from '../../support/selection-access.js';
 import { selectionOf } from '../../../runtime/class/selection-state.js';
 import { linkDataclasses } from '../../../runtime/dataclass/dataclasses.js';
 import { planCollection } from '../../../runtime/query/collection.js';

@@ -1,6 +1,6 @@
 import { sql } from 'kysely';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { selectionKeys } from '../../../runtime/class/selection-access.js';
+import { selectionKeys } from '../../support/selection-access.js';
 import { createStaff, type ServedSelections, serveSelections } from './selections-served.js';
 
 const million = 1_000_000;

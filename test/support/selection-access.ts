@@ -1,11 +1,16 @@
-import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { Pending } from '../dialect/pending.js';
-import type { KeyList } from '../entity-set/key-list.js';
-import type { SelectionRequest } from '../query/selection-request.js';
-import type { DataclassCode } from './class-host.js';
-import { listed } from './selection-node.js';
-import { findSelection, nodeOf, readerOf, selectionOf } from './selection-state.js';
-import { treeRequest } from './selection-tree.js';
+import type { Dataclass } from '../../runtime/dataclass/dataclasses.js';
+import type { Pending } from '../../runtime/dialect/pending.js';
+import type { KeyList } from '../../runtime/entity-set/key-list.js';
+import type { SelectionRequest } from '../../runtime/query/selection-request.js';
+import type { DataclassCode } from '../../runtime/class/class-host.js';
+import { listed } from '../../runtime/class/selection-node.js';
+import {
+  findSelection,
+  nodeOf,
+  readerOf,
+  selectionOf,
+} from '../../runtime/class/selection-state.js';
+import { treeRequest } from '../../runtime/class/selection-tree.js';
 
 /** The dataclass of a selection of class code; `undefined` for a value that is none. */
 export function dataclassOfSelection(value: unknown): Dataclass | undefined {
