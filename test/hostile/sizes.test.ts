@@ -1,7 +1,7 @@
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { modelFile } from '../support/model-file.js';
-import { create, serverOf } from '../support/server.js';
+import { create, isOnPostgres, serverOf } from '../support/server.js';
 import { codesOf, expectServed, type Response } from './served.js';
 
 const update = '/rest/Company?$method=update';
@@ -227,7 +227,9 @@ describe('sizes of requests', () => {
   it('a text of ten million characters', async () => {
     const text = '字'.repeat(10_000_000);
     const response = await post(app, JSON.stringify({ name: 'long', city: text }));
-    expect(response.statusCode).toBe(200);
+    // PostgreSQL cannot index it.
+    expect(response.statusCode).toBe(isOnPostgres ? 400 : 200);
+    if (isOnPostgres) return;
     const { uri } = response.json<{ uri: string }>();
     expect((await ask(app, uri)).json<{ city: string }>().city === text).toBe(true);
   });

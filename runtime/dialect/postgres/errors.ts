@@ -83,6 +83,11 @@ export function translateChangeError(error: Error, facts: ErrorFacts): Error {
     error instanceof DatabaseError &&
     error.code?.startsWith('22') === true &&
     error.code !== '22021';
+  // No statement of a change is too complex; a row of it is: an index holds about 2700 bytes of a value.
+  if (error instanceof DatabaseError && error.code === '54000') {
+    const reason = 'A value of an indexed attribute is too long for this database to index.';
+    return new UnusableValueError(reason, error);
+  }
   return isOfExpression
     ? new ConstraintError('expression', undefined, error)
     : translateError(error, facts);

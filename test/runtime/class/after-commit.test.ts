@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Call, Calls } from '../../../runtime/access/call.js';
 import { systemSession } from '../../../runtime/access/system-session.js';
 import { AfterCommit } from '../../../runtime/class/after-commit.js';
@@ -67,7 +67,7 @@ describe.each(places)('ds.afterCommit, on a database in a %s', (place) => {
       await soon();
       told.push('transaction ends');
     });
-    await soon();
+    await vi.waitFor(() => { expect(told).toContain('third'); });
     expect(told).toEqual(['transaction ends', 'first sees 2', 'second', 'third']);
   });
 

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto';
 import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import {
   ConstraintError,
@@ -190,6 +191,13 @@ describePostgres('an executor of a PostgreSQL', () => {
     await expect(executor.value(number, [2 ** 31 - 1])).rejects.toBeInstanceOf(UnusableValueError);
     await executor.write(async (transaction) => {
       await expect(transaction.run(insert, [3, 'a\0b'])).rejects.toBeInstanceOf(UnusableValueError);
+      // PostgreSQL compresses what is alike.
+      const long = randomBytes(10_000).toString('base64');
+      const refused = transaction.run(insert, [3, long]);
+      await expect(refused).rejects.toThrow(
+        'A value of an indexed attribute is too long for this database to index.',
+      );
+      await expect(refused).rejects.toBeInstanceOf(UnusableValueError);
       await transaction.run(insert, [3, 'a']);
     });
     expect(await executor.value(number, [1])).toBe(2);
