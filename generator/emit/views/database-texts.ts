@@ -49,7 +49,7 @@ export const databaseTexts: Readonly<Record<Database, DatabaseTexts>> = {
     defaultUrl: ({ name }) => `postgres://localhost:5432/${name}`,
     packages: () => ['"pg": "^8.16.0"'],
     typePackages: ['"@types/pg": "^8.15.0"'],
-    urls: '`postgres://<user>:<password>@<host>:<port>/<database>`, a database of PostgreSQL 14 or newer with the encoding UTF8; `?sslmode=verify-full` and what else `pg` knows may follow',
+    urls: '`postgres://<user>:<password>@<host>:<port>/<database>`, a database of PostgreSQL 15 or newer with the encoding UTF8; `?sslmode=verify-full` and what else `pg` knows may follow',
     settings: [
       '| `DATABASE_POOL` | 10 | connections to PostgreSQL that each process of the server may have open, at least 2 |',
     ],

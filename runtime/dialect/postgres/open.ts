@@ -6,7 +6,7 @@ import { PostgresExecutor } from './executor.js';
 import { prepareSchema, type WantedSchema } from './schema.js';
 
 /** The oldest version whose SQL the statements keep to. */
-const oldestVersion = 14;
+const oldestVersion = 15;
 
 export interface Opened {
   readonly executor: Executor;
