@@ -9,6 +9,7 @@ import type { Model } from '../../generator/model/model.js';
 import { openPostgres } from '../../runtime/dialect/postgres/open-database.js';
 import type { AppOptions } from '../../runtime/http/app-options.js';
 import { fold } from '../../runtime/protocol/fold.js';
+import { compileReader } from './reader-program.js';
 import { postgresCopies, postgresDatabase, type TestDatabase } from './postgres.js';
 
 export const packageRoot = fileURLToPath(new URL('../..', import.meta.url));
@@ -74,6 +75,7 @@ export async function serverOf(
   const url = pathToFileURL(join(folder, 'src/generated/app.ts')).href;
   const { buildApp } = (await import(/* @vite-ignore */ url)) as GeneratedApp;
   const settings = { logger: false, environment: {}, ...options };
+  if (/^sqlite:(?!:memory:)/.test(settings.databaseUrl ?? '')) compileReader(folder);
   return isOnPostgres && options.databaseUrl === undefined
     ? onPostgres(folder, buildApp, settings)
     : buildApp({ databaseUrl: 'sqlite::memory:', ...settings });
