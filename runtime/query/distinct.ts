@@ -103,8 +103,10 @@ function distinctRows(
 ): readonly [alias: string, table: Sql] {
   const alias = context.aliases.next();
   const list = Object.entries(columns).map(([name, each]) => sql`${each} as ${sql.id(name)}`);
+  // By their places: PostgreSQL takes two expressions for different ones whose bound values are alike.
+  const places = list.map((_, index) => sql.lit(index + 1));
   const distinct = isSlowWithDistinct
-    ? sql`select ${sql.join(list)} ${rows} group by ${sql.join(Object.values(columns))}`
+    ? sql`select ${sql.join(list)} ${rows} group by ${sql.join(places)}`
     : sql`select distinct ${sql.join(list)} ${rows}`;
   return [alias, sql`(${distinct}) as ${sql.id(alias)}`];
 }

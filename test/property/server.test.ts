@@ -6,12 +6,11 @@ import type { FastifyInstance } from 'fastify';
 import { it } from 'vitest';
 import { describeDatabases, type TestDatabases } from '../support/databases.js';
 import { serverOf, writeServer } from '../support/server.js';
-import { postgresSchema } from '../../generator/emit/schema/postgres.js';
-import { NotPortable } from '../../generator/model/expression/not-portable.js';
 import type { Model } from '../../generator/model/model.js';
 import { load, opened } from './memory/load.js';
 import { canHold } from './memory/can-hold.js';
 import { Store } from './memory/store.js';
+import { isPortable } from './model/portable.js';
 import { Random } from './model/random.js';
 import { randomModel } from './model/random-model.js';
 import {
@@ -63,16 +62,6 @@ async function compareOneModel({ driver, create }: TestDatabases, seed: number):
     });
   } finally {
     await drop();
-  }
-}
-
-function isPortable(model: Model): boolean {
-  try {
-    postgresSchema(model);
-    return true;
-  } catch (error) {
-    if (error instanceof NotPortable) return false;
-    throw error;
   }
 }
 

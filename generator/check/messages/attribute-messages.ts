@@ -140,7 +140,8 @@ export const attributeMessages = {
   },
   'computed/not-portable': {
     severity: 'error',
-    meaning: 'The model names the database postgres, and PostgreSQL has no equal for an expression.',
+    meaning:
+      'The model names the database postgres, and PostgreSQL has no equal for an expression.',
     text: (f: { attribute: string; reason: string }) =>
       `The expression of ${f.attribute} cannot be computed by PostgreSQL: ${f.reason}.`,
   },
