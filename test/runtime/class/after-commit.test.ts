@@ -67,7 +67,9 @@ describe.each(places)('ds.afterCommit, on a database in a %s', (place) => {
       await soon();
       told.push('transaction ends');
     });
-    await vi.waitFor(() => { expect(told).toContain('third'); });
+    await vi.waitFor(() => {
+      expect(told).toContain('third');
+    });
     expect(told).toEqual(['transaction ends', 'first sees 2', 'second', 'third']);
   });
 
