@@ -15,7 +15,8 @@ declare module 'autocannon' {
     key?: unknown;
   }
   export interface Request {
-    readonly method?: 'POST';
+    readonly method?: 'POST' | 'PATCH';
+    readonly headers?: Readonly<Record<string, string>>;
     readonly path: string;
     readonly body?: string;
     readonly setupRequest?: (request: Request, context: Context) => Request;

@@ -1,6 +1,7 @@
 import { randomUUID } from 'node:crypto';
 import { employeeRow } from './data/rows.js';
 import type { Random } from './data/random.js';
+import type { SentRequest } from './load-job.js';
 
 /** How a measured request changes employees: one that exists, or 100 new ones. */
 export type ChangeKind = 'update' | 'create';
@@ -21,26 +22,51 @@ export function updateBody(key: number, stamp: number, random: Random): string {
 
 /** The body that creates employees, which no one was created like before. */
 export function createBody(random: Random): string {
-  return JSON.stringify(
-    Array.from({ length: createdTogether }, () => {
-      const row = employeeRow(anyKey, random);
-      const stored = Object.entries(row).filter(
-        ([name]) => !name.startsWith('__') && name !== 'ID',
-      );
-      const { employerID, managerID, active, ...values } = Object.fromEntries(stored);
-      const email = `${randomUUID()}@example.org`;
-      const related = { employer: employerID, manager: managerID };
-      return { ...values, active: active === 1, email, ...related };
-    }),
-  );
+  return JSON.stringify(createdValues(random));
 }
+
+/** Values of employees to be created. */
+export function createdValues(random: Random): readonly Readonly<Record<string, unknown>>[] {
+  return Array.from({ length: createdTogether }, () => {
+    const row = employeeRow(anyKey, random);
+    const stored = Object.entries(row).filter(([name]) => !name.startsWith('__') && name !== 'ID');
+    const { employerID, managerID, active, ...values } = Object.fromEntries(stored);
+    const email = `${randomUUID()}@example.org`;
+    const related = { employer: employerID, manager: managerID };
+    return { ...values, active: active === 1, email, ...related };
+  });
+}
+
+/** How a server is told changes. */
+export interface ChangeService {
+  /** Where an employee is read. */
+  readonly entity: (key: number) => string;
+  /** The stamp in the JSON of an employee. */
+  readonly stamp: (json: string) => string;
+  readonly update: (key: number, stamp: string, random: Random) => SentRequest;
+  readonly create: (random: Random) => SentRequest;
+}
+
+/** Of the generated server and the yardsticks. */
+export const ownChanges: ChangeService = {
+  entity: (key) => `/rest/Employee(${key})`,
+  stamp: (json) => String(stampOf(json)),
+  update: (key, stamp, random) => ({
+    path: changePath,
+    body: updateBody(key, Number(stamp), random),
+  }),
+  create: (random) => ({ path: changePath, body: createBody(random) }),
+};
 
 /** Employees that one process of load changes; each is in use by one connection at a time, and its stamp is known. */
 export class Changing {
   readonly #free: number[];
-  readonly #stamps = new Map<number, number>();
+  readonly #stamps = new Map<number, string>();
 
-  private constructor(keys: readonly number[]) {
+  private constructor(
+    keys: readonly number[],
+    private readonly service: ChangeService,
+  ) {
     this.#free = [...keys];
   }
 
@@ -49,24 +75,25 @@ export class Changing {
     origin: string,
     keys: readonly number[],
     headers: Readonly<Record<string, string>>,
+    service: ChangeService = ownChanges,
   ): Promise<Changing> {
-    const changing = new Changing(keys);
+    const changing = new Changing(keys, service);
     for (const key of keys) {
-      const response = await fetch(`${origin}/rest/Employee(${key})`, { headers });
-      changing.#stamps.set(key, stampOf(await response.text()));
+      const response = await fetch(origin + service.entity(key), { headers });
+      changing.#stamps.set(key, service.stamp(await response.text()));
     }
     return changing;
   }
 
   /** Takes an employee; {@link release} gives it back. */
-  take(random: Random): { readonly key: number; readonly body: string } {
+  take(random: Random): { readonly key: number; readonly sent: SentRequest } {
     const key = this.#free.shift();
     if (key === undefined) throw new Error('All employees are being changed.');
-    return { key, body: updateBody(key, this.#stamps.get(key) ?? 0, random) };
+    return { key, sent: this.service.update(key, this.#stamps.get(key) ?? '', random) };
   }
 
   release(key: number, answer: string): void {
-    this.#stamps.set(key, stampOf(answer));
+    this.#stamps.set(key, this.service.stamp(answer));
     this.#free.push(key);
   }
 }

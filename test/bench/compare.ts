@@ -8,6 +8,7 @@ import type { Server } from './server.js';
 /** A server and what it was made ready with. */
 export interface Contestant {
   readonly server: Server;
+  readonly request: BenchRequest;
   readonly context: RequestContext;
 }
 

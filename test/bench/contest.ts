@@ -1,4 +1,6 @@
 import Database from 'better-sqlite3';
+import { capRequest } from './cap/cap-requests.js';
+import { compareCounts } from './cap/compare-counts.js';
 import { compareAnswers, type Contestant } from './compare.js';
 import type { Random } from './data/random.js';
 import { leastCpu } from './least-cpu.js';
@@ -30,9 +32,11 @@ const warmUpSeconds = 2;
 /**
  * Starts the servers, compares their answers to one kind of request and measures it: servers and databases are fresh for
  * each kind, so that none pays for what another one left behind.
+ * @param peer another product, which has requests of its own; what it cannot do is told and left out
  */
 export async function contest(
   files: readonly ServerFiles[],
+  peer: ServerFiles | undefined,
   request: BenchRequest,
   ground: Ground,
   settings: ContestSettings,
@@ -42,15 +46,41 @@ export async function contest(
     const contestants = await Promise.all(
       servers.map(async (server) => ({
         server,
+        request,
         context: await contextOf(server, request, ground),
       })),
     );
     await compareAnswers(contestants, request, settings.load.random);
-    const samples = await inTurn(contestants, request, settings);
+    const other = peer && (await startPeer(peer, contestants, settings));
+    if (other !== undefined) servers.push(other.server);
+    const all = other === undefined ? contestants : [...contestants, other];
+    const samples = await inTurn(all, settings);
     const least = await leastCpu(contestants, request, settings.load.random);
     return { request, rows: ground.rows, samples, leastCpu: least };
   } finally {
     await Promise.all(servers.map((server) => server.stop()));
+  }
+}
+
+/** @returns nothing when it cannot do what is asked, or answers something else */
+async function startPeer(
+  files: ServerFiles,
+  [first]: readonly Contestant[],
+  { place, load }: ContestSettings,
+): Promise<Contestant | undefined> {
+  const request = first && capRequest(first.request);
+  if (first === undefined || request === undefined) return undefined;
+  let server: Server | undefined;
+  try {
+    server = await Server.start(files, place);
+    const peer = { server, request, context: { rows: first.context.rows, key: first.context.key } };
+    await compareCounts(first, peer, load.random);
+    await measure(server, request, peer.context, { ...load, seconds: warmUpSeconds });
+    return peer;
+  } catch (error) {
+    console.error(`  ${files.name} is left out: ${error instanceof Error ? error.message : ''}`);
+    await server?.stop();
+    return undefined;
   }
 }
 
@@ -67,10 +97,9 @@ export async function contextOf(
 /** A round measures each server once; each round begins with another one. */
 async function inTurn(
   contestants: readonly Contestant[],
-  request: BenchRequest,
   { load, rounds }: ContestSettings,
 ): Promise<Measured['samples']> {
-  for (const { server, context } of contestants) {
+  for (const { server, request, context } of contestants) {
     await measure(server, request, context, { ...load, seconds: warmUpSeconds });
   }
   const samples: Record<string, Sample[]> = {};
@@ -79,7 +108,7 @@ async function inTurn(
     for (let turn = 0; turn < contestants.length; turn += 1) {
       const contestant = contestants[(round + turn) % contestants.length];
       if (contestant === undefined) continue;
-      const { server, context } = contestant;
+      const { server, request, context } = contestant;
       samples[server.name]?.push(await measure(server, request, context, load));
     }
   }

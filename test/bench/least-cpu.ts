@@ -127,8 +127,8 @@ class Sliced {
   async #ask(connection: RawConnection): Promise<void> {
     const { request, random } = this;
     if (request.change === 'update') {
-      const { key, body } = this.changing.take(random);
-      const answer = await connection.ask({ path: changePath, body });
+      const { key, sent } = this.changing.take(random);
+      const answer = await connection.ask(sent);
       this.changing.release(key, answer.toString());
       return;
     }

@@ -1,10 +1,15 @@
 import type { ChangeKind } from './changes.js';
 
-/** A request that is sent: by POST when it has a body. */
+/** A request that is sent: by POST when it has a body and no method. */
 export interface SentRequest {
+  readonly method?: 'POST' | 'PATCH';
   readonly path: string;
+  readonly headers?: Readonly<Record<string, string>>;
   readonly body?: string;
 }
+
+/** Whose way of changing entities is spoken. */
+export type ServiceName = 'own' | 'cap';
 
 /** What one process of load is told to do. */
 export interface LoadJob {
@@ -20,6 +25,7 @@ export interface LoadJob {
 
 export interface LoadedChange {
   readonly kind: ChangeKind;
+  readonly service: ServiceName;
   readonly seed: number;
   /** Employees that no other process changes. */
   readonly keys: readonly number[];

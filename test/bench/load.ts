@@ -1,7 +1,8 @@
 /** One process of load: its job comes as JSON on stdin, and what it measured goes to stdout as JSON. */
 import { text } from 'node:stream/consumers';
 import autocannon, { type Request, type Result } from 'autocannon';
-import { changePath, Changing, createBody } from './changes.js';
+import { capChanges } from './cap/cap-changes.js';
+import { type ChangeService, changePath, Changing, ownChanges } from './changes.js';
 import { type Random, seededRandom } from './data/random.js';
 import { latencyStep, type LoadJob, type LoadResult } from './load-job.js';
 
@@ -50,24 +51,30 @@ async function requestsOf(job: LoadJob): Promise<readonly Request[]> {
     );
   }
   const random = seededRandom(change.seed);
+  const service = change.service === 'cap' ? capChanges : ownChanges;
   return change.kind === 'create'
-    ? creations(random)
-    : [updates(await Changing.of(url, change.keys, headers), random)];
+    ? creations(service, random, headers)
+    : [updates(await Changing.of(url, change.keys, headers, service), random, headers)];
 }
 
-function creations(random: Random): readonly Request[] {
-  const setupRequest = (request: Request): Request => ({ ...request, body: createBody(random) });
+type Headers = Readonly<Record<string, string>>;
+
+function creations(service: ChangeService, random: Random, all: Headers): readonly Request[] {
+  const setupRequest = (request: Request): Request => {
+    const sent = service.create(random);
+    return { ...request, ...sent, headers: { ...all, ...sent.headers } };
+  };
   return [{ method: 'POST', path: changePath, setupRequest }];
 }
 
-function updates(employees: Changing, random: Random): Request {
+function updates(employees: Changing, random: Random, all: Headers): Request {
   return {
     method: 'POST',
     path: changePath,
     setupRequest: (request, context) => {
-      const { key, body } = employees.take(random);
+      const { key, sent } = employees.take(random);
       context.key = key;
-      return { ...request, body };
+      return { ...request, ...sent, headers: { ...all, ...sent.headers } };
     },
     onResponse: (_status, answer, context) => {
       employees.release(Number(context.key), answer);

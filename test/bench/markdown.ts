@@ -5,6 +5,7 @@ import { figure } from './table.js';
 /** A run of the bench as a table for the README. Pairs of figures are those of the generated server and of the yardstick. */
 export function markdown(result: Result & { readonly picture: string }): string {
   const { node, rounds, seconds, results, picture } = result;
+  const hasCap = results.some(({ servers }) => servers['cap'] !== undefined);
   const head = [
     'request',
     'employees',
@@ -14,6 +15,7 @@ export function markdown(result: Result & { readonly picture: string }): string 
     'median ms',
     'p99 ms',
     'MB',
+    ...(hasCap ? ['CAP a second'] : []),
   ];
   return [
     '',
@@ -21,7 +23,9 @@ export function markdown(result: Result & { readonly picture: string }): string 
     '',
     line(head),
     line(head.map((_, index) => (index === 0 ? '---' : '---:'))),
-    ...results.map((each) => line(cells(each))),
+    ...results.map((each) =>
+      line([...cells(each), ...(hasCap ? [shown(each.servers['cap']?.requestsPerSecond)] : [])]),
+    ),
     '',
     `![Ratios of the generated server to the one written by hand](${picture})`,
     '',

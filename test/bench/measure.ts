@@ -52,7 +52,7 @@ async function measureOnce(
 
 /** Each process of load changes employees of its own. */
 function changeOf(
-  { change: kind }: BenchRequest,
+  { change: kind, service = 'own' }: BenchRequest,
   { key }: RequestContext,
   random: Random,
   { index, processes }: { readonly index: number; readonly processes: number },
@@ -60,5 +60,5 @@ function changeOf(
   if (kind === undefined) return {};
   const keys = Array.from({ length: changedCount }, () => key(random));
   const own = [...new Set(keys)].filter((each) => each % processes === index);
-  return { change: { kind, seed: random.below(2 ** 31), keys: own } };
+  return { change: { kind, service, seed: random.below(2 ** 31), keys: own } };
 }

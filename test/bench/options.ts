@@ -10,6 +10,8 @@ export interface Options {
   readonly requests: readonly BenchRequest[];
   /** A major version of Node other than the one that runs the bench. */
   readonly node: string | undefined;
+  /** SAP CAP is installed and measured, too. */
+  readonly cap: boolean;
 }
 
 const scales: Readonly<Record<string, number>> = {
@@ -28,6 +30,7 @@ export function readOptions(args: readonly string[]): Options {
       scale: { type: 'string' },
       only: { type: 'string' },
       node: { type: 'string' },
+      cap: { type: 'boolean', default: false },
     },
   });
   return {
@@ -36,6 +39,7 @@ export function readOptions(args: readonly string[]): Options {
     rows: values.scale === undefined ? undefined : rowsOf(values.scale),
     requests: values.only === undefined ? requests : named(values.only),
     node: values.node === undefined ? undefined : String(positive('node', values.node)),
+    cap: values.cap,
   };
 }
 

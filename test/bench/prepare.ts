@@ -1,9 +1,10 @@
 import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
+import { PreparedCap } from './cap/prepare-cap.js';
 import { run } from './command.js';
 import { copyDatabase, filledDatabase } from './databases.js';
 import { compileServer } from './generated-server.js';
-import { work } from './places.js';
+import { root, work } from './places.js';
 import type { ServerFiles } from './server.js';
 import type { VariantName } from './variants.js';
 
@@ -20,13 +21,22 @@ export interface Field {
 export class Preparation {
   readonly node: string;
   readonly #folder: string;
+  readonly #major: string | undefined;
   readonly #scripts = new Map<VariantName, string>();
   readonly #filled = new Map<string, string>();
 
   /** @param major installs that version of Node and the packages that go with it */
   constructor(major: string | undefined) {
+    this.#major = major;
     this.#folder = major === undefined ? work : join(work, `node${major}`);
     this.node = major === undefined ? process.execPath : installNode(this.#folder, major);
+  }
+
+  /** SAP CAP on the Node of this preparation, in a folder of its own. */
+  cap(): PreparedCap {
+    const major = Number(this.#major ?? process.versions.node.split('.')[0]);
+    const packages = join(this.#major === undefined ? root : this.#folder, 'node_modules');
+    return new PreparedCap(join(this.#folder, 'cap'), this.node, major, packages);
   }
 
   async field(variant: VariantName, rows: number): Promise<Field> {

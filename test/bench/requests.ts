@@ -1,7 +1,7 @@
 import { type ChangeKind, changePath } from './changes.js';
 import { cities } from './data/names.js';
 import type { Random } from './data/random.js';
-import type { SentRequest } from './load-job.js';
+import type { SentRequest, ServiceName } from './load-job.js';
 import { logIn, makeSets } from './preparations.js';
 import type { Server } from './server.js';
 import type { VariantName } from './variants.js';
@@ -17,6 +17,8 @@ export interface BenchRequest {
   readonly connections: number;
   /** Employees are changed, instead of something being read. */
   readonly change?: ChangeKind;
+  /** How changes are told; as the protocol does when absent. */
+  readonly service?: ServiceName;
   /** Makes what the requests need, on each server by itself. */
   readonly prepare?: (server: Server, rows: number) => Promise<Prepared>;
   /** Another one at each call. */

@@ -2,7 +2,7 @@
  * Measures the server that is generated for `model.yaml` against two that were written by hand for it (`yardstick/`), on the
  * same data, after making sure that all of them give the same answers.
  *
- *   npm run bench -- [--only R1,R10] [--scale 10k|100k|1m] [--rounds 5] [--seconds 3] [--node 24]
+ *   npm run bench -- [--only R1,R10] [--scale 10k|100k|1m] [--rounds 5] [--seconds 3] [--node 24] [--cap]
  *
  * How to read the table: for each kind of request (`requests.ts`) and server, medians over the rounds: requests a second, the
  * time that half of the requests and 99 of 100 stay below, the server's processor time for a request, and its memory. The star
@@ -12,8 +12,10 @@
  * and `cpu` the ratio of that to the thriftier one by hand. Other work on the machine disturbs it least: where the values in
  * brackets lie far apart, `cpu` tells more than `ratio`.
  *
+ * `--cap` measures SAP CAP as well, with the nearest equal of each request that has one; it is installed into `.tmp/bench/cap`.
  * What was measured is kept in `.tmp/bench/results`, also as a picture; `npm run bench:table` writes it into the README.
  */
+import { capRequest } from './cap/cap-requests.js';
 import { contest } from './contest.js';
 import { chooseCores } from './cores.js';
 import { seededRandom } from './data/random.js';
@@ -39,6 +41,7 @@ async function bench(options: Options): Promise<Result> {
   const { rounds, seconds, requests } = options;
   const cores = chooseCores();
   const preparation = new Preparation(options.node);
+  const cap = options.cap ? preparation.cap() : undefined;
   const settings = {
     rounds,
     load: { seconds, random: seededRandom(7), cores: cores?.load ?? [] },
@@ -49,7 +52,8 @@ async function bench(options: Options): Promise<Result> {
     const rows = options.rows ?? request.rows;
     console.error(`> ${request.name}, ${rows} employees: ${request.title}`);
     const field = await preparation.field(request.variant, rows);
-    results.push(summarize(await contest(withDatabases(field), request, field, settings)));
+    const peer = capRequest(request) && cap?.server(field.filled);
+    results.push(summarize(await contest(withDatabases(field), peer, request, field, settings)));
   }
   return { node: options.node ?? process.version, rounds, seconds, results };
 }

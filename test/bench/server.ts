@@ -10,6 +10,8 @@ export interface ServerFiles {
   readonly args?: readonly string[];
   /** A file of SQLite, or the URL of another database. */
   readonly database: string;
+  /** Where it runs; here when absent. */
+  readonly folder?: string;
   readonly env?: Readonly<Record<string, string>>;
 }
 
@@ -42,6 +44,7 @@ export class Server {
     const [command, args] = pinned(cores, node, script);
     const { database } = files;
     const child = spawn(command, args, {
+      cwd: files.folder,
       env: {
         ...process.env,
         NODE_ENV: 'production',
@@ -97,11 +100,11 @@ async function origin(name: string, child: ChildProcess): Promise<string> {
   let printed = '';
   for await (const chunk of child.stdout?.iterator({ destroyOnReturn: false }) ?? []) {
     printed += String(chunk);
-    const found = /listening on (http:\/\/[^/\s]+)/.exec(printed)?.[1];
+    const found = /listening on (?:\{ url: ')?(http:\/\/[^/\s']+)/.exec(printed)?.[1];
     if (found === undefined) continue;
     // What it prints from now on must not fill the pipe.
     child.stdout?.resume();
-    return found;
+    return found.replace('localhost', '127.0.0.1');
   }
   throw new Error(`The server ${name} did not start. It said: ${printed}`);
 }

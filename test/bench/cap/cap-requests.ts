@@ -1,0 +1,51 @@
+import { capEmployees, capService } from './cap-changes.js';
+import { cities } from '../data/names.js';
+import type { Random } from '../data/random.js';
+import type { BenchRequest } from '../requests.js';
+
+/** Pages are as deep as those of the others. */
+const pages = 20;
+const employees = capEmployees;
+const companies = `${capService}/Companies`;
+const salaries = ['sum', 'average', 'min', 'max']
+  .map((operation) => `salary with ${operation} as ${operation}`)
+  .join();
+
+/** The nearest equals of the measured requests in OData; the number of all is asked for where the others tell it. */
+const paths: Readonly<Record<string, (random: Random, key: number) => string>> = {
+  R1: (_random, key) => `${employees}(${key})`,
+  R2: (random) => `${employees}?$count=true&$skip=${100 * random.below(pages)}&$top=100`,
+  // The data have one spelling of each city; a comparison of lower case would cost CAP its index.
+  R3: (random) =>
+    `${employees}?$count=true&$filter=${encodeURIComponent(`city eq '${random.pick(cities)}'`)}&$orderby=lastName&$top=40`,
+  R4: (random) =>
+    `${employees}?$count=true&$skip=${40 * random.below(pages)}&$top=40&$expand=employer`,
+  R5: (random) =>
+    `${companies}?$count=true&$skip=${20 * random.below(pages)}&$top=20&$expand=staff($top=100;$orderby=ID)`,
+  // The others count the salaries that are there.
+  R6: () =>
+    `${employees}?$apply=filter(salary%20ne%20null)/aggregate(${encodeURIComponent(`$count as number,${salaries}`)})`,
+  R14: (random) =>
+    `${companies}?$count=true&$skip=${5 * random.below(pages)}&$top=5&$expand=staff($top=100;$orderby=ID;$expand=manager($expand=employer))`,
+};
+
+/** What CAP is sent instead of a request; nothing where it has no equal. */
+export function capRequest(request: BenchRequest): BenchRequest | undefined {
+  if (request.change !== undefined && request.variant === 'plain') {
+    return { ...request, service: 'cap' };
+  }
+  const path = paths[request.name];
+  if (path === undefined) return undefined;
+  return {
+    ...request,
+    request: (random, { key }) => ({ path: path(random, request.name === 'R1' ? key(random) : 0) }),
+  };
+}
+
+/** How many entities and of how many an answer tells: `__STAMP` and `ID` stand in each entity once. */
+export function countsOf(json: string, name: string): string {
+  if (name === 'R6') return String(/"(?:count|number)":(\d+)/.exec(json)?.[1]);
+  const all = /"(?:__COUNT|@odata\.count)":(\d+)/.exec(json)?.[1] ?? '1';
+  const entities = json.match(json.includes('"__STAMP":') ? /"__STAMP":/g : /"ID":/g)?.length ?? 0;
+  return `${entities} of ${all}`;
+}
