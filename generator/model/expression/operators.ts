@@ -95,10 +95,9 @@ function arithmetic(operator: string, a: Printed, b: Printed): Printed {
     return integer(`(${widened(a, b)} ${operator} ${b.sql})`);
   }
   const whole = both(wholeOf(a), wholeOf(b));
-  // A product that a double cannot hold is an error in PostgreSQL; it is zero or infinite here.
-  return operator === '*'
-    ? number(`drs_product(${a.sql}, ${b.sql})`, whole)
-    : number(`(${a.sql} ${operator} ${b.sql})`, whole);
+  // What a double cannot hold is an error in PostgreSQL; it is zero or infinite here.
+  if (operator === '*') return number(`drs_product(${a.sql}, ${b.sql})`, whole);
+  return number(`drs_added(${a.sql}, ${operator === '-' ? `-(${b.sql})` : b.sql})`, whole);
 }
 
 /** Nothing divided by 0 is anything; integers divided by integers are integers. */

@@ -1,6 +1,12 @@
 import { characterTables } from './characters.js';
 import { vectorFunctions } from './vector-functions.js';
 
+/** What moves a number that is close to the ends of what a double holds to where it has all its digits, and these ends there. */
+const up = 2 ** 600;
+const down = 2 ** -600;
+const vanishing = 2 ** (600 - 1075);
+const infinite = 2 ** (1024 - 600);
+
 /**
  * The SQL functions that statements of this server call and PostgreSQL does not have, as statements that create or replace
  * them; before the schema's own statements, which may call them. They stand in the schema of the server's tables.
@@ -104,22 +110,33 @@ return case when large is null then small
   when large in ('NaN', 'Infinity', '-Infinity') then large::double precision
   when abs(small::text::numeric + large) >= 1.797693134862315807e308 then (sign(small::text::numeric + large) * 'Infinity'::numeric)::double precision
   else (small::text::numeric + large)::double precision end`,
-    // Dividing fails in PostgreSQL where the result is too large, or too small, for a double.
+    // Half of a sum is never too large.
+    `create or replace function drs_added(a double precision, b double precision) returns double precision
+language sql immutable parallel safe
+return case when least(abs(a), abs(b)) < 1 then a + b
+  when abs(a / 2 + b / 2) >= ${2 ** 1023} then sign(a / 2 + b / 2) * 'Infinity'::double precision else a + b end`,
+    // Both fail in PostgreSQL where the result is too large, or too small, for a double; whether it is, their result shows when
+    // it is moved by a power of two, which changes none of its digits.
     `create or replace function drs_quotient(dividend double precision, divisor double precision) returns double precision
 language sql immutable parallel safe
 return case when divisor = 0 or divisor is null or dividend is null then null when dividend = 0 then 0
   when dividend in ('NaN', 'Infinity', '-Infinity') or divisor in ('NaN', 'Infinity', '-Infinity') then dividend / divisor
-  when ln(abs(dividend)) - ln(abs(divisor)) > 709 then sign(dividend) * sign(divisor) * 'Infinity'::double precision
-  when ln(abs(dividend)) - ln(abs(divisor)) < -708 then 0
-  else dividend / divisor end`,
+  when ln(abs(dividend)) - ln(abs(divisor)) between -700 and 700 then dividend / divisor
+  when ln(abs(dividend)) - ln(abs(divisor)) < -800 then 0
+  when ln(abs(dividend)) - ln(abs(divisor)) < 0 then case when abs(dividend * ${up} / divisor) > ${vanishing} then dividend / divisor else 0 end
+  when ln(abs(dividend)) - ln(abs(divisor)) < 800 and abs(dividend * ${down} / divisor) < ${infinite} then dividend / divisor
+  else sign(dividend) * sign(divisor) * 'Infinity'::double precision end`,
     `create or replace function drs_product(a double precision, b double precision) returns double precision
 language sql immutable parallel safe
 return case when a is null or b is null then null
   when a in ('NaN', 'Infinity', '-Infinity') or b in ('NaN', 'Infinity', '-Infinity') then a * b
   when a = 0 or b = 0 then 0
-  when ln(abs(a)) + ln(abs(b)) > 709 then sign(a) * sign(b) * 'Infinity'::double precision
-  when ln(abs(a)) + ln(abs(b)) < -708 then 0
-  else a * b end`,
+  when ln(abs(a)) + ln(abs(b)) between -700 and 700 then a * b
+  when ln(abs(a)) + ln(abs(b)) < -800 then 0
+  when ln(abs(a)) + ln(abs(b)) < 0 then case
+    when least(abs(a), abs(b)) * ${up} * greatest(abs(a), abs(b)) > ${vanishing} then a * b else 0 end
+  when ln(abs(a)) + ln(abs(b)) < 800 and greatest(abs(a), abs(b)) * ${down} * least(abs(a), abs(b)) < ${infinite} then a * b
+  else sign(a) * sign(b) * 'Infinity'::double precision end`,
     ...vectorFunctions,
     // Whether the functions for documents can read a text; they cannot where it spells the character U+0000.
     `create or replace function drs_is_json(given text) returns boolean
