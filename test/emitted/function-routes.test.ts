@@ -23,20 +23,20 @@ describe('functions of a dataclass have a line for each address and verb', () =>
     const functions =
       'functions: { dataclass: { f: { exposed: true, onHTTPGet: true } }, entity: { g: { exposed: true } } }';
     expect(routesOf(functions)).toEqual([
-      "app.get('/rest/A/f', functions.dataclass('A', 'f'))",
-      "app.post('/rest/A/f', functions.dataclass('A', 'f'))",
-      "app.get('/rest/A(:key/g', functions.onlyByPost('g'))",
-      "app.post('/rest/A(:key/g', functions.entity('A', 'g'))",
+      "routes.get('/rest/A/f', functions.dataclass('A', 'f'))",
+      "routes.post('/rest/A/f', functions.dataclass('A', 'f'))",
+      "routes.get('/rest/A(:key/g', functions.onlyByPost('g'))",
+      "routes.post('/rest/A(:key/g', functions.entity('A', 'g'))",
     ]);
   });
 
   it('of its selections, with and without a set', () => {
     const routes = routesOf('functions: { selection: { f: { exposed: true } } }');
-    expect(routes.filter((each) => each.startsWith('app.post'))).toEqual([
-      "app.post('/rest/A/f', functions.selection('A', 'f'))",
-      "app.post('/rest/A/f/$entityset', functions.selection('A', 'f'))",
-      "app.post('/rest/A/f/$entityset/:set', functions.selection('A', 'f'))",
-      "app.post('/rest/A/$entityset/:set/f', functions.selection('A', 'f'))",
+    expect(routes.filter((each) => each.startsWith('routes.post'))).toEqual([
+      "routes.post('/rest/A/f', functions.selection('A', 'f'))",
+      "routes.post('/rest/A/f/$entityset', functions.selection('A', 'f'))",
+      "routes.post('/rest/A/f/$entityset/:set', functions.selection('A', 'f'))",
+      "routes.post('/rest/A/$entityset/:set/f', functions.selection('A', 'f'))",
     ]);
   });
 

@@ -1,7 +1,7 @@
 import { join } from 'node:path';
 import { pathToFileURL } from 'node:url';
 import { vi } from 'vitest';
-import { compileReader, readers } from './reader-program.js';
+import { readers } from './reader-program.js';
 
 interface CostModule {
   readonly StatementCost: {
@@ -15,7 +15,6 @@ interface CostModule {
  */
 export async function forceReaders(server: string): Promise<() => number> {
   const runtime = join(server, 'src/runtime');
-  compileReader(server);
   const url = pathToFileURL(join(runtime, readers, 'statement-cost.ts')).href;
   const { StatementCost } = (await import(/* @vite-ignore */ url)) as CostModule;
   vi.spyOn(StatementCost.prototype, 'isAway').mockReturnValue(true);

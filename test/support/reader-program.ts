@@ -1,24 +1,24 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
-import { pathToFileURL } from 'node:url';
+import { dirname, join, relative, sep } from 'node:path';
 import ts from 'typescript';
 
 export const readers = 'dialect/sqlite/readers';
 
 /**
- * Compiles the program of the processes that a generated server lets read, to a folder beside its source: tests import the
+ * Compiles the program of the processes that a generated server lets read, to a folder beside the runtime's: tests import the
  * source, and Node runs JavaScript alone.
- * @param server folder of the server
+ * @param runtime folder of the runtime's source
  */
-export function compileReader(server: string): void {
-  const runtime = join(server, 'src/runtime');
-  const script = join(runtime, readers, 'reader-process.js');
-  if (existsSync(script) || !existsSync(join(runtime, readers))) return;
-  const program = join(server, 'reader');
+export function compileReader(runtime: string): void {
+  if (!existsSync(join(runtime, readers))) return;
+  const program = join(dirname(runtime), 'reader');
   compile(runtime, program, `${readers}/reader-process`, new Set());
   // JavaScript beside the source would be taken in its place, but for what nobody imports.
-  const main = pathToFileURL(join(program, readers, 'reader-process.js')).href;
-  writeFileSync(script, `import ${JSON.stringify(main)};\n`);
+  const main = relative(join(runtime, readers), join(program, readers)).split(sep).join('/');
+  writeFileSync(
+    join(runtime, readers, 'reader-process.js'),
+    `import ${JSON.stringify(`${main}/reader-process.js`)};\n`,
+  );
 }
 
 /** Compiles a module and all that it imports. */

@@ -1,6 +1,4 @@
-import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, renameSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { join } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { checkModel } from '../../generator/check/check-model.js';
@@ -9,8 +7,8 @@ import type { Model } from '../../generator/model/model.js';
 import { openPostgres } from '../../runtime/dialect/postgres/open-database.js';
 import type { AppOptions } from '../../runtime/http/app-options.js';
 import { fold } from '../../runtime/protocol/fold.js';
-import { compileReader } from './reader-program.js';
 import { postgresCopies, postgresDatabase, type TestDatabase } from './postgres.js';
+import { writeFiles } from './written-server.js';
 
 export const packageRoot = fileURLToPath(new URL('../..', import.meta.url));
 
@@ -37,25 +35,7 @@ export function writeServer(model: Model, written: Readonly<Record<string, strin
     ...emitted.filter(({ path }) => !Object.hasOwn(written, path)),
     ...Object.entries(written).map(([path, text]) => ({ path, text })),
   ];
-  const hash = createHash('sha256');
-  for (const file of files) hash.update(file.path).update('\0').update(file.text).update('\0');
-  const servers = join(packageRoot, '.tmp', 'servers');
-  const folder = join(servers, hash.digest('hex').slice(0, 24));
-  if (existsSync(folder)) return folder;
-  // Tests run side by side: the folder appears whole or not at all.
-  const staging = `${folder}-${String(process.pid)}`;
-  for (const file of files) {
-    const path = join(staging, file.path);
-    mkdirSync(dirname(path), { recursive: true });
-    writeFileSync(path, file.text);
-  }
-  try {
-    renameSync(staging, folder);
-  } catch (error) {
-    rmSync(staging, { recursive: true });
-    if (!existsSync(folder)) throw error;
-  }
-  return folder;
+  return writeFiles(join(packageRoot, '.tmp'), files);
 }
 
 interface GeneratedApp {
@@ -75,7 +55,6 @@ export async function serverOf(
   const url = pathToFileURL(join(folder, 'src/generated/app.ts')).href;
   const { buildApp } = (await import(/* @vite-ignore */ url)) as GeneratedApp;
   const settings = { logger: false, environment: {}, ...options };
-  if (/^sqlite:(?!:memory:)/.test(settings.databaseUrl ?? '')) compileReader(folder);
   return isOnPostgres && options.databaseUrl === undefined
     ? onPostgres(folder, buildApp, settings)
     : buildApp({ databaseUrl: 'sqlite::memory:', ...settings });

@@ -1,0 +1,64 @@
+import { createHash } from 'node:crypto';
+import { existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { compileReader } from './reader-program.js';
+
+interface WrittenFile {
+  /** In the server. */
+  readonly path: string;
+  readonly text: string;
+}
+
+const runtimeFolder = 'src/runtime';
+
+/**
+ * Writes the files of a server to a folder of their own, once. Its runtime is that of all servers with the same one: a test
+ * reads and compiles it once.
+ * @param scratch folder for such folders
+ * @returns the folder; the same for the same files
+ */
+export function writeFiles(scratch: string, files: readonly WrittenFile[]): string {
+  return writeOnce(join(scratch, 'servers', hashOf(files)), (folder) => {
+    const runtime: WrittenFile[] = [];
+    for (const file of files) {
+      if (file.path.startsWith(`${runtimeFolder}/`)) runtime.push(file);
+      else write(folder, file);
+    }
+    mkdirSync(join(folder, 'src'), { recursive: true });
+    const shared = writeRuntime(scratch, runtime);
+    symlinkSync(join(shared, runtimeFolder), join(folder, runtimeFolder), 'junction');
+  });
+}
+
+function writeRuntime(scratch: string, files: readonly WrittenFile[]): string {
+  return writeOnce(join(scratch, 'runtimes', hashOf(files)), (folder) => {
+    for (const file of files) write(folder, file);
+    compileReader(join(folder, runtimeFolder));
+  });
+}
+
+function hashOf(files: readonly WrittenFile[]): string {
+  const hash = createHash('sha256');
+  for (const file of files) hash.update(file.path).update('\0').update(file.text).update('\0');
+  return hash.digest('hex').slice(0, 24);
+}
+
+/** Tests run side by side: the folder appears whole or not at all. */
+function writeOnce(folder: string, fill: (staging: string) => void): string {
+  if (existsSync(folder)) return folder;
+  const staging = `${folder}-${String(process.pid)}`;
+  fill(staging);
+  try {
+    renameSync(staging, folder);
+  } catch (error) {
+    rmSync(staging, { recursive: true });
+    if (!existsSync(folder)) throw error;
+  }
+  return folder;
+}
+
+function write(folder: string, { path, text }: WrittenFile): void {
+  const file = join(folder, path);
+  mkdirSync(dirname(file), { recursive: true });
+  writeFileSync(file, text);
+}
