@@ -75,8 +75,9 @@ describe.each([
 
   it('is formatted', async () => {
     const wrong: string[] = [];
+    // Without the runtime, which is the same for all of them.
     const texts = files.filter((file) => formatted.has(extname(file)));
-    expect(texts.length).toBeGreaterThan(50);
+    expect(texts.length).toBeGreaterThan(10);
     for (const file of texts) {
       const text = readFileSync(file, 'utf8');
       if (!(await check(text, { ...prettierOptions, filepath: file }))) {
