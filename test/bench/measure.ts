@@ -17,7 +17,8 @@ const requestCount = 1_000;
 const changedCount = 200;
 
 /**
- * Puts one kind of request on a server. What has failures does not count: it is told, and measured again.
+ * Puts one kind of request on a server. What has failures does not count: it is told, and measured again;
+ * for longer where nothing was answered.
  * @throws Error when it fails again and again
  */
 export function measure(
@@ -26,9 +27,14 @@ export function measure(
   context: RequestContext,
   settings: LoadSettings,
 ): Promise<Sample> {
+  let { seconds } = settings;
   return insist(`${server.name} at ${request.name}`, async () => {
-    const sample = await measureOnce(server, request, context, settings);
+    const sample = await measureOnce(server, request, context, { ...settings, seconds });
     if (sample.failures > 0) throw new Error(sample.causes);
+    if (sample.requests === 0) {
+      seconds *= 2;
+      throw new Error(`no answer in ${seconds / 2} s; it gets ${seconds} s`);
+    }
     return sample;
   });
 }
