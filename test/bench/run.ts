@@ -22,22 +22,21 @@ import { seededRandom } from './data/random.js';
 import { type Options, readOptions } from './options.js';
 import { Preparation, withDatabases } from './prepare.js';
 import { type Summary, summarize } from './report.js';
-import { type Result, saveResult } from './result.js';
+import { saveResult } from './result.js';
 import { table } from './table.js';
 
 // An end by `process.exit` takes the servers along.
 for (const signal of ['SIGINT', 'SIGTERM'] as const) process.once(signal, () => process.exit(1));
 try {
   const options = readOptions(process.argv.slice(2));
-  const result = await bench(options);
-  saveResult(result);
-  console.log(table(result.results));
+  console.log(table(await bench(options)));
 } catch (error) {
   console.error(error instanceof Error ? error.message : error);
   process.exit(1);
 }
 
-async function bench(options: Options): Promise<Result> {
+/** What was measured is kept at once: a run takes an hour. */
+async function bench(options: Options): Promise<readonly Summary[]> {
   const { rounds, seconds, requests } = options;
   const cores = chooseCores();
   const preparation = new Preparation(options.node);
@@ -53,7 +52,9 @@ async function bench(options: Options): Promise<Result> {
     console.error(`> ${request.name}, ${rows} employees: ${request.title}`);
     const field = await preparation.field(request.variant, rows);
     const peer = capRequest(request) && cap?.server(field.filled);
-    results.push(summarize(await contest(withDatabases(field), peer, request, field, settings)));
+    const measured = await contest(withDatabases(field), peer, request, field, settings);
+    results.push(summarize(measured));
+    saveResult({ node: options.node ?? process.version, rounds, seconds, results });
   }
-  return { node: options.node ?? process.version, rounds, seconds, results };
+  return results;
 }
