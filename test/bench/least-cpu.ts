@@ -4,6 +4,7 @@ import type { Contestant } from './compare.js';
 import type { Random } from './data/random.js';
 import { insist } from './insist.js';
 import type { SentRequest } from './load-job.js';
+import { passed } from './process-tree.js';
 import { RawConnection } from './raw-connection.js';
 import type { BenchRequest } from './requests.js';
 
@@ -24,7 +25,7 @@ export async function leastCpu(
   request: BenchRequest,
   random: Random,
 ): Promise<Readonly<Record<string, number>> | undefined> {
-  if (contestants.some(({ server }) => server.cpuNanoseconds() === undefined)) return undefined;
+  if (contestants.some(({ server }) => server.threadTimes() === undefined)) return undefined;
   const sliced: Sliced[] = [];
   const sizes: number[] = [];
   for (const each of contestants) {
@@ -40,7 +41,7 @@ export async function leastCpu(
       const each = sliced[(round + turn) % sliced.length];
       if (each === undefined) continue;
       const time = await each.slice(size);
-      least[each.name] = Math.min(least[each.name] ?? Infinity, time);
+      if (time !== undefined) least[each.name] = Math.min(least[each.name] ?? Infinity, time);
     }
   }
   return least;
@@ -76,13 +77,14 @@ class Sliced {
     // Again, since what has run a few times only takes longer.
     for (let trial = 0; trial < 3; trial += 1) {
       const time = await this.slice(size);
+      if (time === undefined) continue;
       size = Math.max(this.connectionCount, Math.round(sliceMicroseconds / Math.max(time, 1)));
     }
     return size;
   }
 
-  /** @returns microseconds a request, of a slice that did not fail */
-  slice(size: number): Promise<number> {
+  /** @returns microseconds a request, of a slice that did not fail; nothing where they cannot be told */
+  slice(size: number): Promise<number | undefined> {
     return insist(`${this.name} at ${this.request.name}`, async () => {
       try {
         return await this.#sliceOnce(size);
@@ -94,7 +96,7 @@ class Sliced {
     });
   }
 
-  async #sliceOnce(size: number): Promise<number> {
+  async #sliceOnce(size: number): Promise<number | undefined> {
     const { server, context } = this.contestant;
     // New ones: a server closes those that had nothing to do while it was not its turn.
     const connections = await Promise.all(
@@ -103,7 +105,7 @@ class Sliced {
       ),
     );
     let left = size;
-    const before = await this.#cpuNanoseconds();
+    const before = await this.#threadTimes();
     try {
       await Promise.all(
         connections.map(async (connection) => {
@@ -113,15 +115,16 @@ class Sliced {
           }
         }),
       );
-      return ((await this.#cpuNanoseconds()) - before) / 1_000 / size;
+      const nanoseconds = passed(before, await this.#threadTimes());
+      return nanoseconds === undefined ? undefined : nanoseconds / 1_000 / size;
     } finally {
       for (const connection of connections) connection.close();
     }
   }
 
-  async #cpuNanoseconds(): Promise<number> {
+  async #threadTimes(): Promise<ReadonlyMap<string, number>> {
     await setTimeout(settlingMilliseconds);
-    return this.contestant.server.cpuNanoseconds() ?? 0;
+    return this.contestant.server.threadTimes() ?? new Map<string, number>();
   }
 
   async #ask(connection: RawConnection): Promise<void> {

@@ -16,14 +16,31 @@ export function cpuMilliseconds(pid: number): number | undefined {
   });
 }
 
-/** Processor time of the threads that a process and those it started have now, exactly; nothing where there is no `/proc`. */
-export function cpuNanoseconds(pid: number): number | undefined {
-  return sum(pid, (each) =>
-    readdirSync(`/proc/${each}/task`).reduce((total, thread) => {
+/**
+ * Processor time of each thread that a process and those it started have now, exactly, in nanoseconds; nothing where there is no
+ * `/proc`.
+ */
+export function threadTimes(pid: number): ReadonlyMap<string, number> | undefined {
+  const times = new Map<string, number>();
+  const told = sum(pid, (each) => {
+    for (const thread of readdirSync(`/proc/${each}/task`)) {
       const [time] = readFileSync(`/proc/${each}/task/${thread}/schedstat`, 'utf8').split(' ');
-      return total + Number(time);
-    }, 0),
-  );
+      times.set(thread, Number(time));
+    }
+    return 0;
+  });
+  return told === undefined ? undefined : times;
+}
+
+/** What passed between two of them, in nanoseconds; nothing where a thread has ended, whose last part nobody tells. */
+export function passed(
+  before: ReadonlyMap<string, number>,
+  after: ReadonlyMap<string, number>,
+): number | undefined {
+  if ([...before.keys()].some((thread) => !after.has(thread))) return undefined;
+  let total = 0;
+  for (const [thread, time] of after) total += time - (before.get(thread) ?? 0);
+  return total;
 }
 
 /** Resident memory of a process and all it started; nothing where there is no `/proc`. */

@@ -1,7 +1,7 @@
 import { type ChildProcess, spawn } from 'node:child_process';
 import { once } from 'node:events';
 import { pinned } from './cores.js';
-import { cpuMilliseconds, cpuNanoseconds, residentMegabytes } from './process-tree.js';
+import { cpuMilliseconds, residentMegabytes, threadTimes } from './process-tree.js';
 
 /** What Node runs as a server, on which database. */
 export interface ServerFiles {
@@ -86,8 +86,8 @@ export class Server {
   }
 
   /** The same for short times: exact, but of threads and processes that live. */
-  cpuNanoseconds(): number | undefined {
-    return cpuNanoseconds(this.pid);
+  threadTimes(): ReadonlyMap<string, number> | undefined {
+    return threadTimes(this.pid);
   }
 
   /** Memory that it and the processes it started take now; nothing where the system does not tell. */
