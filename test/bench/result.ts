@@ -10,6 +10,7 @@ import { join } from 'node:path';
 import { root, work } from './places.js';
 import { plot } from './plot.js';
 import type { Summary } from './report.js';
+import { requests } from './requests.js';
 
 /** What a run of the bench measured, as it is kept. */
 export interface Result {
@@ -24,13 +25,32 @@ export interface Result {
 const measured = join(work, 'results');
 const kept = 'test/bench/results';
 
-/** Keeps a result until the next one on the same Node: as JSON, and as a picture. */
+/**
+ * Keeps a result until the next one on the same Node, as JSON and as a picture. Kinds of requests that the next one did not
+ * measure stay as they are, if those were measured alike.
+ */
 export function saveResult(result: Result): void {
   mkdirSync(measured, { recursive: true });
   const major = /\d+/.exec(result.node)?.[0] ?? '';
   const name = join(measured, `node${major}`);
-  writeFileSync(`${name}.json`, `${JSON.stringify(result, undefined, 2)}\n`);
-  writeFileSync(`${name}.svg`, plot(result));
+  const whole = { ...result, results: inOrder([...result.results, ...earlier(name, result)]) };
+  writeFileSync(`${name}.json`, `${JSON.stringify(whole, undefined, 2)}\n`);
+  writeFileSync(`${name}.svg`, plot(whole));
+}
+
+function earlier(name: string, { rounds, seconds, results }: Result): readonly Summary[] {
+  if (!existsSync(`${name}.json`)) return [];
+  const before = JSON.parse(readFileSync(`${name}.json`, 'utf8')) as Result;
+  if (before.rounds !== rounds || before.seconds !== seconds) return [];
+  const isNew = ({ request, rows }: Summary): boolean =>
+    results.some((each) => each.request === request && each.rows === rows);
+  return before.results.filter((each) => !isNew(each));
+}
+
+function inOrder(summaries: readonly Summary[]): readonly Summary[] {
+  const names = requests.map(({ name }) => name);
+  const place = ({ request }: Summary): number => names.indexOf(request);
+  return [...summaries].sort((a, b) => place(a) - place(b) || a.rows - b.rows);
 }
 
 /** Copies all results to where they are committed; those on the newest Node come first. */
