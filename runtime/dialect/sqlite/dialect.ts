@@ -14,10 +14,20 @@ import { sqliteJson } from './json-access.js';
 import { concat, fill } from './json-text.js';
 import { sqliteVectors } from './vector-access.js';
 
+/**
+ * Writes a variable behind a plus, which does nothing to its value: from 3.54 on, SQLite looks at what a bare one holds when it
+ * plans a statement with `=` and a join or an order, and would plan it anew for each run.
+ */
+class QueryCompiler extends SqliteQueryCompiler {
+  protected override getCurrentParameterPlaceholder(): string {
+    return '+?';
+  }
+}
+
 const kysely: KyselyParts = {
   createAdapter: () => new SqliteAdapter(),
   createIntrospector: (database) => new SqliteIntrospector(database),
-  createQueryCompiler: () => new SqliteQueryCompiler(),
+  createQueryCompiler: () => new QueryCompiler(),
 };
 
 /** Writes SQL and never runs it: that is the executor's part. */

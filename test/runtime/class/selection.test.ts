@@ -191,7 +191,7 @@ describe('relations of a selection', () => {
   it('of one entity is a selection', async () => {
     const blue = await ds.Company.get(1);
     expect(await names(blue?.staff.query('salary > 150') ?? ds.Employee.all())).toEqual(['Bell']);
-    expect(served.statements.at(-1)).toContain('"employer_id" = ?');
+    expect(served.statements.at(-1)).toContain('"employer_id" = +?');
     const unsaved = ds.Company.new();
     expect(await unsaved.staff.count()).toBe(0);
   });
