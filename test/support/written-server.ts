@@ -1,6 +1,7 @@
 import { createHash } from 'node:crypto';
-import { existsSync, mkdirSync, renameSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
+import { madeOnce } from './made-once.js';
 import { compileReader } from './reader-program.js';
 
 interface WrittenFile {
@@ -18,7 +19,7 @@ const runtimeFolder = 'src/runtime';
  * @returns the folder; the same for the same files
  */
 export function writeFiles(scratch: string, files: readonly WrittenFile[]): string {
-  return writeOnce(join(scratch, 'servers', hashOf(files)), (folder) => {
+  return madeOnce(join(scratch, 'servers', hashOf(files)), (folder) => {
     const runtime: WrittenFile[] = [];
     for (const file of files) {
       if (file.path.startsWith(`${runtimeFolder}/`)) runtime.push(file);
@@ -31,7 +32,7 @@ export function writeFiles(scratch: string, files: readonly WrittenFile[]): stri
 }
 
 function writeRuntime(scratch: string, files: readonly WrittenFile[]): string {
-  return writeOnce(join(scratch, 'runtimes', hashOf(files)), (folder) => {
+  return madeOnce(join(scratch, 'runtimes', hashOf(files)), (folder) => {
     for (const file of files) write(folder, file);
     compileReader(join(folder, runtimeFolder));
   });
@@ -41,20 +42,6 @@ function hashOf(files: readonly WrittenFile[]): string {
   const hash = createHash('sha256');
   for (const file of files) hash.update(file.path).update('\0').update(file.text).update('\0');
   return hash.digest('hex').slice(0, 24);
-}
-
-/** Tests run side by side: the folder appears whole or not at all. */
-function writeOnce(folder: string, fill: (staging: string) => void): string {
-  if (existsSync(folder)) return folder;
-  const staging = `${folder}-${String(process.pid)}`;
-  fill(staging);
-  try {
-    renameSync(staging, folder);
-  } catch (error) {
-    rmSync(staging, { recursive: true });
-    if (!existsSync(folder)) throw error;
-  }
-  return folder;
 }
 
 function write(folder: string, { path, text }: WrittenFile): void {
