@@ -101,8 +101,12 @@ export class MemorySessionStore implements SessionStore {
     this.#end(held);
   }
 
-  /** Nothing is to be told to others. */
-  settle(): void {
+  /** Nothing is to be told to others, who change nothing. */
+  save(): void {
+    return;
+  }
+
+  look(): void {
     return;
   }
 

@@ -27,6 +27,8 @@ export interface Carrier {
    * @param replaced the session in whose place it is: its token is carried no more
    */
   carry(record: SessionRecord | undefined, replaced?: SessionRecord): void;
+  /** Whether it carries the token of a session that lives. */
+  readonly isCarrying: boolean;
   /** Carries what the session that it carries has become by other processes. */
   settle(): void;
 }
@@ -165,7 +167,9 @@ export class RequestSession implements Session {
   /** To be called before the answer is sent, where several processes have the session. */
   settle(): void {
     if (this.#found === undefined) return;
-    this.#sessions.settle(this.#found);
+    this.#sessions.save(this.#found);
+    if (!this.#carrier.isCarrying) return;
+    this.#sessions.look(this.#found);
     this.#carrier.settle();
   }
 

@@ -73,11 +73,10 @@ export interface SessionStore {
    * @param wasReplaced see {@link SessionRecord.wasReplaced}
    */
   remove(record: SessionRecord, wasReplaced?: boolean): void;
-  /**
-   * Where sessions are shared: tells other processes what code has changed inside of stored values, and looks whether they have
-   * changed the session. To be called before the answer of a request is sent.
-   */
-  settle(record: SessionRecord): void;
+  /** Where sessions are shared: tells other processes what code has changed inside of stored values. */
+  save(record: SessionRecord): void;
+  /** Where sessions are shared: reads of the session what other processes have changed. */
+  look(record: SessionRecord): void;
   /** Runs changes that belong together: what other processes see of them is all or nothing. */
   together<T>(changes: () => T): T;
   readonly counts: SessionCounts;

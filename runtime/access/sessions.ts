@@ -141,9 +141,14 @@ export class Sessions {
     return this.store.isShared;
   }
 
-  /** See {@link SessionStore.settle}. */
-  settle(record: SessionRecord): void {
-    this.store.settle(record);
+  /** See {@link SessionStore.save}. */
+  save(record: SessionRecord): void {
+    this.store.save(record);
+  }
+
+  /** See {@link SessionStore.look}. */
+  look(record: SessionRecord): void {
+    this.store.look(record);
   }
 
   end(record: SessionRecord): void {

@@ -120,6 +120,10 @@ class CookieCarrier implements Carrier {
     return (this.#origin ??= originOf(this.request));
   }
 
+  get isCarrying(): boolean {
+    return this.#carried !== undefined;
+  }
+
   get isSent(): boolean {
     return this.reply.raw.headersSent;
   }

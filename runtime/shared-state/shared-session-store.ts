@@ -54,7 +54,8 @@ export class SharedSessionStore implements SessionStore {
   find(token: string): SessionRecord | undefined {
     const session = this.#knownBy(token) ?? this.#readBy(token);
     if (session === undefined) return undefined;
-    const now = this.sharing.clock.now();
+    // Just now.
+    const now = session.looked;
     if (session.expires <= now) {
       // Another process may have used it.
       this.#read(session);
@@ -138,10 +139,12 @@ export class SharedSessionStore implements SessionStore {
     });
   }
 
-  settle(record: SessionRecord): void {
-    const session = record as SharedSession;
-    session.save();
-    this.#look(session);
+  save(record: SessionRecord): void {
+    (record as SharedSession).save();
+  }
+
+  look(record: SessionRecord): void {
+    this.#look(record as SharedSession);
   }
 
   together<T>(changes: () => T): T {
