@@ -9,7 +9,12 @@ import type { VectorAccess } from './vector-access.js';
 export type { Sql } from './sql.js';
 
 /** A piece of a JSON text: written as it is, computed by the database, or `null` where a value is null. */
-export type JsonPart = string | Sql | NullableJson;
+export type JsonPart = string | Sql | NullableJson | IntegerJson;
+
+/** A whole number that is never null, which costs less to write than what may be anything. */
+export interface IntegerJson {
+  readonly integer: Sql;
+}
 
 /** JSON that the parts make, unless the condition holds. */
 export interface NullableJson {

@@ -4,6 +4,7 @@ import type { Environment } from '../protocol/environment.js';
 import { answerClientError } from './client-error.js';
 import type { ErrorHandler } from './errors.js';
 import { gatedServers } from './gated-server.js';
+import { parseQuery } from './known-queries.js';
 import type { LoadSettings } from './load-settings.js';
 import { maxUrlLength } from './reading-parameters.js';
 import type { RequestGate } from './request-gate.js';
@@ -35,6 +36,10 @@ export function fastifyOptions(settings: FastifySettings): FastifyHttpOptions<Se
       answerError(error, request, reply);
     },
     serverFactory: gatedServers(gate, load, { maxHeaderSize: maxUrlLength + 16 * 1024 }),
-    routerOptions: { ignoreTrailingSlash: true, maxParamLength: maxUrlLength },
+    routerOptions: {
+      ignoreTrailingSlash: true,
+      maxParamLength: maxUrlLength,
+      querystringParser: parseQuery,
+    },
   };
 }

@@ -1,5 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { methodNotAllowed, refuse, type RequestError } from '../protocol/errors.js';
+import { knownQuery, type Query } from './known-queries.js';
 import { type Parameters, readParameters } from '../query/parameters.js';
 
 /** A longer address does not reach the routes, unless a parameter of its query makes it so long. */
@@ -23,11 +24,21 @@ export function readingParameters(
   if (length > maxUrlLength) {
     throw refuse('uriTooLong', `An address has at most ${maxUrlLength} characters.`);
   }
-  const parameters = readParameters(queryOf(request), 'read');
+  const parameters = parametersOf(request);
   if (!mayLock) refuseLock(parameters);
   const { method } = parameters;
   if (method !== undefined && !methods.includes(method)) throw refusedMethod(method, 'GET');
   return parameters;
+}
+
+/** Those of a query string that has come before are not read again. */
+function parametersOf(request: FastifyRequest): Parameters {
+  const known = knownQuery(request.query as Query);
+  if (known === undefined) return readParameters(queryOf(request), 'read');
+  return (known.parameters ??= {
+    ...readParameters(queryOf(request), 'read'),
+    comeAgain: true,
+  });
 }
 
 /** `$lock` speaks of one entity as a whole; elsewhere, passing it over would answer another question. */
@@ -40,8 +51,8 @@ export function refuseLock({ lock }: Parameters): void {
 }
 
 /** The query string, parsed. What cannot be decoded its parser leaves as it is, percent signs and all. */
-export function queryOf(request: FastifyRequest): Record<string, unknown> {
-  const query = request.query as Record<string, unknown>;
+export function queryOf(request: FastifyRequest): Query {
+  const query = request.query as Query;
   for (const name in query) {
     const value = query[name];
     if (name.includes('%') || (typeof value === 'string' && value.includes('%'))) {

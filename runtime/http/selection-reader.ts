@@ -2,10 +2,11 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { PendingAnswer } from '../dialect/executor.js';
 import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
 import { answerForm } from '../query/answer-form.js';
+import { whenSettled } from '../query/computed-requests.js';
 import { beyondRelation } from '../query/beyond-relation.js';
 import type { Parameters } from '../query/parameters.js';
 import { explainedAnswer } from '../query/query-plan.js';
-import { readPage } from '../query/read-page.js';
+import { preparePage, type PreparedPage } from '../query/read-page.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import {
   relatedRequest,
@@ -14,8 +15,14 @@ import {
 } from '../query/selection-request.js';
 import { pageForms } from './page-forms.js';
 
+/** Characters of SQL: query strings are remembered by the thousand. */
+const mostRemembered = 16 * 1024;
+
 /** Answers reads of the entities of one dataclass, in the form that each request asks for. */
 export class SelectionReader {
+  /** Of all entities of the dataclass, without a list of attributes in the path. */
+  readonly #pages = new WeakMap<Parameters, PreparedPage>();
+
   constructor(
     private readonly context: ReadingContext,
     private readonly dataclass: Dataclass,
@@ -23,6 +30,8 @@ export class SelectionReader {
 
   /** @param attributes the list in the path */
   read(parameters: Parameters, attributes: string | undefined): PendingAnswer {
+    const known = attributes === undefined ? this.#pages.get(parameters) : undefined;
+    if (known !== undefined) return known.read();
     const { filters } = this.context;
     const request = selectionRequest(filters, this.dataclass, { kind: 'all' }, null, parameters);
     return this.#answer(request, parameters, attributes);
@@ -47,7 +56,19 @@ export class SelectionReader {
     const { context } = this;
     const name = answerForm(parameters, context.options);
     const form = pageForms[name](context, request.dataclass, parameters, attributes);
-    const answer = readPage(context, request, parameters, form);
+    const answer = whenSettled(context, request, (settled) => {
+      const page = preparePage(context, settled, parameters, form);
+      // What class code has a say in, it is asked about again.
+      const isSame = settled === request && request.base.kind === 'all';
+      if (isSame && attributes === undefined) this.#remember(parameters, page);
+      return page.read();
+    });
     return name === 'collection' ? explainedAnswer(context, request, parameters, answer) : answer;
+  }
+
+  #remember(parameters: Parameters, page: PreparedPage): void {
+    const { comeAgain, queryplan, querypath } = parameters;
+    if (!comeAgain || queryplan || querypath || page.length > mostRemembered) return;
+    this.#pages.set(parameters, page);
   }
 }

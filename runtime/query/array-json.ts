@@ -8,7 +8,8 @@ import type {
   StorageDefinition,
 } from '../protocol/definition.js';
 import type { QueryContext } from './context.js';
-import { fieldJson, relatedTo } from './entity-json.js';
+import { fieldJson, isLong, relatedTo } from './entity-json.js';
+import { keyNumber } from './value-json.js';
 import { keyOrder } from './order-sql.js';
 import { selectExtract } from './page.js';
 import type { Projection, ProjectedField } from './projection.js';
@@ -21,15 +22,16 @@ export function arrayEntity(
   context: QueryContext,
   from: From,
   source: Source,
-  { fields }: Projection,
+  projection: Projection,
 ): Sql {
+  const { fields } = projection;
   const { dialect } = context;
   const { key } = source.dataclass;
   const parts: JsonPart[] = [
     `{"__KEY":{${JSON.stringify(key.name)}:`,
     ...typedKey(context, key, keyColumn(source)),
     ',"__STAMP":',
-    column(source, '__STAMP'),
+    { integer: column(source, '__STAMP') },
     '}',
   ];
   for (const field of fields) {
@@ -37,8 +39,7 @@ export function arrayEntity(
     parts.push(...arrayField(context, from, source, field));
   }
   parts.push('}');
-  const isLong = fields.some(({ expanded }) => expanded !== undefined);
-  return isLong ? dialect.concat(parts) : dialect.fill(parts);
+  return isLong(projection) ? dialect.concat(parts) : dialect.fill(parts);
 }
 
 function arrayField(
@@ -72,7 +73,7 @@ function typedKey(
 ): readonly JsonPart[] {
   if (key.type === 'string') return [dialect.jsonText(value)];
   // Nothing in a uuid would be escaped.
-  return key.type === 'uuid' ? ['"', value, '"'] : [value];
+  return key.type === 'uuid' ? ['"', value, '"'] : [keyNumber(key, value)];
 }
 
 function relatedKey(

@@ -9,6 +9,14 @@ import { firstFilterPosition, planFor, type SelectionRequest } from './selection
 /** Of all remembered numbers. */
 const maxCountBytes = 4 * 1024 * 1024;
 
+/** A selection whose entities are counted. */
+export interface Counted {
+  readonly statement: Statement;
+  readonly values: readonly SqlValue[];
+  /** The same for selections of the same entities, but for what the call decides. */
+  readonly name: string;
+}
+
 /**
  * The numbers of entities of selections, remembered until the data changes: a client that goes through the pages of a filter
  * makes the database count once.
@@ -27,35 +35,41 @@ export class Counts {
 
   /** @returns `undefined` when the entity does not exist whose relation is read */
   count(request: SelectionRequest): Pending<number | undefined> {
+    return this.number(this.prepare(request));
+  }
+
+  /** Prepares what {@link number} is asked for whenever the same request comes. */
+  prepare(request: SelectionRequest): Counted {
+    const { plan, values } = planFor(this.plans, request, 'count', {}, (selection) =>
+      planCount(this.database.dialect, this.options, selection),
+    );
+    const own = [request.baseValue, ...values.slice(firstFilterPosition)];
+    return { statement: plan.statement, values, name: request.name + nameOfValues(own) };
+  }
+
+  /** @returns `undefined` when the entity does not exist whose relation is read */
+  number(counted: Counted): Pending<number | undefined> {
     // Asked for before the database counts: a number that was true for an instant only is never remembered for longer.
     const version = this.database.executor.dataVersion();
     return version instanceof Promise
-      ? this.#countLater(version, request)
-      : this.#countAt(version, request);
+      ? version.then((later) => this.#numberAt(later, counted))
+      : this.#numberAt(version, counted);
   }
 
-  async #countLater(
-    version: Promise<number>,
-    request: SelectionRequest,
-  ): Promise<number | undefined> {
-    return this.#countAt(await version, request);
-  }
-
-  #countAt(version: number, request: SelectionRequest): Pending<number | undefined> {
-    const { executor, dialect } = this.database;
+  #numberAt(
+    version: number,
+    { statement, values, name: own }: Counted,
+  ): Pending<number | undefined> {
     if (version !== this.#version) {
       this.#version = version;
       this.#numbers = emptyNumbers();
     }
-    const { plan, values } = planFor(this.plans, request, 'count', {}, (selection) =>
-      planCount(dialect, this.options, selection),
-    );
     const numbers = this.#numbers;
-    const own = [request.baseValue, ...values.slice(firstFilterPosition)];
-    const name = `${request.name}${nameOfValues([...own, ...this.taken(plan.statement)])}`;
+    const taken = this.taken(statement);
+    const name = taken.length === 0 ? own : own + nameOfValues(taken);
     const known = numbers.get(name);
     if (known !== undefined) return known;
-    return whenThere(executor.value(plan.statement, values), (value) => {
+    return whenThere(this.database.executor.value(statement, values), (value) => {
       if (typeof value !== 'number') return undefined;
       numbers.set(name, value);
       return value;

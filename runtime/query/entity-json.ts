@@ -34,7 +34,7 @@ export function entityJson(
   if (projection.hasTimestamp) {
     parts.push(',"__TIMESTAMP":"', column(source, '__TIMESTAMP'), '"');
   }
-  parts.push(',"__STAMP":', column(source, '__STAMP'));
+  parts.push(',"__STAMP":', { integer: column(source, '__STAMP') });
   for (const field of projection.fields) {
     parts.push(`,${JSON.stringify(field.attribute.name)}:`);
     parts.push(...fieldJson(context, from, source, field.attribute, field.expanded));
@@ -52,8 +52,15 @@ export function entityText(
   head: readonly JsonPart[] = [],
 ): Sql {
   const parts = entityJson(context, from, source, projection, head);
-  const isLong = projection.fields.some(({ expanded }) => expanded !== undefined);
-  return isLong ? context.dialect.concat(parts) : context.dialect.fill(parts);
+  return isLong(projection) ? context.dialect.concat(parts) : context.dialect.fill(parts);
+}
+
+/** Whether pages of other entities stand in it. */
+export function isLong({ fields }: Projection): boolean {
+  return fields.some(
+    ({ attribute, expanded }) =>
+      expanded !== undefined && (attribute.kind === 'relatedEntities' || isLong(expanded)),
+  );
 }
 
 /** One attribute of an entity; a relation is deferred unless it is expanded. */

@@ -24,8 +24,14 @@ const lookupTypes: ReadonlySet<string> = new Set([
   'duration',
 ]);
 
+/** Characters of SQL: query strings are remembered by the thousand. */
+const mostRemembered = 16 * 1024;
+
 /** Reads single entities, by key or by the value of another attribute. */
 export class EntityReader {
+  /** By key, without a list of attributes in the path. */
+  readonly #known = new WeakMap<Parameters, Statement>();
+
   constructor(
     private readonly context: ReadingContext,
     private readonly dataclass: Dataclass,
@@ -41,7 +47,7 @@ export class EntityReader {
     parameters: Parameters,
     attributes: string | undefined,
   ): PendingAnswer {
-    const statement = this.#plan(key, parameters, attributes);
+    const statement = this.#byKey(key, parameters, attributes);
     const bound =
       key.type === 'string' ? this.context.database.dialect.foldText(String(value)) : value;
     return this.context.database.executor.read(statement, [bound]);
@@ -67,6 +73,21 @@ export class EntityReader {
     );
     if (value === undefined) return undefined;
     return this.context.database.executor.read(statement, [value]);
+  }
+
+  #byKey(
+    key: StorageDefinition,
+    parameters: Parameters,
+    attributes: string | undefined,
+  ): Statement {
+    if (attributes !== undefined || !parameters.comeAgain) {
+      return this.#plan(key, parameters, attributes);
+    }
+    const known = this.#known.get(parameters);
+    if (known !== undefined) return known;
+    const statement = this.#plan(key, parameters, attributes);
+    if (statement.sql.length <= mostRemembered) this.#known.set(parameters, statement);
+    return statement;
   }
 
   #plan(

@@ -45,6 +45,8 @@ export interface Parameters {
   readonly rawPict: string | undefined;
   /** Whether an entity is to be locked, or unlocked. */
   readonly lock: boolean | undefined;
+  /** Whether later requests have the same object, so that what is made of it can be remembered by it. */
+  readonly comeAgain: boolean;
 }
 
 /** A request that changes data refuses every parameter that it does not know (protocol decision 25). */
@@ -52,7 +54,7 @@ export type RequestMode = 'read' | 'write';
 
 type MutableParameters = { -readonly [Name in keyof Parameters]: Parameters[Name] };
 
-const noParameters: Parameters = Object.freeze(emptyParameters());
+const noParameters: Parameters = Object.freeze({ ...emptyParameters(), comeAgain: true });
 
 /**
  * Reads the parameters of a request (protocol section 1, and decisions 2, 5 and 25): names in any case, blanks and one pair
@@ -111,6 +113,7 @@ function emptyParameters(): MutableParameters {
     lock: undefined,
     atomic: false,
     refresh: false,
+    comeAgain: false,
   };
 }
 

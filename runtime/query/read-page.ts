@@ -1,8 +1,10 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { PendingAnswer } from '../dialect/executor.js';
 import { whenThere } from '../dialect/pending.js';
+import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { SelectionPlan } from './collection.js';
 import { whenSettled } from './computed-requests.js';
+import type { Counted } from './counts.js';
 import type { PageSource } from './page-rows.js';
 import { pageTop } from './page-size.js';
 import type { Parameters } from './parameters.js';
@@ -39,16 +41,51 @@ export function readPage(
   paging: Paging,
   form: PageForm,
 ): PendingAnswer {
-  return whenSettled(context, request, (settled) => readSettled(context, settled, paging, form));
+  return whenSettled(context, request, (settled) =>
+    preparePage(context, settled, paging, form).read(),
+  );
 }
 
-function readSettled(
+/** A page of a selection, to be read whenever the same request comes. */
+export class PreparedPage {
+  /** @param counted what the answer gives the number of; nothing where it gives none */
+  constructor(
+    private readonly context: ReadingContext,
+    private readonly statement: Statement,
+    private readonly values: readonly SqlValue[],
+    private readonly counted: Counted | undefined,
+  ) {}
+
+  /** Characters of its SQL. */
+  get length(): number {
+    return this.statement.sql.length;
+  }
+
+  /** @returns no answer when the entity does not exist whose relation is read */
+  read(): PendingAnswer {
+    const { statement, values, counted } = this;
+    const { database, counts } = this.context;
+    if (counted === undefined) return database.executor.read(statement, values);
+    return whenThere(counts.number(counted), (count) => {
+      if (count === undefined) return undefined;
+      const own = [...values];
+      own[countPosition] = count;
+      return database.executor.read(statement, own);
+    });
+  }
+}
+
+/**
+ * Prepares a page of a selection in which nothing is left for class code to say. What is wrong with the request is refused here.
+ * @throws RequestError 400 for wrong lists of attributes, and for an answer that could be too large
+ */
+export function preparePage(
   context: ReadingContext,
   request: SelectionRequest,
   paging: Paging,
   form: PageForm,
-): PendingAnswer {
-  const { database, plans, counts } = context;
+): PreparedPage {
+  const { plans, counts } = context;
   const top = pageTop(context, paging.top);
   const fixed = { skip: paging.skip ?? 0, top };
   const name = shapeName([form.name, request.orderBy]);
@@ -56,12 +93,8 @@ function readSettled(
     form.plan({ kind: 'selection', selection, order: orderOf(request) }),
   );
   refuseTooManyRelated(top * plan.mostRelated);
-  if (form.isUncounted === true) return database.executor.read(plan.statement, values);
-  return whenThere(counts.count(request), (count) => {
-    if (count === undefined) return undefined;
-    values[countPosition] = count;
-    return database.executor.read(plan.statement, values);
-  });
+  const counted = form.isUncounted === true ? undefined : counts.prepare(request);
+  return new PreparedPage(context, plan.statement, values, counted);
 }
 
 const noTexts = { filter: undefined, params: undefined, orderby: undefined };

@@ -29,6 +29,7 @@ export function valueJson(
     case 'duration':
       // An expression may yield anything.
       if (attribute.kind === 'calculated') return [dialect.jsonIfNumber(value)];
+      if (attribute.key === true) return [keyNumber(attribute, value)];
       return [isNeverNull(attribute) ? value : dialect.jsonRaw(value)];
     case 'object':
     case 'vector':
@@ -78,7 +79,7 @@ export function keyedUri(
   key: StorageDefinition,
   value: Sql,
 ): readonly JsonPart[] {
-  const text = key.type === 'string' ? dialect.uriText(value) : value;
+  const text = key.type === 'string' ? dialect.uriText(value) : keyNumber(key, value);
   return [`/rest/${encodeURIComponent(dataclass)}(`, text, ')'];
 }
 
@@ -89,5 +90,10 @@ export function keyJson(
   value: Sql,
 ): readonly JsonPart[] {
   // Numbers and uuids hold nothing that JSON would escape.
-  return key.type === 'string' ? [dialect.jsonText(value)] : ['"', value, '"'];
+  return key.type === 'string' ? [dialect.jsonText(value)] : ['"', keyNumber(key, value), '"'];
+}
+
+/** A key that is written as it is, and never null. */
+export function keyNumber({ type }: Pick<StorageDefinition, 'type'>, value: Sql): JsonPart {
+  return type === 'integer' ? { integer: value } : value;
 }

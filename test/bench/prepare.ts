@@ -47,10 +47,10 @@ export class Preparation {
     this.#filled.set(name, filled);
     const yardstick = (kind: string): Field['servers'][number] => ({
       name: kind,
-      script: this.#placed(join(work, `dist/yardstick/${kind}.js`)),
+      script: this.placed(join(work, `dist/yardstick/${kind}.js`)),
       args: [variant],
     });
-    const generated = { name: 'generated', script: this.#placed(script) };
+    const generated = { name: 'generated', script: this.placed(script) };
     return {
       variant,
       rows,
@@ -60,7 +60,7 @@ export class Preparation {
   }
 
   /** Another Node has packages of its own: a server runs from a copy that finds those. */
-  #placed(script: string): string {
+  placed(script: string): string {
     if (this.#folder === work) return script;
     const [top = '', second = ''] = relative(work, script).split('/');
     const compiled = top === 'dist' ? top : join(top, second);

@@ -3,7 +3,7 @@
  * `npm run build` does it.
  *
  *   npm run bench:startup
- *   npm run bench:startup -- --node <binary of Node>
+ *   npm run bench:startup -- --node 24
  *
  * How to read the table: milliseconds from the start of the process to the line that it listens, and to the first answer, on an
  * empty file and on one that has the schema; processor time up to that answer, which says more on a machine that does other
@@ -12,16 +12,17 @@
 import { mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { parseArgs } from 'node:util';
 import { run } from './command.js';
 import { largeModel } from './large-model.js';
 import { compiler, root, typescript, work } from './places.js';
+import { readOptions } from './options.js';
+import { Preparation } from './prepare.js';
 import { median } from './report.js';
 import { Server } from './server.js';
 import { aligned } from './table.js';
 
-const { values } = parseArgs({ options: { node: { type: 'string' } } });
-const node = values.node ?? process.execPath;
+const { node: major } = readOptions(process.argv.slice(2));
+const preparation = new Preparation(major);
 const folder = join(work, 'startup');
 const repetitions = 5;
 const restMilliseconds = 5_000;
@@ -55,12 +56,15 @@ function build(size: number): string {
   run(process.execPath, [compiler, model, '-o', project], { cwd: root });
   run(process.execPath, [typescript, '-p', project], { cwd: root });
   run(process.execPath, ['bundle.mjs'], { cwd: project });
-  return join(project, 'dist/server/main.js');
+  return preparation.placed(join(project, 'dist/server/main.js'));
 }
 
 async function start(script: string, database: string): Promise<Start> {
   const began = performance.now();
-  const server = await Server.start({ name: 'generated', script, database }, { node });
+  const server = await Server.start(
+    { name: 'generated', script, database },
+    { node: preparation.node },
+  );
   const line = performance.now() - began;
   const response = await fetch(`${server.origin}/rest/Thing0?$top=1`);
   await response.text();

@@ -5,6 +5,7 @@ import type { FastifyInstance } from 'fastify';
 import { expect, it } from 'vitest';
 import { classNames } from '../../generator/emit/classes/class-names.js';
 import type { Model } from '../../generator/model/model.js';
+import { askedAgain } from '../support/asked-again.js';
 import { describeDatabases, type TestDatabases } from '../support/databases.js';
 import { serverOf, writeServer } from '../support/server.js';
 import { canHold } from './memory/can-hold.js';
@@ -187,7 +188,7 @@ async function compare(
   app: FastifyInstance,
   { url, isThere, compare: fits }: Asked,
 ): Promise<void> {
-  const { statusCode, body } = await app.inject({ method: 'GET', url });
+  const { statusCode, body } = await askedAgain(app, url);
   const what = `${decodeURIComponent(url)}\n${JSON.stringify(returned)}\n${body}`;
   expect(statusCode, what).toBe(isThere ? 200 : 404);
   if (isThere) expect(fits(body), what).toBe(true);

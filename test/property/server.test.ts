@@ -4,6 +4,7 @@ import { isDeepStrictEqual } from 'node:util';
 import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
 import { it } from 'vitest';
+import { askedAgain } from '../support/asked-again.js';
 import { describeDatabases, type TestDatabases } from '../support/databases.js';
 import { serverOf, writeServer } from '../support/server.js';
 import type { Model } from '../../generator/model/model.js';
@@ -127,7 +128,7 @@ class Read {
 
   async compare(): Promise<void> {
     const { url, expected: expectedOf, fits } = this.asked;
-    const { body } = await this.app.inject({ method: 'GET', url });
+    const { body } = await askedAgain(this.app, url);
     const answer = comparableAnswer(this.store, JSON.parse(body));
     const expected = expectedOf();
     if (fits(answer, expected)) return;

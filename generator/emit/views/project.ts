@@ -13,6 +13,7 @@ export function packageView({ model }: EmitContext): object {
     packageName: model.name.toLowerCase(),
     dependencies: listed([
       ...texts.flatMap(({ packages }) => packages(model)),
+      '"fast-querystring": "^1.1.2"',
       '"fastify": "^5.12.8"',
       '"kysely": "^0.28.18 || ^0.29.9"',
       '"pino": "^10.1.0"',

@@ -20,11 +20,13 @@ function joined(parts: readonly (string | Sql)[]): Sql {
 }
 
 function flat(parts: readonly JsonPart[]): readonly (string | Sql)[] {
-  return parts.map((part) =>
-    typeof part !== 'string' && 'isNull' in part
+  return parts.map((part) => {
+    if (typeof part === 'string') return part;
+    if ('integer' in part) return part.integer;
+    return 'isNull' in part
       ? sql`case when ${part.isNull} then 'null' else ${concat(part.parts)} end`
-      : part,
-  );
+      : part;
+  });
 }
 
 function mergeTexts(parts: readonly (string | Sql)[]): readonly (string | Sql)[] {

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import type { JsonPart, NullableJson } from '../dialect.js';
+import type { IntegerJson, JsonPart, NullableJson } from '../dialect.js';
 import type { Sql } from '../sql.js';
 
 /** SQLite before 3.48 takes at most 127 arguments to a function. */
@@ -10,7 +10,7 @@ const maxNullables = 2;
 
 /** One text from pieces. */
 export function concat(parts: readonly JsonPart[]): Sql {
-  const written = parts.map((part) => (isNullable(part) ? whole(part) : part));
+  const written = parts.map((part) => (isNullable(part) ? whole(part) : plain(part)));
   const merged = mergeTexts(written).map((part) =>
     typeof part === 'string' ? sql.lit(part) : part,
   );
@@ -48,6 +48,7 @@ function pattern(parts: readonly JsonPart[], nulls: readonly NullableJson[]): st
   let text = '';
   for (const part of parts) {
     if (typeof part === 'string') text += part.replaceAll('%', '%%');
+    else if (isInteger(part)) text += '%d';
     else if (!isNullable(part)) text += '%s';
     else if (nulls.includes(part)) text += `null${'%.0s'.repeat(valuesOf(part).length)}`;
     else text += pattern(part.parts, nulls);
@@ -67,8 +68,17 @@ function valuesOf({ parts }: NullableJson): readonly Sql[] {
   return parts.flatMap((part) => (isNullable(part) ? [] : valueOf(part)));
 }
 
-function valueOf(part: string | Sql): readonly Sql[] {
-  return typeof part === 'string' ? [] : [part];
+function valueOf(part: string | Sql | IntegerJson): readonly Sql[] {
+  const value = plain(part);
+  return typeof value === 'string' ? [] : [value];
+}
+
+function isInteger(part: JsonPart): part is IntegerJson {
+  return typeof part !== 'string' && 'integer' in part;
+}
+
+function plain(part: string | Sql | IntegerJson): string | Sql {
+  return isInteger(part) ? part.integer : part;
 }
 
 function groups(parts: readonly Sql[]): Sql[][] {

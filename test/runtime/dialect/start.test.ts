@@ -229,7 +229,7 @@ describe('a start that fails says why on stderr and ends with 1', () => {
       cpSync(join(program, '../..'), elsewhere, { recursive: true });
       writeFileSync(join(elsewhere, 'package.json'), '{"type":"module"}');
       mkdirSync(join(elsewhere, 'node_modules'));
-      for (const name of ['better-sqlite3', 'fastify', 'kysely', 'pino']) {
+      for (const name of ['better-sqlite3', 'fast-querystring', 'fastify', 'kysely', 'pino']) {
         symlinkSync(join(packageRoot, 'node_modules', name), join(elsewhere, 'node_modules', name));
       }
       const { ended } = launch({}, join(elsewhere, 'src/main.js'));

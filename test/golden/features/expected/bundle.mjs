@@ -3,7 +3,7 @@
 import { readdirSync, readFileSync, rmSync } from 'node:fs';
 import { build } from 'esbuild';
 
-const bundled = ['@fastify/busboy', 'fastify', 'jose', 'kysely'];
+const bundled = ['@fastify/busboy', 'fast-querystring', 'fastify', 'jose', 'kysely'];
 const { dependencies } = JSON.parse(readFileSync('package.json', 'utf8'));
 // What the server starts as processes of their own.
 const processes = readdirSync('dist/src/runtime', { recursive: true })
