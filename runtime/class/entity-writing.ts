@@ -10,6 +10,7 @@ import { entityStatuses, Refusals } from '../entity/refusals.js';
 import { EntitySaver } from '../entity/save.js';
 import { isDenialStatus } from '../protocol/denial.js';
 import { RequestError } from '../protocol/errors.js';
+import { nowText } from '../protocol/now-text.js';
 import type { DataclassCode, Writing } from './class-host.js';
 import { type SeenModel, seenDataclass } from './seen-model.js';
 import { stateOf } from './entity-holder.js';
@@ -61,7 +62,7 @@ export class EntityWriting implements Writing {
     undoneWith(scope, state);
     const live = new LiveEntityObject(entity);
     const result = await this.#saver.save(transaction, live.body(), {
-      timestamp: new Date().toISOString(),
+      timestamp: nowText(),
       isKept: true,
       writer: 'code',
       session: this.code.host.calls.current().session.id,
@@ -98,7 +99,7 @@ export class EntityWriting implements Writing {
       return await host.write((scope) =>
         this.#deleter.delete(scope.transaction, choose, values, {
           writer: 'code',
-          timestamp: new Date().toISOString(),
+          timestamp: nowText(),
           session: host.calls.current().session.id,
           ...(live === undefined ? {} : { live }),
           onUnlocked: (dataclass, key) => {

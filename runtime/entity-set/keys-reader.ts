@@ -78,7 +78,7 @@ function planKeys(
   const list =
     type === 'string'
       ? dialect.concat(['[', dialect.joinRows(dialect.jsonText(key)), ']'])
-      : dialect.concat([dialect.joinRows(key)]);
+      : sql`coalesce(${dialect.joinRows(key)}, '')`;
   const keys = sql`select ${keyColumn(from.root)} as "key" ${from.clause}${where}${ordered}`;
   const bytes = sql`(select ${dialect.asBytes(list)} from (${keys}) as ${sql.id(chosen)})`;
   return {

@@ -7,6 +7,7 @@ import type { SaveResult } from '../entity/save-options.js';
 import { failureOf } from '../function/failure.js';
 import type { AppliedUploads } from '../media/apply-uploads.js';
 import type { RequestError } from '../protocol/errors.js';
+import { nowText } from '../protocol/now-text.js';
 import { AnswerLength, asNew, type WriteAnswers } from './write-answers.js';
 
 /**
@@ -61,7 +62,7 @@ export class BodySaving {
   ) {
     this.isUndone = mode === 'validate' || mode === 'refresh';
     this.#options = {
-      timestamp: new Date().toISOString(),
+      timestamp: nowText(),
       isKept: mode !== 'refresh',
       isValidation: mode === 'validate',
       writer: 'client',

@@ -5,13 +5,13 @@ import { requirePermission } from '../dataclass/permissions.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import { refuse } from '../protocol/errors.js';
 import { decodeKey, readKeyClause } from '../protocol/key.js';
-import { type Parameters, readParameters } from '../query/parameters.js';
+import type { Parameters } from '../query/parameters.js';
 import { unknownAttribute } from '../query/projection.js';
 import { refuseForms } from '../query/answer-form.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import { DeleteService } from './delete-service.js';
 import { readRawPict } from '../media/image-format.js';
-import { queryOf, refusedMethod, refuseLock } from './reading-parameters.js';
+import { parametersOf, refusedMethod, refuseLock } from './reading-parameters.js';
 import { MediaService } from './media-service.js';
 import { type Sent, sendWhenThere } from './sent.js';
 import { missingEntity } from './send-answer.js';
@@ -37,7 +37,7 @@ export class DataclassWrites {
 
   /** `POST /<dataClass>?$method=update`, `validate`, `delete`, `entityset` */
   readonly writeCollection = (request: DataclassRequest, reply: FastifyReply): Sent => {
-    const parameters = readParameters(queryOf(request), 'write');
+    const parameters = parametersOf(request, 'write');
     refuseLock(parameters);
     const { method } = parameters;
     if (method === undefined) {
@@ -57,7 +57,7 @@ export class DataclassWrites {
 
   /** `POST /<dataClass>(<key>)`, with or without `$method=update`; `validate`, `delete` */
   readonly writeEntity = (request: DataclassRequest, reply: FastifyReply): Sent => {
-    const parameters = readParameters(queryOf(request), 'write');
+    const parameters = parametersOf(request, 'write');
     if (parameters.lock !== undefined) {
       if (parameters.method !== undefined) refuseLock(parameters);
       this.reads.readEntity(request, reply);
@@ -79,7 +79,7 @@ export class DataclassWrites {
    * can be called.
    */
   readonly writeAttributes = (request: DataclassRequest, reply: FastifyReply): Sent => {
-    const given = readParameters(queryOf(request), 'read');
+    const given = parametersOf(request, 'read');
     refuseLock(given);
     const { method, rawPict } = given;
     const { key, attributes = '' } = request.params;
@@ -95,8 +95,7 @@ export class DataclassWrites {
   };
 
   readonly writeEntitySet = (request: DataclassRequest, reply: FastifyReply): Sent => {
-    const query = queryOf(request);
-    const { method } = readParameters(query, 'read');
+    const { method } = parametersOf(request, 'read');
     if (method === undefined) {
       throw refuse(
         'unknownMethod',
@@ -109,7 +108,7 @@ export class DataclassWrites {
       return undefined;
     }
     requirePermission(this.dataclass, 'drop');
-    const parameters = readParameters(query, 'write');
+    const parameters = parametersOf(request, 'write');
     const { set = '' } = request.params;
     refuseLock(parameters);
     const answer = whenThere(this.context.sessions.of(request, reply), (found) => {
@@ -150,7 +149,7 @@ export class DataclassWrites {
   }
 
   #writeImage(request: DataclassRequest, reply: FastifyReply, clause: string, name: string): Sent {
-    const parameters = readParameters(queryOf(request), 'write');
+    const parameters = parametersOf(request, 'write');
     requirePermission(this.dataclass, 'update');
     refuseForms(parameters, this.context.options, 'an image');
     const attribute = this.dataclass.exposedAttributes.get(name);

@@ -12,6 +12,7 @@ import type { KeyList } from '../entity-set/key-list.js';
 import { FilterSlots } from '../filter/slots.js';
 import { failureOf } from '../function/failure.js';
 import { refuse } from '../protocol/errors.js';
+import { nowText } from '../protocol/now-text.js';
 import type { SelectionPlan } from '../query/collection.js';
 import { whenSettled } from '../query/computed-requests.js';
 import type { Parameters } from '../query/parameters.js';
@@ -159,7 +160,7 @@ export class DeleteService {
     const onUnlocked: DeleteOptions['onUnlocked'] = ({ name }, key) => unlocked.push([name, key]);
     try {
       await this.context.database.executor.write(async (transaction) => {
-        const timestamp = new Date().toISOString();
+        const timestamp = nowText();
         const options = { timestamp, writer: 'client', session, onUnlocked } as const;
         const chosen = await this.#deleter.delete(transaction, choose, values, options);
         if (chosen === 0 && mustExist) throw this.#missing();

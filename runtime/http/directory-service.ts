@@ -1,12 +1,11 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import type { RequestSession } from '../access/request-session.js';
 import { methodNotAllowed, refuse } from '../protocol/errors.js';
-import { readParameters } from '../query/parameters.js';
 import { readJson } from './body.js';
 import { refuseCrossSite } from './cross-site.js';
 import { readCredentials } from './credentials.js';
 import { getAndPost } from './get-and-post.js';
-import { queryOf } from './reading-parameters.js';
+import { parametersOf } from './reading-parameters.js';
 import { sendJson } from './reply.js';
 import type { RequestSessions } from './request-sessions.js';
 
@@ -52,7 +51,7 @@ function currentUser({ isGuest, userName }: RequestSession): object | null {
 }
 
 function refuseParameters(request: FastifyRequest): void {
-  const parameters = readParameters(queryOf(request), 'write');
+  const parameters = parametersOf(request, 'write');
   const isEmpty = Object.values(parameters).every((each) => each === undefined || each === false);
   if (!isEmpty) throw refuse('methodNotApplicable', '$directory takes no parameters.');
 }

@@ -1,14 +1,12 @@
 import { parse } from 'fast-querystring';
 import { BoundedCache } from '../dialect/bounded-cache.js';
-import type { Parameters } from '../query/parameters.js';
+import type { Parameters, RequestMode } from '../query/parameters.js';
 
 /** What a query string says, as texts, or lists of them. Requests share it, so that it cannot be changed. */
 export type Query = Readonly<Record<string, unknown>>;
 
 /** What was made of a query string that has come before. */
-export interface KnownQuery {
-  parameters: Parameters | undefined;
-}
+export type KnownQuery = Record<RequestMode, Parameters | undefined>;
 
 /** Of all query strings that are remembered. */
 const maxBytes = 4 * 1024 * 1024;
@@ -34,7 +32,10 @@ export function parseQuery(text: string): Query {
     known.set(text, comeOnce);
   } else {
     // Copies of it are not to be taken for it.
-    Object.defineProperty(query, made, { value: { parameters: undefined }, enumerable: false });
+    Object.defineProperty(query, made, {
+      value: { read: undefined, write: undefined },
+      enumerable: false,
+    });
     known.set(text, query);
   }
   for (const value of Object.values(query)) Object.freeze(value);

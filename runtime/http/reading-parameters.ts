@@ -1,7 +1,12 @@
 import type { FastifyRequest } from 'fastify';
 import { methodNotAllowed, refuse, type RequestError } from '../protocol/errors.js';
 import { knownQuery, type Query } from './known-queries.js';
-import { type Parameters, readParameters } from '../query/parameters.js';
+import {
+  makeLasting,
+  type Parameters,
+  readParameters,
+  type RequestMode,
+} from '../query/parameters.js';
 
 /** A longer address does not reach the routes, unless a parameter of its query makes it so long. */
 export const maxUrlLength = 64 * 1024;
@@ -24,21 +29,18 @@ export function readingParameters(
   if (length > maxUrlLength) {
     throw refuse('uriTooLong', `An address has at most ${maxUrlLength} characters.`);
   }
-  const parameters = parametersOf(request);
+  const parameters = parametersOf(request, 'read');
   if (!mayLock) refuseLock(parameters);
   const { method } = parameters;
   if (method !== undefined && !methods.includes(method)) throw refusedMethod(method, 'GET');
   return parameters;
 }
 
-/** Those of a query string that has come before are not read again. */
-function parametersOf(request: FastifyRequest): Parameters {
+/** The parameters of a request; those of a query string that has come before are not read again. */
+export function parametersOf(request: FastifyRequest, mode: RequestMode): Parameters {
   const known = knownQuery(request.query as Query);
-  if (known === undefined) return readParameters(queryOf(request), 'read');
-  return (known.parameters ??= {
-    ...readParameters(queryOf(request), 'read'),
-    comeAgain: true,
-  });
+  if (known === undefined) return readParameters(queryOf(request), mode);
+  return (known[mode] ??= makeLasting(readParameters(queryOf(request), mode)));
 }
 
 /** `$lock` speaks of one entity as a whole; elsewhere, passing it over would answer another question. */
@@ -51,7 +53,7 @@ export function refuseLock({ lock }: Parameters): void {
 }
 
 /** The query string, parsed. What cannot be decoded its parser leaves as it is, percent signs and all. */
-export function queryOf(request: FastifyRequest): Query {
+function queryOf(request: FastifyRequest): Query {
   const query = request.query as Query;
   for (const name in query) {
     const value = query[name];

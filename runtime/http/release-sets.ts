@@ -2,9 +2,8 @@ import type { FastifyInstance } from 'fastify';
 import { setAskerOf } from '../access/set-asker.js';
 import type { EntitySets } from '../entity-set/entity-sets.js';
 import { methodNotAllowed, refuse } from '../protocol/errors.js';
-import { readParameters } from '../query/parameters.js';
 import { readJson } from './body.js';
-import { queryOf } from './reading-parameters.js';
+import { parametersOf } from './reading-parameters.js';
 import { sendJson } from './reply.js';
 import type { RequestSessions } from './request-sessions.js';
 
@@ -18,7 +17,7 @@ export function registerRelease(
   sessions: RequestSessions,
 ): void {
   app.post('/rest/$entityset/$release', async (request, reply) => {
-    readParameters(queryOf(request), 'write');
+    parametersOf(request, 'write');
     const ids: unknown = readJson(request.body, request.headers['content-type']);
     if (!Array.isArray(ids) || !ids.every((id) => typeof id === 'string')) {
       throw refuse('badBody', 'The body must be a list of entity set IDs: ["7D20F1…","0C9A33…"].');

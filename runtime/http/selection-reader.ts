@@ -4,7 +4,7 @@ import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
 import { answerForm } from '../query/answer-form.js';
 import { whenSettled } from '../query/computed-requests.js';
 import { beyondRelation } from '../query/beyond-relation.js';
-import type { Parameters } from '../query/parameters.js';
+import { areLasting, type Parameters } from '../query/parameters.js';
 import { explainedAnswer } from '../query/query-plan.js';
 import { preparePage, type PreparedPage } from '../query/read-page.js';
 import type { ReadingContext } from '../query/reading-context.js';
@@ -67,8 +67,8 @@ export class SelectionReader {
   }
 
   #remember(parameters: Parameters, page: PreparedPage): void {
-    const { comeAgain, queryplan, querypath } = parameters;
-    if (!comeAgain || queryplan || querypath || page.length > mostRemembered) return;
-    this.#pages.set(parameters, page);
+    const { queryplan, querypath } = parameters;
+    if (queryplan || querypath || page.length > mostRemembered) return;
+    if (areLasting(parameters)) this.#pages.set(parameters, page);
   }
 }

@@ -9,8 +9,8 @@ import {
   type UploadStore,
 } from '../media/upload-store.js';
 import { methodNotAllowed, refuse } from '../protocol/errors.js';
-import { type Parameters, readParameters } from '../query/parameters.js';
-import { queryOf } from './reading-parameters.js';
+import type { Parameters } from '../query/parameters.js';
+import { parametersOf } from './reading-parameters.js';
 import { sendJson } from './reply.js';
 import type { RequestSessions } from './request-sessions.js';
 
@@ -74,7 +74,7 @@ async function stored(
   reply: FastifyReply,
   { uploads, limits, sessions }: UploadContext,
 ): Promise<string> {
-  const options = uploadOptions(readParameters(queryOf(request), 'write'));
+  const options = uploadOptions(parametersOf(request, 'write'));
   const { 'content-type': contentType, 'content-length': declared } = request.headers;
   const isForm = isMultipart(contentType);
   const most = limits.uploadSize + (isForm ? formSpace : 0);

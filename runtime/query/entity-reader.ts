@@ -9,7 +9,7 @@ import { projectionOf } from './projection-of.js';
 import type { ReadingContext } from './reading-context.js';
 import { shapeName } from './selection-request.js';
 import { planEntity } from './entity.js';
-import type { Parameters } from './parameters.js';
+import { areLasting, type Parameters } from './parameters.js';
 import { unknownAttribute } from './projection.js';
 import { mostRelated, refuseTooManyRelated } from './related-count.js';
 
@@ -80,13 +80,13 @@ export class EntityReader {
     parameters: Parameters,
     attributes: string | undefined,
   ): Statement {
-    if (attributes !== undefined || !parameters.comeAgain) {
-      return this.#plan(key, parameters, attributes);
-    }
-    const known = this.#known.get(parameters);
+    const known = attributes === undefined ? this.#known.get(parameters) : undefined;
     if (known !== undefined) return known;
     const statement = this.#plan(key, parameters, attributes);
-    if (statement.sql.length <= mostRemembered) this.#known.set(parameters, statement);
+    const isShort = statement.sql.length <= mostRemembered;
+    if (attributes === undefined && isShort && areLasting(parameters)) {
+      this.#known.set(parameters, statement);
+    }
     return statement;
   }
 

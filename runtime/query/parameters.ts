@@ -45,8 +45,6 @@ export interface Parameters {
   readonly rawPict: string | undefined;
   /** Whether an entity is to be locked, or unlocked. */
   readonly lock: boolean | undefined;
-  /** Whether later requests have the same object, so that what is made of it can be remembered by it. */
-  readonly comeAgain: boolean;
 }
 
 /** A request that changes data refuses every parameter that it does not know (protocol decision 25). */
@@ -54,7 +52,21 @@ export type RequestMode = 'read' | 'write';
 
 type MutableParameters = { -readonly [Name in keyof Parameters]: Parameters[Name] };
 
-const noParameters: Parameters = Object.freeze({ ...emptyParameters(), comeAgain: true });
+const noParameters: Parameters = Object.freeze(emptyParameters());
+
+/** Those that later requests have, too. */
+const lasting = new WeakSet([noParameters]);
+
+/** Tells of parameters that later requests have the same object, so that what is made of it can be remembered by it. */
+export function makeLasting(parameters: Parameters): Parameters {
+  lasting.add(parameters);
+  return parameters;
+}
+
+/** See {@link makeLasting}. */
+export function areLasting(parameters: Parameters): boolean {
+  return lasting.has(parameters);
+}
 
 /**
  * Reads the parameters of a request (protocol section 1, and decisions 2, 5 and 25): names in any case, blanks and one pair
@@ -113,7 +125,6 @@ function emptyParameters(): MutableParameters {
     lock: undefined,
     atomic: false,
     refresh: false,
-    comeAgain: false,
   };
 }
 

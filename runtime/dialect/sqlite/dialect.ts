@@ -48,7 +48,8 @@ const written: Omit<Dialect, 'foldText'> = {
   },
   concat,
   fill,
-  joinRows: (text) => sql`group_concat(${text}, ',')`,
+  // A comma is what it puts between unless told otherwise, and to be told costs a tenth.
+  joinRows: (text) => sql`group_concat(${text})`,
   asBytes: (text) => sql`cast(${text} as blob)`,
   // An ASCII text, told by having as many bytes as characters, is folded natively; only others cost a call into JavaScript.
   fold: (text) =>
