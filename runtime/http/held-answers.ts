@@ -89,17 +89,19 @@ export class HeldAnswers {
   }
 }
 
+type Done = (error: Error | null | undefined) => void;
+
 /** What a server makes its answers with: each tells when its client is slower than it is written. */
 export function watchedResponse(held: HeldAnswers): typeof ServerResponse<IncomingMessage> {
   return class WatchedResponse extends ServerResponse {
-    override write(...given: readonly unknown[]): boolean {
-      const isTaken = super.write(...(given as Parameters<ServerResponse['write']>));
+    override write(chunk: unknown, encoding?: unknown, done?: unknown): boolean {
+      const isTaken = super.write(chunk, encoding as BufferEncoding, done as Done);
       if (!isTaken) held.watch(this.req.socket);
       return isTaken;
     }
 
-    override end(...given: readonly unknown[]): this {
-      super.end(...(given as Parameters<ServerResponse['end']>));
+    override end(chunk?: unknown, encoding?: unknown, done?: unknown): this {
+      super.end(chunk, encoding as BufferEncoding, done as () => void);
       if (this.writableLength > 0) held.keep(this);
       return this;
     }

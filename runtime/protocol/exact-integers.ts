@@ -1,5 +1,5 @@
 /** Fewer digits always make an integer that a double holds exactly. */
-const manyDigits = /\d{16}/;
+const manyDigits = 16;
 
 /** The strings and the numbers of a JSON text. */
 const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
@@ -11,7 +11,7 @@ const integer = /^-?\d{16,}$/;
  * @param text that `JSON.parse` takes
  */
 export function firstRoundedInteger(text: string): string | undefined {
-  if (!manyDigits.test(text)) return undefined;
+  if (!hasManyDigits(text)) return undefined;
   for (const [token] of text.matchAll(tokens)) {
     if (!integer.test(token)) continue;
     const value = Number(token);
@@ -20,4 +20,22 @@ export function firstRoundedInteger(text: string): string | undefined {
     if (!Number.isFinite(value) || BigInt(value) !== BigInt(token)) return token;
   }
   return undefined;
+}
+
+/** So many digits in a row take up one of the places that are so far apart: most of the text needs no look. */
+function hasManyDigits(text: string): boolean {
+  for (let at = manyDigits - 1; at < text.length; at += manyDigits) {
+    if (!isDigit(text, at)) continue;
+    let start = at;
+    while (isDigit(text, start - 1)) start -= 1;
+    let end = at + 1;
+    while (end - start < manyDigits && isDigit(text, end)) end += 1;
+    if (end - start >= manyDigits) return true;
+  }
+  return false;
+}
+
+function isDigit(text: string, at: number): boolean {
+  const code = text.charCodeAt(at);
+  return code >= 0x30 && code <= 0x39;
 }
