@@ -1,4 +1,5 @@
 import { type ChildProcess, fork } from 'node:child_process';
+import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { translateError } from '../errors.js';
@@ -8,7 +9,17 @@ import type { ReadJob } from './read-job.js';
 /** How long a process may take to open the database. */
 const startMilliseconds = 20_000;
 
-const script = fileURLToPath(new URL('./reader-process.js', import.meta.url));
+const compiled = fileURLToPath(new URL('./reader-process.js', import.meta.url));
+const isCompiled = existsSync(compiled);
+const script = isCompiled ? compiled : compiled.replace(/\.js$/, '.ts');
+
+/**
+ * Options of Node for such a process. What the server's own process is debugged or measured with is not meant for it, but what
+ * reads TypeScript is, where the server runs from that.
+ */
+const nodeOptions = isCompiled
+  ? []
+  : process.execArgv.filter((each) => !/^--(?:inspect|cpu-prof|heap-prof|prof)/.test(each));
 
 /** What becomes of a reader, told to whoever has started it. */
 export interface ReaderOwner {
@@ -35,8 +46,7 @@ export class Reader {
     private readonly onTimeout: (job: ReadJob) => void,
   ) {
     this.#child = fork(script, [JSON.stringify(settings)], {
-      // What the server's own process is debugged or measured with is not meant for this one.
-      execArgv: [],
+      execArgv: nodeOptions,
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],
     });

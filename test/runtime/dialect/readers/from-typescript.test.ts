@@ -1,0 +1,51 @@
+import { spawnSync } from 'node:child_process';
+import { mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { pathToFileURL } from 'node:url';
+import { expect, it } from 'vitest';
+import { packageRoot } from '../../../support/server.js';
+
+function urlOf(path: string): string {
+  return pathToFileURL(join(packageRoot, path)).href;
+}
+
+it('a server that runs from its TypeScript has processes that read', () => {
+  const folder = mkdtempSync(join(tmpdir(), 'drs-typescript-'));
+  try {
+    const script = join(folder, 'script.ts');
+    const readers = urlOf('runtime/dialect/sqlite/readers');
+    writeFileSync(
+      script,
+      `
+      import { createRequire } from 'node:module';
+      import { Reader } from '${readers}/reader.js';
+      import { ReadJob } from '${readers}/read-job.js';
+      const Database = createRequire('${urlOf('package.json')}')('better-sqlite3');
+      const file: string = process.argv[2];
+      new Database(file).close();
+      const settings = { file, isFoldedWithoutAccents: false, hasVectors: false };
+      const cost = { isShort: true, took: () => undefined };
+      const owner = { onFree: () => undefined, onEnd: () => process.exit(1) };
+      const reader = new Reader(settings, owner, Infinity, () => undefined);
+      const job = new ReadJob({ kind: 'value', sql: 'select 6 * 7', values: [] }, cost, () => undefined);
+      reader.ask(job);
+      console.log(await job.promise);
+      process.exit(0);
+      `,
+    );
+    const { stdout, stderr } = spawnSync(
+      process.execPath,
+      [
+        '--import',
+        urlOf('test/support/typescript-loader.mjs'),
+        script,
+        join(folder, 'data.sqlite'),
+      ],
+      { encoding: 'utf8', timeout: 30_000 },
+    );
+    expect(stdout, stderr).toBe('42\n');
+  } finally {
+    rmSync(folder, { recursive: true });
+  }
+}, 60_000);
