@@ -19,7 +19,7 @@ export function markdown(result: Result & { readonly picture: string }): string 
   ];
   return [
     '',
-    `Node ${node.replace(/^v/, '')}, ${rounds} rounds of ${seconds} s:`,
+    `Node ${node.replace(/^v/, '')}, ${rounds} rounds of ${seconds} s (R9 to R12: ${2 * seconds} s):`,
     '',
     line(head),
     line(head.map((_, index) => (index === 0 ? '---' : '---:'))),

@@ -27,7 +27,7 @@ export function measure(
   context: RequestContext,
   settings: LoadSettings,
 ): Promise<Sample> {
-  let { seconds } = settings;
+  let seconds = settings.seconds * (request.times ?? 1);
   return insist(`${server.name} at ${request.name}`, async () => {
     const sample = await measureOnce(server, request, context, { ...settings, seconds });
     if (sample.failures > 0) throw new Error(sample.causes);
