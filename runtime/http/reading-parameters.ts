@@ -39,8 +39,16 @@ export function readingParameters(
 /** The parameters of a request; those of a query string that has come before are not read again. */
 export function parametersOf(request: FastifyRequest, mode: RequestMode): Parameters {
   const known = knownQuery(request.query as Query);
-  if (known === undefined) return readParameters(queryOf(request), mode);
-  return (known[mode] ??= makeLasting(readParameters(queryOf(request), mode)));
+  const before = known?.[mode];
+  if (before !== undefined) return before;
+  const parameters = readParameters(queryOf(request), mode);
+  if (known !== undefined && hasOnlyScalars(parameters)) known[mode] = makeLasting(parameters);
+  return parameters;
+}
+
+/** Class code is given objects and lists, and may change them. */
+function hasOnlyScalars({ params = [] }: Parameters): boolean {
+  return Object.values(params).every((each) => typeof each !== 'object' || each === null);
 }
 
 /** `$lock` speaks of one entity as a whole; elsewhere, passing it over would answer another question. */

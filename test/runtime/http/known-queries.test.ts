@@ -126,3 +126,39 @@ dataclasses:
     }
   });
 });
+
+it('arguments of a GET are new ones for each call', async () => {
+  const app = await serverOf(
+    `
+drs: 1
+name: arguments
+dataclasses:
+  Thing:
+    attributes:
+      ID: { type: integer, key: true }
+    functions:
+      dataclass:
+        grown: { exposed: true, onHTTPGet: true, params: { list: any }, returns: integer }
+`,
+    {},
+    {
+      'src/classes/Thing.ts': `import { ThingBase } from '../generated/api.js';
+
+export class Thing extends ThingBase {
+  grown(list: any): number {
+    list.push(0);
+    return list.length;
+  }
+}
+`,
+    },
+  );
+  try {
+    for (let times = 0; times < 4; times += 1) {
+      const { body } = await app.inject({ url: '/rest/Thing/grown?$params=[[1,2]]' });
+      expect(JSON.parse(body)).toEqual({ result: 3 });
+    }
+  } finally {
+    await app.close();
+  }
+});
