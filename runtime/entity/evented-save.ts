@@ -143,14 +143,17 @@ export class EventedSaver {
     const decoded = decodeReceived(this.dataclass, body, existing);
     const isReadOnlyKept =
       key === undefined || (await updater.changedReadOnly(transaction, key, decoded)).length === 0;
-    if (decoded.problems.length > 0 || !isReadOnlyKept) {
-      // The save without events tells everything that is wrong.
+    if (existing !== undefined) {
+      await updater.keepHidden(transaction, existing.key, body, decoded.values);
+    }
+    const isHidden =
+      existing !== undefined &&
+      (await updater.repeatsHidden(transaction, existing.key, decoded.values));
+    if (decoded.problems.length > 0 || !isReadOnlyKept || isHidden) {
+      // The save without events refuses it, and tells everything that is wrong.
       const result = await store(transaction, body, options);
       if ('problems' in result) throw new RefusedSave(result);
       throw new Error('A body that is wrong was stored.');
-    }
-    if (existing !== undefined) {
-      await updater.keepHidden(transaction, existing.key, body, decoded.values);
     }
     const entity = found ?? events.create();
     const computed = decoded.computed.filter(

@@ -128,6 +128,29 @@ export class EntityUpdater {
     }
   }
 
+  /**
+   * Whether values name an entity that may not be seen and that a relation leads to already. Nothing would be changed by it, but
+   * to take it would tell where the relation leads.
+   * @param values what {@link keepHidden} has left
+   */
+  async repeatsHidden(
+    transaction: Transaction,
+    key: string | number,
+    values: ReadonlyMap<string, StoredValue>,
+  ): Promise<boolean> {
+    const { relations } = this.tools;
+    for (const relation of relations.toRestricted) {
+      const foreignKey = this.dataclass.foreignKey(relation);
+      const value = values.get(foreignKey.name);
+      if (typeof value !== 'string' && typeof value !== 'number') continue;
+      const statement = this.#statements.stored(foreignKey);
+      const stored = await transaction.value(statement, [this.#comparable(key)]);
+      if (stored !== value) continue;
+      if (!(await relations.isShown(transaction, relation, value))) return true;
+    }
+    return false;
+  }
+
   /** Why an entity was not changed, if it should have been. */
   async #unchanged(
     transaction: Transaction,
