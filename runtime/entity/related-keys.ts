@@ -46,7 +46,10 @@ export class RelatedKeys {
     transaction: Transaction,
     values: Map<string, StoredValue>,
   ): Pending<readonly RelatedEntityDefinition[]> {
-    return this.#lookedUp.length === 0 ? none : this.#resolveAll(transaction, values);
+    // Most changes are of no relation, and go on at once.
+    return this.#lookedUp.some(({ foreignKey }) => (values.get(foreignKey) ?? null) !== null)
+      ? this.#resolveAll(transaction, values)
+      : none;
   }
 
   async #resolveAll(

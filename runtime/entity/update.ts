@@ -101,9 +101,10 @@ export class EntityUpdater {
     values: Map<string, StoredValue>,
   ): Pending<void> {
     const { toRestricted } = this.tools.relations;
-    return toRestricted.length === 0
-      ? undefined
-      : this.#keepAllHidden(transaction, key, body, values);
+    // Most changes are of no relation, and go on at once.
+    return toRestricted.some(({ foreignKey }) => values.has(foreignKey))
+      ? this.#keepAllHidden(transaction, key, body, values)
+      : undefined;
   }
 
   async #keepAllHidden(
