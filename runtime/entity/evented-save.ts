@@ -146,10 +146,10 @@ export class EventedSaver {
     if (existing !== undefined) {
       await updater.keepHidden(transaction, existing.key, body, decoded.values);
     }
-    const isHidden =
+    const isRepeated =
       existing !== undefined &&
       (await updater.repeatsHidden(transaction, existing.key, decoded.values));
-    if (decoded.problems.length > 0 || !isReadOnlyKept || isHidden) {
+    if (decoded.problems.length > 0 || !isReadOnlyKept || isRepeated) {
       // The save without events refuses it, and tells everything that is wrong.
       const result = await store(transaction, body, options);
       if ('problems' in result) throw new RefusedSave(result);

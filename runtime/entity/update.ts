@@ -3,7 +3,7 @@ import type { BoundedCache } from '../dialect/bounded-cache.js';
 import type { Dialect } from '../dialect/dialect.js';
 import { ConstraintError, type Transaction } from '../dialect/executor.js';
 import { caught, type Pending, whenThere } from '../dialect/pending.js';
-import type { Statement } from '../dialect/statement.js';
+import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import type { StoredValue } from '../protocol/values.js';
 import { decodeChanges } from './decode.js';
@@ -120,8 +120,7 @@ export class EntityUpdater {
       const isNull = value === null && !Object.hasOwn(body, foreignKey.name);
       const isKey = value !== null && foreignKey.exposed !== false;
       if (value === undefined || !(isNull || isKey)) continue;
-      const statement = this.#statements.stored(foreignKey);
-      const stored = await transaction.value(statement, [this.#comparable(key)]);
+      const stored = await this.#stored(transaction, key, foreignKey);
       if (typeof stored !== 'string' && typeof stored !== 'number') continue;
       if (isKey && stored !== value) continue;
       if (await relations.isShown(transaction, relation, stored)) continue;
@@ -144,8 +143,7 @@ export class EntityUpdater {
       const foreignKey = this.dataclass.foreignKey(relation);
       const value = values.get(foreignKey.name);
       if (typeof value !== 'string' && typeof value !== 'number') continue;
-      const statement = this.#statements.stored(foreignKey);
-      const stored = await transaction.value(statement, [this.#comparable(key)]);
+      const stored = await this.#stored(transaction, key, foreignKey);
       if (stored !== value) continue;
       if (!(await relations.isShown(transaction, relation, value))) return true;
     }
@@ -188,6 +186,14 @@ export class EntityUpdater {
       kept.push(keptValue(this.dataclass, attribute, value));
     }
     return kept;
+  }
+
+  #stored(
+    transaction: Transaction,
+    key: string | number,
+    attribute: StorageDefinition,
+  ): Pending<SqlValue | undefined> {
+    return transaction.value(this.#statements.stored(attribute), [this.#comparable(key)]);
   }
 
   #comparable(key: string | number): string | number {

@@ -2,9 +2,10 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { PendingAnswer } from '../dialect/executor.js';
 import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
 import { answerForm } from '../query/answer-form.js';
-import { whenSettled } from '../query/computed-requests.js';
 import { beyondRelation } from '../query/beyond-relation.js';
-import { areLasting, type Parameters } from '../query/parameters.js';
+import { whenSettled } from '../query/computed-requests.js';
+import { MadeOfParameters } from '../query/made-of-parameters.js';
+import type { Parameters } from '../query/parameters.js';
 import { explainedAnswer } from '../query/query-plan.js';
 import { preparePage, type PreparedPage } from '../query/read-page.js';
 import type { ReadingContext } from '../query/reading-context.js';
@@ -15,13 +16,10 @@ import {
 } from '../query/selection-request.js';
 import { pageForms } from './page-forms.js';
 
-/** Characters of SQL: query strings are remembered by the thousand. */
-const mostRemembered = 16 * 1024;
-
 /** Answers reads of the entities of one dataclass, in the form that each request asks for. */
 export class SelectionReader {
   /** Of all entities of the dataclass, without a list of attributes in the path. */
-  readonly #pages = new WeakMap<Parameters, PreparedPage>();
+  readonly #pages = new MadeOfParameters<PreparedPage>();
 
   constructor(
     private readonly context: ReadingContext,
@@ -68,7 +66,6 @@ export class SelectionReader {
 
   #remember(parameters: Parameters, page: PreparedPage): void {
     const { queryplan, querypath } = parameters;
-    if (queryplan || querypath || page.length > mostRemembered) return;
-    if (areLasting(parameters)) this.#pages.set(parameters, page);
+    if (!queryplan && !querypath) this.#pages.set(parameters, page, page.statement);
   }
 }

@@ -9,7 +9,8 @@ import { projectionOf } from './projection-of.js';
 import type { ReadingContext } from './reading-context.js';
 import { shapeName } from './selection-request.js';
 import { planEntity } from './entity.js';
-import { areLasting, type Parameters } from './parameters.js';
+import { MadeOfParameters } from './made-of-parameters.js';
+import type { Parameters } from './parameters.js';
 import { unknownAttribute } from './projection.js';
 import { mostRelated, refuseTooManyRelated } from './related-count.js';
 
@@ -24,13 +25,10 @@ const lookupTypes: ReadonlySet<string> = new Set([
   'duration',
 ]);
 
-/** Characters of SQL: query strings are remembered by the thousand. */
-const mostRemembered = 16 * 1024;
-
 /** Reads single entities, by key or by the value of another attribute. */
 export class EntityReader {
   /** By key, without a list of attributes in the path. */
-  readonly #known = new WeakMap<Parameters, Statement>();
+  readonly #known = new MadeOfParameters<Statement>();
 
   constructor(
     private readonly context: ReadingContext,
@@ -83,10 +81,7 @@ export class EntityReader {
     const known = attributes === undefined ? this.#known.get(parameters) : undefined;
     if (known !== undefined) return known;
     const statement = this.#plan(key, parameters, attributes);
-    const isShort = statement.sql.length <= mostRemembered;
-    if (attributes === undefined && isShort && areLasting(parameters)) {
-      this.#known.set(parameters, statement);
-    }
+    if (attributes === undefined) this.#known.set(parameters, statement, statement);
     return statement;
   }
 

@@ -51,15 +51,10 @@ export class PreparedPage {
   /** @param counted what the answer gives the number of; nothing where it gives none */
   constructor(
     private readonly context: ReadingContext,
-    private readonly statement: Statement,
+    readonly statement: Statement,
     private readonly values: readonly SqlValue[],
     private readonly counted: Counted | undefined,
   ) {}
-
-  /** Characters of its SQL. */
-  get length(): number {
-    return this.statement.sql.length;
-  }
 
   /** @returns no answer when the entity does not exist whose relation is read */
   read(): PendingAnswer {
