@@ -49,8 +49,9 @@ export function bind(statement: Statement, values: readonly SqlValue[]): SqlValu
   const bound = new Array<SqlValue>(statement.bindings.length);
   for (let i = 0; i < bound.length; i += 1) {
     const binding = statement.bindings[i] as SqlValue | Slot | CallSlot;
-    if (binding instanceof CallSlot) throw new Error('A value of the call is missing.');
-    bound[i] = binding instanceof Slot ? (values[binding.index] as SqlValue) : binding;
+    if (binding instanceof Slot) bound[i] = values[binding.index] as SqlValue;
+    else if (!(binding instanceof CallSlot)) bound[i] = binding;
+    else throw new Error('A value of the call is missing.');
   }
   return bound;
 }

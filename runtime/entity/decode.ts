@@ -3,6 +3,7 @@ import type { Fold } from '../protocol/fold.js';
 import { decodeKey } from '../protocol/key.js';
 import type { Author, Body, Decoded, Existing } from './decoded.js';
 import { Decoding } from './decoding.js';
+import { ruledAttributes } from './ruled-attributes.js';
 
 /** The key that a `__KEY` stands for; `undefined` for what can be none. */
 export function keyOf(dataclass: Dataclass, json: unknown): string | number | undefined {
@@ -37,9 +38,7 @@ export function decodeChanges(
 ): Decoded {
   const decoding = new Decoding(dataclass, author, { key, fold });
   decoding.giveAll(body);
-  for (const attribute of dataclass.attributes) {
-    if (attribute.kind === 'storage') decoding.checkRules(attribute);
-  }
+  for (const attribute of ruledAttributes(dataclass)) decoding.checkRules(attribute);
   return decoding;
 }
 

@@ -17,16 +17,21 @@ import { storageOf, type StoredValue, storedValue } from '../protocol/values.js'
 import type { Author, Body, ComputedValue, Decoded, Existing } from './decoded.js';
 import { denialStatus, graver, isKeptBack } from './denials.js';
 import { defaultOf, isDeferredFile, relatedKey } from './sent-values.js';
+import { ruledAttributes } from './ruled-attributes.js';
 import { isSettable } from './settable.js';
 import { shownName } from './shown-name.js';
+
+const noValues: ReadonlyMap<string, StoredValue> = new Map();
+const noList: readonly never[] = Object.freeze([]);
 
 /** Reads the members of one body, one after the other, and gathers what is wrong with them. */
 export class Decoding implements Decoded {
   readonly values = new Map<string, StoredValue>();
-  readonly readOnly = new Map<string, StoredValue>();
-  readonly computed: ComputedValue[] = [];
-  readonly problems: ProtocolError[] = [];
-  readonly #faulty = new Set<string>();
+  // What most bodies have nothing of is made when there is something: a list of entities makes one of these for each.
+  #readOnly: Map<string, StoredValue> | undefined;
+  #computed: ComputedValue[] | undefined;
+  #problems: ProtocolError[] | undefined;
+  #faulty: Set<string> | undefined;
   readonly #names: Dataclass['allAttributes'];
   status = 0;
 
@@ -37,6 +42,18 @@ export class Decoding implements Decoded {
     private readonly existing?: Existing,
   ) {
     this.#names = author.writer === 'code' ? dataclass.allAttributes : dataclass.exposedAttributes;
+  }
+
+  get readOnly(): ReadonlyMap<string, StoredValue> {
+    return this.#readOnly ?? noValues;
+  }
+
+  get computed(): readonly ComputedValue[] {
+    return this.#computed ?? noList;
+  }
+
+  get problems(): readonly ProtocolError[] {
+    return this.#problems ?? noList;
   }
 
   giveAll(body: Body): void {
@@ -68,7 +85,7 @@ export class Decoding implements Decoded {
     const result = storedValue(storageOf(attribute), json);
     if (result.ok) {
       const denial = isDenied ? this.#denial(name) : undefined;
-      this.computed.push({ attribute, value: result.value, denial });
+      (this.#computed ??= []).push({ attribute, value: result.value, denial });
     } else if (isDenied) {
       this.#deny(attribute, name);
     } else {
@@ -91,10 +108,14 @@ export class Decoding implements Decoded {
   /** Gives a new entity what its body does not say. */
   complete(): void {
     for (const attribute of this.dataclass.attributes) {
-      if (attribute.kind !== 'storage' || this.#faulty.has(attribute.name)) continue;
+      if (attribute.kind !== 'storage' || this.#isFaulty(attribute.name)) continue;
       const value = this.values.get(attribute.name) ?? this.#unset(attribute);
       this.values.set(attribute.name, value);
-      if (value !== null || attribute.generated === undefined) this.checkRules(attribute);
+    }
+    for (const attribute of ruledAttributes(this.dataclass)) {
+      const isDrawnLater =
+        attribute.generated !== undefined && this.values.get(attribute.name) === null;
+      if (!isDrawnLater) this.checkRules(attribute);
     }
   }
 
@@ -147,7 +168,12 @@ export class Decoding implements Decoded {
     } else if (!isReadOnly) {
       this.#keep(this.values, attribute, result.value, given);
     } else if (this.existing !== undefined) {
-      this.#keep(this.readOnly, attribute, result.value, given);
+      this.#keep(
+        (this.#readOnly ??= new Map<string, StoredValue>()),
+        attribute,
+        result.value,
+        given,
+      );
     } else if (result.value !== defaultOf(attribute)) {
       if (isDenied) this.#deny(attribute, given);
       else this.#refuse('valueRule', attribute.name, `${given} is read-only.`);
@@ -181,7 +207,7 @@ export class Decoding implements Decoded {
     given: string,
   ): void {
     const other = values.get(name);
-    if (this.#faulty.has(name)) return;
+    if (this.#isFaulty(name)) return;
     if (other === undefined || other === value) values.set(name, value);
     else this.#refuse('valueRule', name, `${given} contradicts another value of the same body.`);
   }
@@ -205,10 +231,14 @@ export class Decoding implements Decoded {
     return attribute.generated === 'uuid' ? newUuid() : null;
   }
 
+  #isFaulty(name: string): boolean {
+    return this.#faulty?.has(name) === true;
+  }
+
   #refuse(name: ErrorName, attribute: string, message: string): void {
-    this.#faulty.add(attribute);
+    (this.#faulty ??= new Set()).add(attribute);
     this.values.delete(attribute);
-    this.problems.push(protocolError(name, message));
+    (this.#problems ??= []).push(protocolError(name, message));
     const status = denialStatus(name, this.dataclass) ?? errorCodes[name].status;
     this.status = graver(this.status, status);
   }

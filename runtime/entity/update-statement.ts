@@ -27,6 +27,18 @@ interface StoredAttribute {
   readonly derived: DerivedColumns | undefined;
 }
 
+/** A statement, and what to bind. */
+interface BoundStatement {
+  readonly statement: Statement;
+  readonly values: SqlValue[];
+}
+
+/** The statement that changed an entity last, and of which attributes: no read-only ones among them. */
+interface LastSave {
+  readonly attributes: readonly StoredAttribute[];
+  readonly statement: Statement;
+}
+
 /** The first slots; the values follow. */
 const keySlot = new Slot(0);
 const stampSlot = new Slot(1);
@@ -46,6 +58,7 @@ export class UpdateStatements {
   /** How the names of statements begin that save, and of those that let stamps be as they are. */
   readonly #saves: string;
   readonly #computes: string;
+  #last: LastSave | undefined;
 
   constructor(
     private readonly dialect: Dialect,
@@ -67,7 +80,27 @@ export class UpdateStatements {
    * The statement, and what to bind. It changes one entity or none: none where there is no such key and stamp, where a
    * read-only attribute has another value, or where all the values are stored already.
    */
-  changing(change: Change): { readonly statement: Statement; readonly values: SqlValue[] } {
+  changing(change: Change): BoundStatement {
+    return this.#asLast(change) ?? this.#looked(change);
+  }
+
+  /** Most changes are of the attributes that the one before was of: no name is made to look the statement up by. */
+  #asLast({ key, stamp, timestamp, values: given, readOnly }: Change): BoundStatement | undefined {
+    const last = this.#last;
+    if (last === undefined || timestamp === undefined || readOnly.size > 0) return undefined;
+    const { attributes, statement } = last;
+    if (given.size !== attributes.length) return undefined;
+    const values: SqlValue[] = [key, stamp, timestamp];
+    for (const { definition, derived } of attributes) {
+      const value = given.get(definition.name);
+      if (value === undefined) return undefined;
+      values.push(value);
+      if (derived !== undefined) values.push(...derived.derive(value));
+    }
+    return { statement, values };
+  }
+
+  #looked(change: Change): BoundStatement {
     const isSave = change.timestamp !== undefined;
     const values: SqlValue[] = [change.key, change.stamp, change.timestamp ?? null];
     let shape = isSave ? this.#saves : this.#computes;
@@ -91,6 +124,9 @@ export class UpdateStatements {
     if (statement === undefined) {
       statement = this.#write(this.#named(change.values), this.#named(change.readOnly), isSave);
       this.known.set(shape, statement);
+    }
+    if (isSave && change.readOnly.size === 0) {
+      this.#last = { attributes: this.#named(change.values), statement };
     }
     return { statement, values };
   }

@@ -32,8 +32,8 @@ export function receiveBody(
     payload.removeListener('end', onEnd);
     payload.removeListener('error', onError);
     if (error !== null) done(error);
-    // A chunk is a part of what the connection has read at once.
-    else done(null, Buffer.concat(chunks, length));
+    // A chunk has its own memory: nothing else that was read is kept with it.
+    else done(null, chunks.length === 1 ? chunks[0] : Buffer.concat(chunks, length));
   };
   const onData = (chunk: Buffer): void => {
     length += chunk.length;

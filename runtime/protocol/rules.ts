@@ -5,6 +5,14 @@ import type { StoredValue } from './values.js';
 
 const noMessages: readonly string[] = Object.freeze([]);
 
+/** Whether the model has any rule for the attribute: few have one. */
+export function hasRules(definition: StorageDefinition): boolean {
+  const { mandatory, enum: values, minLength, maxLength, min, max, pattern } = definition;
+  return [mandatory, values, minLength, maxLength, min, max, pattern].some(
+    (rule) => rule !== undefined,
+  );
+}
+
 /**
  * Holds a stored value against the model's rules: mandatory, enum, length, range, pattern. Answers the predicates of
  * sentences that begin with the attribute's name, one for each broken rule: `['must not be null']`.

@@ -94,6 +94,7 @@ export class SqliteExecutor implements Executor {
   async close(): Promise<void> {
     await settledWithin(this.#writers.idle(), this.#graceMilliseconds);
     this.#isClosed = true;
+    this.#transaction.close();
     this.#reads.close();
     const { reader, writer } = this.#connections;
     if (writer.inTransaction) writer.exec('ROLLBACK');
@@ -107,9 +108,10 @@ export class SqliteExecutor implements Executor {
     return caught(
       () => {
         this.#connections.file?.check();
-        return whenThere(beginTransaction(this.#begin), () =>
-          whenThere(work(this.#transaction), (result) => this.#committed(result)),
-        );
+        return whenThere(beginTransaction(this.#begin), () => {
+          this.#transaction.begin();
+          return whenThere(work(this.#transaction), (result) => this.#committed(result));
+        });
       },
       (error) => {
         throw this.#undone(error);
@@ -118,7 +120,7 @@ export class SqliteExecutor implements Executor {
   }
 
   #committed<T>(result: T): T {
-    if (!this.#connections.writer.inTransaction) throw endedByDatabase();
+    this.#transaction.check();
     this.#commit.run();
     this.#commits += 1;
     // Before the next transaction begins: reads would wait for that one too, and so on.
@@ -168,8 +170,4 @@ export class SqliteExecutor implements Executor {
 
 function closedError(): Error {
   return new DatabaseUnavailableError('the database is closed', undefined);
-}
-
-function endedByDatabase(): Error {
-  return new DatabaseUnavailableError('the database has given up the transaction', undefined);
 }

@@ -14,12 +14,35 @@ import type { StatementCache } from './statement-cache.js';
 
 /** Runs the statements of whichever transaction is open on a connection; there is one at a time. */
 export class SqliteTransaction implements Transaction {
+  /** Whether the database may have ended it: only then is the database asked, which costs a tenth of a statement. */
+  #mayHaveEnded = false;
+
   /** @param longest milliseconds that a statement may run */
   constructor(
     private readonly database: Database,
     private readonly statements: StatementCache,
     private readonly longest = Infinity,
   ) {}
+
+  /** To be called when the next transaction has begun. */
+  begin(): void {
+    this.#mayHaveEnded = false;
+  }
+
+  /** To be called when the database is closed. */
+  close(): void {
+    this.#mayHaveEnded = true;
+  }
+
+  /**
+   * After some errors, a full disk for one, SQLite rolls back by itself: each statement would be stored alone then.
+   * @throws DatabaseUnavailableError where the transaction is over
+   */
+  check(): void {
+    if (!this.#mayHaveEnded || this.database.inTransaction) return;
+    const reason = 'the database has given up the transaction, or is closed';
+    throw new DatabaseUnavailableError(reason, undefined);
+  }
 
   run(statement: Statement, values: readonly SqlValue[]): RunResult {
     return this.#attempt(() => {
@@ -52,6 +75,8 @@ export class SqliteTransaction implements Transaction {
 
   table(statement: Statement, values: readonly SqlValue[]): Table {
     return this.#attempt(() => {
+      // Whoever writes SQL may end a transaction with it.
+      this.#mayHaveEnded = true;
       const prepared = this.statements.rows(statement.sql);
       if (prepared.reader) return readTable(prepared, statement, values);
       return { columns: [], rows: [], result: changed(prepared, statement, values) };
@@ -60,13 +85,10 @@ export class SqliteTransaction implements Transaction {
 
   #attempt<T>(work: () => T): T {
     try {
-      // After some errors, a full disk for one, SQLite rolls back by itself: each statement would be stored alone then.
-      if (!this.database.inTransaction) {
-        const reason = 'the database has given up the transaction, or is closed';
-        throw new DatabaseUnavailableError(reason, undefined);
-      }
+      this.check();
       return this.longest === Infinity ? work() : this.#timed(work);
     } catch (error) {
+      this.#mayHaveEnded = true;
       throw translateError(error);
     }
   }

@@ -6,7 +6,9 @@ import type { TableSizes } from './table-sizes.js';
 /** A statement that is expected to take longer by its plan, and was never measured, runs in another process first. */
 const unknownMilliseconds = 5;
 
-/** One that takes longer on average goes there, and comes back where it takes less than the second. */
+/**
+ * One that takes longer on average, and did so twice in a row, goes there, and comes back where it takes less than the second.
+ */
 const slowMilliseconds = 10;
 const quickMilliseconds = 6;
 
@@ -48,6 +50,8 @@ const perCall = 5e-4;
 /** What a statement costs to run: expected by its plan, measured since. All times are milliseconds. */
 export class StatementCost {
   #average: number | undefined;
+  /** What the last run took. */
+  #last: number | undefined;
   #worst = 0;
   #since = -Infinity;
   #isAway = false;
@@ -91,7 +95,10 @@ export class StatementCost {
       known === undefined ? milliseconds : known + (counted(milliseconds) - known) * weightOfLast;
     this.#average = average;
     const sending = bytes * millisecondsPerByte;
-    if (!this.#isAway) this.#isAway = average > slowMilliseconds + sending;
+    const slow = slowMilliseconds + sending;
+    const isAgain = (this.#last ?? Infinity) > slow || milliseconds > surelySlowMilliseconds;
+    this.#last = milliseconds;
+    if (!this.#isAway) this.#isAway = average > slow && milliseconds > slow && isAgain;
     else if (average < quickMilliseconds + sending) {
       this.#isAway = this.#worst > this.#mostHere;
     }

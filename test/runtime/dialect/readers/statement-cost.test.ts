@@ -73,6 +73,19 @@ describe('where a statement runs', () => {
     }
   });
 
+  it('stays where it mostly takes a little less than what is long, after one run that a busy machine made long', () => {
+    const cost = costOf('Small');
+    cost.isAway(0);
+    for (let run = 0; run < 20; run += 1) {
+      cost.took(8, 0);
+      cost.took(38, 0);
+      cost.took(8, 0);
+      expect(cost.isAway(0)).toBe(false);
+      for (let other = 0; other < 20; other += 1) cost.took(8, 0);
+    }
+    expect(runsUntil(cost, true, 38)).toBe(2);
+  });
+
   it('counts what it costs to send the answer', () => {
     expect(runsUntil(costOf('Small'), true, 12, 750_000)).toBe(Infinity);
     expect(runsUntil(costOf('Small'), true, 15, 750_000)).toBe(1);
