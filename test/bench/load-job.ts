@@ -17,6 +17,8 @@ export interface LoadJob {
   readonly connections: number;
   readonly seconds: number;
   readonly headers?: Readonly<Record<string, string>>;
+  /** Sent over `RawConnection`, which costs less: for servers that answer faster than two processes of autocannon ask. */
+  readonly isRaw?: true;
   /** What is sent, one after the other and then from the start again. */
   readonly requests: readonly SentRequest[];
   /** What is changed instead. */

@@ -4,13 +4,48 @@ import autocannon, { type Request, type Result } from 'autocannon';
 import { capChanges } from './cap/cap-changes.js';
 import { type ChangeService, changePath, Changing, ownChanges } from './changes.js';
 import { type Random, seededRandom } from './data/random.js';
-import { latencyStep, type LoadJob, type LoadResult } from './load-job.js';
+import { latencyStep, type LoadJob, type LoadResult, type SentRequest } from './load-job.js';
+import { RawConnection } from './raw-connection.js';
 
 /** Seconds: a machine that is busy with other things does not make a failure. */
 const timeout = 60;
 
 const job = JSON.parse(await text(process.stdin)) as LoadJob;
-process.stdout.write(JSON.stringify(await putLoad(job)));
+process.stdout.write(JSON.stringify(await (job.isRaw === true ? putRawLoad : putLoad)(job)));
+
+/** The first answer that is not 200 ends it. */
+async function putRawLoad({
+  url,
+  connections,
+  seconds,
+  headers,
+  requests,
+}: LoadJob): Promise<LoadResult> {
+  const latencies = new Map<number, number>();
+  const all = await Promise.all(
+    Array.from({ length: connections }, () => RawConnection.open(url, headers ?? {})),
+  );
+  let next = 0;
+  const start = performance.now();
+  const end = start + seconds * 1_000;
+  const ask = async (connection: RawConnection): Promise<void> => {
+    for (let now = performance.now(); now < end;) {
+      const sent = now;
+      await connection.ask(requests[next++ % requests.length] as SentRequest);
+      now = performance.now();
+      count(latencies, now - sent);
+    }
+  };
+  await Promise.all(all.map(ask));
+  const passed = (performance.now() - start) / 1_000;
+  for (const connection of all) connection.close();
+  return { requests: next, seconds: passed, failures: 0, causes: {}, latencies: [...latencies] };
+}
+
+function count(latencies: Map<number, number>, milliseconds: number): void {
+  const step = Math.floor(milliseconds / latencyStep);
+  latencies.set(step, (latencies.get(step) ?? 0) + 1);
+}
 
 async function putLoad(job: LoadJob): Promise<LoadResult> {
   const { url, connections, seconds, headers = {} } = job;
@@ -19,8 +54,7 @@ async function putLoad(job: LoadJob): Promise<LoadResult> {
   const run = autocannon({ url, connections, duration: seconds, timeout, headers, requests });
   // autocannon's own figures are whole milliseconds.
   run.on('response', (_client, _status, _bytes, milliseconds) => {
-    const step = Math.floor(milliseconds / latencyStep);
-    latencies.set(step, (latencies.get(step) ?? 0) + 1);
+    count(latencies, milliseconds);
   });
   const result = await run;
   return {

@@ -121,6 +121,7 @@ async function measure(
     connections: connections / processes,
     seconds,
     requests,
+    isRaw: true as const,
     ...(headers === undefined ? {} : { headers }),
   };
   const sample = await putLoad(
