@@ -20,7 +20,7 @@ const surelySlowMilliseconds = 100;
 const mostOnceMilliseconds = 39;
 
 /** One that takes longer on average is measured by the time of the processor, which says more and costs more. */
-const considerableMilliseconds = 1;
+const considerableMilliseconds = 4;
 
 /** What it costs to have a byte of an answer sent over. */
 const millisecondsPerByte = 5e-6;
