@@ -38,6 +38,7 @@ import { guardRequests } from './request-guards.js';
 import { closeStores, followSessions } from './server-stores.js';
 import { serviceContexts } from './service-contexts.js';
 import { limitsFrom, logLevel, tokenSettings } from './settings.js';
+import { whenSendIsHooked } from './spent-bytes.js';
 import { registerUploads } from './upload-service.js';
 import { ViewedServices } from './viewed-services.js';
 
@@ -144,6 +145,9 @@ export async function createApp(
   });
   registerInfo(app, sessions, stores.sets, limits);
   registerRelease(app, context.sets, sessions);
+  whenSendIsHooked(app, () => {
+    gate.spent.seen();
+  });
   const ofServer = serverFunctions(classes);
   const catalog = { settings, uniqueId: database.uniqueId, functions: ofServer };
   const functionParts =

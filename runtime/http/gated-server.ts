@@ -22,7 +22,7 @@ export function gatedServers(
     const server = createServer(
       {
         maxHeaderSize,
-        ServerResponse: watchedResponse(gate.held),
+        ServerResponse: watchedResponse(gate.held, gate.spent),
         keepAliveTimeout: keepAliveTimeout * 1000,
         // A connection that sends nothing, or never the end of a request, is closed by these.
         requestTimeout: requestTimeout * 1000,

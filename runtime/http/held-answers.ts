@@ -1,6 +1,7 @@
 import { type IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
 import { whenClosed } from './socket-end.js';
+import type { SpentBytes } from './spent-bytes.js';
 
 /** A connection whose client has not taken its answers yet. */
 interface Holder {
@@ -92,7 +93,10 @@ export class HeldAnswers {
 type Done = (error: Error | null | undefined) => void;
 
 /** What a server makes its answers with: each tells when its client is slower than it is written. */
-export function watchedResponse(held: HeldAnswers): typeof ServerResponse<IncomingMessage> {
+export function watchedResponse(
+  held: HeldAnswers,
+  spent: SpentBytes,
+): typeof ServerResponse<IncomingMessage> {
   return class WatchedResponse extends ServerResponse {
     override write(chunk: unknown, encoding?: unknown, done?: unknown): boolean {
       const isTaken = super.write(chunk, encoding as BufferEncoding, done as Done);
@@ -103,6 +107,7 @@ export function watchedResponse(held: HeldAnswers): typeof ServerResponse<Incomi
     override end(chunk?: unknown, encoding?: unknown, done?: unknown): this {
       super.end(chunk, encoding as BufferEncoding, done as () => void);
       if (this.writableLength > 0) held.keep(this);
+      else spent.written(this, chunk);
       return this;
     }
   };

@@ -4,6 +4,7 @@ import { BodyMemory, noRoom } from './body-memory.js';
 import { HeldAnswers } from './held-answers.js';
 import type { LoadSettings } from './load-settings.js';
 import { errorHeaders, errorJson } from './reply.js';
+import { SpentBytes } from './spent-bytes.js';
 import { TurnWatch } from './turn-watch.js';
 import { WaitingRequests } from './waiting-requests.js';
 
@@ -21,6 +22,7 @@ const tellEvery = 10_000;
  */
 export class RequestGate {
   readonly held: HeldAnswers;
+  readonly spent = new SpentBytes();
   readonly #bodies: BodyMemory;
   readonly #waiting: WaitingRequests;
   readonly #turn: TurnWatch;

@@ -3,6 +3,7 @@ import { AbandonablePromise } from '../dialect/abandonable.js';
 import type { JsonAnswer, PendingAnswer } from '../dialect/executor.js';
 import { refuse, type RequestError } from '../protocol/errors.js';
 import { sendJson } from './reply.js';
+import { tellOwnBytes } from './spent-bytes.js';
 
 /**
  * Sends an answer when it is there; none means that an entity of the dataclass is missing. A read is too short for what
@@ -34,7 +35,10 @@ function abandonWithClient(reply: FastifyReply, answer: Promise<unknown>): void 
 
 function sendFound(reply: FastifyReply, dataclass: string, json: JsonAnswer | undefined): void {
   if (json === undefined) reply.send(missingEntity(dataclass));
-  else sendJson(reply, json);
+  else {
+    if (typeof json !== 'string') tellOwnBytes(reply.raw, json);
+    sendJson(reply, json);
+  }
 }
 
 /** 404 with 1543. */

@@ -3,6 +3,7 @@ import { type AddressInfo, connect, type Socket } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { HeldAnswers, watchedResponse } from '../../../runtime/http/held-answers.js';
+import { SpentBytes } from '../../../runtime/http/spent-bytes.js';
 
 /** More than the system takes for a connection. */
 const large = Buffer.alloc(32 * 1024 * 1024, 'x');
@@ -24,9 +25,12 @@ afterEach(async () => {
 
 async function listen(answer: (response: ServerResponse) => void): Promise<void> {
   held = new HeldAnswers(most, patience);
-  server = createServer({ ServerResponse: watchedResponse(held) }, (_request, response) => {
-    answer(response);
-  });
+  server = createServer(
+    { ServerResponse: watchedResponse(held, new SpentBytes()) },
+    (_request, response) => {
+      answer(response);
+    },
+  );
   await new Promise<void>((resolve) => {
     server.listen(0, '127.0.0.1', resolve);
   });

@@ -1,0 +1,69 @@
+import type { ServerResponse } from 'node:http';
+import { MessageChannel, type MessagePort } from 'node:worker_threads';
+import type { FastifyInstance } from 'fastify';
+
+/** Of fewer bytes, memory costs less than to give it back. */
+const fewBytes = 4_096;
+
+const ofAnswer = Symbol('bytes');
+
+interface Answer {
+  [ofAnswer]?: Uint8Array;
+}
+
+/** Tells that the bytes of an answer were made for it alone. */
+export function tellOwnBytes(answer: ServerResponse, bytes: Uint8Array): void {
+  // Where there is more behind the bytes, it is somebody else's.
+  const isWhole = bytes.byteLength === bytes.buffer.byteLength;
+  if (isWhole && bytes.byteLength >= fewBytes) (answer as Answer)[ofAnswer] = bytes;
+}
+
+/**
+ * Gives the memory of answers back when they are sent. The garbage collector would find it with the young objects, of which there
+ * are few beside the bytes: until then each answer would go through memory that no cache of the processor holds, tens of
+ * megabytes in turn, which costs a page of 100 entities up to a third of its time.
+ */
+export class SpentBytes {
+  #last: ArrayBufferLike | undefined;
+  #isSeen = false;
+  #nowhere: MessagePort | undefined;
+
+  /** From now on somebody else sees what is sent, and may keep it: nothing is given back any more. */
+  seen(): void {
+    this.#isSeen = true;
+    this.#last = undefined;
+  }
+
+  /**
+   * To be called when the system has taken all of an answer. Its bytes are given back with the next one: whoever watches the
+   * response hears of its end in between.
+   * @param chunk what was written
+   */
+  written(answer: ServerResponse, chunk: unknown): void {
+    if (this.#last !== undefined) this.#giveBack(this.#last);
+    const { [ofAnswer]: bytes } = answer as Answer;
+    this.#last = bytes === undefined || bytes !== chunk || this.#isSeen ? undefined : bytes.buffer;
+  }
+
+  /** To send a buffer leaves nothing of it here, and where nobody listens, nothing at all. */
+  #giveBack(buffer: ArrayBufferLike): void {
+    if (buffer instanceof ArrayBuffer) (this.#nowhere ??= nowhere()).postMessage(null, [buffer]);
+  }
+}
+
+function nowhere(): MessagePort {
+  const { port1, port2 } = new MessageChannel();
+  port2.close();
+  return port1;
+}
+
+/** Calls when a hook is added that sees what is sent, by whoever has the instance or mounts plugins in it. */
+export function whenSendIsHooked(app: FastifyInstance, call: () => void): void {
+  const add = Reflect.get(app, 'addHook') as (...given: readonly unknown[]) => unknown;
+  // Instances within this one inherit it, so that it is called for them, too.
+  const addHook = function (this: FastifyInstance, ...given: readonly unknown[]): unknown {
+    if (given[0] === 'onSend') call();
+    return Reflect.apply(add, this, given);
+  };
+  Reflect.set(app, 'addHook', addHook);
+}

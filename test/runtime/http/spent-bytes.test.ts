@@ -1,0 +1,154 @@
+import { createServer, type Server, type ServerResponse } from 'node:http';
+import { type AddressInfo, connect } from 'node:net';
+import fastify, { type FastifyInstance } from 'fastify';
+import { afterEach, describe, expect, it } from 'vitest';
+import { HeldAnswers, watchedResponse } from '../../../runtime/http/held-answers.js';
+import { SpentBytes, tellOwnBytes, whenSendIsHooked } from '../../../runtime/http/spent-bytes.js';
+
+let server: Server;
+let spent: SpentBytes;
+afterEach(async () => {
+  await new Promise((resolve) => server.close(resolve));
+});
+
+/** @returns what asks for the answer to `/<number>` */
+async function serve(
+  answer: (response: ServerResponse, number: number) => void,
+): Promise<(number: number) => Promise<Buffer>> {
+  spent = new SpentBytes();
+  const held = new HeldAnswers(2 ** 30, 60_000);
+  server = createServer({ ServerResponse: watchedResponse(held, spent) }, (request, response) => {
+    answer(response, Number(request.url?.slice(1)));
+  });
+  await new Promise<void>((resolve) => {
+    server.listen(0, '127.0.0.1', resolve);
+  });
+  const { port } = server.address() as AddressInfo;
+  return async (number) => {
+    const response = await fetch(`http://127.0.0.1:${port}/${number}`);
+    return Buffer.from(await response.arrayBuffer());
+  };
+}
+
+function bytesOf(number: number, length = 10_000): Uint8Array<ArrayBuffer> {
+  return new Uint8Array(length).fill(number);
+}
+
+describe('the bytes of an answer', () => {
+  it('are given back with the next answer, and all arrive', async () => {
+    const answers: Uint8Array[] = [];
+    const ask = await serve((response, number) => {
+      const bytes = bytesOf(number);
+      answers.push(bytes);
+      tellOwnBytes(response, bytes);
+      response.end(bytes);
+    });
+    for (let number = 1; number <= 50; number += 1) {
+      expect(await ask(number)).toEqual(Buffer.from(bytesOf(number)));
+      expect(answers.map(({ length }) => length)).toEqual([
+        ...new Array<number>(number - 1).fill(0),
+        10_000,
+      ]);
+    }
+    const all = await Promise.all(Array.from({ length: 100 }, (_, number) => ask(number)));
+    expect(all).toEqual(all.map((_, number) => Buffer.from(bytesOf(number))));
+  });
+
+  it('are left alone that somebody else may have, or that are few', async () => {
+    const shared = bytesOf(7, 20_000);
+    const few = bytesOf(7, 1_000);
+    const foreign = bytesOf(7);
+    const ask = await serve((response, number) => {
+      const chunk = [shared.subarray(0, 10_000), few, foreign][number] as Uint8Array;
+      if (chunk !== foreign) tellOwnBytes(response, chunk);
+      response.end(chunk);
+    });
+    for (const number of [0, 1, 2, 0, 1, 2]) await ask(number);
+    expect([shared.length, few.length, foreign.length]).toEqual([20_000, 1_000, 10_000]);
+  });
+
+  it('are left alone when something else was sent in their place', async () => {
+    const bytes = bytesOf(1);
+    const ask = await serve((response) => {
+      tellOwnBytes(response, bytes);
+      response.end(bytesOf(2));
+    });
+    for (const number of [1, 2, 3]) expect((await ask(number))[0]).toBe(2);
+    expect(bytes).toHaveLength(10_000);
+  });
+
+  it('stay until a client that reads slowly has them', async () => {
+    const large = bytesOf(3, 32 * 1024 * 1024);
+    const ask = await serve((response, number) => {
+      const bytes = number === 0 ? large : bytesOf(number);
+      tellOwnBytes(response, bytes);
+      response.end(bytes);
+    });
+    const { port } = server.address() as AddressInfo;
+    const slow = connect(port, '127.0.0.1');
+    slow.pause();
+    slow.write('GET /0 HTTP/1.1\r\nhost: x\r\nconnection: close\r\n\r\n');
+    for (let number = 1; number < 20; number += 1) await ask(number);
+    let received = 0;
+    let others = 0;
+    slow.on('data', (chunk: Buffer) => {
+      received += chunk.length;
+      for (const byte of chunk.subarray(-1_000)) if (byte !== 3) others += 1;
+    });
+    slow.resume();
+    await new Promise((resolve) => slow.once('close', resolve));
+    expect(received).toBeGreaterThan(large.length);
+    expect(others).toBeLessThan(1_000);
+  });
+
+  it('are never given back once somebody else sees what is sent', async () => {
+    const answers: Uint8Array[] = [];
+    const ask = await serve((response, number) => {
+      const bytes = bytesOf(number);
+      answers.push(bytes);
+      tellOwnBytes(response, bytes);
+      response.end(bytes);
+    });
+    await ask(1);
+    spent.seen();
+    for (const number of [2, 3, 4]) await ask(number);
+    expect(answers.map(({ length }) => length)).toEqual([10_000, 10_000, 10_000, 10_000]);
+  });
+});
+
+describe('a hook that sees what is sent', () => {
+  it.each(['instance', 'plugin', 'none'])('is noticed: %s', async (where) => {
+    await serve(() => undefined);
+    const app = fastify();
+    let calls = 0;
+    whenSendIsHooked(app, () => {
+      calls += 1;
+    });
+    app.addHook('onRequest', (_request, _reply, done) => {
+      done();
+    });
+    const hooked: string[] = [];
+    const add = (instance: FastifyInstance): void => {
+      instance.addHook('onSend', (request, _reply, payload, done) => {
+        hooked.push(request.url);
+        done(null, payload);
+      });
+    };
+    if (where === 'instance') add(app);
+    if (where === 'plugin') {
+      app.register((scope, _options, done) => {
+        add(scope);
+        scope.get('/inside', () => 'x');
+        done();
+      });
+    }
+    app.get('/', () => 'x');
+    await app.inject('/');
+    await app.inject('/inside');
+    expect(calls).toBe(where === 'none' ? 0 : 1);
+    expect(hooked).toEqual(
+      where === 'none' ? [] : where === 'plugin' ? ['/inside'] : ['/', '/inside'],
+    );
+    await app.close();
+  });
+});
