@@ -47,7 +47,13 @@ export class SpentBytes {
 
   /** To send a buffer leaves nothing of it here, and where nobody listens, nothing at all. */
   #giveBack(buffer: ArrayBufferLike): void {
-    if (buffer instanceof ArrayBuffer) (this.#nowhere ??= nowhere()).postMessage(null, [buffer]);
+    if (!(buffer instanceof ArrayBuffer)) return;
+    try {
+      (this.#nowhere ??= nowhere()).postMessage(null, [buffer]);
+    } catch {
+      // The database's driver makes bytes that cannot be sent away.
+      this.seen();
+    }
   }
 }
 
