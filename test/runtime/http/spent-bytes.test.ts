@@ -31,6 +31,16 @@ async function serve(
   };
 }
 
+/** Answers with bytes of its own, and remembers them. */
+function answering(answers: Uint8Array[]): (response: ServerResponse, number: number) => void {
+  return (response, number) => {
+    const bytes = bytesOf(number);
+    answers.push(bytes);
+    tellOwnBytes(response, bytes);
+    response.end(bytes);
+  };
+}
+
 function bytesOf(number: number, length = 10_000): Uint8Array<ArrayBuffer> {
   return new Uint8Array(length).fill(number);
 }
@@ -38,12 +48,7 @@ function bytesOf(number: number, length = 10_000): Uint8Array<ArrayBuffer> {
 describe('the bytes of an answer', () => {
   it('are given back with the next answer, and all arrive', async () => {
     const answers: Uint8Array[] = [];
-    const ask = await serve((response, number) => {
-      const bytes = bytesOf(number);
-      answers.push(bytes);
-      tellOwnBytes(response, bytes);
-      response.end(bytes);
-    });
+    const ask = await serve(answering(answers));
     for (let number = 1; number <= 50; number += 1) {
       expect(await ask(number)).toEqual(Buffer.from(bytesOf(number)));
       expect(answers.map(({ length }) => length)).toEqual([
@@ -120,12 +125,7 @@ describe('the bytes of an answer', () => {
 
   it('are never given back once somebody else sees what is sent', async () => {
     const answers: Uint8Array[] = [];
-    const ask = await serve((response, number) => {
-      const bytes = bytesOf(number);
-      answers.push(bytes);
-      tellOwnBytes(response, bytes);
-      response.end(bytes);
-    });
+    const ask = await serve(answering(answers));
     await ask(1);
     spent.seen();
     for (const number of [2, 3, 4]) await ask(number);
