@@ -16,8 +16,8 @@ import { newUuid } from '../protocol/uuid.js';
 import { storageOf, type StoredValue, storedValue } from '../protocol/values.js';
 import type { Author, Body, ComputedValue, Decoded, Existing } from './decoded.js';
 import { denialStatus, graver, isKeptBack } from './denials.js';
-import { defaultOf, isDeferredFile, relatedKey } from './sent-values.js';
 import { ruledAttributes } from './ruled-attributes.js';
+import { defaultOf, isDeferredFile, relatedKey } from './sent-values.js';
 import { isSettable } from './settable.js';
 import { shownName } from './shown-name.js';
 

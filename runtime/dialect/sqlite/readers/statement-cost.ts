@@ -7,7 +7,7 @@ import type { TableSizes } from './table-sizes.js';
 const unknownMilliseconds = 5;
 
 /**
- * One that takes longer on average, and did so twice in a row, goes there, and comes back where it takes less than the second.
+ * One that takes longer, and has done so on average before, goes there, and comes back where it takes less than the second.
  */
 const slowMilliseconds = 10;
 const quickMilliseconds = 6;
@@ -50,8 +50,6 @@ const perCall = 5e-4;
 /** What a statement costs to run: expected by its plan, measured since. All times are milliseconds. */
 export class StatementCost {
   #average: number | undefined;
-  /** What the last run took. */
-  #last: number | undefined;
   #worst = 0;
   #since = -Infinity;
   #isAway = false;
@@ -96,9 +94,8 @@ export class StatementCost {
     this.#average = average;
     const sending = bytes * millisecondsPerByte;
     const slow = slowMilliseconds + sending;
-    const isAgain = (this.#last ?? Infinity) > slow || milliseconds > surelySlowMilliseconds;
-    this.#last = milliseconds;
-    if (!this.#isAway) this.#isAway = average > slow && milliseconds > slow && isAgain;
+    const wasSlow = known === undefined || known > slow || milliseconds > surelySlowMilliseconds;
+    if (!this.#isAway) this.#isAway = average > slow && milliseconds > slow && wasSlow;
     else if (average < quickMilliseconds + sending) {
       this.#isAway = this.#worst > this.#mostHere;
     }

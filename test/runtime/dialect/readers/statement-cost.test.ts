@@ -61,9 +61,9 @@ describe('where a statement runs', () => {
     expect(runsUntil(cost, true, 12)).toBe(1);
   });
 
-  it('stays after one run that a busy machine made long, and not after two, or one that was surely long', () => {
+  it('stays after one run that a busy machine made long, and not after some, or one that was surely long', () => {
     for (const [milliseconds, runs] of [
-      [90, 2],
+      [90, 3],
       [200, 1],
     ] as const) {
       const cost = costOf('Small');
@@ -84,6 +84,16 @@ describe('where a statement runs', () => {
       for (let other = 0; other < 20; other += 1) cost.took(8, 0);
     }
     expect(runsUntil(cost, true, 38)).toBe(2);
+  });
+
+  it('is away where every other run takes long', () => {
+    const cost = costOf('Small');
+    cost.isAway(0);
+    for (let run = 0; run < 10; run += 1) {
+      cost.took(1, 0);
+      cost.took(50, 0);
+    }
+    expect(cost.isAway(0)).toBe(true);
   });
 
   it('counts what it costs to send the answer', () => {
