@@ -9,4 +9,6 @@ export interface Database {
   readonly uniqueId: string;
   /** No other process can open it: it is in memory. */
   readonly isOfOneProcess?: boolean;
+  /** What the start has added to tables that were there, in words. */
+  readonly added?: readonly string[];
 }

@@ -9,7 +9,7 @@ export interface DatabaseDriver {
   /** What such a URL looks like, for messages. */
   readonly urls: string;
   /**
-   * Opens the database of a `DATABASE_URL` and creates its schema, or compares it with the one that is there.
+   * Opens the database of a `DATABASE_URL` and creates its schema; the one that is there is compared, and may be added to.
    * @param schema one SQL statement each
    * @param fold how texts are compared
    * @throws Error that says why, when it cannot be opened or was made for another model

@@ -6,6 +6,7 @@ export interface CatalogEntry {
   readonly kind: 'table' | 'column' | 'constraint' | 'index' | 'function';
   /** Of a column or an index; empty for a constraint, which is told by what it says. */
   readonly name: string;
+  /** Of a table, its number: another one that has its name may have other rows. */
   readonly definition: string;
 }
 
@@ -19,7 +20,7 @@ const entries = `with tables as (
     and not exists (select from pg_depend d
       where d.classid = 'pg_class'::regclass and d.objid = c.oid and d.deptype = 'e')
 )
-select t.relname as "table", 'table' as "kind", '' as "name", '' as "definition" from tables t
+select t.relname as "table", 'table' as "kind", '' as "name", t.oid::text as "definition" from tables t
 union all
 select t.relname, 'column', a.attname, concat_ws(' ',
     format_type(a.atttypid, a.atttypmod),

@@ -21,6 +21,7 @@ export async function openPostgres(
   const wanted = {
     statements: schema,
     functions: [...postgresFunctions(), ...expressionFunctions],
+    fold,
   };
   const opened = await openConnections({ ...options, url }, wanted);
   return { dialect: postgresDialect(fold), ...opened };

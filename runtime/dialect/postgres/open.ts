@@ -11,6 +11,8 @@ const oldestVersion = 15;
 export interface Opened {
   readonly executor: Executor;
   readonly uniqueId: string;
+  /** What the start has added to tables that were there, in words. */
+  readonly added: readonly string[];
 }
 
 interface Facts {
@@ -23,7 +25,7 @@ interface Facts {
 
 /**
  * Opens the database of a `DATABASE_URL` such as `postgres://user:password@host:5432/name`, whose further settings are those
- * that pg knows (`sslmode`, for one), and creates its schema, or compares it with the one that is there.
+ * that pg knows (`sslmode`, for one), and creates its schema, or adds to the one that is there what it lacks.
  * @throws Error that says why, when it cannot be opened; SchemaMismatchError when it was made for another model
  */
 export async function openConnections(options: PoolOptions, wanted: WantedSchema): Promise<Opened> {
@@ -34,13 +36,14 @@ export async function openConnections(options: PoolOptions, wanted: WantedSchema
     await client.connect();
     const schema = await checkDatabase(client);
     await prepareSession(client, schema, null);
-    await prepareSchema(client, schema, wanted);
+    const added = await prepareSchema(client, schema, wanted);
     const uniqueId = await readUniqueId(client);
     const uniqueColumns = await readUniqueColumns(client);
     const connections = new Connections(options, schema);
     return {
       executor: new PostgresExecutor(connections, { ...options, uniqueColumns }),
       uniqueId,
+      added,
     };
   } catch (error) {
     throw cannotOpen(options.url, error);

@@ -23,7 +23,7 @@ export interface OpenOptions {
 }
 
 /**
- * Opens the database of a `DATABASE_URL` and creates its schema, or compares it with the one that is there.
+ * Opens the database of a `DATABASE_URL` and creates its schema, or adds to the one that is there what it lacks.
  * @param options.hasVectors whether the model has vector attributes
  * @throws Error when it cannot be opened, SchemaMismatchError when it was made for another model
  */
@@ -34,8 +34,9 @@ export async function openDatabase(
   options: OpenOptions = {},
 ): Promise<Database> {
   const loadVectors = options.hasVectors === true ? await vectorExtension() : undefined;
+  let added: readonly string[] = [];
   const prepare: Prepare = (database) => {
-    prepareSchema(database, schema, fold);
+    added = prepareSchema(database, schema, fold);
   };
   const connections = openConnections(
     url,
@@ -54,6 +55,7 @@ export async function openDatabase(
       executor: executorOf(connections, fold, options),
       uniqueId: String(uniqueId),
       isOfOneProcess: connections.file === undefined,
+      added,
     };
   } catch (error) {
     connections.reader.close();

@@ -1,4 +1,21 @@
 import type { Database } from 'better-sqlite3';
+import { remedyOf } from '../column-remedy.js';
+import type { SchemaDifference } from '../schema-mismatch.js';
+import {
+  type DefinitionPart,
+  normalStatement,
+  quoted,
+  readTableDefinition,
+  type TableDefinition,
+} from '../table-definition.js';
+
+/** A difference that ends when something is added. */
+export interface MissingPart extends SchemaDifference {
+  readonly kind: 'table' | 'column' | 'index';
+  /** What it is, in words. */
+  readonly name: string;
+  readonly remedy: string;
+}
 
 interface Column {
   readonly name: string;
@@ -10,12 +27,55 @@ interface Column {
   readonly hidden: number;
 }
 
-/** What the database `actual` lacks or has otherwise than `expected`; tables that the model does not know are let be. */
-export function schemaDifferences(expected: Database, actual: Database): string[] {
-  const found = new Set(names(actual, 'table'));
-  return names(expected, 'table').flatMap((table) =>
-    found.has(table) ? tableDifferences(expected, actual, table) : [`table "${table}" is missing`],
+/**
+ * What the database `actual` lacks or has otherwise than `expected`; tables that the model does not know are let be.
+ */
+export function schemaDifferences(
+  expected: Database,
+  actual: Database,
+): (SchemaDifference | MissingPart)[] {
+  const found = new Set(tableNames(actual));
+  return tableNames(expected).flatMap((table) =>
+    found.has(table)
+      ? tableDifferences(expected, actual, table)
+      : [missing('table', `table "${table}"`, statementOf(expected, 'table', table))],
   );
+}
+
+function missing(kind: MissingPart['kind'], name: string, remedy: string): MissingPart {
+  return { what: `${name} is missing`, kind, name, remedy };
+}
+
+/** All tables but those of SQLite's own. */
+export function tableNames(database: Database): string[] {
+  return names(database, 'table');
+}
+
+/** The indexes that a statement has made, in the order in which that happened. */
+export function indexNames(database: Database, table: string): string[] {
+  return names(database, 'index', table);
+}
+
+/** The columns of a table, generated ones too. */
+export function columnNames(database: Database, table: string): string[] {
+  return columns(database, table).map(({ name }) => name);
+}
+
+/** The statement that makes a table or an index. */
+export function statementOf(database: Database, type: 'table' | 'index', name: string): string {
+  const text = database
+    .prepare('select sql from sqlite_schema where type = ? and name = ?')
+    .pluck()
+    .get(type, name);
+  return String(text);
+}
+
+/** The statement that adds a column to a table that lacks it. */
+function additionOf(expected: Database, table: string, column: string): string {
+  const { parts } = definitionOf(expected, table);
+  // Columns stand before constraints, whose first word could be their name.
+  const definition = parts.find(({ name }) => name === column)?.text ?? quoted(column);
+  return `ALTER TABLE ${quoted(table)} ADD COLUMN ${definition}`;
 }
 
 function names(database: Database, type: 'table' | 'index', table?: string): string[] {
@@ -27,9 +87,9 @@ function names(database: Database, type: 'table' | 'index', table?: string): str
     .all({ type, table: table ?? null }) as string[];
 }
 
-function tableDifferences(expected: Database, actual: Database, table: string): string[] {
+function tableDifferences(expected: Database, actual: Database, table: string): SchemaDifference[] {
   const structural = [
-    ...columnDifferences(columns(expected, table), columns(actual, table), table),
+    ...columnDifferences(expected, actual, table),
     ...listDifferences(
       foreignKeys(expected, table),
       foreignKeys(actual, table),
@@ -39,23 +99,35 @@ function tableDifferences(expected: Database, actual: Database, table: string): 
   ];
   if (structural.length > 0) return structural;
   // What no pragma tells: CHECK constraints and the expressions of generated columns.
-  return listDifferences(
-    columnDefinitions(expected, table),
-    columnDefinitions(actual, table),
-    `table "${table}": definition`,
-  );
+  return definitionDifferences(expected, actual, table);
 }
 
-/** The lines of a table's definition, in no order: where a column stands changes no answer. */
-function columnDefinitions(database: Database, table: string): string[] {
-  const text = database
-    .prepare("select sql from sqlite_schema where type = 'table' and name = ?")
-    .pluck()
-    .get(table);
-  return String(text)
-    .split('\n')
-    .slice(1, -1)
-    .map((line) => line.trim().replace(/,$/, ''));
+/** Parts are compared in no order: where a column stands changes no answer. */
+function definitionDifferences(
+  expected: Database,
+  actual: Database,
+  table: string,
+): SchemaDifference[] {
+  const wanted = definitionOf(expected, table);
+  const present = definitionOf(actual, table);
+  const lacking = (parts: readonly DefinitionPart[], others: readonly DefinitionPart[]): string[] =>
+    parts
+      .filter((each) => !others.some(({ normal }) => normal === each.normal))
+      .map(({ text }) => text);
+  const what = `table "${table}": definition`;
+  return [
+    ...lacking(wanted.parts, present.parts).map((each) => `${what} ${each} is missing`),
+    ...lacking(present.parts, wanted.parts).map((each) => `${what} ${each} is not in the model`),
+    ...(wanted.options === present.options
+      ? []
+      : [
+          `table "${table}": its options are "${present.options}", the model wants "${wanted.options}"`,
+        ]),
+  ].map((each) => ({ what: each }));
+}
+
+function definitionOf(database: Database, table: string): TableDefinition {
+  return readTableDefinition(statementOf(database, 'table', table));
 }
 
 function columns(database: Database, table: string): Column[] {
@@ -63,25 +135,49 @@ function columns(database: Database, table: string): Column[] {
 }
 
 function columnDifferences(
-  expected: readonly Column[],
-  actual: readonly Column[],
+  expected: Database,
+  actual: Database,
   table: string,
-): string[] {
-  const found = new Map(actual.map((column) => [column.name, column]));
-  const wanted = new Set(expected.map((column) => column.name));
+): SchemaDifference[] {
+  const present = columns(actual, table);
+  const wanted = columns(expected, table);
+  const found = new Map(present.map((column) => [column.name, column]));
+  const known = new Set(wanted.map(({ name }) => name));
+  const lacking = wanted.filter(({ name }) => !found.has(name));
   return [
-    ...expected.flatMap((column) => {
+    ...wanted.flatMap((column): SchemaDifference[] => {
       const other = found.get(column.name);
       const name = `table "${table}": column "${column.name}"`;
-      if (other === undefined) return [`${name} is missing`];
+      if (other === undefined) {
+        return [missing('column', name, additionOf(expected, table, column.name))];
+      }
       const is = describe(other);
       const should = describe(column);
-      return is === should ? [] : [`${name} is ${is}, the model wants ${should}`];
+      return is === should ? [] : [{ what: `${name} is ${is}, the model wants ${should}` }];
     }),
-    ...actual
-      .filter((column) => !wanted.has(column.name))
-      .map((column) => `table "${table}": column "${column.name}" is not in the model`),
+    ...present
+      .filter(({ name }) => !known.has(name))
+      .map((column) => {
+        const { name } = column;
+        const alike = lacking.filter((each) => describe(each) === describe(column));
+        const names = alike.map((each) => each.name);
+        return {
+          what: `table "${table}": column "${name}" is not in the model`,
+          remedy: remedyOf(table, name, names, removalOf(actual, table, name)),
+        };
+      }),
   ];
+}
+
+/** SQLite removes no column that an index holds. */
+function removalOf(actual: Database, table: string, column: string): string {
+  const holding = indexNames(actual, table).filter((index) =>
+    actual.prepare('select 1 from pragma_index_info(?) where name = ?').get(index, column),
+  );
+  return [
+    ...holding.map((index) => `DROP INDEX ${quoted(index)};`),
+    `ALTER TABLE ${quoted(table)} DROP COLUMN ${quoted(column)};`,
+  ].join(' ');
 }
 
 function describe(column: Column): string {
@@ -102,32 +198,31 @@ function listDifferences(
   expected: readonly string[],
   actual: readonly string[],
   what: string,
-): string[] {
+): SchemaDifference[] {
   return [
     ...expected
       .filter((each) => !actual.includes(each))
-      .map((each) => `${what} ${each} is missing`),
+      .map((each) => ({ what: `${what} ${each} is missing` })),
     ...actual
       .filter((each) => !expected.includes(each))
-      .map((each) => `${what} ${each} is not in the model`),
+      .map((each) => ({ what: `${what} ${each} is not in the model` })),
   ];
 }
 
 /** Indexes that somebody has added change no answer and are let be. */
-function indexDifferences(expected: Database, actual: Database, table: string): string[] {
-  const found = new Set(names(actual, 'index', table));
-  return names(expected, 'index', table).flatMap((index) => {
-    if (!found.has(index)) return [`table "${table}": index "${index}" is missing`];
-    return definition(expected, 'index', index) === definition(actual, 'index', index)
+function indexDifferences(expected: Database, actual: Database, table: string): SchemaDifference[] {
+  const found = new Set(indexNames(actual, table));
+  return indexNames(expected, table).flatMap((index) => {
+    const wanted = statementOf(expected, 'index', index);
+    const what = `table "${table}": index "${index}"`;
+    if (!found.has(index)) return [missing('index', what, wanted)];
+    return normalStatement(wanted) === normalStatement(statementOf(actual, 'index', index))
       ? []
-      : [`table "${table}": index "${index}" is defined otherwise`];
+      : [
+          {
+            what: `${what} is defined otherwise`,
+            remedy: `DROP INDEX ${quoted(index)}; ${wanted}`,
+          },
+        ];
   });
-}
-
-function definition(database: Database, type: 'table' | 'index', name: string): string {
-  const text = database
-    .prepare('select sql from sqlite_schema where type = ? and name = ?')
-    .pluck()
-    .get(type, name);
-  return String(text).replace(/\s+/g, ' ').trim();
 }

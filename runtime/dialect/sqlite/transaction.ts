@@ -16,6 +16,8 @@ import type { StatementCache } from './statement-cache.js';
 export class SqliteTransaction implements Transaction {
   /** Whether the database may have ended it: only then is the database asked, which costs a tenth of a statement. */
   #mayHaveEnded = false;
+  /** Why nothing of it may be kept: a statement ran for too long, and nothing has undone it yet. */
+  #overdue: QueryTimeoutError | undefined;
 
   /** @param longest milliseconds that a statement may run */
   constructor(
@@ -27,6 +29,7 @@ export class SqliteTransaction implements Transaction {
   /** To be called when the next transaction has begun. */
   begin(): void {
     this.#mayHaveEnded = false;
+    this.#overdue = undefined;
   }
 
   /** To be called when the database is closed. */
@@ -37,14 +40,20 @@ export class SqliteTransaction implements Transaction {
   /**
    * After some errors, a full disk for one, SQLite rolls back by itself: each statement would be stored alone then.
    * @throws DatabaseUnavailableError where the transaction is over
+   * @throws QueryTimeoutError where a statement ran for too long, whose change is there still
    */
   check(): void {
+    if (this.#overdue !== undefined) throw this.#overdue;
     if (!this.#mayHaveEnded || this.database.inTransaction) return;
     const reason = 'the database has given up the transaction, or is closed';
     throw new DatabaseUnavailableError(reason, undefined);
   }
 
   run(statement: Statement, values: readonly SqlValue[]): RunResult {
+    // No savepoint begins behind what is overdue, so that each one that is gone back to undoes it.
+    if (this.#overdue !== undefined && statement.sql.startsWith('rollback to ')) {
+      this.#overdue = undefined;
+    }
     return this.#attempt(() => {
       const prepared = this.statements.get(statement.sql);
       try {
@@ -93,13 +102,16 @@ export class SqliteTransaction implements Transaction {
     }
   }
 
-  /** SQLite cannot be stopped within a statement here: one that took too long is undone with its transaction. */
+  /**
+   * SQLite cannot be stopped within a statement here: one that took too long is undone with its savepoint, or the transaction,
+   * and nothing else is done there, whoever catches the error.
+   */
   #timed<T>(work: () => T): T {
     const start = performance.now();
     const result = work();
-    if (performance.now() - start > this.longest)
-      throw new QueryTimeoutError(this.longest, undefined);
-    return result;
+    if (performance.now() - start <= this.longest) return result;
+    this.#overdue = new QueryTimeoutError(this.longest, undefined);
+    throw this.#overdue;
   }
 }
 

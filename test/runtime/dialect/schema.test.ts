@@ -103,8 +103,8 @@ describe('an empty database', () => {
 
   it('gets no such table when it does not match', async () => {
     await start();
-    run('DROP TABLE "__entityset"', 'DROP INDEX "Item.size"');
-    expect(await differences()).toHaveLength(1);
+    run('DROP TABLE "__entityset"', 'ALTER TABLE "Owner" ADD COLUMN "a" TEXT');
+    expect(await differences()).toHaveLength(2);
   });
 
   it('gets nothing of a schema that fails in the middle', async () => {
@@ -156,7 +156,6 @@ describe('a database that differs is refused with every difference, and left as 
       'ALTER TABLE "Item" ADD COLUMN "extra" TEXT',
       [/column "extra" is not in the model/],
     ],
-    ['a missing index', 'DROP INDEX "Item.size"', [/index "Item.size" is missing/]],
     [
       'an index that is not unique',
       'DROP INDEX "Owner.code"; CREATE INDEX "Owner.code" ON "Owner" ("code")',
@@ -166,11 +165,6 @@ describe('a database that differs is refused with every difference, and left as 
       'an index on another column',
       'DROP INDEX "Item.size"; CREATE INDEX "Item.size" ON "Item" ("name")',
       [/index "Item.size" is defined otherwise/],
-    ],
-    [
-      'a missing table',
-      'PRAGMA foreign_keys = OFF; DROP TABLE "Owner"',
-      [/table "Owner" is missing/],
     ],
     [
       'several at once',

@@ -3,6 +3,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { DatabaseUnavailableError, type Executor } from '../../../../runtime/dialect/executor.js';
 import { openConnections } from '../../../../runtime/dialect/postgres/open.js';
 import { Slot } from '../../../../runtime/dialect/statement.js';
+import { fold } from '../../../../runtime/protocol/fold.js';
 import { installedPostgres } from '../../../support/postgres/binaries.js';
 import { PostgresServer } from '../../../support/postgres/server.js';
 import { run, statement } from './opened.js';
@@ -11,6 +12,7 @@ const installed = installedPostgres();
 const count = statement('select count(*) from "t"');
 const insert = statement('insert into "t" values ($1)', new Slot(0));
 const wanted = {
+  fold,
   functions: [],
   statements: [
     'create table "t" ("a" integer primary key)',

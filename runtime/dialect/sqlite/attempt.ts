@@ -1,0 +1,27 @@
+import Database from 'better-sqlite3';
+
+/**
+ * Runs a statement inside a transaction, which goes on whatever becomes of it.
+ * @param run the statement
+ * @returns why the data or the schema that is there does not let it; `undefined` when it has run
+ * @throws what has nothing to do with them, such as a full disk
+ */
+export function refusalOf(run: () => void): string | undefined {
+  try {
+    run();
+    return undefined;
+  } catch (error) {
+    if (!(error instanceof Database.SqliteError)) throw error;
+    if (error.code.startsWith('SQLITE_CONSTRAINT')) return reasonOf(error.code, error.message);
+    if (error.code === 'SQLITE_ERROR') return reasonOf(error.code, error.message);
+    throw error;
+  }
+}
+
+function reasonOf(code: string, message: string): string {
+  if (code === 'SQLITE_CONSTRAINT_UNIQUE') return `several rows have the same value (${message})`;
+  if (message.startsWith('Cannot add a NOT NULL column')) {
+    return 'it is mandatory, and the rows that are there have no value for it';
+  }
+  return message;
+}

@@ -1,0 +1,102 @@
+/** A column or a constraint of a table, as the text that made the table has it. */
+export interface DefinitionPart {
+  /** The column's name; that of a constraint is its first word. */
+  readonly name: string;
+  /** As it was written. */
+  readonly text: string;
+  /** The same for texts that differ in spaces, comments and the case of words alone. */
+  readonly normal: string;
+}
+
+export interface TableDefinition {
+  readonly parts: readonly DefinitionPart[];
+  /** What stands behind the list, such as `WITHOUT ROWID`; empty for most tables. */
+  readonly options: string;
+}
+
+interface Token {
+  readonly text: string;
+  readonly start: number;
+}
+
+/** A quote that is doubled inside a quoted text begins the next piece of it. Letters beyond ASCII may stand in any word. */
+const tokenPattern =
+  /[ \t\n\f\r]+|--[^\n]*|\/\*[^]*?(?:\*\/|$)|(?:'[^']*')+|(?:"[^"]*")+|(?:`[^`]*`)+|\[[^\]]*\]|[\w$\u{80}-\u{10ffff}]+|[^]/gu;
+
+const isBlank = /^(?:[ \t\n\f\r]|--|\/\*)/;
+
+const constraintWords = new Set(['CONSTRAINT', 'PRIMARY', 'UNIQUE', 'CHECK', 'FOREIGN']);
+
+/**
+ * Reads the columns and constraints of a table.
+ * @param sql `CREATE TABLE …` as `sqlite_schema` has it, which SQLite has found right
+ */
+export function readTableDefinition(sql: string): TableDefinition {
+  const parts: DefinitionPart[] = [];
+  let depth = 0;
+  let part: Token[] = [];
+  const options: Token[] = [];
+  for (const token of tokensOf(sql)) {
+    if (token.text === '(') depth += 1;
+    if (token.text === ')') depth -= 1;
+    const isEnd = (token.text === ',' && depth === 1) || (token.text === ')' && depth === 0);
+    if (isEnd) {
+      parts.push(partOf(sql, part));
+      part = [];
+    } else if (depth === 0) {
+      if (parts.length > 0) options.push(token);
+    } else if (depth > 1 || token.text !== '(') {
+      part.push(token);
+    }
+  }
+  return { parts, options: normalOf(options) };
+}
+
+/** A statement without what changes nothing of its meaning: spaces, comments, the case of words. */
+export function normalStatement(sql: string): string {
+  return normalOf(tokensOf(sql));
+}
+
+function tokensOf(sql: string): Token[] {
+  return [...sql.matchAll(tokenPattern)]
+    .map((match) => ({ text: match[0], start: match.index }))
+    .filter(({ text }) => !isBlank.test(text));
+}
+
+function partOf(sql: string, tokens: readonly Token[]): DefinitionPart {
+  const [first] = tokens;
+  const last = tokens.at(-1);
+  if (first === undefined || last === undefined) throw new Error(`A part is empty: ${sql}`);
+  const name = nameIn(first.text);
+  const isConstraint = constraintWords.has(first.text.toUpperCase());
+  const beginning = isConstraint ? first.text.toUpperCase() : quoted(name);
+  return {
+    name,
+    text: sql.slice(first.start, last.start + last.text.length),
+    normal: [beginning, normalOf(tokens.slice(1))].join(' ').trimEnd(),
+  };
+}
+
+function normalOf(tokens: readonly Token[]): string {
+  return tokens.map(({ text }) => normalToken(text)).join(' ');
+}
+
+function normalToken(text: string): string {
+  if (text.startsWith("'")) return text;
+  return /^["`[]/.test(text)
+    ? quoted(nameIn(text))
+    : text.replace(/[a-z]+/g, (letters) => letters.toUpperCase());
+}
+
+/** What a name is without its quotes. */
+function nameIn(text: string): string {
+  const [quote = ''] = text;
+  if (quote === '[') return text.slice(1, -1);
+  if (quote !== '"' && quote !== '`' && quote !== "'") return text;
+  return text.slice(1, -1).replaceAll(quote + quote, quote);
+}
+
+/** A name as every statement of the schema has it. */
+export function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

@@ -1,0 +1,121 @@
+import { mkdtempSync } from 'node:fs';
+import { rm } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { describePostgres, postgresDatabase, type TestDatabase } from '../../support/postgres.js';
+import { serverOf } from '../../support/server.js';
+
+const model = (...attributes: readonly string[]): string => `
+drs: 1
+name: music
+database: [sqlite, postgres]
+dataclasses:
+  Track:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      ${attributes.join('\n      ')}
+`;
+
+const former = model('title: { type: string }', 'length: { type: integer }');
+
+/** Makes an empty one of its kind, and a way to take it away again. */
+type MakeDatabase = () => Promise<Pick<TestDatabase, 'url' | 'drop'>>;
+
+function sqliteDatabase(): ReturnType<MakeDatabase> {
+  const folder = mkdtempSync(join(tmpdir(), 'drs-grown-'));
+  const drop = (): Promise<void> => rm(folder, { recursive: true });
+  return Promise.resolve({ url: `sqlite:${join(folder, 'data.sqlite')}`, drop });
+}
+
+let databaseUrl: string;
+
+async function serving(
+  yaml: string,
+  use: (app: FastifyInstance) => Promise<void>,
+  logged: string[] = [],
+): Promise<void> {
+  const stream = { write: (line: string) => void logged.push(line) };
+  const app = await serverOf(yaml, { databaseUrl, logger: { level: 'info', stream } });
+  try {
+    await use(app);
+  } finally {
+    await app.close();
+  }
+}
+
+async function save(app: FastifyInstance, body: object): Promise<unknown> {
+  const response = await app.inject({ method: 'POST', url: '/rest/Track?$method=update', body });
+  return response.json();
+}
+
+async function found(app: FastifyInstance, query: string): Promise<unknown> {
+  const { __ENTITIES } = (await app.inject(`/rest/Track?${query}`)).json<{
+    __ENTITIES: Record<string, unknown>[];
+  }>();
+  return __ENTITIES.map(({ title, rating }) => ({ title, rating }));
+}
+
+describe('a server with SQLite', () => {
+  startsWithFormerData(sqliteDatabase);
+});
+describePostgres('a server with PostgreSQL', () => {
+  startsWithFormerData(postgresDatabase);
+});
+
+function startsWithFormerData(makeDatabase: MakeDatabase): void {
+  let drop: () => Promise<void>;
+
+  beforeEach(async () => {
+    ({ url: databaseUrl, drop } = await makeDatabase());
+    await serving(former, async (app) => {
+      for (const title of ['Ébène', 'Zug']) await save(app, { title, length: 60 });
+    });
+  });
+  afterEach(() => drop());
+
+  const larger = `${model(
+    'title: { type: string, indexed: true }',
+    'length: { type: integer, indexed: true }',
+    'rating: { type: integer, min: 0, max: 5, default: 0 }',
+    'minutes: { computed: integer, expression: "length / 60" }',
+    'reviews: { to: Review, many: true, inverse: track }',
+  )}
+  Review:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      track: { to: Track }
+`;
+
+  it('finds the data of the former model, and gives defaults to what is new only', async () => {
+    const logged: string[] = [];
+    await serving(
+      larger,
+      async (app) => {
+        expect(await save(app, { title: 'new' })).toMatchObject({ rating: 0 });
+        const filter = encodeURIComponent('"title = éBÈNE"');
+        expect(await found(app, `$filter=${filter}`)).toEqual([{ title: 'Ébène', rating: null }]);
+        expect(await found(app, '$orderby="title"')).toHaveLength(3);
+        expect(await save(app, { __KEY: '1', __STAMP: 1, rating: 6 })).toHaveProperty('__ERROR');
+        expect(await save(app, { __KEY: '1', __STAMP: 1, rating: 5 })).toMatchObject({ rating: 5 });
+      },
+      logged,
+    );
+    const lines = logged.join('');
+    expect(lines).toContain('In the database, table \\"Review\\" is added.');
+    expect(lines).toContain('In the database, table \\"Track\\": column \\"rating\\" is added.');
+    const later: string[] = [];
+    await serving(larger, () => Promise.resolve(), later);
+    expect(later.join('')).not.toContain('In the database');
+  });
+
+  it('refuses them where an attribute is gone, and the former server goes on', async () => {
+    await expect(serverOf(model('name: { type: string }'), { databaseUrl })).rejects.toThrow(
+      /column "length" is not in the model\n {6}ALTER TABLE "Track" DROP COLUMN "length"; -- if it is gone/,
+    );
+    await serving(former, async (app) => {
+      expect(await found(app, '')).toHaveLength(2);
+    });
+  });
+}

@@ -1,0 +1,85 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import {
+  type Executor,
+  QueryTimeoutError,
+  type Transaction,
+} from '../../../runtime/dialect/executor.js';
+import { openDatabase } from '../../../runtime/dialect/sqlite/open-database.js';
+import type { Statement } from '../../../runtime/dialect/statement.js';
+import { TransactionScope } from '../../../runtime/dialect/transaction-scope.js';
+import { fold } from '../../../runtime/protocol/fold.js';
+
+const schema = ['create table "t" ("a" integer primary key, "b" text)'];
+
+function statement(sql: string): Statement {
+  return { sql, bindings: [] };
+}
+
+/** Stores a row, and takes its time about it. */
+const slow = statement(
+  `insert into "t" with recursive n (i) as (select 1 union all select i + 1 from n where i < 400000)
+   select 1, 'slow' from n where i = 400000`,
+);
+const quick = statement(`insert into "t" values (2, 'quick')`);
+const stored = statement('select group_concat("b") from "t"');
+
+let folder: string;
+let executor: Executor;
+beforeEach(async () => {
+  folder = mkdtempSync(join(tmpdir(), 'drs-overdue-'));
+  const url = `sqlite:${join(folder, 'data.sqlite')}`;
+  executor = (await openDatabase(url, schema, fold, { queryTimeout: 20 })).executor;
+});
+afterEach(async () => {
+  await executor.close();
+  rmSync(folder, { recursive: true });
+});
+
+async function overdue(transaction: Transaction): Promise<void> {
+  await expect(async () => transaction.run(slow, [])).rejects.toThrow(QueryTimeoutError);
+}
+
+describe('a statement that ran for too long', () => {
+  it('is not kept by code that catches the error', async () => {
+    const work = executor.write(async (transaction) => {
+      await overdue(transaction);
+    });
+    await expect(work).rejects.toThrow(QueryTimeoutError);
+    expect(await executor.value(stored, [])).toBeUndefined();
+  });
+
+  it('is the last one of its transaction, and not of the next', async () => {
+    const work = executor.write(async (transaction) => {
+      await overdue(transaction);
+      await transaction.run(quick, []);
+    });
+    await expect(work).rejects.toThrow(QueryTimeoutError);
+    await executor.write((transaction) => transaction.run(quick, []));
+    expect(await executor.value(stored, [])).toBe('quick');
+  });
+
+  it('is undone with its savepoint, behind which the transaction goes on', async () => {
+    await executor.write(async (transaction) => {
+      const scope = new TransactionScope(transaction);
+      await expect(scope.run((part) => overdue(part.transaction))).rejects.toThrow(
+        QueryTimeoutError,
+      );
+      await scope.transaction.run(quick, []);
+    });
+    expect(await executor.value(stored, [])).toBe('quick');
+  });
+
+  it('has no savepoint begin behind it', async () => {
+    const work = executor.write(async (transaction) => {
+      const scope = new TransactionScope(transaction);
+      await overdue(scope.transaction);
+      const part = scope.run(async ({ transaction: inner }) => inner.run(quick, []));
+      await expect(part).rejects.toThrow(QueryTimeoutError);
+    });
+    await expect(work).rejects.toThrow(QueryTimeoutError);
+    expect(await executor.value(stored, [])).toBeUndefined();
+  });
+});

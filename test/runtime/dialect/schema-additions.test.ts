@@ -1,0 +1,344 @@
+import { mkdirSync, mkdtempSync, rmSync } from 'node:fs';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { openDatabase } from '../../../runtime/dialect/sqlite/open-database.js';
+import { fold } from '../../../runtime/protocol/fold.js';
+import { packageRoot } from '../../support/server.js';
+
+const track = (...more: readonly string[]): string =>
+  `CREATE TABLE "Track" (\n  ${[
+    '"ID" INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL',
+    '"__STAMP" INTEGER NOT NULL DEFAULT 1',
+    '"title" TEXT CHECK (length("title") <= 20)',
+    ...more,
+  ].join(',\n  ')}\n)`;
+
+const folded = '"__folded_title" TEXT';
+const rating = '"rating" INTEGER CHECK ("rating" >= 0) CHECK ("rating" <= 5)';
+const review = `CREATE TABLE "Review" (
+  "ID" INTEGER PRIMARY KEY NOT NULL,
+  "__STAMP" INTEGER NOT NULL DEFAULT 1,
+  "track_id" INTEGER REFERENCES "Track" ("ID")
+)`;
+const byReview = 'CREATE INDEX "__Review.track_id" ON "Review" ("track_id")';
+const byTitle = 'CREATE INDEX "__Track.title" ON "Track" ("__folded_title")';
+const uniqueTitle = 'CREATE UNIQUE INDEX "__Track.title" ON "Track" ("__folded_title")';
+
+const rows = [
+  `INSERT INTO "Track" ("title") VALUES ('Ébène'), (NULL), ('ΟΔΟΣ')`,
+  `UPDATE "__datastore" SET "value" = 3 WHERE "name" = 'globalStamp'`,
+];
+
+let folder: string;
+let file: string;
+
+beforeEach(() => {
+  mkdirSync(join(packageRoot, '.tmp'), { recursive: true });
+  folder = mkdtempSync(join(packageRoot, '.tmp', 'additions-'));
+  file = join(folder, 'data.sqlite');
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+});
+
+/** Opens and closes; answers what was added. */
+async function start(...statements: readonly string[]): Promise<readonly string[]> {
+  const { executor, added = [] } = await openDatabase(`sqlite:${file}`, statements, fold);
+  await executor.close();
+  return added;
+}
+
+function run(...statements: readonly string[]): void {
+  const database = new Database(file);
+  for (const statement of statements) database.exec(statement);
+  database.close();
+}
+
+function read(text: string): unknown {
+  const database = new Database(file, { readonly: true });
+  const all = database.prepare(text).raw().all();
+  database.close();
+  return all;
+}
+
+/** Everything but the rows of the server itself. */
+function content(): unknown {
+  return [
+    read('select type, name, sql from sqlite_schema order by name'),
+    read('select * from "Track"'),
+    read(`select * from "__datastore" order by "name"`),
+  ];
+}
+
+/** The message of a start that changes nothing. */
+async function refusal(...statements: readonly string[]): Promise<string> {
+  const before = content();
+  const error = (await start(...statements).catch((reason: unknown) => reason)) as Error;
+  expect(error).toBeInstanceOf(Error);
+  expect(content()).toEqual(before);
+  return error.message;
+}
+
+describe('what is missing is added, and rows stay as they are', () => {
+  beforeEach(async () => {
+    await start(track());
+    run(...rows);
+  });
+
+  it('a table with its indexes', async () => {
+    expect(await start(track(), review, byReview)).toEqual([
+      'table "Review" is added',
+      'table "Review": index "__Review.track_id" is added',
+    ]);
+    expect(await start(track(), review, byReview)).toEqual([]);
+    expect(read('select "title" from "Track"')).toEqual([['Ébène'], [null], ['ΟΔΟΣ']]);
+  });
+
+  it('a column, which is empty and has its rules', async () => {
+    expect(await start(track(rating))).toEqual(['table "Track": column "rating" is added']);
+    expect(read('select "title", "rating" from "Track"')).toEqual([
+      ['Ébène', null],
+      [null, null],
+      ['ΟΔΟΣ', null],
+    ]);
+    expect(() => {
+      run('UPDATE "Track" SET "rating" = 6');
+    }).toThrow('CHECK constraint failed');
+    expect(await start(track(rating))).toEqual([]);
+  });
+
+  it('a foreign key', async () => {
+    const key = '"next_id" INTEGER REFERENCES "Track" ("ID")';
+    expect(await start(track(key))).toEqual(['table "Track": column "next_id" is added']);
+    expect(() => {
+      run('PRAGMA foreign_keys = ON', 'UPDATE "Track" SET "next_id" = 9');
+    }).toThrow('FOREIGN KEY');
+  });
+
+  it('computed columns, in whatever order they need each other', async () => {
+    const twice = '"twice" INTEGER GENERATED ALWAYS AS ("rating" * 2) VIRTUAL';
+    const more = '"more" INTEGER GENERATED ALWAYS AS ("twice" + 1) VIRTUAL';
+    expect(await start(track(more, twice, rating))).toHaveLength(3);
+    run('UPDATE "Track" SET "rating" = 2 WHERE "ID" = 1');
+    expect(read('select "more" from "Track"')).toEqual([[5], [null], [null]]);
+  });
+
+  it('an index with its column of folded text, which is filled', async () => {
+    expect(await start(track(folded), byTitle)).toEqual([
+      'table "Track": column "__folded_title" is added',
+      'table "Track": index "__Track.title" is added',
+      'table "Track": column "__folded_title" is filled for 2 rows',
+    ]);
+    expect(read('select "__folded_title" from "Track" order by "ID"')).toEqual([
+      ['ébène'],
+      [null],
+      ['οδοσ'],
+    ]);
+  });
+
+  it('a unique index', async () => {
+    await start(track(folded), uniqueTitle);
+    expect(() => {
+      run(`INSERT INTO "Track" ("__folded_title") VALUES ('ébène')`);
+    }).toThrow('UNIQUE');
+  });
+
+  it('a mandatory column, when there is no row', async () => {
+    run('DELETE FROM "Track"');
+    await start(track('"label" TEXT NOT NULL'));
+    expect(await start(track('"label" TEXT NOT NULL'))).toEqual([]);
+  });
+
+  it('once, by one of many that start at the same time', async () => {
+    const all = [track(rating, folded), byTitle, review, byReview];
+    const added = await Promise.all(Array.from({ length: 6 }, () => start(...all)));
+    expect(added.filter((each) => each.length > 0)).toHaveLength(1);
+  });
+
+  it('and the table of a dataclass that is there no more is told', async () => {
+    expect(await start(review, track().replace('"Track"', '"Song"'))).toContain(
+      'table "Track" is kept as it is, and no dataclass of the model is in it',
+    );
+    expect(read('select count(*) from "Track"')).toEqual([[3]]);
+  });
+});
+
+describe('what was added by hand is found', () => {
+  beforeEach(async () => {
+    await start(track());
+    run(...rows);
+  });
+
+  it.each([
+    ['as the model has it', rating],
+    ['with other spaces', '"rating"   INTEGER CHECK("rating">=0)CHECK("rating"<=5)'],
+    ['in lower case', 'rating integer check ("rating" >= 0) check ("rating" <= 5)'],
+    ['with a comment', '"rating" INTEGER /* 0, (1 */ CHECK ("rating" >= 0) CHECK ("rating" <= 5)'],
+  ])('%s', async (_, definition) => {
+    run(`ALTER TABLE "Track" ADD COLUMN ${definition}`);
+    expect(await start(track(rating))).toEqual([]);
+  });
+
+  it('and refused when it has other rules', async () => {
+    run('ALTER TABLE "Track" ADD COLUMN "rating" INTEGER CHECK ("rating" <= 6)');
+    const message = await refusal(track(rating));
+    expect(message).toContain(`definition ${rating} is missing`);
+    expect(message).toContain('definition "rating" INTEGER CHECK ("rating" <= 6) is not in the');
+  });
+});
+
+describe('a column beside a text that has not what the text has', () => {
+  const all = [track(folded), byTitle];
+  const anew = [
+    'CREATE TABLE "new" AS SELECT * FROM "Track"',
+    'DROP TABLE "Track"',
+    all[0] ?? '',
+    'INSERT INTO "Track" ("ID", "__STAMP", "title") SELECT "ID", "__STAMP", "title" FROM "new"',
+    'DROP TABLE "new"',
+    byTitle,
+  ];
+
+  it('is filled where the table was made anew, with the same text', async () => {
+    await start(...all);
+    run(...rows, ...anew);
+    expect(await start(...all)).toEqual([
+      'table "Track": column "__folded_title" is filled for 2 rows',
+    ]);
+    expect(read('select "__folded_title" from "Track" order by "ID"')).toEqual([
+      ['ébène'],
+      [null],
+      ['οδοσ'],
+    ]);
+    expect(await start(...all)).toEqual([]);
+  });
+
+  it('is not looked at when nothing in the schema has changed', async () => {
+    await start(...all);
+    run(...rows);
+    expect(await start(...all)).toEqual([]);
+    expect(read('select "__folded_title" from "Track" order by "ID"')).toEqual([
+      [null],
+      [null],
+      [null],
+    ]);
+  });
+
+  it('is refused where texts are equal that must not be', async () => {
+    await start(track(folded), uniqueTitle);
+    run(...rows, `INSERT INTO "Track" ("title") VALUES ('ébène')`, 'VACUUM');
+    expect(await refusal(track(folded), uniqueTitle)).toContain(
+      'column "__folded_title" cannot be filled: several rows have the same value',
+    );
+  });
+
+  it('is filled for vectors too', async () => {
+    const vector = ['"v" TEXT', '"__norm_v" REAL', '"__unit_v" BLOB'];
+    await start(track('"v" TEXT'));
+    run(`INSERT INTO "Track" ("v") VALUES ('[3,4]'), ('[0,0]'), (NULL)`);
+    expect(await start(track(...vector))).toContain(
+      'table "Track": column "__norm_v" is filled for 2 rows',
+    );
+    expect(read('select "__norm_v", length("__unit_v") from "Track"')).toEqual([
+      [5, 8],
+      [0, null],
+      [null, null],
+    ]);
+  });
+});
+
+describe('what breaks rows, or loses something, is refused, and nothing is added', () => {
+  beforeEach(async () => {
+    await start(track());
+    run(...rows);
+  });
+
+  it('a unique index over texts that are equal', async () => {
+    run(`INSERT INTO "Track" ("title") VALUES ('ébène')`);
+    const message = await refusal(track(folded), uniqueTitle, review);
+    expect(message).toContain(
+      'index "__Track.title" is missing, and cannot be added: several rows have the same value',
+    );
+    expect(message).toMatch(/The server adds itself[^]*"Review" is missing/);
+  });
+
+  it('a mandatory column where there are rows', async () => {
+    expect(await refusal(track('"label" TEXT NOT NULL'), review)).toContain(
+      'column "label" is missing, and cannot be added: it is mandatory, and the rows',
+    );
+  });
+
+  it('a rule that no row without a value fulfils', async () => {
+    expect(await refusal(track('"label" TEXT CHECK ("label" IS NOT NULL)'))).toMatch(
+      /"label" is missing, and cannot be added: CHECK/,
+    );
+  });
+
+  it('a column that is no more in the model, with the SQL that removes it', async () => {
+    await start(track(folded), byTitle);
+    const message = await refusal(track(rating));
+    expect(message).toContain('column "__folded_title" is not in the model');
+    expect(message).toContain('column "rating" is missing');
+    const remedy = /^ {6}(DROP INDEX.*);/m.exec(message)?.[1] ?? '';
+    run(remedy);
+    expect(await start(track(rating))).toEqual(['table "Track": column "rating" is added']);
+  });
+
+  it('a column that may have another name now, with the SQL that gives it', async () => {
+    await start(track(folded), byTitle);
+    const renamed = (text: string): string => text.replaceAll('title', 'name');
+    const message = await refusal(renamed(track(folded)), renamed(byTitle));
+    const renaming = message.match(/ALTER TABLE "Track" RENAME COLUMN .*;/g) ?? [];
+    expect(renaming).toEqual([
+      'ALTER TABLE "Track" RENAME COLUMN "title" TO "name";',
+      'ALTER TABLE "Track" RENAME COLUMN "__folded_title" TO "__folded_name";',
+    ]);
+    run(...renaming);
+    expect(await start(renamed(track(folded)), renamed(byTitle))).toEqual([
+      'table "Track": index "__Track.name" is added',
+    ]);
+    expect(read('select "name", "__folded_name" from "Track"')).toEqual([
+      ['Ébène', fold('Ébène')],
+      [null, null],
+      ['ΟΔΟΣ', fold('ΟΔΟΣ')],
+    ]);
+  });
+
+  it('an index that is another one, with the SQL that makes it anew', async () => {
+    await start(track(folded), byTitle);
+    const message = await refusal(track(folded), uniqueTitle);
+    run(/^ {6}(DROP INDEX.*)$/m.exec(message)?.[1] ?? '');
+    expect(await start(track(folded), uniqueTitle)).toEqual([]);
+  });
+
+  it('a name that differs by its case', async () => {
+    expect(await refusal(track().replace('"title" TEXT', '"Title" TEXT'))).toContain(
+      'column "Title" is missing, and cannot be added: duplicate column name',
+    );
+  });
+
+  it('and the message ends with what to do', async () => {
+    const message = await refusal(track().replace('<= 20', '<= 30'));
+    expect(message).toContain('Nothing was changed');
+    expect(message).toMatch(/Copy the database before you change it\..*at the next start\.$/);
+  });
+
+  it('options of a table', async () => {
+    run('CREATE TABLE "Pair" ("ID" TEXT PRIMARY KEY NOT NULL) WITHOUT ROWID');
+    expect(
+      await refusal(track(), 'CREATE TABLE "Pair" ("ID" TEXT PRIMARY KEY NOT NULL)'),
+    ).toContain('its options are "WITHOUT ROWID", the model wants ""');
+  });
+});
+
+describe('a database that no server made', () => {
+  it('gets nothing, and the SQL that would add it', async () => {
+    run(track().replace('"title"', '"name"').replace('"title"', '"name"'));
+    const error = (await start(track(), review).catch((reason: unknown) => reason)) as Error;
+    expect(error.message).toContain('ALTER TABLE "Track" ADD COLUMN "title" TEXT CHECK');
+    expect(error.message).toContain('CREATE TABLE "Review" (');
+    expect(error.message).not.toContain('CREATE TABLE "__datastore"');
+    expect(error.message).toContain('No server has made this database');
+    expect(read('select name from sqlite_schema')).toEqual([['Track'], ['sqlite_sequence']]);
+  });
+});
