@@ -36,4 +36,18 @@ export default tseslint.config(
     },
   },
   { files: ['runtime/dialect/**'], rules: { 'no-restricted-syntax': 'off' } },
+  {
+    files: ['runtime/**/*.ts'],
+    ignores: ['runtime/**/*.test.ts'],
+    rules: {
+      '@typescript-eslint/no-restricted-imports': [
+        'error',
+        {
+          name: 'node:http',
+          allowTypeImports: true,
+          message: 'Its values come from runtime/http/node-http.ts, for the sake of the start.',
+        },
+      ],
+    },
+  },
 );

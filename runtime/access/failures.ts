@@ -1,4 +1,5 @@
 import type { Clock } from '../entity-set/clock.js';
+import { ownText } from '../protocol/own-text.js';
 
 /** When a name or an address is slowed down, and by how much. */
 export interface Slowdown {
@@ -54,7 +55,7 @@ export class FailureCounts implements FailureCounter {
     const count = (this.#alive(name)?.count ?? 0) + 1;
     const seconds = waitAfter(this.slowdown, count);
     this.#failures.delete(name);
-    this.#failures.set(name, {
+    this.#failures.set(ownText(name), {
       count,
       until: now + seconds * 1000,
       expires: now + memoryMilliseconds,

@@ -1,4 +1,5 @@
 import { network } from './network.js';
+import { ownText } from '../protocol/own-text.js';
 
 /** Guests' sessions that live, by the address that they began from. */
 export class GuestPlaces {
@@ -15,7 +16,7 @@ export class GuestPlaces {
 
   take(address: string): void {
     const name = network(address);
-    this.#taken.set(name, (this.#taken.get(name) ?? 0) + 1);
+    this.#taken.set(ownText(name), (this.#taken.get(name) ?? 0) + 1);
   }
 
   free(address: string): void {

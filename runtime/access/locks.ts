@@ -1,5 +1,6 @@
 import type { Fold } from '../protocol/fold.js';
 import type { Origin, Session } from './session.js';
+import { ownText } from '../protocol/own-text.js';
 
 /** Who holds a lock: the ID of the session, and what others are told of it (protocol section 12.3). */
 export interface LockHolder {
@@ -80,9 +81,11 @@ export class MemoryLockTable implements LockTable {
   lock(dataclass: string, key: string | number, { session, origin }: LockHolder): true | Lock {
     const held = this.#find(dataclass, key);
     if (held !== undefined) return held.session === session ? true : held;
-    const own = this.#bySession.get(session);
-    if (own !== undefined && own.size >= this.most) throw new TooManyLocksError(this.most);
-    const lock: Held = { dataclass, key: this.#compared(key), session, origin };
+    const others = this.#bySession.get(session);
+    if (others !== undefined && others.size >= this.most) throw new TooManyLocksError(this.most);
+    const compared = this.#compared(key);
+    const own = typeof compared === 'string' ? ownText(compared) : compared;
+    const lock: Held = { dataclass, key: own, session, origin };
     inner(this.#byDataclass, dataclass, () => new Map<string | number, Held>()).set(lock.key, lock);
     inner(this.#bySession, session, () => new Set<Held>()).add(lock);
     this.#size += 1;

@@ -10,6 +10,7 @@ import { ComputedFilters } from './computed-filters.js';
 import { ComputedOrders, orderName } from './computed-orders.js';
 import type { FilterNode, OrderedNode, SelectionNode } from './selection-node.js';
 import { NodeTree, treeRequest } from './selection-tree.js';
+import type { SettledFilter } from './settled-filter.js';
 
 /** Asks class code what a request's filters and orders mean, those of a selection of class code among them. */
 export class SettledRequests implements ComputedRequests {
@@ -32,18 +33,24 @@ export class SettledRequests implements ComputedRequests {
       request.filter === undefined
         ? undefined
         : this.#filters.settle(dataclass, request.filter, request.inputs, 'exposed');
+    if (filter !== undefined) {
+      return this.#settledRequest(request, filter, this.#orderBeside(request));
+    }
     const order = this.#orders.settle(dataclass, orderOf(request), 'exposed');
-    return filter === undefined && order === undefined
-      ? request
-      : this.#settledRequest(request, filter, order);
+    return order === undefined ? request : this.#settledRequest(request, undefined, order);
+  }
+
+  /** Never throws at once: nobody would wait for the filter, which is being asked already and may fail as well. */
+  async #orderBeside(request: SelectionRequest): Promise<readonly OrderItem[] | undefined> {
+    return this.#orders.settle(request.dataclass, orderOf(request), 'exposed');
   }
 
   async #settledRequest<R extends SelectionRequest>(
     request: R,
-    filter: ReturnType<ComputedFilters['settle']>,
-    order: ReturnType<ComputedOrders['settle']>,
+    filter: Pending<SettledFilter> | undefined,
+    order: Pending<readonly OrderItem[] | undefined>,
   ): Promise<R> {
-    // Both are asked by now: what the second one throws is waited for with what the first one does.
+    // Both are asked by now: the one that fails first is the answer, and the failure of the other one is waited for too.
     const [settled, items] = await Promise.all([filter, order]);
     const { dataclass, base } = request;
     return {

@@ -79,7 +79,7 @@ export class EntitySets {
     );
     if (definition === undefined) return created;
     return whenThere(created, async (set) => {
-      await this.definitions.keep(set.id, dataclass.name, asker.owner, definition);
+      await this.definitions.keep(set.id, dataclass.name, asker.keeper, definition);
       return set;
     });
   }
@@ -110,7 +110,7 @@ export class EntitySets {
     const claim = { session: asker.owner, dataclass: dataclass.name };
     return whenThere(this.store.access(id, claim, timeout), (set) => {
       if (set !== undefined || !isSetId(id)) return set;
-      return whenThere(this.definitions.find(id, dataclass.name, asker.owner), (definition) =>
+      return whenThere(this.definitions.find(id, dataclass.name, asker.keeper), (definition) =>
         definition === undefined ? undefined : this.#revive(dataclass, asker, id, definition),
       );
     });

@@ -11,6 +11,7 @@ import { ExpiryBuckets, type Expiring } from './expiry-buckets.js';
 import { HeldKeys } from './held-keys.js';
 import type { KeyList } from './key-list.js';
 import { UseOrder, type Used } from './use-order.js';
+import { ownText } from '../protocol/own-text.js';
 
 /** A set as it stands in the store, where its time changes. */
 interface StoredSet extends EntitySet, Expiring, Used {
@@ -115,7 +116,8 @@ export class MemoryEntitySetStore implements EntitySetStore {
     for (const set of this.#byUse) this.#remove(set);
   }
 
-  #store(id: string, given: NewEntitySet): EntitySet {
+  #store(name: string, given: NewEntitySet): EntitySet {
+    const id = ownText(name);
     this.#makeRoom(given);
     const { dataclass, keys, owner, maker = owner, timeout, isSorted } = given;
     const refreshed = this.clock.now();

@@ -2,6 +2,8 @@
 export interface SetAsker {
   /** ID of the session that new sets belong to; `undefined` for a guest, whose sets are open to all (protocol decision 15). */
   readonly owner: string | undefined;
+  /** Whom the definitions that are kept belong to: a user by name, in whichever session; `undefined` for a guest. */
+  readonly keeper: string | undefined;
   /** The session's own limits, in the place of the server's (protocol section 19.1); seconds. */
   readonly defaultTimeout?: number | undefined;
   readonly maxTimeout?: number | undefined;

@@ -44,6 +44,7 @@ export class SetDefinitions {
 
   /**
    * Keeps a definition.
+   * @param owner the keeper of its asker, who alone finds it; guests find those without one
    * @throws RequestError 400 when it is too long
    */
   async keep(

@@ -13,6 +13,7 @@ import { type FilterLimits, type ParsedFilter, parseFilter } from './parser.js';
 import { pathFromParam } from './path.js';
 import { placeholderName } from './placeholder.js';
 import { shapeOf } from './print.js';
+import { ownText } from '../protocol/own-text.js';
 
 /** A filter that was parsed once: what does not depend on the values of `$params`. */
 export interface PreparedFilter extends ParsedFilter {
@@ -64,6 +65,8 @@ export class FilterParser {
   prepare(text: string, params: FilterParams | undefined): PreparedFilter {
     const known = this.#prepared.get(text);
     if (known !== undefined) return known;
+    // What is kept holds parts of it.
+    const own = ownText(text);
     const given: AttributePath[] = [];
     const { filterLength, filterDepth } = this.limits;
     const limits = {
@@ -72,13 +75,13 @@ export class FilterParser {
       conditions: maxConditions,
       listSize: maxListSize,
     };
-    const parsed = parseFilter(text, limits, (placeholder) => {
+    const parsed = parseFilter(own, limits, (placeholder) => {
       const path = this.#paramPath(placeholder, params);
       given.push(path);
       return path;
     });
     const prepared = this.#prepare(parsed);
-    if (given.length === 0) this.#prepared.set(text, prepared);
+    if (given.length === 0) this.#prepared.set(own, prepared);
     return prepared;
   }
 

@@ -9,6 +9,7 @@ import { methodNotAllowed, refuse } from '../protocol/errors.js';
 import { shortened } from '../protocol/found.js';
 import { refuseForms } from '../query/answer-form.js';
 import { methodEntry, type ServerFunctions, singletonEntries } from './catalog-functions.js';
+import { missingDataclass } from './not-found.js';
 import { readingParameters } from './reading-parameters.js';
 import { sendJson } from './reply.js';
 import type { Settings } from './settings.js';
@@ -113,8 +114,7 @@ function known(
   name: string,
 ): DataclassDefinition {
   const definition = byName.get(name);
-  if (definition === undefined)
-    throw refuse('notFound', `The "${name}" dataclass cannot be found.`);
+  if (definition === undefined) throw missingDataclass(name);
   return definition;
 }
 

@@ -117,6 +117,7 @@ export async function createApp(
     await removeLeftovers();
     registerUploads(app, stores.uploads, limits, sessions);
   }
+  for (const each of opened.added ?? []) log.info(`In the database, ${each}.`);
   if (settings.isOpen) {
     log.warn('The model has no roles: everything is allowed to everyone who can reach this.');
   }

@@ -9,7 +9,8 @@ import {
 } from './dataclass-routes.js';
 import { limitedBodies } from './limited-bodies.js';
 import type { BodySizes } from './media-addresses.js';
-import { answerNotFound, guardPost } from './request-guards.js';
+import { answerNotFound } from './not-found.js';
+import { guardPost } from './request-guards.js';
 import type { DataclassRequest } from './service-context.js';
 
 /** Where Fastify hands over; its own routes go first. */
@@ -77,6 +78,13 @@ export class DataclassAddresses {
     return { route, params };
   }
 
+  /** What a URL names as a dataclass that has no addresses; `undefined` where it has some, or names none. */
+  unknownIn(url: string): string | undefined {
+    const path = decodedRest(url);
+    const name = path.slice(0, endOfName(path));
+    return name === '' || name.startsWith('$') || this.#makers.has(name) ? undefined : name;
+  }
+
   #routesOf(dataclass: string): DataclassRoutes | undefined {
     const made = this.#made.get(dataclass);
     if (made !== undefined) return made;
@@ -94,7 +102,7 @@ export function registerAddresses(
 ): void {
   app.get(servedAddress, (request, reply) => {
     const { '*': rest } = request.params as Rest;
-    return answer(addresses.find('GET', rest, request.raw.url ?? ''), request, reply);
+    return answer(addresses, addresses.find('GET', rest, request.raw.url ?? ''), request, reply);
   });
   const limits = limitedBodies(usual, images, ({ params }) => {
     const { route } = (params as Found | undefined) ?? {};
@@ -110,7 +118,8 @@ export function registerAddresses(
       if (found !== undefined) guardPost(request.headers);
       done();
     },
-    handler: (request, reply) => answer(request.params as Found | undefined, request, reply),
+    handler: (request, reply) =>
+      answer(addresses, request.params as Found | undefined, request, reply),
   });
 }
 
@@ -119,8 +128,15 @@ interface Rest {
   readonly '*': string;
 }
 
-function answer(found: Found | undefined, request: FastifyRequest, reply: FastifyReply): unknown {
-  if (found === undefined) return answerNotFound(request, reply);
+function answer(
+  addresses: DataclassAddresses,
+  found: Found | undefined,
+  request: FastifyRequest,
+  reply: FastifyReply,
+): unknown {
+  if (found === undefined) {
+    return answerNotFound(request, reply, addresses.unknownIn(request.raw.url ?? ''));
+  }
   request.params = found.params;
   return found.route.handler(request as DataclassRequest, reply);
 }

@@ -12,6 +12,7 @@ import type { KeyList } from '../entity-set/key-list.js';
 import { DeleteService } from './delete-service.js';
 import { readRawPict } from '../media/image-format.js';
 import { parametersOf, refusedMethod, refuseLock } from './reading-parameters.js';
+import { bodyTooLarge } from './receive-body.js';
 import { MediaService } from './media-service.js';
 import { type Sent, sendWhenThere } from './sent.js';
 import { missingEntity } from './send-answer.js';
@@ -41,7 +42,10 @@ export class DataclassWrites {
     refuseLock(parameters);
     const { method } = parameters;
     if (method === undefined) {
-      throw refuse('unknownMethod', 'A POST names what to do: $method=update or $method=delete.');
+      throw refuse(
+        'unknownMethod',
+        'A POST names what to do: $method=update, validate, delete or entityset.',
+      );
     }
     if (method === 'entityset') {
       this.reads.readCollection(request, reply);
@@ -208,5 +212,5 @@ function writeMode(method: string, { atomic, refresh }: Parameters): WriteMode {
 /** The address takes images, which may be larger than other bodies. */
 function refuseLongBody({ body }: DataclassRequest, bodySize: number): void {
   if (!(body instanceof Uint8Array) || body.length <= bodySize) return;
-  throw refuse('tooLarge', `The body has at most ${bodySize} bytes.`);
+  throw bodyTooLarge(bodySize);
 }

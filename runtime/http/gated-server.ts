@@ -1,7 +1,7 @@
-import { createServer } from 'node:http';
 import type { FastifyServerFactory } from 'fastify';
 import { watchedResponse } from './held-answers.js';
 import type { LoadSettings } from './load-settings.js';
+import { http } from './node-http.js';
 import type { RequestGate } from './request-gate.js';
 
 /** Bytes of an address and all headers together; beyond them it is 431. */
@@ -19,7 +19,7 @@ export function gatedServers(
   { maxHeaderSize }: HeaderSize,
 ): FastifyServerFactory {
   return (handler) => {
-    const server = createServer(
+    const server = http.createServer(
       {
         maxHeaderSize,
         ServerResponse: watchedResponse(gate.held, gate.spent),

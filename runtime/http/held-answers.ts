@@ -1,5 +1,6 @@
-import { type IncomingMessage, ServerResponse } from 'node:http';
+import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
+import { http } from './node-http.js';
 import { whenClosed } from './socket-end.js';
 import type { SpentBytes } from './spent-bytes.js';
 
@@ -97,7 +98,7 @@ export function watchedResponse(
   held: HeldAnswers,
   spent: SpentBytes,
 ): typeof ServerResponse<IncomingMessage> {
-  return class WatchedResponse extends ServerResponse {
+  return class WatchedResponse extends http.ServerResponse {
     override write(chunk: unknown, encoding?: unknown, done?: unknown): boolean {
       const isTaken = super.write(chunk, encoding as BufferEncoding, done as Done);
       if (!isTaken) held.watch(this.req.socket);
@@ -107,7 +108,8 @@ export function watchedResponse(
     override end(chunk?: unknown, encoding?: unknown, done?: unknown): this {
       super.end(chunk, encoding as BufferEncoding, done as () => void);
       if (this.writableLength > 0) held.keep(this);
-      else spent.written(this, chunk);
+      // Who has put a function of their own in this one's place may keep what it is given.
+      else spent.written(this, this.end === WatchedResponse.prototype.end ? chunk : undefined);
       return this;
     }
   };

@@ -1,48 +1,77 @@
 import { parse } from 'fast-querystring';
 import { BoundedCache } from '../dialect/bounded-cache.js';
+import { ownText } from '../protocol/own-text.js';
 import type { Parameters, RequestMode } from '../query/parameters.js';
 
-/** What a query string says, as texts, or lists of them. Requests share it, so that it cannot be changed. */
-export type Query = Readonly<Record<string, unknown>>;
+/** What a query string says, as texts, or lists of them. */
+export type Query = Record<string, unknown>;
 
 /** What was made of a query string that has come before. */
 export type KnownQuery = Record<RequestMode, Parameters | undefined>;
 
-/** Of all query strings that are remembered. */
-const maxBytes = 4 * 1024 * 1024;
-/** Of one, with all that is made of it elsewhere. */
-const bytesOfEach = 4 * 1024;
-
-const comeOnce = Symbol('come once');
-const made = Symbol('made');
-
 interface Remembered {
-  readonly [made]?: KnownQuery;
+  readonly query: Readonly<Query>;
+  readonly names: readonly string[];
+  readonly known: KnownQuery;
 }
 
-const known = new BoundedCache<Query | typeof comeOnce>(maxBytes, () => bytesOfEach);
+/** Of all query strings that are remembered. */
+const maxBytes = 4 * 1024 * 1024;
+/** Of one, beside its text. */
+const bytesOfEach = 2 * 1024;
+
+const comeOnce = Symbol('come once');
+
+const remembered = new BoundedCache<Remembered | typeof comeOnce>(maxBytes, () => bytesOfEach);
+
+/** A query that has come before. Each request has an object of its own, since whoever handles it may change that. */
+class KnownQueryObject {
+  [name: string]: unknown;
+  readonly #of: Remembered;
+
+  constructor(of: Remembered) {
+    this.#of = of;
+    const { query, names } = of;
+    for (const name of names) this[name] = query[name];
+  }
+
+  /** What is remembered, unless the query was changed meanwhile. */
+  static knownOf(query: Query): KnownQuery | undefined {
+    if (!(#of in query)) return undefined;
+    const before = query.#of;
+    let count = 0;
+    for (const name in query) {
+      if (query[name] !== before.query[name]) return undefined;
+      count += 1;
+    }
+    return count === before.names.length ? before.known : undefined;
+  }
+}
+// The parser's objects have nothing but what a client sent, either.
+Reflect.deleteProperty(KnownQueryObject.prototype, 'constructor');
+Object.setPrototypeOf(KnownQueryObject.prototype, null);
 
 /** Parses a query string as Fastify does; one that has come before is parsed once. */
 export function parseQuery(text: string): Query {
-  const before = known.get(text);
-  if (before !== undefined && before !== comeOnce) return before;
-  const query = parse(text);
+  if (text === '') return parse(text);
+  const before = remembered.get(text);
   // Of one that comes only once, nothing but its text is worth being kept.
   if (before === undefined) {
-    known.set(text, comeOnce);
-  } else {
-    // Copies of it are not to be taken for it.
-    Object.defineProperty(query, made, {
-      value: { read: undefined, write: undefined },
-      enumerable: false,
-    });
-    known.set(text, query);
+    remembered.set(ownText(text), comeOnce);
+    return parse(text);
   }
-  for (const value of Object.values(query)) Object.freeze(value);
-  return Object.freeze(query);
+  if (before !== comeOnce) return new KnownQueryObject(before);
+  const own = ownText(text);
+  const query = parse(own);
+  // Lists are the caller's, to change as they like.
+  if (Object.values(query).some((value) => typeof value !== 'string')) return query;
+  const known = { read: undefined, write: undefined };
+  const entry = { query, names: Object.keys(query), known };
+  remembered.set(own, entry);
+  return new KnownQueryObject(entry);
 }
 
-/** Where to keep what is made of a query; nothing for one that has not come before, or was made otherwise. */
+/** Where to keep what is made of a query; nothing for one that has not come before, or that somebody has changed. */
 export function knownQuery(query: Query): KnownQuery | undefined {
-  return (query as Remembered)[made];
+  return KnownQueryObject.knownOf(query);
 }

@@ -1,6 +1,6 @@
 import { Transform } from 'node:stream';
 import type { FastifyRequest, preParsingHookHandler } from 'fastify';
-import { refuse, type RequestError } from '../protocol/errors.js';
+import { bodyTooLarge } from './receive-body.js';
 
 /** Options of a Fastify route. */
 export interface BodyLimit {
@@ -38,7 +38,7 @@ export function limitedBodies(
       }
       // The client may go on sending.
       reply.header('connection', 'close');
-      done(tooLarge());
+      done(bodyTooLarge(usual));
     },
   };
 }
@@ -48,13 +48,8 @@ function atMost(bytes: number): Transform {
   return new Transform({
     transform: (chunk: Buffer, _encoding, next) => {
       received += chunk.length;
-      if (received > bytes) next(tooLarge());
+      if (received > bytes) next(bodyTooLarge(bytes));
       else next(null, chunk);
     },
   });
-}
-
-/** As Fastify says it. */
-function tooLarge(): RequestError {
-  return refuse('tooLarge', 'Request body is too large');
 }

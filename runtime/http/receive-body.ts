@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
 import { refuseBusy } from '../protocol/busy.js';
-import { refuse } from '../protocol/errors.js';
+import { refuse, type RequestError } from '../protocol/errors.js';
 import { countedBody, noRoom } from './body-memory.js';
 
 type Done = (error: Error | null, body?: Buffer) => void;
@@ -18,6 +18,7 @@ export function receiveBody(
 ): void {
   const isTooLarge = (bytes: number): boolean =>
     bytes > usual && bytes > request.routeOptions.bodyLimit;
+  const tooLarge = (): Error => bodyTooLarge(Math.max(usual, request.routeOptions.bodyLimit));
   const declared = request.headers['content-length'];
   if (isTooLarge(Number(declared ?? 0))) {
     done(tooLarge());
@@ -55,6 +56,7 @@ export function receiveBody(
   payload.resume();
 }
 
-function tooLarge(): Error {
-  return refuse('tooLarge', 'Request body is too large');
+/** 413. */
+export function bodyTooLarge(most: number): RequestError {
+  return refuse('tooLarge', `The body has at most ${most} bytes.`);
 }

@@ -48,12 +48,13 @@ export class RequestGate {
   admits(request: IncomingMessage, response: ServerResponse): boolean {
     // What a connection had sent that was cut meanwhile.
     if (request.socket.destroyed) return false;
-    const isTaken = this.#turn.takes(performance.now()) && this.#waiting.hasRoom(request, response);
+    const isTaken = this.#isInTime() && this.#waiting.hasRoom(request, response);
     if (!isTaken && request.url !== '/health') {
       this.#refuse(response, crowded);
       return false;
     }
-    if (request.method !== 'POST') return true;
+    // Fastify reads the bodies of all other methods, those that have no route as well.
+    if (request.method === 'GET' || request.method === 'HEAD') return true;
     if (!this.#bodies.hasRoom(request)) {
       this.#refuse(response, bodiesFull);
       return false;
@@ -78,6 +79,11 @@ export class RequestGate {
   close(): void {
     clearInterval(this.#timer);
     this.#timer = undefined;
+  }
+
+  /** Where nothing listens, whoever hands the requests over has a loop of their own. */
+  #isInTime(): boolean {
+    return this.#timer === undefined || this.#turn.takes(performance.now());
   }
 
   #refuse(response: ServerResponse, { status, headers, json }: Refusal): void {

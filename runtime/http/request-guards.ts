@@ -1,11 +1,8 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
-import { methodNotAllowed, refuse } from '../protocol/errors.js';
+import type { FastifyInstance } from 'fastify';
 import { refuseCrossSite } from './cross-site.js';
+import { answerNotFound } from './not-found.js';
 import { receiveBody } from './receive-body.js';
-import { sendError } from './reply.js';
-
-const allowedMethods = new Set(['GET', 'HEAD', 'POST']);
 
 /**
  * Guards are put on the routes that need them: what runs for every request is paid for by every read. A route of POST that has
@@ -20,7 +17,7 @@ export function guardRequests(app: FastifyInstance): void {
       done();
     };
   });
-  app.setNotFoundHandler(answerNotFound);
+  app.setNotFoundHandler((request, reply) => answerNotFound(request, reply));
 }
 
 /** @throws RequestError 403 for what a browser sends for another site's page */
@@ -45,13 +42,4 @@ function passOverContentType(headers: IncomingHttpHeaders): void {
   if (type !== undefined && !/^[^\s/;]+\/[^\s/;]+\s*(?:;|$)/.test(type)) {
     delete headers['content-type'];
   }
-}
-
-/** Answers where nothing is. */
-export function answerNotFound(request: FastifyRequest, reply: FastifyReply): FastifyReply {
-  if (allowedMethods.has(request.method)) {
-    return sendError(reply, refuse('notFound', 'Nothing is at this address.'));
-  }
-  const message = `${request.method} is not served: read with GET, change with POST.`;
-  return sendError(reply, methodNotAllowed(message, 'GET, HEAD, POST'));
 }

@@ -7,6 +7,7 @@ import type { Sessions } from '../access/sessions.js';
 import { bearerToken, tokenName, type Tokens } from '../access/tokens.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import { readCookie, setCookie, withdrawCookie } from './session-cookie.js';
+import { ownText } from '../protocol/own-text.js';
 
 /** A `User-Agent` is told to those who meet a lock; more of it tells nothing. */
 const longestUserAgent = 200;
@@ -154,8 +155,8 @@ class CookieCarrier implements Carrier {
 function originOf({ ip, socket, headers }: FastifyRequest): Origin {
   const userAgent = headers['user-agent'] ?? '';
   return {
-    host: `${ip}:${socket.remotePort ?? 0}`,
-    address: ip,
-    userAgent: userAgent.slice(0, longestUserAgent),
+    host: ownText(`${ip}:${socket.remotePort ?? 0}`),
+    address: ownText(ip),
+    userAgent: ownText(userAgent.slice(0, longestUserAgent)),
   };
 }

@@ -1,5 +1,6 @@
 import { constants } from 'node:os';
 import type { FastifyInstance } from 'fastify';
+import { announceClosing } from './closing-answers.js';
 
 /** How long requests that run may take to end after the process was told to stop; then their connections are cut. */
 const graceMilliseconds = 10_000;
@@ -48,6 +49,7 @@ async function stop(app: FastifyInstance): Promise<void> {
     process.exit(1);
   }, longestMilliseconds).unref();
   try {
+    announceClosing();
     // A connection whose request still runs would be kept for the client's next one.
     app.server.keepAliveTimeout = 1;
     await app.close();

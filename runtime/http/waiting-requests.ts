@@ -45,6 +45,7 @@ export class WaitingRequests {
 
   #addBehind(socket: Socket & Counted, response: ServerResponse): void {
     socket[behind] = (socket[behind] ?? 0) + 1;
+    (response as Counted)[behind] = 1;
     let hasEnded = false;
     const end = (): void => {
       if (hasEnded) return;
@@ -56,6 +57,13 @@ export class WaitingRequests {
     const forget = whenClosed(socket, end);
     response.on('close', end);
   }
+}
+
+/** Whether requests of the same connection wait that came after others; some may be before this answer's own. */
+export function isFollowed(response: ServerResponse): boolean {
+  const { [behind]: all = 0 } = response.req.socket as Counted;
+  const { [behind]: own = 0 } = response as Counted;
+  return all > own;
 }
 
 /** Whether an answer waits until others of its connection are sent: nothing tells it when the connection closes. */

@@ -25,6 +25,7 @@ export const errorCodes = {
   attributeList: { code: 1804, status: 400 },
   expandList: { code: 1805, status: 400 },
   malformedUrl: { code: 1806, status: 400 },
+  ampersand: { code: 1807, status: 400 },
   missingSingleQuote: { code: 1808, status: 400 },
   missingDoubleQuote: { code: 1809, status: 400 },
   orderBy: { code: 1810, status: 400 },

@@ -82,6 +82,7 @@ const nothing: AcceptedValue = { ok: true, value: null };
 const notText = refused('must be a text');
 const notUuid = refused('must be a UUID: 32 hexadecimal digits, with or without dashes');
 const notNumber = refused('must be a number');
+const hugeNumber = refused('must be a number that is not too large to be kept: at most 1.8e308');
 const notInteger = refused('must be a whole number between -(2^53 - 1) and 2^53 - 1');
 const notDuration = refused('must be a whole number of milliseconds');
 const notBoolean = refused('must be true or false');
@@ -89,6 +90,9 @@ const notDate = refused('must be a date such as 2026-03-09T14:25:36Z, of the yea
 const notDay = refused('must be a date such as 2026-03-09 or 9!3!2026');
 const notObject = refused('must be a JSON object or array');
 const notVector = refused('must be an array of numbers');
+const hugeInVector = refused(
+  'must be an array of numbers that are not too large to be kept: at most 1.8e308',
+);
 const notUpload = refused(
   'must be null, or {"ID": "…"} with the ID that an upload was answered with',
 );
@@ -111,7 +115,13 @@ function numberValue(json: unknown): ValueResult {
   const value = typeof json === 'string' ? numberFromText(json) : json;
   if (typeof value !== 'number') return notNumber;
   // Adding 0 turns -0, which a database does not keep, into 0.
-  return Number.isFinite(value) ? accepted(value + 0) : notNumber;
+  if (Number.isFinite(value)) return accepted(value + 0);
+  return isInfinite(value) ? hugeNumber : notNumber;
+}
+
+/** What becomes of a number in JSON that is beyond those of a double. */
+function isInfinite(value: unknown): boolean {
+  return value === Infinity || value === -Infinity;
 }
 
 function integerValue(json: unknown, refusal: RefusedValue): ValueResult {
@@ -137,7 +147,7 @@ function vectorValue(json: unknown, dimensions: number | undefined): ValueResult
     return refused(`must be an array of ${dimensions} numbers`);
   }
   for (const item of json) {
-    if (typeof item !== 'number' || !Number.isFinite(item)) return notVector;
+    if (!Number.isFinite(item)) return isInfinite(item) ? hugeInVector : notVector;
   }
   return accepted(JSON.stringify(json));
 }

@@ -56,7 +56,9 @@ export class PlanText {
     const origin = this.tree?.origin(filter) ?? filter;
     const path = this.#path(
       `${dataclass.name}.${pathText(filter.path)}`,
-      found.has(filter.comparator) && this.indexes.comparisons.has(origin),
+      found.has(filter.comparator) &&
+        this.indexes.comparisons.has(origin) &&
+        !isAlias(dataclass, filter.path),
     );
     return `${path} ${filter.comparator} ${this.#values(origin)}`;
   }
@@ -68,6 +70,11 @@ export class PlanText {
 
 /** What an index can find. */
 const found: ReadonlySet<string> = new Set(['=', '===', '<', '<=', '>', '>=', 'begin', 'in']);
+
+/** Whose index it would be is not for its reader to know: all other aliases stand in no plan. */
+function isAlias(dataclass: Dataclass, { steps }: AttributePath): boolean {
+  return dataclass.exposedAttributes.get(steps[0]?.name ?? '')?.kind === 'alias';
+}
 
 function pathText({ steps }: AttributePath): string {
   return steps.map(stepText).join('.');

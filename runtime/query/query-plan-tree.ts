@@ -1,7 +1,11 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { ComparisonNode, ComputedNode, FilterNode, PathStep } from '../filter/ast.js';
 import { conjuncts } from '../filter/to-sql.js';
-import type { RelatedEntitiesDefinition, RelatedEntityDefinition } from '../protocol/definition.js';
+import type {
+  AliasDefinition,
+  RelatedEntitiesDefinition,
+  RelatedEntityDefinition,
+} from '../protocol/definition.js';
 
 /** A step by which a filter finds entities of a dataclass, and the part of the filter that it stands for. */
 export type PlanStep =
@@ -73,7 +77,8 @@ class TreeBuilder {
   #comparisons(dataclass: Dataclass, compared: readonly ComparisonNode[]): PlanStep[] {
     const steps: PlanStep[] = [];
     const joined = new Map<string, ComparisonNode[]>();
-    for (const node of compared) {
+    for (const written of compared) {
+      const node = this.#withoutAlias(dataclass, written);
       const relations = followed(dataclass, node);
       const [first] = node.path.steps;
       if (first === undefined || relations.length === 0) {
@@ -103,13 +108,53 @@ class TreeBuilder {
     return { kind: 'join', dataclass, step, target, filter: allOf(group), parts };
   }
 
+  /** With the path that an alias stands for: it tells whose attribute is compared, and which index can find it. */
+  #withoutAlias(dataclass: Dataclass, node: ComparisonNode): ComparisonNode {
+    const { steps } = node.path;
+    const followed = withoutAlias(dataclass, steps);
+    return followed === steps
+      ? node
+      : this.#derived({ ...node, path: { ...node.path, steps: followed } }, node);
+  }
+
   #derived(comparison: ComparisonNode, from: ComparisonNode): ComparisonNode {
     this.origins.set(comparison, this.origins.get(from) ?? from);
     return comparison;
   }
 }
 
-/** The relations on the way of a path as it is written; an alias stands for itself. */
+/** @returns the same steps where they lead over no alias, or over one that passes through what its reader may not name */
+function withoutAlias(dataclass: Dataclass, steps: readonly PathStep[]): readonly PathStep[] {
+  let here = dataclass;
+  for (const [index, step] of steps.entries()) {
+    const attribute = here.exposedAttributes.get(step.name);
+    if (attribute?.kind === 'alias') {
+      if (!isNameable(here, attribute)) return steps;
+      const way = attribute.path
+        .slice(0, -1)
+        .map((name) => ({ ...step, name, element: undefined }));
+      const end = { ...step, name: attribute.path.at(-1) ?? '' };
+      const behind = steps.slice(index + 1);
+      return withoutAlias(dataclass, [...steps.slice(0, index), ...way, end, ...behind]);
+    }
+    if (attribute?.kind !== 'relatedEntity' && attribute?.kind !== 'relatedEntities') return steps;
+    here = here.target(attribute);
+  }
+  return steps;
+}
+
+/** Whether a client may name all that an alias passes through (decision 28). */
+function isNameable(dataclass: Dataclass, { path }: AliasDefinition): boolean {
+  let here = dataclass;
+  for (const name of path.slice(0, -1)) {
+    const attribute = here.exposedAttributes.get(name);
+    if (attribute?.kind !== 'relatedEntity') return false;
+    here = here.target(attribute);
+  }
+  return here.exposedAttributes.has(path.at(-1) ?? '');
+}
+
+/** The relations on the way of a path; an alias that is left stands for itself. */
 function followed(dataclass: Dataclass, { path }: ComparisonNode): readonly Relation[] {
   const relations: Relation[] = [];
   let here = dataclass;

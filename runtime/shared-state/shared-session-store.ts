@@ -15,6 +15,7 @@ import { RateTable, SharedRates } from './shared-rates.js';
 import { type SessionReader, type SessionRow, SharedSession } from './shared-session.js';
 import { SharedStorage, StoredValues } from './shared-storage.js';
 import { everySecond, grainOf, longestTrust, type Sharing } from './sharing.js';
+import { ownText } from '../protocol/own-text.js';
 
 /** Of the sessions that a process has at hand, about 2 kB each. */
 const maxKnownBytes = 32 * 1024 * 1024;
@@ -189,7 +190,7 @@ export class SharedSessionStore implements SessionStore {
     if (row === undefined) return undefined;
     const session = new SharedSession(this.#reader, row as SessionRow);
     this.#note(session, generation);
-    this.#known.set(token, session);
+    this.#known.set(ownText(token), session);
     return session;
   }
 

@@ -13,6 +13,7 @@ import { KeyTable } from './key-table.js';
 import { SetStatements } from './set-statements.js';
 import { KnownSet, listedSet, type SetRow } from './shared-set.js';
 import { everySecond, grainOf, longestTrust, type Sharing } from './sharing.js';
+import { ownText } from '../protocol/own-text.js';
 
 /** Of the sets whose row a process has at hand, about 500 bytes each. */
 const maxKnownBytes = 16 * 1024 * 1024;
@@ -175,7 +176,7 @@ export class SharedEntitySetStore implements EntitySetStore {
     const set = KnownSet.of(row as SetRow);
     set.generation = generation;
     set.read = this.sharing.clock.now();
-    this.#known.set(id, set);
+    this.#known.set(ownText(id), set);
     return set;
   }
 

@@ -234,14 +234,17 @@ describe('a process that dies', () => {
           (error: unknown) => failures.push(error),
         );
       }
-      return failures.length;
+      return failures;
     });
     await setTimeout(100);
     process.kill(dead, 'SIGKILL');
     const again = await clientsOf(server.origin, 2);
     isOver = true;
-    // Of each client one request at most was on its way.
-    expect(Math.max(...(await Promise.all(load)))).toBeLessThanOrEqual(1);
+    for (const failures of await Promise.all(load)) {
+      expect(failures.filter((each) => !(each instanceof Error))).toEqual([]);
+      // One request was on its way; a connection may be handed to the dead process as long as its end is not known.
+      expect(failures.length).toBeLessThanOrEqual(3);
+    }
     for (const client of again) {
       client.cookie = other.cookie;
       expect(await client.process()).not.toBe(dead);

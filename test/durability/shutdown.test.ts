@@ -64,6 +64,50 @@ describe('SIGTERM', () => {
     socket.destroy();
   });
 
+  it.each([{}, { PROCESSES: '2' }])(
+    'tells the clients of requests that run that their connections close (%o)',
+    async (environment) => {
+      await kill(server);
+      server = await start(program, { folder, environment });
+      const socket = await halfRequest();
+      let text = '';
+      socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      const closed = new Promise((resolve) => socket.once('close', resolve));
+      server.child.kill('SIGTERM');
+      await setTimeout(300);
+      socket.write(`"owner":"x"${' '.repeat(87)}}`);
+      await closed;
+      expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+      expect(text).toMatch(/\r\nconnection: close\r\n/i);
+      expect(text).not.toMatch(/keep-alive/i);
+      expect(await server.ended).toEqual({ code: 0, signal: null, stderr: '' });
+    },
+  );
+
+  it('answers changes that wait behind others of their connection, and tells the last of its end', async () => {
+    const socket = connect(Number(new URL(server.origin).port), '127.0.0.1');
+    let text = '';
+    socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
+    const closed = new Promise((resolve) => socket.once('close', resolve));
+    const database = new Database(join(folder, 'data.sqlite'));
+    database.exec('begin immediate');
+    const body = '{"owner":"x"}';
+    const head = `POST /rest/Counter?$method=update HTTP/1.1\r\nHost: x\r\nContent-Length: ${body.length}`;
+    socket.write(`${head}\r\n\r\n${body}`.repeat(2));
+    await setTimeout(300);
+    server.child.kill('SIGTERM');
+    await setTimeout(300);
+    expect(text).toBe('');
+    database.exec('commit');
+    database.close();
+    await closed;
+    const [, ...answers] = text.split('HTTP/1.1 200 OK');
+    expect(answers.map((each) => /\r\nconnection: ([\w-]+)/i.exec(each)?.[1])).toEqual([
+      'keep-alive',
+      'close',
+    ]);
+  });
+
   it.each([
     ['SIGTERM', 143],
     ['SIGINT', 130],

@@ -98,6 +98,7 @@ describe('limits of the environment', () => {
     const of = (size: number): string => JSON.stringify({ name: 'n', city: '' }).padEnd(size, ' ');
     const response = await post(app, of(20_001));
     expect([response.statusCode, ...codesOf(response)]).toEqual([413, 1834]);
+    expect(response.body).toContain('"The body has at most 20000 bytes."');
     expect(await count(app)).toBe(before);
     expect((await post(app, of(20_000))).statusCode).toBe(200);
   });

@@ -139,6 +139,20 @@ describe('bodies', () => {
     await until(409, () => second.ask(postText(update, body)));
   });
 
+  it.each(['PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
+    'of %s, which has no route, take the same room',
+    async (method) => {
+      await listen(sizes);
+      const text = postText('/rest/Company', body).replace('POST', method);
+      const first = (await open()).send(text.slice(0, -1));
+      const second = await open();
+      await until(503, () => second.ask(postText(update, body)));
+      expectBusy(await second.ask(text));
+      expect((await first.ask(' '))?.status).toBeGreaterThanOrEqual(404);
+      await until(409, () => second.ask(postText(update, body)));
+    },
+  );
+
   it('without a length are refused when they have come so far', async () => {
     await listen(sizes);
     const first = await begin();

@@ -156,6 +156,17 @@ export const readCases: readonly Case[] = [
     { top: 'Company?$top=x', change: 'Company?$method=delete', expand: 'Company?$expand=x' },
     0,
   ),
+  ...reads(
+    'refused',
+    {
+      ampersand: 'Company&$top=1',
+      'ampersand behind what is not there': 'Vault&$top=1?$skip=1',
+      'lower case': 'company(1)/name',
+      'too deep': 'Company(1)/staff/lastName',
+      'long name': 'AnEntityThatNobodyHasEverHeardOf',
+    },
+    0,
+  ),
   ...reads('report', {
     all: 'Company?$format=looker&$top=2',
     'over to-one relations':

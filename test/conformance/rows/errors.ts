@@ -27,6 +27,24 @@ export const errorRows: readonly Row[] = [
     expect: refused(404, 1800),
   },
   {
+    id: '1.2 ampersand',
+    says: 'an ampersand instead of the question mark',
+    request: get('/rest/Company&$top=1'),
+    expect: refused(400, 1807),
+  },
+  {
+    id: '1.2 ampersand, encoded',
+    says: 'the same where there is no such dataclass',
+    request: get('/rest/Nowhere&%24top=1&$skip=1'),
+    expect: refused(400, 1807),
+  },
+  {
+    id: '1.2 ampersand, POST',
+    says: 'the same of a change, which does nothing',
+    request: post('/rest/Company&$method=update', { name: 'New' }),
+    expect: refused(400, 1807),
+  },
+  {
     id: 'status.404 entity',
     says: 'an unknown key',
     request: get('/rest/Company(99)'),

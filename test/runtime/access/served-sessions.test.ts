@@ -1,3 +1,6 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { Client } from '../../support/cookies.js';
@@ -219,6 +222,46 @@ describe('a server with roles', () => {
     await one.get('/rest/$directory/logout');
     const again = await loggedIn(app, { privileges: ['write'] });
     expect(outcome(await again.get(set))).toEqual([404, 1802]);
+  });
+
+  it('makes a kept set again for the same user alone, whose session is another one after a restart', async () => {
+    await app.close();
+    const folder = mkdtempSync(join(tmpdir(), 'kept-sets-'));
+    const options = { databaseUrl: `sqlite:${join(folder, 'data.sqlite')}` };
+    const asUser = async (user: string): Promise<Client> => {
+      const client = new Client(app);
+      const grant = JSON.stringify({
+        privileges: ['write'],
+        ...(user === '' ? { userName: '' } : {}),
+      });
+      await client.post('/rest/$directory/login', [user || 'nameless', grant]);
+      return client;
+    };
+    try {
+      app = await rolesServerOf(withRoles, options);
+      const make = '/rest/Note?$method=entityset&$filter=text=null&$savedfilter=true';
+      const client = await asUser('ada');
+      const { __ENTITYSET: set } = (await client.get(make)).json<Answer>();
+      const nameless = await asUser('');
+      const { __ENTITYSET: ofNameless } = (await nameless.get(make)).json<Answer>();
+      await nameless.get(`${ofNameless}?$method=release`);
+      expect(outcome(await nameless.get(ofNameless))).toEqual([200]);
+      // It lives, and belongs to the first session.
+      expect(outcome(await (await asUser('ada')).get(set))).toEqual([404, 1802]);
+      await app.close();
+      app = await rolesServerOf(withRoles, options);
+      for (const other of ['bob', 'Ada', 'user:ada', '']) {
+        expect(outcome(await (await asUser(other)).get(set))).toEqual([404, 1802]);
+      }
+      expect(outcome(await (await asUser('')).get(ofNameless))).toEqual([404, 1802]);
+      const again = await asUser('ada');
+      expect(outcome(await again.get(set))).toEqual([200]);
+      expect(outcome(await (await asUser('bob')).get(set))).toEqual([404, 1802]);
+      await again.get('/rest/$directory/logout');
+      expect(outcome(await (await asUser('ada')).get(set))).toEqual([200]);
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 
   it('leaves a guest who logs in what was locked, sent and counted', async () => {

@@ -64,7 +64,8 @@ it('a user who was made can log in, with roles and privileges', async () => {
   ] as const) {
     expect(await login(user, password)).toBeNull();
   }
-  expect(await createUser('new\n', 'MIA')).toEqual([0, 'MIA can log in now.\n']);
+  const replaced = 'MIA is there already: password, roles and privileges are replaced.\n';
+  expect(await createUser('new\n', 'MIA')).toEqual([0, `${replaced}MIA can log in now.\n`]);
   expect(await login('mia', 'sécret')).toBeNull();
   expect(await login('mia', 'new')).toEqual({ userName: 'MIA', roles: [], privileges: [] });
 });
@@ -78,3 +79,16 @@ it.each([[['x']], [['']], [[]], [['a', 'b']], [['a', '--nothing', 'x']]])(
     expect(told).not.toMatch(/\n +at /);
   },
 );
+
+it('roles and privileges that the model does not declare are told, and make no user', async () => {
+  const unknown = ['--role', 'hr', '--role', 'The Bos', '--privilege', 'mange'];
+  expect(await createUser('password', 'eva', ...unknown)).toEqual([
+    1,
+    'The model has no role The Bos. Did you mean The Boss? It has HR, The Boss.\n' +
+      'The model has no privilege mange. Did you mean manage? It has view, manage, WebAdmin.\n',
+  ]);
+  const told = 'The model has no privilege HR. It has view, manage, WebAdmin.\n';
+  expect(await createUser('password', 'eva', '--privilege', 'HR')).toEqual([1, told]);
+  const known = ['--role', 'hr', '--privilege', 'webadmin'];
+  expect(await createUser('password', 'eva', ...known)).toEqual([0, 'eva can log in now.\n']);
+});

@@ -1,3 +1,4 @@
+import { setTimeout } from 'node:timers/promises';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { create } from '../../support/server.js';
 import { asked, type ComputedServer, computedServer } from './computed-server.js';
@@ -376,5 +377,29 @@ describe('what the database would have to compute with', () => {
   it.each(['$compute=count', '$compute=$all', '$distinct=true'])('is refused: %s', async (asks) => {
     const { status, text } = await get(`Employee/fullName?${asks}`);
     expect([status, JSON.parse(text)]).toMatchObject([400, { __ERROR: [{ errCode: 1813 }] }]);
+  });
+});
+
+describe('a filter and an order that are both wrong', () => {
+  it.each([
+    'Employee?$filter=fullName<null&$orderby=code,name[]',
+    'Employee?$filter=fullName<null&$orderby=code sideways',
+    'Employee?$filter=fullName<null order by :n',
+    'Employee?$filter=bad=1&$orderby=bad',
+    'Employee/code?$filter=fullName<null&$orderby=code sideways&$queryplan=true',
+  ])('are answered once, and nothing else fails: %s', async (path) => {
+    const unhandled: unknown[] = [];
+    const note = (reason: unknown): void => {
+      unhandled.push(reason);
+    };
+    process.on('unhandledRejection', note);
+    try {
+      const { status } = await get(path);
+      expect(status).toBe(path.includes('bad') ? 500 : 400);
+      await setTimeout(5);
+    } finally {
+      process.off('unhandledRejection', note);
+    }
+    expect(unhandled).toEqual([]);
   });
 });

@@ -1,3 +1,5 @@
+import { setFlagsFromString } from 'node:v8';
+import { runInNewContext } from 'node:vm';
 import { describe, expect, it } from 'vitest';
 import type { FilterNode } from '../../../runtime/filter/ast.js';
 import type { FilterParams } from '../../../runtime/filter/params.js';
@@ -24,6 +26,21 @@ describe('FilterParser', () => {
     expect(shape(':1 = :2', ['a', 1])).toBe('a = ?');
     expect(shape(':1 = :2', ['b', 1])).toBe('b = ?');
     expect(shape(':1 = :2', ['a', 1])).toBe('a = ?');
+  });
+
+  it('keeps nothing of what a filter was cut from', () => {
+    setFlagsFromString('--expose-gc');
+    const collect = runInNewContext('gc') as () => void;
+    const own = new FilterParser({ filterLength: 200, filterDepth: 3 });
+    collect();
+    const before = process.memoryUsage().heapUsed;
+    for (let index = 0; index < 500; index += 1) {
+      const address = `name = 'a text of number ${index}'${' '.repeat(60_000)}`;
+      own.prepare(address.trimEnd(), undefined);
+    }
+    collect();
+    expect(process.memoryUsage().heapUsed - before).toBeLessThan(10_000_000);
+    expect(own.takesWildcards).toBe(false);
   });
 
   it('keeps no filter that is refused', () => {

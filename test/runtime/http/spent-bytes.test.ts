@@ -83,6 +83,22 @@ describe('the bytes of an answer', () => {
     expect(bytes).toHaveLength(10_000);
   });
 
+  it('are left alone when somebody watches what is sent', async () => {
+    const seen: Uint8Array[] = [];
+    const ask = await serve((response, number) => {
+      const bytes = bytesOf(number);
+      tellOwnBytes(response, bytes);
+      const end = response.end.bind(response);
+      response.end = (chunk: unknown) => {
+        seen.push(chunk as Uint8Array);
+        return end(chunk);
+      };
+      response.end(bytes);
+    });
+    for (const number of [1, 2, 3]) await ask(number);
+    expect(seen.map(({ length }) => length)).toEqual([10_000, 10_000, 10_000]);
+  });
+
   it('stay until a client that reads slowly has them', async () => {
     const large = bytesOf(3, 32 * 1024 * 1024);
     const ask = await serve((response, number) => {

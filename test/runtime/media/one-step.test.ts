@@ -68,6 +68,9 @@ describe('an image in one step', () => {
     const before = await logo();
     const response = await send(path, bytes);
     expect([response.statusCode, codesOf(response)[0]]).toEqual([status, code]);
+    if (status === 413) {
+      expect(response.body).toContain(`"The body has at most ${bytes.length - 1} bytes."`);
+    }
     expect((await logo()).equals(before)).toBe(true);
   });
 

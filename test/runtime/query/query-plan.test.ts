@@ -19,6 +19,7 @@ dataclasses:
       plot: { to: Plot, foreignKey: secretPlot, inverse: trees }
       secretPlot: { type: integer, exposed: false, column: secret_plot }
       plotName: { alias: plot.name }
+      woods: { alias: plot.woods }
       owner: { alias: plot.secretOwner.name }
   Plot:
     attributes:
@@ -27,6 +28,7 @@ dataclasses:
       trees: { to: Tree, many: true, inverse: plot }
       secretOwner: { to: SecretPerson, exposed: false }
       forest: { to: Forest, inverse: plots }
+      woods: { alias: forest.code }
   Forest:
     attributes:
       code: { type: string, key: true }
@@ -35,7 +37,7 @@ dataclasses:
     exposed: false
     attributes:
       code: { type: string, key: true }
-      name: string
+      name: { type: string, indexed: true }
 `;
 
 interface Step {
@@ -180,6 +182,53 @@ describe('the path of a query', () => {
     }
     const refused = await app.inject({ url: '/rest/Tree?$filter="hidden=a"&$queryplan=true' });
     expect(refused.statusCode).toBe(400);
+  });
+
+  it('tells of an alias what its path leads to, and whose index finds it', async () => {
+    const joined = (comparison: string): unknown => ({
+      item: 'Join on Table : Plot : Tree.plot = Plot.ID',
+      subquery: [{ item: comparison }],
+    });
+    for (const name of ['plotName', 'plot.name']) {
+      const { answer } = await ask(`Tree?$filter="${name} begin nor"`);
+      expect(answer.__queryPlan).toEqual(joined('[index : Plot.name ] begin nor'));
+      expect(found(answer.__queryPath.steps)).toEqual([
+        [
+          'Join on Table : Plot : Tree.plot = Plot.ID',
+          2,
+          [[[['[index : Plot.name ] begin nor', 1]]]],
+        ],
+      ]);
+    }
+    const twice = await ask('Tree?$filter="woods = wald"');
+    expect(twice.answer.__queryPlan).toEqual({
+      item: 'Join on Table : Plot : Tree.plot = Plot.ID',
+      subquery: [
+        {
+          item: 'Join on Table : Forest : Plot.forest = Forest.code',
+          subquery: [{ item: '[index : Forest.code ] = wald' }],
+        },
+      ],
+    });
+    const both = await ask('Tree?$filter="plotName = north and plot.ID = 1"');
+    expect(both.answer.__queryPlan).toMatchObject({
+      item: 'Join on Table : Plot : Tree.plot = Plot.ID',
+    });
+    const many = await ask('Plot?$filter="trees.plotName != north"');
+    expect(many.answer.__queryPlan).toMatchObject({ Not: [{ subquery: [{ subquery: [{}] }] }] });
+    expect(many.answer.__queryPath.steps[0]).toMatchObject({
+      description: 'NOT',
+      recordsfounds: 1,
+    });
+    const unset = await ask('Tree?$filter="plotName = null"');
+    expect(unset.answer.__COUNT).toBe(1);
+    expect(unset.answer.__queryPath.steps[0]).toMatchObject({ recordsfounds: 1 });
+  });
+
+  it('tells of no index behind an alias that passes through what is not exposed', async () => {
+    const { text, answer } = await ask('Tree?$filter="owner = x"');
+    expect(answer.__queryPlan).toEqual({ item: 'Tree.owner = x' });
+    expect(text).not.toMatch(/secret/i);
   });
 
   it('takes values from $params, and cuts long ones without breaking a character', async () => {

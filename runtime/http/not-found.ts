@@ -1,0 +1,47 @@
+import type { FastifyReply, FastifyRequest } from 'fastify';
+import { methodNotAllowed, refuse, type RequestError } from '../protocol/errors.js';
+import { shortened } from '../protocol/found.js';
+import { sendError } from './reply.js';
+
+const allowedMethods = new Set(['GET', 'HEAD', 'POST']);
+
+/**
+ * Answers where nothing is.
+ * @param dataclass what the address names as one that no address leads to
+ */
+export function answerNotFound(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  dataclass?: string,
+): FastifyReply {
+  const { method, raw } = request;
+  if (!allowedMethods.has(method)) {
+    const message = `${method} is not served: read with GET, change with POST.`;
+    return sendError(reply, methodNotAllowed(message, 'GET, HEAD, POST'));
+  }
+  if (hasStrayAmpersand(raw.url ?? '')) return sendError(reply, strayAmpersand());
+  return sendError(
+    reply,
+    dataclass === undefined
+      ? refuse('notFound', 'Nothing is at this address.')
+      : missingDataclass(dataclass),
+  );
+}
+
+/** 404 with 1800, in the same words for what does not exist and for what is not exposed. */
+export function missingDataclass(name: string): RequestError {
+  return refuse('notFound', `The "${shortened(name)}" dataclass cannot be found.`);
+}
+
+/** Whether parameters stand in the path of an address: `/rest/Employee&$top=1`. */
+function hasStrayAmpersand(url: string): boolean {
+  const [path = ''] = url.split('?', 1);
+  return path.startsWith('/rest/') && path.includes('&$');
+}
+
+/** Says the same whether or not there is something at the address that was meant. */
+function strayAmpersand(): RequestError {
+  const message =
+    'The address has an ampersand before its first parameter, where a question mark belongs: /rest/Employee?$top=1&$skip=2.';
+  return refuse('ampersand', message);
+}
