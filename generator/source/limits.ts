@@ -13,9 +13,17 @@ const longestSeconds = Math.floor(longestMilliseconds / 1000);
 
 /** In the order of the documentation. */
 export const limitRules = {
-  pageSize: rule(100, 1, largest, 'Entities in an answer when the request has no $top.'),
+  pageSize: rule(
+    100,
+    1,
+    largest,
+    'Entities in an answer when the request has no $top; by default maxPageSize where that is smaller.',
+  ),
   maxPageSize: rule(null, 1, largest, 'Largest $top that is accepted. Not set: no limit.'),
-  entitySetTimeout: seconds(7200, 'Seconds an entity set is kept after its last use.'),
+  entitySetTimeout: seconds(
+    7200,
+    'Seconds an entity set is kept after its last use; by default maxEntitySetTimeout where that is smaller.',
+  ),
   recreatedEntitySetTimeout: seconds(600, 'Seconds a re-created entity set is kept.'),
   maxEntitySetsPerSession: rule(
     null,

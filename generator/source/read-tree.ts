@@ -1,10 +1,8 @@
 import { parseDocument } from 'yaml';
 import { aliasTargets } from './aliases.js';
 import { buildTree } from './build-tree.js';
-import { problemKinds } from './yaml-problem.js';
-import type { YAMLError } from 'yaml';
+import { syntaxProblems } from './syntax-problems.js';
 import type { BuiltTree } from './build-tree.js';
-import type { YamlProblem } from './yaml-problem.js';
 
 /** Reads YAML 1.2, and so JSON too, into a tree whose nodes know where they stand. */
 export function readTree(file: string, text: string): BuiltTree {
@@ -19,24 +17,9 @@ export function readTree(file: string, text: string): BuiltTree {
   });
   const failures = [...document.errors, ...document.warnings];
   if (failures.length > 0) {
-    return { problems: firstAtEachPlace(failures.map((each) => problemOf(each, text.length))) };
+    return { problems: syntaxProblems(failures, text) };
   }
   // Few files have anchors, and to look for them takes a walk over the whole document.
   const targets = text.includes('&') ? aliasTargets(document) : new Map<never, never>();
   return buildTree(file, document, targets);
-}
-
-function problemOf(error: YAMLError, length: number): YamlProblem {
-  const [start, end] = error.pos.map((offset) => Math.min(offset, length)) as [number, number];
-  return { kind: problemKinds[error.code], detail: error.message, start, end, path: '' };
-}
-
-/** One slip makes the reader stumble several times; the first time tells what it is. */
-function firstAtEachPlace(problems: readonly YamlProblem[]): readonly YamlProblem[] {
-  const seen = new Set<number>();
-  return problems.filter(({ start }) => {
-    const isFirst = !seen.has(start);
-    seen.add(start);
-    return isFirst;
-  });
 }

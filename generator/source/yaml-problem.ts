@@ -18,7 +18,8 @@ export type YamlProblemKind =
   | 'tag'
   | 'too-deep'
   | 'too-many-aliases'
-  | 'unexpected-character';
+  | 'unexpected-character'
+  | 'unquoted-list';
 
 export interface YamlProblem {
   readonly kind: YamlProblemKind;

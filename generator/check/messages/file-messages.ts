@@ -95,6 +95,11 @@ export const fileMessages = {
     meaning: 'A character cannot stand where it does.',
     text: (f: Detail) => `${f.detail}. Put a text that begins with such a character in quotes.`,
   },
+  'yaml/unquoted-list': {
+    severity: 'error',
+    meaning: 'A type that ends with [] stands inside braces or brackets, and has no quotes.',
+    text: (f: Detail) => `${f.detail} needs quotes inside braces and brackets: "${f.detail}".`,
+  },
   'shape/misplaced-key': {
     severity: 'error',
     meaning: 'A key belongs to another kind of attribute.',

@@ -19,7 +19,7 @@ export const nameMessages = {
     severity: 'error',
     meaning: 'The name of the datastore cannot be that of a package.',
     text: (f: { name: string }) =>
-      `The datastore cannot be called ${f.name}. Its name begins with one of A-Z, goes on with these, digits, _ and -, and has at most 63 characters.`,
+      `The datastore cannot be called ${f.name}. Its name begins with a letter from a to z or A to Z, goes on with these, digits, _ and -, and has at most 63 characters.`,
   },
   'name/duplicate': {
     severity: 'error',
@@ -39,7 +39,7 @@ export const nameMessages = {
     meaning:
       'The report format cannot stand in a URL as it is, or is called json, as the other format is.',
     text: (f: { name: string }) =>
-      `The report format cannot be called ${f.name}. Its name is 1 to 63 of A-Z, digits, _, . and -, and not json.`,
+      `The report format cannot be called ${f.name}. Its name is 1 to 63 of the letters a to z and A to Z, digits, _, . and -, and not json.`,
   },
   'name/reserved': {
     severity: 'error',

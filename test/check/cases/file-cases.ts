@@ -54,6 +54,21 @@ export const fileCases: readonly ProblemCase[] = [
     expected: [{ code: 'yaml/too-deep', at: 'a' }],
   },
   {
+    name: 'type of a list without quotes',
+    yaml: sound(
+      'datastore:\n  functions:\n    f: { params: { x: <<a>>Item.selection[][] }, returns: void[] }\n    g: { returns: number }\n',
+    ),
+    expected: [{ code: 'yaml/unquoted-list', at: 'a' }],
+  },
+  {
+    name: 'what follows from a slip is not told',
+    yaml: 'a: "<<a>>\\q"\nb: <<b>>}\nc: { d: 1 }\n e: "\n',
+    expected: [
+      { code: 'yaml/escape', at: 'a' },
+      { code: 'yaml/unexpected-character', at: 'b' },
+    ],
+  },
+  {
     name: 'unexpected character',
     yaml: 'a: <<a>>@x',
     expected: [{ code: 'yaml/unexpected-character', at: 'a' }],
