@@ -5,7 +5,7 @@ import { checkModel } from '../../generator/check/check-model.js';
 import type { Model } from '../../generator/model/model.js';
 import { accessTrial } from '../support/access-trial.js';
 import { modelFile } from '../support/model-file.js';
-import { packageRoot } from '../support/server.js';
+import { modelOf, packageRoot } from '../support/server.js';
 
 function modelAt(path: string): Model {
   const folder = join(packageRoot, path, '..');
@@ -115,5 +115,99 @@ describe('the access test of a server', () => {
       [path]: source.replace(text, () => instead),
     });
     expect(deviations).not.toEqual([]);
+  });
+});
+
+/** Customers that are hidden from some, and tracks whose events read what not everybody may read. */
+const shop = modelOf(`
+drs: 1
+name: shop
+dataclasses:
+  Customer:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      name: { type: string, mandatory: true }
+      note: string
+      agent: { to: Agent }
+    restrict: true
+  Agent:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      lastName: string
+  Track:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      name: string
+      lines: { to: Line, many: true, inverse: track }
+    events: [saving, validateDrop]
+  Line:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      note: string
+      track: { to: Track, inverse: lines }
+roles:
+  privileges: [{ privilege: view }, { privilege: manage, includes: [view] }]
+  permissions:
+    allowed:
+      - { applyTo: Customer, type: dataclass, read: [view], create: [manage], update: [view], drop: [manage] }
+      - { applyTo: Customer.note, type: attribute, update: [manage] }
+      - { applyTo: Track, type: dataclass, drop: [view] }
+      - { applyTo: Line, type: dataclass, read: [manage] }
+`);
+
+/** @param filter of the customers that those see who do not manage */
+function restricted(filter: string): Readonly<Record<string, string>> {
+  return {
+    'src/classes/Customer.ts': `
+      import { CustomerBase, type Restriction, type Session } from '../generated/api.js';
+      export class Customer extends CustomerBase {
+        restrict(session: Session): Restriction {
+          return session.hasPrivilege('manage') ? null : { filter: '${filter}', values: [session.userName] };
+        }
+      }`,
+  };
+}
+
+const events = {
+  'src/classes/TrackEntity.ts': `
+    import { type EventError, RestError, TrackEntityBase } from '../generated/api.js';
+    export class TrackEntity extends TrackEntityBase {
+      async saving(): Promise<EventError | undefined> {
+        if (this.name !== null) throw new RestError(403, 9001, 'Tracks keep their names.');
+        const line = await this.lines.first();
+        return line?.note === 'kept' ? { errCode: 9, message: 'It is kept.' } : undefined;
+      }
+      async validateDrop(): Promise<EventError | undefined> {
+        return (await this.lines.count()) > 9 ? { errCode: 9, message: 'It has lines.' } : undefined;
+      }
+    }`,
+};
+
+describe('the access test of a server with class code', () => {
+  it.each(['agent.lastName = :1', 'ID = 2', 'ID = 1'])(
+    'lets restrict hide all but customers of %s',
+    async (filter) => {
+      expect(await found(shop, { ...restricted(filter), ...events })).toEqual([]);
+    },
+  );
+
+  it.each([
+    ['values are changed by everybody', "denied('update')", "denied('create')"],
+    [
+      'a deletion is refused which is allowed',
+      'drop: read && opens(access?.drop)',
+      'drop: access === null',
+    ],
+  ])('finds that %s', async (_what, text, instead) => {
+    const path = 'runtime/access/view-definitions.ts';
+    const source = readFileSync(join(packageRoot, path), 'utf8');
+    expect(source).toContain(text);
+    const written = {
+      ...restricted('ID = 1'),
+      ...events,
+      [`src/${path}`]: source.replace(text, instead),
+    };
+    const deviations = await found(shop, written);
+    expect(deviations.join()).toMatch(/method=(update|delete)/);
   });
 });

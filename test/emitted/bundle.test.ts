@@ -22,13 +22,16 @@ dataclasses:
       ID: { type: integer, key: true, generated: sequence }
 `;
 
-/** It throws in its sixth line. */
-const failing = `import { ItemBase } from '../generated/api.js';
+/** It asks for a package as the bundle itself does, and throws in its ninth line. */
+const failing = `import { createRequire } from 'node:module';
+import { ItemBase } from '../generated/api.js';
+
+const require = createRequire(import.meta.url);
 
 export class Item extends ItemBase {
   async fail(): Promise<number> {
     await Promise.resolve();
-    throw new TypeError('as the test wants');
+    throw new TypeError('as ' + (require('node:path') as typeof import('node:path')).join('the', 'test wants'));
   }
 }
 `;
@@ -87,8 +90,8 @@ describe('a bundled server', () => {
   it('logs stacks with the lines of the TypeScript', async () => {
     const response = await fetch(`${origin}/rest/Item/fail`);
     expect(response.status).toBe(500);
-    await expect.poll(() => logged).toContain('as the test wants');
-    expect(logged).toMatch(/src\/classes\/Item\.ts:6:\d+/);
+    await expect.poll(() => logged).toContain('as the/test wants');
+    expect(logged).toMatch(/src\/classes\/Item\.ts:9:\d+/);
     expect(logged).toMatch(/src\/runtime\/http\/[\w-]+\.ts:\d+:\d+/);
     expect(logged).not.toMatch(/dist\/server\/main\.js:\d+/);
   });

@@ -12,7 +12,8 @@ const processes = readdirSync('dist/src/runtime', { recursive: true })
 
 rmSync('dist/server', { recursive: true, force: true });
 await build({
-  entryPoints: ['dist/src/main.js', ...processes],
+  // The dataclasses come as a file of their own: one file of everything takes more memory to compile, which the process keeps.
+  entryPoints: ['dist/src/main.js', 'dist/src/generated/definitions.js', ...processes],
   outdir: 'dist/server',
   entryNames: '[name]',
   bundle: true,
@@ -27,9 +28,9 @@ await build({
   sourcemap: true,
   sourcesContent: false,
   external: Object.keys(dependencies).filter((name) => !bundled.includes(name)),
-  // Packages that are no ES modules ask for others with it.
+  // Packages that are no ES modules ask for others with it. The bundled code may import the same name, so it has another one here.
   banner: {
-    js: "import { createRequire } from 'node:module';\nconst require = createRequire(import.meta.url);",
+    js: "import { createRequire as __requireOf } from 'node:module';\nconst require = __requireOf(import.meta.url);",
   },
   logLevel: 'warning',
 });

@@ -29,8 +29,13 @@ const denialCodes: readonly number[] = [1556, 1557, 1558, 1559, 1561];
 
 const notFound = 1800;
 const attributeNotFound = 1500;
+/** A change of what is not there, and a read. */
+const missingCodes: readonly number[] = [1542, 1543];
 const loginRequired = 1845;
 const notWritten = 1838;
+
+/** What the server says of a refusal that events, functions and accessors met with: it names nothing. */
+const deniedToCode = '"message":"No permission to do what this needs."';
 
 /** Asks a server for all that one holder may do, and for all the rest. */
 export class Trial {
@@ -99,9 +104,23 @@ export class Trial {
     return this.isDenied(answer) || (isUnknown && status >= 400);
   }
 
-  isAllowed({ status, codes }: Answer): boolean {
+  isAllowed(answer: Answer): boolean {
+    const { status, codes } = answer;
+    if (this.isDeniedToCode(answer)) return true;
+    // Class code refuses with codes of its own, whatever the status is.
+    if (codes.length === 0) return status !== 401 && status !== 403;
     const refusals = [...denialCodes, attributeNotFound, notFound, loginRequired];
-    return status !== 401 && status !== 403 && !codes.some((code) => refusals.includes(code));
+    return !codes.some((code) => refusals.includes(code));
+  }
+
+  /** Class code that runs for the request did what the holder may not: the request itself may be made, and names what it needs. */
+  isDeniedToCode({ status, body }: Answer): boolean {
+    return status === this.#denialStatus && body.includes(deniedToCode);
+  }
+
+  /** No entity has the key, or none that there is for the session. */
+  isMissing({ status, codes }: Answer): boolean {
+    return status === 404 && codes.some((code) => missingCodes.includes(code));
   }
 
   /** `restrict` that is not written yet lets nobody do anything. */

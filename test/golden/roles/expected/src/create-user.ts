@@ -1,9 +1,17 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { parseArgs } from 'node:util';
-import { createUser } from './users.js';
+import { settings } from './generated/settings.js';
+import { nearestName } from './runtime/protocol/nearest-name.js';
+import { createUser, findUser } from './users.js';
 
 const usage = 'node dist/src/create-user.js <name> [--role <role>]... [--privilege <privilege>]...';
+
+const declared = {
+  role: (settings.roles?.roles ?? []).map(({ name }) => name),
+  // The privilege of administration needs no declaration.
+  privilege: [...(settings.roles?.privileges ?? []).map(({ name }) => name), 'WebAdmin'],
+};
 
 try {
   const { positionals, values } = parseArgs({
@@ -15,12 +23,38 @@ try {
   });
   const [name, ...others] = positionals;
   if (name === undefined || others.length > 0) throw new Error(`Usage: ${usage}`);
+  const problems = [...unknown('role', values.role), ...unknown('privilege', values.privilege)];
+  if (problems.length > 0) throw new Error(problems.join('\n'));
+  if ((await findUser(name)) !== undefined) {
+    process.stderr.write(
+      `${name} is there already: password, roles and privileges are replaced.\n`,
+    );
+  }
   const password = await askPassword();
   await createUser({ name, password, roles: values.role, privileges: values.privilege });
   process.stderr.write(`${name} can log in now.\n`);
 } catch (error) {
   process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
   process.exitCode = 1;
+}
+
+/** What is said of names that the model does not declare: a session would ignore them. */
+function unknown(kind: keyof typeof declared, names: readonly string[]): readonly string[] {
+  const known = declared[kind];
+  const folded = new Set(known.map(fold));
+  return names
+    .filter((name) => !folded.has(fold(name)))
+    .map((name) => {
+      const nearest = nearestName(name, known);
+      const hint = nearest === undefined ? '' : ` Did you mean ${nearest}?`;
+      const listed = known.length === 0 ? 'It has none.' : `It has ${known.join(', ')}.`;
+      return `The model has no ${kind} ${name}.${hint} ${listed}`;
+    });
+}
+
+/** Roles and privileges are compared without regard to case. */
+function fold(name: string): string {
+  return name.normalize('NFC').toLowerCase();
 }
 
 /** Not an argument: those stand in the list of processes and in the history of the shell. */

@@ -66,7 +66,12 @@ async function tryUpdate(trial: Trial, definition: DataclassDefinition): Promise
       { method: 'POST', url, body: entity },
       { method: 'POST', url: one, body: { __STAMP: 1 } },
     ] as const) {
-      await expectRefused(trial, definition, probe, (answer) => trial.isDenied(answer));
+      await expectRefused(
+        trial,
+        definition,
+        probe,
+        async (answer) => trial.isDenied(answer) || (await isHidden(trial, definition, answer)),
+      );
     }
   }
   for (const { name: attribute, storage } of writtenAttributes(definition)) {
@@ -105,7 +110,12 @@ async function tryValue(
     await trial.expectAllowed(probe, false);
     await restore(trial, definition);
   } else {
-    await expectRefused(trial, definition, probe, (answer) => trial.isKept(answer));
+    await expectRefused(
+      trial,
+      definition,
+      probe,
+      async (answer) => trial.isKept(answer) || (await isHidden(trial, definition, answer)),
+    );
   }
 }
 
@@ -141,15 +151,26 @@ async function expectRefused(
   trial: Trial,
   definition: DataclassDefinition,
   probe: Probe,
-  isRefusal: (answer: Answer) => boolean,
+  isRefusal: (answer: Answer) => boolean | Promise<boolean>,
 ): Promise<void> {
   const { seeds } = trial.parts;
   const before = await seeds.contents(definition.name);
   const answer = await trial.ask(probe);
   const isSame = (await seeds.contents(definition.name)) === before;
   trial.expect(isSame, 'that nothing is changed', probe, answer);
-  trial.expect(isRefusal(answer), 'a refusal for want of a privilege', probe, answer);
+  trial.expect(await isRefusal(answer), 'a refusal for want of a privilege', probe, answer);
   if (!isSame) await restore(trial, definition);
+}
+
+/** Whether the entity is not found because `restrict` hides it: then a read does not find it either. */
+async function isHidden(
+  trial: Trial,
+  { name, restrict }: DataclassDefinition,
+  answer: Answer,
+): Promise<boolean> {
+  if (restrict !== true || !trial.isMissing(answer)) return false;
+  const key = segment(String(trial.parts.samples.key(name, first)));
+  return trial.isMissing(await trial.ask({ method: 'GET', url: `/rest/${segment(name)}(${key})` }));
 }
 
 async function restore(trial: Trial, { name }: DataclassDefinition): Promise<void> {
