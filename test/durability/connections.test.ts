@@ -1,4 +1,5 @@
 import { readFileSync } from 'node:fs';
+import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { getText, RawClient } from '../support/raw-client.js';
 import { durabilityModel } from './support/model.js';
@@ -40,7 +41,7 @@ async function openAll(port: number, count: number): Promise<RawClient[]> {
 }
 
 /** Asks over all connections, many at a time. */
-async function statusesOf(clients: readonly RawClient[]): Promise<readonly number[]> {
+async function statusesOf(clients: readonly RawClient[]): Promise<number[]> {
   const statuses: number[] = [];
   for (let start = 0; start < clients.length; start += atOnce) {
     const some = clients.slice(start, start + atOnce);
@@ -48,6 +49,21 @@ async function statusesOf(clients: readonly RawClient[]): Promise<readonly numbe
     statuses.push(...answers.map((answer) => answer?.status ?? 0));
   }
   return statuses;
+}
+
+/**
+ * Opens so many connections until all of them are answered: a server at its limit cuts new ones until it has heard of
+ * the end of the old ones.
+ */
+async function untilServed(port: number, count: number): Promise<void> {
+  for (;;) {
+    const clients = await openAll(port, count);
+    const statuses = await statusesOf(clients);
+    for (const { socket } of clients) socket.destroy();
+    if (statuses.every((status) => status === 200)) return;
+    expect([0, 200]).toEqual(expect.arrayContaining(statuses));
+    await delay(100);
+  }
 }
 
 it('10,000 open connections are served, again and again, and closed by a stop', async () => {
@@ -68,7 +84,7 @@ it('more connections than the system lets a server have wait, and are served whe
     environment: { KEEP_ALIVE_TIMEOUT: '3600' },
   });
   const port = Number(new URL(server.origin).port);
-  let clients = await openAll(port, 700);
+  const clients = await openAll(port, 700);
   const asked = clients.map(async (client) => ({
     client,
     status: (await client.ask(getText('/rest/Counter')))?.status,
@@ -81,7 +97,5 @@ it('more connections than the system lets a server have wait, and are served whe
   });
   const statuses = await Promise.all(served);
   expect(new Set(statuses.filter((each) => each !== undefined))).toEqual(new Set([200]));
-  clients = await openAll(port, 20);
-  expect(await statusesOf(clients)).toEqual(new Array<number>(20).fill(200));
-  for (const { socket } of clients) socket.destroy();
+  await untilServed(port, 20);
 });
