@@ -1,16 +1,14 @@
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { expect, it } from 'vitest';
 import type { AppOptions } from '../../runtime/http/app-options.js';
 import { largeModel } from '../bench/large-model.js';
+import { importFrom } from '../support/compiled-server.js';
 import { modelOf, writeServer } from '../support/server.js';
 
 /** What a server of so many dataclasses does at its start. */
 async function started(dataclasses: number): Promise<{ routes: string; statements: string[] }> {
   const folder = writeServer(modelOf(largeModel(dataclasses)));
-  const { href } = pathToFileURL(join(folder, 'src/generated/app.ts'));
-  const { buildApp } = (await import(/* @vite-ignore */ href)) as {
+  const { buildApp } = (await importFrom(folder, 'src/generated/app')) as {
     readonly buildApp: (options: AppOptions) => Promise<FastifyInstance>;
   };
   const statements: string[] = [];

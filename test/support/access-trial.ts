@@ -1,6 +1,5 @@
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import type { Model } from '../../generator/model/model.js';
+import { importFrom } from './compiled-server.js';
 import { writeServer } from './server.js';
 
 interface Holder {
@@ -42,18 +41,16 @@ export async function accessTrial(
   requests = 30_000,
 ): Promise<AccessTrial> {
   const folder = writeServer(model, written);
-  const load = async (path: string): Promise<object> =>
-    (await import(/* @vite-ignore */ pathToFileURL(join(folder, path)).href)) as object;
   const server = {
-    ...(await load('src/generated/app.ts')),
-    ...(await load('src/generated/definitions.ts')),
-    ...(await load('src/generated/settings.ts')),
+    ...(await importFrom(folder, 'src/generated/app')),
+    ...(await importFrom(folder, 'src/generated/definitions')),
+    ...(await importFrom(folder, 'src/generated/settings')),
   };
-  const { access, holders } = (await load('test/access/table.ts')) as {
+  const { access, holders } = (await importFrom(folder, 'test/access/table')) as {
     readonly access: unknown;
     readonly holders: readonly Holder[];
   };
-  const { TriedServer } = (await load('test/access/tried-server.ts')) as {
+  const { TriedServer } = (await importFrom(folder, 'test/access/tried-server')) as {
     readonly TriedServer: StartTriedServer;
   };
   const tried = await TriedServer.start(server, { access, holders, requests });

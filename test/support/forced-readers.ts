@@ -1,7 +1,5 @@
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import { vi } from 'vitest';
-import { readers } from './reader-program.js';
+import { importFrom } from './compiled-server.js';
 
 interface CostModule {
   readonly StatementCost: {
@@ -14,9 +12,8 @@ interface CostModule {
  * @returns how often that happened, so far
  */
 export async function forceReaders(server: string): Promise<() => number> {
-  const runtime = join(server, 'src/runtime');
-  const url = pathToFileURL(join(runtime, readers, 'statement-cost.ts')).href;
-  const { StatementCost } = (await import(/* @vite-ignore */ url)) as CostModule;
+  const path = 'src/runtime/dialect/sqlite/readers/statement-cost';
+  const { StatementCost } = (await importFrom(server, path)) as CostModule;
   vi.spyOn(StatementCost.prototype, 'isAway').mockReturnValue(true);
   const took = vi.spyOn(StatementCost.prototype, 'took');
   return () => took.mock.calls.length;

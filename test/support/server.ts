@@ -1,5 +1,5 @@
 import { join } from 'node:path';
-import { fileURLToPath, pathToFileURL } from 'node:url';
+import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { checkModel } from '../../generator/check/check-model.js';
 import { emitServer } from '../../generator/emit/emit-server.js';
@@ -7,6 +7,7 @@ import type { Model } from '../../generator/model/model.js';
 import { openPostgres } from '../../runtime/dialect/postgres/open-database.js';
 import type { AppOptions } from '../../runtime/http/app-options.js';
 import { fold } from '../../runtime/protocol/fold.js';
+import { importFrom } from './compiled-server.js';
 import { postgresCopies, postgresDatabase, type TestDatabase } from './postgres.js';
 import { writeFiles } from './written-server.js';
 
@@ -52,8 +53,7 @@ export async function serverOf(
   written: Readonly<Record<string, string>> = {},
 ): Promise<FastifyInstance> {
   const folder = writeServer(typeof yaml === 'string' ? modelOf(yaml) : yaml, written);
-  const url = pathToFileURL(join(folder, 'src/generated/app.ts')).href;
-  const { buildApp } = (await import(/* @vite-ignore */ url)) as GeneratedApp;
+  const { buildApp } = (await importFrom(folder, 'src/generated/app')) as GeneratedApp;
   const settings = { logger: false, environment: {}, ...options };
   return isOnPostgres && options.databaseUrl === undefined
     ? onPostgres(folder, buildApp, settings)
@@ -89,8 +89,7 @@ function emptyDatabase(folder: string): Promise<TestDatabase> {
 }
 
 async function createSchema(folder: string, url: string): Promise<void> {
-  const { href } = pathToFileURL(join(folder, 'src/generated/schema/postgres.ts'));
-  const { postgresSchema } = (await import(/* @vite-ignore */ href)) as {
+  const { postgresSchema } = (await importFrom(folder, 'src/generated/schema/postgres')) as {
     readonly postgresSchema: readonly string[];
   };
   const { executor } = await openPostgres(url, postgresSchema, fold, {

@@ -2,7 +2,6 @@ import { createHash } from 'node:crypto';
 import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { madeOnce } from './made-once.js';
-import { compileReader } from './reader-program.js';
 
 interface WrittenFile {
   /** In the server. */
@@ -34,7 +33,6 @@ export function writeFiles(scratch: string, files: readonly WrittenFile[]): stri
 function writeRuntime(scratch: string, files: readonly WrittenFile[]): string {
   return madeOnce(join(scratch, 'runtimes', hashOf(files)), (folder) => {
     for (const file of files) write(folder, file);
-    compileReader(join(folder, runtimeFolder));
   });
 }
 

@@ -35,7 +35,7 @@ export const databaseTexts: Readonly<Record<Database, DatabaseTexts>> = {
     urls: '`sqlite:<path>`, or `sqlite::memory:` for a database that ends with the process',
     settings: [
       '| `SQLITE_SYNCHRONOUS` | normal | `full` puts every change on the disk before it is acknowledged; with `normal` a loss of power, but no end of the process, can take the last moments back |',
-      '| `READERS` | number of cores, 2 at least | how many processes may run reads that take long, on SQLite in a file; they start when they are needed |',
+      '| `READERS` | number of cores, 3 at least | how many processes may run reads that take long, on SQLite in a file; they start when they are needed |',
     ],
     environment: ['SQLITE_SYNCHRONOUS=normal', 'READERS='],
     users: '`users.sqlite` beside the database, or where `USERS_DATABASE` says',

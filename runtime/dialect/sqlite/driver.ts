@@ -25,13 +25,14 @@ function synchronousFrom(environment: Environment): Synchronous {
 }
 
 /**
- * How many processes may run reads that take long, beside the server's own: as many as there are cores, two at least, where
- * `READERS` says nothing.
+ * How many processes may run reads that take long, beside the server's own: as many as there are cores, three at least, where
+ * `READERS` says nothing. With two, one statement that runs for long would hold up all that nothing is known of yet: the last one
+ * is kept for what is known to be short.
  * @throws Error that names `READERS`, when it is not a positive whole number
  */
 function readersFrom(environment: Environment): number {
   const text = setting(environment, 'READERS', '');
-  if (text === '') return Math.max(2, availableParallelism());
+  if (text === '') return Math.max(3, availableParallelism());
   const value = Number(text);
   if (Number.isSafeInteger(value) && value >= 1) return value;
   throw new Error(`READERS is ${JSON.stringify(text)}; it must be a positive whole number.`);

@@ -3,6 +3,7 @@ import { copyFileSync } from 'node:fs';
 import { createRequire } from 'node:module';
 import { join } from 'node:path';
 import type { Model } from '../../../generator/model/model.js';
+import { compiledServer } from '../../support/compiled-server.js';
 import { madeOnce } from '../../support/made-once.js';
 import { modelOf, writeServer } from '../../support/server.js';
 
@@ -16,10 +17,7 @@ export function compiledProgram(
   written: Readonly<Record<string, string>> = {},
 ): string {
   const server = writeServer(typeof yaml === 'string' ? modelOf(yaml) : yaml, written);
-  const program = madeOnce(join(server, 'program'), (folder) => {
-    compile(server, folder);
-  });
-  return join(program, 'src/main.js');
+  return join(compiledServer(server), 'src/main.js');
 }
 
 /** As {@link compiledProgram}, in the few files that `npm run build` of a server makes: what users run. */
@@ -29,14 +27,11 @@ export function bundledProgram(
 ): string {
   const server = writeServer(typeof yaml === 'string' ? modelOf(yaml) : yaml, written);
   const bundled = madeOnce(join(server, 'bundled'), (folder) => {
-    compile(server, join(folder, 'dist'));
+    const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
+    const options = ['-p', server, '--outDir', join(folder, 'dist')];
+    execFileSync(process.execPath, [tsc, ...options], { stdio: 'pipe' });
     copyFileSync(join(server, 'package.json'), join(folder, 'package.json'));
     execFileSync(process.execPath, [join(server, 'bundle.mjs')], { cwd: folder, stdio: 'pipe' });
   });
   return join(bundled, 'dist/server/main.js');
-}
-
-function compile(server: string, folder: string): void {
-  const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
-  execFileSync(process.execPath, [tsc, '-p', server, '--outDir', folder], { stdio: 'pipe' });
 }

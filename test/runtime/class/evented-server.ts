@@ -1,7 +1,6 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import type {
   AfterDropEvent,
@@ -20,6 +19,7 @@ import type { DataclassHandlers } from '../../../runtime/http/dataclass-handlers
 import type { DataclassRoutes } from '../../../runtime/http/dataclass-routes.js';
 import type { Settings } from '../../../runtime/http/settings.js';
 import type { DataclassDefinition, EventName } from '../../../runtime/protocol/definition.js';
+import { importFrom } from '../../support/compiled-server.js';
 import { servedDatabase } from '../../support/served-database.js';
 import { modelOf, writeServer } from '../../support/server.js';
 
@@ -117,10 +117,8 @@ type Register = (routes: DataclassRoutes, handlers: DataclassHandlers) => void;
 /** Starts a server whose events are those that a test sets. */
 export async function eventedServer(place: 'file' | 'memory' = 'file'): Promise<EventedServer> {
   const folder = writeServer(modelOf(model));
-  const load = async (name: string): Promise<Readonly<Record<string, unknown>>> => {
-    const { href } = pathToFileURL(join(folder, 'src/generated', `${name}.ts`));
-    return (await import(/* @vite-ignore */ href)) as Readonly<Record<string, unknown>>;
-  };
+  const load = async (name: string): Promise<Readonly<Record<string, unknown>>> =>
+    (await importFrom(folder, `src/generated/${name}`)) as Readonly<Record<string, unknown>>;
   const { definitions } = (await load('definitions')) as {
     readonly definitions: readonly DataclassDefinition[];
   };

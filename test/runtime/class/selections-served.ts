@@ -1,5 +1,3 @@
-import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import { DataclassObject } from '../../../runtime/class/dataclass.js';
 import { Datastore } from '../../../runtime/class/datastore.js';
@@ -9,6 +7,7 @@ import { EntitySelection } from '../../../runtime/class/selection.js';
 import type { RelatedEntity } from '../../../runtime/class/types.js';
 import type { GeneratedModel } from '../../../runtime/http/app-options.js';
 import { createApp } from '../../../runtime/http/create-app.js';
+import { importFrom } from '../../support/compiled-server.js';
 import { servedDatabase } from '../../support/served-database.js';
 import { create, modelOf, writeServer } from '../../support/server.js';
 
@@ -167,17 +166,14 @@ export interface ServedSelections {
 
 /** A server with class code, on an empty database in memory. */
 export async function serveSelections(sqliteUrl = 'sqlite::memory:'): Promise<ServedSelections> {
-  const folder = join(writeServer(modelOf(model)), 'src/generated');
-  const emitted = async (file: string): Promise<Partial<GeneratedModel>> =>
-    (await import(pathToFileURL(join(folder, file)).href)) as Partial<GeneratedModel>;
-  const { databases, databaseUrl, environment, drop } = await servedDatabase(
-    (name) => emitted(`${name}.ts`),
-    sqliteUrl,
-  );
+  const folder = writeServer(modelOf(model));
+  const emitted = async (name: string): Promise<Partial<GeneratedModel>> =>
+    await importFrom(folder, `src/generated/${name}`);
+  const { databases, databaseUrl, environment, drop } = await servedDatabase(emitted, sqliteUrl);
   const generated = {
     databases,
-    ...(await emitted('definitions.ts')),
-    ...(await emitted('settings.ts')),
+    ...(await emitted('definitions')),
+    ...(await emitted('settings')),
   } as GeneratedModel;
   const statements: string[] = [];
   const { app, serve } = await createApp(

@@ -1,7 +1,6 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { pathToFileURL } from 'node:url';
 import type { FastifyInstance } from 'fastify';
 import type { DataclassDefinition } from '../../../runtime/protocol/definition.js';
 import type { AppOptions } from '../../../runtime/http/app-options.js';
@@ -9,6 +8,7 @@ import { createApp } from '../../../runtime/http/create-app.js';
 import type { DataclassHandlers } from '../../../runtime/http/dataclass-handlers.js';
 import type { DataclassRoutes } from '../../../runtime/http/dataclass-routes.js';
 import type { Settings } from '../../../runtime/http/settings.js';
+import { importFrom } from '../../support/compiled-server.js';
 import { servedDatabase } from '../../support/served-database.js';
 import { modelOf, packageRoot, writeServer } from '../../support/server.js';
 import { type DataStore, staffClasses } from './staff-classes.js';
@@ -31,10 +31,8 @@ export async function staffServer(place: Place, options: AppOptions = {}): Promi
   const folder = writeServer(
     modelOf(readFileSync(join(packageRoot, 'test/support/models/people.yaml'), 'utf8')),
   );
-  const load = async (name: string): Promise<Readonly<Record<string, unknown>>> => {
-    const { href } = pathToFileURL(join(folder, 'src/generated', `${name}.ts`));
-    return (await import(/* @vite-ignore */ href)) as Readonly<Record<string, unknown>>;
-  };
+  const load = async (name: string): Promise<Readonly<Record<string, unknown>>> =>
+    (await importFrom(folder, `src/generated/${name}`)) as Readonly<Record<string, unknown>>;
   const { definitions } = await load('definitions');
   const { settings } = await load('settings');
   const data = mkdtempSync(join(tmpdir(), 'drs-class-'));
