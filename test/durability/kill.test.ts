@@ -11,7 +11,7 @@ import { Counters } from './support/counters.js';
 import { durabilityModel } from './support/model.js';
 import { Parts } from './support/parts.js';
 import { Pictures } from './support/pictures.js';
-import { compiledProgram } from './support/program.js';
+import { bundledProgram } from './support/program.js';
 import { Reader } from './support/reader.js';
 import { kill, launch, start } from './support/server-process.js';
 import { Sets } from './support/sets.js';
@@ -19,7 +19,7 @@ import { Trees } from './support/trees.js';
 import { Drawn, type Worker } from './support/worker.js';
 
 /** `DURABILITY_KILLS=500` looks further than the ordinary run. */
-const kills = Number(process.env['DURABILITY_KILLS'] ?? 30);
+const kills = Number(process.env['DURABILITY_KILLS'] ?? 20);
 /** `DURABILITY_SEED=<number>` makes the same choices again; the moments of the kills differ all the same. */
 const seed = Number(process.env['DURABILITY_SEED'] ?? Date.now() % 1_000_000);
 
@@ -27,7 +27,7 @@ let program: string;
 let folder: string;
 
 beforeAll(() => {
-  program = compiledProgram(durabilityModel);
+  program = bundledProgram(durabilityModel);
 }, 120_000);
 
 beforeEach(() => {

@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Client, type Collection, type Entity, type ErrorItem } from './support/client.js';
 import { durabilityModel } from './support/model.js';
-import { compiledProgram } from './support/program.js';
+import { bundledProgram } from './support/program.js';
 import { Scratch } from './support/scratch.js';
 import type { ServerProcess } from './support/server-process.js';
 
@@ -17,7 +17,7 @@ let filled: Scratch;
 let scratch: Scratch;
 
 beforeAll(async () => {
-  program = compiledProgram(durabilityModel);
+  program = bundledProgram(durabilityModel);
   filled = new Scratch(program);
   const server = await filled.start();
   server.child.kill('SIGTERM');

@@ -104,7 +104,7 @@ describe('emitted code is laid out as prettier would', () => {
           await expectFormatted(`${declaration(head, value)}\n`.replace(/\n+$/, '\n'));
         },
       ),
-      { numRuns: 1_200 },
+      { numRuns: 600 },
     );
   }, 120_000);
 
@@ -126,7 +126,7 @@ describe('emitted code is laid out as prettier would', () => {
           await expectFormatted(`{\n  ${call(callee, args, 2)};\n}\n`);
         },
       ),
-      { numRuns: 1_000 },
+      { numRuns: 500 },
     );
   }, 120_000);
 
@@ -138,7 +138,7 @@ describe('emitted code is laid out as prettier would', () => {
           `export interface I {\n${docComment(description, 2)}  x: number;\n}\n`,
         );
       }),
-      { numRuns: 1_500 },
+      { numRuns: 700 },
     );
   }, 120_000);
 });
@@ -169,7 +169,7 @@ describe('emitted code means what the model says', () => {
       fc.property(text, (each) => {
         expect(evaluated(stringLiteral(each))).toBe(each);
       }),
-      { numRuns: 3_000 },
+      { numRuns: 1500 },
     );
   });
 
@@ -181,7 +181,7 @@ describe('emitted code means what the model says', () => {
         const body = code.replace(/^x =\s*/, '').replace(/;$/, '');
         expect(evaluated(body)).toEqual(JSON.parse(JSON.stringify(value)));
       }),
-      { numRuns: 1_500 },
+      { numRuns: 700 },
     );
   });
 
@@ -191,7 +191,7 @@ describe('emitted code means what the model says', () => {
         const comment = docComment(description);
         expect(comment === '' || comment.indexOf('*/') === comment.trimEnd().length - 2).toBe(true);
       }),
-      { numRuns: 2_000 },
+      { numRuns: 1000 },
     );
   });
 });

@@ -1,8 +1,14 @@
 import { join, relative } from 'node:path';
 import ts from 'typescript';
 
-/** Errors of the TypeScript compiler, with the project's own settings. */
-export function typeErrors(folder: string): string[] {
+/**
+ * Errors of the TypeScript compiler, with the project's own settings.
+ * @param isOfInterest tells of a file whether it is looked at
+ */
+export function typeErrors(
+  folder: string,
+  isOfInterest: (file: string) => boolean = () => true,
+): string[] {
   const path = join(folder, 'tsconfig.json');
   const config = ts.getParsedCommandLineOfConfigFile(
     path,
@@ -16,7 +22,19 @@ export function typeErrors(folder: string): string[] {
   );
   if (config === undefined) throw new Error(`${path} cannot be read.`);
   const program = ts.createProgram(config.fileNames, config.options);
-  return [...config.errors, ...ts.getPreEmitDiagnostics(program)].map((problem) => {
+  const problems = [
+    ...program.getConfigFileParsingDiagnostics(),
+    ...program.getOptionsDiagnostics(),
+    ...program.getGlobalDiagnostics(),
+    ...program
+      .getSourceFiles()
+      .filter(({ fileName }) => isOfInterest(fileName))
+      .flatMap((file) => [
+        ...program.getSyntacticDiagnostics(file),
+        ...program.getSemanticDiagnostics(file),
+      ]),
+  ];
+  return [...config.errors, ...problems].map((problem) => {
     const text = ts.flattenDiagnosticMessageText(problem.messageText, '\n');
     return `${relative(folder, problem.file?.fileName ?? path)}: ${text}`;
   });

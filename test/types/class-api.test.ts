@@ -22,5 +22,5 @@ it('class code is typed by the model', () => {
     const text = readFileSync(join(filled, `${name}.txt`), 'utf8');
     writeFileSync(join(folder, 'src/classes', name), text);
   }
-  expect(typeErrors(folder)).toEqual([]);
+  expect(typeErrors(folder, (file) => !file.includes('/src/runtime/'))).toEqual([]);
 });

@@ -1,6 +1,5 @@
 import { execFileSync } from 'node:child_process';
-import { copyFileSync } from 'node:fs';
-import { createRequire } from 'node:module';
+import { copyFileSync, mkdirSync, symlinkSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Model } from '../../../generator/model/model.js';
 import { compiledServer } from '../../support/compiled-server.js';
@@ -8,28 +7,19 @@ import { madeOnce } from '../../support/made-once.js';
 import { modelOf, writeServer } from '../../support/server.js';
 
 /**
- * Generates and compiles the server of a model, once for all tests that want it.
+ * Generates the server of a model and compiles it to the few files that users run, once for all tests that want it.
  * @param written files that a user has written, by their paths in the server
  * @returns its main file
  */
-export function compiledProgram(
-  yaml: string | Model,
-  written: Readonly<Record<string, string>> = {},
-): string {
-  const server = writeServer(typeof yaml === 'string' ? modelOf(yaml) : yaml, written);
-  return join(compiledServer(server), 'src/main.js');
-}
-
-/** As {@link compiledProgram}, in the few files that `npm run build` of a server makes: what users run. */
 export function bundledProgram(
   yaml: string | Model,
   written: Readonly<Record<string, string>> = {},
 ): string {
   const server = writeServer(typeof yaml === 'string' ? modelOf(yaml) : yaml, written);
+  const compiled = compiledServer(server);
   const bundled = madeOnce(join(server, 'bundled'), (folder) => {
-    const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
-    const options = ['-p', server, '--outDir', join(folder, 'dist')];
-    execFileSync(process.execPath, [tsc, ...options], { stdio: 'pipe' });
+    mkdirSync(join(folder, 'dist'), { recursive: true });
+    symlinkSync(join(compiled, 'src'), join(folder, 'dist/src'), 'junction');
     copyFileSync(join(server, 'package.json'), join(folder, 'package.json'));
     execFileSync(process.execPath, [join(server, 'bundle.mjs')], { cwd: folder, stdio: 'pipe' });
   });

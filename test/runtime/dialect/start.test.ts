@@ -1,5 +1,4 @@
-import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { createRequire } from 'node:module';
+import { type ChildProcess, spawn } from 'node:child_process';
 import {
   cpSync,
   existsSync,
@@ -14,6 +13,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { compiledServer } from '../../support/compiled-server.js';
 import { modelFile } from '../../support/model-file.js';
 import { packageRoot, writeServer } from '../../support/server.js';
 
@@ -22,11 +22,7 @@ let program: string;
 let folder: string;
 
 beforeAll(() => {
-  const server = writeServer(modelFile('staff'));
-  const out = join(server, 'dist');
-  const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
-  execFileSync(process.execPath, [tsc, '-p', server, '--outDir', out]);
-  program = join(out, 'src/main.js');
+  program = join(compiledServer(writeServer(modelFile('staff'))), 'src/main.js');
 }, 120_000);
 
 beforeEach(() => {
@@ -226,7 +222,7 @@ describe('a start that fails says why on stderr and ends with 1', () => {
     // Where no folder above has packages.
     const elsewhere = mkdtempSync(join(tmpdir(), 'drs-start-'));
     try {
-      cpSync(join(program, '../..'), elsewhere, { recursive: true });
+      cpSync(join(program, '../..'), elsewhere, { recursive: true, dereference: true });
       writeFileSync(join(elsewhere, 'package.json'), '{"type":"module"}');
       mkdirSync(join(elsewhere, 'node_modules'));
       for (const name of ['better-sqlite3', 'fast-querystring', 'fastify', 'kysely', 'pino']) {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { compiledProgram } from '../../durability/support/program.js';
+import { bundledProgram } from '../../durability/support/program.js';
 import { Scratch } from '../../durability/support/scratch.js';
 import { writtenClasses } from '../../support/function-server.js';
 import { modelFile } from '../../support/model-file.js';
@@ -7,7 +7,7 @@ import { modelFile } from '../../support/model-file.js';
 let scratch: Scratch;
 
 beforeAll(() => {
-  scratch = new Scratch(compiledProgram(modelFile('functions'), writtenClasses));
+  scratch = new Scratch(bundledProgram(modelFile('functions'), writtenClasses));
 }, 120_000);
 afterAll(() => scratch.remove());
 

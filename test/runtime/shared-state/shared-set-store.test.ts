@@ -91,7 +91,7 @@ it('two processes answer every sequence of requests as one would that has all of
         for (const store of [...stores, memory]) store.close();
       },
     ),
-    { numRuns: 150 },
+    { numRuns: 80 },
   );
 }, 120_000);
 
