@@ -377,7 +377,7 @@ describe('what a function throws', () => {
     const log = lines.map((line) => JSON.parse(line) as Record<string, unknown>);
     expect(log).toHaveLength(1);
     expect(log[0]).toMatchObject({ reqId: id });
-    expect(JSON.stringify(log[0])).toMatch(/TypeError: leaked.*classes\/Company\.ts/u);
+    expect(JSON.stringify(log[0])).toMatch(/TypeError: leaked.*classes\/Company\.js/u);
   });
 
   it('is a result of another type, or a stub that is not written', async () => {
