@@ -1,7 +1,15 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
 import { randomBytes } from 'node:crypto';
 import { once } from 'node:events';
-import { chownSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import {
+  chownSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  rmSync,
+  statfsSync,
+  writeFileSync,
+} from 'node:fs';
 import { createServer } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -34,7 +42,7 @@ export class PostgresServer {
 
   /** @param installed folder of PostgreSQL's programs */
   static async create(installed: string, mostConnections = 300): Promise<PostgresServer> {
-    const folder = mkdtempSync(join(tmpdir(), 'drs-gen-postgres-'));
+    const folder = mkdtempSync(join(place(), 'drs-gen-postgres-'));
     const watching = spawn(process.execPath, [watchdog, folder], {
       stdio: ['pipe', 'ignore', 'inherit'],
       detached: true,
@@ -125,6 +133,14 @@ export class PostgresServer {
     running.kill(signal);
     await ended;
   }
+}
+
+/** Where its data is: in memory, where that has the space, since each database that a test makes is some hundred files. */
+function place(): string {
+  const memory = '/dev/shm';
+  if (!existsSync(memory)) return tmpdir();
+  const { bavail, bsize } = statfsSync(memory);
+  return bavail * bsize > 4e9 ? memory : tmpdir();
 }
 
 function give(path: string, { uid, gid }: Runner): void {
