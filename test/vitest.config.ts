@@ -2,11 +2,29 @@ import { availableParallelism } from 'node:os';
 import { fileURLToPath } from 'node:url';
 import { defineConfig } from 'vitest/config';
 
+const together = ['runtime', 'model', 'check', 'source', 'output'].map(
+  (folder) => `test/${folder}/**/*.test.ts`,
+);
+
 export default defineConfig({
   root: fileURLToPath(new URL('..', import.meta.url)),
   test: {
-    include: ['test/**/*.test.ts'],
-    exclude: ['**/node_modules/**', 'test/bench/**', 'test/golden/**'],
+    projects: [
+      {
+        extends: true,
+        // Files of these leave nothing behind in their process, and are many: they share it, with the modules that it has read.
+        test: { name: 'together', include: together, isolate: false, sequence: { groupOrder: 1 } },
+      },
+      {
+        extends: true,
+        test: {
+          name: 'apart',
+          include: ['test/**/*.test.ts'],
+          exclude: ['**/node_modules/**', 'test/bench/**', 'test/golden/**', ...together],
+          sequence: { groupOrder: 2 },
+        },
+      },
+    ],
     globalSetup: ['test/support/postgres/keeper.ts'],
     pool: 'forks',
     // Many tests wait for processes of their own.
