@@ -182,13 +182,12 @@ onLinux('a read that takes long', slow, () => {
     expect(errorOf({ body: await refused.json() })?.errCode).toBe(1836);
     gone.abort();
     long.abort();
-    const statuses = new Set<unknown>();
-    for (const outcome of await Promise.allSettled(scans)) {
-      const { status, reason } = outcome as { status: string; reason?: Error };
-      statuses.add(
-        outcome.status === 'fulfilled' ? outcome.value.status : (reason?.name ?? status),
-      );
-    }
+    const outcomes = await Promise.allSettled(scans);
+    const statuses = new Set(
+      outcomes.map((each) =>
+        each.status === 'fulfilled' ? each.value.status : (each.reason as Error).name,
+      ),
+    );
     expect([...statuses].sort()).toEqual([200, 503, 'AbortError']);
     expect((await new Client(server.origin).get(shortScan)).body.__COUNT).toBe(found);
   });
