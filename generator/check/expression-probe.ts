@@ -2,6 +2,7 @@ import { createRequire } from 'node:module';
 import type { Database } from 'better-sqlite3';
 import type { StorageType } from '../model/model.js';
 import { sqliteTypes } from '../model/sqlite-types.js';
+import { MissingDriver } from './missing-driver.js';
 
 export interface ProbeColumn {
   readonly name: string;
@@ -17,17 +18,28 @@ export interface Probe {
   readonly close: () => void;
 }
 
-/** Opens the database. Its driver is loaded here, since that takes time and most models have no expression. */
-export function openProbe(): Probe {
-  const load = createRequire(import.meta.url);
-  const Constructor = load('better-sqlite3') as new (file: string) => Database;
-  const database = new Constructor(':memory:');
+/**
+ * Opens the database. Its driver is loaded here, since that takes time and most models have no expression.
+ * @param load gives the driver, by the name of its package
+ * @throws MissingDriver
+ */
+export function openProbe(load: (name: string) => unknown = createRequire(import.meta.url)): Probe {
+  const database = opened(load);
   return {
     refusal: (columns) => refusal(database, columns),
     close: () => {
       database.close();
     },
   };
+}
+
+function opened(load: (name: string) => unknown): Database {
+  try {
+    const Constructor = load('better-sqlite3') as new (file: string) => Database;
+    return new Constructor(':memory:');
+  } catch (error) {
+    throw new MissingDriver(error);
+  }
 }
 
 function refusal(database: Database, columns: readonly ProbeColumn[]): string | undefined {

@@ -1,4 +1,5 @@
 import { CommanderError } from 'commander';
+import { MissingDriver } from '../check/missing-driver.js';
 import { Refusal } from '../output/refusal.js';
 import { exitCode } from './exit-code.js';
 import { Interruption, UsageError } from './failure.js';
@@ -33,7 +34,7 @@ function tellFailure(session: Session, error: unknown): number {
     tell(session, 'Interrupted; nothing was changed.');
     return exitCode.interrupted[error.signal];
   }
-  if (error instanceof UsageError) {
+  if (error instanceof UsageError || error instanceof MissingDriver) {
     tell(session, `${err.red('error')}: ${printable(error.message)}`);
     return exitCode.usage;
   }

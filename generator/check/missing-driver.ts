@@ -1,0 +1,17 @@
+/**
+ * SQLite's driver, which computed expressions are tried with, cannot be loaded: its binary is not there, or is one for another
+ * Node. The message says how it gets there.
+ */
+export class MissingDriver extends Error {
+  override readonly name = 'MissingDriver';
+
+  constructor(cause: unknown) {
+    const reason = (cause instanceof Error ? cause.message : String(cause)).split('\n', 1)[0] ?? '';
+    super(
+      `The model has expressions, which SQLite has to look at, and better-sqlite3 cannot be loaded (${reason}). ` +
+        'npm 12 and newer run the install scripts of packages that your package.json allows alone: ' +
+        '`npm install-scripts approve better-sqlite3`, then `npm rebuild better-sqlite3`.',
+      { cause },
+    );
+  }
+}

@@ -1,0 +1,20 @@
+import { expect, it } from 'vitest';
+import { openProbe } from '../../generator/check/expression-probe.js';
+import { MissingDriver } from '../../generator/check/missing-driver.js';
+
+it.each([
+  ['is not installed', () => thrown(`Cannot find module 'better-sqlite3'\nRequire stack:`)],
+  ['has no binary', () => Database],
+])('a driver that %s is told, with what to do', (_what, load) => {
+  expect(() => openProbe(load)).toThrow(MissingDriver);
+  expect(() => openProbe(load)).toThrow(/npm install-scripts approve better-sqlite3/);
+  expect(() => openProbe(load)).not.toThrow(/\n/);
+});
+
+function Database(): void {
+  thrown('Could not locate the bindings file. Tried:\n → /build/better_sqlite3.node');
+}
+
+function thrown(message: string): never {
+  throw new Error(message);
+}
