@@ -9,8 +9,7 @@ export class MissingDriver extends Error {
     const reason = (cause instanceof Error ? cause.message : String(cause)).split('\n', 1)[0] ?? '';
     super(
       `The model has expressions, which SQLite has to look at, and better-sqlite3 cannot be loaded (${reason}). ` +
-        'npm 12 and newer run the install scripts of packages that your package.json allows alone: ' +
-        '`npm install-scripts approve better-sqlite3`, then `npm rebuild better-sqlite3`.',
+        'Run `npm rebuild better-sqlite3`; npm 12 and newer want `npm install-scripts approve better-sqlite3` first.',
       { cause },
     );
   }
