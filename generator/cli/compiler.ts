@@ -3,6 +3,7 @@ import type { EmittedFile } from '../emit/file.js';
 import type { Model } from '../model/model.js';
 import type { StubPlan } from '../stubs/plan-stubs.js';
 import type { ReviewInput } from '../stubs/review-classes.js';
+import { UsageError } from './failure.js';
 
 /** The stages of the generator. They are loaded when they are needed, so that `--help` answers at once. */
 export interface Compiler {
@@ -19,7 +20,16 @@ export interface Compiler {
 }
 
 export const lazyCompiler: Compiler = {
-  check: async (input) => (await import('../check/check-model.js')).checkModel(input),
+  check: async (input) => {
+    const { checkModel } = await import('../check/check-model.js');
+    const { MissingDriver } = await import('../check/missing-driver.js');
+    try {
+      return checkModel(input);
+    } catch (error) {
+      if (error instanceof MissingDriver) throw new UsageError(error.message, { cause: error });
+      throw error;
+    }
+  },
   emit: async (model, input) => (await import('../emit/emit-server.js')).emitServer(model, input),
   serialize: async (model) => (await import('../model/serialize.js')).serializeModel(model),
   reviewClasses: async (input) => (await import('../stubs/review-classes.js')).reviewClasses(input),

@@ -1,5 +1,4 @@
 import { CommanderError } from 'commander';
-import { MissingDriver } from '../check/missing-driver.js';
 import { Refusal } from '../output/refusal.js';
 import { exitCode } from './exit-code.js';
 import { Interruption, UsageError } from './failure.js';
@@ -34,7 +33,7 @@ function tellFailure(session: Session, error: unknown): number {
     tell(session, 'Interrupted; nothing was changed.');
     return exitCode.interrupted[error.signal];
   }
-  if (error instanceof UsageError || error instanceof MissingDriver) {
+  if (error instanceof UsageError) {
     tell(session, `${err.red('error')}: ${printable(error.message)}`);
     return exitCode.usage;
   }
