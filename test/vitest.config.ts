@@ -13,7 +13,13 @@ export default defineConfig({
       {
         extends: true,
         // Files of these leave nothing behind in their process, and are many: they share it, with the modules that it has read.
-        test: { name: 'together', include: together, isolate: false, sequence: { groupOrder: 1 } },
+        test: {
+          name: 'together',
+          include: together,
+          isolate: false,
+          setupFiles: ['test/support/typescript-children.ts'],
+          sequence: { groupOrder: 1 },
+        },
       },
       {
         extends: true,

@@ -1,0 +1,30 @@
+import { afterAll, beforeAll, expect, it, vi } from 'vitest';
+import { StatementCost } from '../../../runtime/dialect/sqlite/readers/statement-cost.js';
+import { isOnPostgres } from '../../support/server.js';
+import { EventedClient } from './evented-requests.js';
+import { type EventedServer, eventedServer } from './evented-server.js';
+
+let server: EventedServer;
+let client: EventedClient;
+beforeAll(async () => {
+  server = await eventedServer();
+  client = new EventedClient(server);
+});
+afterAll(() => server.close());
+
+// A busy machine makes any read slow: what it then needs has to be there in a server of these tests, too.
+it.skipIf(isOnPostgres)('a server of these tests has processes that read', async () => {
+  await client.create('Company', [{ name: 'a' }, { name: 'b' }]);
+  const isAway = vi.spyOn(StatementCost.prototype, 'isAway').mockReturnValue(true);
+  const took = vi.spyOn(StatementCost.prototype, 'took');
+  try {
+    expect(await client.stored('Company')).toMatchObject([{ name: 'a' }, { name: 'b' }]);
+    expect(await client.count('Company')).toBe(2);
+    const companies = await server.ds.Company.query('name = :1', 'b').toArray();
+    expect(companies.map((company) => company['name'])).toEqual(['b']);
+    expect(took).toHaveBeenCalled();
+  } finally {
+    isAway.mockRestore();
+    took.mockRestore();
+  }
+});
