@@ -17,7 +17,6 @@ export default defineConfig({
           name: 'together',
           include: together,
           isolate: false,
-          setupFiles: ['test/support/typescript-children.ts'],
           sequence: { groupOrder: 1 },
         },
       },
@@ -31,6 +30,7 @@ export default defineConfig({
         },
       },
     ],
+    setupFiles: ['test/support/typescript-children.ts'],
     globalSetup: ['test/support/postgres/keeper.ts'],
     pool: 'forks',
     // Many tests wait for processes of their own.

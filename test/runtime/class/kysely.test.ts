@@ -54,7 +54,9 @@ describe.each(places)('ds.kysely, on a database in a %s', (place) => {
       .insertInto('Company')
       .values({ ...company, ID: 2, name: 'B', __folded_name: 'b' })
       .execute();
-    expect([await isSettled(read), await isSettled(write)]).toEqual([place === 'file', false]);
+    if (place === 'file') await read;
+    else expect(await isSettled(read)).toBe(false);
+    expect(await isSettled(write)).toBe(false);
     gate.open();
     await expect(transaction).rejects.toThrow('undone');
     await write;
