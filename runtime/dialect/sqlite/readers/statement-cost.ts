@@ -14,7 +14,7 @@ const quickMilliseconds = 6;
 
 /**
  * A run counts as no more than the second unless it takes longer than the first: one that was slow once, since the machine was
- * busy, stays where it is.
+ * busy, or the server has just started, stays where it is.
  */
 const surelySlowMilliseconds = 100;
 const mostOnceMilliseconds = 39;
@@ -89,13 +89,14 @@ export class StatementCost {
    */
   took(milliseconds: number, bytes: number): void {
     const known = this.#average;
-    const average =
-      known === undefined ? milliseconds : known + (counted(milliseconds) - known) * weightOfLast;
+    const once = counted(milliseconds);
+    const average = known === undefined ? once : known + (once - known) * weightOfLast;
     this.#average = average;
     const sending = bytes * millisecondsPerByte;
     const slow = slowMilliseconds + sending;
-    const wasSlow = known === undefined || known > slow || milliseconds > surelySlowMilliseconds;
-    if (!this.#isAway) this.#isAway = average > slow && milliseconds > slow && wasSlow;
+    const wasSlow = known !== undefined && known > slow;
+    const isSlow = milliseconds > (wasSlow ? slow : surelySlowMilliseconds);
+    if (!this.#isAway) this.#isAway = isSlow && average > slow;
     else if (average < quickMilliseconds + sending) {
       this.#isAway = this.#worst > this.#mostHere;
     }
