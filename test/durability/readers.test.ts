@@ -2,7 +2,7 @@ import { copyFileSync, existsSync, mkdirSync, readdirSync, readFileSync } from '
 import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { Client, type Collection, type Entity, type ErrorItem } from './support/client.js';
+import { Client, type Collection, type Entity, type ErrorItem, saved } from './support/client.js';
 import { durabilityModel } from './support/model.js';
 import { bundledProgram } from './support/program.js';
 import { Scratch } from './support/scratch.js';
@@ -299,6 +299,7 @@ onLinux('a process that reads', slow, () => {
     server.child.kill('SIGTERM');
     for (const { __COUNT: count } of await Promise.all(answers)) expect(count).toBe(found);
     expect(await server.ended).toMatchObject({ code: 0, stderr: '' });
+    expect(readdirSync(scratch.folder)).toEqual(['data.sqlite']);
     for (const reader of readers) await until(() => isGone(reader));
   });
 
@@ -309,7 +310,19 @@ onLinux('a process that reads', slow, () => {
     const reader = await busyReader(server);
     server.child.kill('SIGTERM');
     expect(await server.ended).toMatchObject({ code: 0 });
+    expect(readdirSync(scratch.folder)).toEqual(['data.sqlite']);
     await until(() => isGone(reader));
+  });
+
+  it('keeps nothing of what was stored out of the file of a server that is told to stop', async () => {
+    const server = await scratch.start();
+    const client = new Client(server.origin);
+    await client.get(shortScan);
+    expect(readersOf(server)).toHaveLength(1);
+    saved(await client.post<Entity>('/rest/Folder?$method=update', { name: 'a' }));
+    server.child.kill('SIGTERM');
+    expect(await server.ended).toMatchObject({ code: 0, stderr: '' });
+    expect(readdirSync(scratch.folder)).toEqual(['data.sqlite']);
   });
 });
 

@@ -23,6 +23,9 @@ import { SqliteTransaction } from './transaction.js';
 /** How long transactions that run may take to end when the database is closed: code of a transaction may wait forever. */
 const defaultGraceMilliseconds = 5_000;
 
+/** How long processes that read may take to be gone, once they are killed: one that waits for a disk is not gone at once. */
+const readsMilliseconds = 2_000;
+
 export interface ExecutorOptions {
   /** How long {@link SqliteExecutor.close} waits for transactions. */
   readonly graceMilliseconds?: number;
@@ -95,9 +98,10 @@ export class SqliteExecutor implements Executor {
     await settledWithin(this.#writers.idle(), this.#graceMilliseconds);
     this.#isClosed = true;
     this.#transaction.close();
-    this.#reads.close();
+    const reads = this.#reads.close();
     const { reader, writer } = this.#connections;
     if (writer.inTransaction) writer.exec('ROLLBACK');
+    if (reads !== undefined) await settledWithin(reads, readsMilliseconds);
     reader.close();
     writer.close();
     this.#runWaiting();

@@ -9,8 +9,11 @@ export interface SqliteReads {
   value(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined>;
   rows(statement: Statement, values: readonly SqlValue[]): Pending<Rows>;
   table(statement: Statement, values: readonly SqlValue[]): Pending<Table>;
-  /** What still runs is stopped. */
-  close(): void;
+  /**
+   * Stops what still runs.
+   * @returns when nothing else holds the database any more: the last one to close it has all that was stored in one file
+   */
+  close(): Pending<void>;
 }
 
 /** Runs all of them at once, on one connection. */

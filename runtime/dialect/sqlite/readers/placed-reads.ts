@@ -81,8 +81,8 @@ export class PlacedReads implements SqliteReads {
     return table;
   }
 
-  close(): void {
-    this.pool.close();
+  close(): Promise<void> {
+    return this.pool.close();
   }
 
   #known(known: BoundedCache<KnownRead>, statement: Statement): KnownRead {

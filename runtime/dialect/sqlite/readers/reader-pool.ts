@@ -31,6 +31,8 @@ export interface ReaderLimits {
  */
 export class ReaderPool implements ReaderOwner {
   readonly #readers = new Set<Reader>();
+  /** The ends of all that are there, those among them that were told to end. */
+  readonly #ends = new Set<Promise<void>>();
   readonly #free: Reader[] = [];
   readonly #line = new WaitingLine();
   readonly #pause: LogPause;
@@ -55,12 +57,16 @@ export class ReaderPool implements ReaderOwner {
     return AbandonablePromise.waitingFor(job, job.promise);
   }
 
-  /** Stops what runs; whoever waits is told so. */
-  close(): void {
+  /**
+   * Stops what runs; whoever waits is told so.
+   * @returns when the processes are gone
+   */
+  async close(): Promise<void> {
     this.#isClosed = true;
     clearTimeout(this.#again);
     for (const job of this.#line.empty()) job.reject(closed());
     for (const reader of [...this.#readers]) reader.kill();
+    await Promise.all(this.#ends);
   }
 
   onFree(reader: Reader): void {
@@ -130,6 +136,9 @@ export class ReaderPool implements ReaderOwner {
       job.reject(new QueryTimeoutError(this.limits.longest, undefined));
     });
     this.#readers.add(reader);
+    const { gone } = reader;
+    this.#ends.add(gone);
+    void gone.then(() => this.#ends.delete(gone));
     return reader;
   }
 

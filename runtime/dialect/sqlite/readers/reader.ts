@@ -31,6 +31,8 @@ export interface ReaderOwner {
 
 /** A process that runs one statement at a time, and can be killed for it. */
 export class Reader {
+  /** The process is not there any more, or never was. */
+  readonly gone: Promise<void>;
   readonly #child: ChildProcess;
   #job: ReadJob | undefined;
   #isReady = false;
@@ -56,11 +58,16 @@ export class Reader {
     this.#child.on('message', (message) => {
       this.#receive(message as ReadReply | typeof readyMessage);
     });
-    this.#child.on('exit', () => {
-      this.#end();
-    });
-    this.#child.on('error', () => {
-      this.kill();
+    this.gone = new Promise((resolve) => {
+      this.#child.on('exit', () => {
+        resolve();
+        this.#end();
+      });
+      this.#child.on('error', () => {
+        // One that could not be started does not exit.
+        if (this.#child.pid === undefined) resolve();
+        this.kill();
+      });
     });
   }
 
@@ -92,6 +99,8 @@ export class Reader {
   /** Ends the process at once; what it ran is told to the owner. */
   kill(): void {
     this.#child.kill('SIGKILL');
+    // Whoever waits for its end is told.
+    this.#child.ref();
     this.#end();
   }
 
