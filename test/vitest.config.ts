@@ -38,7 +38,9 @@ export default defineConfig({
     // Servers that tests write are compiled already.
     server: { deps: { external: [/\/\.tmp\//] } },
     reporters: ['default', ['json', { outputFile: '.tmp/tests.json' }]],
-    testTimeout: 60_000,
-    hookTimeout: 60_000,
+    // A machine may be ten times as slow for a while: what never ends fails all the same.
+    testTimeout: 600_000,
+    hookTimeout: 600_000,
+    expect: { poll: { timeout: 60_000 } },
   },
 });

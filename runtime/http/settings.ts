@@ -89,6 +89,20 @@ export const limitVariables: Readonly<Record<keyof Limits, string>> = {
   uploadTimeout: 'UPLOAD_TIMEOUT',
 };
 
+/** A timer of Node holds 31 bits of them. */
+const mostMilliseconds = 2_147_483_647;
+const mostSeconds = Math.floor(mostMilliseconds / 1_000);
+
+/** The largest values of the limits that timers measure; as in the model. */
+const largestLimits: Readonly<Partial<Record<keyof Limits, number>>> = {
+  queryTimeout: mostMilliseconds,
+  entitySetTimeout: mostSeconds,
+  recreatedEntitySetTimeout: mostSeconds,
+  maxEntitySetTimeout: mostSeconds,
+  sessionIdleTimeout: mostSeconds,
+  uploadTimeout: mostSeconds,
+};
+
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
 /** @throws Error that names `LOG_LEVEL`, when it is no level */
@@ -142,7 +156,7 @@ export function tokenSettings(environment: Environment): TokenSettings {
 /**
  * The model's limits, with those of the environment in their place. A lower `MAX_PAGE_SIZE` pulls the page size of the model
  * down with it.
- * @throws Error that names the variable, when one is not a positive whole number, or two contradict each other
+ * @throws Error that names the variable, when one is not a positive whole number or too large, or two contradict each other
  */
 export function limitsFrom(limits: Limits, environment: Environment): Limits {
   const overridden: Partial<Record<keyof Limits, number>> = {};
@@ -154,6 +168,10 @@ export function limitsFrom(limits: Limits, environment: Environment): Limits {
       throw new Error(
         `${variable} is ${JSON.stringify(text)}; it must be a positive whole number.`,
       );
+    }
+    const largest = largestLimits[limit as keyof Limits];
+    if (largest !== undefined && value > largest) {
+      throw new Error(`${variable} is ${text}; it must not be greater than ${largest}.`);
     }
     overridden[limit as keyof Limits] = value;
   }

@@ -15,6 +15,7 @@ import { WriterLine } from '../writer-line.js';
 import { beginTransaction } from './begin.js';
 import { translateError } from './errors.js';
 import { explained } from './explain.js';
+import { lastCheckpoint } from './last-checkpoint.js';
 import type { Connections } from './open.js';
 import { ReadsHere, type SqliteReads } from './reads.js';
 import { StatementCache } from './statement-cache.js';
@@ -103,6 +104,7 @@ export class SqliteExecutor implements Executor {
     if (writer.inTransaction) writer.exec('ROLLBACK');
     if (reads !== undefined) await settledWithin(reads, readsMilliseconds);
     reader.close();
+    if (!this.#isShared) lastCheckpoint(writer);
     writer.close();
     this.#runWaiting();
   }
@@ -113,6 +115,8 @@ export class SqliteExecutor implements Executor {
       () => {
         this.#connections.file?.check();
         return whenThere(beginTransaction(this.#begin), () => {
+          // Another process may have held the database until this one was about to close it.
+          if (this.#isClosed) throw closedError();
           this.#transaction.begin();
           return whenThere(work(this.#transaction), (result) => this.#committed(result));
         });

@@ -102,8 +102,12 @@ describe('limits of the environment', () => {
     { MAX_PAGE_SIZE: '2', PAGE_SIZE: '3' },
     { PAGE_SIZE: '-1' },
     { BODY_SIZE: '1e400' },
+    { QUERY_TIMEOUT: '2147483648' },
+    { UPLOAD_TIMEOUT: '2147484' },
     { LOG_LEVEL: 'loud' },
   ])('%j stops the start', async (environment) => {
-    await expect(serverOf(model, { environment })).rejects.toThrow(/PAGE_SIZE|BODY_SIZE|LOG_LEVEL/);
+    await expect(serverOf(model, { environment })).rejects.toThrow(
+      /^(PAGE_SIZE|BODY_SIZE|QUERY_TIMEOUT|UPLOAD_TIMEOUT|LOG_LEVEL) is /,
+    );
   });
 });

@@ -30,7 +30,10 @@ export class LogPause {
   due(running: readonly number[], now: number): 'no' | 'running' | 'soon' {
     if (now < this.#next) return 'no';
     const { bytes } = this.log;
-    if (bytes < manyBytes) return 'no';
+    if (bytes < manyBytes) {
+      this.#idleSince = undefined;
+      return 'no';
+    }
     if (running.length > 0) {
       const isAnyLong = running.some((milliseconds) => milliseconds > longMilliseconds);
       return isAnyLong && bytes < tooManyBytes ? 'no' : 'running';

@@ -27,7 +27,7 @@ export type ReadReply = ReadSuccess | ReadFailure;
 
 export interface ReadSuccess {
   readonly answer: ReadAnswer;
-  /** Of the processor. */
+  /** What it cost: of `costSince`. */
   readonly milliseconds: number;
 }
 

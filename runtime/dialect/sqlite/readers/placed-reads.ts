@@ -9,7 +9,7 @@ import { allRows, firstValue, readTable } from '../transaction.js';
 import type { ReadAnswer, ReadKind } from './messages.js';
 import { type PlanLine, type PlanPart, readPlan } from './query-plan.js';
 import type { ReaderPool } from './reader-pool.js';
-import { processorMilliseconds } from './processor-time.js';
+import { costSince, processorMilliseconds } from './processor-time.js';
 import { isLookup } from './scan-cost.js';
 import { sizeOf } from './size-of.js';
 import { StatementCost } from './statement-cost.js';
@@ -49,7 +49,7 @@ export class PlacedReads implements SqliteReads {
     }
     const used = cost.isConsiderable ? processorMilliseconds() : undefined;
     const value = firstValue(this.#plucked(read, statement), statement, values);
-    cost.took(sinceStart(start, used), sizeOf(value));
+    cost.took(costSince(start, used), sizeOf(value));
     return value;
   }
 
@@ -61,7 +61,7 @@ export class PlacedReads implements SqliteReads {
     }
     const used = read.cost?.isConsiderable === true ? processorMilliseconds() : undefined;
     const rows = allRows(this.#raw(read, statement), statement, values);
-    read.cost?.took(sinceStart(start, used), sizeOf(rows));
+    read.cost?.took(costSince(start, used), sizeOf(rows));
     return rows;
   }
 
@@ -77,7 +77,7 @@ export class PlacedReads implements SqliteReads {
     }
     const used = read.cost?.isConsiderable === true ? processorMilliseconds() : undefined;
     const table = readTable(prepared, statement, values);
-    read.cost?.took(sinceStart(start, used), sizeOf(table));
+    read.cost?.took(costSince(start, used), sizeOf(table));
     return table;
   }
 
@@ -141,19 +141,4 @@ export class PlacedReads implements SqliteReads {
 
 function cache(maxBytes: number): BoundedCache<KnownRead> {
   return new BoundedCache(maxBytes, ({ length }) => length * bytesPerCharacter);
-}
-
-/** Others that the machine runs may take this many times as long meanwhile; what is beyond is time that the disk takes. */
-const mostBeside = 8;
-
-/**
- * What a statement took, in milliseconds.
- * @param start of `performance.now()`
- * @param used of `processorMilliseconds()`, where that was asked
- */
-function sinceStart(start: number, used: number | undefined): number {
-  const passed = performance.now() - start;
-  return used === undefined
-    ? passed
-    : Math.max(processorMilliseconds() - used, passed / mostBeside);
 }

@@ -50,7 +50,7 @@ export class ReadJob implements AbandonableWork {
 
   /** The statement was stopped after so many milliseconds. */
   wasStopped(milliseconds: number): void {
-    this.cost.took(milliseconds, 0);
+    this.cost.stopped(milliseconds);
   }
 
   abandon(): void {

@@ -13,7 +13,7 @@ import {
   readyMessage,
 } from './messages.js';
 import { endWithParent } from './parent-watch.js';
-import { processorMilliseconds } from './processor-time.js';
+import { costSince, processorMilliseconds } from './processor-time.js';
 
 /** Whoever waits for short answers goes first where there are too few cores. */
 const lowerPriority = 5;
@@ -36,9 +36,10 @@ async function serveReads(): Promise<void> {
   const statements = new StatementCache(database);
   process.on('message', (question: ReadQuestion) => {
     try {
-      const start = processorMilliseconds();
+      const start = performance.now();
+      const used = processorMilliseconds();
       const answer = answerOf(statements, question);
-      tell({ answer, milliseconds: processorMilliseconds() - start });
+      tell({ answer, milliseconds: costSince(start, used) });
     } catch (error) {
       tell({ failure: failureOf(error) });
     }

@@ -98,7 +98,8 @@ export class Reader {
 
   /** Ends the process at once; what it ran is told to the owner. */
   kill(): void {
-    this.#child.kill('SIGKILL');
+    // Without a process, the signal would be for all of this one's group.
+    if (this.#child.pid !== undefined) this.#child.kill('SIGKILL');
     // Whoever waits for its end is told.
     this.#child.ref();
     this.#end();

@@ -89,10 +89,10 @@ export class StatementCost {
    */
   took(milliseconds: number, bytes: number): void {
     const known = this.#average;
-    const once = counted(milliseconds);
+    const sending = bytes * millisecondsPerByte;
+    const once = counted(milliseconds, sending);
     const average = known === undefined ? once : known + (once - known) * weightOfLast;
     this.#average = average;
-    const sending = bytes * millisecondsPerByte;
     const slow = slowMilliseconds + sending;
     const wasSlow = known !== undefined && known > slow;
     const isSlow = milliseconds > (wasSlow ? slow : surelySlowMilliseconds);
@@ -100,6 +100,11 @@ export class StatementCost {
     else if (average < quickMilliseconds + sending) {
       this.#isAway = this.#worst > this.#mostHere;
     }
+  }
+
+  /** Tells that it was stopped in another process after so long: it would have taken longer, nobody knows how much. */
+  stopped(milliseconds: number): void {
+    if (this.#average !== undefined && milliseconds > this.#average) this.took(milliseconds, 0);
   }
 
   #expect(now: number): void {
@@ -126,8 +131,8 @@ export class StatementCost {
   }
 }
 
-function counted(milliseconds: number): number {
+function counted(milliseconds: number, sending: number): number {
   return milliseconds > surelySlowMilliseconds
     ? milliseconds
-    : Math.min(milliseconds, mostOnceMilliseconds);
+    : Math.min(milliseconds, mostOnceMilliseconds + sending);
 }

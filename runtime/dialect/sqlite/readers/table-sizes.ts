@@ -10,6 +10,9 @@ const fewPages = 512;
 /** Tables without rowids are counted up to here. */
 const mostCounted = 100_000;
 
+/** What a row takes at least: no table has more of them than the database has bytes for. */
+const leastRowBytes = 16;
+
 const maxBytes = 1024 * 1024;
 
 interface Size {
@@ -26,9 +29,11 @@ export class TableSizes {
   );
 
   readonly #pages: Prepared;
+  readonly #pageBytes: number;
 
   constructor(private readonly database: Database) {
     this.#pages = database.prepare('pragma page_count').pluck();
+    this.#pageBytes = database.pragma('page_size', { simple: true }) as number;
   }
 
   /** No statement of one loop over the database takes long. */
@@ -68,13 +73,16 @@ export class TableSizes {
 
   #read(table: string): number | undefined {
     const name = `"${table.replaceAll('"', '""')}"`;
+    // Each is read from one end of the table; keys that clients give may be far apart.
     const counting = [
-      `select max(rowid) from ${name}`,
+      `select (select max(rowid) from ${name}) - (select min(rowid) from ${name}) + 1`,
       `select count(*) from (select 1 from ${name} limit ${mostCounted})`,
     ];
     for (const sql of counting) {
       try {
-        return (this.database.prepare(sql).pluck().get() as number | null) ?? 0;
+        const keys = (this.database.prepare(sql).pluck().get() as number | null) ?? 0;
+        const most = ((this.#pages.get() as number) * this.#pageBytes) / leastRowBytes;
+        return Math.min(keys, most);
       } catch {
         // A table without rowids, or none at all.
       }

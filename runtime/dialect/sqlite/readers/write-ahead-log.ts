@@ -17,7 +17,12 @@ export class WriteAheadLog {
   }
 
   get bytes(): number {
-    return statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0;
+    try {
+      return statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0;
+    } catch {
+      // It cannot be looked at: whoever reads or writes is told.
+      return 0;
+    }
   }
 
   /**

@@ -48,6 +48,16 @@ describe('reads pause', () => {
     expect(pause.due([20], 6_500)).toBe('running');
     expect(pause.due([], 6_600)).toBe('soon');
   });
+
+  it('for as long again when another process has had the log begin anew meanwhile', () => {
+    const log = logOf(65, false);
+    const pause = new LogPause(log);
+    expect(pause.due([], 0)).toBe('soon');
+    log.bytes = 0;
+    expect(pause.due([], 500)).toBe('no');
+    log.bytes = 65 * mebibyte;
+    expect(pause.due([], 60_000)).toBe('soon');
+  });
 });
 
 describe('the log of a database', () => {

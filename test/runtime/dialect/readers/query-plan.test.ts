@@ -18,8 +18,8 @@ database.exec(`
   create index "Person.age" on "Person" ("age");
   create index "Person.town" on "Person" ("townID");
   create table "Pair" ("one" integer, "two" integer, "text" text, primary key ("one", "two")) without rowid;
-  insert into "Town" ("ID", "name") values (${towns}, 'last');
-  insert into "Person" ("ID", "name") values (${people}, 'last');
+  insert into "Town" ("ID", "name") values (1, 'first'), (${towns}, 'last');
+  insert into "Person" ("ID", "name") values (1, 'first'), (${people}, zeroblob(${20 * people}));
   insert into "Pair" values (1, 1, 'a'), (1, 2, 'b');
 `);
 afterAll(() => {
@@ -111,7 +111,7 @@ describe('a look-up', () => {
 describe('the names of tables', () => {
   it('may hold anything', () => {
     database.exec(`create table "from ""x"" as" ("ID" integer primary key, "a" text)`);
-    database.exec(`insert into "from ""x"" as" ("ID") values (77)`);
+    database.exec(`insert into "from ""x"" as" ("ID") values (1), (77)`);
     expect(worst(`select count(*) from "from ""x"" as" as "t 1" where "a" = 'b'`)).toBe(77);
   });
 });

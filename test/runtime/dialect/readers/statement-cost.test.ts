@@ -8,8 +8,8 @@ const database = new Database(':memory:');
 database.exec(`
   create table "Large" ("ID" integer primary key, "text" text);
   create table "Small" ("ID" integer primary key, "text" text);
-  insert into "Small" ("ID", "text") values (100, zeroblob(4000000));
-  insert into "Large" ("ID") values (1000000);
+  insert into "Small" ("ID", "text") values (1, zeroblob(32000000)), (100, '');
+  insert into "Large" ("ID") values (1), (1000000);
 `);
 afterAll(() => {
   database.close();
@@ -111,6 +111,11 @@ describe('where a statement runs', () => {
     expect(runsUntil(costOf('Small'), true, 15, 750_000)).toBe(2);
   });
 
+  it('is away after it took long for what is sent, too', () => {
+    expect(runsUntil(costOf('Small'), true, 90, 10_000_000)).toBe(2);
+    expect(runsUntil(costOf('Small'), true, 90, 17_000_000)).toBe(Infinity);
+  });
+
   it('comes back after some short runs', () => {
     const cost = costOf('Small');
     runsUntil(cost, true, 12);
@@ -136,4 +141,24 @@ it('has shown to end soon only when it has run', () => {
   expect(cost.isShort).toBe(true);
   cost.took(30_000, 0);
   expect(cost.isShort).toBe(false);
+});
+
+describe('a statement that was stopped', () => {
+  it('has not shown to end soon', () => {
+    const cost = costOf('Large');
+    cost.stopped(250);
+    expect(cost.isShort).toBe(false);
+    expect(cost.isAway(0)).toBe(true);
+  });
+
+  it('took as long as known at least', () => {
+    const cost = costOf('Large', 100);
+    cost.took(3_000, 0);
+    for (let run = 0; run < 20; run += 1) cost.stopped(0);
+    expect(cost.isShort).toBe(false);
+    const other = costOf('Large', 100);
+    other.took(500, 0);
+    other.stopped(30_000);
+    expect(other.isShort).toBe(false);
+  });
 });

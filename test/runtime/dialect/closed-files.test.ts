@@ -1,0 +1,66 @@
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import Database from 'better-sqlite3';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { DatabaseUnavailableError } from '../../../runtime/dialect/executor.js';
+import { openDatabase } from '../../../runtime/dialect/sqlite/open-database.js';
+import type { Statement } from '../../../runtime/dialect/statement.js';
+import { fold } from '../../../runtime/protocol/fold.js';
+
+const schema = ['create table "t" ("a" integer primary key)'];
+const insert: Statement = { sql: 'insert into "t" values (1)', bindings: [] };
+
+let folder: string;
+let file: string;
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'drs-closed-'));
+  file = join(folder, 'data.sqlite');
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+});
+
+/** How many rows a copy of the database's file has, that file alone. */
+function copied(): unknown {
+  const copy = join(folder, 'copy.sqlite');
+  copyFileSync(file, copy);
+  const database = new Database(copy, { readonly: true });
+  try {
+    return database.prepare('select count(*) from "t"').pluck().get();
+  } finally {
+    database.close();
+  }
+}
+
+describe('a database in a file that is closed', () => {
+  it('has all that was stored in that file, be others just closing it', async () => {
+    const { executor } = await openDatabase(`sqlite:${file}`, schema, fold);
+    const { executor: other } = await openDatabase(`sqlite:${file}`, schema, fold);
+    await executor.write((transaction) => transaction.run(insert, []));
+    await executor.close();
+    try {
+      expect(copied()).toBe(1);
+    } finally {
+      await other.close();
+    }
+  });
+
+  it('begins no transaction that has waited for another process until then', async () => {
+    const { executor } = await openDatabase(`sqlite:${file}`, schema, fold);
+    const other = new Database(file);
+    other.exec('begin immediate');
+    let hasBegun = false;
+    const waiting = executor.write(async (transaction) => {
+      hasBegun = true;
+      await transaction.run(insert, []);
+    }) as Promise<unknown>;
+    const refused = expect(waiting).rejects.toBeInstanceOf(DatabaseUnavailableError);
+    const closing = executor.close();
+    await closing;
+    other.exec('rollback');
+    other.close();
+    await refused;
+    expect(hasBegun).toBe(false);
+  }, 30_000);
+});

@@ -1,0 +1,21 @@
+import { describe, expect, it } from 'vitest';
+import { limitRules } from '../../../generator/source/limits.js';
+import { type Limits, limitsFrom, limitVariables } from '../../../runtime/http/settings.js';
+
+const defaults = Object.fromEntries(
+  Object.entries(limitRules).map(([name, rule]) => [name, rule.default]),
+) as unknown as Limits;
+
+/** Those that timers measure, which overflow. */
+const timed = Object.entries(limitRules).filter(([name]) => name.endsWith('Timeout'));
+
+describe('a limit of the environment that a timer measures', () => {
+  it.each(timed)('may be as large as in the model, and no larger: %s', (name, { maximum }) => {
+    const limit = name as keyof Limits;
+    const variable = limitVariables[limit];
+    expect(limitsFrom(defaults, { [variable]: String(maximum) })[limit]).toBe(maximum);
+    expect(() => limitsFrom(defaults, { [variable]: String(maximum + 1) })).toThrow(
+      `${variable} is ${maximum + 1}; it must not be greater than ${maximum}.`,
+    );
+  });
+});
