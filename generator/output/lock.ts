@@ -17,7 +17,8 @@ export function isLockAside(name: string): boolean {
   return /^lock-\d+$/.test(name);
 }
 
-const patience = { tries: 5, milliseconds: 20 };
+/** Two seconds for a run to write its number: on a busy machine it may be stopped before. */
+const patience = { tries: 100, milliseconds: 20 };
 
 /** Runs `work` while no other run writes into the folder; the record folder exists. */
 export async function withLock<T>(root: string, host: Host, work: () => Promise<T>): Promise<T> {

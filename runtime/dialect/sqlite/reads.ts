@@ -34,7 +34,7 @@ export class ReadsHere implements SqliteReads {
     throw changesSomething();
   }
 
-  close(): void {
+  close(): Pending<void> {
     // Nothing runs.
   }
 }

@@ -2,9 +2,13 @@ import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { DatabaseUnavailableError } from '../../../runtime/dialect/executor.js';
+import { SqliteExecutor } from '../../../runtime/dialect/sqlite/executor.js';
+import { openConnections } from '../../../runtime/dialect/sqlite/open.js';
 import { openDatabase } from '../../../runtime/dialect/sqlite/open-database.js';
+import { ReadsHere } from '../../../runtime/dialect/sqlite/reads.js';
+import { StatementCache } from '../../../runtime/dialect/sqlite/statement-cache.js';
 import type { Statement } from '../../../runtime/dialect/statement.js';
 import { fold } from '../../../runtime/protocol/fold.js';
 
@@ -47,7 +51,17 @@ describe('a database in a file that is closed', () => {
   });
 
   it('begins no transaction that has waited for another process until then', async () => {
-    const { executor } = await openDatabase(`sqlite:${file}`, schema, fold);
+    const connections = openConnections(`sqlite:${file}`, fold, 'normal', (database) => {
+      database.exec(schema.join(';'));
+    });
+    let endReads = (): void => undefined;
+    const reads = new ReadsHere(new StatementCache(connections.reader));
+    const close = vi.spyOn(reads, 'close').mockReturnValue(
+      new Promise((resolve) => {
+        endReads = resolve;
+      }),
+    );
+    const executor = new SqliteExecutor(connections, { graceMilliseconds: 0, reads });
     const other = new Database(file);
     other.exec('begin immediate');
     let hasBegun = false;
@@ -57,10 +71,12 @@ describe('a database in a file that is closed', () => {
     }) as Promise<unknown>;
     const refused = expect(waiting).rejects.toBeInstanceOf(DatabaseUnavailableError);
     const closing = executor.close();
-    await closing;
+    await vi.waitUntil(() => close.mock.calls.length > 0);
     other.exec('rollback');
     other.close();
     await refused;
     expect(hasBegun).toBe(false);
-  }, 30_000);
+    endReads();
+    await closing;
+  });
 });
