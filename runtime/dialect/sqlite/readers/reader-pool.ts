@@ -31,7 +31,7 @@ export interface ReaderLimits {
  */
 export class ReaderPool implements ReaderOwner {
   readonly #readers = new Set<Reader>();
-  /** The ends of all that are there, those among them that were told to end. */
+  /** The ends of all that are there, also of those that were killed: a hung disk keeps one of these for as long as it hangs. */
   readonly #ends = new Set<Promise<void>>();
   readonly #free: Reader[] = [];
   readonly #line = new WaitingLine();
@@ -95,7 +95,7 @@ export class ReaderPool implements ReaderOwner {
   }
 
   #assign(): void {
-    while (this.#free.length > 0 || this.#readers.size < this.limits.processes) {
+    while (this.#free.length > 0 || this.#ends.size < this.limits.processes) {
       if (this.#isClosed || this.#line.length === 0 || this.#isPaused()) return;
       const job = this.#line.take(this.#isLastForShort());
       if (job === undefined) return;
@@ -138,7 +138,10 @@ export class ReaderPool implements ReaderOwner {
     this.#readers.add(reader);
     const { gone } = reader;
     this.#ends.add(gone);
-    void gone.then(() => this.#ends.delete(gone));
+    void gone.then(() => {
+      this.#ends.delete(gone);
+      this.#assign();
+    });
     return reader;
   }
 
