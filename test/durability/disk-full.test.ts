@@ -15,7 +15,7 @@ let scratch: Scratch;
 
 beforeAll(() => {
   program = bundledProgram(durabilityModel);
-}, 120_000);
+});
 beforeEach(() => {
   scratch = new Scratch(program);
 });

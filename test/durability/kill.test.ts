@@ -28,7 +28,7 @@ let folder: string;
 
 beforeAll(() => {
   program = bundledProgram(durabilityModel);
-}, 120_000);
+});
 
 beforeEach(() => {
   mkdirSync(join(packageRoot, '.tmp'), { recursive: true });
@@ -140,7 +140,7 @@ describe(`${kills} kills in the middle of load (DURABILITY_SEED=${seed})`, () =>
 });
 
 describe('kills while the schema is created', () => {
-  it('leave an empty database or a whole one', { timeout: 300_000 }, async () => {
+  it('leave an empty database or a whole one', async () => {
     const random = new Random(seed);
     for (let count = 0; count < 5; count += 1) {
       const starting = launch(program, { folder });

@@ -19,7 +19,7 @@ let scratch: Scratch;
 
 beforeAll(() => {
   program = bundledProgram(durabilityModel);
-}, 120_000);
+});
 beforeEach(() => {
   scratch = new Scratch(program);
 });

@@ -106,7 +106,7 @@ describe('emitted code is laid out as prettier would', () => {
       ),
       { numRuns: 600 },
     );
-  }, 120_000);
+  });
 
   it('any call', async () => {
     await fc.assert(
@@ -128,7 +128,7 @@ describe('emitted code is laid out as prettier would', () => {
       ),
       { numRuns: 500 },
     );
-  }, 120_000);
+  });
 
   it('any doc comment', async () => {
     await fc.assert(
@@ -140,7 +140,7 @@ describe('emitted code is laid out as prettier would', () => {
       }),
       { numRuns: 700 },
     );
-  }, 120_000);
+  });
 });
 
 describe('columns are counted as prettier counts them', () => {

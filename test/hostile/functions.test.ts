@@ -80,7 +80,7 @@ describe('any arguments', () => {
       }),
       { numRuns: 2_500 },
     );
-  }, 120_000);
+  });
 
   it('are served or refused by GET', async () => {
     await fc.assert(
@@ -91,7 +91,7 @@ describe('any arguments', () => {
       }),
       { numRuns: 1_000 },
     );
-  }, 120_000);
+  });
 
   it('of bytes that are no JSON are refused', async () => {
     await fc.assert(
@@ -102,7 +102,7 @@ describe('any arguments', () => {
       }),
       { numRuns: 500 },
     );
-  }, 60_000);
+  });
 });
 
 it('any address is served or refused', async () => {
@@ -158,7 +158,7 @@ it('any address is served or refused', async () => {
     ),
     { numRuns: 3_000 },
   );
-}, 120_000);
+});
 
 describe('nothing but exposed functions', () => {
   it.each([

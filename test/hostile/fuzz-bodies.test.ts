@@ -57,7 +57,7 @@ it('any entity is stored or refused', async () => {
     ),
     { numRuns: 2_000 },
   );
-}, 120_000);
+});
 
 it('any change of an entity, in any mode, is stored or refused', async () => {
   const existing = fc.constantFrom(
@@ -77,7 +77,7 @@ it('any change of an entity, in any mode, is stored or refused', async () => {
     }),
     { numRuns: 2_000 },
   );
-}, 120_000);
+});
 
 it('any body is read or refused', async () => {
   const bytes = fc.oneof(
@@ -105,4 +105,4 @@ it('any body is read or refused', async () => {
     }),
     { numRuns: 1_500 },
   );
-}, 120_000);
+});

@@ -145,7 +145,7 @@ it('any address is served or refused', async () => {
     ),
     { numRuns: 3_000 },
   );
-}, 120_000);
+});
 
 it.each(['$filter', '$orderby', '$attributes', '$expand', '$params', '$top'])(
   'any text of %s is served or refused',
@@ -200,4 +200,4 @@ it('any filter of the right form is served or refused, with any values', async (
     { numRuns: 2_000 },
   );
   expect([...statuses]).toEqual(expect.arrayContaining([200, 400]));
-}, 120_000);
+});

@@ -233,7 +233,7 @@ async function release(world: World, at: number): Promise<void> {
 }
 
 describe('entity sets, compared with lists in memory', () => {
-  it('hold what they should, whatever happens', { timeout: 120_000 }, async () => {
+  it('hold what they should, whatever happens', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(steps, { minLength: 5, maxLength: 40 }), async (sequence) => {
         const app = await serverOf(model);
@@ -249,7 +249,7 @@ describe('entity sets, compared with lists in memory', () => {
     );
   });
 
-  it('are narrowed by the whole dataclass where they are large', { timeout: 60_000 }, async () => {
+  it('are narrowed by the whole dataclass where they are large', async () => {
     const app = await serverOf(model);
     try {
       const world = new World(app);

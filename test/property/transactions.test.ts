@@ -179,7 +179,7 @@ async function survive(work: Promise<void>, fails: boolean): Promise<void> {
 }
 
 describe.each(places)('transactions at the same time, on a database in a %s', (place) => {
-  it('are as if one ran after the other', { timeout: 120_000 }, async () => {
+  it('are as if one ran after the other', async () => {
     const server = await staffServer(place);
     const { ds } = server;
     try {
