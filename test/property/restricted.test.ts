@@ -55,7 +55,9 @@ describeDatabases(
 async function compareOneModel({ driver, create }: TestDatabases, seed: number): Promise<void> {
   const random = new Random(seed);
   const { model: drawnModel, computes } = randomModel(random);
-  const store = new Store({ model: { ...drawnModel, databases: [driver] }, computes });
+  // Under a name of its own: another test may draw the same model, and remove its server.
+  const named = { ...drawnModel, name: 'restricted', databases: [driver] };
+  const store = new Store({ model: named, computes });
   fc.pre(driver === 'sqlite' || isPortable(store.model));
   const { url: databaseUrl, drop } = await create();
   try {

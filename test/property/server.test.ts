@@ -47,7 +47,9 @@ describeDatabases('a generated server, compared with a model of it in memory', (
 async function compareOneModel({ driver, create }: TestDatabases, seed: number): Promise<void> {
   const random = new Random(seed);
   const { model, computes } = randomModel(random);
-  const store = new Store({ model: { ...model, databases: [driver] }, computes });
+  // Under a name of its own: another test may draw the same model, and remove its server.
+  const named = { ...model, name: 'server', databases: [driver] };
+  const store = new Store({ model: named, computes });
   // A model whose expressions have no form for the database is one that the generator refuses.
   fc.pre(driver === 'sqlite' || isPortable(store.model));
   const { url: databaseUrl, drop } = await create();
