@@ -7,6 +7,8 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
 export function madeOnce(folder: string, make: (staging: string) => void): string {
   if (existsSync(folder)) return folder;
   const staging = `${folder}-${String(process.pid)}`;
+  // Of a process that had the same number, and was killed.
+  rmSync(staging, { recursive: true, force: true });
   make(staging);
   try {
     renameSync(staging, folder);

@@ -1,7 +1,7 @@
 import { randomBytes } from 'node:crypto';
 import { connect } from 'node:net';
 import { text } from 'node:stream/consumers';
-import { Client } from 'pg';
+import { Client, DatabaseError } from 'pg';
 import { describe } from 'vitest';
 import { installedPostgres } from './postgres/binaries.js';
 import { type Kept, keeperVariable } from './postgres/keeper.js';
@@ -93,8 +93,21 @@ async function administrate(server: string, statement: string): Promise<void> {
   const client = new Client({ connectionString: server });
   await client.connect();
   try {
-    await client.query(statement);
+    await repeated(() => client.query(statement));
   } finally {
     await client.end();
+  }
+}
+
+/** PostgreSQL waits five seconds for connections to a database to be gone, which slow machines exceed. */
+async function repeated(run: () => Promise<unknown>): Promise<void> {
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      await run();
+      return;
+    } catch (error) {
+      const isInUse = error instanceof DatabaseError && error.code === '55006';
+      if (!isInUse || attempt === 12) throw error;
+    }
   }
 }

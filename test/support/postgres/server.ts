@@ -1,5 +1,5 @@
 import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
-import { randomBytes } from 'node:crypto';
+import { randomBytes, randomInt } from 'node:crypto';
 import { once } from 'node:events';
 import {
   chownSync,
@@ -128,7 +128,8 @@ export class PostgresServer {
   async #end(signal: 'SIGINT' | 'SIGKILL'): Promise<void> {
     const running = this.#process;
     if (running?.exitCode !== null || running.signalCode !== null) return;
-    const ended = once(running, 'exit');
+    // Behind `kill -9` its processes hold its error stream, and its data, for a moment longer than it does.
+    const ended = once(running, 'close');
     running.ref();
     running.kill(signal);
     await ended;
@@ -147,15 +148,25 @@ function give(path: string, { uid, gid }: Runner): void {
   if (uid !== undefined && gid !== undefined) chownSync(path, uid, gid);
 }
 
+/** Below those that systems give to connections, so that none of them has it when the server starts again. */
 async function freePort(): Promise<number> {
-  const server = createServer();
-  server.listen(0, '127.0.0.1');
-  await once(server, 'listening');
-  const address = server.address();
-  server.close();
-  await once(server, 'close');
-  if (address === null || typeof address === 'string') throw new Error('There is no free port.');
-  return address.port;
+  for (let attempt = 0; attempt < 100; attempt += 1) {
+    const port = randomInt(10_000, 30_000);
+    const server = createServer();
+    const isFree = await new Promise<boolean>((resolve) => {
+      server.once('error', () => {
+        resolve(false);
+      });
+      server.listen(port, '127.0.0.1', () => {
+        resolve(true);
+      });
+    });
+    if (!isFree) continue;
+    server.close();
+    await once(server, 'close');
+    return port;
+  }
+  throw new Error('There is no free port.');
 }
 
 function ready(started: ChildProcess): Promise<void> {
