@@ -87,7 +87,7 @@ beforeAll(async () => {
   if (!existsSync(join(repository, addition))) return;
   await mkdir(join(folder, addition), { recursive: true });
   await cp(join(repository, addition), join(folder, addition), { recursive: true });
-}, 300_000);
+});
 afterAll(() => rm(temporary, { recursive: true, force: true }));
 
 describe('the package', () => {

@@ -1,5 +1,4 @@
-import { setTimeout } from 'node:timers/promises';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AmbientExecutor } from '../../../runtime/access/ambient-executor.js';
 import { Calls } from '../../../runtime/access/call.js';
 import { systemSession } from '../../../runtime/access/system-session.js';
@@ -113,12 +112,17 @@ describe('an executor that knows its caller', () => {
 
   it('does not end one whose code goes on', async () => {
     const impatient = new AmbientExecutor(executor, calls, 100);
-    await impatient.write(async (transaction) => {
-      for (let turn = 0; turn < 15; turn += 1) {
-        await setTimeout(10);
-        await transaction.value(countRows, []);
-      }
-    });
+    vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
+    try {
+      await impatient.write(async (transaction) => {
+        for (let turn = 0; turn < 5; turn += 1) {
+          vi.advanceTimersByTime(60);
+          await transaction.value(countRows, []);
+        }
+      });
+    } finally {
+      vi.useRealTimers();
+    }
     expect(await executor.value(countRows, [])).toBe(0);
   });
 

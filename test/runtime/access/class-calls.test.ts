@@ -270,7 +270,7 @@ it('a stream that waits for another answer of its connection is read as its own 
   try {
     // Both at once: the stream gets its place on the connection from the end of the first answer.
     socket.write(request(reader, 'act', slow) + request(other, 'send', stream));
-    await expect.poll(() => received, { timeout: 5000 }).toMatch(/\r\n0\r\n\r\n$/);
+    await expect.poll(() => received).toMatch(/\r\n0\r\n\r\n$/);
   } finally {
     socket.destroy();
   }

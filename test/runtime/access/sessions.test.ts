@@ -337,12 +337,17 @@ describe('privileges', () => {
     const waiting = new Promise<void>((resolve) => {
       release = resolve;
     });
+    let reach: () => void = () => undefined;
+    const reached = new Promise<void>((resolve) => {
+      reach = resolve;
+    });
     server.work['slow'] = async (session) => {
       session.setPrivileges('edit');
+      reach();
       await waiting;
     };
     const slow = run('slow');
-    await new Promise((resolve) => setTimeout(resolve, 5));
+    await reached;
     const other = new Client(server.app);
     other.cookie = client.cookie;
     // The slow request has renewed the cookie already, so this one comes with a dead one.

@@ -67,9 +67,12 @@ describe.each(places)('ds.afterCommit, on a database in a %s', (place) => {
       await soon();
       told.push('transaction ends');
     });
-    await vi.waitFor(() => {
-      expect(told).toContain('third');
-    });
+    await vi.waitFor(
+      () => {
+        expect(told).toContain('third');
+      },
+      { timeout: 60_000 },
+    );
     expect(told).toEqual(['transaction ends', 'first sees 2', 'second', 'third']);
   });
 

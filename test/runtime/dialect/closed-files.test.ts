@@ -71,7 +71,7 @@ describe('a database in a file that is closed', () => {
     }) as Promise<unknown>;
     const refused = expect(waiting).rejects.toBeInstanceOf(DatabaseUnavailableError);
     const closing = executor.close();
-    await vi.waitUntil(() => close.mock.calls.length > 0);
+    await vi.waitUntil(() => close.mock.calls.length > 0, { timeout: 60_000 });
     other.exec('rollback');
     other.close();
     await refused;

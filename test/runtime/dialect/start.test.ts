@@ -23,7 +23,7 @@ let folder: string;
 
 beforeAll(() => {
   program = join(compiledServer(writeServer(modelFile('staff'))), 'src/main.js');
-}, 120_000);
+});
 
 beforeEach(() => {
   mkdirSync(join(packageRoot, '.tmp'), { recursive: true });

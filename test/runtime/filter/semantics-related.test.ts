@@ -136,7 +136,7 @@ describe('a path that goes back and forth', () => {
     [`NOT (${'roles.film.'.repeat(3)}roles.pay >= 15)`, '1,3'],
     [`${'roles.film.'.repeat(3)}roles.actor = null`, '1,2'],
     [`${'roles.film.'.repeat(3)}roles.actor != null`, '3'],
-  ])('is followed in little time: %s', { timeout: 5000 }, async (filter, expected) => {
+  ])('is followed in little time: %s', async (filter, expected) => {
     expect(await found(owners, 'Film', filter)).toBe(expected);
   });
 });

@@ -68,10 +68,13 @@ describe('the life of an upload', () => {
     expect(store.of('S').find(id)?.read()?.length).toBe(10);
     clock.advance(1);
     expect(store.of('S').find(id)).toBeUndefined();
-    await vi.waitFor(() => {
-      expect(files()).toEqual([]);
-      expect(store.space).toBe(0);
-    });
+    await vi.waitFor(
+      () => {
+        expect(files()).toEqual([]);
+        expect(store.space).toBe(0);
+      },
+      { timeout: 60_000 },
+    );
     expect(clock.waiting).toBe(0);
   });
 
@@ -102,9 +105,12 @@ describe('the life of an upload', () => {
       yield Buffer.alloc(5);
     }
     const receiving = refusal(store.receive(slow(), plain, owner));
-    await vi.waitFor(() => {
-      expect(files()).toHaveLength(1);
-    });
+    await vi.waitFor(
+      () => {
+        expect(files()).toHaveLength(1);
+      },
+      { timeout: 60_000 },
+    );
     await store.close();
     release();
     expect((await receiving).status).toBe(503);
@@ -162,9 +168,12 @@ describe('limits', () => {
     const refused = await refusal(store.receive(chunks(8192), plain, owner));
     expect(refused.headers).toEqual({ 'retry-after': '70' });
     clock.advance(70_000);
-    await vi.waitFor(() => {
-      expect(store.space).toBe(0);
-    });
+    await vi.waitFor(
+      () => {
+        expect(store.space).toBe(0);
+      },
+      { timeout: 60_000 },
+    );
     await store.receive(chunks(8192), plain, owner);
   });
 

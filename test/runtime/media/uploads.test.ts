@@ -32,7 +32,7 @@ const file = (content: string, name = 'a.txt'): string =>
   `Content-Disposition: form-data; name="f"; filename="${name}"\r\nContent-Type: text/html\r\n\r\n${content}`;
 
 describe('an upload', () => {
-  it.each(['', '?$binary=true', '?$rawPict=false', '?$timeout=5', '?$BINARY="true"&$version=3'])(
+  it.each(['', '?$binary=true', '?$rawPict=false', '?$timeout=500', '?$BINARY="true"&$version=3'])(
     'is taken with the query "%s", whatever it is labelled as',
     async (query) => {
       for (const type of ['application/json', 'text/plain', 'nonsense', 'multipart/mixed']) {

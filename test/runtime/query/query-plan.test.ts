@@ -115,7 +115,7 @@ describe('the path of a query', () => {
     const steps = [...answer.__queryPath.steps];
     for (let step = steps.pop(); step !== undefined; step = steps.pop()) {
       expect(step.time).toBeGreaterThanOrEqual(0);
-      expect(step.time).toBeLessThan(5_000);
+      expect(step.time).toBeLessThan(60_000);
       steps.push(...(step.steps ?? []));
     }
     expect(found(answer.__queryPath.steps)).toEqual([

@@ -99,7 +99,7 @@ it('two processes answer every sequence of requests as one would that has all of
     ),
     { numRuns: 150 },
   );
-}, 120_000);
+});
 
 /** The two stores are asked one after the other, with the same tokens. */
 function run(

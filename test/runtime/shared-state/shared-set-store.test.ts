@@ -93,7 +93,7 @@ it('two processes answer every sequence of requests as one would that has all of
     ),
     { numRuns: 80 },
   );
-}, 120_000);
+});
 
 interface Stores {
   readonly shared: SharedEntitySetStore;
