@@ -8,6 +8,9 @@ export const undeclaredPrivileges: PrivilegeTable = {
   resolve: (names) => new Set(names.map(foldName).filter((name) => !builtIn.has(name))),
 };
 
+/** No privilege has a longer name: what a client asks for is not looked at beyond it. */
+const longestName = 1024;
+
 /** Held by everyone, and by nobody (protocol section 17.1, decision 30). */
 const builtIn: ReadonlySet<string> = new Set(['guest', 'none']);
 
@@ -33,6 +36,7 @@ export function grantedPrivileges(
 }
 
 export function holds(privileges: PrivilegeSet, name: string): boolean {
+  if (name.length > longestName) return false;
   const folded = foldName(name);
   if (folded === 'guest') return true;
   return folded !== 'none' && privileges.has(folded);

@@ -1,3 +1,5 @@
+import { mayPileUp } from '../../protocol/fold.js';
+
 /**
  * What this JavaScript knows of characters, as PostgreSQL takes it: its own answers depend on how a database was made, and
  * texts must be folded as {@link file://../../protocol/fold.ts} does it.
@@ -9,6 +11,8 @@ export interface CharacterTables {
   readonly word: string;
   /** The marks that `foldWithoutAccents` drops, as the inside of a bracket expression. */
   readonly accents: string;
+  /** What `separateMarks` counts, as the inside of a bracket expression. */
+  readonly marks: string;
 }
 
 /** A table for `translate`. */
@@ -39,6 +43,7 @@ export function characterTables(): CharacterTables {
     accents: characterClass(
       pointsThat((character) => /^(?=\p{Mn})\p{Script=Inherited}/u.test(character)),
     ),
+    marks: characterClass(pointsThat((character) => mayPileUp.test(character))),
   };
   return known;
 }

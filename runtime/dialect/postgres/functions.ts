@@ -17,7 +17,7 @@ const infinite = 2 ** (1024 - 600);
  * What catches an exception, and what calls that, is not `parallel safe`: before PostgreSQL 17 it fails in a parallel plan.
  */
 export function postgresFunctions(): readonly string[] {
-  const { lowerCase, word, accents } = characterTables();
+  const { lowerCase, word, accents, marks } = characterTables();
   const stages = lowerCase
     .map(
       ({ changing, from, to }) =>
@@ -33,9 +33,18 @@ begin
   ${stages}
   return t;
 end $body$`,
+    // As separateMarks of runtime/protocol/fold.ts: PostgreSQL sorts marks by swapping neighbours, and nothing interrupts that.
+    `create or replace function drs_separated(given text) returns text
+language plpgsql immutable strict parallel safe as $body$
+begin
+  if length(given) > 30 and given collate "C" ~ ${quoted(`[${marks}]{31}`)} then
+    return regexp_replace(given collate "C", ${quoted(`([${marks}]{30})(?=[${marks}])`)}, E'\\\\1\\u034f', 'g');
+  end if;
+  return given;
+end $body$`,
     `create or replace function drs_fold_other(given text) returns text
 language sql immutable parallel safe
-return translate(drs_lower(normalize(given, NFC)), 'ς', 'σ')`,
+return translate(drs_lower(normalize(drs_separated(given), NFC)), 'ς', 'σ')`,
     // An ASCII text has as many bytes as characters. PostgreSQL writes this body into the statement that calls it.
     `create or replace function drs_fold(given text) returns text
 language sql immutable parallel safe
@@ -43,7 +52,7 @@ return case when octet_length(given) = length(given) then lower(given collate "C
     `create or replace function drs_fold_without_accents(given text) returns text
 language sql immutable parallel safe
 return case when octet_length(given) = length(given) then lower(given collate "C") else drs_fold_other(
-  regexp_replace(normalize(drs_lower(normalize(given, NFD)), NFD) collate "C", ${quoted(`[${accents}]`)}, '', 'g')) end`,
+  regexp_replace(normalize(drs_lower(normalize(drs_separated(given), NFD)), NFD) collate "C", ${quoted(`[${accents}]`)}, '', 'g')) end`,
     `create or replace function drs_uri_escaped(given text) returns text
 language sql immutable strict parallel safe
 return (select string_agg(

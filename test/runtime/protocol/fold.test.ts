@@ -1,6 +1,6 @@
 import fc from 'fast-check';
-import { describe, expect, it } from 'vitest';
-import { fold, foldWithoutAccents } from '../../../runtime/protocol/fold.js';
+import { describe, expect, it, vi } from 'vitest';
+import { fold, foldWithoutAccents, separateMarks } from '../../../runtime/protocol/fold.js';
 
 const text = fc.string({ unit: 'binary' }).filter((given) => !/\p{Surrogate}/u.test(given));
 
@@ -69,3 +69,72 @@ describe('foldWithoutAccents', () => {
     );
   });
 });
+
+describe('marks that are piled up', () => {
+  const mark = fc.constantFrom(
+    ...['\u0301', '\u0316', '\u0327', '\u0334', '\u0344', '\u0345', '\u034f', '\u05b0'],
+    ...['\u0f73', '\u3099', '\u{1d165}', '\u{113c2}', '\u{16d67}', '\u20dd'],
+  );
+  const piece = fc.oneof(
+    { weight: 3, arbitrary: fc.string({ unit: mark, maxLength: 80 }) },
+    fc.constantFrom('e', 'E', 'Å', 'ệ', 'İ', 'Σ', '가', '😀', ' '),
+  );
+  const piled = fc.array(piece, { maxLength: 8 }).map((pieces) => pieces.join(''));
+
+  it('are folded as NFC says up to 30 of one character', () => {
+    const few = fc.array(
+      fc.tuple(fc.constantFrom('e', 'Å', '😀', ' '), fc.string({ unit: mark, maxLength: 30 })),
+    );
+    fc.assert(
+      fc.property(few, (characters) => {
+        const given = characters.flat().join('');
+        expect(separateMarks(given)).toBe(given);
+        expect(fold(given)).toBe(given.normalize('NFC').toLowerCase());
+      }),
+    );
+  });
+
+  it('lose and gain nothing but separators', () => {
+    fc.assert(
+      fc.property(piled, (given) => {
+        const plain = (text: string): string => text.replaceAll('\u034f', '');
+        expect(plain(separateMarks(given))).toBe(plain(given));
+      }),
+    );
+  });
+
+  it.each([fold, foldWithoutAccents])(
+    'are never given to normalize more than 30 at a time by %o',
+    (folding) => {
+      const normalize = vi.spyOn(String.prototype, 'normalize');
+      try {
+        fc.assert(
+          fc.property(piled, (given) => {
+            normalize.mockClear();
+            folding(given);
+            for (const handed of normalize.mock.contexts) {
+              // NFD makes two marks of one, and lower case two characters of İ.
+              expect(longestRun(String(handed))).toBeLessThanOrEqual(61);
+            }
+          }),
+        );
+      } finally {
+        normalize.mockRestore();
+      }
+    },
+  );
+
+  it('are separated in texts of every length, wherever they begin', () => {
+    for (const mark of ['\u0301', '\u{1d165}']) {
+      for (let before = 0; before < 70; before += 1) {
+        const given = `${'x'.repeat(before)}${mark.repeat(31)}`;
+        expect(longestRun(separateMarks(given))).toBe(30);
+      }
+    }
+  });
+});
+
+function longestRun(text: string): number {
+  const runs = text.match(/(?:(?!\u034f)[\p{M}\u{16d67}])+/gu) ?? [];
+  return Math.max(0, ...runs.map((run) => Array.from(run).length));
+}
