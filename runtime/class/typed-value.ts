@@ -65,8 +65,12 @@ export function storedForm(
 export function isSameStored({ type }: StorageDefinition, a: SqlValue, b: StoredValue): boolean {
   if (a === b) return true;
   if (type !== 'object' && type !== 'vector') return false;
-  // What this server stored is written as `b` is; other programs may have stored it with blanks.
-  return typeof a === 'string' && JSON.stringify(parsedJson(a)) === b;
+  // What this server stored is written as `b` is; other programs may have stored it with blanks, or deeper than JSON is written.
+  try {
+    return typeof a === 'string' && JSON.stringify(JSON.parse(a)) === b;
+  } catch {
+    return false;
+  }
 }
 
 function jsonForm({ type, dateOnly }: StorageDefinition, value: unknown): unknown {

@@ -1,6 +1,7 @@
 import { refuse } from '../protocol/errors.js';
 import { firstRoundedInteger } from '../protocol/exact-integers.js';
 import { shortened } from '../protocol/found.js';
+import { isTooDeep, maxRequestDepth } from '../protocol/json-problem.js';
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
@@ -8,7 +9,7 @@ const decoder = new TextDecoder('utf-8', { fatal: true });
  * A request's body as JSON, whatever its content type says (protocol decision 3).
  * @param secretMessage said of what is no JSON, in the place of the parser's words, which repeat some of the body
  * @returns `undefined` for an empty body
- * @throws RequestError 400 when it is not JSON in UTF-8, or holds an integer that would be rounded
+ * @throws RequestError 400 when it is not JSON in UTF-8, nests too deeply, or holds an integer that would be rounded
  */
 export function readJson(
   body: unknown,
@@ -32,6 +33,9 @@ export function readJson(
   } catch (error) {
     if (text.trim() === '') return undefined;
     throw refuse('badBody', secretMessage ?? `The body is not JSON: ${(error as Error).message}`);
+  }
+  if (isTooDeep(text)) {
+    throw refuse('badBody', `The body must not nest more than ${maxRequestDepth} levels.`);
   }
   const rounded = firstRoundedInteger(text);
   if (rounded === undefined) return value;

@@ -1,6 +1,7 @@
 import type { FilterParams } from '../filter/params.js';
 import { type ErrorName, type RequestError, refuse } from '../protocol/errors.js';
 import { shortened } from '../protocol/found.js';
+import { isTooDeep, maxRequestDepth } from '../protocol/json-problem.js';
 import { nearestName } from '../protocol/nearest-name.js';
 import { digitsEnd } from '../protocol/numbers.js';
 import { type ParameterRule, parameterNames, parameterRules } from './parameter-table.js';
@@ -239,6 +240,9 @@ function filterParams(text: string): FilterParams {
       'placeholderType',
       '$params is not JSON: a list or an object of values is expected, names in double quotes.',
     );
+  }
+  if (isTooDeep(text)) {
+    throw refuse('placeholderType', `$params must not nest more than ${maxRequestDepth} levels.`);
   }
   if (typeof value !== 'object' || value === null) {
     throw refuse('placeholderType', '$params must be a JSON list or object of values.');

@@ -1,0 +1,14 @@
+import { expect, it } from 'vitest';
+import { isSameStored } from '../../../runtime/class/typed-value.js';
+
+it.each([
+  ['{"a":1}', true],
+  ['{ "a": 1 }', true],
+  ['{"a":2}', false],
+  ['no JSON', false],
+  // What another program has stored.
+  [`${'['.repeat(200_000)}${']'.repeat(200_000)}`, false],
+])('a stored document is compared with one to be stored, whatever it is: %#', (stored, isSame) => {
+  const definition = { kind: 'storage', name: 'a', column: 'a', type: 'object' } as const;
+  expect(isSameStored(definition, stored, '{"a":1}')).toBe(isSame);
+});
