@@ -1,3 +1,4 @@
+import { backtrackingOf } from './backtracking.js';
 import { child, entry, isNull, numberOf, textOf } from '../source/tree.js';
 import { expectedValue, valueOf, type ValueType } from './values.js';
 import { isKey, type AttributeDraft } from './world.js';
@@ -34,6 +35,7 @@ export function checkRules(context: Context, draft: AttributeDraft, of: ValueTyp
   };
   checkOrder(context, draft, 'minLength', 'maxLength', rules);
   checkOrder(context, draft, 'min', 'max', rules);
+  checkTimeOfPattern(context, draft, rules);
   return { ...rules, ...given('default', checkDefault(context, draft, of, rules)) };
 }
 
@@ -112,6 +114,32 @@ function checkPattern(
     const reason = told.slice(told.lastIndexOf(': ') + 2);
     report('storage/bad-pattern', { attribute: label, reason }, node);
     return undefined;
+  }
+}
+
+/** A server tries no longer texts on a pattern. */
+const longestMatched = 10_000;
+/** Up to this length, a time that grows with a power of the length is short. */
+const harmlessLength = 256;
+
+function checkTimeOfPattern(
+  { report }: Context,
+  { label, node }: AttributeDraft,
+  { pattern, maxLength }: Rules,
+): void {
+  const at = child(node, 'pattern');
+  if (pattern === undefined || at === undefined) return;
+  const limit = child(node, 'maxLength');
+  if (maxLength !== undefined && limit !== undefined && maxLength > longestMatched) {
+    report('storage/pattern-reach', { attribute: label, limit: longestMatched }, limit);
+  }
+  const found = backtrackingOf(new RegExp(pattern, 'u'));
+  if (found?.growth === 'exponential') {
+    const help = 'Write it so that each text can be matched in one way alone: ^(a+)+$ as ^a+$.';
+    report('storage/slow-pattern', { attribute: label, ...found }, at, help);
+  } else if (found !== undefined && (maxLength ?? Infinity) > harmlessLength) {
+    const help = `Write it so that each text can be matched in one way alone, or give a maxLength of ${harmlessLength} or less.`;
+    report('storage/slow-pattern', { attribute: label, ...found }, at, help);
   }
 }
 

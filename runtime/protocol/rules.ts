@@ -3,6 +3,9 @@ import { comparisonValue } from './comparison-value.js';
 import type { StorageDefinition } from './definition.js';
 import type { StoredValue } from './values.js';
 
+/** UTF-16 units that a pattern is tried on at most: some patterns take time that grows with the square of the text, or faster. */
+const longestMatched = 10_000;
+
 const noMessages: readonly string[] = Object.freeze([]);
 
 /** Whether the model has any rule for the attribute: few have one. */
@@ -17,7 +20,7 @@ export function hasRules(definition: StorageDefinition): boolean {
  * Holds a stored value against the model's rules: mandatory, enum, length, range, pattern. Answers the predicates of
  * sentences that begin with the attribute's name, one for each broken rule: `['must not be null']`.
  *
- * Null breaks `mandatory` only. Lengths count Unicode characters; a pattern may match anywhere in the text, as in JSON
+ * Null breaks `mandatory` only. A text that is too long is not tried on the pattern. Lengths count Unicode characters; a pattern may match anywhere in the text, as in JSON
  * Schema; the bounds of a date are dates.
  */
 export function checkRules(definition: StorageDefinition, value: StoredValue): readonly string[] {
@@ -42,9 +45,15 @@ function checkText(definition: StorageDefinition, value: string, messages: strin
   }
   if (maxLength !== undefined && hasLength(value, maxLength + 1)) {
     messages.push(`must have at most ${count(maxLength)}`);
+    return;
+  }
+  if (pattern === undefined) return;
+  if (value.length > longestMatched) {
+    messages.push(`must have at most ${count(longestMatched)} to be matched with its pattern`);
+    return;
   }
   // Unlike test(), search() pays no heed to the expression's lastIndex.
-  if (pattern !== undefined && value.search(pattern) === -1) {
+  if (value.search(pattern) === -1) {
     messages.push(`must match the pattern ${pattern.source}`);
   }
 }

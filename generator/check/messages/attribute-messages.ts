@@ -92,6 +92,12 @@ export const attributeMessages = {
     text: (f: OfType & { flag: string }) =>
       `${f.attribute} is of type ${f.type}, and an attribute of that type cannot be ${f.flag}.`,
   },
+  'storage/pattern-reach': {
+    severity: 'warning',
+    meaning: 'maxLength allows texts that are too long to be tried on the pattern.',
+    text: (f: { attribute: string; limit: number }) =>
+      `${f.attribute} has a pattern, and a server refuses texts of more than ${f.limit} characters for it.`,
+  },
   'storage/range': {
     severity: 'error',
     meaning: 'A lower bound is above the upper one.',
@@ -103,6 +109,12 @@ export const attributeMessages = {
     meaning: 'A rule (enum, minLength, maxLength, min, max, pattern) does not fit the type.',
     text: (f: OfType & { rule: string; fitting: string }) =>
       `${f.attribute} is of type ${f.type}, and ${f.rule} fits ${f.fitting} only.`,
+  },
+  'storage/slow-pattern': {
+    severity: 'warning',
+    meaning: 'A pattern can take polynomial or exponential time for a text that it does not match.',
+    text: (f: { attribute: string; growth: string; part: string }) =>
+      `The pattern of ${f.attribute} can take ${f.growth} time for a text that it does not match: ${f.part} can match the same characters in several ways.`,
   },
   'computed/bad-expression': {
     severity: 'error',

@@ -62,6 +62,25 @@ export const storageCases: readonly ProblemCase[] = [
     ],
   },
   {
+    name: 'patterns that can take long, and those that cannot',
+    yaml: attributes([
+      'a: { type: string, pattern: <<a>>"^(a+)+$", maxLength: 10 }',
+      'b: { type: string, pattern: <<b>>"^(a|a)*$" }',
+      'c: { type: string, pattern: <<c>>"^(\\\\w+\\\\s?)*$" }',
+      'd: { type: string, pattern: <<d>>"^a+a+$" }',
+      'e: { type: string, pattern: "^a+a+$", maxLength: 256 }',
+      'f: { type: string, pattern: "^[A-Z]{2}\\\\d+$" }',
+      'g: { type: string, pattern: "^[A-Z]+$", maxLength: <<g>>10001 }',
+    ]),
+    expected: [
+      { code: 'storage/slow-pattern', at: 'a', says: 'exponential time' },
+      { code: 'storage/slow-pattern', at: 'b', says: '(a|a)' },
+      { code: 'storage/slow-pattern', at: 'c' },
+      { code: 'storage/slow-pattern', at: 'd', says: 'polynomial time' },
+      { code: 'storage/pattern-reach', at: 'g', says: '10000' },
+    ],
+  },
+  {
     name: 'bounds and enums',
     yaml: attributes([
       'a: { type: integer, min: <<a>>1.5, max: <<b>>x }',

@@ -58,8 +58,16 @@ describe('checkRules', () => {
       'must not be above 2020-01-01',
     ],
     [{ pattern: /^b+$/ }, 'abc', 'must match the pattern ^b+$'],
+    [{ maxLength: 2, pattern: /^b+$/ }, 'abc', 'must have at most 2 characters'],
   ])('%j is broken by %j', (rules, value, message) => {
     expect(check(rules, value)).toEqual([message]);
+  });
+
+  it('tries a pattern on 10 000 characters at most', () => {
+    expect(check({ pattern: /^b+$/ }, 'b'.repeat(10_000))).toEqual([]);
+    expect(check({ pattern: /^b+$/ }, 'b'.repeat(10_001))).toEqual([
+      'must have at most 10000 characters to be matched with its pattern',
+    ]);
   });
 
   it('names every broken rule', () => {
