@@ -61,10 +61,11 @@ export interface EntitySetStore {
    * requests missed the set at once, the stored set stays, is accessed and given.
    *
    * @param id 32 upper-case hexadecimal digits
+   * @param storedAs the ID that it gets, unless `id` is in use; `id` when left out
    * @returns `undefined` when the ID is that of another session's or another dataclass's set
    * @throws EntitySetTooLargeError as {@link create}
    */
-  recreate(id: string, set: NewEntitySet): Pending<EntitySet | undefined>;
+  recreate(id: string, set: NewEntitySet, storedAs?: string): Pending<EntitySet | undefined>;
   /**
    * A set that is alive and open to the claim. Its lifetime starts anew: with its own timeout, or with `timeout` seconds,
    * which become its own; above 0.

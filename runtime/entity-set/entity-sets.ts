@@ -1,3 +1,4 @@
+import { createHash } from 'node:crypto';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';
@@ -14,6 +15,7 @@ import {
   type EntitySetStore,
   EntitySetTooLargeError,
   type NewEntitySet,
+  type SetClaim,
 } from './entity-set-store.js';
 import type { KeyList } from './key-list.js';
 import { KeysReader } from './keys-reader.js';
@@ -108,7 +110,7 @@ export class EntitySets {
     timeout?: number,
   ): Pending<EntitySet | undefined> {
     const claim = { session: asker.owner, dataclass: dataclass.name };
-    return whenThere(this.store.access(id, claim, timeout), (set) => {
+    return whenThere(this.#alive(id, claim, timeout), (set) => {
       if (set !== undefined || !isSetId(id)) return set;
       return whenThere(this.definitions.find(id, dataclass.name, asker.keeper), (definition) =>
         definition === undefined ? undefined : this.#revive(dataclass, asker, id, definition),
@@ -121,10 +123,24 @@ export class EntitySets {
     { owner }: Pick<SetAsker, 'owner'>,
     id: string,
   ): Pending<boolean> {
-    return this.store.release(id, { session: owner, dataclass: dataclass?.name });
+    const claim = { session: owner, dataclass: dataclass?.name };
+    return whenThere(
+      this.store.release(id, claim),
+      (isReleased) => isReleased || this.store.release(ownId(id, owner), claim),
+    );
   }
 
-  /** By what the client sends again (protocol section 10.4, the second way). */
+  #alive(id: string, claim: SetClaim, timeout?: number): Pending<EntitySet | undefined> {
+    return whenThere(
+      this.store.access(id, claim, timeout),
+      (set) => set ?? this.store.access(ownId(id, claim.session), claim, timeout),
+    );
+  }
+
+  /**
+   * By what the client sends again (protocol section 10.4, the second way). The ID may be one that another session knows: what
+   * is made here is for the own session alone, or for guests alone, and never what a kept definition of others stands for.
+   */
   #recreate(
     dataclass: Dataclass,
     asker: SetAsker,
@@ -139,10 +155,15 @@ export class EntitySets {
       params,
       orderby,
     });
-    const keys = this.#keys.read(request);
-    return whenThere(this.#recreated(dataclass, asker, id, request, keys), (set) => {
-      if (set === undefined) throw missingSet(id);
-      return set;
+    const held = this.definitions.isHeldByAnother(id, dataclass.name, asker.keeper);
+    return whenThere(held, (isHeld) => {
+      if (isHeld) throw missingSet(id);
+      const keys = this.#keys.read(request);
+      const own = ownId(id, asker.owner);
+      return whenThere(this.#recreated(dataclass, asker, id, request, keys, own), (set) => {
+        if (set === undefined) throw missingSet(id);
+        return set;
+      });
     });
   }
 
@@ -186,6 +207,7 @@ export class EntitySets {
     id: string,
     request: SelectionRequest,
     read: Pending<KeyList | undefined>,
+    storedAs = id,
   ): Pending<EntitySet | undefined> {
     return whenThere(read, (keys) => {
       if (keys === undefined) return undefined;
@@ -198,7 +220,7 @@ export class EntitySets {
           timeout: this.#capped(asker, this.limits.recreatedEntitySetTimeout),
           isSorted: request.orderBy !== undefined,
         };
-        return this.#storing(() => this.store.recreate(id, set));
+        return this.#storing(() => this.store.recreate(id, set, storedAs));
       });
     });
   }
@@ -230,6 +252,16 @@ export class EntitySets {
 /** 32 upper-case hexadecimal digits: what an ID that a client brings must be (protocol decision 21). */
 function isSetId(id: string): boolean {
   return /^[0-9A-F]{32}$/.test(id);
+}
+
+/**
+ * What a set is stored as that a session has made again by expressions, under an ID that it named: no other session's request
+ * for that ID finds it.
+ * @param owner `undefined` for guests
+ */
+function ownId(id: string, owner: string | undefined): string {
+  const hash = createHash('sha256').update(`${owner ?? ''} ${id}`).digest('hex');
+  return hash.slice(0, 32).toUpperCase();
 }
 
 /** `$savedfilter=true` asks the server to keep the definition; anything else is the definition. */

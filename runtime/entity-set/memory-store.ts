@@ -48,10 +48,12 @@ export class MemoryEntitySetStore implements EntitySetStore {
     return this.#store(newUuid(), set);
   }
 
-  recreate(id: string, set: NewEntitySet): EntitySet | undefined {
+  recreate(id: string, set: NewEntitySet, storedAs = id): EntitySet | undefined {
     const claim = { session: set.owner, dataclass: set.dataclass };
-    if (this.#alive(id) === undefined) return this.#store(id, set);
-    return this.access(id, claim);
+    for (const used of [id, storedAs]) {
+      if (this.#alive(used) !== undefined) return this.access(used, claim);
+    }
+    return this.#store(storedAs, set);
   }
 
   access(id: string, claim: SetClaim, timeout?: number): EntitySet | undefined {

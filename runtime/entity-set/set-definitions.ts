@@ -18,17 +18,24 @@ export interface SetDefinition {
   };
 }
 
-/** Kept of the definitions that were made last; what is older is forgotten. */
+/** Of users together, and of guests together. */
 const maxDefinitions = 10_000;
+
+/** A definition in so many looks for what is to be forgotten: that takes some milliseconds. */
+const definitionsPerLook = 100;
 
 /** Of one definition, as JSON. */
 const maxDefinitionLength = 8 * 1024;
 
-/** The definitions that `$savedfilter=true` and `$savedorderby=true` keep in the database, where they outlive the server. */
+/**
+ * The definitions that `$savedfilter=true` and `$savedorderby=true` keep in the database, where they outlive the server. When
+ * there are too many, the oldest ones of the user who has most are forgotten. Guests, who are as many as they like, count apart.
+ */
 export class SetDefinitions {
   readonly #insert: Statement;
   readonly #forget: Statement;
   readonly #find: Statement;
+  readonly #holder: Statement;
 
   constructor(private readonly database: Database) {
     const { dialect } = database;
@@ -36,9 +43,19 @@ export class SetDefinitions {
     this.#insert = dialect.compile(
       sql`insert into "__entityset" ("id", "dataclass", "owner", "definition") values (${slot(0)}, ${slot(1)}, ${slot(2)}, ${slot(3)})`,
     );
-    this.#forget = dialect.compile(sql`delete from "__entityset" where "position" <= ${slot(0)}`);
+    this.#forget = dialect.compile(sql`delete from "__entityset" where "position" in (
+      select "position" from (
+        select "position", row_number() over (
+          partition by "owner" is null order by "ofOwner", "position" desc) as "place"
+        from (select "position", "owner", row_number() over (
+            partition by "owner" order by "position" desc) as "ofOwner"
+          from "__entityset") as "counted") as "placed"
+      where "place" > ${slot(0)})`);
     this.#find = dialect.compile(
       sql`select "definition" from "__entityset" where "id" = ${slot(0)} and "dataclass" = ${slot(1)} and ${dialect.isSame(sql`"owner"`, slot(2))}`,
+    );
+    this.#holder = dialect.compile(
+      sql`select case when "dataclass" = ${slot(1)} and ${dialect.isSame(sql`"owner"`, slot(2))} then 1 else 0 end from "__entityset" where "id" = ${slot(0)}`,
     );
   }
 
@@ -61,7 +78,9 @@ export class SetDefinitions {
         owner ?? null,
         json,
       ]);
-      await transaction.run(this.#forget, [insertedKey - maxDefinitions]);
+      if (insertedKey % definitionsPerLook === 0) {
+        await transaction.run(this.#forget, [maxDefinitions]);
+      }
     });
   }
 
@@ -73,6 +92,15 @@ export class SetDefinitions {
     const values = [id, dataclass, owner ?? null];
     return whenThere(this.database.executor.value(this.#find, values), (json) =>
       json === undefined ? undefined : (JSON.parse(String(json)) as SetDefinition),
+    );
+  }
+
+  /** Whether a definition that is kept holds an ID for another keeper, or for another dataclass. */
+  isHeldByAnother(id: string, dataclass: string, owner: string | undefined): Pending<boolean> {
+    const values = [id, dataclass, owner ?? null];
+    return whenThere(
+      this.database.executor.value(this.#holder, values),
+      (isOwn) => isOwn !== undefined && Number(isOwn) === 0,
     );
   }
 }

@@ -45,11 +45,14 @@ export class SharedEntitySetStore implements EntitySetStore {
     return this.sharing.state.change(() => this.#store(newUuid(), set));
   }
 
-  recreate(id: string, set: NewEntitySet): EntitySet | undefined {
+  recreate(id: string, set: NewEntitySet, storedAs = id): EntitySet | undefined {
     const claim = { session: set.owner, dataclass: set.dataclass };
-    return this.sharing.state.change(() =>
-      this.#alive(id) === undefined ? this.#store(id, set) : this.access(id, claim),
-    );
+    return this.sharing.state.change(() => {
+      for (const used of [id, storedAs]) {
+        if (this.#alive(used) !== undefined) return this.access(used, claim);
+      }
+      return this.#store(storedAs, set);
+    });
   }
 
   access(id: string, claim: SetClaim, timeout?: number): EntitySet | undefined {

@@ -98,6 +98,22 @@ describe('two processes', () => {
     expect((await one.get(`/Item/$entityset/${high}`)).status).toBe(200);
   });
 
+  it('keep the ID of a kept definition for its owner, by whichever process others name it', async () => {
+    await begin();
+    await createItems(4);
+    await logIn(one);
+    const make = '/Item?$filter="ID=1"&$method=entityset&$savedfilter=true';
+    const made = (await one.get(make)).json as { readonly __ENTITYSET: string };
+    const set = `/Item/$entityset/${made.__ENTITYSET.slice(-32)}`;
+    const named = `${set}?$savedfilter="ID>1"`;
+    expect((await other.get(named)).status).toBe(404);
+    await one.get(`${set}?$method=release`);
+    expect((await other.get(named)).status).toBe(404);
+    share();
+    expect(countOf(await other.get(set))).toBe(1);
+    expect(countOf(await one.get(set))).toBe(1);
+  });
+
   it('know a user whom either has let in, until one of them lets the user out', async () => {
     await begin();
     await logIn(one);
