@@ -260,7 +260,9 @@ function isSetId(id: string): boolean {
  * @param owner `undefined` for guests
  */
 function ownId(id: string, owner: string | undefined): string {
-  const hash = createHash('sha256').update(`${owner ?? ''} ${id}`).digest('hex');
+  const hash = createHash('sha256')
+    .update(`${owner ?? ''} ${id}`)
+    .digest('hex');
   return hash.slice(0, 32).toUpperCase();
 }
 
