@@ -10,6 +10,8 @@ export type TokenClaims = Readonly<Record<string, unknown>>;
 
 /** What the user's `src/login.ts` exports (protocol decision 18). */
 export interface LoginModule {
+  /** Called once, when the server starts: what it throws stops the start. */
+  readonly openUsers?: () => Promise<void> | void;
   /** @returns what the user may do; `null` when the name or the password is wrong */
   readonly login: (user: string, password: string) => Promise<Login | null> | Login | null;
   /** Maps the claims of a bearer token; without it, bearer tokens are not accepted. */

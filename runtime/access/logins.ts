@@ -1,3 +1,4 @@
+import { DatabaseUnavailableError } from '../dialect/executor.js';
 import { protocolError, RequestError } from '../protocol/errors.js';
 import type { LoginFailures } from './login-failures.js';
 import type { Login, LoginModule } from './login-module.js';
@@ -22,7 +23,8 @@ export class Logins {
 
   /**
    * @returns `undefined` when the user is unknown or the password is wrong
-   * @throws RequestError 429 with `Retry-After` while the user or the address has to wait; what the user's code throws
+   * @throws RequestError 429 with `Retry-After` while the user or the address has to wait; DatabaseUnavailableError where a
+   * disk, a database or a network fails; what else the user's code throws
    */
   async grantOf(user: string, password: string, address: string): Promise<Grant | undefined> {
     // Some directories take an empty password for a visitor, whom they let in.
@@ -44,7 +46,7 @@ export class Logins {
     } catch (error) {
       // An error of the server is no failure of the user.
       for (const [counts, name] of names) counts.takeBack(name);
-      throw error;
+      throw isOfSystem(error) ? new DatabaseUnavailableError('the login failed', error) : error;
     } finally {
       this.#running -= 1;
     }
@@ -54,6 +56,21 @@ export class Logins {
     ofAddress.takeBack(network(address));
     return granted;
   }
+}
+
+/**
+ * Whether an error, or its cause, is one of a disk, a network, SQLite or PostgreSQL (connections, resources, shutdown, failed
+ * reads): another attempt may succeed.
+ */
+function isOfSystem(error: unknown): boolean {
+  if (!(error instanceof Error)) return false;
+  const { code } = error as { readonly code?: unknown };
+  const isSystemCode =
+    typeof code === 'string' &&
+    /^(?:SQLITE_(?:FULL|IOERR|BUSY|LOCKED|READONLY|CANTOPEN|NOMEM|CORRUPT|NOTADB)|E[A-Z]+$|EAI_|08|53|57P|58)/.test(
+      code,
+    );
+  return isSystemCode || isOfSystem(error.cause);
 }
 
 function tooMany(seconds: number): RequestError {

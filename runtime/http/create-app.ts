@@ -3,10 +3,12 @@ import { pino } from 'pino';
 import { readServerQuotas } from '../access/server-quotas.js';
 import { Tokens } from '../access/tokens.js';
 import { Views } from '../access/views.js';
+import type { LoginModule } from '../access/login-module.js';
 import type { ClassHost } from '../class/class-host.js';
 import { classEvents } from '../class/events.js';
 import type { ClassRegistry } from '../class/registry.js';
 import { linkDataclasses } from '../dataclass/dataclasses.js';
+import type { Database } from '../dialect/database.js';
 import { setting } from '../protocol/environment.js';
 import { removeLeftovers } from '../media/upload-folder.js';
 import { emptyPlans } from '../query/reading-context.js';
@@ -83,6 +85,10 @@ export async function createApp(
   const level = logLevel(environment);
   const tokens = await Tokens.open(tokenSettings(environment), login);
   const opened = await openObserved(model, limits, options);
+  // Users are kept where the environment says. Who names a database in code, as tests do, may have none there.
+  if (options.databaseUrl === undefined && options.login === undefined) {
+    await openUsers(login, opened);
+  }
   const restricted = definitions.filter((each) => each.restrict === true).map(({ name }) => name);
   const withClasses = serverClasses(classes, opened, restricted.length > 0);
   const database = withClasses?.database ?? opened;
@@ -180,4 +186,14 @@ export async function createApp(
   if (functionParts === undefined) return { app, serve: addresses.serving(services, undefined) };
   const functions = openFunctions({ ...functionParts, viewed });
   return { app, functions, serve: addresses.serving(services, functions) };
+}
+
+/** A database that is not served is closed, so that the process can end. */
+async function openUsers(login: LoginModule | undefined, { executor }: Database): Promise<void> {
+  try {
+    await login?.openUsers?.();
+  } catch (error) {
+    await executor.close();
+    throw error;
+  }
 }

@@ -201,3 +201,27 @@ describe('what was sent for a login', () => {
     expect(server.logged.join('\n')).not.toContain('hunter2');
   });
 });
+
+describe('a login that throws', () => {
+  it.each([
+    [{ code: 'SQLITE_FULL' }, 503],
+    [{ code: 'ECONNREFUSED' }, 503],
+    [{ code: '57P01' }, 503],
+    [{ cause: Object.assign(new Error('disk'), { code: 'SQLITE_CANTOPEN' }) }, 503],
+    [{ code: 'SQLITE_ERROR' }, 500],
+    [{ code: 'ERR_INVALID_ARG_TYPE' }, 500],
+    [{}, 500],
+  ])('%j is answered with %i, and logged', async (members, status) => {
+    const server = await sessionServer({
+      login: () => {
+        throw Object.assign(new Error('a secret of the server'), members);
+      },
+    });
+    const response = await new Client(server.app).post('/rest/$directory/login', ['mia', 'x']);
+    expect(response.statusCode).toBe(status);
+    expect(response.headers['retry-after']).toBe(status === 503 ? '1' : undefined);
+    expect(response.body).not.toContain('secret');
+    expect(server.logged.join()).toContain('a secret of the server');
+    await server.app.close();
+  });
+});

@@ -2,6 +2,9 @@ import type { Login } from './runtime/access/login-module.js';
 import { isPassword } from './runtime/access/password.js';
 import { findUser } from './users.js';
 
+/** The server calls it when it starts; what it throws stops the start. */
+export { openUsers } from './users.js';
+
 /**
  * Tells who may log in and what they may do then: called for `POST /rest/$directory/login`, and by `session.login()` in class
  * code. This file is yours: ask a directory, a table of the model or another service instead, if you like. The server itself

@@ -29,6 +29,8 @@ const table = `
     "roles" text not null
   )`;
 
+const select = 'select * from "users"."users" where "folded" = $1';
+
 const defaultUrl = 'postgres://localhost:5432/clinic';
 
 let opened: Promise<Pool> | undefined;
@@ -53,11 +55,29 @@ async function open(): Promise<Pool> {
   pool.on('error', () => undefined);
   try {
     await pool.query(table);
+    await pool.query(select, ['']);
     return pool;
   } catch (error) {
     await pool.end();
-    throw error;
+    throw new Error(
+      `Cannot open the database of users: ${reasonOf(error)}. USERS_DATABASE, or DATABASE_URL, names it.`,
+      { cause: error },
+    );
   }
+}
+
+/** Where a host has several addresses, the errors of all of them come as one, which says nothing itself. */
+function reasonOf(error: unknown): string {
+  if (error instanceof AggregateError) return error.errors.map(reasonOf).join(', ');
+  return error instanceof Error ? error.message : String(error);
+}
+
+/**
+ * Opens the database of users. The server does so when it starts: a wrong `USERS_DATABASE` stops it.
+ * @throws Error that says why it cannot be reached
+ */
+export async function openUsers(): Promise<void> {
+  await users();
 }
 
 /** @param name in any case */
@@ -65,8 +85,7 @@ export async function findUser(name: string): Promise<User | undefined> {
   // PostgreSQL keeps no text with this character.
   if (name.includes('\0')) return undefined;
   const pool = await users();
-  const text = 'select * from "users"."users" where "folded" = $1';
-  const [row] = (await pool.query<UserRow>(text, [folded(name)])).rows;
+  const [row] = (await pool.query<UserRow>(select, [folded(name)])).rows;
   if (row === undefined) return undefined;
   const { privileges, roles } = row;
   return {

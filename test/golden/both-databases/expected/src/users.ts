@@ -8,4 +8,10 @@ const { DATABASE_URL = '', USERS_DATABASE = '' } = process.env;
 const url = [USERS_DATABASE, DATABASE_URL, defaultUrl].find((each) => each !== '') ?? '';
 
 /** Users are kept where the database of the model is, or where `USERS_DATABASE` says: a URL of PostgreSQL, or a file. */
-export const { createUser, findUser } = /^postgres(?:ql)?:/.test(url) ? inPostgres : inSqlite;
+const inDatabase = /^postgres(?:ql)?:/.test(url) ? inPostgres : inSqlite;
+export const { createUser, findUser } = inDatabase;
+
+/** Opens the database of users, which the server does when it starts. */
+export async function openUsers(): Promise<void> {
+  await inDatabase.openUsers();
+}

@@ -20,29 +20,47 @@ interface UserRow {
 
 let opened: Database.Database | undefined;
 
+const select = 'select * from "users" where "folded" = ?';
+
 /** A database of its own, beside that of the model: `USERS_DATABASE` names another file. */
 function users(): Database.Database {
   if (opened !== undefined) return opened;
   const { DATABASE_URL = '', USERS_DATABASE = '' } = process.env;
   const beside = join(dirname(DATABASE_URL.replace(/^sqlite:/, '')), 'users.sqlite');
-  const database = new Database(USERS_DATABASE === '' ? beside : USERS_DATABASE);
-  database.pragma('journal_mode = WAL');
-  database.exec(`create table if not exists "users" (
-    "folded" text primary key,
-    "name" text not null,
-    "password" text not null,
-    "privileges" text not null,
-    "roles" text not null
-  ) strict`);
+  const file = USERS_DATABASE === '' ? beside : USERS_DATABASE;
+  let database: Database.Database | undefined;
+  try {
+    database = new Database(file);
+    database.exec(`create table if not exists "users" (
+      "folded" text primary key,
+      "name" text not null,
+      "password" text not null,
+      "privileges" text not null,
+      "roles" text not null
+    ) strict`);
+    database.pragma('journal_mode = WAL');
+    database.prepare(select).get('');
+  } catch (error) {
+    database?.close();
+    const reason = error instanceof Error ? error.message : String(error);
+    const message = `Cannot open the database of users ${file}: ${reason}. USERS_DATABASE names its file.`;
+    throw new Error(message, { cause: error });
+  }
   opened = database;
   return database;
 }
 
+/**
+ * Opens the database of users. The server does so when it starts: a wrong `USERS_DATABASE` stops it.
+ * @throws Error that names the file
+ */
+export function openUsers(): void {
+  users();
+}
+
 /** @param name in any case */
 export function findUser(name: string): Promise<User | undefined> {
-  const row = users()
-    .prepare<[string], UserRow>('select * from "users" where "folded" = ?')
-    .get(folded(name));
+  const row = users().prepare<[string], UserRow>(select).get(folded(name));
   if (row === undefined) return Promise.resolve(undefined);
   const { privileges, roles } = row;
   return Promise.resolve({
