@@ -86,6 +86,7 @@ export class BodySaving {
     return whenThere(saver.save(this.transaction, applied, this.#options), (saved) => {
       const result = this.#told(saved);
       const isRefused = 'problems' in result;
+      if (isRefused || result.outcome === 'unchanged') this.tools.uploads.giveBackLast();
       this.isUndone ||= isRefused && this.mode === 'atomic';
       if (!isRefused && result.outcome !== 'unchanged') this.saves += 1;
       const isTold = !this.isUndone || this.mode === 'refresh';

@@ -121,7 +121,7 @@ export async function createApp(
   followSessions(sessions.sessions, stores);
   if (hasMedia(definitions)) {
     await removeLeftovers();
-    registerUploads(app, stores.uploads, limits, sessions);
+    registerUploads(app, stores.uploads, limits, sessions, !settings.isOpen);
   }
   for (const each of opened.added ?? []) log.info(`In the database, ${each}.`);
   if (settings.isOpen) {

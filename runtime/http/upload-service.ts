@@ -1,5 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import { network } from '../access/network.js';
+import type { RequestSession } from '../access/request-session.js';
+import { setAskerOf } from '../access/set-asker.js';
 import { readRawPict } from '../media/image-format.js';
 import { firstFile, isMultipart } from '../media/multipart.js';
 import {
@@ -21,12 +24,16 @@ const graceMilliseconds = 2000;
 
 const meaningful: ReadonlySet<string> = new Set(['rawPict', 'binary', 'timeout', 'version']);
 
-/** `POST /rest/$upload` (protocol section 14.5). Its body goes to disk as it comes, and never stands in memory as a whole. */
+/**
+ * `POST /rest/$upload` (protocol section 14.5). Its body goes to disk as it comes, and never stands in memory as a whole.
+ * @param hasUsers whether anybody can log in: guests leave a part of the space to users
+ */
 export function registerUploads(
   app: FastifyInstance,
   uploads: UploadStore,
   limits: UploadLimits,
   sessions: RequestSessions,
+  hasUsers: boolean,
 ): void {
   void app.register((scope, _options, done) => {
     scope.removeAllContentTypeParsers();
@@ -34,7 +41,7 @@ export function registerUploads(
       parsed(null, payload);
     });
     scope.post('/rest/$upload', (request, reply) =>
-      receive(request, reply, { uploads, limits, sessions }),
+      receive(request, reply, { uploads, limits, sessions, hasUsers }),
     );
     scope.get('/rest/$upload', () => {
       throw methodNotAllowed('Files are uploaded with POST.', 'POST');
@@ -47,6 +54,7 @@ interface UploadContext {
   readonly uploads: UploadStore;
   readonly limits: UploadLimits;
   readonly sessions: RequestSessions;
+  readonly hasUsers: boolean;
 }
 
 async function receive(
@@ -72,7 +80,7 @@ async function receive(
 async function stored(
   request: FastifyRequest,
   reply: FastifyReply,
-  { uploads, limits, sessions }: UploadContext,
+  { uploads, limits, sessions, hasUsers }: UploadContext,
 ): Promise<string> {
   const options = uploadOptions(parametersOf(request, 'write'));
   const { 'content-type': contentType, 'content-length': declared } = request.headers;
@@ -82,7 +90,16 @@ async function stored(
   const chunks = limited(request, most, limits.uploadSize);
   const session = await sessions.of(request, reply);
   const file = isForm ? firstFile(chunks, contentType) : chunks;
-  return uploads.receive(file, options, () => session.keep());
+  const sender = senderOf(session, hasUsers);
+  const length = declared === undefined ? undefined : Math.min(Number(declared), limits.uploadSize);
+  return uploads.receive(file, { ...options, sender, length }, () => session.keep());
+}
+
+/** A user has one share in all sessions, and so have the guests of one address. */
+function senderOf(session: RequestSession, hasUsers: boolean): string {
+  const { keeper } = setAskerOf(session);
+  if (keeper !== undefined) return keeper;
+  return `${hasUsers ? 'guest' : 'client'} ${network(session.origin.address)}`;
 }
 
 function uploadOptions(parameters: Parameters): UploadOptions {

@@ -127,7 +127,10 @@ export class WriteService {
       entities.length === 1 && first !== undefined ? saving.save(first) : saveAll(saving, entities);
     return whenThere(saved, () => {
       const { entries, isUndone, saves } = saving;
-      if (isUndone) throw new Undone(entries);
+      if (isUndone) {
+        uploads.giveBackAll();
+        throw new Undone(entries);
+      }
       if (saves === 0) return entries;
       return whenThere(transaction.run(this.#raiseGlobalStamp, [saves]), () => entries);
     });

@@ -2,7 +2,7 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import { UnusableUpload } from '../protocol/media-value.js';
-import type { Uploads } from './upload-store.js';
+import type { Upload, Uploads } from './upload-store.js';
 
 type Body = Readonly<Record<string, unknown>>;
 
@@ -15,9 +15,23 @@ export function mediaAttributes(dataclass: Dataclass): readonly StorageDefinitio
   );
 }
 
+/** What an entity has taken of an upload; nothing any more when it was given back. */
+interface Taken {
+  readonly upload: Upload;
+  bytes: number;
+}
+
+function giveBack(taken: Taken): void {
+  if (taken.bytes > 0) taken.upload.take(-taken.bytes);
+  taken.bytes = 0;
+}
+
 /** The uploads that the entities of one request take. */
 export class AppliedUploads {
   #bytes = 0;
+  /** What was taken for the body that came last, and for all. */
+  #last: Taken[] = [];
+  readonly #all: Taken[] = [];
 
   /**
    * @param attributes of the entities' dataclass, as {@link mediaAttributes} gives them
@@ -42,15 +56,43 @@ export class AppliedUploads {
    */
   applied(body: Body): Body {
     let applied: Record<string, unknown> | undefined;
+    this.#last = [];
     for (const { name, type } of this.attributes) {
       const json = Object.hasOwn(body, name) ? body[name] : undefined;
       if (typeof json !== 'object' || json === null || !Object.hasOwn(json, 'ID')) continue;
       applied ??= { ...body };
-      const bytes = uploadedBytes((json as { readonly ID: unknown }).ID, type, this.uploads);
-      applied[name] = bytes;
-      if (bytes instanceof Uint8Array) this.#count(bytes.length);
+      applied[name] = this.#taken((json as { readonly ID: unknown }).ID, type);
     }
     return applied ?? body;
+  }
+
+  /** The entity of the last body was not stored: its bytes can be taken again. */
+  giveBackLast(): void {
+    for (const taken of this.#last) giveBack(taken);
+    this.#last = [];
+  }
+
+  /** The same for all. */
+  giveBackAll(): void {
+    for (const taken of this.#all) giveBack(taken);
+    this.#last = [];
+  }
+
+  #taken(id: unknown, type: StorageDefinition['type']): Uint8Array | UnusableUpload {
+    const bytes = uploadedBytes(id, type, this.uploads);
+    if (!(bytes instanceof Uint8Array)) return bytes;
+    const upload = this.uploads.find(String(id));
+    if (upload?.take(bytes.length) !== true) {
+      return new UnusableUpload(
+        missingCode(type),
+        'names an upload that was given to as many entities as it can be: send the file again',
+      );
+    }
+    const taken = { upload, bytes: bytes.length };
+    this.#last.push(taken);
+    this.#all.push(taken);
+    this.#count(bytes.length);
+    return bytes;
   }
 
   #count(length: number): void {
@@ -74,7 +116,11 @@ export function uploadedBytes(
   const bytes = upload?.read();
   if (bytes !== undefined) return bytes;
   return new UnusableUpload(
-    isImage ? 'pictureMissing' : 'blobMissing',
+    missingCode(type),
     'names an upload that does not exist, or has expired',
   );
+}
+
+function missingCode(type: StorageDefinition['type']): 'pictureMissing' | 'blobMissing' {
+  return type === 'image' ? 'pictureMissing' : 'blobMissing';
 }

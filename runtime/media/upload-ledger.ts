@@ -9,21 +9,35 @@ export interface KeptUpload {
   readonly type: ImageType | undefined;
   /** Bytes on disk, whole blocks. */
   readonly space: number;
+  /** What its space counts for, see {@link accountsOf}. */
+  readonly sender: string | undefined;
   /** Milliseconds of the store's clock. */
   readonly expires: number;
 }
 
+/** The most that the uploads of an account may take up together, in bytes. */
+export interface UploadShare {
+  readonly account: string;
+  readonly most: number;
+}
+
+/** The accounts that an upload takes space of. */
+export function accountsOf(sender: string | undefined): readonly string[] {
+  if (sender === undefined) return ['all'];
+  return sender.startsWith('guest ') ? ['all', 'guests', sender] : ['all', sender];
+}
+
 /** Who sent which upload, and what they take up together; in memory, or where several processes have it. */
 export interface UploadLedger {
-  /** Bytes on disk of all uploads, those that come in among them. */
-  readonly space: number;
+  /** Bytes on disk of the uploads of an account, those that come in among them. */
+  spaceOf(account: string): number;
   /**
-   * Takes space for an upload that comes in.
-   * @returns `false`, and takes nothing, when all would take up more than `most`
+   * Takes space for an upload that comes in, of all shares or of none.
+   * @returns the share that is too small
    */
-  reserve(bytes: number, most: number): boolean;
+  reserve(bytes: number, shares: readonly UploadShare[]): UploadShare | undefined;
   /** Gives back what was reserved, for an upload that failed. */
-  free(bytes: number): void;
+  free(bytes: number, accounts: readonly string[]): void;
   /** What was reserved for it is its own from now on. */
   keep(id: string, upload: KeptUpload): void;
   find(id: string): KeptUpload | undefined;
@@ -33,8 +47,13 @@ export interface UploadLedger {
   idsOf(owner: string): readonly string[];
   /** Gives the uploads of a session to another one, which has none. */
   move(from: string, to: string): void;
-  /** When the first of all expires. */
-  soonestExpiry(): number | undefined;
+  /** When uploads of an account that take up so many bytes have expired; `undefined` when it has not so many. */
+  expiryOf(bytes: number, account: string): number | undefined;
+  /**
+   * Counts bytes of an upload that are stored in an entity; fewer than 0 when they were not stored after all.
+   * @returns `false`, and counts nothing, when they would be more than `most`
+   */
+  write(id: string, bytes: number, most: number): boolean;
   close(): void;
 }
 
@@ -42,20 +61,28 @@ export interface UploadLedger {
 export class MemoryUploadLedger implements UploadLedger {
   readonly #kept = new Map<string, KeptUpload>();
   readonly #ofSession = new Map<string, Set<string>>();
-  #space = 0;
+  /** By their IDs. */
+  readonly #written = new Map<string, number>();
+  /** By accounts. */
+  readonly #spaces = new Map<string, number>();
 
-  get space(): number {
-    return this.#space;
+  spaceOf(account: string): number {
+    return this.#spaces.get(account) ?? 0;
   }
 
-  reserve(bytes: number, most: number): boolean {
-    if (this.#space + bytes > most) return false;
-    this.#space += bytes;
-    return true;
+  reserve(bytes: number, shares: readonly UploadShare[]): UploadShare | undefined {
+    const full = shares.find(({ account, most }) => this.spaceOf(account) + bytes > most);
+    if (full !== undefined) return full;
+    for (const { account } of shares) this.#spaces.set(account, this.spaceOf(account) + bytes);
+    return undefined;
   }
 
-  free(bytes: number): void {
-    this.#space -= bytes;
+  free(bytes: number, accounts: readonly string[]): void {
+    for (const account of accounts) {
+      const rest = this.spaceOf(account) - bytes;
+      if (rest > 0) this.#spaces.set(account, rest);
+      else this.#spaces.delete(account);
+    }
   }
 
   keep(id: string, upload: KeptUpload): void {
@@ -73,14 +100,15 @@ export class MemoryUploadLedger implements UploadLedger {
     const kept = this.#kept.get(id);
     if (kept === undefined) return undefined;
     this.#kept.delete(id);
+    this.#written.delete(id);
     const siblings = this.#ofSession.get(kept.owner);
     siblings?.delete(id);
     if (siblings?.size === 0) this.#ofSession.delete(kept.owner);
     return kept;
   }
 
-  removed({ space }: KeptUpload): void {
-    this.#space -= space;
+  removed({ space, sender }: KeptUpload): void {
+    this.free(space, accountsOf(sender));
   }
 
   idsOf(owner: string): readonly string[] {
@@ -98,12 +126,24 @@ export class MemoryUploadLedger implements UploadLedger {
     }
   }
 
-  soonestExpiry(): number | undefined {
-    let soonest: number | undefined;
-    for (const { expires } of this.#kept.values()) {
-      soonest = Math.min(soonest ?? expires, expires);
+  expiryOf(bytes: number, account: string): number | undefined {
+    let freed = 0;
+    let last = 0;
+    // The first ones to come are the first ones to expire, mostly; where they are not, the time is later than it need be.
+    for (const { space, sender, expires } of this.#kept.values()) {
+      if (!accountsOf(sender).includes(account)) continue;
+      freed += space;
+      last = Math.max(last, expires);
+      if (freed >= bytes) return last;
     }
-    return soonest;
+    return undefined;
+  }
+
+  write(id: string, bytes: number, most: number): boolean {
+    const written = (this.#written.get(id) ?? 0) + bytes;
+    if (written > most || !this.#kept.has(id)) return false;
+    this.#written.set(id, written);
+    return true;
   }
 
   close(): void {

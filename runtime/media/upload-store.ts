@@ -6,13 +6,19 @@ import { refuseBusy } from '../protocol/busy.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';
 import { headLength, imageType, type ImageType } from './image-types.js';
 import type { UploadFile, UploadFiles } from './upload-folder.js';
-import { type KeptUpload, MemoryUploadLedger, type UploadLedger } from './upload-ledger.js';
+import {
+  accountsOf,
+  type KeptUpload,
+  MemoryUploadLedger,
+  type UploadLedger,
+  type UploadShare,
+} from './upload-ledger.js';
 
 /** Sizes are bytes. */
 export interface UploadLimits {
   /** One upload. */
   readonly uploadSize: number;
-  /** All uploads that wait. */
+  /** All uploads that wait: one sender has a quarter of it, guests together a half. */
   readonly uploadSpace: number;
   /** Seconds that an upload is kept, when the client names no time. */
   readonly uploadTimeout: number;
@@ -24,6 +30,11 @@ export interface Upload {
   readonly type: ImageType | undefined;
   /** @returns its bytes; `undefined` when its file is gone */
   read(): Uint8Array | undefined;
+  /**
+   * Counts bytes of it that an entity takes; fewer than 0 where the entity was not stored.
+   * @returns `false` when entities have taken as much of it as they may
+   */
+  take(bytes: number): boolean;
 }
 
 /** Finds uploads by their IDs. */
@@ -36,17 +47,23 @@ export interface UploadOptions {
   /** Seconds. */
   readonly timeout: number | undefined;
   readonly mustBeImage: boolean;
+  /** Whose share of the space it takes: `guest <name>`, or any other name. */
+  readonly sender?: string;
+  /** Its bytes, where the client has told them. */
+  readonly length?: number | undefined;
 }
 
 /** The longest `$timeout`, in seconds; a longer one becomes this one. */
 const longestTimeout = 24 * 3600;
 /** A file takes whole blocks of a disk, an empty one its entry. */
 const blockSize = 4096;
+/** One upload is for some entities: they take so many times its size from it, or so many bytes, whichever is more. */
+const mostCopies = 8;
+const mostCopied = 1024 * 1024;
 
 /**
  * Keeps uploads on disk until they expire, or the session ends that sent them (protocol section 14.5). An ID is 128 bits from
- * a secure source: its session may use the upload as often as wanted, and to others it does not exist. It never becomes a part
- * of a path.
+ * a secure source: to other sessions it does not exist. It never becomes a part of a path.
  */
 export class UploadStore {
   /** What ends the uploads that this process has received, by their IDs, when their time is over. */
@@ -64,18 +81,21 @@ export class UploadStore {
    * Stores what comes, chunk by chunk; nothing stays of an upload that fails.
    * @param owner tells the ID of the session that sends it, when everything has come
    * @returns its ID, 32 hexadecimal digits
-   * @throws RequestError 413 when it is too large, 429 while all uploads together are, 400 with 1824 when it is no image and
+   * @throws RequestError 413 when it is too large, 429 while all uploads together are, or those of its sender or of guests, 400 with 1824 when it is no image and
    * must be one, 503 when it cannot be written; what `chunks` and `owner` throw
    */
   async receive(
     chunks: AsyncIterable<Uint8Array>,
-    { timeout, mustBeImage }: UploadOptions,
+    { timeout, mustBeImage, sender, length }: UploadOptions,
     owner: () => string,
   ): Promise<string> {
     this.#refuseWhenClosed();
     const file = await onDisk(this.folder.create());
-    const space = new Reservation((bytes) => {
-      this.#reserve(bytes);
+    const shares = this.#sharesOf(sender);
+    const space = new Reservation((bytes, reserved) => {
+      if (this.ledger.reserve(bytes, shares) === undefined) return;
+      const size = inBlocks(length ?? this.limits.uploadSize);
+      throw this.#full(shares, Math.max(size, reserved + bytes) - reserved);
     });
     try {
       const head = await this.#write(file, chunks, space).finally(() => file.handle.close());
@@ -83,9 +103,10 @@ export class UploadStore {
       if (mustBeImage && type === undefined) throw noImage();
       this.#refuseWhenClosed();
       const seconds = timeout ?? this.limits.uploadTimeout;
-      return this.#keep({ owner: owner(), path: file.path, type, space: space.bytes }, seconds);
+      const kept = { owner: owner(), path: file.path, type, space: space.bytes, sender };
+      return this.#keep(kept, seconds);
     } catch (error) {
-      this.ledger.free(space.bytes);
+      this.ledger.free(space.bytes, accountsOf(sender));
       await unlink(file.path).catch(() => undefined);
       throw error;
     }
@@ -121,12 +142,16 @@ export class UploadStore {
           return undefined;
         }
       },
+      take: (bytes) => {
+        const most = Math.max(mostCopies * kept.space, mostCopied);
+        return this.ledger.write(name, bytes, most);
+      },
     };
   }
 
   /** Bytes on disk, whole blocks. */
   get space(): number {
-    return this.ledger.space;
+    return this.ledger.spaceOf('all');
   }
 
   async close(): Promise<void> {
@@ -187,32 +212,60 @@ export class UploadStore {
       });
   }
 
-  #reserve(bytes: number): void {
-    if (!this.ledger.reserve(bytes, this.limits.uploadSpace)) throw this.#full();
+  #sharesOf(sender: string | undefined): readonly UploadShare[] {
+    const { uploadSize, uploadSpace } = this.limits;
+    // The largest upload fits into each share.
+    const least = Math.min(inBlocks(uploadSize), uploadSpace);
+    const share = (part: number): number => Math.max(Math.floor(uploadSpace / part), least);
+    return accountsOf(sender).map((account) => ({
+      account,
+      most: account === 'all' ? uploadSpace : share(account === 'guests' ? 2 : 4),
+    }));
   }
 
-  #full(): RequestError {
+  /** @param missing bytes that the upload lacked when it was refused, beside what it had and gives back */
+  #full(shares: readonly UploadShare[], missing: number): RequestError {
     const now = this.clock.now();
-    const longest = now + this.limits.uploadTimeout * 1000;
-    const soonest = Math.min(this.ledger.soonestExpiry() ?? longest, longest);
-    const seconds = Math.max(1, Math.ceil((soonest - now) / 1000));
-    const text = `The uploads that wait take up the ${this.limits.uploadSpace} bytes that are meant for them.`;
+    let end = now;
+    const full: UploadShare[] = [];
+    for (const share of shares) {
+      const excess = this.ledger.spaceOf(share.account) + missing - share.most;
+      if (excess <= 0) continue;
+      full.push(share);
+      // What is still coming expires later.
+      const expiry = this.ledger.expiryOf(excess, share.account);
+      end = Math.max(end, expiry ?? now + this.limits.uploadTimeout * 1000);
+    }
+    const [{ account, most } = { account: 'all', most: this.limits.uploadSpace }] = full.slice(-1);
+    const whose =
+      account === 'all'
+        ? 'The uploads'
+        : account === 'guests'
+          ? 'The uploads of guests'
+          : 'Your uploads';
+    const text = `${whose} that wait take up the ${most} bytes that are meant for them.`;
+    // A file is removed in the second after its end.
     return new RequestError(429, [protocolError('uploadsFull', text)], {
-      'retry-after': String(seconds),
+      'retry-after': String(Math.floor((end - now) / 1000) + 1),
     });
   }
+}
+
+function inBlocks(size: number): number {
+  return Math.ceil(size / blockSize) * blockSize;
 }
 
 /** Space for one upload, taken block by block while it comes. */
 class Reservation {
   bytes = 0;
 
-  constructor(private readonly reserve: (bytes: number) => void) {}
+  /** @param reserve is told how many bytes it has already */
+  constructor(private readonly reserve: (bytes: number, reserved: number) => void) {}
 
   grow(size: number): void {
-    const more = Math.ceil(size / blockSize) * blockSize - this.bytes;
+    const more = inBlocks(size) - this.bytes;
     if (more <= 0) return;
-    this.reserve(more);
+    this.reserve(more, this.bytes);
     this.bytes += more;
   }
 }

@@ -1,6 +1,11 @@
 import { unlink } from 'node:fs/promises';
 import type { ImageType } from '../media/image-types.js';
-import type { KeptUpload, UploadLedger } from '../media/upload-ledger.js';
+import {
+  accountsOf,
+  type KeptUpload,
+  type UploadLedger,
+  type UploadShare,
+} from '../media/upload-ledger.js';
 import { everySecond, type Sharing } from './sharing.js';
 import type { StateStatement } from './state-database.js';
 
@@ -10,18 +15,24 @@ type Row = readonly [
   type: ImageType | null,
   space: number,
   expires: number,
+  sender: string | null,
 ];
+
+/** In the place of a process, for what is no process's any more: uploads that have come. */
+const kept = -1;
 
 /** Uploads that all processes of a server know. Their files are in a folder that is the server's. */
 export class SharedUploadLedger implements UploadLedger {
   readonly #total: StateStatement;
   readonly #receive: StateStatement;
+  readonly #empty: StateStatement;
   readonly #add: StateStatement;
   readonly #find: StateStatement;
   readonly #remove: StateStatement;
   readonly #idsOf: StateStatement;
   readonly #move: StateStatement;
-  readonly #soonest: StateStatement;
+  readonly #expiry: StateStatement;
+  readonly #write: StateStatement;
   readonly #expired: StateStatement;
   readonly #cancelTick: () => void;
   #isClosed = false;
@@ -33,70 +44,90 @@ export class SharedUploadLedger implements UploadLedger {
   ) {
     const { state } = sharing;
     this.#total = state.prepare(
-      `select sum("value") from "total" where "name" in ('uploads', 'receiving')`,
+      'select coalesce(sum("space"), 0) from "receiving" where "account" = ?',
     );
     this.#receive = state.prepare(
-      `insert into "receiving" values (?1, ?2)
-       on conflict ("process") do update set "space" = "space" + ?2`,
+      `insert into "receiving" values (?1, ?2, ?3)
+       on conflict ("account", "process") do update set "space" = "space" + ?3`,
     );
-    this.#add = state.prepare('insert into "upload" values (?, ?, ?, ?, ?, ?)');
+    this.#empty = state.prepare(
+      'delete from "receiving" where "account" = ? and "process" = ? and "space" <= 0',
+    );
+    this.#add = state.prepare('insert into "upload" values (?, ?, ?, ?, ?, ?, ?, 0)');
     this.#find = state.prepare(
-      'select "owner", "path", "type", "space", "expires" from "upload" where "id" = ?',
+      'select "owner", "path", "type", "space", "expires", "sender" from "upload" where "id" = ?',
     );
     this.#remove = state.prepare('delete from "upload" where "id" = ?');
     this.#idsOf = state.prepare('select "id" from "upload" where "owner" = ?');
     this.#move = state.prepare('update "upload" set "owner" = ? where "owner" = ?');
-    this.#soonest = state.prepare('select min("expires") from "upload"');
+    this.#expiry = state.prepare(
+      `select "expires" from (
+         select "expires", sum("space") over (order by "expires", "id") as "freed" from "upload"
+         where ?1 = 'all' or "sender" = ?1 or (?1 = 'guests' and "sender" glob 'guest *'))
+       where "freed" >= ?2 limit 1`,
+    );
+    this.#write = state.prepare(
+      'update "upload" set "written" = "written" + ?2 where "id" = ?1 and "written" + ?2 <= ?3',
+    );
     this.#expired = state.prepare('select "id" from "upload" where "expires" <= ?');
     this.#cancelTick = everySecond(sharing, () => {
       this.#endExpired();
     });
   }
 
-  get space(): number {
-    return Number(this.#total.first());
+  spaceOf(account: string): number {
+    return Number(this.#total.first(account));
   }
 
-  reserve(bytes: number, most: number): boolean {
+  reserve(bytes: number, shares: readonly UploadShare[]): UploadShare | undefined {
     return this.sharing.state.change(() => {
-      if (this.space + bytes > most) return false;
-      this.#receive.run(this.process, bytes);
-      return true;
+      const full = shares.find(({ account, most }) => this.spaceOf(account) + bytes > most);
+      if (full !== undefined) return full;
+      for (const { account } of shares) this.#receive.run(account, this.process, bytes);
+      return undefined;
     });
   }
 
-  free(bytes: number): void {
-    this.sharing.state.change(() => this.#receive.run(this.process, -bytes));
+  free(bytes: number, accounts: readonly string[]): void {
+    this.sharing.state.change(() => {
+      for (const account of accounts) this.#take(account, this.process, bytes);
+    });
   }
 
-  keep(id: string, { owner, path, type, space, expires }: KeptUpload): void {
+  keep(id: string, { owner, path, type, space, expires, sender }: KeptUpload): void {
     this.sharing.state.change(() => {
-      this.#add.run(id, owner, path, type ?? null, space, expires);
-      this.free(space);
+      this.#add.run(id, owner, path, type ?? null, space, expires, sender ?? null);
+      for (const account of accountsOf(sender)) {
+        this.#take(account, this.process, space);
+        this.#receive.run(account, kept, space);
+      }
     });
   }
 
   find(id: string): KeptUpload | undefined {
     const row = this.#find.first(id);
     if (row === undefined) return undefined;
-    const [owner, path, type, space, expires] = row as Row;
-    return { owner, path, type: type ?? undefined, space, expires };
+    const [owner, path, type, space, expires, sender] = row as Row;
+    return { owner, path, type: type ?? undefined, space, expires, sender: sender ?? undefined };
   }
 
   forget(id: string): KeptUpload | undefined {
     return this.sharing.state.change(() => {
-      const kept = this.find(id);
+      const upload = this.find(id);
+      if (upload === undefined) return undefined;
+      this.#remove.run(id);
       // Until the file is gone, its space is taken by this process.
-      if (kept !== undefined && this.#remove.run(id) > 0) {
-        this.#receive.run(this.process, kept.space);
+      for (const account of accountsOf(upload.sender)) {
+        this.#take(account, kept, upload.space);
+        this.#receive.run(account, this.process, upload.space);
       }
-      return kept;
+      return upload;
     });
   }
 
-  removed({ space }: KeptUpload): void {
+  removed({ space, sender }: KeptUpload): void {
     // Of a process that has ended nothing takes space.
-    if (!this.#isClosed) this.free(space);
+    if (!this.#isClosed) this.free(space, accountsOf(sender));
   }
 
   idsOf(owner: string): readonly string[] {
@@ -107,8 +138,12 @@ export class SharedUploadLedger implements UploadLedger {
     this.sharing.state.change(() => this.#move.run(to, from));
   }
 
-  soonestExpiry(): number | undefined {
-    return (this.#soonest.first() as number | null) ?? undefined;
+  expiryOf(bytes: number, account: string): number | undefined {
+    return this.#expiry.first(account, bytes) as number | undefined;
+  }
+
+  write(id: string, bytes: number, most: number): boolean {
+    return this.sharing.state.change(() => this.#write.run(id, bytes, most)) > 0;
   }
 
   /** Uploads go on in the other processes. */
@@ -117,16 +152,22 @@ export class SharedUploadLedger implements UploadLedger {
     this.#cancelTick();
   }
 
+  /** To be called within a change. */
+  #take(account: string, process: number, bytes: number): void {
+    this.#receive.run(account, process, -bytes);
+    this.#empty.run(account, process);
+  }
+
   /** Those of a process that is not there any more, among others. */
   #endExpired(): void {
     const ids = this.#expired.all(this.sharing.clock.now()) as readonly string[];
     for (const id of ids) {
-      const kept = this.forget(id);
-      if (kept === undefined) continue;
-      void unlink(kept.path)
+      const upload = this.forget(id);
+      if (upload === undefined) continue;
+      void unlink(upload.path)
         .catch(() => undefined)
         .then(() => {
-          this.removed(kept);
+          this.removed(upload);
         });
     }
   }

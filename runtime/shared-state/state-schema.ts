@@ -57,17 +57,17 @@ create index if not exists "entityset used" on "entityset" ("owner" is not null,
 
 create table if not exists "upload" (
   "id" text primary key, "owner" text not null, "path" text not null, "type" text, "space" integer not null,
-  "expires" real not null
+  "expires" real not null, "sender" text, "written" integer not null
 ) without rowid;
 create index if not exists "upload owner" on "upload" ("owner");
 create index if not exists "upload expires" on "upload" ("expires");
-create table if not exists "receiving" ("process" integer primary key, "space" integer not null);
+create table if not exists "receiving" (
+  "account" text not null, "process" integer not null, "space" integer not null, primary key ("account", "process")
+) without rowid;
 ${total('guests', 'session', (row) => `${row}."isGuest"`)}
 ${total('users', 'session', (row) => `(1 - ${row}."isGuest")`)}
 ${total('locks', 'lock', (row) => `(${row}."session" is not null)`)}
 ${total('sets', 'entityset', (row) => `(${row}."id" is not null)`)}
 ${total('keys', 'keys', (row) => `${row}."bytes"`)}
-${total('uploads', 'upload', (row) => `${row}."space"`)}
-${total('receiving', 'receiving', (row) => `${row}."space"`)}
 insert or ignore into "total" values ('use', 0);
 `;

@@ -166,7 +166,7 @@ describe('limits', () => {
       await store.receive(chunks(8192), plain, owner);
     clock.advance(50_000);
     const refused = await refusal(store.receive(chunks(8192), plain, owner));
-    expect(refused.headers).toEqual({ 'retry-after': '70' });
+    expect(refused.headers).toEqual({ 'retry-after': '71' });
     clock.advance(70_000);
     await vi.waitFor(
       () => {
