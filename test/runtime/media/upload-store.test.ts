@@ -177,6 +177,23 @@ describe('limits', () => {
     await store.receive(chunks(8192), plain, owner);
   });
 
+  it('tells a time after which an upload of its size is taken, if nothing else comes', async () => {
+    const kept = (timeout: number): Promise<string> =>
+      store.receive(chunks(8192), { ...plain, timeout }, owner);
+    for (const timeout of [10, 20, 30, 40, 50]) await kept(timeout);
+    const large = { ...plain, length: 10 * kilobyte };
+    const refused = await refusal(store.receive(chunks(10 * kilobyte), large, owner));
+    expect(refused.headers).toEqual({ 'retry-after': '21' });
+    clock.advance(21_000);
+    await vi.waitFor(
+      () => {
+        expect(store.space).toBe(3 * 8192);
+      },
+      { timeout: 60_000 },
+    );
+    await store.receive(chunks(10 * kilobyte), large, owner);
+  });
+
   it('counts empty uploads', async () => {
     for (let i = 0; i < 10; i += 1) await store.receive(chunks(), plain, owner);
     expect((await refusal(store.receive(chunks(), plain, owner))).status).toBe(429);
