@@ -42,4 +42,14 @@ export async function openTwo(clock: Clock): Promise<TwoProcesses> {
   };
 }
 
-const tables = ['session', 'stored', 'rate', 'replaced', 'lock', 'entityset', 'keys', 'upload'];
+const tables = [
+  'session',
+  'stored',
+  'rate',
+  'replaced',
+  'lock',
+  'entityset',
+  'keys',
+  'upload',
+  'receiving',
+];
