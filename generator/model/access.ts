@@ -202,7 +202,10 @@ function closed(dataclass: Dataclass, unread: ReadonlySet<string>): Dataclass {
     exposed: dataclass.exposed && (isRead || isCreated || isCalled || isDescribed),
     attributes: dataclass.attributes.map((attribute) => {
       const { access: own, kind } = attribute;
-      const isWritten = kind === 'storage' || kind === 'relatedEntity';
+      const isWritten =
+        kind === 'calculated'
+          ? attribute.accessors.includes('set')
+          : kind === 'storage' || kind === 'relatedEntity';
       const isUsed =
         (isRead && !isClosed(own?.read)) ||
         (isCreated && isWritten && !isClosed(own?.create)) ||

@@ -2,7 +2,7 @@ import { targetOf } from './lookup.js';
 import type { Attribute, ClassFunction, Dataclass, Model, Roles } from './model.js';
 
 /** Somebody who is granted one role, one privilege, or nothing; a guest is not even logged in. */
-export interface Tried {
+export interface Holder {
   readonly name: string;
   readonly kind: 'guest' | 'user' | 'role' | 'privilege';
   /** Folded names of all privileges held. */
@@ -15,8 +15,9 @@ type DataAction = 'create' | 'read' | 'update' | 'drop' | 'describe';
 type Resource = readonly [type: string, name: string];
 
 /**
- * Who may do what, read from the roles as they are written, at each question and in the words of protocol section 17.4. The
- * access test of a server expects what is told here, so nothing is shared with what resolves roles for the server.
+ * Who may do what, read from the roles as they are written, at each question and in the words of protocol section 17.4.
+ * `inspect --access` prints it, and the access test of a server expects it, so nothing is shared with what resolves roles for
+ * the server.
  */
 export class Granted {
   /** Folded names, by action and resource. */
@@ -33,10 +34,10 @@ export class Granted {
     }
   }
 
-  /** A guest, a user who is granted nothing, each role, and each privilege that gives something else than one before it. */
-  tried(): readonly Tried[] {
+  /** A guest, a user who is granted nothing, each role, and each privilege but those that are built in. */
+  holders(): readonly Holder[] {
     const nothing = this.#held([]);
-    const all: Tried[] = [
+    return [
       { name: 'guest', kind: 'guest', held: nothing },
       { name: 'user', kind: 'user', held: nothing },
       ...this.roles.roles.map(({ name, privileges }) => ({
@@ -44,19 +45,24 @@ export class Granted {
         kind: 'role' as const,
         held: this.#held(privileges),
       })),
+      ...this.roles.privileges
+        .filter(({ name }) => !builtIn.includes(folded(name)))
+        .map(({ name }) => ({ name, kind: 'privilege' as const, held: this.#held([name]) })),
     ];
-    const known = new Set(all.map(({ held }) => contents(held)));
-    for (const { name } of this.roles.privileges) {
-      const held = this.#held([name]);
-      if (known.has(contents(held))) continue;
+  }
+
+  /** The holders without the privileges that give the same as a holder before them. */
+  tried(): readonly Holder[] {
+    const known = new Set<string>();
+    return this.holders().filter(({ kind, held }) => {
+      const isKnown = known.has(contents(held));
       known.add(contents(held));
-      all.push({ name, kind: 'privilege', held });
-    }
-    return all;
+      return kind !== 'privilege' || !isKnown;
+    });
   }
 
   /** What can be done with entities; `drop` with those of which every attribute has a value. */
-  dataclass(dataclass: Dataclass, { held }: Tried, action: DataAction): boolean {
+  dataclass(dataclass: Dataclass, { held }: Holder, action: DataAction): boolean {
     if (!dataclass.exposed) return false;
     if (action === 'describe') return this.#describes(held, [['dataclass', dataclass.name]]);
     const isAllowed = this.#may(held, action, dataclass);
@@ -72,7 +78,7 @@ export class Granted {
   attribute(
     dataclass: Dataclass,
     attribute: Attribute,
-    { held }: Tried,
+    { held }: Holder,
     action: DataAction,
   ): boolean {
     if (!dataclass.exposed || !attribute.exposed) return false;
@@ -101,7 +107,7 @@ export class Granted {
   }
 
   /** @param owner `ds`, or the name of a dataclass or of a singleton */
-  execute(owner: string, each: ClassFunction, { held }: Tried): boolean {
+  execute(owner: string, each: ClassFunction, { held }: Holder): boolean {
     if (!each.exposed) return false;
     if (owner === 'ds' && each.name === 'authentify' && this.roles.forceLogin) return true;
     const isSingleton = this.model.singletons.some(({ name }) => name === owner);
@@ -111,7 +117,7 @@ export class Granted {
     ]);
   }
 
-  describesFunction(owner: string, each: ClassFunction, { held }: Tried): boolean {
+  describesFunction(owner: string, each: ClassFunction, { held }: Holder): boolean {
     if (!each.exposed) return false;
     const isSingleton = this.model.singletons.some(({ name }) => name === owner);
     return this.#describes(held, [
@@ -136,7 +142,7 @@ export class Granted {
 
   /** A change and a deletion need `read`, too. */
   #may(
-    held: Tried['held'],
+    held: Holder['held'],
     action: Exclude<DataAction, 'describe'>,
     dataclass: Dataclass,
   ): boolean {
@@ -149,7 +155,7 @@ export class Granted {
 
   /** What an attribute asks for beside its dataclass. A to-one relation and its foreign key are one value. */
   #own(
-    held: Tried['held'],
+    held: Holder['held'],
     action: DataAction,
     dataclass: Dataclass,
     attribute: Attribute,
@@ -162,13 +168,13 @@ export class Granted {
     );
   }
 
-  #holdsOwn(held: Tried['held'], action: DataAction, resource: Resource): boolean {
+  #holdsOwn(held: Holder['held'], action: DataAction, resource: Resource): boolean {
     const names = this.#named(action, resource);
     return names === undefined || names.some((name) => held.has(name));
   }
 
   /** The first of the resources, or the datastore, that says something decides. */
-  #allows(held: Tried['held'], action: string, resources: readonly Resource[]): boolean {
+  #allows(held: Holder['held'], action: string, resources: readonly Resource[]): boolean {
     for (const resource of [...resources, ['datastore', 'ds'] as const]) {
       const names = this.#named(action, resource);
       if (names !== undefined) return names.some((name) => held.has(name));
@@ -176,7 +182,7 @@ export class Granted {
     return !this.roles.restrictedByDefault;
   }
 
-  #describes(held: Tried['held'], resources: readonly Resource[]): boolean {
+  #describes(held: Holder['held'], resources: readonly Resource[]): boolean {
     const all = [...resources, ['datastore', 'ds'] as const];
     const names = all.flatMap((each) => this.#named('describe', each) ?? []);
     return names.some((name) => held.has(name));
@@ -186,6 +192,9 @@ export class Granted {
     return this.#said.get(`${action} ${type} ${name}`);
   }
 }
+
+/** Everybody has the first, nobody the second. */
+const builtIn: readonly string[] = ['guest', 'none'];
 
 /** Values that a client can give: an alias stands for another one, an expression makes its own. */
 function isWritten(attribute: Attribute): boolean {

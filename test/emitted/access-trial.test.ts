@@ -1,6 +1,7 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
+import { emitServer } from '../../generator/emit/emit-server.js';
 import { checkModel } from '../../generator/check/check-model.js';
 import type { Model } from '../../generator/model/model.js';
 import { accessTrial } from '../support/access-trial.js';
@@ -26,6 +27,25 @@ async function found(
   expect(unseeded).toEqual([]);
   return Object.values(deviations).flat();
 }
+
+function emittedText(model: Model, path: string): string {
+  const files = emitServer(model, { packageRoot, modelFileName: 'model.yaml' });
+  const found = files.find((each) => each.path === path);
+  if (found === undefined) throw new Error(`There is no ${path}.`);
+  return found.text;
+}
+
+/** Class code for the computed attributes of the model guarded.yaml. */
+const setters: Readonly<Record<string, string>> = {
+  'src/classes/EmployeeEntity.ts': `import { EmployeeEntityBase } from '../generated/api.js';
+export class EmployeeEntity extends EmployeeEntityBase {
+  get nickname(): string | null { return 'nick'; }
+  set nickname(value: string | null) { void value; }
+  get password(): string | null { return null; }
+  set password(value: string | null) { void value; }
+}
+`,
+};
 
 /** A check that a server may have lost, as a text of its runtime and what takes its place. */
 const faults: readonly (readonly [what: string, file: string, text: string, instead: string])[] = [
@@ -107,11 +127,23 @@ describe('the access test of a server', () => {
     expect(await found(model)).toEqual([]);
   });
 
+  it('tries the setters of class code', async () => {
+    const model = modelFile('guarded');
+    expect(await found(model, setters)).toEqual([]);
+    const file = 'src/generated/dataclasses/Employee.ts';
+    const emitted = emittedText(model, file);
+    const access = /(name: 'nickname',[^}]*access: )\{[^}]*\}/;
+    expect(emitted).toMatch(access);
+    const open = { ...setters, [file]: emitted.replace(access, '$1{}') };
+    expect((await found(model, open)).filter((each) => each.includes('nickname'))).not.toEqual([]);
+  });
+
   it.each(faults)('finds that %s', async (_what, file, text, instead) => {
     const source = readFileSync(join(packageRoot, 'runtime', file), 'utf8');
     expect(source).toContain(text);
     const path = `src/runtime/${file}`;
     const deviations = await found(modelFile('guarded'), {
+      ...setters,
       [path]: source.replace(text, () => instead),
     });
     expect(deviations).not.toEqual([]);

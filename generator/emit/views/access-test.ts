@@ -1,4 +1,4 @@
-import { Granted, type Tried } from '../../model/granted.js';
+import { Granted, type Holder } from '../../model/granted.js';
 import type { ClassFunction, Dataclass, Model, Roles } from '../../model/model.js';
 import type { EmitContext } from '../context.js';
 import { declaration, type Literal } from '../layout.js';
@@ -24,7 +24,7 @@ export function accessTableView({ header, model }: EmitContext): object {
   };
 }
 
-function holderLiteral({ name, kind }: Tried): Literal {
+function holderLiteral({ name, kind }: Holder): Literal {
   switch (kind) {
     case 'guest':
       return { name, isGuest: true };
@@ -39,7 +39,7 @@ function holderLiteral({ name, kind }: Tried): Literal {
 
 /** Rows of letters: a cell for each who is tried, with blanks between. */
 class Table {
-  readonly tried: readonly Tried[];
+  readonly tried: readonly Holder[];
   readonly #granted: Granted;
   /** Whether something is told to those who may not use it. */
   readonly #isDescribed: boolean;
@@ -88,7 +88,7 @@ class Table {
   }
 
   #dataRow(
-    may: (tried: Tried, action: (typeof dataActions)[number] | 'describe') => boolean,
+    may: (tried: Holder, action: (typeof dataActions)[number] | 'describe') => boolean,
   ): string {
     return this.#row((tried) => [
       dataActions.map((action) => (may(tried, action) ? letters[action] : '-')).join(''),
@@ -96,7 +96,7 @@ class Table {
     ]);
   }
 
-  #row(cellOf: (tried: Tried) => readonly [letters: string, isDescribed: boolean]): string {
+  #row(cellOf: (tried: Holder) => readonly [letters: string, isDescribed: boolean]): string {
     return this.tried
       .map((tried) => {
         const [cell, isDescribed] = cellOf(tried);

@@ -11,6 +11,8 @@ import type { Trial } from './trial.js';
 interface Written {
   readonly name: string;
   readonly storage: StorageDefinition;
+  /** A setter of class code takes the value, and may refuse it. */
+  readonly hasSetter?: true;
 }
 
 /** An image is told by how it begins. */
@@ -34,7 +36,7 @@ async function tryCreate(trial: Trial, definition: DataclassDefinition): Promise
   const url = `/rest/${segment(name)}?$method=update`;
   lastNumber += 1;
   const all = writtenAttributes(definition);
-  const open = all.filter((each) => holder.mayUse('c', name, each.name));
+  const open = all.filter((each) => !each.hasSetter && holder.mayUse('c', name, each.name));
   const body = Object.fromEntries(
     open.map((each) => [each.name, samples.value(name, each.storage, lastNumber)]),
   );
@@ -45,13 +47,14 @@ async function tryCreate(trial: Trial, definition: DataclassDefinition): Promise
   }
   await trial.expectAllowed(probe, false);
   await restore(trial, definition);
-  for (const { name: attribute, storage } of all) {
-    if (holder.mayUse('c', name, attribute) || !trial.parts.isTried()) continue;
+  for (const { name: attribute, storage, hasSetter } of all) {
+    const isOpen = holder.mayUse('c', name, attribute);
+    if ((isOpen && !hasSetter) || !trial.parts.isTried()) continue;
     const given = [lastNumber, lastNumber + 1]
       .map((n) => samples.value(name, storage, n))
       .find((value) => JSON.stringify(value) !== JSON.stringify(storage.default));
-    const refused: Probe = { method: 'POST', url, body: { ...body, [attribute]: given } };
-    await expectRefused(trial, definition, refused, (answer) => trial.isKept(answer));
+    const each: Probe = { method: 'POST', url, body: { ...body, [attribute]: given } };
+    await tryValue(trial, definition, { probe: each, attribute, isOpen });
   }
 }
 
@@ -79,32 +82,33 @@ async function tryUpdate(trial: Trial, definition: DataclassDefinition): Promise
     const value = samples.otherValue(name, storage);
     const isOpen = holder.mayUse('u', name, attribute);
     if (value !== undefined) {
-      await tryValue(
-        trial,
-        definition,
-        { method: 'POST', url, body: { ...entity, [attribute]: value } },
-        isOpen,
-      );
+      const probe: Probe = { method: 'POST', url, body: { ...entity, [attribute]: value } };
+      await tryValue(trial, definition, { probe, attribute, isOpen });
     }
     // To take a value away is a change too, which may be denied where others are allowed.
     if (!isOpen || storage.mandatory !== true) {
       const probe: Probe = { method: 'POST', url, body: { ...entity, [attribute]: null } };
-      await tryValue(trial, definition, probe, isOpen && holder.mayUse('d', name, attribute));
+      const isTaken = isOpen && holder.mayUse('d', name, attribute);
+      await tryValue(trial, definition, { probe, attribute, isOpen: isTaken });
     }
   }
   for (const attribute of definition.attributes) {
     if (attribute.kind !== 'storage' || attribute.type !== 'image') continue;
     const isOpen = holder.mayUse('u', name, attribute.name);
     const picture = `${one}/${segment(attribute.name)}?$rawPict=true`;
-    await tryValue(trial, definition, { method: 'POST', url: picture, body: otherImage }, isOpen);
+    const probe: Probe = { method: 'POST', url: picture, body: otherImage };
+    await tryValue(trial, definition, { probe, attribute: attribute.name, isOpen });
   }
 }
 
 async function tryValue(
   trial: Trial,
   definition: DataclassDefinition,
-  probe: Probe,
-  isOpen: boolean,
+  {
+    probe,
+    attribute,
+    isOpen,
+  }: { readonly probe: Probe; readonly attribute: string; readonly isOpen: boolean },
 ): Promise<void> {
   if (isOpen) {
     await trial.expectAllowed(probe, false);
@@ -114,9 +118,23 @@ async function tryValue(
       trial,
       definition,
       probe,
-      async (answer) => trial.isKept(answer) || (await isHidden(trial, definition, answer)),
+      async (answer) =>
+        !hasRunSetter(trial, definition, attribute, answer) &&
+        (trial.isKept(answer) || (await isHidden(trial, definition, answer))),
     );
   }
+}
+
+/** A setter that is not written yet says so, as does a getter, which is asked where the value may be read. */
+function hasRunSetter(
+  { parts }: Trial,
+  { name }: DataclassDefinition,
+  attribute: string,
+  { body }: Answer,
+): boolean {
+  return (
+    !parts.holder.mayUse('r', name, attribute) && body.includes(`.${attribute} is not written yet`)
+  );
 }
 
 async function tryDelete(trial: Trial, definition: DataclassDefinition): Promise<void> {
@@ -182,7 +200,13 @@ function writtenAttributes({ attributes }: DataclassDefinition): readonly Writte
   const storage = new Map(
     attributes.flatMap((each) => (each.kind === 'storage' ? [[each.name, each] as const] : [])),
   );
-  return attributes.flatMap(({ name, ...attribute }) => {
+  return attributes.flatMap(({ name, ...attribute }): readonly Written[] => {
+    if (attribute.kind === 'computed') {
+      const { accessors, type, dateOnly } = attribute;
+      if (!accessors.includes('set')) return [];
+      const value = { kind: 'storage', name, column: name, type } as const;
+      return [{ name, storage: dateOnly ? { ...value, dateOnly } : value, hasSetter: true }];
+    }
     const found =
       attribute.kind === 'relatedEntity' ? storage.get(attribute.foreignKey) : storage.get(name);
     const isMedia = found?.type === 'image' || found?.type === 'blob';
