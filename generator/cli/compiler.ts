@@ -1,8 +1,10 @@
 import type { CheckedModel, ModelInput } from '../check/check-model.js';
+import type { ClassFiles } from '../emit/classes/user-classes.js';
 import type { EmittedFile } from '../emit/file.js';
 import type { Model } from '../model/model.js';
 import type { StubPlan } from '../stubs/plan-stubs.js';
-import type { ReviewInput } from '../stubs/review-classes.js';
+import type { FoundClasses } from '../stubs/class-files.js';
+import type { FindInput, ReviewInput } from '../stubs/review-classes.js';
 import { UsageError } from './failure.js';
 
 /** The stages of the generator. They are loaded when they are needed, so that `--help` answers at once. */
@@ -10,9 +12,15 @@ export interface Compiler {
   check(input: ModelInput): Promise<CheckedModel>;
   emit(
     model: Model,
-    input: { readonly packageRoot: string; readonly modelFileName: string },
+    input: {
+      readonly packageRoot: string;
+      readonly modelFileName: string;
+      readonly classFiles?: ClassFiles;
+    },
   ): Promise<readonly EmittedFile[]>;
   serialize(model: Model): Promise<string>;
+  /** Looks for users' classes that were moved. */
+  findClasses(input: FindInput): Promise<FoundClasses>;
   /** Looks at the users' classes; answers at once where there are none. */
   reviewClasses(input: ReviewInput): Promise<StubPlan>;
   /** The JSON Schema of model files, as text. */
@@ -32,6 +40,7 @@ export const lazyCompiler: Compiler = {
   },
   emit: async (model, input) => (await import('../emit/emit-server.js')).emitServer(model, input),
   serialize: async (model) => (await import('../model/serialize.js')).serializeModel(model),
+  findClasses: async (input) => (await import('../stubs/review-classes.js')).findClasses(input),
   reviewClasses: async (input) => (await import('../stubs/review-classes.js')).reviewClasses(input),
   schema: async () => {
     const { modelSchema } = await import('../source/model.schema.js');

@@ -1,6 +1,6 @@
 import { join } from 'node:path';
 import type { Model } from '../model/model.js';
-import { userClasses } from './classes/user-classes.js';
+import { type ClassFiles, userClasses } from './classes/user-classes.js';
 import { emitContext } from './context.js';
 import type { EmittedFile } from './file.js';
 import { runtimeFiles } from './runtime-files.js';
@@ -12,12 +12,17 @@ import { userClassView } from './views/classes/user-class.js';
  * Every file of the server for a model, in order of path. Pure, but for reading templates and runtime sources.
  * @param input.packageRoot folder of this package, which holds `templates/` and `runtime/`
  * @param input.modelFileName named in the emitted files
+ * @param input.classFiles where users moved classes to: these files are there
  */
 export function emitServer(
   model: Model,
-  input: { readonly packageRoot: string; readonly modelFileName: string },
+  input: {
+    readonly packageRoot: string;
+    readonly modelFileName: string;
+    readonly classFiles?: ClassFiles;
+  },
 ): EmittedFile[] {
-  const context = emitContext(model, input.modelFileName);
+  const context = emitContext(model, input.modelFileName, input.classFiles);
   const templates = new Templates(join(input.packageRoot, 'templates'));
   const files: EmittedFile[] = runtimeFiles(join(input.packageRoot, 'runtime'), model.databases);
   for (const { path, when, owner, template, view } of modelUnits) {
@@ -32,6 +37,7 @@ export function emitServer(
     }
   }
   for (const userClass of userClasses(model, context.classNames)) {
+    if (input.classFiles?.has(userClass.name) === true) continue;
     const text = templates.render('src/classes/class.ts', userClassView(userClass));
     files.push({ path: userClass.path, owner: 'user', text });
   }

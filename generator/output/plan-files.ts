@@ -10,26 +10,35 @@ import { assertSoundPaths, compareCodePoints, foldCase, manifestPath } from './p
 import type { Plan, PlannedFile } from './plan.js';
 import { Refusal } from './refusal.js';
 import { hashText } from './text.js';
-import { type EditUserFiles, type UserEdit, userTextReader } from './user-edits.js';
+import { type EditUserFiles, type UserEdit, userFolder, type UserFolder } from './user-edits.js';
 
 export interface PlanInput {
   readonly disk: Disk;
   /** Absolute path of the output folder, which need not exist. */
   readonly folder: string;
-  readonly files: readonly EmittedFile[];
+  readonly files: FilesToPlan;
   readonly generatorVersion: string;
   /** Says what is added to files of the user's, once the folder is ours. */
   readonly editUserFiles?: EditUserFiles;
 }
 
+/**
+ * The files of the server, or what makes them from the places of the user's files. It is given nothing where the folder is not
+ * ours yet, and may be asked more than once.
+ */
+export type FilesToPlan =
+  readonly EmittedFile[] | ((users: UserFolder | undefined) => Promise<readonly EmittedFile[]>);
+
 /** Compares a set of files with the disk; writes nothing. */
 export async function planFiles(input: PlanInput): Promise<Plan> {
-  const { disk, files } = input;
-  assertSoundPaths(files.map((file) => file.path));
+  const { disk } = input;
   const root = await findOutputFolder(disk, input.folder);
   const look = lookInto(disk, root);
   const record = await look(manifestPath);
   const last = readRecord(record, join(root, manifestPath));
+  const users = last === undefined ? undefined : userFolder(disk, root, look);
+  const files = typeof input.files === 'function' ? await input.files(users) : input.files;
+  assertSoundPaths(files.map((file) => file.path));
   const stale = await planStale(look, files, last);
   const gone = new Set(
     stale.flatMap((file) => (file.action === 'delete' ? [foldCase(file.path)] : [])),
@@ -39,11 +48,8 @@ export async function planFiles(input: PlanInput): Promise<Plan> {
     const known = { hasManifest: last !== undefined, hash: last?.files.get(file.path) };
     return decideWanted(file, withoutGone(file.path, seen, gone), known);
   });
-  const manifest = planManifest(record, printManifest(manifestOf(input)));
-  const edits =
-    last === undefined
-      ? []
-      : ((await input.editUserFiles?.(userTextReader(disk, root, look))) ?? []);
+  const manifest = planManifest(record, printManifest(manifestOf(input, files)));
+  const edits = users === undefined ? [] : ((await input.editUserFiles?.(users.read)) ?? []);
   const planned = [...withEdits([...stale, ...wanted], edits), manifest];
   return {
     root,
@@ -89,8 +95,8 @@ function readRecord(record: Seen, path: string): Manifest | undefined {
   throw new Refusal(`${path} is not an ordinary file in an ordinary folder.`);
 }
 
-function manifestOf(input: PlanInput): Manifest {
-  const owned = input.files.filter((file) => file.owner === 'generator');
+function manifestOf(input: PlanInput, files: readonly EmittedFile[]): Manifest {
+  const owned = files.filter((file) => file.owner === 'generator');
   return {
     generator: input.generatorVersion,
     files: new Map(owned.map((file) => [file.path, hashText(file.text)])),

@@ -1,6 +1,8 @@
 import { join } from 'node:path';
 import type { Disk } from './disk.js';
 import type { Look } from './look.js';
+import { mapInBatches } from './map-in-batches.js';
+import { compareCodePoints } from './paths.js';
 
 /** What stands at a path of the output that belongs to the user, as its bytes say: line ends are kept. */
 export type UserText =
@@ -11,6 +13,15 @@ export type UserText =
 
 /** @param path relative to the output folder, with forward slashes */
 export type ReadUserText = (path: string) => Promise<UserText>;
+
+/** The files of an output folder that was generated before, to look for those of the user. */
+export interface UserFolder {
+  readonly read: ReadUserText;
+  /** What stands in a folder of the output, links left out; nothing where there is no such folder. */
+  readonly list: (
+    folder: string,
+  ) => Promise<readonly { readonly path: string; readonly kind: 'file' | 'folder' }[]>;
+}
 
 /** A file of the user's that something is added to. */
 export interface UserEdit {
@@ -30,6 +41,21 @@ export function userTextReader(disk: Disk, root: string, look: Look): ReadUserTe
     if (kind !== 'file') return { kind: 'unreadable' };
     const text = exactText(await disk.read(join(root, path)));
     return text === undefined ? { kind: 'unreadable' } : { kind: 'file', text };
+  };
+}
+
+export function userFolder(disk: Disk, root: string, look: Look): UserFolder {
+  return {
+    read: userTextReader(disk, root, look),
+    list: async (folder) => {
+      if ((await disk.kind(join(root, folder))) !== 'folder') return [];
+      const names = [...(await disk.list(join(root, folder)))].sort(compareCodePoints);
+      const kinds = await mapInBatches(names, (name) => disk.kind(join(root, folder, name)));
+      return names.flatMap((name, at) => {
+        const kind = kinds[at];
+        return kind === 'file' || kind === 'folder' ? [{ path: `${folder}/${name}`, kind }] : [];
+      });
+    },
   };
 }
 

@@ -38,11 +38,30 @@ export async function membersOf(
       break;
     }
     const next: FoundClass | undefined = await localClass(files, at.file, parent.text);
-    const isEmitted = parent.text === base || isImported(at.file, parent.text);
+    const isEmitted = parent.text === base || importedName(at.file, parent.text) !== undefined;
     if (next === undefined && !isEmitted) isComplete = false;
     at = next === undefined || seen.has(next.node) ? undefined : next;
   }
   return { named: (name) => members.get(name) ?? [], isComplete };
+}
+
+/** Whether a class extends the emitted one, itself or over classes of the user's. */
+export async function extendsBase(
+  files: UserFiles,
+  found: FoundClass,
+  base: string,
+): Promise<boolean> {
+  const seen = new Set<ts.Node>();
+  for (let at: FoundClass | undefined = found; at !== undefined && !seen.has(at.node);) {
+    seen.add(at.node);
+    const parent = parentOf(at.node);
+    if (parent === undefined) return false;
+    if (ts.isPropertyAccessExpression(parent)) return parent.name.text === base;
+    if (!ts.isIdentifier(parent)) return false;
+    if ((importedName(at.file, parent.text) ?? parent.text) === base) return true;
+    at = await localClass(files, at.file, parent.text);
+  }
+  return false;
 }
 
 function collect({ file, node }: FoundClass, members: Map<string, FoundMember[]>): void {
@@ -75,14 +94,14 @@ function parentOf(node: ts.ClassLikeDeclaration): ts.Expression | undefined {
     ?.expression;
 }
 
-function isImported({ syntax }: UserFile, name: string): boolean {
-  return syntax.statements.some((statement) => {
-    if (!ts.isImportDeclaration(statement)) return false;
+/** What the other file calls what this one imports by a name; a file that was moved may not find it there. */
+function importedName({ syntax }: UserFile, name: string): string | undefined {
+  for (const statement of syntax.statements) {
+    if (!ts.isImportDeclaration(statement)) continue;
     const { namedBindings } = statement.importClause ?? {};
-    return (
-      namedBindings !== undefined &&
-      ts.isNamedImports(namedBindings) &&
-      namedBindings.elements.some((each) => each.name.text === name)
-    );
-  });
+    if (namedBindings === undefined || !ts.isNamedImports(namedBindings)) continue;
+    const element = namedBindings.elements.find((each) => each.name.text === name);
+    if (element !== undefined) return (element.propertyName ?? element.name).text;
+  }
+  return undefined;
 }

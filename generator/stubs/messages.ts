@@ -32,6 +32,11 @@ export const stubMessages = {
     severity: 'warning',
     meaning: 'A member of a class has other parameters or another result than the model declares.',
   },
+  'stub/two-classes': {
+    severity: 'error',
+    meaning:
+      'Two files hold the same class of the model, so it is open which one the server shall use.',
+  },
   'stub/unused-class': {
     severity: 'warning',
     meaning: 'A class is there that the model does not ask for any more, so it is not used.',

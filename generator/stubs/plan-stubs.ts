@@ -36,9 +36,9 @@ export interface StubPlan {
 export async function planStubs(input: StubInput): Promise<StubPlan> {
   const review = new Review(input);
   for (const userClass of input.classes) await review.look(userClass);
-  const wanted = new Set(input.classes.map(({ path }) => path));
+  const wanted = new Set(input.classes.map(({ name }) => name));
   for (const userClass of input.previous) {
-    if (!wanted.has(userClass.path)) await review.lookAtUnused(userClass);
+    if (!wanted.has(userClass.name)) await review.lookAtUnused(userClass);
   }
   return review.plan();
 }
@@ -151,7 +151,7 @@ class Review {
 
   #tellRemoved(userClass: UserClass, members: ClassMembers): void {
     const { input } = this;
-    const before = input.previous.find(({ path }) => path === userClass.path);
+    const before = input.previous.find(({ name }) => name === userClass.name);
     const wanted = new Set(userClass.members.map(({ name }) => name));
     for (const { name } of before?.members ?? []) {
       const [first] = wanted.has(name) ? [] : members.named(name);

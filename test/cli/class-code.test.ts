@@ -21,6 +21,7 @@ async function generated(): Promise<FakeWorld> {
           (file) => !file.path.startsWith('src/runtime/'),
         ),
       serialize: (model) => lazyCompiler.serialize(model),
+      findClasses: (input) => lazyCompiler.findClasses(input),
       reviewClasses: (input) => lazyCompiler.reviewClasses(input),
     },
   });
@@ -158,5 +159,124 @@ describe('the command line and the classes of users', () => {
     expect(text(world, '/home/server/src/generated/api.ts')).toBe(
       tree['home/server/src/generated/api.ts'],
     );
+  });
+});
+
+const classes = 'home/server/src/classes/';
+
+/** Moves a file of class code as an editor does, which mends its import too. */
+async function move(world: FakeWorld, to: string): Promise<void> {
+  const depth = '../'.repeat(to.split('/').length);
+  const moved = (text(world) ?? '').replace('../generated/', `${depth}generated/`);
+  await world.disk.removeFile(path);
+  world.disk.put(`/${classes}${to}`, moved);
+}
+
+function classFilesOf(world: FakeWorld): readonly string[] {
+  return Object.keys(world.disk.tree('')).filter((each) => each.startsWith(classes));
+}
+
+describe('a class file that was moved', () => {
+  it.each(['company/CompanyEntity.ts', 'company.entity.ts', 'a/b/everything.ts'])(
+    'is used and added to where it is: %s',
+    async (to) => {
+      const world = await generated();
+      await move(world, to);
+      const old = text(world, `/${classes}${to}`);
+      expect((await world.run('model.yaml -o server --check')).code).toBe(1);
+      const { code, err } = await world.run('model.yaml -o server');
+      expect([code, err]).toEqual([0, expect.not.stringContaining('stub/')]);
+      expect(classFilesOf(world)).toEqual([`${classes}${to}`]);
+      expect(text(world, `/${classes}${to}`)).toBe(old);
+      const module = `classes/${to.replace(/\.ts$/, '.js')}'`;
+      for (const file of ['classes', 'api', 'classes/Company']) {
+        const emitted = text(world, `/home/server/src/generated/${file}.ts`);
+        expect(emitted).toContain(module);
+        expect(emitted).not.toContain(`'../classes/CompanyEntity.js'`);
+      }
+      const tree = world.disk.tree('');
+      expect((await world.run('model.yaml -o server')).code).toBe(0);
+      expect(world.disk.tree('')).toEqual(tree);
+      expect((await world.run('model.yaml -o server --check')).code).toBe(0);
+
+      world.disk.put('/home/model.yaml', after);
+      const changed = await world.run('model.yaml -o server');
+      expect(changed.err).toContain(`server/src/classes/${to}:4:3  warning  stub/signature`);
+      expect(classFilesOf(world)).toEqual([`${classes}${to}`]);
+      expect(text(world, `/${classes}${to}`)).toContain(
+        `throw notWritten('CompanyEntity.fire', 'src/classes/${to}');`,
+      );
+    },
+  );
+
+  it('may hold several classes, or be passed on by an index', async () => {
+    const world = await generated();
+    await move(world, 'company/CompanyEntity.ts');
+    world.disk.put(`/${classes}index.ts`, `export * from './company/CompanyEntity.js';\n`);
+    const entity = text(world, `/${classes}company/CompanyEntity.ts`) ?? '';
+    world.disk.put(
+      `/${classes}company/CompanyEntity.ts`,
+      `${entity}
+import * as api from '../../generated/api.js';
+export class Company extends api.CompanyBase {
+  open(): Promise<number> { return Promise.resolve(1); }
+}
+`,
+    );
+    world.disk.put(
+      '/home/model.yaml',
+      companyModel({ entity: 'hire: { returns: number }', dataclass: 'open: { returns: number }' }),
+    );
+    const { code, err } = await world.run('model.yaml -o server');
+    expect([code, err]).toEqual([0, expect.not.stringContaining('stub/')]);
+    expect(classFilesOf(world)).toEqual([
+      `${classes}company/CompanyEntity.ts`,
+      `${classes}index.ts`,
+    ]);
+    expect(text(world, '/home/server/src/generated/classes.ts')).toContain(
+      `import { Company, CompanyEntity } from '../classes/company/CompanyEntity.js';`,
+    );
+  });
+
+  it('is an error beside another one with the same class, with both places', async () => {
+    const world = await generated();
+    const stub = text(world) ?? '';
+    world.disk.put(
+      `/${classes}company/CompanyEntity.ts`,
+      `// The real one.\n${stub.replace('../generated/', '../../generated/')}`,
+    );
+    const tree = world.disk.tree('');
+    for (const option of ['', '--check', '--force']) {
+      const { code, err } = await world.run(`model.yaml -o server ${option}`);
+      expect([code, world.disk.tree('')]).toEqual([3, tree]);
+      expect(err).toContain(
+        'server/src/classes/company/CompanyEntity.ts:4:14  error  stub/two-classes',
+      );
+      expect(err).toContain('here and at server/src/classes/CompanyEntity.ts:3:14');
+    }
+  });
+
+  it('is not a class of the same name that extends something else, nor a class that is not exported', async () => {
+    const world = await generated();
+    world.disk.put(`/${classes}other.ts`, 'export class CompanyEntity extends Array {}\n');
+    world.disk.put(
+      `/${classes}third.ts`,
+      `import { CompanyEntityBase } from '../generated/api.js';\nclass CompanyEntity extends CompanyEntityBase {}\n`,
+    );
+    const tree = world.disk.tree('');
+    expect((await world.run('model.yaml -o server')).code).toBe(0);
+    expect(world.disk.tree('')).toEqual(tree);
+  });
+
+  it('gets no stub beside it while it is no TypeScript', async () => {
+    const world = await generated();
+    await move(world, 'company/CompanyEntity.ts');
+    const broken = `/${classes}company/CompanyEntity.ts`;
+    world.disk.put(broken, `${text(world, broken) ?? ''}}`);
+    const tree = world.disk.tree('');
+    const { code, err } = await world.run('model.yaml -o server');
+    expect([code, world.disk.tree('')]).toEqual([3, tree]);
+    expect(err).toContain('server/src/classes/company/CompanyEntity.ts');
+    expect(err).toContain('stub/not-typescript');
   });
 });

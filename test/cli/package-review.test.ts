@@ -36,6 +36,7 @@ async function generated(): Promise<FakeWorld> {
           (file) => !file.path.startsWith('src/runtime/'),
         ),
       serialize: (checked) => lazyCompiler.serialize(checked),
+      findClasses: (input) => lazyCompiler.findClasses(input),
       reviewClasses: (input) => lazyCompiler.reviewClasses(input),
     },
   });

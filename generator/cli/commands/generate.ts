@@ -1,11 +1,11 @@
 import { basename, resolve } from 'node:path';
 import type { CheckedModel } from '../../check/check-model.js';
+import type { ClassFiles } from '../../emit/classes/user-classes.js';
 import type { EmittedFile } from '../../emit/file.js';
 import type { Model } from '../../model/model.js';
 import { modelLockPath } from '../../output/paths.js';
 import { changesAnything, conflictsOf, type Plan } from '../../output/plan.js';
 import { Refusal } from '../../output/refusal.js';
-import type { EditUserFiles } from '../../output/user-edits.js';
 import { planOutput, writeOutput, type OutputRequest } from '../../output/write-output.js';
 import { ClassRefusal, classReview, type ClassReview } from '../class-review.js';
 import { diagnosticsJson } from '../diagnostics-json.js';
@@ -51,13 +51,20 @@ export async function generate(
   );
   const all = (): CheckedModel => withReview(checked, review);
   try {
-    const files = await makeRequest(session, { file, folder, model, options });
+    const emit = await emitter(session, { file, model });
+    let files: readonly EmittedFile[] = [];
     let missing: readonly MissingPackage[] = [];
-    const editUserFiles: EditUserFiles = async (read) => {
-      missing = await missingPackages(files.files, read);
-      return review.edit(read);
+    const request: OutputRequest = {
+      folder: resolve(session.world.cwd, folder),
+      files: async (users) => (files = await emit(await review.find(users))),
+      generatorVersion: session.world.package.version,
+      force: options.force === true,
+      editUserFiles: async (read) => {
+        missing = await missingPackages(files, read);
+        return review.edit(read);
+      },
     };
-    const { plan, interruption } = await carryOut(session, { ...files, editUserFiles }, options);
+    const { plan, interruption } = await carryOut(session, request, options);
     if (options.json === true) {
       printReport(session, all(), { ok: isFine(plan, options), plan, missing });
     } else {
@@ -92,24 +99,23 @@ function hasError(review: ClassReview): boolean {
   return review.found().problems.some(({ severity }) => severity === 'error');
 }
 
-async function makeRequest(
+/** What makes the files of the server. The plan may be made twice, and the places of classes rarely differ. */
+async function emitter(
   { world }: Session,
-  target: { file: string; folder: string; model: Model; options: GenerateOptions },
-): Promise<OutputRequest> {
-  const { model, options } = target;
-  const { root: packageRoot, version } = world.package;
-  const modelFileName = basename(target.file);
-  const files = await world.compiler.emit(model, { packageRoot, modelFileName });
+  { file, model }: { readonly file: string; readonly model: Model },
+): Promise<(classFiles: ClassFiles) => Promise<readonly EmittedFile[]>> {
   const lock: EmittedFile = {
     path: modelLockPath,
     owner: 'generator',
     text: await world.compiler.serialize(model),
   };
-  return {
-    folder: resolve(world.cwd, target.folder),
-    files: [...files, lock],
-    generatorVersion: version,
-    force: options.force === true,
+  const emitted = new Map<string, readonly EmittedFile[]>();
+  return async (classFiles) => {
+    const key = JSON.stringify([...classFiles]);
+    const input = { packageRoot: world.package.root, modelFileName: basename(file), classFiles };
+    const files = emitted.get(key) ?? [...(await world.compiler.emit(model, input)), lock];
+    emitted.set(key, files);
+    return files;
   };
 }
 

@@ -1,8 +1,9 @@
 import { posix } from 'node:path';
 import type { Model } from '../../model/model.js';
-import { classLevels, writtenClasses } from './class-code.js';
+import { classLevels } from './class-code.js';
 import type { AllClassNames } from './class-names.js';
 import { type Import, importStatements } from './imports.js';
+import { type ClassFiles, userClasses } from './user-classes.js';
 
 /** A module that exports a name. */
 export interface NamePlace {
@@ -53,7 +54,7 @@ export const baseClasses: Readonly<Record<string, string>> = {
   Singleton: 'runtime/function/singleton',
 };
 
-export function namePlaces(model: Model, names: AllClassNames): NamePlaces {
+export function namePlaces(model: Model, names: AllClassNames, classFiles: ClassFiles): NamePlaces {
   const places = new Map<string, NamePlace>();
   const addType = (name: string, path: string): unknown =>
     places.set(name, { path, isValue: false });
@@ -62,32 +63,39 @@ export function namePlaces(model: Model, names: AllClassNames): NamePlaces {
   for (const [name, path] of Object.entries(runtimeTypes)) addType(name, path);
   for (const [name, path] of Object.entries(runtimeValues)) addClass(name, path);
   for (const [name, path] of Object.entries(baseClasses)) addClass(name, path);
+  const usersPaths = new Map(
+    userClasses(model, names, classFiles).map(({ name, path }) => [name, belowSource(path)]),
+  );
   addType('Database', 'generated/database');
-  addClass('DataStoreBase', 'generated/classes/DataStore');
-  addClass('DataStore', dataStorePlace(model));
+  addClass('DataStoreBase', dataStoreFile);
+  addClass('DataStore', usersPaths.get('DataStore') ?? dataStoreFile);
   for (const dataclass of model.dataclasses) {
     const { file, written, base, types, values, attributes } = names.of(dataclass);
     const hasObject = dataclass.attributes.some(({ kind }) => kind === 'relatedEntity');
     const emitted = `generated/classes/${file}`;
     if (hasObject) addType(names.of(dataclass).object, emitted);
     for (const each of [types, values, attributes]) addType(each, emitted);
-    const byUser = writtenClasses(dataclass);
     for (const level of classLevels) {
       addClass(base[level], emitted);
-      addClass(written[level], byUser.includes(level) ? `classes/${written[level]}` : emitted);
+      addClass(written[level], usersPaths.get(written[level]) ?? emitted);
     }
   }
   for (const singleton of model.singletons) {
     const { written, base } = names.ofSingleton(singleton);
-    addClass(base, 'generated/singletons');
-    addClass(written, `classes/${written}`);
+    addClass(base, emittedSingletons);
+    addClass(written, usersPaths.get(written) ?? emittedSingletons);
   }
   return places;
 }
 
-/** A user writes the datastore's class where it has functions. */
-export function dataStorePlace({ functions }: Model): string {
-  return functions.length > 0 ? 'classes/DataStore' : 'generated/classes/DataStore';
+/** The datastore's class stands here too, unless a user writes it. */
+export const dataStoreFile = 'generated/classes/DataStore';
+
+const emittedSingletons = 'generated/singletons';
+
+/** `src/classes/Company.ts` → `classes/Company`. */
+function belowSource(path: string): string {
+  return path.replace(/^src\//, '').replace(/\.ts$/, '');
 }
 
 /**

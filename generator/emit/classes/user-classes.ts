@@ -13,8 +13,15 @@ export interface UserClass {
   readonly members: readonly WrittenMember[];
 }
 
+/** Paths of files in the server by the names of the classes that they export, for classes that do not stand where stubs are written. */
+export type ClassFiles = ReadonlyMap<string, string>;
+
 /** Every class of a model that the user writes. */
-export function userClasses(model: Model, names: AllClassNames): readonly UserClass[] {
+export function userClasses(
+  model: Model,
+  names: AllClassNames,
+  files: ClassFiles = new Map(),
+): readonly UserClass[] {
   const ofDataclasses = model.dataclasses.flatMap((dataclass) =>
     writtenClasses(dataclass).map((level) => ofDataclass(model, names, dataclass, level)),
   );
@@ -35,7 +42,10 @@ export function userClasses(model: Model, names: AllClassNames): readonly UserCl
       members: functionMembers(model, names, singleton.functions, path),
     };
   });
-  return [...ofDataclasses, ...ofDataStore, ...ofSingletons];
+  return [...ofDataclasses, ...ofDataStore, ...ofSingletons].map((each) => ({
+    ...each,
+    path: files.get(each.name) ?? each.path,
+  }));
 }
 
 function ofDataclass(

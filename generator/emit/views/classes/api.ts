@@ -12,7 +12,7 @@ export function apiView({ header, namePlaces }: EmitContext): object {
     const module = moduleFrom(file, path);
     const names = modules.get(module) ?? new Map<string, boolean>();
     // Users' files import this one, so their classes are types here: no file shall need another one first.
-    names.set(name, isValue && !path.startsWith('classes/'));
+    names.set(name, isValue && /^(generated|runtime)\//.test(path));
     modules.set(module, names);
   }
   return {

@@ -1,10 +1,8 @@
 import { abstractMembers, functionMembers } from '../../classes/abstract-members.js';
 import { field } from '../../classes/members.js';
-import { dataStorePlace, importsOf } from '../../classes/places.js';
+import { dataStoreFile, importsOf, placeOf } from '../../classes/places.js';
 import type { EmitContext } from '../../context.js';
 import { docComment } from '../../layout.js';
-
-const file = 'generated/classes/DataStore';
 
 /** The base class of the datastore, and its class where the user writes none. */
 export function dataStoreView({ header, model, classNames, namePlaces }: EmitContext): object {
@@ -17,9 +15,12 @@ export function dataStoreView({ header, model, classNames, namePlaces }: EmitCon
   });
   return {
     header,
-    imports: importsOf(namePlaces, file, uses, new Set(['Datastore'])),
+    imports: importsOf(namePlaces, dataStoreFile, uses, new Set(['Datastore'])),
     doc: docComment(model.description),
     members: [...members, ...abstractMembers(written)],
-    own: dataStorePlace(model) === file ? ['export class DataStore extends DataStoreBase {}'] : [],
+    own:
+      placeOf(namePlaces, 'DataStore').path === dataStoreFile
+        ? ['export class DataStore extends DataStoreBase {}']
+        : [],
   };
 }
