@@ -44,3 +44,68 @@ it('class code compiles where it was moved to', () => {
   const server = writeFiles(join(packageRoot, '.tmp'), [...files, ...moved]);
   expect(typeErrors(server, (file) => !file.includes('/src/runtime/'))).toEqual([]);
 });
+
+const enums = `
+drs: 1
+name: enums
+dataclasses:
+  Order:
+    attributes:
+      code: { type: string, key: true, enum: [A, B] }
+      state: { type: string, enum: [open, "it's", 'say "no"', "a | b", "back\\\\slash"], mandatory: true, default: open }
+      stars: { type: integer, enum: [1, 2, -3] }
+      weight: { type: number, enum: [0.5, 1.0e+21] }
+      only: { type: string, enum: [one] }
+      previous: { to: Order }
+      previousState: { alias: previous.state }
+      previousStars: { alias: previous.stars }
+      loud: { computed: string, expression: "upper(state)" }
+    events: [saving]
+`;
+
+it('class code knows the values of enums', () => {
+  const code = `import { type EventError, OrderEntityBase, type OrderTypes, type SaveEvent } from '../generated/api.js';
+export class OrderEntity extends OrderEntityBase {
+  async saving(event: SaveEvent<OrderTypes>): Promise<EventError | undefined> {
+    const { ds } = this;
+    const state: 'open' | "it's" | 'say "no"' | 'a | b' | 'back\\\\slash' = this.state;
+    const stars: 1 | 2 | -3 | null = this.stars;
+    const weight: 0.5 | 1e21 | null = this.weight;
+    const before: 'open' | "it's" | 'say "no"' | 'a | b' | 'back\\\\slash' | undefined = event.old?.state;
+    const far: 'open' | "it's" | 'say "no"' | 'a | b' | 'back\\\\slash' | null = this.previousState;
+    const farStars: 1 | 2 | -3 | null = this.previousStars;
+    const loud: string | null = this.loud;
+    const key: 'A' | 'B' | null = this.previous.key;
+    this.state = "it's";
+    this.only = 'one';
+    this.only = null;
+    // @ts-expect-error no value of the enum
+    this.state = 'paid';
+    // @ts-expect-error mandatory
+    this.state = null;
+    // @ts-expect-error no value of the enum
+    this.stars = 4;
+    // @ts-expect-error compared with what it never is
+    if (this.state === 'opened') return undefined;
+    ds.Order.new({ state: 'a | b', stars: -3 });
+    // @ts-expect-error no value of the enum
+    ds.Order.new({ state: 'A | b' });
+    // @ts-expect-error no value of the enum
+    this.fromObject({ weight: 2 });
+    // @ts-expect-error no key
+    await ds.Order.get('C');
+    const states: readonly ('open' | "it's" | 'say "no"' | 'a | b' | 'back\\\\slash')[] = await ds.Order.all().distinct('state');
+    const sum: number = await ds.Order.all().sum('stars');
+    const rows = await ds.kysely.selectFrom('Order').select(['state', 'stars']).execute();
+    const row: { state: 'open' | "it's" | 'say "no"' | 'a | b' | 'back\\\\slash'; stars: 1 | 2 | -3 | null } | undefined = rows[0];
+    // @ts-expect-error no value of the enum
+    ds.kysely.updateTable('Order').set({ state: 'paid' });
+    const object: 'open' | "it's" | 'say "no"' | 'a | b' | 'back\\\\slash' = this.toObject().state;
+    void [state, stars, weight, before, far, farStars, loud, key, states, sum, row, object];
+    return undefined;
+  }
+}
+`;
+  const server = writeServer(modelOf(enums), { 'src/classes/OrderEntity.ts': code });
+  expect(typeErrors(server, (file) => !file.includes('/src/runtime/'))).toEqual([]);
+});

@@ -15,10 +15,25 @@ export function field(head: string, name: string, type: string, doc?: string): s
   const mark = head === '?' ? '?' : '';
   const label = `  ${head === '' || mark === '?' ? '' : `${head} `}${propertyName(name)}${mark}`;
   const flat = `${label}: ${type};`;
-  const parts = type.split(' | ');
+  const parts = unionParts(type);
   const code = fits(flat) || parts.length === 1 ? flat : `${label}:${brokenUnion(type, parts)};`;
   return `${docComment(doc, 2)}${code}`;
 }
+
+/** The parts of a union; those within a literal, a generic type or parentheses are none of its own. */
+function unionParts(type: string): readonly string[] {
+  const parts: string[] = [''];
+  let depth = 0;
+  for (const [token] of type.matchAll(tokens)) {
+    if (token === '<' || token === '(') depth += 1;
+    if (token === '>' || token === ')') depth -= 1;
+    if (token === ' | ' && depth === 0) parts.push('');
+    else parts.push((parts.pop() ?? '') + token);
+  }
+  return parts;
+}
+
+const tokens = /'(?:[^'\\]|\\.)*'|"(?:[^"\\]|\\.)*"| \| |./gsu;
 
 function brokenUnion(type: string, parts: readonly string[]): string {
   return fits(`    ${type};`) ? `\n    ${type}` : parts.map((each) => `\n    | ${each}`).join('');

@@ -1,11 +1,54 @@
-import type { Attribute, Dataclass, FunctionType, Model, StorageType } from '../../model/model.js';
-import { dataclassNamed } from '../../model/lookup.js';
+import type {
+  AliasAttribute,
+  Attribute,
+  CalculatedAttribute,
+  Dataclass,
+  FunctionType,
+  Model,
+  StorageAttribute,
+  StorageType,
+} from '../../model/model.js';
+import { attributeNamed, dataclassNamed, keyOf, targetOf } from '../../model/lookup.js';
+import { literal } from '../layout.js';
 import type { AllClassNames } from './class-names.js';
 
 /** A TypeScript type as text, and the names in it that a file must have imported. */
 export interface TypeText {
   readonly text: string;
   readonly uses: readonly string[];
+}
+
+/** What code sees of an attribute's value that is there: where there is an enum, one of its values. */
+export function attributeType(
+  model: Model,
+  dataclass: Dataclass,
+  attribute: StorageAttribute | CalculatedAttribute | AliasAttribute,
+): TypeText {
+  const values = enumOf(model, dataclass, attribute);
+  if (values === undefined) return valueType(attribute.type, attribute.dateOnly);
+  return plain(enumType(values));
+}
+
+/** `'open' | 'paid'` */
+export function enumType(values: readonly (string | number)[]): string {
+  return values.map((each) => literal(each, 0, 0, 0)).join(' | ');
+}
+
+/** An alias has the values of the attribute that it leads to. */
+function enumOf(
+  model: Model,
+  dataclass: Dataclass,
+  attribute: Attribute,
+): StorageAttribute['enum'] {
+  if (attribute.kind === 'storage') return attribute.enum;
+  if (attribute.kind !== 'alias') return undefined;
+  const hops = attribute.path.slice(0, -1);
+  const end = hops.reduce((at, hop) => {
+    const relation = attributeNamed(at, hop);
+    if (!('target' in relation)) throw new Error(`${at.name}.${hop} is no relation.`);
+    return targetOf(model, relation);
+  }, dataclass);
+  return enumOf(model, end, attributeNamed(end, attribute.path.at(-1) ?? ''));
 }
 
 /** What code sees of a value that is there. */
@@ -63,10 +106,8 @@ export function argumentType(model: Model, names: AllClassNames, type: FunctionT
 }
 
 /** Type of the primary key. */
-export function keyType({ attributes, key }: Dataclass): string {
-  const attribute = attributes.find(({ name }) => name === key);
-  if (attribute?.kind !== 'storage') throw new Error('A dataclass has a key.');
-  return valueType(attribute.type).text;
+export function keyType(model: Model, dataclass: Dataclass): string {
+  return attributeType(model, dataclass, keyOf(dataclass)).text;
 }
 
 function plain(text: string): TypeText {

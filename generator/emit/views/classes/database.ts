@@ -6,6 +6,7 @@ import type {
   StorageType,
 } from '../../../model/model.js';
 import { field } from '../../classes/members.js';
+import { enumType } from '../../classes/type-text.js';
 import type { EmitContext } from '../../context.js';
 import { foldedColumn, vectorColumns } from '../../../model/columns.js';
 
@@ -61,7 +62,8 @@ function comparison({ name }: StorageAttribute): string {
 
 function columnOf(attribute: Attribute): readonly string[] {
   if (attribute.kind === 'storage') {
-    const type = columnTypes[attribute.type];
+    const type =
+      attribute.enum === undefined ? columnTypes[attribute.type] : enumType(attribute.enum);
     if (attribute.key && attribute.type === 'integer') {
       return [field('', attribute.column, `Generated<${type}>`)];
     }

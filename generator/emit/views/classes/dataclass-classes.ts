@@ -4,7 +4,7 @@ import { abstractMembers, writtenMembers } from '../../classes/abstract-members.
 import { type ClassLevel, classLevels, writtenClasses } from '../../classes/class-code.js';
 import { field } from '../../classes/members.js';
 import { importsOf } from '../../classes/places.js';
-import { isAlwaysThere, keyType, named, orNull, valueType } from '../../classes/type-text.js';
+import { attributeType, isAlwaysThere, keyType, named, orNull } from '../../classes/type-text.js';
 import type { EmitContext } from '../../context.js';
 import { docComment, stringLiteral } from '../../layout.js';
 import { attributesInterface, objectInterface, valuesInterface } from './value-interfaces.js';
@@ -33,7 +33,7 @@ export function dataclassClassesView(context: EmitContext, dataclass: Dataclass)
     for (const each of [parents[level], ...written.flatMap((member) => member.uses)])
       uses.add(each);
     const members = [
-      ...dataclass.attributes.flatMap((each) => declared(context, level, each, uses)),
+      ...dataclass.attributes.flatMap((each) => declared(context, dataclass, level, each, uses)),
       ...abstractMembers(written),
     ];
     const head = `export abstract class ${names.base[level]} extends ${parents[level]}<${names.types}>`;
@@ -54,7 +54,7 @@ export function dataclassClassesView(context: EmitContext, dataclass: Dataclass)
     typeMembers: [
       field('readonly', 'ds', 'DataStore'),
       field('readonly', 'name', stringLiteral(dataclass.name)),
-      field('readonly', 'key', keyType(dataclass)),
+      field('readonly', 'key', keyType(model, dataclass)),
       field('readonly', 'values', names.values),
       field('readonly', 'object', object === undefined ? names.attributes : names.object),
       field('readonly', 'entity', names.written.entity),
@@ -70,6 +70,7 @@ export function dataclassClassesView(context: EmitContext, dataclass: Dataclass)
 /** Members that the runtime defines on the prototype of a base class. */
 function declared(
   context: EmitContext,
+  dataclass: Dataclass,
   level: ClassLevel,
   attribute: Attribute,
   uses: Set<string>,
@@ -91,7 +92,7 @@ function declared(
   if (level === 'selection') return [];
   // Accessors are abstract members.
   if (attribute.kind === 'calculated' && attribute.expression === undefined) return [];
-  const type = valueType(attribute.type, attribute.dateOnly);
+  const type = attributeType(model, dataclass, attribute);
   if (type.text === 'Media') return line('declare readonly', type);
   const isWritten = attribute.kind === 'storage';
   return line(

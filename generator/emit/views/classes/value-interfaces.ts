@@ -1,7 +1,13 @@
-import { keyOf, targetOf } from '../../../model/lookup.js';
-import type { Attribute, Dataclass } from '../../../model/model.js';
+import { targetOf } from '../../../model/lookup.js';
+import type { Attribute, Dataclass, Model } from '../../../model/model.js';
 import { field } from '../../classes/members.js';
-import { isAlwaysThere, orNull, type TypeText, valueType } from '../../classes/type-text.js';
+import {
+  attributeType,
+  isAlwaysThere,
+  keyType,
+  orNull,
+  type TypeText,
+} from '../../classes/type-text.js';
 import type { EmitContext } from '../../context.js';
 import { isLarge } from '../../../model/columns.js';
 
@@ -14,7 +20,7 @@ export interface InterfaceView {
 
 /** Attributes with one value each, as they are read; bytes are read on their own. */
 export function attributesInterface(
-  { classNames }: EmitContext,
+  { model, classNames }: EmitContext,
   dataclass: Dataclass,
   uses: Set<string>,
 ): InterfaceView {
@@ -22,7 +28,7 @@ export function attributesInterface(
     doc: '/** Attributes of one value each, as they are read. */',
     name: classNames.of(dataclass).attributes,
     members: dataclass.attributes.flatMap((attribute) => {
-      const type = singleValue(attribute);
+      const type = singleValue(model, dataclass, attribute);
       return type === undefined ? [] : [field('readonly', attribute.name, used(type, uses))];
     }),
   };
@@ -41,10 +47,10 @@ export function valuesInterface(
       if (attribute.kind === 'relatedEntity') {
         const target = targetOf(model, attribute);
         const { entity } = classNames.of(target).written;
-        const text = `${entity} | ${valueType(keyOf(target).type).text} | null`;
+        const text = `${entity} | ${keyType(model, target)} | null`;
         return [field('?', attribute.name, used({ text, uses: [entity] }, uses))];
       }
-      const type = writtenValue(attribute);
+      const type = writtenValue(model, dataclass, attribute);
       const isWritten =
         attribute.kind === 'storage' ||
         (attribute.kind === 'calculated' && attribute.accessors.includes('set'));
@@ -53,16 +59,24 @@ export function valuesInterface(
   };
 }
 
-function singleValue(attribute: Attribute): TypeText | undefined {
+function singleValue(
+  model: Model,
+  dataclass: Dataclass,
+  attribute: Attribute,
+): TypeText | undefined {
   if (attribute.kind === 'relatedEntity' || attribute.kind === 'relatedEntities') return undefined;
-  const type = valueType(attribute.type, attribute.dateOnly);
+  const type = attributeType(model, dataclass, attribute);
   if (type.text === 'Media') return undefined;
   return isAlwaysThere(attribute) ? type : orNull(type);
 }
 
 /** Bytes are given as they are; an object may be a list. */
-function writtenValue(attribute: Attribute): TypeText | undefined {
-  const type = singleValue(attribute);
+function writtenValue(
+  model: Model,
+  dataclass: Dataclass,
+  attribute: Attribute,
+): TypeText | undefined {
+  const type = singleValue(model, dataclass, attribute);
   if (attribute.kind !== 'storage') return type;
   if (isLarge(attribute.type)) return { text: 'Uint8Array | null', uses: [] };
   if (attribute.type !== 'object') return type;
@@ -82,7 +96,7 @@ export function objectInterface(
     doc: '/** What `toObject()` gives: the same, and the key of each related entity. */',
     name: `${names.object} extends ${names.attributes}`,
     members: relations.map((relation) => {
-      const key = valueType(keyOf(targetOf(model, relation)).type).text;
+      const key = keyType(model, targetOf(model, relation));
       return field('readonly', relation.name, relation.mandatory ? key : `${key} | null`);
     }),
   };

@@ -39,7 +39,7 @@ export interface EmployeeTable {
   firstName: string | null;
   lastName: string;
   email: string | null;
-  role: string | null;
+  role: 'engineer' | 'designer' | 'manager' | 'assistant' | null;
   birthDate: string | null;
   hiredAt: string | null;
   salary: number | null;

@@ -34,7 +34,7 @@ export interface EmployeeAttributes {
   readonly firstName: string | null;
   readonly lastName: string;
   readonly email: string | null;
-  readonly role: string | null;
+  readonly role: 'engineer' | 'designer' | 'manager' | 'assistant' | null;
   readonly birthDate: string | null;
   readonly hiredAt: Date | null;
   readonly salary: number | null;
@@ -54,7 +54,7 @@ export interface EmployeeValues {
   firstName?: string | null;
   lastName?: string;
   email?: string | null;
-  role?: string | null;
+  role?: 'engineer' | 'designer' | 'manager' | 'assistant' | null;
   birthDate?: string | null;
   hiredAt?: Date | null;
   salary?: number | null;
@@ -77,7 +77,7 @@ export abstract class EmployeeEntityBase extends Entity<EmployeeTypes> {
   declare firstName: string | null;
   declare lastName: string;
   declare email: string | null;
-  declare role: string | null;
+  declare role: 'engineer' | 'designer' | 'manager' | 'assistant' | null;
   declare birthDate: string | null;
   declare hiredAt: Date | null;
   declare salary: number | null;
