@@ -7,6 +7,8 @@ import { checkDataclasses } from './dataclasses.js';
 import { checkExpressions } from './expressions.js';
 import { checkInverses } from './inverses.js';
 import { createSuggest } from './near-name.js';
+import { checkMandatoryCircles } from './mandatory-circles.js';
+import { checkOpenedAliases } from './opened-aliases.js';
 import { checkPostgres } from './postgres.js';
 import { createReports } from './report.js';
 import { checkRoles } from './roles/check-roles.js';
@@ -78,8 +80,10 @@ function buildModel(context: Context, root: SourceNode, rolesInput: RolesInput):
   if (entry(root, 'roles') === undefined) context.report('roles/absent', {}, firstKey(root));
   const model = { ...settings(context, root), ...parts };
   checkPostgres(context, world, model, expressions);
+  checkMandatoryCircles(context, world, dataclasses);
   if (roles === undefined) return model;
   const checked = checkRoles(context, roles, resourcesOf(parts));
+  checkOpenedAliases(context, world, model, checked);
   return { ...withAccess(model, checked), roles: checked };
 }
 

@@ -1,4 +1,5 @@
 import { isOneOf, storageTypes } from '../source/vocabulary.js';
+import { functionTypeHint } from './type-hints.js';
 import type { FunctionType } from '../model/model.js';
 import type { SourceNode } from '../source/tree.js';
 import type { Context } from './context.js';
@@ -45,5 +46,10 @@ function unknownType(context: Context, world: World, type: string, at: SourceNod
     ...dataclasses,
     ...dataclasses.map((name) => `${name}.selection`),
   ];
-  context.report('function/unknown-type', { type }, at, context.suggest(type, known));
+  context.report(
+    'function/unknown-type',
+    { type },
+    at,
+    functionTypeHint(type) ?? context.suggest(type, known),
+  );
 }

@@ -1,5 +1,6 @@
 import { backtrackingOf } from './backtracking.js';
 import { child, entry, isNull, numberOf, textOf } from '../source/tree.js';
+import { defaultHint } from './type-hints.js';
 import { expectedValue, valueOf, type ValueType } from './values.js';
 import { isKey, type AttributeDraft } from './world.js';
 import type { JsonValue, StorageAttribute, StorageType } from '../model/model.js';
@@ -167,13 +168,17 @@ function checkDefault(
   if (found === undefined || isNull(found.value)) return undefined;
   const kind = isKey(draft) ? 'the primary key' : 'assigned by the server';
   if (isKey(draft) || child(node, 'generated') !== undefined) {
-    report('storage/default-assigned', { attribute: label, kind }, found.key);
+    const help =
+      child(node, 'generated') === undefined ? defaultHint(of.type, found.value) : undefined;
+    report('storage/default-assigned', { attribute: label, kind }, found.key, help);
     return undefined;
   }
   const value = valueOf(of, found.value);
   const reason = value === undefined ? `must be ${expectedValue(of)}` : brokenRule(value, rules);
-  if (reason !== undefined)
-    report('storage/bad-default', { attribute: label, reason }, found.value);
+  if (reason !== undefined) {
+    const help = defaultHint(of.type, found.value);
+    report('storage/bad-default', { attribute: label, reason }, found.value, help);
+  }
   return value;
 }
 

@@ -1,4 +1,4 @@
-import type { YAMLError } from 'yaml';
+import { type CST, Parser, type YAMLError } from 'yaml';
 import { problemKinds, type YamlProblem, type YamlProblemKind } from './yaml-problem.js';
 
 /** Behind these the reader has lost its way: what it tells then are consequences, or cannot be told from them. */
@@ -18,16 +18,52 @@ export function syntaxProblems(
   text: string,
 ): readonly YamlProblem[] {
   const problems = failures
-    .map((each) => problemOf(each, text))
+    .map((error) => ({ error, ...problemOf(error, text) }))
     .sort((one, other) => one.start - other.start);
   const lost = problems.findIndex(({ kind }) => structural.has(kind));
   const told = lost < 0 ? problems : problems.slice(0, lost + 1);
-  return told.map((each) => unquotedList(each, text) ?? each);
+  return told.map(
+    ({ error, ...each }) => unquotedList(each, text) ?? unclosed(error, text) ?? each,
+  );
 }
 
 function problemOf(error: YAMLError, { length }: string): YamlProblem {
   const [start, end] = error.pos.map((offset) => Math.min(offset, length)) as [number, number];
   return { kind: problemKinds[error.code], detail: error.message, start, end, path: '' };
+}
+
+/** What the reader says where it misses the end of a list or mapping in brackets, or takes what follows for a part of it. */
+const missingEnd =
+  /^Flow (?:map|sequence) .*end with a|^Implicit keys need|^Block collections are not allowed/;
+
+/** The bracket that is never closed, in the place of the line where the reader notices that. */
+function unclosed(error: YAMLError, text: string): YamlProblem | undefined {
+  if (!missingEnd.test(error.message)) return undefined;
+  const start = openBrackets(text).findLast((offset) => offset <= error.pos[0]);
+  if (start === undefined) return undefined;
+  return { kind: 'unclosed', detail: text.charAt(start), start, end: start + 1, path: '' };
+}
+
+/** Where the brackets stand that have no other end than that of the text or of their indentation. */
+function openBrackets(text: string): readonly number[] {
+  const found: number[] = [];
+  const stack: unknown[] = [...new Parser().parse(text)];
+  while (stack.length > 0) {
+    const token = stack.pop();
+    if (!isToken(token)) continue;
+    if (token.type === 'flow-collection') {
+      const end = token.start.source === '{' ? 'flow-map-end' : 'flow-seq-end';
+      if (!token.end.some(({ type }) => type === end)) found.push(token.start.offset);
+    }
+    if ('value' in token) stack.push(token.value);
+    if (!('items' in token)) continue;
+    for (const { key, value } of token.items) stack.push(key, value);
+  }
+  return found.sort((a, b) => a - b);
+}
+
+function isToken(value: unknown): value is CST.Token {
+  return typeof value === 'object' && value !== null && 'type' in value;
 }
 
 /** Longer than any type of a list can be. */

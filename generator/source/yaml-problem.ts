@@ -18,6 +18,7 @@ export type YamlProblemKind =
   | 'tag'
   | 'too-deep'
   | 'too-many-aliases'
+  | 'unclosed'
   | 'unexpected-character'
   | 'unquoted-list';
 

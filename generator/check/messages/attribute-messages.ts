@@ -180,6 +180,13 @@ export const attributeMessages = {
     text: (f: { alias: string; step: string }) =>
       `${f.alias} cannot go on behind ${f.step}, which is no relation.`,
   },
+  'alias/opens-closed': {
+    severity: 'warning',
+    meaning:
+      'Somebody may read an alias, and not the attribute that it leads to or a relation on the way.',
+    text: (f: { alias: string; holders: string; step: string }) =>
+      `${f.alias} shows its value to ${f.holders}, who may not read ${f.step}. Give ${f.alias} a permission of its own that says who may read it.`,
+  },
   'alias/to-many': {
     severity: 'error',
     meaning: 'The path of an alias leads over a to-many relation.',

@@ -90,6 +90,14 @@ export const fileMessages = {
     meaning: 'The aliases of the file stand for more than 100 000 values.',
     text: () => 'The aliases of this file stand for too many values. 100 000 are the limit.',
   },
+  'yaml/unclosed': {
+    severity: 'error',
+    meaning: 'A brace or bracket is opened and never closed.',
+    text: ({ detail }: Detail) => {
+      const close = detail === '{' ? '}' : ']';
+      return `This ${detail} has no ${close}, or the ${close} is indented less than what it closes.`;
+    },
+  },
   'yaml/unexpected-character': {
     severity: 'error',
     meaning: 'A character cannot stand where it does.',

@@ -62,6 +62,20 @@ export const relationMessages = {
     text: (f: { relation: string; target: string; inverse: string }) =>
       `The inverse of ${f.relation} is ${f.inverse}, and ${f.target} has no such attribute.`,
   },
+  'relation/mandatory-circle': {
+    severity: 'warning',
+    meaning: 'Mandatory relations lead in a circle, so the first entity cannot be created.',
+    text: (f: { circle: string; entities: string }) =>
+      f.entities === ''
+        ? `${f.circle} is mandatory and leads to its own dataclass, so the first entity can only refer to itself, by a key that the client sends. Make it optional.`
+        : `These relations are mandatory: ${f.circle}. An entity can only refer to one that is stored, so the first ${f.entities} can never be created. Make one of the relations optional.`,
+  },
+  'relation/many-to-many': {
+    severity: 'error',
+    meaning: 'Two relations are to-many on both sides, which takes a dataclass between them.',
+    text: (f: { relation: string; other: string }) =>
+      `${f.relation} and ${f.other} are to-many on both sides. Use a link dataclass with a to-one relation to each side.`,
+  },
   'relation/set-null-mandatory': {
     severity: 'error',
     meaning: 'A mandatory relation shall be set to null when the related entity is deleted.',

@@ -1,8 +1,9 @@
 import { definitions } from '../../source/model.schema.js';
 import { plainValue, type PlainValue } from '../../source/plain-value.js';
-import { child, entriesOf, entry, isNull } from '../../source/tree.js';
+import { child, entriesOf, entry, isNull, textOf } from '../../source/tree.js';
 import { kindKeys, storageTypes, isOneOf } from '../../source/vocabulary.js';
 import { attributeKind, kindKeysOf, type AttributeKind } from '../attribute-kind.js';
+import { type DataclassNodes, relationHint, typeHint } from '../type-hints.js';
 import {
   describeError,
   foundWords,
@@ -12,7 +13,9 @@ import {
   unknownValue,
   type Part,
 } from './describe-error.js';
+import { fold } from '../fold.js';
 import { shapeErrors } from './validators.js';
+import type { ErrorObject } from 'ajv';
 import type { SourceEntry, SourceNode } from '../../source/tree.js';
 import type { Context } from '../context.js';
 
@@ -23,10 +26,13 @@ export function checkModelShape(context: Context, root: SourceNode): void {
   const database = entry(root, 'database');
   if (database !== undefined) checkDatabase(context, partOf(database));
   const dataclasses = at(plain, 'dataclasses');
-  for (const { key, value } of entriesOf(child(root, 'dataclasses'))) {
+  const written = entriesOf(child(root, 'dataclasses'));
+  const nodes = new Map(written.map((each) => [fold(each.key.name), each]));
+  for (const { key, value } of written) {
     const attributes = at(at(dataclasses, key.name), 'attributes');
     for (const attribute of entriesOf(child(value, 'attributes'))) {
-      checkAttribute(context, partOf(attribute), at(attributes, attribute.key.name));
+      const where = { nodes, dataclass: key.name };
+      checkAttribute(context, where, partOf(attribute), at(attributes, attribute.key.name));
     }
     for (const group of entriesOf(child(value, 'functions'))) checkParameters(context, group.value);
   }
@@ -80,17 +86,25 @@ const kindWords: Readonly<Record<AttributeKind, string>> = {
   alias: 'an alias',
 };
 
+const relationKeys = ['many', 'inverse', 'foreignKey', 'onDelete'] as const;
+
 /** Keys that some kind of attribute has. */
 const attributeKeys = new Set(
   Object.values(definitionOf).flatMap((name) => Object.keys(definitions[name]?.properties ?? {})),
 );
 
-function checkAttribute(context: Context, part: Part, plain: PlainValue): void {
+/** The dataclass of an attribute, and all others. */
+interface Where {
+  readonly nodes: DataclassNodes;
+  readonly dataclass: string;
+}
+
+function checkAttribute(context: Context, where: Where, part: Part, plain: PlainValue): void {
   const { node } = part;
   const attribute = labelOf(part);
   const kind = attributeKind(node);
   if (node.kind === 'scalar' && kind === 'storage') {
-    if (!isOneOf(storageTypes, node.value)) unknownValue(context, part, { enum: storageTypes });
+    if (!isOneOf(storageTypes, node.value)) unknownType(context, where, part);
   } else if (node.kind !== 'mapping' && !isNull(node)) {
     const expected = 'a type or a mapping';
     context.report(
@@ -106,8 +120,18 @@ function checkAttribute(context: Context, part: Part, plain: PlainValue): void {
       const at = entry(node, second)?.key ?? node;
       context.report('attribute/several-kinds', { attribute, first, second }, at);
     }
-    checkKind(context, part, kind, plain);
+    checkKind(context, where, part, kind, plain);
   }
+}
+
+/** No storage type; what stands there may be one of another system, or a dataclass. */
+function unknownType(context: Context, { nodes, dataclass }: Where, part: Part): void {
+  const text = textOf(part.node);
+  const help =
+    text === undefined
+      ? undefined
+      : (relationHint(nodes, dataclass, text) ?? typeHint(context.suggest, text));
+  unknownValue(context, part, { enum: storageTypes }, help);
 }
 
 /** A kind key that is only misspelt is told as that. */
@@ -121,11 +145,32 @@ function missingKind(context: Context, part: Part): void {
   context.report('attribute/no-kind', { attribute: labelOf(part) }, part.key ?? placeOf(part));
 }
 
-function checkKind(context: Context, part: Part, kind: AttributeKind, plain: PlainValue): void {
+function checkKind(
+  context: Context,
+  where: Where,
+  part: Part,
+  kind: AttributeKind,
+  plain: PlainValue,
+): void {
+  const type = textOf(child(part.node, 'type'));
+  const isRelation =
+    type !== undefined &&
+    !isOneOf(storageTypes, type) &&
+    relationHint(where.nodes, where.dataclass, type) !== undefined;
   for (const error of shapeErrors(definitionOf[kind], plain)) {
     const params = error.params as { readonly additionalProperty?: string };
     const key = error.instancePath === '' ? params.additionalProperty : undefined;
     if (isOneOf(kindKeys, key)) continue;
+    // What is wrong with these is that the type names a dataclass.
+    if (isRelation && isOneOf(relationKeys, key)) continue;
+    // Whether the other side is to-many, too, is found out where both are known.
+    if (kind === 'toMany' && isMissing(error, 'inverse')) continue;
+    const typed = error.keyword === 'enum' && /^\/(type|computed)$/.exec(error.instancePath)?.[1];
+    const typeEntry = typeof typed === 'string' ? entry(part.node, typed) : undefined;
+    if (typeEntry !== undefined) {
+      unknownType(context, where, partOf(typeEntry));
+      continue;
+    }
     if (key !== undefined && attributeKeys.has(key)) {
       const at = entry(part.node, key)?.key ?? part.node;
       context.report('shape/misplaced-key', { key, kind: kindWords[kind] }, at);
@@ -133,6 +178,11 @@ function checkKind(context: Context, part: Part, kind: AttributeKind, plain: Pla
       describeError(context, part, error);
     }
   }
+}
+
+function isMissing({ keyword, params }: ErrorObject, key: string): boolean {
+  const { missingProperty } = params as { readonly missingProperty?: string };
+  return keyword === 'required' && missingProperty === key;
 }
 
 /** Parameters of a mapping of functions: a type's name, or a mapping. */

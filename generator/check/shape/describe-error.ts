@@ -75,7 +75,12 @@ export function unknownKey(context: Context, part: Part, key: string, schema: Js
 }
 
 /** Reports a value that is not one of the schema's; a value of another type altogether is told as that. */
-export function unknownValue(context: Context, part: Part, schema: JsonSchema): void {
+export function unknownValue(
+  context: Context,
+  part: Part,
+  schema: JsonSchema,
+  help?: string,
+): void {
   const { node } = part;
   const words = (schema.enum ?? [schema.const]).map(String);
   const what = labelOf(part);
@@ -87,7 +92,7 @@ export function unknownValue(context: Context, part: Part, schema: JsonSchema): 
   }
   const value = String(node.value);
   const fill = { what, value, possible: words.join(', ') };
-  context.report('shape/unknown-value', fill, node, context.suggest(value, words));
+  context.report('shape/unknown-value', fill, node, help ?? context.suggest(value, words));
 }
 
 /** What a part is called in a message: its key, or its place in a list. */

@@ -126,6 +126,65 @@ export const roleCases: readonly ProblemCase[] = [
     ],
   },
   {
+    name: 'aliases that open what is closed',
+    yaml: `drs: 1
+name: test
+dataclasses:
+  Employee:
+    attributes:
+      ID: { type: integer, key: true }
+      company: { to: Company }
+      secret: { to: Company }
+      <<a>>code: { alias: company.code }
+      <<b>>country: { alias: company.country.name }
+      city: { alias: company.city }
+      <<c>>secretCity: { alias: secret.city }
+      chosen: { alias: company.code }
+      hidden: { alias: company.hidden }
+      <<d>>again: { alias: company.name }
+  Company:
+    attributes:
+      ID: { type: integer, key: true }
+      code: string
+      city: string
+      hidden: { type: string, exposed: false }
+      country: { to: Country }
+      name: { alias: country.name }
+  Country:
+    attributes:
+      ID: { type: integer, key: true }
+      name: string
+roles:
+  privileges: [{ privilege: view }, { privilege: manage, includes: [view] }]
+  permissions:
+    allowed:
+      - { applyTo: Employee, type: dataclass, read: [view] }
+      - { applyTo: Employee.secret, type: attribute, read: [none] }
+      - { applyTo: Employee.chosen, type: attribute, read: [view] }
+      - { applyTo: Company.code, type: attribute, read: [manage] }
+      - { applyTo: Company.name, type: attribute, read: [manage] }
+      - { applyTo: Country, type: dataclass, read: [manage] }
+`,
+    expected: [
+      {
+        code: 'alias/opens-closed',
+        at: 'a',
+        says: 'shows its value to the privilege view, who may not read Company.code',
+      },
+      {
+        code: 'alias/opens-closed',
+        at: 'b',
+        says: 'shows its value to the privilege view, who may not read Company.country',
+      },
+      {
+        code: 'alias/opens-closed',
+        at: 'c',
+        says: 'shows its value to the privilege view and 1 more, who may not read Employee.secret',
+      },
+      { code: 'alias/opens-closed', at: 'd', says: 'Employee.again' },
+    ],
+  },
+  {
     name: 'a roles file that is not YAML',
     yaml: sound('roles: roles.yaml'),
     beside: { 'roles.yaml': 'roles: <<a>>@' },

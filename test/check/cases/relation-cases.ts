@@ -90,13 +90,137 @@ export const relationCases: readonly ProblemCase[] = [
     name: 'deletes',
     yaml: attributes([
       'key1: { type: integer, mandatory: true }',
-      'a: { to: A, mandatory: true, onDelete: <<a>>setNull }',
-      'b: { to: A, foreignKey: key1, onDelete: <<b>>setNull }',
-      'c: { to: A, mandatory: true }',
+      '<<c>>a: { to: A, mandatory: true, onDelete: <<a>>setNull }',
+      '<<d>>b: { to: A, foreignKey: key1, onDelete: <<b>>setNull }',
+      'c: { to: A }',
     ]),
     expected: [
       { code: 'relation/set-null-mandatory', at: 'a' },
       { code: 'relation/set-null-mandatory', at: 'b' },
+      { code: 'relation/mandatory-circle', at: 'c', says: 'A.a is mandatory and leads to its own' },
+      { code: 'relation/mandatory-circle', at: 'd' },
+    ],
+  },
+  {
+    name: 'circles of mandatory relations',
+    yaml: model(`  A:
+    attributes:
+      ID: { type: integer, key: true }
+      <<a>>b: { to: B, mandatory: true }
+      c: { to: C, mandatory: true }
+  B:
+    attributes:
+      ID: { type: integer, key: true }
+      aID: { type: integer, mandatory: true }
+      a: { to: A, foreignKey: aID }
+      as: { to: A, many: true, inverse: b }
+  C:
+    attributes:
+      ID: { type: integer, key: true }
+      <<b>>d: { to: D, mandatory: true }
+  D:
+    attributes:
+      ID: { type: integer, key: true }
+      e: { to: E, mandatory: true }
+      free: { to: C }
+      a: { to: A }
+  E:
+    attributes:
+      ID: { type: integer, key: true }
+      c: { to: C, mandatory: true }
+  F:
+    attributes:
+      ID: { type: integer, key: true }
+      a: { to: A, mandatory: true }
+`),
+    expected: [
+      {
+        code: 'relation/mandatory-circle',
+        at: 'a',
+        says: 'A.b, B.a. An entity can only refer to one that is stored, so the first A or B can never be created.',
+      },
+      {
+        code: 'relation/mandatory-circle',
+        at: 'b',
+        says: 'C.d, D.e, E.c. An entity can only refer to one that is stored, so the first C, D or E can never',
+      },
+    ],
+  },
+  {
+    name: 'to-many on both sides',
+    yaml: model(`  Student:
+    attributes:
+      ID: { type: integer, key: true }
+      <<a>>courses: { to: Course, many: true, inverse: students }
+      <<b>>clubs: { to: Club, many: true }
+      <<c>>friends: { to: Student, many: true, inverse: friends }
+  Course:
+    attributes:
+      ID: { type: integer, key: true }
+      students: { to: Student, many: true, inverse: courses }
+      <<d>>lessons: { to: Lesson, many: true }
+      <<e>>rooms: { to: Club, many: true }
+  Club:
+    attributes:
+      ID: { type: integer, key: true }
+      members: { to: Student, many: true }
+  Lesson:
+    attributes:
+      ID: { type: integer, key: true }
+      course: { to: Course }
+`),
+    expected: [
+      {
+        code: 'relation/many-to-many',
+        at: 'a',
+        says:
+          'Use a link dataclass with a to-one relation to each side. for instance StudentCourse: { attributes: { ID: { type: integer, key: true, generated: sequence }, ' +
+          'student: { to: Student, inverse: courses, mandatory: true }, course: { to: Course, inverse: students, mandatory: true } } }, ' +
+          'with Student.courses as { to: StudentCourse, many: true, inverse: student } and Course.students as { to: StudentCourse, many: true, inverse: course }',
+      },
+      { code: 'relation/many-to-many', at: 'b', says: 'Student.clubs and Club.members are' },
+      { code: 'relation/many-to-many', at: 'c', says: 'Student.linked as' },
+      { code: 'shape/missing-key', at: 'd', says: 'write inverse: course' },
+      { code: 'shape/missing-key', at: 'e', says: 'give Club a relation { to: Course }' },
+    ],
+  },
+  {
+    name: 'dataclasses in the place of types',
+    yaml: model(`  Visit:
+    attributes:
+      ID: { type: integer, key: true }
+      patient: <<a>>Patient
+      doctor: { type: <<b>>doctor, mandatory: true }
+      next: { type: <<c>>Visit, many: true, inverse: previous }
+      old: { computed: <<d>>Patient }
+  Doctor:
+    attributes:
+      ID: { type: integer, key: true }
+      visits: <<e>>Visit[]
+      patients: <<f>>Patient.selection
+      others: { to: Visit, many: true, inverse: doctor }
+  Patient:
+    attributes:
+      ID: { type: integer, key: true }
+      doctor: { to: Doctor }
+      kind: <<g>>Patiant
+`),
+    expected: [
+      { code: 'shape/unknown-value', at: 'a', says: 'use { to: Patient }' },
+      { code: 'shape/unknown-value', at: 'b', says: 'use { to: Doctor }' },
+      { code: 'shape/unknown-value', at: 'c', says: 'use { to: Visit }' },
+      { code: 'shape/unknown-value', at: 'd', says: 'use { to: Patient }' },
+      {
+        code: 'shape/unknown-value',
+        at: 'e',
+        says: 'use { to: Visit, many: true, inverse: <the to-one relation of Visit that leads here> }',
+      },
+      {
+        code: 'shape/unknown-value',
+        at: 'f',
+        says: 'use { to: Patient, many: true, inverse: doctor }',
+      },
+      { code: 'shape/unknown-value', at: 'g' },
     ],
   },
 ];
