@@ -6,9 +6,9 @@ import { Views } from '../access/views.js';
 import type { LoginModule } from '../access/login-module.js';
 import type { ClassHost } from '../class/class-host.js';
 import { classEvents } from '../class/events.js';
-import type { ClassRegistry } from '../class/registry.js';
 import { linkDataclasses } from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
+import type { DataclassDefinition } from '../protocol/definition.js';
 import { setting } from '../protocol/environment.js';
 import { removeLeftovers } from '../media/upload-folder.js';
 import { emptyPlans } from '../query/reading-context.js';
@@ -18,16 +18,13 @@ import { restrictingBy } from './asked-restrictions.js';
 import { Catalog, registerCatalog } from './catalog.js';
 import { allFunctions, serverFunctions } from './catalog-functions.js';
 import { handlersInCall, hasComputed } from './computed-attributes.js';
-import { DataclassAddresses, registerAddresses } from './dataclass-addresses.js';
-import type { DataclassHandlers } from './dataclass-handlers.js';
-import type { DataclassRoutes } from './dataclass-routes.js';
+import { type DataclassHandlers, lazyHandlers } from './dataclass-handlers.js';
 import { dataclassService } from './dataclass-service.js';
 import { errorHandler, errorTeller } from './errors.js';
 import { fastifyOptions } from './fastify-options.js';
-import type { FunctionService } from './function-service.js';
 import { registerInfo } from './info-service.js';
-import { bodySizes, hasMedia } from './media-addresses.js';
 import { loadSettings } from './load-settings.js';
+import { answerNotFound } from './not-found.js';
 import { openClasses, serverClasses } from './open-classes.js';
 import { openFunctions } from './open-functions.js';
 import { openObserved } from './open-observed.js';
@@ -44,39 +41,14 @@ import { whenSendIsHooked } from './spent-bytes.js';
 import { registerUploads } from './upload-service.js';
 import { ViewedServices } from './viewed-services.js';
 
-/** A Fastify instance that serves everything but the addresses of dataclasses, and what to add those with. */
-export interface CreatedApp {
-  readonly app: FastifyInstance;
-  /** @param register called at the first request to the dataclass */
-  readonly serve: (
-    dataclass: string,
-    register: (routes: DataclassRoutes, service: DataclassHandlers) => void,
-  ) => void;
-}
-
-/** The same for a model with class code. */
-export interface CreatedClassApp extends CreatedApp {
-  readonly functions: FunctionService;
-  readonly serve: (
-    dataclass: string,
-    register: (
-      routes: DataclassRoutes,
-      service: DataclassHandlers,
-      functions: FunctionService,
-    ) => void,
-  ) => void;
-}
-
-/** Opens the database and makes the service of a model; closing the instance closes it. */
-export async function createApp(
-  model: GeneratedModel & { readonly classes: ClassRegistry },
-  options: AppOptions,
-): Promise<CreatedClassApp>;
-export async function createApp(model: GeneratedModel, options: AppOptions): Promise<CreatedApp>;
+/**
+ * Opens the database and makes a Fastify instance that serves all that does not differ by dataclass. The plugins of dataclasses
+ * find their handlers as `app.dataclass` and `app.functions`. Closing the instance closes the database.
+ */
 export async function createApp(
   model: GeneratedModel,
   options: AppOptions,
-): Promise<CreatedApp | CreatedClassApp> {
+): Promise<FastifyInstance> {
   const joined = nextAppState();
   const { definitions, settings, classes } = model;
   const login = options.login ?? model.login;
@@ -165,15 +137,24 @@ export async function createApp(
     withClasses === undefined || !hasComputed(definitions)
       ? handlers
       : handlersInCall(handlers, withClasses.calls, (...given) => sessions.of(...given));
-  const addresses = new DataclassAddresses();
-  registerAddresses(app, addresses, bodySizes(definitions, limits));
+  const served = new Set<string>();
+  app.setNotFoundHandler((request, reply) => answerNotFound(request, reply, served));
+  const serve = (services: (name: string) => DataclassHandlers): void => {
+    const imageBodyLimit = Math.max(limits.bodySize, limits.uploadSize);
+    app.decorate('dataclass', (name: string) => {
+      if (!definitions.some((each) => each.name === name && each.exposed)) {
+        throw new Error(`The model exposes no dataclass ${name}.`);
+      }
+      served.add(name);
+      return { ...lazyHandlers(() => inCalls(services(name))), imageBodyLimit };
+    });
+  };
   if (!isViewed) {
     const whole = new Catalog({ ...catalog, definitions });
     registerCatalog(app, settings, () => whole);
-    const services = (name: string): DataclassHandlers => inCalls(dataclassService(context, name));
-    if (functionParts === undefined) return { app, serve: addresses.serving(services, undefined) };
-    const functions = openFunctions(functionParts);
-    return { app, functions, serve: addresses.serving(services, functions) };
+    serve((name) => dataclassService(context, name));
+    if (functionParts !== undefined) app.decorate('functions', openFunctions(functionParts));
+    return app;
   }
   const viewed = new ViewedServices(
     new Views(definitions, allFunctions(ofServer)),
@@ -182,10 +163,18 @@ export async function createApp(
     host === undefined || restricted.length === 0 ? undefined : restrictingBy(host, restricted),
   );
   registerCatalog(app, settings, (request, reply) => viewed.catalogOf(request, reply, catalog));
-  const services = (name: string): DataclassHandlers => inCalls(viewed.handlers(name));
-  if (functionParts === undefined) return { app, serve: addresses.serving(services, undefined) };
-  const functions = openFunctions({ ...functionParts, viewed });
-  return { app, functions, serve: addresses.serving(services, functions) };
+  serve((name) => viewed.handlers(name));
+  if (functionParts !== undefined) {
+    app.decorate('functions', openFunctions({ ...functionParts, viewed }));
+  }
+  return app;
+}
+
+/** Whether entities of the model have images or BLOBs. */
+function hasMedia(definitions: readonly DataclassDefinition[]): boolean {
+  return definitions.some(({ attributes }) =>
+    attributes.some((each) => each.kind === 'storage' && /^(?:image|blob)$/.test(each.type)),
+  );
 }
 
 /** A database that is not served is closed, so that the process can end. */

@@ -9,6 +9,13 @@ import type { FunctionContext, SeenModel } from './function-context.js';
 import { inputSelection } from './function-input.js';
 import { missingEntity } from './send-answer.js';
 
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Makes handlers for the routes of functions; only where the model has class code. */
+    readonly functions: FunctionService;
+  }
+}
+
 /** Makes the handlers of functions (specification, "Class function calls"); the emitted routes name one for each. */
 export class FunctionService {
   readonly #calls: FunctionCalls;

@@ -7,12 +7,12 @@ const allowedMethods = new Set(['GET', 'HEAD', 'POST']);
 
 /**
  * Answers where nothing is.
- * @param dataclass what the address names as one that no address leads to
+ * @param served names of the dataclasses that have routes
  */
 export function answerNotFound(
   request: FastifyRequest,
   reply: FastifyReply,
-  dataclass?: string,
+  served: ReadonlySet<string>,
 ): FastifyReply {
   const { method, raw } = request;
   if (!allowedMethods.has(method)) {
@@ -20,12 +20,19 @@ export function answerNotFound(
     return sendError(reply, methodNotAllowed(message, 'GET, HEAD, POST'));
   }
   if (hasStrayAmpersand(raw.url ?? '')) return sendError(reply, strayAmpersand());
+  const dataclass = dataclassIn(raw.url ?? '');
   return sendError(
     reply,
-    dataclass === undefined
+    dataclass === undefined || served.has(dataclass)
       ? refuse('notFound', 'Nothing is at this address.')
       : missingDataclass(dataclass),
   );
+}
+
+/** The name in a URL where that of a dataclass stands. Fastify has refused URLs that cannot be decoded. */
+function dataclassIn(url: string): string | undefined {
+  const name = /\/rest\/([^/(:?#]+)/.exec(url)?.[1];
+  return name === undefined || name.startsWith('$') ? undefined : decodeURIComponent(name);
 }
 
 /** 404 with 1800, in the same words for what does not exist and for what is not exposed. */

@@ -1,29 +1,19 @@
 import type { IncomingHttpHeaders } from 'node:http';
 import type { FastifyInstance } from 'fastify';
 import { refuseCrossSite } from './cross-site.js';
-import { answerNotFound } from './not-found.js';
 import { receiveBody } from './receive-body.js';
 
-/**
- * Guards are put on the routes that need them: what runs for every request is paid for by every read. A route of POST that has
- * an `onRequest` of its own calls {@link guardPost} itself.
- */
+/** Guards are put on the routes that need them: what runs for every request is paid for by every read. */
 export function guardRequests(app: FastifyInstance): void {
   acceptEveryBody(app);
   app.addHook('onRoute', (route) => {
-    if (route.method !== 'POST' || route.onRequest !== undefined) return;
+    if (route.method !== 'POST') return;
     route.onRequest = (request, _reply, done) => {
-      guardPost(request.headers);
+      refuseCrossSite(request.headers);
+      passOverContentType(request.headers);
       done();
     };
   });
-  app.setNotFoundHandler((request, reply) => answerNotFound(request, reply));
-}
-
-/** @throws RequestError 403 for what a browser sends for another site's page */
-export function guardPost(headers: IncomingHttpHeaders): void {
-  refuseCrossSite(headers);
-  passOverContentType(headers);
 }
 
 /** Bodies arrive as bytes: clients label JSON as all sorts of things, or send none with a label (protocol decision 3). */

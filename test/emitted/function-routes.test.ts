@@ -23,20 +23,20 @@ describe('functions of a dataclass have a line for each address and verb', () =>
     const functions =
       'functions: { dataclass: { f: { exposed: true, onHTTPGet: true } }, entity: { g: { exposed: true } } }';
     expect(routesOf(functions)).toEqual([
-      "routes.get('/rest/A/f', functions.dataclass('A', 'f'))",
-      "routes.post('/rest/A/f', functions.dataclass('A', 'f'))",
-      "routes.get('/rest/A(:key/g', functions.onlyByPost('g'))",
-      "routes.post('/rest/A(:key/g', functions.entity('A', 'g'))",
+      "app.get('/rest/A/f', functions.dataclass.f)",
+      "app.post('/rest/A/f', functions.dataclass.f)",
+      "app.get('/rest/A(:key/g', app.functions.onlyByPost('g'))",
+      "app.post('/rest/A(:key/g', functions.entity.g)",
     ]);
   });
 
   it('of its selections, with and without a set', () => {
     const routes = routesOf('functions: { selection: { f: { exposed: true } } }');
-    expect(routes.filter((each) => each.startsWith('routes.post'))).toEqual([
-      "routes.post('/rest/A/f', functions.selection('A', 'f'))",
-      "routes.post('/rest/A/f/$entityset', functions.selection('A', 'f'))",
-      "routes.post('/rest/A/f/$entityset/:set', functions.selection('A', 'f'))",
-      "routes.post('/rest/A/$entityset/:set/f', functions.selection('A', 'f'))",
+    expect(routes.filter((each) => each.startsWith('app.post'))).toEqual([
+      "app.post('/rest/A/f', functions.selection.f)",
+      "app.post('/rest/A/f/$entityset', functions.selection.f)",
+      "app.post('/rest/A/f/$entityset/:set', functions.selection.f)",
+      "app.post('/rest/A/$entityset/:set/f', functions.selection.f)",
     ]);
   });
 
@@ -55,8 +55,8 @@ describe('functions of the datastore and of singletons', () => {
       'singletons: { S: { functions: { f: { exposed: true, onHTTPGet: true }, g: {} } }, T: {} }';
     expect(routes(top)).toMatchObject({
       routes: [
-        "app.get('/rest/$singleton/S/f', functions.singleton('S', 'f'))",
-        "app.post('/rest/$singleton/S/f', functions.singleton('S', 'f'))",
+        "app.get('/rest/$singleton/S/f', functions.singleton.S.f)",
+        "app.post('/rest/$singleton/S/f', functions.singleton.S.f)",
       ],
     });
   });

@@ -5,8 +5,8 @@ import { largeModel } from '../bench/large-model.js';
 import { importFrom } from '../support/compiled-server.js';
 import { modelOf, writeServer } from '../support/server.js';
 
-/** What a server of so many dataclasses does at its start. */
-async function started(dataclasses: number): Promise<{ routes: string; statements: string[] }> {
+/** The statements that a server of so many dataclasses runs until the first of them was asked for. */
+async function statementsOf(dataclasses: number): Promise<string[]> {
   const folder = writeServer(modelOf(largeModel(dataclasses)));
   const { buildApp } = (await importFrom(folder, 'src/generated/app')) as {
     readonly buildApp: (options: AppOptions) => Promise<FastifyInstance>;
@@ -20,13 +20,11 @@ async function started(dataclasses: number): Promise<{ routes: string; statement
   });
   await app.ready();
   expect((await app.inject(`/rest/Thing${dataclasses - 1}`)).statusCode).toBe(200);
-  const routes = app.printRoutes({ commonPrefix: false });
   await app.close();
-  return { routes, statements };
+  return statements;
 }
 
-it('has no route and runs no statement for a dataclass that nobody asks for', async () => {
-  const [few, many] = [await started(3), await started(60)];
-  expect(many.routes).toBe(few.routes);
-  expect(many.statements.length).toBe(few.statements.length);
+it('A start runs no statement for a dataclass that nobody asks for', async () => {
+  const [few, many] = [await statementsOf(3), await statementsOf(60)];
+  expect(many.length).toBe(few.length);
 });

@@ -1,7 +1,6 @@
-import type { Dataclass } from '../../model/model.js';
 import { hasClassCode } from '../classes/class-code.js';
 import type { EmitContext } from '../context.js';
-import { call, declaration, fits, RawCode, stringLiteral } from '../layout.js';
+import { declaration, fits, RawCode, stringLiteral } from '../layout.js';
 import { hasFunctionRoutes } from './function-routes.js';
 
 /** The list of all attribute tables. */
@@ -22,10 +21,9 @@ export function definitionsView(context: EmitContext): object {
   };
 }
 
-/** The assembly of the service: every exposed dataclass adds its addresses when it is first asked for. */
+/** The assembly of the service: a plugin for each exposed dataclass. */
 export function appView(context: EmitContext): object {
   const exposed = context.model.dataclasses.filter((dataclass) => dataclass.exposed);
-  const register = (dataclass: Dataclass): string => `register${context.identifier(dataclass)}`;
   const hasOthers = hasFunctionRoutes(context.model);
   const parts = ['databases', 'definitions', 'settings'];
   const modules = [
@@ -43,25 +41,25 @@ export function appView(context: EmitContext): object {
   return {
     header: context.header,
     modules,
-    creation: creation(
-      ['app', ...(hasOthers ? ['functions'] : []), ...(exposed.length > 0 ? ['serve'] : [])],
-      parts.join(', '),
-    ),
+    creation: creation(parts.join(', ')),
     imports: [
-      ...(hasOthers ? [importLine('registerFunctions', './function-routes.js')] : []),
-      ...sorted(exposed.map((each) => importLine(register(each), `./routes/${each.name}.js`))),
+      ...(hasOthers ? [importLine('serverFunctions', './function-routes.js')] : []),
+      ...sorted(
+        exposed.map((each) => importLine(context.routesName(each), `./routes/${each.name}.js`)),
+      ),
     ],
-    registrations: [
-      ...(hasOthers ? ['registerFunctions(app, functions)'] : []),
-      ...exposed.map((each) => call('serve', [stringLiteral(each.name), register(each)], 2)),
+    plugins: [
+      ...(hasOthers ? ['serverFunctions'] : []),
+      ...exposed.map((each) => context.routesName(each)),
     ],
   };
 }
 
-function creation(members: readonly string[], parts: string): string {
-  const made = `  const { ${members.join(', ')} } = await createApp(`;
-  const flat = `${made}{ ${parts} }, options);`;
-  return fits(flat) ? flat : `${made}\n    { ${parts} },\n    options,\n  );`;
+function creation(parts: string): string {
+  const flat = `  const app = await createApp({ ${parts} }, options);`;
+  return fits(flat)
+    ? flat
+    : `  const app = await createApp(\n    { ${parts} },\n    options,\n  );`;
 }
 
 function importLine(name: string, module: string): string {

@@ -1,6 +1,14 @@
 import type { ClassFunction, Dataclass, Model } from '../../model/model.js';
 import type { EmitContext } from '../context.js';
-import { call, stringLiteral } from '../layout.js';
+import {
+  call,
+  type Literal,
+  literal,
+  propertyName,
+  RawCode,
+  stringLiteral,
+  width,
+} from '../layout.js';
 
 /** Where the functions of each class of a dataclass are called, behind its name; the function's own name is `*`. */
 const addresses = {
@@ -10,62 +18,131 @@ const addresses = {
   entity: ['(:key/*'],
 } as const;
 
+const levels = ['selection', 'dataclass', 'entity'] as const;
+
+/** What the class of a level is called behind the name of its dataclass. */
+const classSuffix = { selection: 'Selection', dataclass: '', entity: 'Entity' } as const;
+
 /**
  * One line for each address and verb of the functions of a dataclass that clients may call (specification, "Class function
  * calls"). An exposed function of selections and one of the dataclass never have the same name here.
  */
 export function dataclassFunctionRoutes({ name, functions }: Dataclass): readonly string[] {
-  return (['selection', 'dataclass', 'entity'] as const).flatMap((level) =>
+  return levels.flatMap((level) =>
     exposed(functions[level]).flatMap((each) =>
       addresses[level].flatMap((address) =>
-        routes('routes', `/rest/${name}${address.replace('*', each.name)}`, each, level, [name]),
+        routes(`/rest/${name}${address.replace('*', each.name)}`, each, level, [name]),
       ),
     ),
   );
 }
 
+/** What each of these functions asks for and who answers, as a declaration; none where there are no functions. */
+export function functionDeclaration({ name, functions }: Dataclass): readonly string[] {
+  const classes = levels.flatMap((level) => {
+    const open = exposed(functions[level]);
+    const owner = `${name}${classSuffix[level]}`;
+    return open.length === 0 ? [] : [[level, routeOptions(owner, open, level, [name], 8)]];
+  });
+  return functionsDeclaration(Object.fromEntries(classes) as Readonly<Record<string, Literal>>);
+}
+
 /** Whether the datastore or a singleton has a function that clients may call. */
-export function hasFunctionRoutes(model: Model): boolean {
-  return functionRoutes(model).length > 0;
+export function hasFunctionRoutes({ functions, singletons }: Model): boolean {
+  return [...functions, ...singletons.flatMap((each) => each.functions)].some(
+    (each) => each.exposed,
+  );
 }
 
-/** The addresses of the functions of the datastore and of singletons. */
+/** The plugin with the functions of the datastore and of singletons. */
 export function functionRoutesView({ header, model }: EmitContext): object {
-  return { header, routes: functionRoutes(model) };
+  const { functions } = model;
+  const singletons = model.singletons.filter((each) => exposed(each.functions).length > 0);
+  const ofDatastore = exposed(functions);
+  const datastore = routeOptions('DataStore', ofDatastore, 'datastore', [], 8);
+  const singleton = Object.fromEntries(
+    singletons.map(({ name, functions: own }) => [
+      name,
+      routeOptions(name, exposed(own), 'singleton', [name], 10),
+    ]),
+  );
+  return {
+    header,
+    functions: functionsDeclaration({
+      ...(ofDatastore.length === 0 ? {} : { datastore }),
+      ...(singletons.length === 0 ? {} : { singleton }),
+    }),
+    routes: [
+      ...ofDatastore.flatMap((each) =>
+        routes(`/rest/$catalog/${each.name}`, each, 'datastore', []),
+      ),
+      ...singletons.flatMap(({ name, functions: own }) =>
+        exposed(own).flatMap((each) =>
+          routes(`/rest/$singleton/${name}/${each.name}`, each, 'singleton', [name]),
+        ),
+      ),
+    ],
+  };
 }
 
-function functionRoutes({ functions, singletons }: Model): readonly string[] {
-  return [
-    ...exposed(functions).flatMap((each) =>
-      routes('app', `/rest/$catalog/${each.name}`, each, 'datastore', []),
-    ),
-    ...singletons.flatMap(({ name, functions: own }) =>
-      exposed(own).flatMap((each) =>
-        routes('app', `/rest/$singleton/${name}/${each.name}`, each, 'singleton', [name]),
-      ),
-    ),
-  ];
+function functionsDeclaration(options: Readonly<Record<string, Literal>>): readonly string[] {
+  if (Object.keys(options).length === 0) return [];
+  const head = '  const functions = ';
+  return [`${head}${literal(options, 2, head.length, 1)};`];
+}
+
+/**
+ * The options of a class's functions, by name.
+ * @param indent columns before the properties of one
+ */
+function routeOptions(
+  owner: string,
+  functions: readonly ClassFunction[],
+  level: string,
+  args: readonly string[],
+  indent: number,
+): Literal {
+  return Object.fromEntries(
+    functions.map(({ name, access }) => {
+      const callee = `app.functions.${level}`;
+      const given = [...args, name].map(stringLiteral);
+      const label = 'handler: '.length;
+      const isShort = indent + label + width(call(callee, given, -Infinity)) + 1 <= 100;
+      return [
+        name,
+        {
+          config: {
+            function: `${owner}.${name}`,
+            ...(access === undefined ? {} : { privileges: { execute: access } }),
+          },
+          handler: new RawCode(call(callee, given, isShort ? -Infinity : indent)),
+        },
+      ];
+    }),
+  );
 }
 
 function exposed(functions: readonly ClassFunction[]): readonly ClassFunction[] {
   return functions.filter((each) => each.exposed);
 }
 
-/**
- * A GET of a function that is not declared `onHTTPGet` is refused.
- * @param adder what the emitted code adds the routes with
- */
+/** A GET of a function that is not declared `onHTTPGet` is refused. */
 function routes(
-  adder: 'app' | 'routes',
   address: string,
   { name, onHTTPGet }: ClassFunction,
-  member: string,
+  level: string,
   owner: readonly string[],
 ): readonly string[] {
-  const handler = call(`functions.${member}`, [...owner, name].map(stringLiteral), 4);
-  const refusal = call('functions.onlyByPost', [stringLiteral(name)], 4);
+  const path = level === 'singleton' ? [level, ...owner, name] : [level, name];
+  const options = `functions${path.map(member).join('')}`;
+  const refusal = call('app.functions.onlyByPost', [stringLiteral(name)], 4);
   return [
-    call(`${adder}.get`, [stringLiteral(address), onHTTPGet ? handler : refusal], 2),
-    call(`${adder}.post`, [stringLiteral(address), handler], 2),
+    call('app.get', [stringLiteral(address), onHTTPGet ? options : refusal], 2),
+    call('app.post', [stringLiteral(address), options], 2),
   ];
+}
+
+function member(name: string): string {
+  const key = propertyName(name);
+  return key === name ? `.${name}` : key.startsWith('[') ? key : `[${key}]`;
 }

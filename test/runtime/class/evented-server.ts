@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyPluginCallback } from 'fastify';
 import type {
   AfterDropEvent,
   AfterSaveEvent,
@@ -15,8 +15,6 @@ import { Entity } from '../../../runtime/class/entity.js';
 import { EntitySelection } from '../../../runtime/class/selection.js';
 import type { EntityTypes } from '../../../runtime/class/types.js';
 import { createApp } from '../../../runtime/http/create-app.js';
-import type { DataclassHandlers } from '../../../runtime/http/dataclass-handlers.js';
-import type { DataclassRoutes } from '../../../runtime/http/dataclass-routes.js';
 import type { Settings } from '../../../runtime/http/settings.js';
 import type { DataclassDefinition, EventName } from '../../../runtime/protocol/definition.js';
 import { importFrom } from '../../support/compiled-server.js';
@@ -112,8 +110,6 @@ export interface EventedServer {
   readonly close: () => Promise<void>;
 }
 
-type Register = (routes: DataclassRoutes, handlers: DataclassHandlers) => void;
-
 /** Starts a server whose events are those that a test sets. */
 export async function eventedServer(place: 'file' | 'memory' = 'file'): Promise<EventedServer> {
   const folder = writeServer(modelOf(model));
@@ -129,7 +125,7 @@ export async function eventedServer(place: 'file' | 'memory' = 'file'): Promise<
   const handlers: EventedServer['handlers'] = { Company: {}, Person: {} };
   const logged: string[] = [];
   const sql: string[] = [];
-  const { app, serve } = await createApp(
+  const app = await createApp(
     {
       definitions: definitions.map((each) =>
         each.name === 'Log' ? each : { ...each, events: eventNames },
@@ -165,7 +161,7 @@ export async function eventedServer(place: 'file' | 'memory' = 'file'): Promise<
   );
   for (const name of ['Company', 'Person', 'Log']) {
     const routes = await load(`routes/${name}`);
-    serve(name, routes[`register${name}`] as Register);
+    await app.register(routes[`${name.toLowerCase()}Routes`] as FastifyPluginCallback);
   }
   const close = async (): Promise<void> => {
     await app.close();

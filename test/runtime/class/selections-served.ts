@@ -176,7 +176,7 @@ export async function serveSelections(sqliteUrl = 'sqlite::memory:'): Promise<Se
     ...(await emitted('settings')),
   } as GeneratedModel;
   const statements: string[] = [];
-  const { app, serve } = await createApp(
+  const app = await createApp(
     {
       ...generated,
       classes: { datastore: TestDatastore, datastoreFunctions: [], dataclasses, singletons: {} },
@@ -190,9 +190,7 @@ export async function serveSelections(sqliteUrl = 'sqlite::memory:'): Promise<Se
   );
   app.addHook('onClose', drop);
   for (const name of Object.keys(dataclasses)) {
-    serve(name, (routes, service) => {
-      routes.post(`/rest/${name}`, service.writeCollection);
-    });
+    app.post(`/rest/${name}`, app.dataclass(name).writeCollection);
   }
   return { app, ds: app.datastore as TestDatastore, statements };
 }

@@ -1,12 +1,10 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyPluginCallback } from 'fastify';
 import type { DataclassDefinition } from '../../../runtime/protocol/definition.js';
 import type { AppOptions } from '../../../runtime/http/app-options.js';
 import { createApp } from '../../../runtime/http/create-app.js';
-import type { DataclassHandlers } from '../../../runtime/http/dataclass-handlers.js';
-import type { DataclassRoutes } from '../../../runtime/http/dataclass-routes.js';
 import type { Settings } from '../../../runtime/http/settings.js';
 import { importFrom } from '../../support/compiled-server.js';
 import { servedDatabase } from '../../support/served-database.js';
@@ -24,8 +22,6 @@ export interface StaffServer {
   readonly close: () => Promise<void>;
 }
 
-type Register = (routes: DataclassRoutes, service: DataclassHandlers) => void;
-
 /** Starts the server of `people.yaml` with the classes of these tests, on an empty database. */
 export async function staffServer(place: Place, options: AppOptions = {}): Promise<StaffServer> {
   const folder = writeServer(
@@ -38,7 +34,7 @@ export async function staffServer(place: Place, options: AppOptions = {}): Promi
   const data = mkdtempSync(join(tmpdir(), 'drs-class-'));
   const url = place === 'memory' ? 'sqlite::memory:' : `sqlite:${join(data, 'data.sqlite')}`;
   const { databases, databaseUrl, environment, drop } = await servedDatabase(load, url);
-  const { app, serve } = await createApp(
+  const app = await createApp(
     {
       definitions: definitions as readonly DataclassDefinition[],
       databases,
@@ -54,7 +50,7 @@ export async function staffServer(place: Place, options: AppOptions = {}): Promi
   );
   for (const name of ['Company', 'Employee']) {
     const routes = await load(`routes/${name}`);
-    serve(name, routes[`register${name}`] as Register);
+    await app.register(routes[`${name.toLowerCase()}Routes`] as FastifyPluginCallback);
   }
   const close = async (): Promise<void> => {
     await app.close();

@@ -6,9 +6,9 @@ import { classes } from './classes.js';
 import { databases } from './databases.js';
 import { definitions } from './definitions.js';
 import * as login from '../login.js';
-import { registerFunctions } from './function-routes.js';
-import { registerCompany } from './routes/Company.js';
-import { registerEmployee } from './routes/Employee.js';
+import { serverFunctions } from './function-routes.js';
+import { companyRoutes } from './routes/Company.js';
+import { employeeRoutes } from './routes/Employee.js';
 import { settings } from './settings.js';
 
 /**
@@ -16,12 +16,9 @@ import { settings } from './settings.js';
  * The database is opened and its schema created or compared; closing the instance closes it.
  */
 export async function buildApp(options: AppOptions = {}): Promise<FastifyInstance> {
-  const { app, functions, serve } = await createApp(
-    { classes, databases, definitions, login, settings },
-    options,
-  );
-  registerFunctions(app, functions);
-  serve('Company', registerCompany);
-  serve('Employee', registerEmployee);
+  const app = await createApp({ classes, databases, definitions, login, settings }, options);
+  await app.register(serverFunctions);
+  await app.register(companyRoutes);
+  await app.register(employeeRoutes);
   return app;
 }

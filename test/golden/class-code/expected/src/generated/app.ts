@@ -5,10 +5,10 @@ import { createApp } from '../runtime/http/create-app.js';
 import { classes } from './classes.js';
 import { databases } from './databases.js';
 import { definitions } from './definitions.js';
-import { registerFunctions } from './function-routes.js';
-import { registerCompany } from './routes/Company.js';
-import { registerEmployee } from './routes/Employee.js';
-import { registerSession } from './routes/Session.js';
+import { serverFunctions } from './function-routes.js';
+import { companyRoutes } from './routes/Company.js';
+import { employeeRoutes } from './routes/Employee.js';
+import { sessionRoutes } from './routes/Session.js';
 import { settings } from './settings.js';
 
 /**
@@ -16,13 +16,10 @@ import { settings } from './settings.js';
  * The database is opened and its schema created or compared; closing the instance closes it.
  */
 export async function buildApp(options: AppOptions = {}): Promise<FastifyInstance> {
-  const { app, functions, serve } = await createApp(
-    { classes, databases, definitions, settings },
-    options,
-  );
-  registerFunctions(app, functions);
-  serve('Company', registerCompany);
-  serve('Employee', registerEmployee);
-  serve('Session', registerSession);
+  const app = await createApp({ classes, databases, definitions, settings }, options);
+  await app.register(serverFunctions);
+  await app.register(companyRoutes);
+  await app.register(employeeRoutes);
+  await app.register(sessionRoutes);
   return app;
 }

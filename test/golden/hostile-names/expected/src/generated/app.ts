@@ -4,16 +4,16 @@ import type { AppOptions } from '../runtime/http/app-options.js';
 import { createApp } from '../runtime/http/create-app.js';
 import { databases } from './databases.js';
 import { definitions } from './definitions.js';
-import { registerA } from './routes/A.js';
-import { registerAB } from './routes/AB.js';
-import { registerA_B } from './routes/A_B.js';
-import { registerObject } from './routes/Object.js';
-import { registerSelect } from './routes/Select.js';
-import { registera_name_with_sixty_three_characters_which_is_as_long_as_it_gets_ } from './routes/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_.js';
-import { registerclass } from './routes/class.js';
-import { registerx_ } from './routes/x_.js';
-import { registerx_2 } from './routes/x².js';
-import { register数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称 } from './routes/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称.js';
+import { aBRoutes } from './routes/AB.js';
+import { aRoutes } from './routes/A.js';
+import { a_BRoutes } from './routes/A_B.js';
+import { a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_Routes } from './routes/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_.js';
+import { classRoutes } from './routes/class.js';
+import { objectRoutes } from './routes/Object.js';
+import { selectRoutes } from './routes/Select.js';
+import { x_2Routes } from './routes/x².js';
+import { x_Routes } from './routes/x_.js';
+import { 数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称Routes } from './routes/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称.js';
 import { settings } from './settings.js';
 
 /**
@@ -21,22 +21,16 @@ import { settings } from './settings.js';
  * The database is opened and its schema created or compared; closing the instance closes it.
  */
 export async function buildApp(options: AppOptions = {}): Promise<FastifyInstance> {
-  const { app, serve } = await createApp({ databases, definitions, settings }, options);
-  serve('class', registerclass);
-  serve('Object', registerObject);
-  serve('Select', registerSelect);
-  serve(
-    'a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_',
-    registera_name_with_sixty_three_characters_which_is_as_long_as_it_gets_,
-  );
-  serve(
-    '数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称',
-    register数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称,
-  );
-  serve('x²', registerx_2);
-  serve('x_', registerx_);
-  serve('A', registerA);
-  serve('AB', registerAB);
-  serve('A_B', registerA_B);
+  const app = await createApp({ databases, definitions, settings }, options);
+  await app.register(classRoutes);
+  await app.register(objectRoutes);
+  await app.register(selectRoutes);
+  await app.register(a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_Routes);
+  await app.register(数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称Routes);
+  await app.register(x_2Routes);
+  await app.register(x_Routes);
+  await app.register(aRoutes);
+  await app.register(aBRoutes);
+  await app.register(a_BRoutes);
   return app;
 }

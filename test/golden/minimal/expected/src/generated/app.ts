@@ -4,7 +4,7 @@ import type { AppOptions } from '../runtime/http/app-options.js';
 import { createApp } from '../runtime/http/create-app.js';
 import { databases } from './databases.js';
 import { definitions } from './definitions.js';
-import { registerNote } from './routes/Note.js';
+import { noteRoutes } from './routes/Note.js';
 import { settings } from './settings.js';
 
 /**
@@ -12,7 +12,7 @@ import { settings } from './settings.js';
  * The database is opened and its schema created or compared; closing the instance closes it.
  */
 export async function buildApp(options: AppOptions = {}): Promise<FastifyInstance> {
-  const { app, serve } = await createApp({ databases, definitions, settings }, options);
-  serve('Note', registerNote);
+  const app = await createApp({ databases, definitions, settings }, options);
+  await app.register(noteRoutes);
   return app;
 }

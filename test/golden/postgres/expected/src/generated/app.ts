@@ -4,9 +4,9 @@ import type { AppOptions } from '../runtime/http/app-options.js';
 import { createApp } from '../runtime/http/create-app.js';
 import { databases } from './databases.js';
 import { definitions } from './definitions.js';
-import { registerAuthor } from './routes/Author.js';
-import { registerBook } from './routes/Book.js';
-import { registerTag } from './routes/Tag.js';
+import { authorRoutes } from './routes/Author.js';
+import { bookRoutes } from './routes/Book.js';
+import { tagRoutes } from './routes/Tag.js';
 import { settings } from './settings.js';
 
 /**
@@ -14,9 +14,9 @@ import { settings } from './settings.js';
  * The database is opened and its schema created or compared; closing the instance closes it.
  */
 export async function buildApp(options: AppOptions = {}): Promise<FastifyInstance> {
-  const { app, serve } = await createApp({ databases, definitions, settings }, options);
-  serve('Author', registerAuthor);
-  serve('Book', registerBook);
-  serve('Tag', registerTag);
+  const app = await createApp({ databases, definitions, settings }, options);
+  await app.register(authorRoutes);
+  await app.register(bookRoutes);
+  await app.register(tagRoutes);
   return app;
 }

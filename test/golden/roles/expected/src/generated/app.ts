@@ -6,9 +6,9 @@ import { classes } from './classes.js';
 import { databases } from './databases.js';
 import { definitions } from './definitions.js';
 import * as login from '../login.js';
-import { registerComplaint } from './routes/Complaint.js';
-import { registerPatient } from './routes/Patient.js';
-import { registerRecord } from './routes/Record.js';
+import { complaintRoutes } from './routes/Complaint.js';
+import { patientRoutes } from './routes/Patient.js';
+import { recordRoutes } from './routes/Record.js';
 import { settings } from './settings.js';
 
 /**
@@ -16,12 +16,9 @@ import { settings } from './settings.js';
  * The database is opened and its schema created or compared; closing the instance closes it.
  */
 export async function buildApp(options: AppOptions = {}): Promise<FastifyInstance> {
-  const { app, serve } = await createApp(
-    { classes, databases, definitions, login, settings },
-    options,
-  );
-  serve('Patient', registerPatient);
-  serve('Record', registerRecord);
-  serve('Complaint', registerComplaint);
+  const app = await createApp({ classes, databases, definitions, login, settings }, options);
+  await app.register(patientRoutes);
+  await app.register(recordRoutes);
+  await app.register(complaintRoutes);
   return app;
 }
