@@ -1,4 +1,4 @@
-import fastify, { type FastifyInstance } from 'fastify';
+import fastify, { type FastifyInstance, type FastifyReply, type FastifyRequest } from 'fastify';
 import { pino } from 'pino';
 import { readServerQuotas } from '../access/server-quotas.js';
 import { Tokens } from '../access/tokens.js';
@@ -18,7 +18,7 @@ import { restrictingBy } from './asked-restrictions.js';
 import { Catalog, registerCatalog } from './catalog.js';
 import { allFunctions, serverFunctions } from './catalog-functions.js';
 import { handlersInCall, hasComputed } from './computed-attributes.js';
-import { type DataclassHandlers, lazyHandlers } from './dataclass-handlers.js';
+import { type DataclassHandlers, lazyRoutes } from './dataclass-handlers.js';
 import { dataclassService } from './dataclass-service.js';
 import { errorHandler, errorTeller } from './errors.js';
 import { fastifyOptions } from './fastify-options.js';
@@ -138,7 +138,9 @@ export async function createApp(
       ? handlers
       : handlersInCall(handlers, withClasses.calls, (...given) => sessions.of(...given));
   const served = new Set<string>();
-  app.setNotFoundHandler((request, reply) => answerNotFound(request, reply, served));
+  const nothing = (request: FastifyRequest, reply: FastifyReply): FastifyReply =>
+    answerNotFound(request, reply, served);
+  app.setNotFoundHandler(nothing);
   const serve = (services: (name: string) => DataclassHandlers): void => {
     const imageBodyLimit = Math.max(limits.bodySize, limits.uploadSize);
     app.decorate('dataclass', (name: string) => {
@@ -146,7 +148,7 @@ export async function createApp(
         throw new Error(`The model exposes no dataclass ${name}.`);
       }
       served.add(name);
-      return { ...lazyHandlers(() => inCalls(services(name))), imageBodyLimit };
+      return lazyRoutes(() => inCalls(services(name)), nothing, imageBodyLimit);
     });
   };
   if (!isViewed) {

@@ -1,16 +1,32 @@
+import type { FastifyReply } from 'fastify';
 import type { Opening } from '../protocol/definition.js';
 import type { DataclassReads } from './dataclass-reads.js';
 import type { DataclassWrites } from './dataclass-writes.js';
+import type { DataclassRequest } from './service-context.js';
 
-/** The handlers of a dataclass's routes. */
+/** What answers the requests to one dataclass. */
 export type DataclassHandlers = Pick<
   DataclassReads,
   'readCollection' | 'readEntity' | 'readByValue' | 'readEntitySet'
 > &
   Pick<DataclassWrites, 'writeCollection' | 'writeEntity' | 'writeAttributes' | 'writeEntitySet'>;
 
+type Handler = (request: DataclassRequest, reply: FastifyReply) => unknown;
+/** The same, for Fastify, which takes any result. */
+type Handlers = Readonly<Record<keyof DataclassHandlers, Handler>>;
+
 /** What an emitted plugin registers the routes of a dataclass with. */
-export interface DataclassRoutes extends DataclassHandlers {
+export interface DataclassRoutes {
+  readonly readCollection: Handler;
+  readonly writeCollection: Handler;
+  readonly readEntity: Handler;
+  readonly writeEntity: Handler;
+  readonly writeAttributes: Handler;
+  readonly readByValue: Handler;
+  /** Reads attributes of all entities, or an entity set. */
+  readonly readBelow: Handler;
+  /** Changes the same. */
+  readonly writeBelow: Handler;
   /** Bytes that the body of a request may have that sets an image: as many as an upload. */
   readonly imageBodyLimit: number;
 }
@@ -38,26 +54,74 @@ declare module 'fastify' {
   }
 }
 
-/** Handlers that make their service at the first request: most dataclasses of a large model are asked for late or never. */
-export function lazyHandlers(make: () => DataclassHandlers): DataclassHandlers {
-  let made: DataclassHandlers | undefined;
-  const service = (): DataclassHandlers => (made ??= make());
+/**
+ * Handlers that make their service at the first request: most dataclasses of a large model are asked for late or never.
+ * @param nothing answers where nothing is
+ */
+export function lazyRoutes(
+  make: () => DataclassHandlers,
+  nothing: Handler,
+  imageBodyLimit: number,
+): DataclassRoutes {
+  let made: Handlers | undefined;
+  const service = (): Handlers => (made ??= make());
+  const below =
+    (collection: (service: Handlers) => Handler, set: typeof collection): Handler =>
+    (request, reply) => {
+      const params = paramsBelow(wildcardParts(request, '/'));
+      if (params === undefined) return nothing(request, reply);
+      request.params = params;
+      return (params.set === undefined ? collection : set)(service())(request, reply);
+    };
   return {
-    readCollection: (request, reply) => {
-      service().readCollection(request, reply);
-    },
-    readEntity: (request, reply) => {
-      service().readEntity(request, reply);
-    },
-    readByValue: (request, reply) => {
-      service().readByValue(request, reply);
-    },
-    readEntitySet: (request, reply) => {
-      service().readEntitySet(request, reply);
-    },
+    readCollection: (request, reply) => service().readCollection(request, reply),
     writeCollection: (request, reply) => service().writeCollection(request, reply),
+    readEntity: (request, reply) => service().readEntity(request, reply),
     writeEntity: (request, reply) => service().writeEntity(request, reply),
     writeAttributes: (request, reply) => service().writeAttributes(request, reply),
-    writeEntitySet: (request, reply) => service().writeEntitySet(request, reply),
+    readByValue: (request, reply) => {
+      const [lookup = '', attributes, more] = wildcardParts(request, ':');
+      if (lookup === '' || attributes === '' || more !== undefined) return nothing(request, reply);
+      request.params = { lookup, ...(attributes === undefined ? {} : { attributes }) };
+      return service().readByValue(request, reply);
+    },
+    readBelow: below(
+      (each) => each.readCollection,
+      (each) => each.readEntitySet,
+    ),
+    writeBelow: below(
+      (each) => each.writeAttributes,
+      (each) => each.writeEntitySet,
+    ),
+    imageBodyLimit,
   };
+}
+
+/** `<attributes>`, `$entityset/<set>` or `<attributes>/$entityset/<set>`; `undefined` for anything else. */
+function paramsBelow(parts: readonly string[]): DataclassRequest['params'] | undefined {
+  const [first = '', second = '', third = ''] = parts;
+  if (parts.includes('')) return undefined;
+  if (parts.length === 1) return { attributes: first };
+  if (parts.length === 2 && first === entitySet) return { set: second };
+  if (parts.length === 3 && second === entitySet) return { attributes: first, set: third };
+  return undefined;
+}
+
+const entitySet = '$entityset';
+
+/**
+ * What a wildcard stands for, cut at its slashes. Fastify decodes it as a whole, so a URL with an encoded slash, which belongs
+ * to a value, is cut before it is decoded.
+ * @param mark what stands before the wildcard
+ */
+function wildcardParts({ params, raw }: DataclassRequest, mark: '/' | ':'): readonly string[] {
+  const { '*': rest = '' } = params;
+  const { url = '' } = raw;
+  if (!/%2f/i.test(url)) return rest.split('/');
+  const path = /\/rest\/([^?#]*)/.exec(url)?.[1] ?? '';
+  const end = path.endsWith('/') ? -1 : undefined;
+  return path
+    .slice(path.indexOf(mark) + 1, end)
+    .split('/')
+    .map(decodeURIComponent);
 }

@@ -23,5 +23,7 @@ export type DataclassRequest = FastifyRequest<{
     readonly attributes?: string;
     readonly lookup?: string;
     readonly set?: string;
+    /** What a wildcard stands for, decoded as a whole. */
+    readonly '*'?: string;
   };
 }>;

@@ -12,20 +12,22 @@ const routes: readonly (readonly [
 ])[] = [
   ['get', '', 'read', 'readCollection'],
   ['post', '', 'write', 'writeCollection'],
-  ['get', '/:attributes', 'read', 'readCollection'],
-  ['post', '/:attributes', 'read', 'writeAttributes'],
   // The closing parenthesis is a part of the parameter: a key may hold one.
   ['get', '(:key', 'read', 'readEntity'],
   ['post', '(:key', 'write', 'writeEntity'],
   ['get', '(:key/:attributes', 'read', 'readEntity'],
   ['post', '(:key/:attributes', 'write', 'writeAttributes'],
-  // `::` is a colon of the address itself.
-  ['get', ':::lookup', 'read', 'readByValue'],
-  ['get', ':::lookup/:attributes', 'read', 'readByValue'],
-  ['get', '/$entityset/:set', 'read', 'readEntitySet'],
-  ['post', '/$entityset/:set', 'write', 'writeEntitySet'],
-  ['get', '/:attributes/$entityset/:set', 'read', 'readEntitySet'],
+  // `::` is a colon of the address itself. A wildcard stands for several shapes, since each route takes memory of its own.
+  ['get', '::*', 'read', 'readByValue'],
+  ['get', '/*', 'read', 'readBelow'],
+  ['post', '/*', 'write', 'writeBelow'],
 ];
+
+/** What a wildcard stands for. */
+const wildcards: Readonly<Record<string, string>> = {
+  '::*': ':<attribute>(<value>) and :<attribute>(<value>)/<attributes>',
+  '/*': '/<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>',
+};
 
 const writing: readonly string[] = ['writeCollection', 'writeEntity'];
 
@@ -39,14 +41,16 @@ export function routesView(context: EmitContext, dataclass: Dataclass): object {
     (each) => each.kind === 'storage' && each.type === 'image',
   );
   const open = routes.filter(([, , , handler]) => isRead || writing.includes(handler));
-  const own = open.map(([verb, suffix, options, handler]) => {
+  const own = open.flatMap(([verb, suffix, options, handler]) => {
     const takesImage = hasImages && verb === 'post' && suffix === '(:key/:attributes';
     const shown = takesImage ? '{ ...write, bodyLimit: service.imageBodyLimit }' : options;
-    return call(
+    const route = call(
       `app.${verb}`,
       [stringLiteral(`/rest/${name}${suffix}`), shown, `service.${handler}`],
       2,
     );
+    const shapes = verb === 'get' ? wildcards[suffix] : undefined;
+    return [...(shapes === undefined ? [] : [`// ${shapes}`]), `${route};`];
   });
   return {
     header: context.header,
@@ -58,7 +62,7 @@ export function routesView(context: EmitContext, dataclass: Dataclass): object {
       declaration('const write', routeOptions(name, access, ['create', 'read', 'update', 'drop'])),
     ],
     functions: functionDeclaration(dataclass),
-    routes: [...own, ...functions],
+    routes: [...own, ...functions.map((each) => `${each};`)],
   };
 }
 

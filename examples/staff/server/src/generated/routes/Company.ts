@@ -30,8 +30,6 @@ export const companyRoutes: FastifyPluginCallback = (app, _options, done) => {
   };
   app.get('/rest/Company', read, service.readCollection);
   app.post('/rest/Company', write, service.writeCollection);
-  app.get('/rest/Company/:attributes', read, service.readCollection);
-  app.post('/rest/Company/:attributes', read, service.writeAttributes);
   app.get('/rest/Company(:key', read, service.readEntity);
   app.post('/rest/Company(:key', write, service.writeEntity);
   app.get('/rest/Company(:key/:attributes', read, service.readEntity);
@@ -40,11 +38,11 @@ export const companyRoutes: FastifyPluginCallback = (app, _options, done) => {
     { ...write, bodyLimit: service.imageBodyLimit },
     service.writeAttributes,
   );
-  app.get('/rest/Company:::lookup', read, service.readByValue);
-  app.get('/rest/Company:::lookup/:attributes', read, service.readByValue);
-  app.get('/rest/Company/$entityset/:set', read, service.readEntitySet);
-  app.post('/rest/Company/$entityset/:set', write, service.writeEntitySet);
-  app.get('/rest/Company/:attributes/$entityset/:set', read, service.readEntitySet);
+  // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
+  app.get('/rest/Company::*', read, service.readByValue);
+  // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
+  app.get('/rest/Company/*', read, service.readBelow);
+  app.post('/rest/Company/*', write, service.writeBelow);
   app.get('/rest/Company/totalRevenue', functions.selection.totalRevenue);
   app.post('/rest/Company/totalRevenue', functions.selection.totalRevenue);
   app.get('/rest/Company/totalRevenue/$entityset', functions.selection.totalRevenue);

@@ -22,8 +22,6 @@ export const employeeRoutes: FastifyPluginCallback = (app, _options, done) => {
   const service = app.dataclass('Employee');
   app.get('/rest/Employee', read, service.readCollection);
   app.post('/rest/Employee', write, service.writeCollection);
-  app.get('/rest/Employee/:attributes', read, service.readCollection);
-  app.post('/rest/Employee/:attributes', read, service.writeAttributes);
   app.get('/rest/Employee(:key', read, service.readEntity);
   app.post('/rest/Employee(:key', write, service.writeEntity);
   app.get('/rest/Employee(:key/:attributes', read, service.readEntity);
@@ -32,10 +30,10 @@ export const employeeRoutes: FastifyPluginCallback = (app, _options, done) => {
     { ...write, bodyLimit: service.imageBodyLimit },
     service.writeAttributes,
   );
-  app.get('/rest/Employee:::lookup', read, service.readByValue);
-  app.get('/rest/Employee:::lookup/:attributes', read, service.readByValue);
-  app.get('/rest/Employee/$entityset/:set', read, service.readEntitySet);
-  app.post('/rest/Employee/$entityset/:set', write, service.writeEntitySet);
-  app.get('/rest/Employee/:attributes/$entityset/:set', read, service.readEntitySet);
+  // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
+  app.get('/rest/Employee::*', read, service.readByValue);
+  // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
+  app.get('/rest/Employee/*', read, service.readBelow);
+  app.post('/rest/Employee/*', write, service.writeBelow);
   done();
 };

@@ -25,16 +25,14 @@ export const patientRoutes: FastifyPluginCallback = (app, _options, done) => {
   const service = app.dataclass('Patient');
   app.get('/rest/Patient', read, service.readCollection);
   app.post('/rest/Patient', write, service.writeCollection);
-  app.get('/rest/Patient/:attributes', read, service.readCollection);
-  app.post('/rest/Patient/:attributes', read, service.writeAttributes);
   app.get('/rest/Patient(:key', read, service.readEntity);
   app.post('/rest/Patient(:key', write, service.writeEntity);
   app.get('/rest/Patient(:key/:attributes', read, service.readEntity);
   app.post('/rest/Patient(:key/:attributes', write, service.writeAttributes);
-  app.get('/rest/Patient:::lookup', read, service.readByValue);
-  app.get('/rest/Patient:::lookup/:attributes', read, service.readByValue);
-  app.get('/rest/Patient/$entityset/:set', read, service.readEntitySet);
-  app.post('/rest/Patient/$entityset/:set', write, service.writeEntitySet);
-  app.get('/rest/Patient/:attributes/$entityset/:set', read, service.readEntitySet);
+  // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
+  app.get('/rest/Patient::*', read, service.readByValue);
+  // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
+  app.get('/rest/Patient/*', read, service.readBelow);
+  app.post('/rest/Patient/*', write, service.writeBelow);
   done();
 };

@@ -25,16 +25,14 @@ export const recordRoutes: FastifyPluginCallback = (app, _options, done) => {
   const service = app.dataclass('Record');
   app.get('/rest/Record', read, service.readCollection);
   app.post('/rest/Record', write, service.writeCollection);
-  app.get('/rest/Record/:attributes', read, service.readCollection);
-  app.post('/rest/Record/:attributes', read, service.writeAttributes);
   app.get('/rest/Record(:key', read, service.readEntity);
   app.post('/rest/Record(:key', write, service.writeEntity);
   app.get('/rest/Record(:key/:attributes', read, service.readEntity);
   app.post('/rest/Record(:key/:attributes', write, service.writeAttributes);
-  app.get('/rest/Record:::lookup', read, service.readByValue);
-  app.get('/rest/Record:::lookup/:attributes', read, service.readByValue);
-  app.get('/rest/Record/$entityset/:set', read, service.readEntitySet);
-  app.post('/rest/Record/$entityset/:set', write, service.writeEntitySet);
-  app.get('/rest/Record/:attributes/$entityset/:set', read, service.readEntitySet);
+  // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
+  app.get('/rest/Record::*', read, service.readByValue);
+  // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
+  app.get('/rest/Record/*', read, service.readBelow);
+  app.post('/rest/Record/*', write, service.writeBelow);
   done();
 };

@@ -10,16 +10,14 @@ export const sessionRoutes: FastifyPluginCallback = (app, _options, done) => {
   const service = app.dataclass('Session');
   app.get('/rest/Session', read, service.readCollection);
   app.post('/rest/Session', write, service.writeCollection);
-  app.get('/rest/Session/:attributes', read, service.readCollection);
-  app.post('/rest/Session/:attributes', read, service.writeAttributes);
   app.get('/rest/Session(:key', read, service.readEntity);
   app.post('/rest/Session(:key', write, service.writeEntity);
   app.get('/rest/Session(:key/:attributes', read, service.readEntity);
   app.post('/rest/Session(:key/:attributes', write, service.writeAttributes);
-  app.get('/rest/Session:::lookup', read, service.readByValue);
-  app.get('/rest/Session:::lookup/:attributes', read, service.readByValue);
-  app.get('/rest/Session/$entityset/:set', read, service.readEntitySet);
-  app.post('/rest/Session/$entityset/:set', write, service.writeEntitySet);
-  app.get('/rest/Session/:attributes/$entityset/:set', read, service.readEntitySet);
+  // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
+  app.get('/rest/Session::*', read, service.readByValue);
+  // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
+  app.get('/rest/Session/*', read, service.readBelow);
+  app.post('/rest/Session/*', write, service.writeBelow);
   done();
 };

@@ -10,8 +10,6 @@ export const bookRoutes: FastifyPluginCallback = (app, _options, done) => {
   const service = app.dataclass('Book');
   app.get('/rest/Book', read, service.readCollection);
   app.post('/rest/Book', write, service.writeCollection);
-  app.get('/rest/Book/:attributes', read, service.readCollection);
-  app.post('/rest/Book/:attributes', read, service.writeAttributes);
   app.get('/rest/Book(:key', read, service.readEntity);
   app.post('/rest/Book(:key', write, service.writeEntity);
   app.get('/rest/Book(:key/:attributes', read, service.readEntity);
@@ -20,10 +18,10 @@ export const bookRoutes: FastifyPluginCallback = (app, _options, done) => {
     { ...write, bodyLimit: service.imageBodyLimit },
     service.writeAttributes,
   );
-  app.get('/rest/Book:::lookup', read, service.readByValue);
-  app.get('/rest/Book:::lookup/:attributes', read, service.readByValue);
-  app.get('/rest/Book/$entityset/:set', read, service.readEntitySet);
-  app.post('/rest/Book/$entityset/:set', write, service.writeEntitySet);
-  app.get('/rest/Book/:attributes/$entityset/:set', read, service.readEntitySet);
+  // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
+  app.get('/rest/Book::*', read, service.readByValue);
+  // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
+  app.get('/rest/Book/*', read, service.readBelow);
+  app.post('/rest/Book/*', write, service.writeBelow);
   done();
 };

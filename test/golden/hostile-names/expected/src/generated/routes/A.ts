@@ -10,16 +10,14 @@ export const aRoutes: FastifyPluginCallback = (app, _options, done) => {
   const service = app.dataclass('A');
   app.get('/rest/A', read, service.readCollection);
   app.post('/rest/A', write, service.writeCollection);
-  app.get('/rest/A/:attributes', read, service.readCollection);
-  app.post('/rest/A/:attributes', read, service.writeAttributes);
   app.get('/rest/A(:key', read, service.readEntity);
   app.post('/rest/A(:key', write, service.writeEntity);
   app.get('/rest/A(:key/:attributes', read, service.readEntity);
   app.post('/rest/A(:key/:attributes', write, service.writeAttributes);
-  app.get('/rest/A:::lookup', read, service.readByValue);
-  app.get('/rest/A:::lookup/:attributes', read, service.readByValue);
-  app.get('/rest/A/$entityset/:set', read, service.readEntitySet);
-  app.post('/rest/A/$entityset/:set', write, service.writeEntitySet);
-  app.get('/rest/A/:attributes/$entityset/:set', read, service.readEntitySet);
+  // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
+  app.get('/rest/A::*', read, service.readByValue);
+  // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
+  app.get('/rest/A/*', read, service.readBelow);
+  app.post('/rest/A/*', write, service.writeBelow);
   done();
 };

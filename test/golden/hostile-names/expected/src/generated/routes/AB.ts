@@ -10,16 +10,14 @@ export const aBRoutes: FastifyPluginCallback = (app, _options, done) => {
   const service = app.dataclass('AB');
   app.get('/rest/AB', read, service.readCollection);
   app.post('/rest/AB', write, service.writeCollection);
-  app.get('/rest/AB/:attributes', read, service.readCollection);
-  app.post('/rest/AB/:attributes', read, service.writeAttributes);
   app.get('/rest/AB(:key', read, service.readEntity);
   app.post('/rest/AB(:key', write, service.writeEntity);
   app.get('/rest/AB(:key/:attributes', read, service.readEntity);
   app.post('/rest/AB(:key/:attributes', write, service.writeAttributes);
-  app.get('/rest/AB:::lookup', read, service.readByValue);
-  app.get('/rest/AB:::lookup/:attributes', read, service.readByValue);
-  app.get('/rest/AB/$entityset/:set', read, service.readEntitySet);
-  app.post('/rest/AB/$entityset/:set', write, service.writeEntitySet);
-  app.get('/rest/AB/:attributes/$entityset/:set', read, service.readEntitySet);
+  // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
+  app.get('/rest/AB::*', read, service.readByValue);
+  // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
+  app.get('/rest/AB/*', read, service.readBelow);
+  app.post('/rest/AB/*', write, service.writeBelow);
   done();
 };

@@ -10,16 +10,14 @@ export const a_BRoutes: FastifyPluginCallback = (app, _options, done) => {
   const service = app.dataclass('A_B');
   app.get('/rest/A_B', read, service.readCollection);
   app.post('/rest/A_B', write, service.writeCollection);
-  app.get('/rest/A_B/:attributes', read, service.readCollection);
-  app.post('/rest/A_B/:attributes', read, service.writeAttributes);
   app.get('/rest/A_B(:key', read, service.readEntity);
   app.post('/rest/A_B(:key', write, service.writeEntity);
   app.get('/rest/A_B(:key/:attributes', read, service.readEntity);
   app.post('/rest/A_B(:key/:attributes', write, service.writeAttributes);
-  app.get('/rest/A_B:::lookup', read, service.readByValue);
-  app.get('/rest/A_B:::lookup/:attributes', read, service.readByValue);
-  app.get('/rest/A_B/$entityset/:set', read, service.readEntitySet);
-  app.post('/rest/A_B/$entityset/:set', write, service.writeEntitySet);
-  app.get('/rest/A_B/:attributes/$entityset/:set', read, service.readEntitySet);
+  // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
+  app.get('/rest/A_B::*', read, service.readByValue);
+  // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
+  app.get('/rest/A_B/*', read, service.readBelow);
+  app.post('/rest/A_B/*', write, service.writeBelow);
   done();
 };

@@ -10,16 +10,14 @@ export const objectRoutes: FastifyPluginCallback = (app, _options, done) => {
   const service = app.dataclass('Object');
   app.get('/rest/Object', read, service.readCollection);
   app.post('/rest/Object', write, service.writeCollection);
-  app.get('/rest/Object/:attributes', read, service.readCollection);
-  app.post('/rest/Object/:attributes', read, service.writeAttributes);
   app.get('/rest/Object(:key', read, service.readEntity);
   app.post('/rest/Object(:key', write, service.writeEntity);
   app.get('/rest/Object(:key/:attributes', read, service.readEntity);
   app.post('/rest/Object(:key/:attributes', write, service.writeAttributes);
-  app.get('/rest/Object:::lookup', read, service.readByValue);
-  app.get('/rest/Object:::lookup/:attributes', read, service.readByValue);
-  app.get('/rest/Object/$entityset/:set', read, service.readEntitySet);
-  app.post('/rest/Object/$entityset/:set', write, service.writeEntitySet);
-  app.get('/rest/Object/:attributes/$entityset/:set', read, service.readEntitySet);
+  // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
+  app.get('/rest/Object::*', read, service.readByValue);
+  // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
+  app.get('/rest/Object/*', read, service.readBelow);
+  app.post('/rest/Object/*', write, service.writeBelow);
   done();
 };

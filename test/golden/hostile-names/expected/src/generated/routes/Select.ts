@@ -10,16 +10,14 @@ export const selectRoutes: FastifyPluginCallback = (app, _options, done) => {
   const service = app.dataclass('Select');
   app.get('/rest/Select', read, service.readCollection);
   app.post('/rest/Select', write, service.writeCollection);
-  app.get('/rest/Select/:attributes', read, service.readCollection);
-  app.post('/rest/Select/:attributes', read, service.writeAttributes);
   app.get('/rest/Select(:key', read, service.readEntity);
   app.post('/rest/Select(:key', write, service.writeEntity);
   app.get('/rest/Select(:key/:attributes', read, service.readEntity);
   app.post('/rest/Select(:key/:attributes', write, service.writeAttributes);
-  app.get('/rest/Select:::lookup', read, service.readByValue);
-  app.get('/rest/Select:::lookup/:attributes', read, service.readByValue);
-  app.get('/rest/Select/$entityset/:set', read, service.readEntitySet);
-  app.post('/rest/Select/$entityset/:set', write, service.writeEntitySet);
-  app.get('/rest/Select/:attributes/$entityset/:set', read, service.readEntitySet);
+  // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
+  app.get('/rest/Select::*', read, service.readByValue);
+  // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
+  app.get('/rest/Select/*', read, service.readBelow);
+  app.post('/rest/Select/*', write, service.writeBelow);
   done();
 };

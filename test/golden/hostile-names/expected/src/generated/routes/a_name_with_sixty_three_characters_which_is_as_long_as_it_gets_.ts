@@ -23,16 +23,6 @@ export const a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_Rout
     service.writeCollection,
   );
   app.get(
-    '/rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_/:attributes',
-    read,
-    service.readCollection,
-  );
-  app.post(
-    '/rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_/:attributes',
-    read,
-    service.writeAttributes,
-  );
-  app.get(
     '/rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_(:key',
     read,
     service.readEntity,
@@ -52,30 +42,22 @@ export const a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_Rout
     write,
     service.writeAttributes,
   );
+  // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
   app.get(
-    '/rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_:::lookup',
+    '/rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_::*',
     read,
     service.readByValue,
   );
+  // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
   app.get(
-    '/rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_:::lookup/:attributes',
+    '/rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_/*',
     read,
-    service.readByValue,
-  );
-  app.get(
-    '/rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_/$entityset/:set',
-    read,
-    service.readEntitySet,
+    service.readBelow,
   );
   app.post(
-    '/rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_/$entityset/:set',
+    '/rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_/*',
     write,
-    service.writeEntitySet,
-  );
-  app.get(
-    '/rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_/:attributes/$entityset/:set',
-    read,
-    service.readEntitySet,
+    service.writeBelow,
   );
   done();
 };

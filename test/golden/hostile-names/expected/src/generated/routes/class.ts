@@ -10,16 +10,14 @@ export const classRoutes: FastifyPluginCallback = (app, _options, done) => {
   const service = app.dataclass('class');
   app.get('/rest/class', read, service.readCollection);
   app.post('/rest/class', write, service.writeCollection);
-  app.get('/rest/class/:attributes', read, service.readCollection);
-  app.post('/rest/class/:attributes', read, service.writeAttributes);
   app.get('/rest/class(:key', read, service.readEntity);
   app.post('/rest/class(:key', write, service.writeEntity);
   app.get('/rest/class(:key/:attributes', read, service.readEntity);
   app.post('/rest/class(:key/:attributes', write, service.writeAttributes);
-  app.get('/rest/class:::lookup', read, service.readByValue);
-  app.get('/rest/class:::lookup/:attributes', read, service.readByValue);
-  app.get('/rest/class/$entityset/:set', read, service.readEntitySet);
-  app.post('/rest/class/$entityset/:set', write, service.writeEntitySet);
-  app.get('/rest/class/:attributes/$entityset/:set', read, service.readEntitySet);
+  // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
+  app.get('/rest/class::*', read, service.readByValue);
+  // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
+  app.get('/rest/class/*', read, service.readBelow);
+  app.post('/rest/class/*', write, service.writeBelow);
   done();
 };

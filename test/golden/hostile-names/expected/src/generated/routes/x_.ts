@@ -10,16 +10,14 @@ export const x_Routes: FastifyPluginCallback = (app, _options, done) => {
   const service = app.dataclass('x_');
   app.get('/rest/x_', read, service.readCollection);
   app.post('/rest/x_', write, service.writeCollection);
-  app.get('/rest/x_/:attributes', read, service.readCollection);
-  app.post('/rest/x_/:attributes', read, service.writeAttributes);
   app.get('/rest/x_(:key', read, service.readEntity);
   app.post('/rest/x_(:key', write, service.writeEntity);
   app.get('/rest/x_(:key/:attributes', read, service.readEntity);
   app.post('/rest/x_(:key/:attributes', write, service.writeAttributes);
-  app.get('/rest/x_:::lookup', read, service.readByValue);
-  app.get('/rest/x_:::lookup/:attributes', read, service.readByValue);
-  app.get('/rest/x_/$entityset/:set', read, service.readEntitySet);
-  app.post('/rest/x_/$entityset/:set', write, service.writeEntitySet);
-  app.get('/rest/x_/:attributes/$entityset/:set', read, service.readEntitySet);
+  // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
+  app.get('/rest/x_::*', read, service.readByValue);
+  // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
+  app.get('/rest/x_/*', read, service.readBelow);
+  app.post('/rest/x_/*', write, service.writeBelow);
   done();
 };

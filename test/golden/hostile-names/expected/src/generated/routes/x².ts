@@ -10,16 +10,14 @@ export const x_2Routes: FastifyPluginCallback = (app, _options, done) => {
   const service = app.dataclass('x²');
   app.get('/rest/x²', read, service.readCollection);
   app.post('/rest/x²', write, service.writeCollection);
-  app.get('/rest/x²/:attributes', read, service.readCollection);
-  app.post('/rest/x²/:attributes', read, service.writeAttributes);
   app.get('/rest/x²(:key', read, service.readEntity);
   app.post('/rest/x²(:key', write, service.writeEntity);
   app.get('/rest/x²(:key/:attributes', read, service.readEntity);
   app.post('/rest/x²(:key/:attributes', write, service.writeAttributes);
-  app.get('/rest/x²:::lookup', read, service.readByValue);
-  app.get('/rest/x²:::lookup/:attributes', read, service.readByValue);
-  app.get('/rest/x²/$entityset/:set', read, service.readEntitySet);
-  app.post('/rest/x²/$entityset/:set', write, service.writeEntitySet);
-  app.get('/rest/x²/:attributes/$entityset/:set', read, service.readEntitySet);
+  // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
+  app.get('/rest/x²::*', read, service.readByValue);
+  // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
+  app.get('/rest/x²/*', read, service.readBelow);
+  app.post('/rest/x²/*', write, service.writeBelow);
   done();
 };

@@ -23,16 +23,6 @@ export const 数据类名称数据类名称数据类名称数据类名称数据�
     service.writeCollection,
   );
   app.get(
-    '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称/:attributes',
-    read,
-    service.readCollection,
-  );
-  app.post(
-    '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称/:attributes',
-    read,
-    service.writeAttributes,
-  );
-  app.get(
     '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称(:key',
     read,
     service.readEntity,
@@ -52,30 +42,22 @@ export const 数据类名称数据类名称数据类名称数据类名称数据�
     write,
     service.writeAttributes,
   );
+  // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
   app.get(
-    '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称:::lookup',
+    '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称::*',
     read,
     service.readByValue,
   );
+  // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
   app.get(
-    '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称:::lookup/:attributes',
+    '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称/*',
     read,
-    service.readByValue,
-  );
-  app.get(
-    '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称/$entityset/:set',
-    read,
-    service.readEntitySet,
+    service.readBelow,
   );
   app.post(
-    '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称/$entityset/:set',
+    '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称/*',
     write,
-    service.writeEntitySet,
-  );
-  app.get(
-    '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称/:attributes/$entityset/:set',
-    read,
-    service.readEntitySet,
+    service.writeBelow,
   );
   done();
 };

@@ -10,16 +10,14 @@ export const noteRoutes: FastifyPluginCallback = (app, _options, done) => {
   const service = app.dataclass('Note');
   app.get('/rest/Note', read, service.readCollection);
   app.post('/rest/Note', write, service.writeCollection);
-  app.get('/rest/Note/:attributes', read, service.readCollection);
-  app.post('/rest/Note/:attributes', read, service.writeAttributes);
   app.get('/rest/Note(:key', read, service.readEntity);
   app.post('/rest/Note(:key', write, service.writeEntity);
   app.get('/rest/Note(:key/:attributes', read, service.readEntity);
   app.post('/rest/Note(:key/:attributes', write, service.writeAttributes);
-  app.get('/rest/Note:::lookup', read, service.readByValue);
-  app.get('/rest/Note:::lookup/:attributes', read, service.readByValue);
-  app.get('/rest/Note/$entityset/:set', read, service.readEntitySet);
-  app.post('/rest/Note/$entityset/:set', write, service.writeEntitySet);
-  app.get('/rest/Note/:attributes/$entityset/:set', read, service.readEntitySet);
+  // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
+  app.get('/rest/Note::*', read, service.readByValue);
+  // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
+  app.get('/rest/Note/*', read, service.readBelow);
+  app.post('/rest/Note/*', write, service.writeBelow);
   done();
 };

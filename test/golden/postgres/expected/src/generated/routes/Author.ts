@@ -10,16 +10,14 @@ export const authorRoutes: FastifyPluginCallback = (app, _options, done) => {
   const service = app.dataclass('Author');
   app.get('/rest/Author', read, service.readCollection);
   app.post('/rest/Author', write, service.writeCollection);
-  app.get('/rest/Author/:attributes', read, service.readCollection);
-  app.post('/rest/Author/:attributes', read, service.writeAttributes);
   app.get('/rest/Author(:key', read, service.readEntity);
   app.post('/rest/Author(:key', write, service.writeEntity);
   app.get('/rest/Author(:key/:attributes', read, service.readEntity);
   app.post('/rest/Author(:key/:attributes', write, service.writeAttributes);
-  app.get('/rest/Author:::lookup', read, service.readByValue);
-  app.get('/rest/Author:::lookup/:attributes', read, service.readByValue);
-  app.get('/rest/Author/$entityset/:set', read, service.readEntitySet);
-  app.post('/rest/Author/$entityset/:set', write, service.writeEntitySet);
-  app.get('/rest/Author/:attributes/$entityset/:set', read, service.readEntitySet);
+  // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
+  app.get('/rest/Author::*', read, service.readByValue);
+  // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
+  app.get('/rest/Author/*', read, service.readBelow);
+  app.post('/rest/Author/*', write, service.writeBelow);
   done();
 };

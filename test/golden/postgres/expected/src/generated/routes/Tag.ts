@@ -10,16 +10,14 @@ export const tagRoutes: FastifyPluginCallback = (app, _options, done) => {
   const service = app.dataclass('Tag');
   app.get('/rest/Tag', read, service.readCollection);
   app.post('/rest/Tag', write, service.writeCollection);
-  app.get('/rest/Tag/:attributes', read, service.readCollection);
-  app.post('/rest/Tag/:attributes', read, service.writeAttributes);
   app.get('/rest/Tag(:key', read, service.readEntity);
   app.post('/rest/Tag(:key', write, service.writeEntity);
   app.get('/rest/Tag(:key/:attributes', read, service.readEntity);
   app.post('/rest/Tag(:key/:attributes', write, service.writeAttributes);
-  app.get('/rest/Tag:::lookup', read, service.readByValue);
-  app.get('/rest/Tag:::lookup/:attributes', read, service.readByValue);
-  app.get('/rest/Tag/$entityset/:set', read, service.readEntitySet);
-  app.post('/rest/Tag/$entityset/:set', write, service.writeEntitySet);
-  app.get('/rest/Tag/:attributes/$entityset/:set', read, service.readEntitySet);
+  // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
+  app.get('/rest/Tag::*', read, service.readByValue);
+  // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
+  app.get('/rest/Tag/*', read, service.readBelow);
+  app.post('/rest/Tag/*', write, service.writeBelow);
   done();
 };

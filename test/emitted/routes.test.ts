@@ -1,0 +1,119 @@
+import type { FastifyInstance } from 'fastify';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { create, serverOf } from '../support/server.js';
+
+const model = `
+drs: 1
+name: routes
+dataclasses:
+  Company:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      name: { type: string, unique: true }
+      logo: image
+    functions:
+      selection: { total: { exposed: true, onHTTPGet: true, returns: number } }
+      entity: { hire: { exposed: true } }
+  Größe:
+    attributes: { ID: { type: integer, key: true }, x: { type: string, unique: true } }
+  Hidden:
+    exposed: false
+    attributes: { ID: { type: integer, key: true } }
+roles:
+  privileges: [{ privilege: view }, { privilege: edit, includes: [view] }]
+  permissions:
+    allowed:
+      - { applyTo: Größe, type: dataclass, read: [view], create: [edit], update: [edit], drop: [none] }
+      - { applyTo: Company.hire, type: method, execute: [edit] }
+`;
+
+describe('The routes of dataclasses', () => {
+  let app: FastifyInstance;
+  beforeAll(async () => {
+    app = await serverOf(model);
+    await create(app, 'Company', [{ name: 'a/b' }, { name: 'c%d' }, { name: '(e)' }]);
+  });
+  afterAll(() => app.close());
+
+  it('are shown by printRoutes, and none of a dataclass that is not exposed', () => {
+    const routes = app.printRoutes({ commonPrefix: false });
+    expect(routes).toContain('/rest/Company (GET, HEAD');
+    expect(routes).toContain('(:key');
+    expect(routes).toContain('/rest/Größe');
+    expect(routes).not.toContain('Hidden');
+  });
+
+  it.each([
+    ['GET', '/rest/Company', { dataclass: 'Company' }],
+    ['POST', '/rest/Company(:key', { dataclass: 'Company' }],
+    ['GET', '/rest/Größe/*', { dataclass: 'Größe', privileges: { read: ['edit', 'view'] } }],
+    [
+      'POST',
+      '/rest/Größe',
+      {
+        dataclass: 'Größe',
+        privileges: { create: ['edit'], read: ['edit', 'view'], update: ['edit'], drop: [] },
+      },
+    ],
+    [
+      'POST',
+      '/rest/Company(:key/hire',
+      { function: 'CompanyEntity.hire', privileges: { execute: ['edit'] } },
+    ],
+    ['GET', '/rest/Company/total', { function: 'CompanySelection.total' }],
+  ])('tell what they ask for: %s %s', async (method, url, config) => {
+    const found = app.findRoute({ method, url });
+    expect(found).not.toBeNull();
+    let told: unknown;
+    const seen = await serverOf(model);
+    seen.addHook('onRequest', (request, _reply, done) => {
+      told = request.routeOptions.config;
+      done();
+    });
+    await seen.inject({
+      method: method as 'GET' | 'POST',
+      url: url.replace(':key', '1)').replace('*', 'ID'),
+    });
+    await seen.close();
+    expect(told).toMatchObject(config);
+  });
+
+  it.each([
+    ['/rest/Company/name', 200],
+    ['/rest/Company/name/', 200],
+    ['/rest/Company(1)', 200],
+    ['/rest/Company(1)/', 200],
+    ['/rest/Company(1)/name', 200],
+    ['/rest/Company[1]', 200],
+    ['/rest/Company%281)', 200],
+    ['/rest/Company:name(a%2Fb)', 200],
+    ['/rest/Company:name(a%2Fb)/ID,name', 200],
+    ['/rest/Company:name(a%2Fb)/ID%2Cname/', 200],
+    ['/rest/Company:name(c%25d)', 200],
+    ['/rest/Company:name("(e)")', 200],
+    ['/rest/Company:name(a/b)', 400],
+    ['/rest/Company:name(a%2Fb)/ID/name', 404],
+    ['/rest/Company:', 404],
+    ['/rest/Company/name/ID', 404],
+    ['/rest/Company/a%2Fb', 400],
+    ['/rest/Company//', 404],
+    ['/rest/Company/name/$entityset/', 404],
+    ['/rest/Company/$entityset/00000000000000000000000000000000', 404],
+    ['/rest/Gr%C3%B6%C3%9Fe', 401],
+    ['/rest/Gr%C3%B6%C3%9Fe:x(a%2Fb)', 401],
+    ['/rest/company', 404],
+    ['/rest/CompanyX', 404],
+    ['/rest/Hidden', 404],
+    ['/rest/Hidden(1)', 404],
+    ['/rest/__proto__', 404],
+  ])('answer %s with %i', async (url, status) => {
+    const response = await app.inject(url);
+    expect({ url, status: response.statusCode, body: response.body }).toMatchObject({ status });
+    expect((await app.inject({ method: 'HEAD', url })).statusCode).toBe(status);
+  });
+
+  it('answer a dataclass that is not exposed as one that does not exist', async () => {
+    const [hidden, missing] = [await app.inject('/rest/Hidden'), await app.inject('/rest/Missin')];
+    expect(hidden.body.replace('Hidden', 'Missin')).toBe(missing.body);
+  });
+});
