@@ -2,7 +2,7 @@ import type { Executor, JsonAnswer, PendingAnswer, Transaction } from '../dialec
 import type { Pending } from '../dialect/pending.js';
 import type { ComputedPlace, SqlValue, Statement } from '../dialect/statement.js';
 import { unlessIdle } from '../dialect/idle-clock.js';
-import { runToEnd, TransactionScope } from '../dialect/transaction-scope.js';
+import { type BindTransaction, runToEnd, TransactionScope } from '../dialect/transaction-scope.js';
 import type { Calls } from './call.js';
 
 /** Other writers wait as long as a transaction goes on: one whose code never ends must not stop them for ever. */
@@ -51,11 +51,15 @@ export class AmbientExecutor implements Executor {
   /** Data that is not committed has versions of its own, each of which counts once. */
   #uncommitted = 0;
 
-  /** @param longestIdle milliseconds that a transaction may go on without a statement */
+  /**
+   * @param longestIdle milliseconds that a transaction may go on without a statement
+   * @param bound asks class code what restricts statements of a transaction; none where nothing is restricted
+   */
   constructor(
     private readonly executor: Executor,
     private readonly calls: Calls,
     private readonly longestIdle = defaultLongestIdle,
+    private readonly bound?: BindTransaction,
   ) {
     const joined =
       <T>(outside: Read<T>, inside: (transaction: Transaction) => Read<T>): Read<T> =>
@@ -95,6 +99,11 @@ export class AmbientExecutor implements Executor {
         (...given) =>
           transaction.table(...given),
     );
+  }
+
+  /** Whether statements may ask class code what restricts them. */
+  get isRestricted(): boolean {
+    return this.bound !== undefined;
   }
 
   explain: Executor['explain'] = (statement, values) => {
@@ -164,7 +173,7 @@ export class AmbientExecutor implements Executor {
     await Promise.resolve();
     try {
       const result = await this.executor.write((transaction) => {
-        const opened = new TransactionScope(transaction);
+        const opened = new TransactionScope(transaction, undefined, this.bound);
         scope = opened;
         return unlessIdle(runToEnd(opened, work), opened.clock, this.longestIdle, () => {
           opened.close();

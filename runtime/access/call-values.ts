@@ -1,10 +1,18 @@
+import { AbandonablePromise } from '../dialect/abandonable.js';
+import { BoundedCache } from '../dialect/bounded-cache.js';
 import type { Executor, Transaction } from '../dialect/executor.js';
-import { CallSlot, Slot, type SqlValue, type Statement } from '../dialect/statement.js';
+import type { Pending } from '../dialect/pending.js';
+import {
+  CallSlot,
+  type RestrictedStatement,
+  Slot,
+  type SqlValue,
+  type Statement,
+} from '../dialect/statement.js';
+import { always } from '../filter/logic.js';
+import type { CallRestriction, CallRestrictions } from './restrictions.js';
 
-/** The values of one call, by who owns them. */
-export type CallValues = ReadonlyMap<object, readonly SqlValue[]>;
-
-/** A statement whose values of the call are bound like those of the request, behind them. */
+/** A statement with the restrictions of a call, whose values are bound like those of the request, behind them. */
 interface Prepared {
   readonly statement: Statement;
   /** How many values of the request come before. */
@@ -12,22 +20,32 @@ interface Prepared {
   readonly slots: readonly CallSlot[];
 }
 
+/** Of all statements with restrictions. */
+const maxBytes = 16 * 1024 * 1024;
+
 /**
- * Runs statements that hold values of the call in which they run.
- * @param valuesOf the call that asks; a statement whose values it does not have fails
+ * Runs statements that read dataclasses which restrict sessions: asks what the call may see in which they run, and writes it
+ * into them. So a dataclass is asked by what reads it alone, and nothing reads it without.
+ * @param restrictionsOf the call that asks; a statement that needs them fails without
  */
 export class CallValueBinder {
-  readonly #prepared = new WeakMap<Statement, Prepared | 'plain'>();
+  readonly #numbers = new WeakMap<Statement, number>();
+  readonly #prepared = new BoundedCache<Prepared>(maxBytes, ({ statement }) => {
+    return statement.sql.length + statement.bindings.length * 16;
+  });
+  #count = 0;
 
-  constructor(private readonly valuesOf: () => CallValues | undefined) {}
+  constructor(private readonly restrictionsOf: () => CallRestrictions | undefined) {}
 
-  /** The values that a statement takes from the call, for what is remembered of its answer. */
-  taken(statement: Statement): readonly SqlValue[] {
-    const prepared = this.#prepare(statement);
-    return prepared === 'plain' ? [] : this.#values(prepared.slots);
+  /** What the restrictions of the call make of a statement, for what is remembered of its answer. */
+  taken({ restricted }: Statement): Pending<readonly SqlValue[]> {
+    if (restricted === undefined) return [];
+    return whenAsked(this.#ask(restricted.dataclasses), (asked) =>
+      asked.flatMap(({ id, values }) => [id, ...values]),
+    );
   }
 
-  /** An executor for statements that may hold values of the call. */
+  /** An executor for statements that may be restricted; transactions that it opens are bound by {@link transaction}. */
   executor(executor: Executor): Executor {
     return {
       read: this.#bound((...given) => executor.read(...given)),
@@ -36,12 +54,12 @@ export class CallValueBinder {
       table: this.#bound((...given) => executor.table(...given)),
       explain: this.#bound((...given) => executor.explain(...given)),
       dataVersion: () => executor.dataVersion(),
-      write: (work) => executor.write((transaction) => work(this.#transaction(transaction))),
+      write: (work) => executor.write(work),
       close: () => executor.close(),
     };
   }
 
-  #transaction(transaction: Transaction): Transaction {
+  transaction(transaction: Transaction): Transaction {
     return {
       run: this.#bound((...given) => transaction.run(...given)),
       value: this.#bound((...given) => transaction.value(...given)),
@@ -52,37 +70,63 @@ export class CallValueBinder {
   }
 
   #bound<T>(
-    run: (statement: Statement, values: readonly SqlValue[]) => T,
-  ): (statement: Statement, values: readonly SqlValue[]) => T {
+    run: (statement: Statement, values: readonly SqlValue[]) => Pending<T>,
+  ): (statement: Statement, values: readonly SqlValue[]) => Pending<T> {
     return (statement, values) => {
-      const prepared = this.#prepare(statement);
-      if (prepared === 'plain') return run(statement, values);
-      const { given, slots } = prepared;
-      return run(prepared.statement, [...values.slice(0, given), ...this.#values(slots)]);
+      const { restricted } = statement;
+      if (restricted === undefined) return run(statement, values);
+      return whenAsked(this.#ask(restricted.dataclasses), (asked) => {
+        const { statement: prepared, given, slots } = this.#prepare(statement, restricted, asked);
+        return run(prepared, [...values.slice(0, given), ...valuesOf(slots, asked)]);
+      });
     };
   }
 
-  #prepare(statement: Statement): Prepared | 'plain' {
-    const known = this.#prepared.get(statement);
-    if (known !== undefined) return known;
-    const prepared = prepare(statement);
-    this.#prepared.set(statement, prepared);
-    return prepared;
+  #ask(dataclasses: readonly string[]): Pending<readonly CallRestriction[]> {
+    const restrictions = this.restrictionsOf();
+    if (restrictions === undefined) {
+      throw new Error('It is not known which entities the session of this call may see.');
+    }
+    return restrictions.ofAll(dataclasses);
   }
 
-  #values(slots: readonly CallSlot[]): readonly SqlValue[] {
-    const values = this.valuesOf();
-    return slots.map(({ owner, index }) => {
-      const value = values?.get(owner)?.[index];
-      if (value === undefined) {
-        throw new Error('A statement with a restriction runs in a call that has another one.');
-      }
-      return value;
-    });
+  #prepare(
+    statement: Statement,
+    restricted: RestrictedStatement,
+    asked: readonly CallRestriction[],
+  ): Prepared {
+    let number = this.#numbers.get(statement);
+    if (number === undefined) {
+      this.#count += 1;
+      number = this.#count;
+      this.#numbers.set(statement, number);
+    }
+    const name = `${number} ${asked.map(({ id }) => id).join()}`;
+    const known = this.#prepared.get(name);
+    if (known !== undefined) return known;
+    const prepared = prepare(
+      restricted.write(({ dataclass, alias }) => {
+        const restriction = asked[restricted.dataclasses.indexOf(dataclass)];
+        if (restriction === undefined) throw new Error(`${dataclass} was not asked.`);
+        return restriction.written?.condition(alias) ?? always;
+      }),
+    );
+    this.#prepared.set(name, prepared);
+    return prepared;
   }
 }
 
-function prepare({ sql, bindings }: Statement): Prepared | 'plain' {
+/** Goes on when classes have answered; a long read that is begun then can be abandoned like others. */
+function whenAsked<T>(
+  asked: Pending<readonly CallRestriction[]>,
+  next: (asked: readonly CallRestriction[]) => Pending<T>,
+): Pending<T> {
+  return asked instanceof Promise
+    ? AbandonablePromise.waitingFor({ abandon: () => undefined }, asked).then(next)
+    : next(asked);
+}
+
+function prepare({ sql, bindings }: Statement): Prepared {
   const indexes = bindings.map((each) => (each instanceof Slot ? each.index : -1));
   const given = Math.max(-1, ...indexes) + 1;
   const slots: CallSlot[] = [];
@@ -91,5 +135,15 @@ function prepare({ sql, bindings }: Statement): Prepared | 'plain' {
     slots.push(each);
     return new Slot(given + slots.length - 1);
   });
-  return slots.length === 0 ? 'plain' : { statement: { sql, bindings: bound }, given, slots };
+  return { statement: { sql, bindings: bound }, given, slots };
+}
+
+function valuesOf(slots: readonly CallSlot[], asked: readonly CallRestriction[]): SqlValue[] {
+  return slots.map(({ owner, index }) => {
+    const value = asked.find(({ written }) => written === owner)?.values[index];
+    if (value === undefined) {
+      throw new Error('A statement with a restriction runs in a call that has another one.');
+    }
+    return value;
+  });
 }

@@ -1,4 +1,4 @@
-import { type Pending, whenThere } from '../dialect/pending.js';
+import type { Pending } from '../dialect/pending.js';
 import type { Calls } from './call.js';
 import { listOf } from './grants.js';
 import { PromotedSession } from './promoted-session.js';
@@ -23,8 +23,8 @@ export class Promotions {
     }
     const { session: own, isServer } = this.calls.current();
     const session = new PromotedSession(own, [...this.table.resolve(names, [])]);
-    const asked = isServer === true ? undefined : this.calls.restrictions?.of(session);
     // What restricts the session may ask for its privileges.
-    return whenThere(asked, (restrictions) => this.calls.with({ session, restrictions }, work));
+    const restrictions = isServer === true ? undefined : this.calls.restrictions?.of(session);
+    return this.calls.with({ session, restrictions }, work);
   }
 }

@@ -1,10 +1,9 @@
 import { sql } from 'kysely';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { Restriction } from '../dataclass/restriction.js';
 import { Aliases, From } from '../dataclass/source.js';
 import { BoundedCache } from '../dialect/bounded-cache.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
-import type { Pending } from '../dialect/pending.js';
+import { caught, type Pending, whenThere } from '../dialect/pending.js';
 import { CallSlot, type SqlValue } from '../dialect/statement.js';
 import type { FilterInputs } from '../filter/inputs.js';
 import type { FilterParams } from '../filter/params.js';
@@ -17,7 +16,7 @@ import {
 import { Similarities } from '../filter/similarities.js';
 import { FilterSlots } from '../filter/slots.js';
 import { filterCondition } from '../filter/to-sql.js';
-import type { CallValues } from './call-values.js';
+import { SessionSnapshot } from './promoted-session.js';
 import type { Session } from './session.js';
 
 /** What `restrict(session)` of one dataclass returned: a filter with its values, or that all may be seen. */
@@ -29,13 +28,59 @@ export type AskedFilter = {
 /** Asks the class of a dataclass; what it throws is the error of the request. */
 export type AskRestriction = (dataclass: string, session: Session) => Pending<AskedFilter>;
 
-/** What one call may see of the dataclasses that restrict it. */
-export interface CallRestrictions {
+/** What a call may see of one dataclass. */
+export interface CallRestriction {
   /** The same for calls whose restrictions differ in values alone. */
-  readonly name: string;
-  /** By the name of their dataclass; none for one of which all may be seen. */
-  readonly byDataclass: ReadonlyMap<string, Restriction>;
-  readonly values: CallValues;
+  readonly id: string;
+  /** None where the call may see all entities. */
+  readonly written: WrittenRestriction | undefined;
+  /** Of the slots of its condition. */
+  readonly values: readonly SqlValue[];
+}
+
+/**
+ * What one call may see of the dataclasses that restrict it. A dataclass is asked when the first statement that reads it runs,
+ * and once: what it answers, or fails with, holds for the whole call.
+ */
+export class CallRestrictions {
+  readonly #asked = new Map<string, Pending<CallRestriction>>();
+
+  constructor(private readonly ask: (dataclass: string) => Pending<CallRestriction>) {}
+
+  /** @throws RestrictionError, and what the class throws */
+  of(dataclass: string): Pending<CallRestriction> {
+    const known = this.#asked.get(dataclass);
+    if (known !== undefined) return known;
+    const asked = caught(
+      () => this.ask(dataclass),
+      (error) => Promise.reject(error as Error),
+    );
+    this.#asked.set(dataclass, asked);
+    if (asked instanceof Promise) {
+      asked.then(
+        (restriction) => this.#asked.set(dataclass, restriction),
+        // Whoever asked is told.
+        () => undefined,
+      );
+    }
+    return asked;
+  }
+
+  /** @throws RestrictionError, and what the classes throw */
+  ofAll(dataclasses: readonly string[]): Pending<readonly CallRestriction[]> {
+    const asked = dataclasses.map((each) => this.of(each));
+    return asked.some((each) => each instanceof Promise)
+      ? Promise.all(asked.map(async (each) => each))
+      : (asked as readonly CallRestriction[]);
+  }
+
+  /** Asks dataclasses that statements will read, before a transaction keeps others waiting; their failures come up there. */
+  askAhead(dataclasses: readonly string[]): Pending<void> {
+    const asked = dataclasses.map((each) => this.of(each));
+    if (asked.some((each) => each instanceof Promise)) {
+      return Promise.allSettled(asked.map(async (each) => each)).then(() => undefined);
+    }
+  }
 }
 
 /** The filter that a class restricts a session by is wrong; its cause tells what is. */
@@ -57,49 +102,28 @@ export class Restrictions {
 
   /**
    * @param dataclasses all of the model, of which nothing is hidden
-   * @param restricted names of those that restrict
    */
   constructor(
     private readonly dataclasses: ReadonlyMap<string, Dataclass>,
-    private readonly restricted: readonly string[],
     private readonly dialect: Dialect,
     private readonly filters: FilterParser,
     private readonly ask: AskRestriction,
   ) {}
 
   /**
-   * What a session may see now.
-   * @throws RestrictionError, and what the classes throw
+   * What a session may see, which is asked when it is read: with what the session holds now, even if code of the call gives it
+   * something else before.
    */
-  of(session: Session): Pending<CallRestrictions> {
-    const asked = this.restricted.map((name) => this.ask(name, session));
-    return asked.some((each) => each instanceof Promise)
-      ? Promise.all(asked.map(async (each) => each)).then((all) => this.#restrictions(all))
-      : this.#restrictions(asked as readonly AskedFilter[]);
+  of(session: Session): CallRestrictions {
+    const asking = new SessionSnapshot(session);
+    return new CallRestrictions((name) =>
+      whenThere(this.ask(name, asking), (filter) =>
+        filter === null ? unrestrictedCall : this.#write(name, filter),
+      ),
+    );
   }
 
-  #restrictions(asked: readonly AskedFilter[]): CallRestrictions {
-    const names: string[] = [];
-    const byDataclass = new Map<string, Restriction>();
-    const values = new Map<object, readonly SqlValue[]>();
-    for (const [index, filter] of asked.entries()) {
-      const name = this.restricted[index] as string;
-      if (filter === null) {
-        names.push('');
-        continue;
-      }
-      const { written, values: own } = this.#write(name, filter);
-      names.push(written.id);
-      byDataclass.set(name, written);
-      values.set(written, own);
-    }
-    return { name: names.join(), byDataclass, values };
-  }
-
-  #write(
-    name: string,
-    { text, params }: NonNullable<AskedFilter>,
-  ): { readonly written: WrittenRestriction; readonly values: readonly SqlValue[] } {
+  #write(name: string, { text, params }: NonNullable<AskedFilter>): CallRestriction {
     try {
       const filter = this.filters.prepare(text, params);
       if (filter.orderBy !== undefined) throw new Error('a restriction has no order');
@@ -107,11 +131,11 @@ export class Restrictions {
       const written = this.#of(name, filter, inputs, []);
       const values: SqlValue[] = [];
       const mismatched = written.slots.fill(inputs.inputs, values);
-      if (mismatched.length === 0) return { written, values };
+      if (mismatched.length === 0) return { id: written.id, written, values };
       const other = this.#of(name, filter, inputs, mismatched);
       const others: SqlValue[] = [];
       other.slots.fill(inputs.inputs, others);
-      return { written: other, values: others };
+      return { id: other.id, written: other, values: others };
     } catch (error) {
       throw new RestrictionError(name, error);
     }
@@ -140,8 +164,10 @@ export class Restrictions {
   }
 }
 
+const unrestrictedCall: CallRestriction = { id: '', written: undefined, values: [] };
+
 /** A filter as a condition, with values that each call brings. */
-class WrittenRestriction implements Restriction {
+export class WrittenRestriction {
   readonly slots = new FilterSlots((index) => new CallSlot(this, index));
 
   /** @throws RequestError for a filter that does not fit the dataclass */
@@ -160,7 +186,11 @@ class WrittenRestriction implements Restriction {
     this.condition('whole');
   }
 
-  /** Paths lead over whole dataclasses: what restricts those says nothing about this one. */
+  /**
+   * The condition that an entity may be seen; it brings no table into the statement around it. Paths lead over whole
+   * dataclasses: what restricts those says nothing about this one.
+   * @param alias the table's name there
+   */
   condition(alias: string): Sql {
     const { filter, nulls, patterns, mismatched } = this.shape;
     // Within the subquery that a restricted table is, or a condition of one; so names of another kind do not meet others.

@@ -1,5 +1,6 @@
 import { type Dataclass, linkDataclasses } from '../dataclass/dataclasses.js';
 import type { Permissions } from '../dataclass/permissions.js';
+import { restrictionOf } from '../dataclass/restriction.js';
 import { denied, type DenialStatus } from '../protocol/denial.js';
 import type {
   DataAccess,
@@ -8,7 +9,6 @@ import type {
   Opening,
 } from '../protocol/definition.js';
 import { opens } from './privileges.js';
-import type { CallRestrictions } from './restrictions.js';
 import { foldName, type PrivilegeSet, type Session } from './session.js';
 import {
   describedDefinition,
@@ -33,15 +33,11 @@ export class View {
   readonly #opens: (opening: Opening | undefined) => boolean;
   #catalog: readonly DataclassDefinition[] | undefined;
 
-  /**
-   * @param held those privileges that open something
-   * @param restrictions by the name of their dataclass
-   */
+  /** @param held those privileges that open something */
   constructor(
     definitions: readonly DataclassDefinition[],
     held: PrivilegeSet,
     status: DenialStatus,
-    restrictions?: CallRestrictions['byDataclass'],
   ) {
     this.status = status;
     this.#definitions = definitions;
@@ -53,10 +49,11 @@ export class View {
       const allowed = permissionsOf(definition, this.#readable, this.#opens, status);
       if (allowed !== undefined) permissions.set(definition.name, allowed);
     }
+    const restricted = definitions.filter((each) => each.restrict === true);
     this.dataclasses = linkDataclasses(
       definitions.map((each) => readableDefinition(each, this.#readable, this.#opens)),
       permissions,
-      restrictions,
+      new Map(restricted.map(({ name }) => [name, restrictionOf(name)])),
     );
   }
 
@@ -85,8 +82,6 @@ export class View {
 interface LastView {
   readonly privileges: PrivilegeSet;
   readonly isGuest: boolean;
-  /** Their name. */
-  readonly restrictions: string | undefined;
   readonly view: View;
 }
 
@@ -115,30 +110,22 @@ export class Views {
     this.guest = new View(definitions, new Set(), 401);
   }
 
-  /** @param restrictions what the session may see of dataclasses that restrict it */
-  of({ isGuest, privileges }: Viewer, restrictions?: CallRestrictions): View {
+  of({ isGuest, privileges }: Viewer): View {
     // The code of a function may hold more than the guest who calls it.
-    if (isGuest && privileges.size === 0 && restrictions === undefined) return this.guest;
+    if (isGuest && privileges.size === 0) return this.guest;
     const last = this.#last;
-    if (
-      last?.privileges === privileges &&
-      last.isGuest === isGuest &&
-      last.restrictions === restrictions?.name
-    ) {
-      return last.view;
-    }
+    if (last?.privileges === privileges && last.isGuest === isGuest) return last.view;
     let held = this.#names.get(privileges);
     if (held === undefined) {
       held = JSON.stringify(this.#heldOf(privileges));
       this.#names.set(privileges, held);
     }
-    let name = `${isGuest ? 'guest' : 'user'} ${held}`;
-    if (restrictions !== undefined) name = `${name} ${restrictions.name}`;
-    const view = this.#kept.get(name) ?? this.#made(privileges, isGuest ? 401 : 403, restrictions);
+    const name = `${isGuest ? 'guest' : 'user'} ${held}`;
+    const view = this.#kept.get(name) ?? this.#made(privileges, isGuest ? 401 : 403);
     // Those used last stand last.
     this.#kept.delete(name);
     this.#kept.set(name, view);
-    this.#last = { privileges, isGuest, restrictions: restrictions?.name, view };
+    this.#last = { privileges, isGuest, view };
     return view;
   }
 
@@ -146,11 +133,11 @@ export class Views {
     return this.#relevant.filter((each) => privileges.has(each));
   }
 
-  #made(privileges: PrivilegeSet, status: DenialStatus, restrictions?: CallRestrictions): View {
+  #made(privileges: PrivilegeSet, status: DenialStatus): View {
     const [oldest] = this.#kept.keys();
     if (oldest !== undefined && this.#kept.size >= maxViews) this.#kept.delete(oldest);
     const held = new Set(this.#heldOf(privileges));
-    return new View(this.definitions, held, status, restrictions?.byDataclass);
+    return new View(this.definitions, held, status);
   }
 }
 

@@ -27,7 +27,7 @@ export class EntityWriting implements Writing {
   readonly #refusals: Refusals;
   readonly #choose: Statement;
   readonly #raiseGlobalStamp: Statement;
-  readonly #hasEvents: boolean;
+  readonly #runsCode: boolean;
 
   /** @param model as the sessions see it whose calls this writes for */
   constructor(
@@ -42,7 +42,10 @@ export class EntityWriting implements Writing {
     this.#saver = new EntitySaver(dialect, dataclass, model.plans.entities, surroundings);
     this.#deleter = new EntityDeleter(dialect, model.dataclasses.values(), dataclass, surroundings);
     this.#refusals = new Refusals(dataclass);
-    this.#hasEvents = lifecycle?.eventsOf(dataclass.name) !== undefined;
+    const restricts = [...model.dataclasses.values()].some(
+      (each) => each.restriction !== undefined,
+    );
+    this.#runsCode = restricts || lifecycle?.eventsOf(dataclass.name) !== undefined;
     this.#choose = chooseByKey(dialect, dataclass);
     this.#raiseGlobalStamp = dialect.compile(
       sql`update "__datastore" set "value" = "value" + 1 where "name" = 'globalStamp'`,
@@ -53,8 +56,8 @@ export class EntityWriting implements Writing {
     const { host } = this.code;
     const state = stateOf(entity);
     const work = (scope: TransactionScope): Promise<void> => this.#save(scope, entity, state);
-    // Events are class code, which may save within; a refused save leaves nothing behind that a savepoint had to undo.
-    return this.#hasEvents ? host.write(work) : host.writeAlone(work);
+    // Events and `restrict` are class code, which may save within; a refused save leaves nothing behind that a savepoint had to undo.
+    return this.#runsCode ? host.write(work) : host.writeAlone(work);
   }
 
   async #save(scope: TransactionScope, entity: EntityObject, state: EntityState): Promise<void> {

@@ -1,5 +1,6 @@
 import { AmbientExecutor } from '../access/ambient-executor.js';
 import type { Call, Calls } from '../access/call.js';
+import type { CallValueBinder } from '../access/call-values.js';
 import type { LockTable } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
@@ -39,9 +40,18 @@ export interface ClassParts {
   readonly lifecycle?: ((host: ClassHost) => Lifecycle) | undefined;
 }
 
-/** A database that takes part in the transaction of the code that asks. */
-export function ambientDatabase(database: Database, calls: Calls): Database {
-  return { ...database, executor: new AmbientExecutor(database.executor, calls) };
+/**
+ * A database that takes part in the transaction of the code that asks.
+ * @param binder where dataclasses restrict sessions
+ */
+export function ambientDatabase(
+  database: Database,
+  calls: Calls,
+  binder?: CallValueBinder,
+): Database {
+  const bound = binder === undefined ? undefined : binder.transaction.bind(binder);
+  const executor = new AmbientExecutor(database.executor, calls, undefined, bound);
+  return { ...database, executor };
 }
 
 /** Makes the objects that class code is: the datastore, its dataclasses, and what makes entities and selections. */
@@ -91,7 +101,7 @@ class Host implements ClassHost {
     }
     const dataclasses = [...context.dataclasses.values()];
     const hasComputed = dataclasses.some(isComputed);
-    executor.runsCode = hasComputed || this.lifecycle !== undefined;
+    executor.runsCode = hasComputed || this.lifecycle !== undefined || executor.isRestricted;
     if (!hasComputed) return;
     const values = new ComputedValues(this);
     executor.completeAnswer = (...given) => values.fill(...given);

@@ -1,4 +1,5 @@
 import type { ComputedDefinition } from '../protocol/definition.js';
+import type { Sql } from './sql.js';
 
 /** A value that SQL can hold. */
 export type SqlValue = string | number | bigint | null | Uint8Array;
@@ -9,7 +10,7 @@ export class Slot {
 }
 
 /**
- * Stands for a value that the call brings in which the statement runs, whatever it is run for. Only a `callValuesExecutor`
+ * Stands for a value that the call brings in which the statement runs, whatever it is run for. Only a `CallValueBinder`
  * can run such a statement.
  */
 export class CallSlot {
@@ -20,13 +21,38 @@ export class CallSlot {
   ) {}
 }
 
+/**
+ * Stands in a query for the condition that an entity of a dataclass may be seen. It differs by call, and is asked for when the
+ * statement runs (`access/call-values.ts`): a statement that still holds one cannot run.
+ */
+export class RestrictionSlot {
+  /**
+   * @param dataclass its name
+   * @param alias of its table in the query
+   */
+  constructor(
+    readonly dataclass: string,
+    readonly alias: string,
+  ) {}
+}
+
 /** A statement that is written once and run with many lists of values. */
 export interface Statement {
   readonly sql: string;
   /** In the order of the SQL's placeholders. */
-  readonly bindings: readonly (SqlValue | Slot | CallSlot)[];
+  readonly bindings: readonly (SqlValue | Slot | CallSlot | RestrictionSlot)[];
+  /** None where the query holds no {@link RestrictionSlot}. */
+  readonly restricted?: RestrictedStatement;
   /** Where class code has to put values into the JSON that the statement gives; most have none. */
   readonly computed?: readonly ComputedPlace[];
+}
+
+/** What a statement reads of dataclasses that restrict sessions. */
+export interface RestrictedStatement {
+  /** Names of the dataclasses. */
+  readonly dataclasses: readonly string[];
+  /** Writes the statement with conditions in the place of its slots. */
+  write(conditionOf: (slot: RestrictionSlot) => Sql): Statement;
 }
 
 /** A place in an answer that holds a value of class code. */
@@ -48,10 +74,12 @@ export const computedMark = '\u0001';
 export function bind(statement: Statement, values: readonly SqlValue[]): SqlValue[] {
   const bound = new Array<SqlValue>(statement.bindings.length);
   for (let i = 0; i < bound.length; i += 1) {
-    const binding = statement.bindings[i] as SqlValue | Slot | CallSlot;
+    const binding = statement.bindings[i] as Statement['bindings'][number];
     if (binding instanceof Slot) bound[i] = values[binding.index] as SqlValue;
-    else if (!(binding instanceof CallSlot)) bound[i] = binding;
-    else throw new Error('A value of the call is missing.');
+    else if (binding instanceof CallSlot) throw new Error('A value of the call is missing.');
+    else if (binding instanceof RestrictionSlot) {
+      throw new Error(`It was not asked which entities of ${binding.dataclass} may be seen.`);
+    } else bound[i] = binding;
   }
   return bound;
 }

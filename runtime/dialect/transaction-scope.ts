@@ -5,6 +5,9 @@ import { IdleClock } from './idle-clock.js';
 /** Told when it is certain whether something that a transaction did is kept; must not throw. */
 export type Settled = (isKept: boolean) => void;
 
+/** Completes the statements of a transaction before they run; what it waits for is no work of the transaction. */
+export type BindTransaction = (transaction: Transaction) => Transaction;
+
 /** Something was asked of a transaction that was committed or rolled back before. */
 export class TransactionEndedError extends Error {
   constructor() {
@@ -30,14 +33,18 @@ export class TransactionScope {
   #parts: Promise<unknown> | undefined;
   #settled: Settled[] | undefined;
 
-  /** @param parent of a part; none for a transaction */
+  /**
+   * @param parent of a part; none for a transaction
+   * @param bound what its statements go through; none where they run as they are
+   */
   constructor(
     private readonly base: Transaction,
     private readonly parent?: TransactionScope,
+    private readonly bound?: BindTransaction,
   ) {
     this.depth = parent === undefined ? 0 : parent.depth + 1;
     this.clock = parent?.clock ?? new IdleClock();
-    this.transaction = guardedTransaction(base, {
+    const guarded = guardedTransaction(base, {
       begin: () => {
         this.#checkOpen();
         this.clock.begin();
@@ -46,6 +53,7 @@ export class TransactionScope {
         this.clock.end();
       },
     });
+    this.transaction = bound?.(guarded) ?? guarded;
   }
 
   get isOpen(): boolean {
@@ -109,7 +117,7 @@ export class TransactionScope {
   }
 
   async #runPart<T>(work: (scope: TransactionScope) => Promise<T>): Promise<T> {
-    const part = new TransactionScope(this.base, this);
+    const part = new TransactionScope(this.base, this, this.bound);
     const name = `"part ${part.depth}"`;
     await this.#statement(`savepoint ${name}`);
     try {

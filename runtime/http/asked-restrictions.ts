@@ -10,15 +10,12 @@ import { paramsOf } from '../class/selection-values.js';
 import { failureOf } from '../function/failure.js';
 import type { Restricting } from './viewed-services.js';
 
-/**
- * Asks the users' dataclass classes which entities a session may see.
- * @param restricted names of the dataclasses that restrict sessions
- */
-export function restrictingBy(host: ClassHost, restricted: readonly string[]): Restricting {
+/** Asks the users' dataclass classes which entities a session may see. */
+export function restrictingBy(host: ClassHost): Restricting {
   const { calls, context } = host;
   const { dataclasses, database, filters } = context;
   const { dialect } = database;
-  const restrictions = new Restrictions(dataclasses, restricted, dialect, filters, asked(host));
+  const restrictions = new Restrictions(dataclasses, dialect, filters, asked(host));
   calls.restrictions = restrictions;
   return { calls, restrictions };
 }

@@ -61,8 +61,8 @@ export async function createApp(
   if (options.databaseUrl === undefined && options.login === undefined) {
     await openUsers(login, opened);
   }
-  const restricted = definitions.filter((each) => each.restrict === true).map(({ name }) => name);
-  const withClasses = serverClasses(classes, opened, restricted.length > 0);
+  const isRestricted = definitions.some((each) => each.restrict === true);
+  const withClasses = serverClasses(classes, opened, isRestricted);
   const database = withClasses?.database ?? opened;
   const stores = await openStores(joined, limits, database, classes);
 
@@ -112,7 +112,7 @@ export async function createApp(
     hostOf: () => host,
   });
   const context = contextOf(linkDataclasses(definitions), emptyPlans());
-  const isViewed = settings.roles !== undefined || restricted.length > 0;
+  const isViewed = settings.roles !== undefined || isRestricted;
   const host: ClassHost | undefined = openClasses(app, withClasses, {
     locks: stores.locks,
     context,
@@ -162,7 +162,7 @@ export async function createApp(
     new Views(definitions, allFunctions(ofServer)),
     (request, reply) => sessions.of(request, reply),
     contextOf,
-    host === undefined || restricted.length === 0 ? undefined : restrictingBy(host, restricted),
+    host === undefined || !isRestricted ? undefined : restrictingBy(host),
   );
   registerCatalog(app, settings, (request, reply) => viewed.catalogOf(request, reply, catalog));
   serve((name) => viewed.handlers(name));

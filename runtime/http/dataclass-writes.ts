@@ -27,6 +27,8 @@ export class DataclassWrites {
   /** Made at the first write: a server with many dataclasses starts without writing their statements. */
   #writes: WriteService | undefined;
   #madeDeletions: DeleteService | undefined;
+  /** Names of the dataclasses that restrict sessions among this one and those that its to-one relations lead to. */
+  readonly #restricted: readonly string[];
   #media: MediaService | undefined;
 
   /** @param reads answers what is read by POST */
@@ -34,7 +36,12 @@ export class DataclassWrites {
     private readonly context: ServiceContext,
     private readonly dataclass: Dataclass,
     private readonly reads: DataclassReads,
-  ) {}
+  ) {
+    const related = dataclass.attributes.filter((each) => each.kind === 'relatedEntity');
+    const read = [dataclass, ...related.map((each) => dataclass.target(each))];
+    const restricted = read.filter(({ restriction }) => restriction !== undefined);
+    this.#restricted = [...new Set(restricted.map(({ name }) => name))];
+  }
 
   /** `POST /<dataClass>?$method=update`, `validate`, `delete`, `entityset` */
   readonly writeCollection = (request: DataclassRequest, reply: FastifyReply): Sent => {
@@ -192,10 +199,13 @@ export class DataclassWrites {
     return whenThere(sessions.of(request, reply), (session) => {
       const caller = { session: session.id, tell: (error: Error) => tellError(error, request) };
       if (calls === undefined) return work(caller);
-      const current = calls.current();
-      if (current.session === session) return work(caller);
-      const { restrictions } = current;
-      return calls.run({ session, restrictions }, () => work(caller));
+      const { session: current, restrictions } = calls.current();
+      const run = (): Pending<T> =>
+        current === session
+          ? work(caller)
+          : calls.run({ session, restrictions }, () => work(caller));
+      // What most changes read is asked before they keep others from the database; the rest when it is read.
+      return whenThere(restrictions?.askAhead(this.#restricted), run);
     });
   }
 }

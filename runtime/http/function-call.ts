@@ -57,14 +57,14 @@ export class FunctionCalls {
   handler(callable: Callable): CallHandler {
     return async (request, reply) => {
       const session = await this.context.sessionOf(request, reply);
-      const own = await this.context.callOf(session);
+      const own = this.context.callOf(session);
       const seen = this.context.seenBy(own);
       const { definition, shown } = callable;
       seen.requireExecution(definition, shown);
       const asked = readFunctionRequest(request, definition, seen.context.options);
       checkOutput(seen.context, definition.returns, asked.output);
       const acting = seen.actingOf(session, definition);
-      const call = acting === session ? own : await this.context.callOf(acting);
+      const call = acting === session ? own : this.context.callOf(acting);
       const promoted = this.context.seenBy(call);
       return this.context.host.calls.run(call, () =>
         this.#call(callable, { request, asked, session, own, call, seen, promoted }, reply),
@@ -88,7 +88,7 @@ export class FunctionCalls {
     });
     // The function may have given its session other privileges, or another user.
     const isSame = session.privileges === privileges && session.userName === userName;
-    const now = isSame ? own : await this.context.callOf(session);
+    const now = isSame ? own : this.context.callOf(session);
     const seen = this.context.seenBy(now);
     const answer = await host.calls.with(now, () =>
       this.#answer(callable, result, { ...calling, seen }),

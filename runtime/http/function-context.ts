@@ -28,7 +28,7 @@ export interface FunctionContext {
   readonly registry: ClassRegistry;
   readonly singletons: Singletons;
   readonly sessionOf: (request: FastifyRequest, reply: FastifyReply) => Pending<Session>;
-  /** A call of a session, with what it may see now. */
-  readonly callOf: (session: Session) => Pending<Call>;
+  /** A call of a session, which can ask what it may see. */
+  readonly callOf: (session: Session) => Call;
   readonly seenBy: (call: Call) => SeenModel;
 }

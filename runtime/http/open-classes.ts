@@ -20,7 +20,7 @@ export interface ServerClasses {
   /** The server's database, which takes part in the transaction of the code that asks. */
   readonly database: Database;
   readonly registry: ClassRegistry;
-  /** Gives statements what restricts the session of the call; none where no dataclass restricts sessions. */
+  /** Asks for statements what restricts the session of the call; none where no dataclass restricts sessions. */
   readonly binder: CallValueBinder | undefined;
 }
 
@@ -39,12 +39,10 @@ export function serverClasses(
     return undefined;
   }
   const calls = new Calls({ session: systemSession(), isServer: true });
-  const binder = isRestricted
-    ? new CallValueBinder(() => calls.current().restrictions?.values)
-    : undefined;
+  const binder = isRestricted ? new CallValueBinder(() => calls.current().restrictions) : undefined;
   const { executor } = database;
   const bound = { ...database, executor: binder?.executor(executor) ?? executor };
-  return { calls, database: ambientDatabase(bound, calls), registry, binder };
+  return { calls, database: ambientDatabase(bound, calls, binder), registry, binder };
 }
 
 /** Makes the objects of class code. */

@@ -49,24 +49,15 @@ export class ViewedServices {
     private readonly restricting?: Restricting,
   ) {}
 
-  /** A call of a session, which knows what restricts it now. */
-  callOf(session: Session): Pending<Call> {
+  /** A call of a session, which can ask what restricts it. */
+  callOf(session: Session): Call {
     if (this.restricting === undefined) return { session };
-    return whenThere(this.restricting.restrictions.of(session), (restrictions) => ({
-      session,
-      restrictions,
-    }));
+    return { session, restrictions: this.restricting.restrictions.of(session) };
   }
 
-  /**
-   * The view of a call's session.
-   * @throws Error where the call does not know what restricts its session
-   */
-  viewOf({ session, restrictions }: Pick<Call, 'session' | 'restrictions'>): View {
-    if (this.restricting !== undefined && restrictions === undefined) {
-      throw new Error('It is not known which entities the session of this call may see.');
-    }
-    return this.views.of(session, restrictions);
+  /** The view of a call's session. */
+  viewOf({ session }: Pick<Call, 'session'>): View {
+    return this.views.of(session);
   }
 
   /** The catalog that the session of a request sees. */
@@ -76,7 +67,6 @@ export class ViewedServices {
     input: Omit<ConstructorParameters<typeof Catalog>[0], 'definitions'>,
   ): Pending<Catalog> {
     return whenThere(this.sessionOf(request, reply), (session) => {
-      // Which entities there are says nothing about the model.
       const view = this.views.of(session);
       const viewing = this.#viewing(view);
       return (viewing.catalog ??= new Catalog({
@@ -93,7 +83,7 @@ export class ViewedServices {
   }
 
   /** The same of the view of a call's session. */
-  contextOf(call: Pick<Call, 'session' | 'restrictions'>): ServiceContext {
+  contextOf(call: Pick<Call, 'session'>): ServiceContext {
     return this.contextIn(this.viewOf(call));
   }
 
@@ -114,29 +104,14 @@ export class ViewedServices {
       if (last?.view !== view) last = { view, service: this.serviceIn(view, name) };
       return last.service;
     };
-    const restricted = this.restricting;
-    return restricted === undefined
-      ? this.#handlers(
-          ({ session }) => serviceOf(this.views.of(session)),
-          (session) => ({ session }),
-        )
-      : this.#handlers(
-          (call) => serviceOf(this.viewOf(call)),
-          (session) => this.callOf(session),
-          restricted.calls,
-        );
+    return this.#handlers((call) => serviceOf(this.viewOf(call)));
   }
 
-  /** @param calls where statements take values from the call */
-  #handlers(
-    serviceOf: (call: Call) => DataclassHandlers,
-    callOf: (session: Session) => Pending<Call>,
-    calls?: Calls,
-  ): DataclassHandlers {
-    const found = (request: FastifyRequest, reply: FastifyReply): Pending<Call> => {
-      const session = this.sessionOf(request, reply);
-      return session instanceof Promise ? session.then(callOf) : callOf(session);
-    };
+  #handlers(serviceOf: (call: Call) => DataclassHandlers): DataclassHandlers {
+    // Where statements ask what restricts the call.
+    const calls = this.restricting?.calls;
+    const found = (request: FastifyRequest, reply: FastifyReply): Pending<Call> =>
+      whenThere(this.sessionOf(request, reply), (session) => this.callOf(session));
     const reading =
       <R extends FastifyRequest>(
         read: (service: DataclassHandlers, request: R, reply: FastifyReply) => void,

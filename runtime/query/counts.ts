@@ -25,12 +25,12 @@ export class Counts {
   #version: number | undefined;
   #numbers = emptyNumbers();
 
-  /** @param taken the values that a statement takes from the call; none in a server without such */
+  /** @param taken what a statement takes from the call; nothing in a server without such */
   constructor(
     private readonly database: Database,
     private readonly options: AnswerOptions,
     private readonly plans: BoundedCache<SelectionPlan>,
-    private readonly taken: (statement: Statement) => readonly SqlValue[] = () => [],
+    private readonly taken: (statement: Statement) => Pending<readonly SqlValue[]> = () => [],
   ) {}
 
   /** @returns `undefined` when the entity does not exist whose relation is read */
@@ -56,17 +56,23 @@ export class Counts {
       : this.#numberAt(version, counted);
   }
 
-  #numberAt(
-    version: number,
-    { statement, values, name: own }: Counted,
-  ): Pending<number | undefined> {
+  #numberAt(version: number, counted: Counted): Pending<number | undefined> {
     if (version !== this.#version) {
       this.#version = version;
       this.#numbers = emptyNumbers();
     }
     const numbers = this.#numbers;
-    const taken = this.taken(statement);
-    const name = taken.length === 0 ? own : own + nameOfValues(taken);
+    const { name } = counted;
+    return whenThere(this.taken(counted.statement), (taken) =>
+      this.#known(numbers, taken.length === 0 ? name : name + nameOfValues(taken), counted),
+    );
+  }
+
+  #known(
+    numbers: BoundedCache<number>,
+    name: string,
+    { statement, values }: Counted,
+  ): Pending<number | undefined> {
     const known = numbers.get(name);
     if (known !== undefined) return known;
     return whenThere(this.database.executor.value(statement, values), (value) => {

@@ -7,9 +7,9 @@ import {
   sql,
 } from 'kysely';
 import { type Fold, foldWithoutAccents } from '../../protocol/fold.js';
+import { compileWith } from '../compile.js';
 import type { Dialect, OrderTerm, Sql } from '../dialect.js';
 import type { KyselyParts } from '../kysely-parts.js';
-import type { Statement } from '../statement.js';
 import { compare, differs, listItems, sqlTypes } from './comparing.js';
 import { postgresJson } from './json-access.js';
 import { concat } from './json-text.js';
@@ -38,10 +38,7 @@ export function postgresDialect(foldText: Fold): Dialect {
 
 const written: Omit<Dialect, 'fold' | 'foldText'> = {
   kysely,
-  compile(query: Sql): Statement {
-    const { sql: text, parameters } = query.compile(writer);
-    return { sql: text, bindings: parameters as Statement['bindings'] };
-  },
+  compile: (query) => compileWith(writer, query),
   concat,
   fill: concat,
   joinRows: (text) => sql`string_agg(cast(${text} as text), ',')`,

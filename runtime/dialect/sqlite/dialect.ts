@@ -6,10 +6,10 @@ import {
   SqliteQueryCompiler,
   sql,
 } from 'kysely';
+import { compileWith } from '../compile.js';
 import type { Dialect, OrderTerm, Sql } from '../dialect.js';
 import type { Fold } from '../../protocol/fold.js';
 import type { KyselyParts } from '../kysely-parts.js';
-import type { Statement } from '../statement.js';
 import { sqliteJson } from './json-access.js';
 import { concat, fill } from './json-text.js';
 import { sqliteVectors } from './vector-access.js';
@@ -42,10 +42,7 @@ export function sqliteDialect(foldText: Fold): Dialect {
 
 const written: Omit<Dialect, 'foldText'> = {
   kysely,
-  compile(query: Sql): Statement {
-    const { sql: text, parameters } = query.compile(writer);
-    return { sql: text, bindings: parameters as Statement['bindings'] };
-  },
+  compile: (query) => compileWith(writer, query),
   concat,
   fill,
   // A comma is what it puts between unless told otherwise, and to be told costs a tenth.

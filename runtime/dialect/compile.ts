@@ -1,0 +1,46 @@
+import {
+  type Kysely,
+  type KyselyPlugin,
+  type OperationNode,
+  OperationNodeTransformer,
+  type ValueNode,
+} from 'kysely';
+import type { Sql } from './sql.js';
+import { RestrictionSlot, type Statement } from './statement.js';
+
+/**
+ * Turns a whole query into its SQL text and the list of what is to be bound.
+ * @param writer writes the SQL of a database
+ */
+export function compileWith(writer: Kysely<Record<string, never>>, query: Sql): Statement {
+  const { sql, parameters } = query.compile(writer);
+  const bindings = parameters as Statement['bindings'];
+  const slots = bindings.filter((each) => each instanceof RestrictionSlot);
+  if (slots.length === 0) return { sql, bindings };
+  const restricted: Statement['restricted'] = {
+    dataclasses: [...new Set(slots.map(({ dataclass }) => dataclass))],
+    write: (conditionOf) => compileWith(writer, query.withPlugin(replacing(conditionOf))),
+  };
+  return { sql, bindings, restricted };
+}
+
+function replacing(conditionOf: (slot: RestrictionSlot) => Sql): KyselyPlugin {
+  const replacer = new SlotReplacer(conditionOf);
+  return {
+    transformQuery: ({ node }) => replacer.transformNode(node),
+    transformResult: ({ result }) => Promise.resolve(result),
+  };
+}
+
+class SlotReplacer extends OperationNodeTransformer {
+  constructor(private readonly conditionOf: (slot: RestrictionSlot) => Sql) {
+    super();
+  }
+
+  protected override transformNodeImpl<T extends OperationNode>(node: T): T {
+    const { value } = node as unknown as Partial<ValueNode>;
+    return value instanceof RestrictionSlot
+      ? (this.conditionOf(value).toOperationNode() as unknown as T)
+      : super.transformNodeImpl(node);
+  }
+}
