@@ -1,6 +1,10 @@
 import { booleanOf, child, itemsOf, numberOf, textOf } from '../source/tree.js';
 import { limitRules } from '../source/limits.js';
-import { datastorePattern, reportFormatPattern } from '../source/schema/json-schema.js';
+import {
+  datastorePattern,
+  originPattern,
+  reportFormatPattern,
+} from '../source/schema/json-schema.js';
 import { databases, dateOnlyFormats, isOneOf } from '../source/vocabulary.js';
 import type { Database, Limits, Model, ProtocolOptions } from '../model/model.js';
 import type { SourceNode } from '../source/tree.js';
@@ -8,12 +12,13 @@ import type { Context } from './context.js';
 
 type Settings = Pick<
   Model,
-  'name' | 'description' | 'databases' | 'reportFormat' | 'limits' | 'protocol'
+  'name' | 'description' | 'databases' | 'reportFormat' | 'limits' | 'origins' | 'protocol'
 >;
 
 /** What the file says about the server as a whole, with the defaults for what it does not say. */
 export function settings(context: Context, root: SourceNode): Settings {
   const description = textOf(child(root, 'description'));
+  const origins = originsOf(context, child(root, 'origins'));
   return {
     name: matching(context, child(root, 'name'), 'name/datastore', datastorePattern) ?? '',
     ...(description === undefined ? {} : { description }),
@@ -22,6 +27,7 @@ export function settings(context: Context, root: SourceNode): Settings {
       matching(context, child(root, 'reportFormat'), 'name/report-format', reportFormatPattern) ??
       'looker',
     limits: limits(context, child(root, 'limits')),
+    ...(origins.length === 0 ? {} : { origins }),
     protocol: protocol(child(root, 'protocol')),
   };
 }
@@ -37,6 +43,23 @@ function matching(
     report(code, { name: JSON.stringify(name) }, node);
   }
   return name;
+}
+
+function originsOf({ report }: Context, node: SourceNode | undefined): readonly string[] {
+  const nodes = node?.kind === 'list' ? itemsOf(node) : [];
+  return nodes.flatMap((each) => {
+    const origin = textOf(each);
+    if (origin === undefined) return [];
+    if (!isOrigin(origin)) report('origin/bad-origin', { origin: JSON.stringify(origin) }, each);
+    return [origin];
+  });
+}
+
+/** As the server reads `ORIGINS`. Apps of phones and desktops have schemes of their own. */
+function isOrigin(text: string): boolean {
+  if (!new RegExp(originPattern, 'u').test(text)) return false;
+  if (!/^https?:/u.test(text)) return true;
+  return URL.canParse(text) && new URL(text).origin === text;
 }
 
 function databasesOf(node: SourceNode | undefined): readonly Database[] {

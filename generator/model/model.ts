@@ -8,6 +8,8 @@ export interface Model {
   readonly databases: readonly Database[];
   readonly reportFormat: string;
   readonly limits: Limits;
+  /** Origins of front ends on other hosts; absent when the model names none. */
+  readonly origins?: readonly string[];
   readonly protocol: ProtocolOptions;
   /** In the order of the model file. */
   readonly dataclasses: readonly Dataclass[];

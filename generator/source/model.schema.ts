@@ -8,6 +8,7 @@ import {
   list,
   mapping,
   named,
+  originPattern,
   ref,
   reportFormatPattern,
   text,
@@ -34,6 +35,13 @@ export const modelDefinition = mapping(
       pattern: reportFormatPattern,
     },
     limits: ref('limits'),
+    origins: {
+      ...list(
+        'Origins of front ends on other hosts, which may use the server; ORIGINS of the environment takes its place.',
+        { ...text('Scheme, host and port.', 'https://app.example.com'), pattern: originPattern },
+      ),
+      uniqueItems: true,
+    },
     protocol: ref('protocol'),
     dataclasses: { ...named('Dataclasses by name.', 'dataclass'), minProperties: 1 },
     datastore: mapping('The datastore itself.', { functions: ref('functions') }),

@@ -18,6 +18,7 @@ import { restrictingBy } from './asked-restrictions.js';
 import { Catalog, registerCatalog } from './catalog.js';
 import { allFunctions, serverFunctions } from './catalog-functions.js';
 import { handlersInCall, hasComputed } from './computed-attributes.js';
+import { allowOrigins, originsFrom } from './cross-site.js';
 import { type DataclassHandlers, lazyRoutes } from './dataclass-handlers.js';
 import { dataclassService } from './dataclass-service.js';
 import { errorHandler, errorTeller } from './errors.js';
@@ -70,7 +71,8 @@ export async function createApp(
   const tellError = errorTeller(ownLog);
   const answerError = errorHandler(tellError);
   const load = loadSettings(environment, limits);
-  const gate: RequestGate = new RequestGate(load, () => log);
+  const origins = originsFrom(settings.origins ?? [], environment);
+  const gate: RequestGate = new RequestGate(load, () => log, origins);
   const { logger } = options;
   const app = fastify(fastifyOptions({ limits, environment, logger, answerError, gate, load }));
   const log = ownLog ?? app.log;
@@ -78,6 +80,8 @@ export async function createApp(
     await Promise.all([closeStores(stores), database.executor.close()]);
     stores.close();
   });
+  // Before all that may refuse a request: a page is told why.
+  await allowOrigins(app, origins);
   guardRequests(app);
   app.setErrorHandler(answerError);
   app.get('/health', (_request, reply) => sendJson(reply, '{"ok":true}'));

@@ -1,19 +1,120 @@
 import type { IncomingHttpHeaders } from 'node:http';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
+import { type Environment, setting } from '../protocol/environment.js';
 import { refuse } from '../protocol/errors.js';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    readonly origins: Origins;
+  }
+}
+
+/** Headers of answers that a page of another origin may read, beside those that browsers always show. */
+const exposedHeaders = [
+  'Accept-Ranges',
+  'Allow',
+  'Content-Disposition',
+  'Content-Length',
+  'Content-Range',
+  'Retry-After',
+  'WWW-Authenticate',
+].join(', ');
+
+/** Seconds that a browser remembers the answer to a preflight. */
+const preflightAge = 600;
+
+/** The front ends on other hosts that may use the server: the origins of their pages. */
+export class Origins {
+  readonly #listed: ReadonlySet<string>;
+
+  constructor(listed: readonly string[]) {
+    this.#listed = new Set(listed);
+  }
+
+  get isEmpty(): boolean {
+    return this.#listed.size === 0;
+  }
+
+  has(origin: string | undefined): boolean {
+    return origin !== undefined && this.#listed.has(origin);
+  }
+
+  /** What lets a listed page read an answer that is sent without Fastify. */
+  headersFor({ origin }: IncomingHttpHeaders): Readonly<Record<string, string>> {
+    if (this.isEmpty) return {};
+    if (origin === undefined || !this.has(origin)) return { vary: 'Origin' };
+    return {
+      vary: 'Origin',
+      'access-control-allow-origin': origin,
+      'access-control-allow-credentials': 'true',
+      'access-control-expose-headers': exposedHeaders,
+    };
+  }
+}
+
+/**
+ * The origins that the model names, or those of `ORIGINS` in their place, with commas between.
+ * @throws Error that names the variable when one of them is no origin
+ */
+export function originsFrom(ofModel: readonly string[], environment: Environment): Origins {
+  const text = setting(environment, 'ORIGINS', '');
+  if (text === '') return new Origins(ofModel);
+  const listed = text.split(',').map((each) => each.trim());
+  const wrong = listed.find((each) => !isOrigin(each));
+  if (wrong === undefined) return new Origins(listed);
+  throw new Error(
+    `ORIGINS holds ${JSON.stringify(wrong)}; it must be origins with commas between, each as a browser sends it: https://app.example.com, in lower case, without a path, a wildcard or the usual port.`,
+  );
+}
+
+/** Apps of phones and desktops have schemes of their own, `capacitor://localhost` for one. */
+function isOrigin(text: string): boolean {
+  if (!/^[a-z][a-z0-9+.-]*:\/\/[^/?#@*\s,]+$/.test(text)) return false;
+  if (!/^https?:/.test(text)) return true;
+  return URL.canParse(text) && new URL(text).origin === text;
+}
+
+/** Answers preflights of listed origins, and lets their pages read what the server answers, errors among it. */
+export async function allowOrigins(app: FastifyInstance, origins: Origins): Promise<void> {
+  app.decorate('origins', origins);
+  if (origins.isEmpty) return;
+  // A server without front ends elsewhere does not load it.
+  const { fastifyCors } = await import('@fastify/cors');
+  await app.register(fastifyCors, {
+    origin: (origin, done) => {
+      done(null, origins.has(origin));
+    },
+    credentials: true,
+    methods: ['GET', 'HEAD', 'POST'],
+    exposedHeaders,
+    maxAge: preflightAge,
+    strictPreflight: false,
+  });
+}
 
 /**
  * Refuses a request that a browser sends for another site's page: since JSON is read under any content type, no preflight
- * protects it (protocol decisions 3 and 29). A client that is no browser sends neither header.
+ * protects it (protocol decisions 3 and 29). A client that is no browser sends neither header. A page of a listed origin may,
+ * and so may whoever sends a bearer token and no cookie: a browser adds no such token by itself, and asks with a preflight
+ * before a page of another site can.
  * @throws RequestError 403
  */
-export function refuseCrossSite(headers: IncomingHttpHeaders): void {
+export function refuseCrossSite({ headers, server }: FastifyRequest): void {
   const site = headers['sec-fetch-site'];
   const { origin } = headers;
   const isForeign =
     site === 'cross-site' ||
     site === 'same-site' ||
     (origin !== undefined && hostOf(origin) !== headers.host?.toLowerCase());
-  if (isForeign) throw refuse('crossSite', 'A page of another site may not change data here.');
+  if (!isForeign || server.origins.has(origin) || bearsToken(headers)) return;
+  throw refuse(
+    'crossSite',
+    'A page of another site may not change data here, unless ORIGINS lists its origin.',
+  );
+}
+
+function bearsToken({ authorization, cookie }: IncomingHttpHeaders): boolean {
+  return cookie === undefined && /^bearer +\S/i.test(authorization ?? '');
 }
 
 function hostOf(origin: string): string | undefined {

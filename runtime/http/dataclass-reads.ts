@@ -171,7 +171,7 @@ export class DataclassReads {
     refuseForms(parameters, this.#context.options, '$lock');
     // A lock keeps others from what its holder wants to change.
     requirePermission(this.#dataclass, 'update');
-    refuseCrossSite(request.headers);
+    refuseCrossSite(request);
     const session = await this.#context.sessions.of(request, reply);
     return this.#locks.answer(session, key, lock === true);
   }

@@ -21,7 +21,7 @@ export function registerDirectory(app: FastifyInstance, sessions: RequestSession
   });
   getAndPost(app, '/rest/$directory/logout', async (request, reply) => {
     refuseParameters(request);
-    refuseCrossSite(request.headers);
+    refuseCrossSite(request);
     const session = await sessions.of(request, reply);
     return sendResult(reply, session.logOut());
   });

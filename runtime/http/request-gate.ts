@@ -1,6 +1,7 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { refuseBusy } from '../protocol/busy.js';
 import { BodyMemory, noRoom } from './body-memory.js';
+import type { Origins } from './cross-site.js';
 import { HeldAnswers } from './held-answers.js';
 import type { LoadSettings } from './load-settings.js';
 import { errorHeaders, errorJson } from './reply.js';
@@ -31,9 +32,11 @@ export class RequestGate {
   #refused = 0;
   #told = -tellEvery;
 
+  /** @param origins whose pages are told that they are refused */
   constructor(
     settings: LoadSettings,
     private readonly log: () => LoadLog,
+    private readonly origins?: Pick<Origins, 'headersFor'>,
   ) {
     const { maxWait, maxConnections, transferMemory, requestTimeout } = settings;
     this.held = new HeldAnswers(transferMemory, requestTimeout * 1000);
@@ -50,13 +53,13 @@ export class RequestGate {
     if (request.socket.destroyed) return false;
     const isTaken = this.#isInTime() && this.#waiting.hasRoom(request, response);
     if (!isTaken && request.url !== '/health') {
-      this.#refuse(response, crowded);
+      this.#refuse(request, response, crowded);
       return false;
     }
     // Fastify reads the bodies of all other methods, those that have no route as well.
     if (request.method === 'GET' || request.method === 'HEAD') return true;
     if (!this.#bodies.hasRoom(request)) {
-      this.#refuse(response, bodiesFull);
+      this.#refuse(request, response, bodiesFull);
       return false;
     }
     this.#bodies.count(request, response);
@@ -86,9 +89,14 @@ export class RequestGate {
     return this.#timer === undefined || this.#turn.takes(performance.now());
   }
 
-  #refuse(response: ServerResponse, { status, headers, json }: Refusal): void {
+  #refuse(
+    request: IncomingMessage,
+    response: ServerResponse,
+    { status, headers, json }: Refusal,
+  ): void {
     this.#refused += 1;
-    response.writeHead(status, headers).end(json);
+    const origin = this.origins?.headersFor(request.headers);
+    response.writeHead(status, { ...headers, ...origin }).end(json);
   }
 
   #tell(): void {

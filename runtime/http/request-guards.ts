@@ -9,7 +9,7 @@ export function guardRequests(app: FastifyInstance): void {
   app.addHook('onRoute', (route) => {
     if (route.method !== 'POST') return;
     route.onRequest = (request, _reply, done) => {
-      refuseCrossSite(request.headers);
+      refuseCrossSite(request);
       passOverContentType(request.headers);
       done();
     };

@@ -15,6 +15,8 @@ export interface Settings {
   readonly accentInsensitive: boolean;
   /** `@`, and `*` at the end, stand for any run of characters in texts that are compared with `=`, `!=` and `IN`. */
   readonly wildcard: boolean;
+  /** Origins of front ends on other hosts, where the model names some. */
+  readonly origins?: readonly string[];
   /** The model has no roles: everything is allowed to everyone. */
   readonly isOpen: boolean;
   /** There are some unless it is open. */

@@ -116,6 +116,12 @@ export const nameMessages = {
     text: (f: { dataclass: string; attribute: string }) =>
       `${f.dataclass} has no attribute ${f.attribute} that an index could hold.`,
   },
+  'origin/bad-origin': {
+    severity: 'error',
+    meaning: 'An origin is not written as a browser sends it.',
+    text: (f: { origin: string }) =>
+      `${f.origin} is no origin. Write it as a browser sends it: https://app.example.com, in lower case, without a path, a wildcard or the usual port.`,
+  },
   'limits/order': {
     severity: 'error',
     meaning: 'pageSize or entitySetTimeout is above the limit that the model sets for requests.',

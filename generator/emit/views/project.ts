@@ -13,6 +13,8 @@ export function packageView({ model }: EmitContext): object {
     packageName: model.name.toLowerCase(),
     dependencies: listed([
       ...texts.flatMap(({ packages }) => packages(model)),
+      // Loaded where ORIGINS, or the model, names some.
+      '"@fastify/cors": "^11.4.0"',
       '"fast-querystring": "^1.1.2"',
       '"fastify": "^5.12.8"',
       '"kysely": "^0.28.18 || ^0.29.9"',

@@ -15,6 +15,7 @@ export function settingsView(context: EmitContext): object {
       reportFormat: model.reportFormat,
       accentInsensitive: model.protocol.accentInsensitive,
       wildcard: model.protocol.wildcard,
+      ...(model.origins === undefined ? {} : { origins: model.origins }),
       isOpen: model.roles === undefined,
       roles: rolesLiteral(model.roles),
     }),

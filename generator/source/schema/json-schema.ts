@@ -65,5 +65,7 @@ export function ref(definition: string): JsonSchema {
 
 export const namePattern = '^(?!__)[\\p{L}_][\\p{L}\\p{N}_]*$';
 export const datastorePattern = '^[A-Za-z][A-Za-z0-9_-]{0,62}$';
+/** As a browser sends the origin of a page: no path, no wildcard. */
+export const originPattern = '^[a-z][a-z0-9+.\\-]*://[^/?#@*\\s,]+$';
 /** `json` is the name of the other format, in any case. */
 export const reportFormatPattern = '^(?![Jj][Ss][Oo][Nn]$)[A-Za-z0-9_.-]{1,63}$';

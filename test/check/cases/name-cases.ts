@@ -79,6 +79,13 @@ export const nameCases: readonly ProblemCase[] = [
     ],
   },
   {
+    name: 'origins',
+    yaml: sound(
+      'roles: {}\norigins: [https://app.example.com, "http://localhost:5173", "capacitor://localhost", <<a>>https://app.example.com/, <<b>>HTTPS://APP.example.com, <<c>>"*", <<d>>"https://*.example.com", <<e>>"https://app.example.com:443", <<f>>app.example.com]',
+    ),
+    expected: ['a', 'b', 'c', 'd', 'e', 'f'].map((at) => ({ code: 'origin/bad-origin', at })),
+  },
+  {
     name: 'report format called as the other one',
     yaml: sound('roles: {}\nreportFormat: <<a>>Json'),
     expected: [{ code: 'name/report-format', at: 'a' }],
