@@ -30,8 +30,10 @@ export class AfterCommit {
   run(work: WorkAfterCommit): void {
     const { session, isServer, restrictions, scope } = this.calls.current();
     const call: Call = { session, restrictions, ...(isServer === undefined ? {} : { isServer }) };
+    // Its stack tells who asked for the work.
+    const failure = new Error('Work of ds.afterCommit failed');
     if (scope === undefined) {
-      this.#keep(this.#try(call, work));
+      this.#keep(this.#try(call, work, failure));
       return;
     }
     if (!scope.isOpen) throw new TransactionEndedError();
@@ -39,7 +41,7 @@ export class AfterCommit {
     scope.whenSettled((isKept) => {
       if (!isKept) return;
       const before = this.#last.get(whole) ?? Promise.resolve();
-      const ended = before.then(() => this.#try(call, work));
+      const ended = before.then(() => this.#try(call, work, failure));
       this.#last.set(whole, ended);
       this.#keep(ended);
     });
@@ -63,11 +65,12 @@ export class AfterCommit {
     void ended.then(() => this.#running.delete(ended));
   }
 
-  async #try(call: Call, work: WorkAfterCommit): Promise<void> {
+  async #try(call: Call, work: WorkAfterCommit, failure: Error): Promise<void> {
     try {
       await this.calls.run(call, work);
     } catch (cause) {
-      this.tellFailure(new Error('Work of ds.afterCommit failed', { cause }));
+      failure.cause = cause;
+      this.tellFailure(failure);
     }
   }
 }

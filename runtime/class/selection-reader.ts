@@ -36,7 +36,8 @@ export class SelectionReader implements SelectionReading {
   }
 
   async count(node: SelectionNode): Promise<number> {
-    const request = await this.#settled(node);
+    const settled = this.#settled(node);
+    const request = settled instanceof Promise ? await settled : settled;
     const { statement, values } = this.#plan(request, 'code count', (selection) =>
       planCount(this.#dialect, this.#options, selection),
     );
@@ -45,7 +46,8 @@ export class SelectionReader implements SelectionReading {
 
   /** The entities, in order. */
   async entities(node: SelectionNode): Promise<EntityObject[]> {
-    const request = await this.#settled(node);
+    const settled = this.#settled(node);
+    const request = settled instanceof Promise ? await settled : settled;
     const { statement, values } = this.#plan(request, 'code rows', (selection) =>
       this.#planRows(request, selection),
     );
@@ -94,6 +96,7 @@ export class SelectionReader implements SelectionReading {
     return this.model.database.dialect;
   }
 
+  /** There at once, mostly: what is thrown then has the caller's line in its stack, whether the caller awaits or returns. */
   #settled(node: SelectionNode): Pending<TreeRequest> {
     return settledTree(this.model, node);
   }
@@ -107,8 +110,9 @@ export class SelectionReader implements SelectionReading {
   ): Promise<unknown> {
     const shape = shapeName([`code ${name}`, path]);
     const top = Number.MAX_SAFE_INTEGER;
+    const settled = this.#settled(node);
     const { statement, values } = this.#plan(
-      await this.#settled(node),
+      settled instanceof Promise ? await settled : settled,
       shape,
       (selection) => write(selection, this.#valuePath(path, aggregation)),
       { top },

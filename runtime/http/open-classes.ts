@@ -25,6 +25,12 @@ export interface ServerClasses {
 }
 
 /**
+ * Frames of a stack that errors keep: the runtime has more than Node's 10 between class code and what refuses it, and the log has
+ * to name the line of the class code.
+ */
+const stackDepth = 50;
+
+/**
  * Prepares class code, before anything has got hold of the database.
  * @param isRestricted whether a dataclass restricts sessions
  */
@@ -38,6 +44,7 @@ export function serverClasses(
       throw new Error('A dataclass restricts sessions, and its class is not given.');
     return undefined;
   }
+  Error.stackTraceLimit = Math.max(Error.stackTraceLimit, stackDepth);
   const calls = new Calls({ session: systemSession(), isServer: true });
   const binder = isRestricted ? new CallValueBinder(() => calls.current().restrictions) : undefined;
   const { executor } = database;
