@@ -4,6 +4,7 @@ import type { AddressInfo } from 'node:net';
 import type { FastifyInstance, InjectOptions } from 'fastify';
 import { SignJWT } from 'jose';
 import { afterEach, describe, expect, it } from 'vitest';
+import type { Client } from '../../support/cookies.js';
 import { rolesServerOf } from '../../support/roles-server.js';
 import { serverOf } from '../../support/server.js';
 
@@ -63,7 +64,7 @@ function send(
   url: string,
   origin: string | undefined,
   more: { readonly body?: unknown; readonly headers?: Record<string, string> } = {},
-): ReturnType<FastifyInstance['inject']> {
+): ReturnType<Client['get']> {
   const request: InjectOptions = {
     method,
     url,
