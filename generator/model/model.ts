@@ -42,7 +42,7 @@ export interface Limits {
   readonly filterLength: number;
   readonly filterDepth: number;
   readonly expandDepth: number;
-  readonly batchSize: number | null;
+  readonly batchSize: number;
   readonly queryTimeout: number | null;
 }
 

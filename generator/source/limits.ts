@@ -62,7 +62,7 @@ export const limitRules = {
   filterLength: rule(16_384, 1, largest, 'Characters of a filter.'),
   filterDepth: rule(64, 1, 1000, 'Nested parentheses and NOTs of a filter.'),
   expandDepth: rule(5, 0, 100, 'Relations that one $expand may follow in a row.'),
-  batchSize: rule(null, 1, largest, 'Entities in the body of one update. Not set: no limit.'),
+  batchSize: rule(1000, 1, largest, 'Entities in the body of one update or validation.'),
   queryTimeout: rule(
     null,
     1,

@@ -48,6 +48,27 @@ export class EntityCreator {
     });
   }
 
+  /**
+   * Tells everything that {@link create} would find wrong, by reads alone.
+   * @returns what would be stored, or why it would not
+   */
+  async check(
+    transaction: Transaction,
+    body: Body,
+    author: Author,
+  ): Promise<Pick<Decoded, 'values'> | Refusal> {
+    const { relations, sequences, refusals } = this.tools;
+    const decoded = decodeNewEntity(this.dataclass, body, author);
+    const { values, problems } = decoded;
+    await relations.resolve(transaction, values);
+    const faults = await this.tools.faults(transaction, decoded);
+    if (problems.length + faults.missing.length + faults.taken.length > 0) {
+      return { ...refusals.faulty(faults), values };
+    }
+    const ended = await sequences.ended(transaction, values);
+    return ended === undefined ? { values } : refusals.sequenceEnded(ended);
+  }
+
   #store(
     transaction: Transaction,
     decoded: Decoded,

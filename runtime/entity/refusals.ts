@@ -4,6 +4,7 @@ import type { ConstraintError } from '../dialect/executor.js';
 import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
 import { errorCodes, type ProtocolError, protocolError } from '../protocol/errors.js';
 import { denied, type DenialStatus, isDenialStatus } from '../protocol/denial.js';
+import type { StoredValue } from '../protocol/values.js';
 import { shortened } from '../protocol/found.js';
 import { eventProblem } from './event-problem.js';
 import type { EventError, EventFailure } from './lifecycle.js';
@@ -18,6 +19,10 @@ export interface Refusal {
   readonly entityStatus: number;
   /** Key of the entity that the body speaks of, where it exists. */
   readonly existing?: string | number;
+  /** Whether another entity, or another state of this one, would have let it pass. */
+  readonly isOfOthers?: true;
+  /** Of an entity that was only checked: what is right of what it would store. */
+  readonly values?: ReadonlyMap<string, StoredValue>;
   /** Who has locked the entity. */
   readonly lock?: Lock;
   /** What an event threw, of which no problems are told here. */
@@ -69,6 +74,7 @@ export class Refusals {
         : isInvalid
           ? entityStatuses.validation
           : entityStatuses.other,
+      ...(missing.length + taken.length > 0 ? { isOfOthers: true } : {}),
       ...of(existing),
     };
   }
@@ -118,6 +124,7 @@ export class Refusals {
       problems: [protocolError('stampChanged', text), ...this.#summary(false, existing)],
       status: errorCodes.stampChanged.status,
       entityStatus: entityStatuses.stampChanged,
+      isOfOthers: true,
       existing,
     };
   }
@@ -166,7 +173,7 @@ export class Refusals {
   unknownKey(key: unknown): Refusal {
     const shown = typeof key === 'string' ? key : JSON.stringify(key);
     const text = `Cannot find entity with "${shortened(shown)}" key in the "${this.dataclass.name}" dataclass`;
-    return this.#keyNotFound(text, entityStatuses.missing);
+    return { ...this.#keyNotFound(text, entityStatuses.missing), isOfOthers: true };
   }
 
   /** @param done what class code wanted of an entity that it has made and not saved: `dropped` */

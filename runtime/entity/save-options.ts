@@ -1,3 +1,4 @@
+import type { StoredValue } from '../protocol/values.js';
 import type { LockTable } from '../access/locks.js';
 import type { Writer } from './decoded.js';
 import type { Lifecycle, LiveEntity } from './lifecycle.js';
@@ -10,6 +11,8 @@ export interface Saved {
   /** As it is stored, but for the case of a text. */
   readonly key: string | number;
   readonly outcome: 'created' | 'changed' | 'unchanged';
+  /** Of an entity that was only checked: what it would store. */
+  readonly values?: ReadonlyMap<string, StoredValue>;
 }
 
 /** How an entity is saved. */
@@ -19,6 +22,8 @@ export interface SaveOptions {
   readonly isKept: boolean;
   /** Nothing of it will be kept: of all events, `validateSave` alone runs. */
   readonly isValidation?: boolean;
+  /** It is checked by reads alone, which the transaction stands for: nothing is stored, and nobody waits. */
+  readonly isOnlyRead?: boolean;
   readonly writer: Writer;
   /** Names of attributes that may be written whatever the session may. */
   readonly granted?: ReadonlySet<string>;

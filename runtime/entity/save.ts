@@ -71,6 +71,11 @@ export class EntitySaver {
         );
   }
 
+  /** Whether class code takes part in the save of an entity. */
+  runsCode(body: Body): boolean {
+    return this.#hasEvents || this.#isForSetter(body);
+  }
+
   #isEvented({ isKept }: SaveOptions): boolean {
     return this.#hasEvents && isKept;
   }
@@ -112,6 +117,12 @@ export class EntitySaver {
     body: Body,
     options: SaveOptions,
   ): Pending<SaveResult> {
+    if (options.isOnlyRead === true) {
+      const checked = this.#updater.check(transaction, key, stamp, body, options);
+      return checked.then((result) =>
+        'problems' in result ? result : { key, outcome: 'changed', values: result.values },
+      );
+    }
     const timestamp = options.isKept ? options.timestamp : undefined;
     const updated = this.#updater.update(transaction, key, stamp, body, timestamp, options);
     return whenThere(updated, (result) =>
@@ -140,9 +151,18 @@ export class EntitySaver {
   }
 
   #create(transaction: Transaction, body: Body, options: SaveOptions): Pending<SaveResult> {
+    if (options.isOnlyRead === true) return this.#checkNew(transaction, body, options);
     return whenThere(this.#creator.create(transaction, body, options), (result) =>
       'problems' in result ? result : { key: result.key, outcome: 'created' as const },
     );
+  }
+
+  async #checkNew(transaction: Transaction, body: Body, options: SaveOptions): Promise<SaveResult> {
+    const result = await this.#creator.check(transaction, body, options);
+    if ('problems' in result) return result;
+    const key = result.values.get(this.dataclass.key.name) as string | number | null;
+    // A number that is not drawn has no part in what is checked.
+    return { key: key ?? '', outcome: 'created', values: result.values };
   }
 
   /** The lock of another session. What is only computed needs none. */

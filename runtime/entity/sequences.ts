@@ -11,6 +11,7 @@ import type { StoredValue } from '../protocol/values.js';
 export class Sequences {
   readonly #attributes: readonly StorageDefinition[];
   readonly #draw: Statement;
+  readonly #ended: Statement;
   readonly #raise: Statement;
 
   constructor(
@@ -24,12 +25,28 @@ export class Sequences {
     const name = sql`${new Slot(0)}`;
     const value = sql.id('__datastore', 'value');
     const last = sql.lit(Number.MAX_SAFE_INTEGER);
+    this.#ended = dialect.compile(
+      sql`select 1 from "__datastore" where "name" = ${name} and ${value} >= ${last}`,
+    );
     this.#draw = dialect.compile(
       sql`insert into "__datastore" ("name", "value") values (${name}, 1) on conflict ("name") do update set "value" = ${value} + 1 where ${value} < ${last} returning "value"`,
     );
     this.#raise = dialect.compile(
       sql`insert into "__datastore" ("name", "value") values (${name}, ${dialect.integer(sql`${new Slot(1)}`)}) on conflict ("name") do update set "value" = "excluded"."value" where ${value} < "excluded"."value"`,
     );
+  }
+
+  /** The attribute that {@link draw} would answer; nothing is drawn. */
+  async ended(
+    transaction: Pick<Transaction, 'value'>,
+    values: ReadonlyMap<string, StoredValue>,
+  ): Promise<StorageDefinition | undefined> {
+    for (const attribute of this.#attributes) {
+      if (values.get(attribute.name) !== null) continue;
+      const isEnded = await transaction.value(this.#ended, [this.#nameOf(attribute)]);
+      if (isEnded !== undefined) return attribute;
+    }
+    return undefined;
   }
 
   /** Gives a number to each attribute that has none; answers the attribute whose sequence has no further number. */

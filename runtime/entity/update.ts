@@ -63,6 +63,25 @@ export class EntityUpdater {
     );
   }
 
+  /**
+   * Tells everything that {@link update} would find wrong, by reads alone.
+   * @returns what would be stored, or why it would not
+   */
+  async check(
+    transaction: Transaction,
+    key: string | number,
+    stamp: number,
+    body: Body,
+    author: Author,
+  ): Promise<Pick<Decoded, 'values'> | Refusal> {
+    const decoded = decodeChanges(this.dataclass, body, key, this.dialect.foldText, author);
+    const { values } = decoded;
+    await this.keepHidden(transaction, key, body, values);
+    await this.tools.relations.resolve(transaction, values);
+    const result = await this.#unchanged(transaction, key, stamp, decoded, false);
+    return 'problems' in result ? { ...result, values } : { values };
+  }
+
   #change(
     transaction: Transaction,
     key: string | number,
@@ -168,7 +187,8 @@ export class EntityUpdater {
     const status = readOnly.reduce((all, { status: each }) => graver(all, each), decoded.status);
     const { values } = decoded;
     const faults = await this.tools.faults(transaction, { problems, status, values }, key);
-    return refusals.faulty(faults, key);
+    const isFaulty = problems.length + faults.missing.length + faults.taken.length > 0;
+    return isFaulty ? refusals.faulty(faults, key) : { isChange: false };
   }
 
   /** A whole entity may be sent as it was read, read-only attributes included; their values must be what is stored. */

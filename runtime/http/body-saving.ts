@@ -8,7 +8,7 @@ import { failureOf } from '../function/failure.js';
 import type { AppliedUploads } from '../media/apply-uploads.js';
 import type { RequestError } from '../protocol/errors.js';
 import { nowText } from '../protocol/now-text.js';
-import { AnswerLength, asNew, type WriteAnswers } from './write-answers.js';
+import { AnswerLength, asNew, ListedErrors, type WriteAnswers } from './write-answers.js';
 
 /**
  * What is done with the entities of a body: each is saved if it can be; all are saved, or none; they are checked; what they
@@ -50,6 +50,7 @@ export class BodySaving {
   /** Whether nothing of it is to be kept. */
   isUndone: boolean;
   readonly #length = new AnswerLength();
+  readonly #errors = new ListedErrors();
   readonly #options: Parameters<EntitySaver['save']>[2];
 
   /** @param isList whether the body is a list, of whose entities each is told what became of it */
@@ -84,7 +85,7 @@ export class BodySaving {
   #save(body: Body, applied: Body): Pending<void> {
     const { saver } = this.tools;
     return whenThere(saver.save(this.transaction, applied, this.#options), (saved) => {
-      const result = this.#told(saved);
+      const result = this.#errors.shortened(this.#told(saved));
       const isRefused = 'problems' in result;
       if (isRefused || result.outcome === 'unchanged') this.tools.uploads.giveBackLast();
       this.isUndone ||= isRefused && this.mode === 'atomic';

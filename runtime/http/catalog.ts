@@ -28,8 +28,9 @@ export class Catalog {
   readonly #input: CatalogInput;
   readonly #tableNumbers: ReadonlyMap<string, number>;
   readonly #byName: ReadonlyMap<string, DataclassDefinition>;
-  readonly brief: () => string;
-  readonly all: () => string;
+  /** Bytes, and not texts: all connections that have not taken theirs yet share them. */
+  readonly brief: () => Uint8Array;
+  readonly all: () => Uint8Array;
 
   constructor(input: CatalogInput) {
     const inModelOrder = input.definitions.filter((definition) => definition.exposed);
@@ -42,16 +43,15 @@ export class Catalog {
   }
 
   /**
-   * Some dataclasses, or one.
+   * Some dataclasses, each once, or one.
    * @param names with commas between them
    * @throws RequestError 404 with 1800 for one that is not listed
    */
   named(names: string): string {
-    const chosen = names.split(',').map((name) => known(this.#byName, name.trim()));
-    const [only] = chosen;
-    return chosen.length === 1 && only !== undefined
-      ? JSON.stringify(this.#full(only))
-      : this.#envelope(chosen.map((each) => this.#full(each)));
+    if (!names.includes(',')) return JSON.stringify(this.#full(known(this.#byName, names.trim())));
+    const distinct = new Set(names.split(',').map((name) => name.trim()));
+    const chosen = [...distinct].map((name) => known(this.#byName, name));
+    return this.#envelope(chosen.map((each) => this.#full(each)));
   }
 
   #full(definition: DataclassDefinition): object {
@@ -118,9 +118,9 @@ function known(
   return definition;
 }
 
-function once(make: () => string): () => string {
-  let made: string | undefined;
-  return () => (made ??= make());
+function once(make: () => string): () => Uint8Array {
+  let made: Uint8Array | undefined;
+  return () => (made ??= Buffer.from(make()));
 }
 
 function briefEntry({ name }: DataclassDefinition): object {

@@ -41,9 +41,13 @@ export class HeldAnswers {
     return cut;
   }
 
-  /** Counts an answer that is written as a whole, and that the system has not taken all of. */
-  keep(answer: ServerResponse): void {
-    const bytes = answer.writableLength;
+  /**
+   * Counts an answer that is written as a whole, and that the system has not taken all of.
+   * @param last what it was ended with; Node counts the characters of a text, not its bytes
+   */
+  keep(answer: ServerResponse, last?: unknown): void {
+    const uncounted = typeof last === 'string' ? Buffer.byteLength(last) - last.length : 0;
+    const bytes = answer.writableLength + uncounted;
     const { socket } = answer.req;
     if (socket.destroyed) return;
     const holder = this.#holderOf(socket);
@@ -107,7 +111,7 @@ export function watchedResponse(
 
     override end(chunk?: unknown, encoding?: unknown, done?: unknown): this {
       super.end(chunk, encoding as BufferEncoding, done as () => void);
-      if (this.writableLength > 0) held.keep(this);
+      if (this.writableLength > 0) held.keep(this, chunk);
       // Who has put a function of their own in this one's place may keep what it is given.
       else spent.written(this, this.end === WatchedResponse.prototype.end ? chunk : undefined);
       return this;

@@ -73,8 +73,9 @@ export class RequestGate {
 
   /** To be called when the server begins to listen. */
   open(): void {
+    this.#turn.begin(performance.now());
     this.#timer ??= setInterval(() => {
-      this.#turn.begin();
+      this.#turn.begin(performance.now());
       this.#tell();
     }, this.#interval).unref();
   }

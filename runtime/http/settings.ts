@@ -38,7 +38,7 @@ export interface Limits {
   /** Nested relations of `$attributes` and `$expand`. */
   readonly expandDepth: number;
   /** Entities in one body. */
-  readonly batchSize: number | null;
+  readonly batchSize: number;
   /** Milliseconds that a statement may run. */
   readonly queryTimeout: number | null;
   /** Seconds that an entity set is kept after its last use. */

@@ -1,4 +1,4 @@
-/** Of what may lie before a request, what one request counts for at most: a slow one alone makes no crowd. */
+/** Of what may lie before a request, what the slowest one of a turn counts for at most: a slow one alone makes no crowd. */
 const mostOfOne = 1 / 10;
 
 /**
@@ -10,6 +10,7 @@ export class TurnWatch {
   readonly #mostOfOne: number;
   #last = 0;
   #spent = 0;
+  #slowest = 0;
 
   /** @param most milliseconds of work that may lie before a request */
   constructor(private readonly most: number) {
@@ -24,12 +25,19 @@ export class TurnWatch {
   takes(now: number): boolean {
     const since = now - this.#last;
     this.#last = now;
-    this.#spent += since < this.#mostOfOne ? since : this.#mostOfOne;
-    return this.#spent <= this.most;
+    this.#spent += since;
+    if (since > this.#slowest) this.#slowest = since;
+    const excess = this.#slowest - this.#mostOfOne;
+    return this.#spent - (excess > 0 ? excess : 0) <= this.most;
   }
 
-  /** To be called by a timer: none runs before a turn has ended. */
-  begin(): void {
+  /**
+   * To be called by a timer: none runs before a turn has ended.
+   * @param now milliseconds
+   */
+  begin(now: number): void {
+    this.#last = now;
     this.#spent = 0;
+    this.#slowest = 0;
   }
 }

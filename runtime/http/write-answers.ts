@@ -5,7 +5,8 @@ import { type Pending, whenThere } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { Body } from '../entity/decoded.js';
 import { entityStatuses, type Refusal } from '../entity/refusals.js';
-import { refuse } from '../protocol/errors.js';
+import type { SaveResult } from '../entity/save-options.js';
+import { protocolError, refuse } from '../protocol/errors.js';
 import type { Fold } from '../protocol/fold.js';
 import { planEntity, planSavedEntity } from '../query/entity.js';
 import { wholeEntity } from '../query/projection.js';
@@ -137,6 +138,27 @@ export function asNew(dataclass: Dataclass, saved: string, body: Body): string {
     return !isDrawn || (body[name] ?? null) !== null;
   });
   return JSON.stringify(Object.fromEntries(computed));
+}
+
+/** Errors of one body that are listed; each of its entities has some, however many came before it. */
+const mostListed = 1000;
+const leastOfEntity = 5;
+
+/** Keeps a short body that is wrong in many places from making a long answer. */
+export class ListedErrors {
+  #listed = 0;
+
+  /** The last two errors tell what became of the entity as a whole. */
+  shortened(result: SaveResult): SaveResult {
+    if (!('problems' in result)) return result;
+    const { problems } = result;
+    const most = Math.max(leastOfEntity, mostListed - this.#listed);
+    this.#listed += Math.min(problems.length, most);
+    if (problems.length <= most) return result;
+    const left = problems.length - most + 1;
+    const more = protocolError('validationFailed', `${left} more errors are not listed.`);
+    return { ...result, problems: [...problems.slice(0, most - 3), more, ...problems.slice(-2)] };
+  }
 }
 
 /** Longest answer to a body, in UTF-16 code units. */

@@ -20,8 +20,8 @@ export interface AddressKey {
 interface BodyRules {
   readonly dataclass: Dataclass;
   readonly fold: Fold;
-  /** How many entities are taken at most; `null` for any number. */
-  readonly batchSize: number | null;
+  /** How many entities are taken at most. */
+  readonly batchSize: number;
   readonly addressKey: AddressKey | undefined;
 }
 
@@ -37,7 +37,7 @@ export function readEntities(
   const body = readJson(rawBody, contentType);
   const isList = Array.isArray(body);
   const entities: readonly unknown[] = isList ? body : [body];
-  if (batchSize !== null && entities.length > batchSize) {
+  if (entities.length > batchSize) {
     throw refuse(
       'tooLarge',
       `The body has ${entities.length} entities; at most ${batchSize} are taken.`,

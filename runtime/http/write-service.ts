@@ -2,25 +2,30 @@ import { setImmediate } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { LockTable } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { Transaction } from '../dialect/executor.js';
+import type { Dialect } from '../dialect/dialect.js';
+import type { Executor, Transaction } from '../dialect/executor.js';
 import { caught, type Pending, whenThere } from '../dialect/pending.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 import type { Body } from '../entity/decoded.js';
 import type { Lifecycle } from '../entity/lifecycle.js';
+import { keyOf } from '../entity/decode.js';
 import { EntitySaver } from '../entity/save.js';
+import type { SaveOptions, SaveResult } from '../entity/save-options.js';
 import { AppliedUploads, mediaAttributes } from '../media/apply-uploads.js';
 import type { UploadStore } from '../media/upload-store.js';
 import { isDenialStatus } from '../protocol/denial.js';
 import type { StorageDefinition } from '../protocol/definition.js';
+import { nowText } from '../protocol/now-text.js';
+import type { StoredValue } from '../protocol/values.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { BodySaving, type Entry, type WriteCaller, type WriteMode } from './body-saving.js';
-import { AnswerLength, asSent, WriteAnswers } from './write-answers.js';
+import { AnswerLength, asSent, ListedErrors, WriteAnswers } from './write-answers.js';
 import { type AddressKey, type BodyEntities, readEntities } from './write-body.js';
 
 /** What the services of all dataclasses share when they write. */
 export interface WritingContext extends ReadingContext {
   readonly limits: ReadingContext['limits'] & {
-    readonly batchSize: number | null;
+    readonly batchSize: number;
     readonly bodySize: number;
     readonly uploadSpace: number;
   };
@@ -89,6 +94,12 @@ export class WriteService {
       batchSize: this.context.limits.batchSize,
       addressKey,
     });
+    const isOnlyRead =
+      mode === 'validate' && !sent.entities.some((each) => this.#saver.runsCode(each));
+    return isOnlyRead ? this.#validated(sent, caller) : this.#attempted(sent, mode, caller);
+  }
+
+  #attempted(sent: BodyEntities, mode: WriteMode, caller: WriteCaller): Pending<WriteAnswer> {
     return caught(
       () => this.#stored(sent, mode, caller),
       (error) => {
@@ -96,6 +107,56 @@ export class WriteService {
         return this.#answer(sent, error.entries, mode);
       },
     );
+  }
+
+  /** Checks entities one by one, by reads; only a list whose entities depend on each other is stored for trial as a whole. */
+  async #validated(sent: BodyEntities, caller: WriteCaller): Promise<WriteAnswer> {
+    const uploads = this.#uploadsFor(caller);
+    const reads = readsOnly(this.context.database.executor);
+    const options = { ...validation(caller), isOnlyRead: true };
+    const checked = new CheckedList(this.context.database.dialect, this.dataclass);
+    const errors = new ListedErrors();
+    const entries: Entry[] = [];
+    for (const [index, body] of sent.entities.entries()) {
+      const rest = pause(index);
+      if (rest !== undefined) await rest;
+      const applied = uploads.applied(body);
+      let result = await this.#saver.save(reads, applied, options);
+      checked.add(applied, result);
+      if (this.#isTried(result)) result = await this.#tried(applied, caller);
+      entries.push({ body, result: errors.shortened(result), json: undefined });
+    }
+    return checked.areIndependent ? validated(entries) : this.#attempted(sent, 'validate', caller);
+  }
+
+  /** Whether the database alone knows if it can hold, or compute with, what an entity would store. */
+  #isTried(result: SaveResult): boolean {
+    if ('problems' in result) return false;
+    const { attributes } = this.dataclass;
+    if (attributes.some(({ kind }) => kind === 'calculated')) return true;
+    const values = [...(result.values?.values() ?? [])];
+    return values.some((value) => typeof value === 'string' && holdsNul(value));
+  }
+
+  /** Stores one entity for trial; others can change something between two of these. */
+  async #tried(body: Body, caller: WriteCaller): Promise<SaveResult> {
+    const { executor } = this.context.database;
+    try {
+      await executor.write((transaction) =>
+        whenThere(this.#saver.save(transaction, body, validation(caller)), (result) => {
+          throw new Undone([{ body, result, json: undefined }]);
+        }),
+      );
+    } catch (error) {
+      if (error instanceof Undone && error.entries[0] !== undefined) return error.entries[0].result;
+      throw error;
+    }
+    throw new Error('What was stored for trial was not undone.');
+  }
+
+  #uploadsFor({ session }: WriteCaller): AppliedUploads {
+    const { uploadSpace } = this.context.limits;
+    return new AppliedUploads(this.#media, this.context.uploads.of(session), uploadSpace);
   }
 
   /** Saves one entity that does not come as JSON, as `$method=update` does. */
@@ -117,9 +178,7 @@ export class WriteService {
     mode: WriteMode,
     caller: WriteCaller,
   ): Pending<readonly Entry[]> {
-    const { uploadSpace } = this.context.limits;
-    const taken = this.context.uploads.of(caller.session);
-    const uploads = new AppliedUploads(this.#media, taken, uploadSpace);
+    const uploads = this.#uploadsFor(caller);
     const tools = { saver: this.#saver, answers: this.#answers, uploads };
     const saving = new BodySaving(tools, transaction, mode, caller, isList);
     const [first] = entities;
@@ -199,9 +258,89 @@ function statusOfUndone(entries: readonly Entry[]): number {
 
 /** The entities that could not be saved, with their errors (protocol section 11.6). */
 function validated(entries: readonly Entry[]): WriteAnswer {
+  const length = new AnswerLength();
   const refused = entries.flatMap(({ body, result }) =>
-    'problems' in result ? [{ ...asSent(body), __ERROR: result.problems }] : [],
+    'problems' in result
+      ? [length.add(JSON.stringify({ ...asSent(body), __ERROR: result.problems }))]
+      : [],
   );
-  const answer = refused.length === 0 ? { ok: true } : { __ENTITIES: refused };
-  return { status: 200, json: JSON.stringify(answer) };
+  const json = refused.length === 0 ? '{"ok":true}' : `{"__ENTITIES":[${refused.join(',')}]}`;
+  return { status: 200, json };
+}
+
+function validation({ session }: WriteCaller): SaveOptions {
+  const timestamp = nowText();
+  return { timestamp, isKept: true, isValidation: true, writer: 'client', session };
+}
+
+/** What stands for a transaction where nothing is stored. */
+function readsOnly(executor: Executor): Transaction {
+  return {
+    run: () => {
+      throw new Error('What is only read stores nothing.');
+    },
+    value: (statement, values) => executor.value(statement, values),
+    read: (statement, values) => executor.read(statement, values),
+    rows: (statement, values) => executor.rows(statement, values),
+    table: (statement, values) => executor.table(statement, values),
+  };
+}
+
+/** U+0000, as it is or within JSON, which PostgreSQL does not take. */
+function holdsNul(text: string): boolean {
+  return text.includes('\0') || text.includes('\\u0000');
+}
+
+/**
+ * Entities of a list that were checked one by one. Their results are those that the list would have as a whole, unless one
+ * that passes would change what holds for another.
+ */
+class CheckedList {
+  readonly #unique: readonly StorageDefinition[];
+  readonly #taken = new Set<string>();
+  readonly #isRestricted: boolean;
+  #passed = 0;
+  #count = 0;
+  #isConnected = false;
+
+  constructor(
+    private readonly dialect: Dialect,
+    private readonly dataclass: Dataclass,
+  ) {
+    const { attributes } = dataclass;
+    this.#unique = attributes.filter(
+      (each): each is StorageDefinition =>
+        each.kind === 'storage' && (each.unique === true || each.key === true),
+    );
+    // Which entities may be seen can depend on any other.
+    this.#isRestricted =
+      dataclass.restriction !== undefined ||
+      attributes.some(
+        (each) => each.kind === 'relatedEntity' && dataclass.target(each).restriction !== undefined,
+      );
+  }
+
+  get areIndependent(): boolean {
+    if (this.#count < 2 || this.#passed === 0) return true;
+    return !this.#isConnected && !this.#isRestricted;
+  }
+
+  add({ __KEY: sentKey }: Body, result: SaveResult): void {
+    this.#count += 1;
+    if (!('problems' in result)) this.#passed += 1;
+    else if (result.isOfOthers === true) this.#isConnected = true;
+    const { key } = this.dataclass;
+    const own = new Set([this.#nameOf(key, keyOf(this.dataclass, sentKey))]);
+    for (const each of this.#unique) own.add(this.#nameOf(each, result.values?.get(each.name)));
+    for (const each of own) {
+      if (each === undefined) continue;
+      if (this.#taken.has(each)) this.#isConnected = true;
+      this.#taken.add(each);
+    }
+  }
+
+  #nameOf({ name }: StorageDefinition, value: StoredValue | undefined): string | undefined {
+    if (value === undefined || value === null || value instanceof Uint8Array) return undefined;
+    return `${name} ${typeof value === 'string' ? this.dialect.foldText(value) : value}`;
+  }
 }

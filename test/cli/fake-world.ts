@@ -46,7 +46,7 @@ export const model: Model = {
     filterLength: 1,
     filterDepth: 1,
     expandDepth: 1,
-    batchSize: null,
+    batchSize: 1000,
     queryTimeout: null,
   },
   protocol: { dateOnlyFormat: 'iso', accentInsensitive: false, wildcard: false },

@@ -31,7 +31,7 @@ describe('sizes of requests', () => {
 
   beforeAll(async () => {
     app = await serverOf(modelFile('staff'), {
-      environment: { BODY_SIZE: '50000000', FILTER_LENGTH: '1000000' },
+      environment: { BODY_SIZE: '50000000', BATCH_SIZE: '100000', FILTER_LENGTH: '1000000' },
     });
     await create(app, 'Company', companies(5));
     const ids = Array.from({ length: 3 }, (_, i) => String(i).padStart(32, 'A'));

@@ -99,8 +99,23 @@ async function createSchema(folder: string, url: string): Promise<void> {
   await executor.close();
 }
 
+/** As many as one body has at most, by default. */
+const batch = 1000;
+
 /** Creates entities and answers what the server made of them; a refused one fails the test. */
 export async function create(
+  app: FastifyInstance,
+  dataclass: string,
+  entities: readonly object[],
+): Promise<readonly Record<string, unknown>[]> {
+  const created: Record<string, unknown>[] = [];
+  for (let start = 0; start < entities.length; start += batch) {
+    created.push(...(await createBatch(app, dataclass, entities.slice(start, start + batch))));
+  }
+  return created;
+}
+
+async function createBatch(
   app: FastifyInstance,
   dataclass: string,
   entities: readonly object[],

@@ -78,7 +78,7 @@ function modelWith(random: Random, drafts: readonly Draft[]): Model {
       filterLength: 16_384,
       filterDepth: 64,
       expandDepth: 5,
-      batchSize: null,
+      batchSize: 1000,
       queryTimeout: null,
     },
     protocol: {

@@ -11,7 +11,7 @@ import { modelOf, packageRoot, writeServer } from '../../support/server.js';
 const model = `
 drs: 1
 name: writers
-limits: { bodySize: 16777216 }
+limits: { bodySize: 16777216, batchSize: 20000 }
 dataclasses:
   Item:
     attributes:

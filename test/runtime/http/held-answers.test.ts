@@ -73,6 +73,18 @@ describe('answers that nobody reads', () => {
     expect(held.takeCut()).toBe(0);
   });
 
+  it('are counted by their bytes, not by the characters of their texts', async () => {
+    const text = '€'.repeat(8 * 1024 * 1024);
+    let answered = false;
+    await listen((response) => {
+      response.end(text);
+      answered = true;
+    });
+    ask();
+    await until(() => answered);
+    expect(held.bytes).toBeGreaterThan(2 * text.length);
+  });
+
   it('are no more than there may be: the connection that has not read for longest is cut', async () => {
     let answered = 0;
     await listen((response) => {

@@ -20,7 +20,7 @@ describe('what may lie before a request', () => {
     const watch = new TurnWatch(1000);
     takenOf(watch, 500, 10);
     expect(watch.takes(5000)).toBe(false);
-    watch.begin();
+    watch.begin(5000);
     expect(watch.takes(5010)).toBe(true);
     expect(takenOf(watch, 500, 10, 5020)).toBe(99);
   });
@@ -32,7 +32,17 @@ describe('what may lie before a request', () => {
     expect(takenOf(watch, 50, 1, 60_001)).toBe(50);
   });
 
-  it('is too much when many are slow', () => {
-    expect(takenOf(new TurnWatch(1000), 50, 60_000)).toBe(11);
+  it('is too much behind a second slow one', () => {
+    expect(takenOf(new TurnWatch(1000), 50, 60_000)).toBe(2);
+    expect(takenOf(new TurnWatch(1000), 50, 400)).toBe(4);
+  });
+
+  it('is not the time in which nothing came', () => {
+    const watch = new TurnWatch(1000);
+    watch.begin(60_000);
+    expect(watch.takes(60_010)).toBe(true);
+    expect(watch.takes(61_510)).toBe(true);
+    expect(watch.takes(62_300)).toBe(true);
+    expect(watch.takes(62_500)).toBe(false);
   });
 });

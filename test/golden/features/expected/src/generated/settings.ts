@@ -11,7 +11,7 @@ export const settings: Settings = {
     filterLength: 16384,
     filterDepth: 64,
     expandDepth: 3,
-    batchSize: null,
+    batchSize: 1000,
     queryTimeout: null,
     entitySetTimeout: 7200,
     recreatedEntitySetTimeout: 600,
