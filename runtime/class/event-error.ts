@@ -7,15 +7,20 @@ import type { EventError } from '../entity/lifecycle.js';
  */
 export function eventError(shown: string, answer: unknown): EventError | undefined {
   if (answer === undefined || answer === null) return undefined;
-  const { errCode, message, seriousError, extraDescription } = answer as Partial<EventError>;
+  const { errCode, message, attribute, seriousError, extraDescription } =
+    answer as Partial<EventError>;
   if (!Number.isSafeInteger(errCode) || typeof message !== 'string') {
     throw new TypeError(
       `${shown} must return nothing, or { errCode, message } with a whole number and a text.`,
     );
   }
+  if (attribute !== undefined && typeof attribute !== 'string') {
+    throw new TypeError(`${shown}: attribute must be the name of an attribute.`);
+  }
   return {
     errCode: errCode as number,
     message,
+    ...(attribute === undefined ? {} : { attribute }),
     seriousError: seriousError === true,
     ...(extraDescription === undefined
       ? {}

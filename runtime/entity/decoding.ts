@@ -19,7 +19,7 @@ import { denialStatus, graver, isKeptBack } from './denials.js';
 import { ruledAttributes } from './ruled-attributes.js';
 import { defaultOf, isDeferredFile, relatedKey } from './sent-values.js';
 import { isSettable } from './settable.js';
-import { shownName } from './shown-name.js';
+import { knownName, shownName } from './shown-name.js';
 
 const noValues: ReadonlyMap<string, StoredValue> = new Map();
 const noList: readonly never[] = Object.freeze([]);
@@ -66,7 +66,7 @@ export class Decoding implements Decoded {
     const attribute = this.#names.get(name) ?? this.#onlyCreated(name);
     if (attribute === undefined) {
       const text = `The "${name}" attribute cannot be found in the "${this.dataclass.name}" dataclass`;
-      this.#refuse('attributeNotFound', name, text);
+      this.#refuse('attributeNotFound', name, text, name);
     } else if (attribute.kind === 'storage') {
       this.#set(attribute, json, name);
     } else if (attribute.kind === 'relatedEntity') {
@@ -90,7 +90,7 @@ export class Decoding implements Decoded {
       this.#deny(attribute, name);
     } else {
       const error = result.error ?? (result.malformed ? 'badBody' : 'valueRule');
-      this.#refuse(error, name, `${name} ${result.message}.`);
+      this.#refuse(error, name, `${name} ${result.message}.`, name);
     }
   }
 
@@ -124,7 +124,8 @@ export class Decoding implements Decoded {
     const value = this.values.get(name);
     if (value === undefined) return;
     for (const rule of checkRules(attribute, value)) {
-      this.#refuse('valueRule', name, `${shownName(this.dataclass, attribute)} ${rule}.`);
+      const text = `${shownName(this.dataclass, attribute)} ${rule}.`;
+      this.#refuse('valueRule', name, text, knownName(this.dataclass, attribute));
     }
   }
 
@@ -139,7 +140,7 @@ export class Decoding implements Decoded {
     const key = relatedKey(json);
     if (typeof key === 'object' && key !== null) {
       const text = `${relation.name} must be a key, {"__KEY": key} or null.`;
-      this.#refuse('valueRule', foreignKey.name, text);
+      this.#refuse('valueRule', foreignKey.name, text, this.#named(relation.name));
       return;
     }
     this.#set(foreignKey, key, relation.name);
@@ -162,7 +163,7 @@ export class Decoding implements Decoded {
       const name = result.error ?? (result.malformed ? 'badBody' : 'valueRule');
       const reason = isReadOnly && !result.malformed ? 'is read-only' : result.message;
       if (isDenied) this.#deny(attribute, given);
-      else this.#refuse(name, attribute.name, `${given} ${reason}.`);
+      else this.#refuse(name, attribute.name, `${given} ${reason}.`, this.#named(given));
     } else if (attribute.key === true && this.existing !== undefined) {
       this.#compareKey(result.value, given);
     } else if (!isReadOnly) {
@@ -176,19 +177,22 @@ export class Decoding implements Decoded {
       );
     } else if (result.value !== defaultOf(attribute)) {
       if (isDenied) this.#deny(attribute, given);
-      else this.#refuse('valueRule', attribute.name, `${given} is read-only.`);
+      else {
+        const text = `${given} is read-only.`;
+        this.#refuse('valueRule', attribute.name, text, this.#named(given));
+      }
     }
   }
 
   /** The session lacks the privilege for the value (protocol decision 19). */
   #deny({ name }: Pick<AttributeDefinition, 'name'>, given: string): void {
     const { errorName, text } = this.#denied(given);
-    this.#refuse(errorName, name, text);
+    this.#refuse(errorName, name, text, this.#named(given));
   }
 
   #denial(given: string): ProtocolError {
     const { errorName, text } = this.#denied(given);
-    return protocolError(errorName, text);
+    return protocolError(errorName, text, this.#named(given));
   }
 
   #denied(given: string): { readonly errorName: ErrorName; readonly text: string } {
@@ -209,7 +213,10 @@ export class Decoding implements Decoded {
     const other = values.get(name);
     if (this.#isFaulty(name)) return;
     if (other === undefined || other === value) values.set(name, value);
-    else this.#refuse('valueRule', name, `${given} contradicts another value of the same body.`);
+    else {
+      const text = `${given} contradicts another value of the same body.`;
+      this.#refuse('valueRule', name, text, this.#named(given));
+    }
   }
 
   #compareKey(value: StoredValue, given: string): void {
@@ -220,7 +227,7 @@ export class Decoding implements Decoded {
         : value === key;
     if (isSame) return;
     const text = `${given} is the key of the entity and cannot be changed.`;
-    this.#refuse('valueRule', this.dataclass.key.name, text);
+    this.#refuse('valueRule', this.dataclass.key.name, text, this.#named(given));
   }
 
   #unset(attribute: StorageDefinition): StoredValue {
@@ -235,10 +242,23 @@ export class Decoding implements Decoded {
     return this.#faulty?.has(name) === true;
   }
 
-  #refuse(name: ErrorName, attribute: string, message: string): void {
+  /**
+   * The attribute that a value was given for. A client names what it may name; class code may name more than the client whose
+   * request runs it.
+   * @param given the name of an attribute, or `__KEY`
+   */
+  #named(given: string): string | undefined {
+    const { key, exposedAttributes, permissions } = this.dataclass;
+    if (given === '__KEY') return knownName(this.dataclass, key);
+    const isKnown = exposedAttributes.has(given) || permissions?.onlyCreated.has(given) === true;
+    return isKnown ? given : undefined;
+  }
+
+  /** @param known how the client knows the attribute, if it does */
+  #refuse(name: ErrorName, attribute: string, message: string, known: string | undefined): void {
     (this.#faulty ??= new Set()).add(attribute);
     this.values.delete(attribute);
-    (this.#problems ??= []).push(protocolError(name, message));
+    (this.#problems ??= []).push(protocolError(name, message, known));
     const status = denialStatus(name, this.dataclass) ?? errorCodes[name].status;
     this.status = graver(this.status, status);
   }

@@ -9,7 +9,7 @@ import {
   type ProtocolError,
 } from '../protocol/errors.js';
 import type { StoredValue } from '../protocol/values.js';
-import { shownName } from './shown-name.js';
+import { knownName, shownName } from './shown-name.js';
 
 /** A value that must stay as it is stored, and would not. */
 export interface KeptValue {
@@ -46,19 +46,25 @@ export function keptValue(
   const { permissions } = dataclass;
   const { name } = attribute;
   const shown = shownName(dataclass, attribute);
+  const known = knownName(dataclass, attribute);
   const isHidden = permissions?.notRead.has(name) === true;
   if (isHidden || permissions?.notUpdated.has(name) === true) {
     const problem = protocolError(
       'updateDenied',
       `No permission to update "${isHidden ? name : shown}".`,
+      known,
     );
     return { problem, status: permissions.status };
   }
   if (value === null && permissions?.notDropped.has(name) === true) {
-    const problem = protocolError('dropDenied', `No permission to drop the value of "${shown}".`);
+    const problem = protocolError(
+      'dropDenied',
+      `No permission to drop the value of "${shown}".`,
+      known,
+    );
     return { problem, status: permissions.status };
   }
-  const problem = protocolError('valueRule', `${shown} is read-only.`);
+  const problem = protocolError('valueRule', `${shown} is read-only.`, known);
   return { problem, status: errorCodes.valueRule.status };
 }
 

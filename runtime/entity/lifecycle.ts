@@ -81,6 +81,8 @@ export interface EventError {
   readonly errCode: number;
   /** Sent to the client. */
   readonly message: string;
+  /** The attribute that is at fault; sent to a client that may know it. */
+  readonly attribute?: string;
   /** Makes the refusal of a validation serious: `__STATUS` 8, not 7. */
   readonly seriousError?: boolean;
   /** Sent to the client beside the message; JSON. */

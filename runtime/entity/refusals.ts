@@ -2,13 +2,13 @@ import type { Lock } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { ConstraintError } from '../dialect/executor.js';
 import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
-import { errorCodes, type ProtocolError, protocolError } from '../protocol/errors.js';
+import { errorCodes, type ProtocolError, protocolError, RequestError } from '../protocol/errors.js';
 import { denied, type DenialStatus, isDenialStatus } from '../protocol/denial.js';
 import type { StoredValue } from '../protocol/values.js';
 import { shortened } from '../protocol/found.js';
 import { eventProblem } from './event-problem.js';
 import type { EventError, EventFailure } from './lifecycle.js';
-import { shownName, shownRelation } from './shown-name.js';
+import { knownName, knownRelation, shownName, shownRelation } from './shown-name.js';
 
 /** Why an entity was not stored. */
 export interface Refusal {
@@ -103,13 +103,16 @@ export class Refusals {
       kind === 'expression'
         ? 'A computed attribute cannot be computed from these values.'
         : `${shownName(this.dataclass, attribute)} ${rule}.`;
-    return this.#refusal(protocolError('valueRule', text), entityStatuses.validation, existing);
+    const known = kind === 'expression' ? undefined : knownName(this.dataclass, attribute);
+    const problem = protocolError('valueRule', text, known);
+    return this.#refusal(problem, entityStatuses.validation, existing);
   }
 
   sequenceEnded(attribute: StorageDefinition): Refusal {
     const name = shownName(this.dataclass, attribute);
     const text = `${name} must be given: its sequence has reached 2^53 - 1 and has no further number.`;
-    return this.#refusal(protocolError('valueRule', text), entityStatuses.other);
+    const problem = protocolError('valueRule', text, knownName(this.dataclass, attribute));
+    return this.#refusal(problem, entityStatuses.other);
   }
 
   /** The entity was changed since the client read it, or the client does not say what it read (protocol section 11.2). */
@@ -151,11 +154,30 @@ export class Refusals {
     const { mildValidation, validation, other } = entityStatuses;
     const ofValidation = error.seriousError === true ? validation : mildValidation;
     return {
-      problems: [eventProblem(error)],
+      problems: [this.visible(eventProblem(error))],
       status: errorCodes.validationFailed.status,
       entityStatus: kind === 'saving' ? other : ofValidation,
       ...of(existing),
     };
+  }
+
+  /** An error of class code, which may name an attribute that the requester cannot know. */
+  visible(problem: ProtocolError): ProtocolError {
+    const { attribute, ...rest } = problem;
+    if (attribute === undefined || this.dataclass.exposedAttributes.has(attribute)) return problem;
+    const stored = this.dataclass.allAttributes.get(attribute);
+    const known = stored?.kind === 'storage' ? knownName(this.dataclass, stored) : undefined;
+    return known === undefined ? rest : { ...rest, attribute: known };
+  }
+
+  /** The same of one that ends the request. */
+  visibleError(error: RequestError): RequestError {
+    const { status, errors, headers } = error;
+    return new RequestError(
+      status,
+      errors.map((each) => this.visible(each)),
+      headers,
+    );
   }
 
   /** An event threw something; whoever answers the client knows what may be told of it. */
@@ -213,12 +235,16 @@ export class Refusals {
     const { name, exposed } = this.dataclass.target(relation);
     const where = exposed ? ` in the "${name}" dataclass` : '';
     const text = `${shownRelation(this.dataclass, relation)} names an entity that cannot be found${where}.`;
-    return protocolError('keyNotFound', text);
+    return protocolError('keyNotFound', text, knownRelation(this.dataclass, relation));
   }
 
   #notUnique(attribute: StorageDefinition | undefined): ProtocolError {
     const name = shownName(this.dataclass, attribute);
-    return protocolError('valueRule', `${name} must be unique: another entity has this value.`);
+    return protocolError(
+      'valueRule',
+      `${name} must be unique: another entity has this value.`,
+      knownName(this.dataclass, attribute),
+    );
   }
 
   #summary(isInvalid: boolean, existing: string | number | undefined): ProtocolError[] {

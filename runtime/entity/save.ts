@@ -9,7 +9,7 @@ import { addressOf } from './address.js';
 import { EntityCreator } from './create.js';
 import type { Body } from './decoded.js';
 import { EventedSaver, hasSaveEvents } from './evented-save.js';
-import type { Refusal } from './refusals.js';
+import type { Refusal, Refusals } from './refusals.js';
 import type { SaveOptions, SaveResult, Surroundings } from './save-options.js';
 import { isSettable } from './settable.js';
 import { SaveTools } from './save-tools.js';
@@ -49,6 +49,10 @@ export class EntitySaver {
       lockOf: (key, options) => this.#lockOf(key, options),
       store: (...given) => this.#store(...given),
     });
+  }
+
+  get refusals(): Refusals {
+    return this.#tools.refusals;
   }
 
   /**

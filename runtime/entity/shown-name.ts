@@ -5,7 +5,15 @@ const nameless = 'An attribute';
 
 /** How a message to a client calls a stored attribute: what is not exposed has no name there. */
 export function shownName(dataclass: Dataclass, attribute: StorageDefinition | undefined): string {
-  if (attribute === undefined) return nameless;
+  return knownName(dataclass, attribute) ?? nameless;
+}
+
+/** The name by which a client knows a stored attribute; none for what it cannot know. */
+export function knownName(
+  dataclass: Dataclass,
+  attribute: StorageDefinition | undefined,
+): string | undefined {
+  if (attribute === undefined) return undefined;
   const isKnown = dataclass.permissions?.onlyCreated.has(attribute.name) === true;
   if (attribute.exposed !== false || isKnown) return attribute.name;
   if (attribute.key === true) return '__KEY';
@@ -14,12 +22,20 @@ export function shownName(dataclass: Dataclass, attribute: StorageDefinition | u
     (each) =>
       each.kind === 'relatedEntity' && each.foreignKey === attribute.name && each.exposed !== false,
   );
-  return relation?.name ?? nameless;
+  return relation?.name;
 }
 
 /** The same for a relation: one that is not exposed is spoken of by its foreign key. */
 export function shownRelation(dataclass: Dataclass, relation: RelatedEntityDefinition): string {
+  return knownRelation(dataclass, relation) ?? nameless;
+}
+
+/** The same, where it has a name. */
+export function knownRelation(
+  dataclass: Dataclass,
+  relation: RelatedEntityDefinition,
+): string | undefined {
   return relation.exposed === false
-    ? shownName(dataclass, dataclass.foreignKey(relation))
+    ? knownName(dataclass, dataclass.foreignKey(relation))
     : relation.name;
 }

@@ -42,8 +42,8 @@ export class Place {
 }
 
 /**
- * Turns what a client sent into the arguments that class code declares (protocol decision 30). An optional parameter that is
- * left out or null is `undefined`.
+ * Turns what a client sent into the arguments that class code declares (protocol decision 30), as many as were sent. An optional
+ * parameter that is null is `undefined`.
  * @throws RequestError 400 with 1843 that names the parameter
  */
 export async function decodeArguments(
@@ -54,7 +54,9 @@ export async function decodeArguments(
   if (sent.length > params.length) throw tooMany(name, params, sent.length);
   const decoded: unknown[] = [];
   for (const [index, parameter] of params.entries()) {
-    decoded.push(await argument(new Place(name, parameter.name), parameter, sent[index], makers));
+    const place = new Place(name, parameter.name);
+    if (index < sent.length) decoded.push(await argument(place, parameter, sent[index], makers));
+    else if (parameter.optional !== true) throw place.refusal('is missing');
   }
   return decoded;
 }
@@ -65,10 +67,6 @@ function argument(
   json: unknown,
   makers: ArgumentMakers,
 ): unknown {
-  if (json === undefined) {
-    if (optional === true) return undefined;
-    throw place.refusal('is missing');
-  }
   if (json === null) {
     if (optional === true) return undefined;
     // Null is a JSON value like any other.

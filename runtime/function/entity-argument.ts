@@ -136,7 +136,7 @@ async function apply(
   const { layout } = state.code;
   for (const [name, value] of readOnly) {
     if (state.stored(layout.field(name)) === value) continue;
-    const problem = protocolError('valueRule', `${name} is read-only.`);
+    const problem = protocolError('valueRule', `${name} is read-only.`, name);
     throw refused(at, errorCodes.valueRule.status, [problem]);
   }
   for (const [name, value] of values) state.setStored(layout.field(name), value);

@@ -7,6 +7,7 @@ import type { SaveResult } from '../entity/save-options.js';
 import { failureOf } from '../function/failure.js';
 import type { AppliedUploads } from '../media/apply-uploads.js';
 import type { RequestError } from '../protocol/errors.js';
+import { RestError } from '../protocol/rest-error.js';
 import { nowText } from '../protocol/now-text.js';
 import { AnswerLength, asNew, ListedErrors, type WriteAnswers } from './write-answers.js';
 
@@ -117,8 +118,9 @@ export class BodySaving {
   #told(result: SaveResult): SaveResult {
     if (!('problems' in result) || result.failure === undefined) return result;
     const error = failureOf(result.failure.shown, result.failure.thrown);
-    if (!this.isList) throw error;
-    const { errors: problems, status } = this.caller.tell(error);
-    return { ...result, problems, status };
+    const { refusals } = this.tools.saver;
+    if (!this.isList) throw error instanceof RestError ? refusals.visibleError(error) : error;
+    const { errors, status } = this.caller.tell(error);
+    return { ...result, problems: errors.map((each) => refusals.visible(each)), status };
   }
 }

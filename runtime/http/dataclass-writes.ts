@@ -150,11 +150,12 @@ export class DataclassWrites {
         `$filter is not applicable: $method=${method} takes its entities from the body.`,
       );
     }
-    const mode = writeMode(method, parameters);
+    const { attributes, expand } = parameters;
+    const asked = { mode: writeMode(method, parameters), attributes, expand };
     const { body, headers } = request;
     const type = headers['content-type'];
     const answer = this.#asCaller(request, reply, (caller) =>
-      this.#writing.write(mode, body, type, caller, address),
+      this.#writing.write(asked, body, type, caller, address),
     );
     return sendWhenThere(reply, answer);
   }

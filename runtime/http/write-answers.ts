@@ -9,7 +9,11 @@ import type { SaveResult } from '../entity/save-options.js';
 import { protocolError, refuse } from '../protocol/errors.js';
 import type { Fold } from '../protocol/fold.js';
 import { planEntity, planSavedEntity } from '../query/entity.js';
-import { wholeEntity } from '../query/projection.js';
+import { projectionOf } from '../query/projection-of.js';
+import type { Parameters } from '../query/parameters.js';
+import type { Projection } from '../query/projection.js';
+import { mostRelated, refuseTooManyRelated } from '../query/related-count.js';
+import { shapeName } from '../query/selection-request.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { lockStatus } from './lock-service.js';
 
@@ -28,6 +32,9 @@ const statusTexts: Readonly<Record<number, string>> = {
   [entityStatuses.validation]: 'Serious Validation Error',
 };
 
+/** What a request wants to see of the entities of its body, as a read does. */
+export type AnsweredAttributes = Partial<Pick<Parameters, 'attributes' | 'expand'>>;
+
 /** Writes what became of the entities of a body (protocol sections 11.3 and 11.4). */
 export class WriteAnswers {
   readonly #saved: Statement;
@@ -41,12 +48,26 @@ export class WriteAnswers {
   constructor(
     context: ReadingContext,
     readonly dataclass: Dataclass,
+    { attributes, expand }: AnsweredAttributes = {},
   ) {
-    const { database, options } = context;
+    const { database, options, plans } = context;
     const { dialect } = database;
-    const whole = wholeEntity(dataclass);
-    this.#saved = planSavedEntity(dialect, options, dataclass, whole);
-    this.#current = planEntity(dialect, options, dataclass, dataclass.key, whole);
+    const { name, key } = dataclass;
+    // A list of attributes in the place of another answers with another statement, which others may have asked for.
+    const planned = (kind: string, plan: (projection: Projection) => Statement): Statement => {
+      const shape = shapeName([kind, '', name, key.name, attributes, expand]);
+      const known = plans.entities.get(shape);
+      if (known !== undefined) return known;
+      const projection = projectionOf(dataclass, undefined, { attributes, expand }, context);
+      refuseTooManyRelated(mostRelated(projection, options.pageSize));
+      const statement = plan(projection);
+      plans.entities.set(shape, statement);
+      return statement;
+    };
+    this.#saved = planned('saved', (each) => planSavedEntity(dialect, options, dataclass, each));
+    this.#current = planned('current', (each) =>
+      planEntity(dialect, options, dataclass, key, each),
+    );
     const nothing = { hasTimestamp: false, fields: [] };
     this.#hidden =
       dataclass.restriction === undefined

@@ -19,7 +19,13 @@ import { nowText } from '../protocol/now-text.js';
 import type { StoredValue } from '../protocol/values.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { BodySaving, type Entry, type WriteCaller, type WriteMode } from './body-saving.js';
-import { AnswerLength, asSent, ListedErrors, WriteAnswers } from './write-answers.js';
+import {
+  type AnsweredAttributes,
+  AnswerLength,
+  asSent,
+  ListedErrors,
+  WriteAnswers,
+} from './write-answers.js';
 import { type AddressKey, type BodyEntities, readEntities } from './write-body.js';
 
 /** What the services of all dataclasses share when they write. */
@@ -33,6 +39,11 @@ export interface WritingContext extends ReadingContext {
   readonly locks: LockTable;
   /** What runs events; asked when the first entity is written, since class code is there by then. */
   readonly lifecycle: () => Lifecycle | undefined;
+}
+
+/** The entities of a body, and how they are answered. */
+interface SentBody extends BodyEntities {
+  readonly answers: WriteAnswers;
 }
 
 /** What a request is answered with. */
@@ -78,28 +89,31 @@ export class WriteService {
   /**
    * Takes the entity or the entities of a body, in one transaction. A list keeps what can be stored, unless the mode says
    * otherwise, and tells of each entity what became of it (protocol section 11.7).
+   * @param attributes what of each entity is answered
    * @param addressKey where the address names the entity
    * @throws what class code threw that may be told, and FunctionFailedError, where the entity stands alone
    */
   write(
-    mode: WriteMode,
+    { mode, ...attributes }: { readonly mode: WriteMode } & AnsweredAttributes,
     rawBody: unknown,
     contentType: string | undefined,
     caller: WriteCaller,
     addressKey?: AddressKey,
   ): Pending<WriteAnswer> {
-    const sent = readEntities(rawBody, contentType, {
+    const answers = this.#answering(mode, attributes);
+    const body = readEntities(rawBody, contentType, {
       dataclass: this.dataclass,
       fold: this.context.database.dialect.foldText,
       batchSize: this.context.limits.batchSize,
       addressKey,
     });
+    const sent = { ...body, answers };
     const isOnlyRead =
       mode === 'validate' && !sent.entities.some((each) => this.#saver.runsCode(each));
     return isOnlyRead ? this.#validated(sent, caller) : this.#attempted(sent, mode, caller);
   }
 
-  #attempted(sent: BodyEntities, mode: WriteMode, caller: WriteCaller): Pending<WriteAnswer> {
+  #attempted(sent: SentBody, mode: WriteMode, caller: WriteCaller): Pending<WriteAnswer> {
     return caught(
       () => this.#stored(sent, mode, caller),
       (error) => {
@@ -110,7 +124,7 @@ export class WriteService {
   }
 
   /** Checks entities one by one, by reads; only a list whose entities depend on each other is stored for trial as a whole. */
-  async #validated(sent: BodyEntities, caller: WriteCaller): Promise<WriteAnswer> {
+  async #validated(sent: SentBody, caller: WriteCaller): Promise<WriteAnswer> {
     const uploads = this.#uploadsFor(caller);
     const reads = readsOnly(this.context.database.executor);
     const options = { ...validation(caller), isOnlyRead: true };
@@ -161,10 +175,19 @@ export class WriteService {
 
   /** Saves one entity that does not come as JSON, as `$method=update` does. */
   writeEntity(entity: Body, caller: WriteCaller): Pending<WriteAnswer> {
-    return this.#stored({ entities: [entity], isList: false }, 'update', caller);
+    const sent = { entities: [entity], isList: false, answers: this.#answers };
+    return this.#stored(sent, 'update', caller);
   }
 
-  #stored(sent: BodyEntities, mode: WriteMode, caller: WriteCaller): Pending<WriteAnswer> {
+  /** @throws RequestError 400 for attributes that cannot be answered, before anything is stored */
+  #answering(mode: WriteMode, { attributes, expand }: AnsweredAttributes): WriteAnswers {
+    const isWhole = attributes === undefined && expand === undefined;
+    return isWhole || mode === 'validate'
+      ? this.#answers
+      : new WriteAnswers(this.context, this.dataclass, { attributes, expand });
+  }
+
+  #stored(sent: SentBody, mode: WriteMode, caller: WriteCaller): Pending<WriteAnswer> {
     const entries = this.context.database.executor.write((transaction) =>
       this.#save(transaction, sent, mode, caller),
     );
@@ -174,12 +197,12 @@ export class WriteService {
   /** @throws Undone when nothing of it shall be stored */
   #save(
     transaction: Transaction,
-    { entities, isList }: BodyEntities,
+    { entities, isList, answers }: SentBody,
     mode: WriteMode,
     caller: WriteCaller,
   ): Pending<readonly Entry[]> {
     const uploads = this.#uploadsFor(caller);
-    const tools = { saver: this.#saver, answers: this.#answers, uploads };
+    const tools = { saver: this.#saver, answers, uploads };
     const saving = new BodySaving(tools, transaction, mode, caller, isList);
     const [first] = entities;
     const saved =
@@ -196,33 +219,41 @@ export class WriteService {
   }
 
   #answer(
-    { isList }: BodyEntities,
+    { isList, answers }: SentBody,
     entries: readonly Entry[],
     mode: WriteMode,
   ): Pending<WriteAnswer> {
     if (mode === 'validate') return validated(entries);
     const isUndone = mode === 'atomic' && entries.some(({ result }) => 'problems' in result);
     const [first] = entries;
-    if (isList || first === undefined) return this.#answerAll(entries, isUndone);
+    if (isList || first === undefined) return this.#answerAll(answers, entries, isUndone);
     const status = 'problems' in first.result ? first.result.status : 200;
-    return whenThere(this.#member(first, isUndone), (json) => ({ status, json }));
+    return whenThere(this.#member(answers, first, isUndone), (json) => ({ status, json }));
   }
 
-  async #answerAll(entries: readonly Entry[], isUndone: boolean): Promise<WriteAnswer> {
+  async #answerAll(
+    answers: WriteAnswers,
+    entries: readonly Entry[],
+    isUndone: boolean,
+  ): Promise<WriteAnswer> {
     const length = new AnswerLength();
     const members: string[] = [];
     for (const [index, entry] of entries.entries()) {
       const rest = pause(index);
       if (rest !== undefined) await rest;
-      members.push(length.add(await this.#member(entry, isUndone)));
+      members.push(length.add(await this.#member(answers, entry, isUndone)));
     }
     const status = isUndone ? statusOfUndone(entries) : 200;
     return { status, json: `{"__ENTITIES":[${members.join(',')}]}` };
   }
 
-  #member({ body, result, json }: Entry, isUndone: boolean): Pending<string> {
+  #member(
+    answers: WriteAnswers,
+    { body, result, json }: Entry,
+    isUndone: boolean,
+  ): Pending<string> {
     if ('problems' in result) {
-      return json ?? this.#answers.refused(this.context.database.executor, result);
+      return json ?? answers.refused(this.context.database.executor, result);
     }
     return isUndone || json === undefined ? JSON.stringify(asSent(body)) : json;
   }

@@ -72,13 +72,16 @@ export interface ProtocolError {
   readonly message: string;
   readonly componentSignature: string;
   readonly errCode: number;
+  /** The attribute of a refused entity that the error is about, where it is about one that the requester may name. */
+  readonly attribute?: string;
   /** What class code tells beside the message, in JSON. */
   readonly extraDescription?: Readonly<Record<string, unknown>>;
 }
 
 /** One item of `__ERROR`, from the table. */
-export function protocolError(name: ErrorName, message: string): ProtocolError {
-  return { message, componentSignature: 'dbmg', errCode: errorCodes[name].code };
+export function protocolError(name: ErrorName, message: string, attribute?: string): ProtocolError {
+  const error = { message, componentSignature: 'dbmg', errCode: errorCodes[name].code };
+  return attribute === undefined ? error : { ...error, attribute };
 }
 
 /** Ends a request with a status and an `__ERROR` body; its messages are meant for the client. */

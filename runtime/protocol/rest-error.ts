@@ -8,12 +8,14 @@ export class RestError extends RequestError {
   /**
    * @param status of HTTP, 400 to 599
    * @param errCode a whole number of the application's own
+   * @param details `attribute`: the attribute that is at fault, for a form that shows the message there
    * @throws RangeError for a status that tells of no error, and a code that is no whole number
    */
   constructor(
     status: number,
     readonly errCode: number,
     message: string,
+    { attribute }: { readonly attribute?: string } = {},
   ) {
     if (!Number.isInteger(status) || status < 400 || status > 599) {
       throw new RangeError(`A RestError has a status from 400 to 599, and this one is ${status}.`);
@@ -23,7 +25,8 @@ export class RestError extends RequestError {
         `The code of a RestError is a whole number, and this one is ${errCode}.`,
       );
     }
-    super(status, [{ message, componentSignature: 'dbmg', errCode }]);
+    const error = { message, componentSignature: 'dbmg', errCode };
+    super(status, [attribute === undefined ? error : { ...error, attribute }]);
     this.name = 'RestError';
   }
 }

@@ -17,6 +17,10 @@ export class Company extends CompanyBase {
     return this.ds.Company.new({ name, founded: '2020-02-03', revenue: 1.5 });
   }
 
+  counted(...given: readonly [first: string, second?: unknown, third?: string]): unknown {
+    return [given.length, ...given];
+  }
+
   echo(value?: unknown): unknown {
     return value;
   }

@@ -64,6 +64,27 @@ describe('a function of each class', () => {
   });
 
   it.each([
+    [['a'], [1, 'a']],
+    [
+      ['a', null],
+      [2, 'a', null],
+    ],
+    [
+      ['a', 'b'],
+      [2, 'a', 'b'],
+    ],
+    [
+      ['a', null, 'c'],
+      [3, 'a', null, 'c'],
+    ],
+  ])('is called with as many arguments as are sent: %j', async (sent, result) => {
+    expect((await post('/rest/Company/counted', sent)).json()).toEqual({ result });
+    expect((await get(`/rest/Company/counted?$params='${JSON.stringify(sent)}'`)).json()).toEqual({
+      result,
+    });
+  });
+
+  it.each([
     ['too many', '/rest/Company/echo', [1, 2], [400, 1843]],
     ['too few', '/rest/Company/fromCity', [], [400, 1843]],
     ['of another type', '/rest/Company/fromCity', [1], [400, 1843]],
