@@ -145,7 +145,7 @@ describe('class code names the attribute of its own error', () => {
 
   it('by a text', async () => {
     server.handlers.Company = {
-      saving: () => ({ errCode: 1, message: 'no', attribute: 7 }) as never,
+      saving: () => ({ errCode: 1, message: 'no', attribute: 7 }),
     };
     expect(await answer({ name: 'a' })).toMatchObject({ __ERROR: [{ errCode: 1837 }] });
     expect(server.logged.join('')).toContain('attribute must be the name of an attribute.');
