@@ -24,6 +24,9 @@ export interface NullableJson {
 
 export type Operator = '=' | '<' | '<=' | '>' | '>=';
 
+/** What rows are locked for: to be deleted, or to be changed; others may refer to a row that is changed. */
+export type RowLock = 'delete' | 'change';
+
 /** What rows are ordered by; null is less than every value. */
 export interface OrderTerm {
   readonly value: Sql;
@@ -115,6 +118,8 @@ export interface Dialect {
   matchesAny(text: Sql, patterns: Sql): Sql;
   readonly json: JsonAccess;
   readonly vectors: VectorAccess;
+  /** How many selects behind the first one of a recursive query may name it. */
+  readonly recursiveParts: number;
   /** Joins two tables, of which the one before it shall be read first. */
   readonly joinInOrder: Sql;
   /** A join may give the rows of an ordered subquery in another order. */
@@ -138,6 +143,13 @@ export interface Dialect {
   soughtKey(key: Sql): Sql;
   /** As {@link Dialect.unlistedKey}, for a comparison that an index of the other side serves. */
   plainKey(key: Sql, type: ValueType): Sql;
+  /**
+   * Behind a query: locks its rows until the transaction ends, one after the other by their keys, so that two transactions that
+   * lock the same rows do not wait for each other. Rows that others have deleted meanwhile, or changed so that they are not
+   * meant any more, are passed over. None where transactions run one after the other.
+   * @param alias of the table whose rows are locked
+   */
+  readonly lockRows?: (alias: string, key: Sql, lock: RowLock) => Sql;
   /** What a new row has for its key, which the database draws where the bound value is null. */
   insertedKey(value: Sql, table: string, column: string): Sql;
   /** Behind the statement of an insertion: has it tell the key that was drawn. */

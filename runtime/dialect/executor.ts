@@ -95,6 +95,12 @@ export class DatabaseUnavailableError extends Error {
   }
 }
 
+/**
+ * The database has given up a transaction that met others, such as one that waited for a transaction that waited for it. The
+ * same transaction has a chance once the others have ended.
+ */
+export class ConflictError extends DatabaseUnavailableError {}
+
 /** A statement ran for longer than the limit `queryTimeout` allows, and was stopped. */
 export class QueryTimeoutError extends Error {
   /** @param milliseconds the limit */

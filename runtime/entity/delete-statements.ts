@@ -13,6 +13,8 @@ export interface DeletionStatements {
   readonly prepare: Statement;
   /** Adds the entities that are deleted with those of the list; more than one are repeated until nothing is added. */
   readonly cascade: readonly Statement[];
+  /** Where a cascade has to lock what it lists. */
+  readonly locking?: LockingStatements;
   readonly restrictions: readonly Restriction[];
   /** Lists the entities that refer to a deleted one and stay. */
   readonly listChanged: readonly Statement[];
@@ -28,6 +30,19 @@ export interface DeletionStatements {
   readonly touched: readonly Touched[];
   /** Takes {@link Dialect.deferForeignKeys} back, for a transaction that goes on. */
   readonly undefer: readonly Statement[];
+}
+
+/**
+ * A cascade lists entities before they are locked: others may change them until then, so it is made anew until it lists none
+ * that is not locked.
+ */
+export interface LockingStatements {
+  /** Remembers the entities that the cascade begins with; they are locked. */
+  readonly begin: Statement;
+  /** Locks what is listed and not locked yet, by dataclass. */
+  readonly lock: readonly Statement[];
+  /** Leaves on the list what the cascade began with. */
+  readonly again: readonly Statement[];
 }
 
 /** Entities of one dataclass that a deletion deletes or changes. */
@@ -57,9 +72,6 @@ export const deletionList = sql.id('__deletion');
 /** The number of the request's own dataclass on the list. */
 export const startList = sql.lit(0);
 
-/** SQLite takes at most 500 parts of one compound select. */
-const cascadesPerStatement = 200;
-
 const namedKeys = 3;
 
 const listed = sql.id('listed');
@@ -77,12 +89,18 @@ export function planDeletion(
     reach.references.filter(({ relation }) => relation.onDelete === onDelete);
   const setNull = by('setNull');
   const changed = [...new Set(setNull.map((each) => each.referring))];
-  const count = sql`select count(*) from ${list}`;
+  // What is locked has numbers below.
+  const count = sql`select count(*) from ${list} where "list" >= 0`;
   const compiled = (queries: readonly Sql[]): Statement[] =>
     queries.map((query) => dialect.compile(query));
   return {
     prepare: dialect.compile(dialect.createKeyLists(list)),
-    cascade: compiled(groups(by('cascade')).map((each) => writer.cascade(each))),
+    cascade: compiled(
+      groups(by('cascade'), dialect.recursiveParts).map((each) => writer.cascade(each)),
+    ),
+    ...(dialect.lockRows === undefined || by('cascade').length === 0
+      ? {}
+      : { locking: writer.locking(dialect.lockRows) }),
     restrictions: by('restrict').map((reference) => ({
       reference,
       count: dialect.compile(sql`select count(*) ${writer.staying(reference)}`),
@@ -143,8 +161,37 @@ class Writer {
         sql`select ${this.#number(each.referring)}, ${this.dialect.listedKey(keyOf(each))} ${this.#referring(reached, each)}`,
     );
     const columns = sql`"list", "key"`;
-    const start = sql`select ${columns} from ${this.list}`;
+    const start = sql`select ${columns} from ${this.list} where "list" >= 0`;
     return sql`insert into ${this.list} (${columns}) with recursive ${reached} (${columns}) as (${sql.join([start, ...steps], sql` union `)}) select ${columns} from ${reached} where "list" >= 0 on conflict do nothing`;
+  }
+
+  locking(lockRows: NonNullable<Dialect['lockRows']>): LockingStatements {
+    const { dialect, list } = this;
+    const columns = sql`"list", "key"`;
+    const compiled = (query: Sql): Statement => dialect.compile(query);
+    const begun = sql.lit(-1 - this.#numbers.size);
+    const locked = (number: number): Sql => sql.lit(-1 - number);
+    const start = sql`select "key" from ${list} where "list" = ${startList}`;
+    return {
+      begin: compiled(
+        sql`insert into ${list} (${columns}) select "kept"."list", "listed"."key" from (${start}) as "listed" cross join (values (${begun}), (${locked(0)})) as "kept" ("list")`,
+      ),
+      lock: [...this.#numbers].map(([dataclass, number]) => {
+        const key = sql.id('locked', dataclass.key.column);
+        const isLocked = sql`select 1 from ${list} as "other" where "other"."list" = ${locked(number)} and "other"."key" = "listed"."key"`;
+        const chosen = sql`select "listed"."key" from ${list} as ${listed} where ${listedList} = ${sql.lit(number)} and not exists (${isLocked})`;
+        const keys = sql`select ${dialect.unlistedKey(sql`"key"`, valueTypeOf(dataclass.key.type))} from (${chosen}) as "chosen"`;
+        return compiled(
+          sql`insert into ${list} (${columns}) select ${locked(number)}, ${dialect.listedKey(key)} from ${sql.id(dataclass.table)} as ${sql.id('locked')} where ${key} in (${keys})${lockRows('locked', key, 'delete')}`,
+        );
+      }),
+      again: [
+        compiled(sql`delete from ${list} where "list" >= 0`),
+        compiled(
+          sql`insert into ${list} (${columns}) select ${startList}, "key" from ${list} where "list" = ${begun}`,
+        ),
+      ],
+    };
   }
 
   /** The entities of a relation that refer to a deleted one and are not deleted themselves. */
@@ -171,7 +218,9 @@ class Writer {
   }
 
   listChanged(reference: Reference, index: number): Sql {
-    return sql`insert into ${this.list} ("list", "key") select ${this.#changedList(index)}, ${this.dialect.listedKey(keyOf(reference))} ${this.staying(reference)} on conflict do nothing`;
+    // One that others let refer to something else meanwhile is passed over.
+    const lock = this.dialect.lockRows?.('referring', keyOf(reference), 'change') ?? sql``;
+    return sql`insert into ${this.list} ("list", "key") select ${this.#changedList(index)}, ${this.dialect.listedKey(keyOf(reference))} ${this.staying(reference)}${lock} on conflict do nothing`;
   }
 
   setNull(dataclass: Dataclass, index: number, references: readonly Reference[]): Sql {
@@ -234,8 +283,8 @@ function keyOf(reference: Reference): Sql {
   return sql.id('referring', reference.referring.key.column);
 }
 
-function groups(references: readonly Reference[]): Reference[][] {
-  return Array.from({ length: Math.ceil(references.length / cascadesPerStatement) }, (_, index) =>
-    references.slice(index * cascadesPerStatement, (index + 1) * cascadesPerStatement),
+function groups(references: readonly Reference[], size: number): Reference[][] {
+  return Array.from({ length: Math.ceil(references.length / size) }, (_, index) =>
+    references.slice(index * size, (index + 1) * size),
   );
 }

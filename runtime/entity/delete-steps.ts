@@ -30,8 +30,26 @@ export async function countListed({ transaction, statements }: Deletion): Promis
   return Number(await transaction.value(statements.count, []));
 }
 
-/** Adds the entities that are deleted with those of the list. */
+/**
+ * Adds the entities that are deleted with those of the list, which are locked. All of them are locked then, where others could
+ * change them.
+ */
 export async function cascade(deletion: Deletion, chosen: number): Promise<void> {
+  const { locking } = deletion.statements;
+  if (locking === undefined) {
+    await listReferring(deletion, chosen);
+    return;
+  }
+  await deletion.transaction.run(locking.begin, []);
+  for (;;) {
+    await listReferring(deletion, chosen);
+    if ((await runAll(deletion, locking.lock, [])) === 0) return;
+    // Others may have changed what was not locked yet, and may have let more refer to it.
+    await runAll(deletion, locking.again, []);
+  }
+}
+
+async function listReferring(deletion: Deletion, chosen: number): Promise<void> {
   const steps = deletion.statements.cascade;
   for (let before = 0, now = chosen; now > before && steps.length > 0;) {
     before = now;
@@ -95,15 +113,19 @@ async function checkRestrictions({ transaction, statements, pace }: Deletion): P
   if (dependents.length > 0) throw refusedByDependents(dependents);
 }
 
+/** @returns how many rows were changed */
 async function runAll(
   { transaction, pace }: Deletion,
   statements: readonly Statement[],
   values: readonly SqlValue[],
-): Promise<void> {
+): Promise<number> {
+  let all = 0;
   for (const statement of statements) {
     await pace.keep();
-    await transaction.run(statement, values);
+    const { changes } = await transaction.run(statement, values);
+    all += changes;
   }
+  return all;
 }
 
 async function dependentsOf(

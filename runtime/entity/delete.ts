@@ -43,6 +43,11 @@ export class EntityDeleter {
     this.#evented = new EventedDeleter(dialect, reach, { lifecycle, locks });
   }
 
+  /** Whether class code runs when a client deletes an entity. */
+  get runsCode(): boolean {
+    return this.#evented !== undefined;
+  }
+
   /**
    * Deletes the entities that `choose` lists (see {@link chooseEntities}). An entity that stays and refers to a deleted one is
    * changed: its relation becomes null, its stamp rises by one, and none of its events runs. Events of the entities that are
@@ -110,10 +115,15 @@ function planStamp(dialect: Dialect, dataclass: Dataclass): Statement {
   );
 }
 
-/** The statement that lists the entities of `from` that a condition holds for, all of them to be deleted. */
+/**
+ * The statement that lists the entities of `from` that a condition holds for, all of them to be deleted. It waits for others
+ * that change them, and nobody else changes them, or refers to them anew, until the transaction ends.
+ */
 export function chooseEntities(dialect: Dialect, from: From, condition: Sql): Statement {
+  const key = keyColumn(from.root);
+  const lock = dialect.lockRows?.(from.root.alias, key, 'delete') ?? sql``;
   return dialect.compile(
-    sql`insert into ${deletionList} ("list", "key") select ${startList}, ${dialect.listedKey(keyColumn(from.root))} ${from.clause} where ${condition}`,
+    sql`insert into ${deletionList} ("list", "key") select ${startList}, ${dialect.listedKey(key)} ${from.clause} where ${condition}${lock}`,
   );
 }
 

@@ -1,10 +1,17 @@
+import { sql } from 'kysely';
 import type { LockTable } from '../access/locks.js';
+import { comparableColumn } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
+import { Aliases, From, keyColumn } from '../dataclass/source.js';
 import type { BoundedCache } from '../dialect/bounded-cache.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
-import type { Statement } from '../dialect/statement.js';
+import { Slot, type Statement } from '../dialect/statement.js';
+import { valueTypeOf } from '../dialect/value-type.js';
+import type { Fold } from '../protocol/fold.js';
+import { errorCodes } from '../protocol/errors.js';
+import { isWellFormed } from '../protocol/well-formed.js';
 import { addressOf } from './address.js';
 import { EntityCreator } from './create.js';
 import type { Body } from './decoded.js';
@@ -23,6 +30,9 @@ export class EntitySaver {
   readonly #locks: LockTable | undefined;
   readonly #evented: EventedSaver | undefined;
   readonly #hasEvents: boolean;
+  /** Locks the entities of a list of keys; none where the database locks no rows. */
+  readonly #lock: Statement | undefined;
+  readonly #foldText: Fold;
   /** Names of attributes that setters of class code take. */
   readonly #settable: readonly string[];
 
@@ -36,6 +46,8 @@ export class EntitySaver {
     this.#tools = new SaveTools(dialect, dataclass);
     this.#creator = new EntityCreator(dialect, dataclass, this.#tools);
     this.#updater = new EntityUpdater(dialect, dataclass, this.#tools, statements);
+    this.#lock = planLock(dialect, dataclass);
+    this.#foldText = dialect.foldText;
     this.#locks = locks;
     const events = lifecycle?.eventsOf(dataclass.name);
     this.#settable = dataclass.attributes.filter(isSettable).map(({ name }) => name);
@@ -53,6 +65,29 @@ export class EntitySaver {
 
   get refusals(): Refusals {
     return this.#tools.refusals;
+  }
+
+  /** Whether class code runs when a client saves an entity. */
+  get runsCode(): boolean {
+    return this.#evented !== undefined;
+  }
+
+  /**
+   * Locks the entities that a list changes, where the database can lock some: two lists in opposite orders would wait for each
+   * other.
+   */
+  lock(transaction: Transaction, bodies: readonly Body[]): Pending<void> {
+    if (this.#lock === undefined) return undefined;
+    const keys = bodies.flatMap((body) => {
+      const address = addressOf(this.dataclass, this.#tools.refusals, body);
+      if ('problems' in address || address.stamp === undefined) return [];
+      const { key } = address;
+      if (typeof key !== 'string' || this.dataclass.key.type !== 'string') return [key];
+      // The database's JSON holds no such text, and neither does a key.
+      return isWellFormed(key) && !key.includes('\0') ? [this.#foldText(key)] : [];
+    });
+    if (keys.length < 2) return undefined;
+    return whenThere(transaction.value(this.#lock, [JSON.stringify(keys)]), () => undefined);
   }
 
   /**
@@ -144,13 +179,23 @@ export class EntitySaver {
     options: SaveOptions,
   ): Pending<SaveResult> {
     if (key === undefined) return this.#create(transaction, body, options);
-    return whenThere(this.#updater.stampOf(transaction, key), (stamp) => {
-      if (stamp === undefined) return this.#create(transaction, body, options);
+    const refusal = (stamp: number): Refusal => {
       const lock = this.#lockOf(key, options);
       const { refusals } = this.#tools;
       return lock === undefined
         ? refusals.stampChanged(key, undefined, stamp)
         : refusals.locked(key, lock);
+    };
+    const stampOf = (): Pending<number | undefined> => this.#updater.stampOf(transaction, key);
+    return whenThere(stampOf(), (stamp) => {
+      if (stamp !== undefined) return refusal(stamp);
+      return whenThere(this.#create(transaction, body, options), (result) => {
+        if (!('problems' in result) || result.status !== errorCodes.stampChanged.status) {
+          return result;
+        }
+        // Another transaction may have created the entity meanwhile.
+        return whenThere(stampOf(), (now) => (now === undefined ? result : refusal(now)));
+      });
     });
   }
 
@@ -177,4 +222,15 @@ export class EntitySaver {
     if (this.#locks === undefined || this.#locks.size === 0 || !isKept) return undefined;
     return this.#locks.refusal(this.dataclass.name, key, session);
   }
+}
+
+function planLock(dialect: Dialect, dataclass: Dataclass): Statement | undefined {
+  if (dialect.lockRows === undefined) return undefined;
+  const from = new From(new Aliases(), dataclass);
+  const { key } = dataclass;
+  const comparable = comparableColumn(dialect, from.root, key);
+  const isNamed = dialect.isIn(comparable, sql`${new Slot(0)}`, valueTypeOf(key.type));
+  const lock = dialect.lockRows(from.root.alias, keyColumn(from.root), 'change');
+  const rows = sql`select 1 ${from.clause} where ${isNamed}${lock}`;
+  return dialect.compile(sql`select count(*) from (${rows}) as "locked"`);
 }

@@ -1,6 +1,7 @@
 import type { LockTable } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { From } from '../dataclass/source.js';
+import { againAfterConflict } from '../dialect/again-after-conflict.js';
 import { ConstraintError } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
@@ -44,6 +45,9 @@ export interface DeletionAnswer {
   readonly status: number;
   readonly json: string;
 }
+
+/** The session's own lock of an entity that is deleted. */
+type Unlocked = readonly [dataclass: string, key: string | number];
 
 const deleted: DeletionAnswer = { status: 200, json: '{"ok":true}' };
 
@@ -156,15 +160,20 @@ export class DeleteService {
     mustExist: boolean,
     session: string | undefined,
   ): Promise<DeletionAnswer> {
-    const unlocked: (readonly [dataclass: string, key: string | number])[] = [];
-    const onUnlocked: DeleteOptions['onUnlocked'] = ({ name }, key) => unlocked.push([name, key]);
-    try {
-      await this.context.database.executor.write(async (transaction) => {
+    const { executor } = this.context.database;
+    const write = async (): Promise<readonly Unlocked[]> =>
+      executor.write(async (transaction) => {
+        const unlocked: Unlocked[] = [];
+        const onUnlocked: DeleteOptions['onUnlocked'] = ({ name }, key) =>
+          unlocked.push([name, key]);
         const timestamp = nowText();
         const options = { timestamp, writer: 'client', session, onUnlocked } as const;
         const chosen = await this.#deleter.delete(transaction, choose, values, options);
         if (chosen === 0 && mustExist) throw this.#missing();
+        return unlocked;
       });
+    try {
+      const unlocked = await (this.#deleter.runsCode ? write() : againAfterConflict(write));
       for (const [name, key] of unlocked) this.context.locks.forget(name, [key]);
       return deleted;
     } catch (error) {

@@ -1,5 +1,6 @@
 import type { FastifyError, FastifyReply, FastifyRequest } from 'fastify';
 import {
+  ConflictError,
   DatabaseUnavailableError,
   QueryTimeoutError,
   TooComplexError,
@@ -74,6 +75,11 @@ function asRequestError(
   if (error instanceof QueryTimeoutError) {
     log(error);
     return refuse('queryTimeout', `The request asks too much of the database: ${error.message}.`);
+  }
+  if (error instanceof ConflictError) {
+    const text =
+      'The change met others that change the same entities, and was undone: send it again.';
+    return refuse('conflict', text);
   }
   if (error instanceof DatabaseUnavailableError) {
     log(error);

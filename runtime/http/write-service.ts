@@ -2,6 +2,7 @@ import { setImmediate } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { LockTable } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
+import { againAfterConflict } from '../dialect/again-after-conflict.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { Executor, Transaction } from '../dialect/executor.js';
 import { caught, type Pending, whenThere } from '../dialect/pending.js';
@@ -188,9 +189,10 @@ export class WriteService {
   }
 
   #stored(sent: SentBody, mode: WriteMode, caller: WriteCaller): Pending<WriteAnswer> {
-    const entries = this.context.database.executor.write((transaction) =>
-      this.#save(transaction, sent, mode, caller),
-    );
+    const { executor } = this.context.database;
+    const write = (): Pending<readonly Entry[]> =>
+      executor.write((transaction) => this.#save(transaction, sent, mode, caller));
+    const entries = this.#saver.runsCode ? write() : againAfterConflict(write);
     return whenThere(entries, (stored) => this.#answer(sent, stored, mode));
   }
 
@@ -206,7 +208,9 @@ export class WriteService {
     const saving = new BodySaving(tools, transaction, mode, caller, isList);
     const [first] = entities;
     const saved =
-      entities.length === 1 && first !== undefined ? saving.save(first) : saveAll(saving, entities);
+      entities.length === 1 && first !== undefined
+        ? saving.save(first)
+        : whenThere(this.#saver.lock(transaction, entities), () => saveAll(saving, entities));
     return whenThere(saved, () => {
       const { entries, isUndone, saves } = saving;
       if (isUndone) {

@@ -63,6 +63,7 @@ export const errorCodes = {
   loginRequired: { code: 1845, status: 401 },
   entityLocked: { code: 1846, status: 423 },
   queryTimeout: { code: 1847, status: 504 },
+  conflict: { code: 1848, status: 409 },
 } as const satisfies Record<string, { code: number; status: number }>;
 
 export type ErrorName = keyof typeof errorCodes;

@@ -78,6 +78,7 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
     sql`exists (select 1 from json_each_text(cast(${patterns} as json)) as "pattern" where strpos(${text}, "pattern"."value") > 0 and ${text} like drs_like("pattern"."key"))`,
   json: postgresJson,
   vectors: postgresVectors,
+  recursiveParts: 1,
   joinInOrder: sql`join`,
   losesOrder: true,
   integer: (value) => sql`cast(${value} as bigint)`,
@@ -92,6 +93,8 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   unlistedKey: (key, type) => sql`cast(${key} as ${sqlTypes[type]})`,
   soughtKey: (key) => sql`cast(${key} as text)`,
   plainKey: (key, type) => sql`cast(${key} as ${sqlTypes[type]})`,
+  lockRows: (alias, key, lock) =>
+    sql` order by ${key} for ${lock === 'delete' ? sql`update` : sql`no key update`} of ${sql.id(alias)}`,
   insertedKey: (value, table, column) =>
     sql`drs_key(${value}, pg_get_serial_sequence(${sql.lit(quoted(table))}, ${sql.lit(column)}))`,
   returningKey: (column) => sql` returning ${sql.id(column)}`,

@@ -1,5 +1,6 @@
 import { DatabaseError } from 'pg';
 import {
+  ConflictError,
   ConstraintError,
   DatabaseUnavailableError,
   QueryTimeoutError,
@@ -33,8 +34,6 @@ const unavailable: readonly (readonly [string, string])[] = [
   ['25P03', 'the database has given up the transaction, which was idle for too long'],
   ['25P04', 'the database has given up the transaction, which took too long'],
   ['26000', 'the database has forgotten a prepared statement'],
-  ['40001', 'the database has given up the transaction, which met others that change the same'],
-  ['40P01', 'the database has given up the transaction, which waited for one that waited for it'],
   ['40', 'the database has given up the transaction'],
   ['53100', 'the disk is full'],
   ['53200', 'the database is out of memory'],
@@ -51,6 +50,12 @@ const unavailable: readonly (readonly [string, string])[] = [
   ['XX001', 'the database is damaged'],
   ['XX002', 'the database is damaged'],
 ];
+
+/** By PostgreSQL's code, too. */
+const conflicts: Readonly<Record<string, string>> = {
+  '40001': 'the database has given up the transaction, which met others that change the same',
+  '40P01': 'the database has given up the transaction, which waited for one that waited for it',
+};
 
 /** What clients may cause by the size of what they ask for. */
 const tooComplex = ['54', '0A001'];
@@ -73,6 +78,8 @@ export function translateError(error: Error, facts: ErrorFacts): Error {
     return new TooComplexError(reason, error);
   }
   if (code.startsWith('22')) return new UnusableValueError(error.message, error);
+  const conflict = conflicts[code];
+  if (conflict !== undefined) return new ConflictError(conflict, error);
   const reason = unavailable.find(([beginning]) => code.startsWith(beginning))?.[1];
   return reason === undefined ? error : new DatabaseUnavailableError(reason, error);
 }

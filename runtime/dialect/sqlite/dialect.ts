@@ -85,6 +85,8 @@ const written: Omit<Dialect, 'foldText'> = {
     sql`exists (select 1 from json_each(${patterns}) as "pattern" where instr(${text}, "pattern"."value") > 0 and drs_matches(${text}, "pattern"."key"))`,
   json: sqliteJson,
   vectors: sqliteVectors,
+  // It takes at most 500 parts of one compound select.
+  recursiveParts: 200,
   // CROSS JOIN keeps SQLite from reading the tables in another order than they are written in.
   joinInOrder: sql`cross join`,
   losesOrder: false,

@@ -1,0 +1,620 @@
+import { setTimeout } from 'node:timers/promises';
+import type { FastifyInstance } from 'fastify';
+import { Client } from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
+import { actClass, actFunctions, actNamed, type ActingDatastore } from '../../support/acts.js';
+import { describePostgres, postgresDatabase, type TestDatabase } from '../../support/postgres.js';
+import { create, modelOf, serverOf } from '../../support/server.js';
+
+const text = `
+drs: 1
+name: contention
+dataclasses:
+  Item:
+    attributes:
+      ID: { type: integer, key: true }
+      name: { type: string, unique: true }
+      value: integer
+  Parent: { attributes: { ID: { type: integer, key: true } } }
+  Owned:
+    attributes:
+      ID: { type: integer, key: true }
+      parent: { to: Parent, foreignKey: parentID, onDelete: cascade }
+      parentID: integer
+      guardian: { to: Parent, onDelete: cascade }
+      value: integer
+  Deep: { attributes: { ID: { type: integer, key: true }, owned: { to: Owned, onDelete: cascade } } }
+  Pointing: { attributes: { ID: { type: integer, key: true }, parent: { to: Parent, foreignKey: parentID, onDelete: setNull }, parentID: integer } }
+  Keeping: { attributes: { ID: { type: integer, key: true }, parent: { to: Parent, onDelete: restrict } } }
+  Node: { attributes: { ID: { type: string, key: true }, up: { to: Node, onDelete: cascade } } }
+  Evented:
+    attributes: { ID: { type: integer, key: true }, value: integer }
+    events: [validateSave, saving, afterSave, validateDrop, dropping, afterDrop]
+${actFunctions}`;
+
+/** Its events count themselves. */
+const evented = `
+import { EventedEntityBase } from '../generated/api.js';
+const counts = Reflect.get(globalThis, Symbol.for('contention counts')) as Map<string, number>;
+function count(event: { readonly kind: string; readonly saveStatus?: string; readonly dropStatus?: string }): void {
+  const name = [event.kind, event.saveStatus ?? event.dropStatus].join(' ').trim();
+  counts.set(name, (counts.get(name) ?? 0) + 1);
+}
+export class EventedEntity extends EventedEntityBase {
+  validateSave(event: never): undefined { count(event); }
+  saving(event: never): undefined { count(event); }
+  afterSave(event: never): void { count(event); }
+  validateDrop(event: never): undefined { count(event); }
+  dropping(event: never): undefined { count(event); }
+  afterDrop(event: never): void { count(event); }
+}
+`;
+
+/** How often events ran, by kind and status. */
+const counts = new Map<string, number>();
+(globalThis as Record<symbol, unknown>)[Symbol.for('contention counts')] = counts;
+
+const several = 10;
+
+interface Answer {
+  readonly status: number;
+  readonly body: Readonly<Record<string, unknown>>;
+}
+
+/** An entity of class code. */
+interface Held {
+  value: number;
+  save(): Promise<void>;
+  drop(): Promise<void>;
+}
+
+interface Classes {
+  readonly Item: {
+    get(key: number): Promise<Held>;
+    query(filter: string): { drop(): Promise<unknown>; toArray(): Promise<Held[]> };
+  };
+}
+
+describePostgres('requests that meet on PostgreSQL', () => {
+  let database: TestDatabase;
+  let app: FastifyInstance;
+  /** Somebody else, whose open transaction keeps requests waiting until all of them are there. */
+  let other: Client;
+
+  beforeAll(async () => {
+    database = await postgresDatabase();
+    app = await serverOf(
+      { ...modelOf(text), databases: ['postgres'] },
+      { databaseUrl: database.url, environment: { DATABASE_POOL: String(several + 2) } },
+      { ...actClass, 'src/classes/EventedEntity.ts': evented },
+    );
+    other = new Client({ connectionString: database.url });
+    await other.connect();
+  });
+  afterAll(async () => {
+    await other.end();
+    await app.close();
+    await database.drop();
+  });
+  beforeEach(() => {
+    counts.clear();
+  });
+  afterEach(async () => {
+    await other.query('rollback');
+    await other.query(
+      'truncate "Item", "Parent", "Owned", "Deep", "Pointing", "Keeping", "Node", "Evented"',
+    );
+  });
+
+  async function ask(url: string, payload?: unknown): Promise<Answer> {
+    const { statusCode, body } = await app.inject({
+      method: 'POST',
+      url: `/rest/${url}`,
+      ...(payload === undefined ? {} : { payload: JSON.stringify(payload) }),
+    });
+    return { status: statusCode, body: JSON.parse(body) as Answer['body'] };
+  }
+
+  function drop(address: string): Promise<Answer> {
+    return ask(`${address}?$method=delete`);
+  }
+
+  function save(dataclass: string, body: unknown, parameters = ''): Promise<Answer> {
+    return ask(`${dataclass}?$method=update${parameters}`, body);
+  }
+
+  /** Has class code run, in a function. */
+  function act(work: (ds: Classes & ActingDatastore) => unknown): Promise<Answer> {
+    return ask('$catalog/act', [actNamed((ds) => work(ds as Classes & ActingDatastore))]);
+  }
+
+  /** Lets somebody else hold what a statement locks, until {@link letGo}. */
+  async function hold(...statements: readonly string[]): Promise<void> {
+    await other.query('begin');
+    for (const statement of statements) await other.query(statement);
+  }
+
+  async function letGo(): Promise<void> {
+    await other.query('rollback');
+  }
+
+  /** Ends when so many transactions wait for a lock. */
+  async function waiting(count: number): Promise<void> {
+    const waits = `select count(*) as "count" from pg_stat_activity where datname = current_database() and wait_event_type = 'Lock'`;
+    for (let look = 0; look < 1000; look += 1) {
+      // Within a transaction, the list would be the one that was read first.
+      const { rows } = await other.query<{ count: string }>(
+        `select pg_stat_clear_snapshot(), (${waits}) as "count"`,
+      );
+      if (Number(rows[0]?.count) >= count) return;
+      await setTimeout(5);
+    }
+    throw new Error(`There are no ${count} transactions that wait.`);
+  }
+
+  /** Sends requests one after the other, each when the ones before it wait, and lets them go on when all do. */
+  async function inTurn(
+    held: string | readonly string[],
+    requests: readonly (() => Promise<Answer>)[],
+  ): Promise<readonly Answer[]> {
+    await hold(...[held].flat());
+    const answers: Promise<Answer>[] = [];
+    for (const request of requests) {
+      answers.push(request());
+      await waiting(answers.length);
+    }
+    await letGo();
+    return Promise.all(answers);
+  }
+
+  /** The same request, so many times. */
+  function times<T>(request: (index: number) => T, count = several): (() => T)[] {
+    return Array.from({ length: count }, (_, index) => () => request(index));
+  }
+
+  async function stored(dataclass: string): Promise<readonly Record<string, unknown>[]> {
+    const { rows } = await other.query<Record<string, unknown>>(
+      `select * from "${dataclass}" order by "ID"`,
+    );
+    return rows;
+  }
+
+  function statuses(answers: readonly Answer[]): readonly number[] {
+    return answers.map(({ status }) => status).sort((a, b) => a - b);
+  }
+
+  function codes({ body }: Answer): readonly number[] {
+    const members = [body, ...((body['__ENTITIES'] ?? []) as Record<string, unknown>[])];
+    return members
+      .flatMap(({ __ERROR }) => (__ERROR ?? []) as { readonly errCode: number }[])
+      .map(({ errCode }) => errCode);
+  }
+
+  const lockOf = (dataclass: string, condition = 'true'): string =>
+    `select 1 from "${dataclass}" where ${condition} order by "ID" for update`;
+  const one = (status: number): readonly number[] => Array<number>(several - 1).fill(status);
+  const items = Array.from({ length: 6 }, (_, index) => ({
+    ID: index + 1,
+    name: `item ${index + 1}`,
+    value: 0,
+  }));
+
+  describe('that delete', () => {
+    it('$method=delete: of ten deletions of one entity, one is ok, and the others find none', async () => {
+      await create(app, 'Item', [{ ID: 1 }]);
+      const answers = await inTurn(
+        lockOf('Item'),
+        times(() => drop('Item(1)')),
+      );
+      expect(statuses(answers)).toEqual([200, ...one(404)]);
+      const refused = answers.filter(({ status }) => status === 404);
+      expect(refused.flatMap(codes)).toEqual(one(1543));
+    });
+
+    it('$method=delete: deletions by $filter, by an entity set and by key count each entity once', async () => {
+      await create(app, 'Item', items);
+      const set = await ask('Item?$filter="value=0"&$method=entityset');
+      const name = String(set.body['__ENTITYSET']).replace(/^.*\$entityset\//, '');
+      const answers = await inTurn(lockOf('Item'), [
+        () => drop(`Item/$entityset/${name}`),
+        () => ask('Item?$filter="value=0"&$method=delete'),
+        () => drop('Item(1)'),
+      ]);
+      expect(statuses(answers)).toEqual([200, 200, 404]);
+      expect(await stored('Item')).toEqual([]);
+    });
+
+    it('selection.drop(): of ten at once, the numbers that they tell add up to what was there', async () => {
+      await create(app, 'Item', items);
+      const numbers: unknown[] = [];
+      await inTurn(
+        lockOf('Item'),
+        times(() =>
+          act(async (ds) => {
+            numbers.push(await ds.Item.query('value = 0').drop());
+            return null;
+          }),
+        ),
+      );
+      expect(numbers.map(Number).sort((a, b) => a - b)).toEqual([
+        ...Array<number>(several - 1).fill(0),
+        items.length,
+      ]);
+    });
+
+    it('entity.drop(): of ten at once, one is done, and the others are told that there is none', async () => {
+      await create(app, 'Item', [{ ID: 1 }]);
+      const answers = await inTurn(
+        lockOf('Item'),
+        times(() =>
+          act(async (ds) => {
+            await (await ds.Item.get(1)).drop();
+            return null;
+          }),
+        ),
+      );
+      expect(statuses(answers)).toEqual([200, ...one(404)]);
+    });
+
+    it('events of a deletion: run for the one of ten deletions that deletes', async () => {
+      await create(app, 'Evented', [{ ID: 1 }]);
+      counts.clear();
+      const answers = await inTurn(
+        lockOf('Evented'),
+        times(() => drop('Evented(1)')),
+      );
+      expect(statuses(answers)).toEqual([200, ...one(404)]);
+      expect(Object.fromEntries(counts)).toEqual({
+        validateDrop: 1,
+        dropping: 1,
+        'afterDrop success': 1,
+      });
+    });
+
+    it('$method=delete with a $filter: leaves an entity that is changed meanwhile so that it does not match', async () => {
+      await create(app, 'Item', items.slice(0, 2));
+      const answers = await inTurn(lockOf('Item', '"ID" = 1'), [
+        () => save('Item', { __KEY: 1, __STAMP: 1, value: 1 }),
+        () => ask('Item?$filter="value=0"&$method=delete'),
+      ]);
+      expect(statuses(answers)).toEqual([200, 200]);
+      expect(await stored('Item')).toMatchObject([{ ID: '1', value: '1' }]);
+    });
+  });
+
+  describe('that delete and change one entity', () => {
+    it('$method=update: finds no entity behind a deletion', async () => {
+      await create(app, 'Item', [{ ID: 1 }]);
+      const [deleted, ...updated] = await inTurn(lockOf('Item'), [
+        () => drop('Item(1)'),
+        ...times((index) => save('Item', { __KEY: 1, __STAMP: 1, value: index + 1 }), 3),
+        () => save('Item', [{ __KEY: 1, __STAMP: 1, value: 9 }], '&$atomic=true'),
+      ]);
+      expect(deleted).toEqual({ status: 200, body: { ok: true } });
+      expect(updated.map(({ status }) => status)).toEqual([404, 404, 404, 422]);
+      expect(updated.map((each) => codes(each)[0])).toEqual([1542, 1542, 1542, 1542]);
+    });
+
+    it('$method=delete: deletes an entity that was changed while it waited', async () => {
+      await create(app, 'Item', [{ ID: 1 }]);
+      const answers = await inTurn(lockOf('Item'), [
+        () => save('Item', { __KEY: 1, __STAMP: 1, value: 5 }),
+        ...times(() => drop('Item(1)'), 3),
+      ]);
+      expect(statuses(answers)).toEqual([200, 200, 404, 404]);
+      expect(answers[0]?.status).toBe(200);
+      expect(await stored('Item')).toEqual([]);
+    });
+
+    it('events of a save: of ten saves with one stamp, one is stored', async () => {
+      await create(app, 'Evented', [{ ID: 1 }]);
+      counts.clear();
+      const answers = await inTurn(
+        lockOf('Evented'),
+        times((index) => save('Evented', { __KEY: 1, __STAMP: 1, value: index + 1 })),
+      );
+      expect(statuses(answers)).toEqual([200, ...one(409)]);
+      expect(counts.get('afterSave success')).toBe(1);
+    });
+
+    it('events of a save: a deletion that came before lets it find no entity', async () => {
+      await create(app, 'Evented', [{ ID: 1 }]);
+      const answers = await inTurn(lockOf('Evented'), [
+        () => drop('Evented(1)'),
+        () => save('Evented', { __KEY: 1, __STAMP: 1, value: 1 }),
+      ]);
+      expect(answers.map(({ status }) => status)).toEqual([200, 404]);
+    });
+  });
+
+  describe('that save lists', () => {
+    const bodies = (value: number): object[] =>
+      items.map(({ ID }) => ({ __KEY: ID, __STAMP: 1, value }));
+    const turned = (value: number): object[] =>
+      value % 2 === 0 ? bodies(value) : bodies(value).reverse();
+
+    it('$atomic: of ten lists in opposite orders, one is stored, and the others are 409 with 1263', async () => {
+      await create(app, 'Item', items);
+      const answers = await inTurn(
+        lockOf('Item'),
+        times((index) => save('Item', turned(index + 1), '&$atomic=true')),
+      );
+      expect(statuses(answers)).toEqual([200, ...one(409)]);
+      const refused = answers.filter(({ status }) => status === 409);
+      expect(new Set(refused.map((each) => codes(each)[0]))).toEqual(new Set([1263]));
+      const rows = await stored('Item');
+      expect(new Set(rows.map(({ __STAMP }) => __STAMP))).toEqual(new Set(['2']));
+      expect(new Set(rows.map(({ value }) => value)).size).toBe(1);
+    });
+
+    it('$method=update: of ten lists in opposite orders, each is answered, and each entity is stored once', async () => {
+      await create(app, 'Item', items);
+      const answers = await inTurn(
+        lockOf('Item'),
+        times((index) => save('Item', turned(index + 1))),
+      );
+      expect(statuses(answers)).toEqual(Array<number>(several).fill(200));
+      const saved = answers.flatMap(
+        ({ body }) => body['__ENTITIES'] as { readonly __ERROR?: unknown }[],
+      );
+      expect(saved.filter(({ __ERROR }) => __ERROR === undefined)).toHaveLength(items.length);
+      const rows = await stored('Item');
+      expect(rows.map(({ __STAMP }) => __STAMP)).toEqual(items.map(() => '2'));
+    });
+
+    it('$method=delete: beside lists in any order, all are answered', async () => {
+      await create(app, 'Item', items);
+      const answers = await inTurn(
+        lockOf('Item'),
+        times((index) =>
+          index % 2 === 0
+            ? ask('Item?$filter="ID>0"&$method=delete')
+            : save('Item', bodies(index).reverse(), '&$atomic=true'),
+        ),
+      );
+      const deleted = answers.filter((_, index) => index % 2 === 0);
+      expect(statuses(deleted)).toEqual([200, 200, 200, 200, 200]);
+      expect(await stored('Item')).toEqual([]);
+    });
+
+    it('$atomic: of lists of new entities with the same unique values in opposite orders, one is stored', async () => {
+      const list = (first: number): object[] => {
+        const named = items.map(({ name }, index) => ({ ID: first + index, name }));
+        return first % 20 === 0 ? named : named.reverse();
+      };
+      const names = items.map(({ ID, name }) => `(${-ID}, '${name}', lower('${name}'), 1, '')`);
+      const answers = await inTurn(
+        `insert into "Item" ("ID", "name", "__folded_name", "__STAMP", "__TIMESTAMP") values ${names.join()}`,
+        times((index) => save('Item', list(10 * (index + 1)), '&$atomic=true'), 4),
+      );
+      expect(statuses(answers)).toEqual([200, 409, 409, 409]);
+      expect(await stored('Item')).toHaveLength(items.length);
+    });
+
+    it('$method=update: a request whose transaction PostgreSQL gives up runs once more', async () => {
+      await create(app, 'Item', items);
+      // Who is given up is whoever has waited for a second, the request as a rule.
+      for (let round = 1; round <= 2; round += 1) {
+        await hold(lockOf('Item', '"ID" = 2'));
+        const answer = save('Item', [
+          { __KEY: 1, __STAMP: round, value: round },
+          { __KEY: 2, __STAMP: round, value: round },
+        ]);
+        await waiting(1);
+        await other.query(lockOf('Item', '"ID" = 1')).catch(() => undefined);
+        await letGo();
+        const { status, body } = await answer;
+        expect(status).toBe(200);
+        expect(body['__ENTITIES']).toMatchObject([
+          { __STAMP: round + 1, value: round },
+          { __STAMP: round + 1, value: round },
+        ]);
+      }
+    });
+  });
+
+  describe('that create', () => {
+    it('$method=update: of ten entities with one unique value, one is created', async () => {
+      const answers = await inTurn(
+        `insert into "Item" ("ID", "name", "__folded_name", "__STAMP", "__TIMESTAMP") values (99, 'a', 'a', 1, '')`,
+        times((index) => save('Item', { ID: index + 1, name: 'A' })),
+      );
+      expect(statuses(answers)).toEqual([200, ...one(409)]);
+      const refused = answers.filter(({ status }) => status === 409);
+      expect(new Set(refused.map((each) => codes(each)[0]))).toEqual(new Set([1569]));
+    });
+
+    it('$method=update: of ten entities with one __KEY, one is created, and the others lack its stamp', async () => {
+      const answers = await inTurn(
+        `insert into "Item" ("ID", "__STAMP", "__TIMESTAMP") values (1, 1, '')`,
+        times((index) => save('Item', { __KEY: 1, value: index })),
+      );
+      expect(statuses(answers)).toEqual([200, ...one(409)]);
+      const refused = answers.filter(({ status }) => status === 409);
+      expect(new Set(refused.map((each) => codes(each)[0]))).toEqual(new Set([1263]));
+    });
+
+    const parent = lockOf('Parent', '"ID" = 1');
+
+    it.each(['Owned', 'Pointing', 'Keeping'])(
+      '$method=update: an entity of %s refers to none that is being deleted',
+      async (dataclass) => {
+        await create(app, 'Parent', [{ ID: 1 }]);
+        const answers = await inTurn(parent, [
+          () => drop('Parent(1)'),
+          () => save(dataclass, { ID: 1, parent: 1 }),
+        ]);
+        expect(answers.map(({ status }) => status)).toEqual([200, 422]);
+        expect(await stored(dataclass)).toEqual([]);
+      },
+    );
+
+    it('onDelete: restrict: keeps an entity that another one refers to meanwhile, and tells which', async () => {
+      await create(app, 'Parent', [{ ID: 1 }]);
+      const [created, deleted] = await inTurn(parent, [
+        () => save('Keeping', { ID: 7, parent: 1 }),
+        () => drop('Parent(1)'),
+      ]);
+      expect(created?.status).toBe(200);
+      expect(deleted?.status).toBe(409);
+      expect(JSON.stringify(deleted?.body)).toContain('Keeping\\" dataclass (\\"7\\") refers');
+    });
+
+    it('onDelete: cascade: deletes an entity that is created meanwhile', async () => {
+      await create(app, 'Parent', [{ ID: 1 }]);
+      const answers = await inTurn(parent, [
+        () => save('Owned', { ID: 1, parent: 1 }),
+        () => drop('Parent(1)'),
+      ]);
+      expect(statuses(answers)).toEqual([200, 200]);
+      expect(await stored('Owned')).toEqual([]);
+    });
+
+    it('onDelete: setNull: changes an entity that is created meanwhile', async () => {
+      await create(app, 'Parent', [{ ID: 1 }]);
+      const answers = await inTurn(parent, [
+        () => save('Pointing', { ID: 1, parent: 1 }),
+        () => drop('Parent(1)'),
+      ]);
+      expect(statuses(answers)).toEqual([200, 200]);
+      expect(await stored('Pointing')).toMatchObject([{ parentID: null, __STAMP: '2' }]);
+    });
+  });
+
+  describe('whose deletions reach others', () => {
+    beforeEach(async () => {
+      await create(app, 'Parent', [{ ID: 1 }, { ID: 2 }]);
+    });
+
+    it('onDelete: cascade: leaves an entity that is moved to another one meanwhile', async () => {
+      await create(app, 'Owned', [
+        { ID: 1, parent: 1 },
+        { ID: 2, parent: 1 },
+      ]);
+      const answers = await inTurn(lockOf('Owned', '"ID" = 1'), [
+        () => save('Owned', { __KEY: 1, __STAMP: 1, parent: 2 }),
+        () => drop('Parent(1)'),
+      ]);
+      expect(statuses(answers)).toEqual([200, 200]);
+      expect(await stored('Owned')).toMatchObject([{ ID: '1', parentID: '2' }]);
+    });
+
+    it('onDelete: cascade: deletes what is created below an entity that it reaches', async () => {
+      await create(app, 'Owned', [{ ID: 1, parent: 1 }]);
+      const answers = await inTurn(lockOf('Owned'), [
+        () => save('Deep', { ID: 1, owned: 1 }),
+        () => drop('Parent(1)'),
+      ]);
+      expect(statuses(answers)).toEqual([200, 200]);
+      expect([await stored('Owned'), await stored('Deep')]).toEqual([[], []]);
+    });
+
+    it('onDelete: cascade: two that meet in the same entities are both ok', async () => {
+      await create(
+        app,
+        'Owned',
+        items.map(({ ID }) => ({ ID, parent: 1 + (ID % 2), guardian: 2 - (ID % 2) })),
+      );
+      const answers = await inTurn(lockOf('Owned', '"ID" > 3'), [
+        () => drop('Parent(1)'),
+        () => drop('Parent(2)'),
+        () => drop('Owned(5)'),
+      ]);
+      expect(answers.map(({ status }) => status)).toEqual([200, 200, 404]);
+      expect([await stored('Owned'), await stored('Parent')]).toEqual([[], []]);
+    });
+
+    it('onDelete: cascade: follows one dataclass into itself, whatever others do there meanwhile', async () => {
+      await create(app, 'Node', [
+        { ID: 'root' },
+        { ID: 'a', up: 'root' },
+        { ID: 'b', up: 'a' },
+        { ID: 'c', up: 'b' },
+        { ID: 'apart' },
+      ]);
+      const answers = await inTurn(lockOf('Node', `"ID" = 'b'`), [
+        () => save('Node', { __KEY: 'b', __STAMP: 1, up: 'apart' }),
+        () => drop('Node(root)'),
+      ]);
+      expect(statuses(answers)).toEqual([200, 200]);
+      expect((await stored('Node')).map(({ ID }) => ID)).toEqual(['apart', 'b', 'c']);
+    });
+
+    it('onDelete: setNull: leaves an entity alone that is moved to another one meanwhile', async () => {
+      await create(app, 'Pointing', [{ ID: 1, parent: 1 }]);
+      const answers = await inTurn(lockOf('Pointing'), [
+        () => save('Pointing', { __KEY: 1, __STAMP: 1, parent: 2 }),
+        () => drop('Parent(1)'),
+      ]);
+      expect(statuses(answers)).toEqual([200, 200]);
+      expect(await stored('Pointing')).toMatchObject([{ parentID: '2', __STAMP: '2' }]);
+    });
+  });
+
+  describe('whose class code meets', () => {
+    /** Saves two entities in a transaction; the second one when another transaction has saved its first. */
+    function meeting(): (first: number, second: number) => Promise<Answer> {
+      let begun = 0;
+      let meet = (): void => undefined;
+      const met = new Promise<void>((resolve) => (meet = resolve));
+      return (first, second) =>
+        act((ds) =>
+          ds.transaction(async () => {
+            runs += 1;
+            const values = [await ds.Item.get(first), await ds.Item.get(second)] as const;
+            for (const each of values) each.value = first;
+            begun += 1;
+            if (begun === 2) meet();
+            await met;
+            for (const each of values) await each.save();
+            return null;
+          }),
+        );
+    }
+    let runs = 0;
+
+    beforeEach(async () => {
+      runs = 0;
+      await create(app, 'Item', items);
+    });
+
+    it('ds.transaction: of two that save in opposite orders, one is stored, the other one is 409 and did not run again', async () => {
+      const save = meeting();
+      const answers = await Promise.all([save(1, 2), save(2, 1)]);
+      expect(statuses(answers)).toEqual([200, 409]);
+      expect(runs).toBe(2);
+      const values = (await stored('Item')).slice(0, 2).map(({ value }) => value);
+      expect(new Set(values).size).toBe(1);
+    });
+
+    it('ds.transaction: one that PostgreSQL gives up is 409 with 1848, without a word about the database', async () => {
+      for (let round = 1; round <= 2; round += 1) {
+        await hold(lockOf('Item', '"ID" = 2'));
+        const answer = act((ds) =>
+          ds.transaction(async () => {
+            runs += 1;
+            for (const key of [1, 2]) {
+              const entity = await ds.Item.get(key);
+              entity.value = round;
+              await entity.save();
+            }
+            return null;
+          }),
+        );
+        await waiting(1);
+        const isOtherGivenUp = await other.query(lockOf('Item', '"ID" = 1')).then(
+          () => false,
+          () => true,
+        );
+        await letGo();
+        const answered = await answer;
+        if (isOtherGivenUp) continue;
+        expect(answered.status).toBe(409);
+        expect(codes(answered)).toEqual([1848]);
+        expect(runs).toBe(1);
+        return;
+      }
+      expect.unreachable('The other transaction was given up each time.');
+    });
+  });
+});
