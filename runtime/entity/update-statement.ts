@@ -172,6 +172,13 @@ export class UpdateStatements {
     return this.#select(column(this.#source, '__STAMP'));
   }
 
+  /** The same; nobody else changes or deletes the entity until the transaction ends. */
+  get lockedStamp(): Statement {
+    const key = column(this.#source, this.dataclass.key.column);
+    const lock = this.dialect.lockRows?.(alias, key, 'change');
+    return this.#select(column(this.#source, '__STAMP'), lock);
+  }
+
   /** The statement that tells whether an entity has a value; its values are the key and that value. */
   hasValue({ column: name }: StorageDefinition): Statement {
     return this.#select(sql`${column(this.#source, name)} is not distinct from ${new Slot(1)}`);
@@ -182,12 +189,12 @@ export class UpdateStatements {
     return this.#select(column(this.#source, name));
   }
 
-  #select(value: Sql): Statement {
+  #select(value: Sql, lock = sql``): Statement {
     const source = this.#source;
     const key = comparableColumn(this.dialect, source, this.dataclass.key);
     const conditions = sql.join([sql`${key} = ${keySlot}`, ...this.#shown()], sql` and `);
     return this.dialect.compile(
-      sql`select ${value} from ${sql.id(this.dataclass.table)} as ${sql.id(alias)} where ${conditions}`,
+      sql`select ${value} from ${sql.id(this.dataclass.table)} as ${sql.id(alias)} where ${conditions}${lock}`,
     );
   }
 

@@ -19,6 +19,7 @@ const changed = { isChange: true } as const;
 export class EntityUpdater {
   readonly #statements: UpdateStatements;
   readonly #stamp: Statement;
+  readonly #lockedStamp: Statement;
 
   constructor(
     private readonly dialect: Dialect,
@@ -28,11 +29,20 @@ export class EntityUpdater {
   ) {
     this.#statements = new UpdateStatements(dialect, dataclass, known);
     this.#stamp = this.#statements.stamp;
+    this.#lockedStamp = this.#statements.lockedStamp;
   }
 
   /** The stamp of the entity of a key; `undefined` when there is none. */
   stampOf(transaction: Transaction, key: string | number): Pending<number | undefined> {
-    const stored = transaction.value(this.#stamp, [this.#comparable(key)]);
+    return this.#stampBy(this.#stamp, transaction, key);
+  }
+
+  #stampBy(
+    statement: Statement,
+    transaction: Transaction,
+    key: string | number,
+  ): Pending<number | undefined> {
+    const stored = transaction.value(statement, [this.#comparable(key)]);
     return whenThere(stored, (stamp) => (stamp === undefined ? undefined : Number(stamp)));
   }
 
@@ -178,7 +188,8 @@ export class EntityUpdater {
     isRight: boolean,
   ): Promise<{ readonly isChange: false } | Refusal> {
     const { refusals } = this.tools;
-    const current = await this.stampOf(transaction, key);
+    // What is told of the entity is still so when it is told.
+    const current = await this.#stampBy(this.#lockedStamp, transaction, key);
     if (current === undefined) return refusals.unknownKey(key);
     if (current !== stamp) return refusals.stampChanged(key, stamp, current);
     const readOnly = await this.changedReadOnly(transaction, key, decoded);

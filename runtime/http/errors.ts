@@ -46,6 +46,8 @@ export function errorTeller(log?: ErrorLog): ErrorTeller {
     const error = thrown instanceof PermissionError ? failureOf('Class code', thrown) : thrown;
     // The message for the client does not name what the developer has to know.
     if (error instanceof DeniedInCodeError) (log ?? request.log).warn({ err: error.cause, reqId });
+    // A client can do nothing about the order in which class code locks entities, its developer can.
+    if (error instanceof ConflictError) (log ?? request.log).warn({ err: error, reqId });
     return asRequestError(error, reqId, (err) => {
       const written = log ?? request.log;
       try {

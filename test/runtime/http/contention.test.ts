@@ -617,4 +617,171 @@ describePostgres('requests that meet on PostgreSQL', () => {
       expect.unreachable('The other transaction was given up each time.');
     });
   });
+
+  describe('of all kinds at once', () => {
+    interface Row {
+      readonly stamp: number;
+      readonly of: number | null;
+    }
+    /** What is stored, by dataclass and key; `of` is the value of an item, or the parent. */
+    type State = ReadonlyMap<string, Row>;
+    interface Step {
+      readonly told: string;
+      readonly ask: () => Promise<Answer>;
+      /** What it is answered with when it runs alone, and what it leaves. */
+      readonly run: (state: State) => readonly [status: number, state: State];
+    }
+
+    const begun: State = new Map<string, Row>([
+      ['Item 1', { stamp: 1, of: 0 }],
+      ['Item 2', { stamp: 1, of: 0 }],
+      ['Parent 1', { stamp: 1, of: null }],
+      ['Parent 2', { stamp: 1, of: null }],
+      ['Owned 1', { stamp: 1, of: 1 }],
+      ['Owned 2', { stamp: 1, of: 2 }],
+    ]);
+
+    function changed(state: State, name: string, row: Row | undefined): State {
+      const next = new Map(state);
+      if (row === undefined) next.delete(name);
+      else next.set(name, row);
+      return next;
+    }
+
+    function deletion(dataclass: string, key: number): Step {
+      const name = `${dataclass} ${key}`;
+      return {
+        told: `delete ${name}`,
+        ask: () => drop(`${dataclass}(${key})`),
+        run: (state) => {
+          if (!state.has(name)) return [404, state];
+          const rest = [...state].filter(
+            ([each, { of }]) =>
+              each !== name && !(dataclass === 'Parent' && each.startsWith('Owned') && of === key),
+          );
+          return [200, new Map(rest)];
+        },
+      };
+    }
+
+    function creation(dataclass: 'Item' | 'Owned', key: number, of: number): Step {
+      const name = `${dataclass} ${key}`;
+      const values = dataclass === 'Item' ? { value: of } : { parent: of };
+      return {
+        told: `create ${name} of ${of}`,
+        ask: () => save(dataclass, { ID: key, ...values }),
+        run: (state) => {
+          if (dataclass === 'Owned' && !state.has(`Parent ${of}`)) return [422, state];
+          if (state.has(name)) return [409, state];
+          return [200, changed(state, name, { stamp: 1, of })];
+        },
+      };
+    }
+
+    function move(key: number, of: number): Step {
+      const name = `Owned ${key}`;
+      return {
+        told: `move ${name} to ${of}`,
+        ask: () => save('Owned', { __KEY: key, __STAMP: 1, parent: of, value: 100 + of }),
+        run: (state) => {
+          const row = state.get(name);
+          if (row === undefined) return [404, state];
+          if (row.stamp !== 1) return [409, state];
+          if (!state.has(`Parent ${of}`)) return [422, state];
+          return [200, changed(state, name, { stamp: 2, of })];
+        },
+      };
+    }
+
+    function list(keys: readonly number[], value: number): Step {
+      return {
+        told: `update Items ${keys.join()} to ${value}`,
+        ask: () => {
+          const sent = keys.map((key) => ({ __KEY: key, __STAMP: 1, value }));
+          return save('Item', sent, '&$atomic=true');
+        },
+        run: (state) => {
+          const rows = keys.map((key) => state.get(`Item ${key}`));
+          if (rows.some((row) => row === undefined)) return [422, state];
+          if (rows.some((row) => row?.stamp !== 1)) return [409, state];
+          const set = (all: State, key: number): State =>
+            changed(all, `Item ${key}`, { stamp: 2, of: value });
+          return [200, keys.reduce(set, state)];
+        },
+      };
+    }
+
+    const kinds: readonly ((draw: (below: number) => number, at: number) => Step)[] = [
+      (draw) => deletion('Item', 1 + draw(2)),
+      (draw) => deletion('Parent', 1 + draw(2)),
+      (draw) => deletion('Owned', 1 + draw(2)),
+      (draw, at) => creation('Item', 1 + draw(3), 10 + at),
+      (draw) => creation('Owned', 1 + draw(3), 1 + draw(2)),
+      (draw) => move(1 + draw(2), 1 + draw(2)),
+      (_, at) => list([1, 2], 10 + at),
+      (_, at) => list([2, 1], 10 + at),
+    ];
+
+    async function begin(): Promise<void> {
+      await other.query('truncate "Item", "Parent", "Owned", "Deep", "Pointing", "Keeping"');
+      await create(app, 'Item', [
+        { ID: 1, value: 0 },
+        { ID: 2, value: 0 },
+      ]);
+      await create(app, 'Parent', [{ ID: 1 }, { ID: 2 }]);
+      await create(app, 'Owned', [
+        { ID: 1, parent: 1 },
+        { ID: 2, parent: 2 },
+      ]);
+    }
+
+    async function left(): Promise<State> {
+      const rows = new Map<string, Row>();
+      for (const dataclass of ['Item', 'Parent', 'Owned']) {
+        for (const { ID, __STAMP, value, parentID } of await stored(dataclass)) {
+          const of = dataclass === 'Item' ? value : dataclass === 'Owned' ? parentID : null;
+          const stamp = Number(__STAMP);
+          rows.set(`${dataclass} ${String(ID)}`, { stamp, of: of === null ? null : Number(of) });
+        }
+      }
+      return rows;
+    }
+
+    function textOf(state: State): string {
+      return JSON.stringify([...state].sort(([a], [b]) => (a < b ? -1 : 1)));
+    }
+
+    /** Whether some order of the steps gives these answers, and leaves that. */
+    function isSerial(
+      rest: readonly (readonly [Step, number])[],
+      state: State,
+      wanted: string,
+    ): boolean {
+      if (rest.length === 0) return textOf(state) === wanted;
+      return rest.some(([step, answered], at) => {
+        const [status, next] = step.run(state);
+        return status === answered && isSerial(rest.toSpliced(at, 1), next, wanted);
+      });
+    }
+
+    it('are answered as if they had come one after the other', async () => {
+      let seed = 1;
+      const draw = (below: number): number => {
+        seed = (seed * 48_271) % 2_147_483_647;
+        return seed % below;
+      };
+      for (let round = 1; round <= 40; round += 1) {
+        await begin();
+        const steps = Array.from({ length: 7 }, (_, at) =>
+          (kinds[draw(kinds.length)] as (typeof kinds)[number])(draw, at),
+        );
+        const answers = await Promise.all(steps.map((step) => step.ask()));
+        const given = steps.map((step, at) => [step, (answers[at] as Answer).status] as const);
+        const wanted = await left();
+        if (isSerial(given, begun, textOf(wanted))) continue;
+        const told = given.map(([step, status]) => `${step.told}: ${status}`);
+        expect.unreachable(`round ${round}: ${told.join('; ')} leave ${textOf(wanted)}`);
+      }
+    });
+  });
 });

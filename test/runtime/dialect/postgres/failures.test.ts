@@ -1,6 +1,10 @@
 import { Client } from 'pg';
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { DatabaseUnavailableError, type Executor } from '../../../../runtime/dialect/executor.js';
+import {
+  ConflictError,
+  DatabaseUnavailableError,
+  type Executor,
+} from '../../../../runtime/dialect/executor.js';
 import { openConnections } from '../../../../runtime/dialect/postgres/open.js';
 import { Slot } from '../../../../runtime/dialect/statement.js';
 import { fold } from '../../../../runtime/protocol/fold.js';
@@ -173,7 +177,7 @@ describe.skipIf(installed === undefined)('a PostgreSQL that fails', () => {
     const settled = await Promise.allSettled(both);
     expect(settled.map(({ status }) => status).sort()).toEqual(['fulfilled', 'rejected']);
     const refused = settled.find(({ status }) => status === 'rejected') as PromiseRejectedResult;
-    expect(refused.reason).toBeInstanceOf(DatabaseUnavailableError);
+    expect(refused.reason).toBeInstanceOf(ConflictError);
     expect(await executor.rows(statement('select "stamp" from "stamped"'), [])).toEqual([[2], [2]]);
   });
 
