@@ -306,6 +306,18 @@ describePostgres('requests that meet on PostgreSQL', () => {
       expect(await stored('Item')).toEqual([]);
     });
 
+    it.each(['Item', 'Evented'])(
+      '$method=update: an unchanged entity of %s that is being deleted is told of when that is certain',
+      async (dataclass) => {
+        await create(app, dataclass, [{ ID: 1, value: 1 }]);
+        await hold(`delete from "${dataclass}"`);
+        const answer = save(dataclass, { __KEY: 1, __STAMP: 1, value: 1 });
+        await waiting(1);
+        await other.query('commit');
+        expect((await answer).status).toBe(404);
+      },
+    );
+
     it('events of a save: of ten saves with one stamp, one is stored', async () => {
       await create(app, 'Evented', [{ ID: 1 }]);
       counts.clear();
@@ -518,7 +530,7 @@ describePostgres('requests that meet on PostgreSQL', () => {
       const answers = await inTurn(lockOf('Owned', '"ID" > 3'), [
         () => drop('Parent(1)'),
         () => drop('Parent(2)'),
-        () => drop('Owned(5)'),
+        () => drop('Owned(4)'),
       ]);
       expect(answers.map(({ status }) => status)).toEqual([200, 200, 404]);
       expect([await stored('Owned'), await stored('Parent')]).toEqual([[], []]);
