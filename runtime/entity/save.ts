@@ -67,11 +67,6 @@ export class EntitySaver {
     return this.#tools.refusals;
   }
 
-  /** Whether class code runs when a client saves an entity. */
-  get runsCode(): boolean {
-    return this.#evented !== undefined;
-  }
-
   /**
    * Locks the entities that a list changes, where the database can lock some: two lists in opposite orders would wait for each
    * other.

@@ -109,9 +109,9 @@ export class WriteService {
       addressKey,
     });
     const sent = { ...body, answers };
-    const isOnlyRead =
-      mode === 'validate' && !sent.entities.some((each) => this.#saver.runsCode(each));
-    return isOnlyRead ? this.#validated(sent, caller) : this.#attempted(sent, mode, caller);
+    return mode === 'validate' && !this.#runsCode(sent)
+      ? this.#validated(sent, caller)
+      : this.#attempted(sent, mode, caller);
   }
 
   #attempted(sent: SentBody, mode: WriteMode, caller: WriteCaller): Pending<WriteAnswer> {
@@ -192,8 +192,12 @@ export class WriteService {
     const { executor } = this.context.database;
     const write = (): Pending<readonly Entry[]> =>
       executor.write((transaction) => this.#save(transaction, sent, mode, caller));
-    const entries = this.#saver.runsCode ? write() : againAfterConflict(write);
+    const entries = this.#runsCode(sent) ? write() : againAfterConflict(write);
     return whenThere(entries, (stored) => this.#answer(sent, stored, mode));
+  }
+
+  #runsCode({ entities }: SentBody): boolean {
+    return entities.some((each) => this.#saver.runsCode(each));
   }
 
   /** @throws Undone when nothing of it shall be stored */
