@@ -57,7 +57,7 @@ export class BodySaving {
   /** @param isList whether the body is a list, of whose entities each is told what became of it */
   constructor(
     private readonly tools: BodySavingTools,
-    private readonly transaction: Transaction,
+    readonly transaction: Transaction,
     private readonly mode: WriteMode,
     private readonly caller: WriteCaller,
     private readonly isList: boolean,

@@ -132,14 +132,18 @@ export class WriteService {
     const checked = new CheckedList(this.context.database.dialect, this.dataclass);
     const errors = new ListedErrors();
     const entries: Entry[] = [];
-    for (const [index, body] of sent.entities.entries()) {
-      const rest = pause(index);
-      if (rest !== undefined) await rest;
-      const applied = uploads.applied(body);
-      let result = await this.#saver.save(reads, applied, options);
-      checked.add(applied, result);
-      if (this.#isTried(result)) result = await this.#tried(applied, caller);
-      entries.push({ body, result: errors.shortened(result), json: undefined });
+    try {
+      for (const [index, body] of sent.entities.entries()) {
+        const rest = pause(index);
+        if (rest !== undefined) await rest;
+        const applied = uploads.applied(body);
+        let result = await this.#saver.save(reads, applied, options);
+        checked.add(applied, result);
+        if (this.#isTried(result)) result = await this.#tried(applied, caller);
+        entries.push({ body, result: errors.shortened(result), json: undefined });
+      }
+    } finally {
+      uploads.giveBackAll();
     }
     return checked.areIndependent ? validated(entries) : this.#attempted(sent, 'validate', caller);
   }
@@ -190,8 +194,20 @@ export class WriteService {
 
   #stored(sent: SentBody, mode: WriteMode, caller: WriteCaller): Pending<WriteAnswer> {
     const { executor } = this.context.database;
-    const write = (): Pending<readonly Entry[]> =>
-      executor.write((transaction) => this.#save(transaction, sent, mode, caller));
+    const write = (): Pending<readonly Entry[]> => {
+      const uploads = this.#uploadsFor(caller);
+      const tools = { saver: this.#saver, answers: sent.answers, uploads };
+      return caught(
+        () =>
+          executor.write((transaction) =>
+            this.#save(new BodySaving(tools, transaction, mode, caller, sent.isList), sent),
+          ),
+        (error) => {
+          uploads.giveBackAll();
+          throw error;
+        },
+      );
+    };
     const entries = this.#runsCode(sent) ? write() : againAfterConflict(write);
     return whenThere(entries, (stored) => this.#answer(sent, stored, mode));
   }
@@ -201,15 +217,8 @@ export class WriteService {
   }
 
   /** @throws Undone when nothing of it shall be stored */
-  #save(
-    transaction: Transaction,
-    { entities, isList, answers }: SentBody,
-    mode: WriteMode,
-    caller: WriteCaller,
-  ): Pending<readonly Entry[]> {
-    const uploads = this.#uploadsFor(caller);
-    const tools = { saver: this.#saver, answers, uploads };
-    const saving = new BodySaving(tools, transaction, mode, caller, isList);
+  #save(saving: BodySaving, { entities }: SentBody): Pending<readonly Entry[]> {
+    const { transaction } = saving;
     const [first] = entities;
     const saved =
       entities.length === 1 && first !== undefined
@@ -217,10 +226,7 @@ export class WriteService {
         : whenThere(this.#saver.lock(transaction, entities), () => saveAll(saving, entities));
     return whenThere(saved, () => {
       const { entries, isUndone, saves } = saving;
-      if (isUndone) {
-        uploads.giveBackAll();
-        throw new Undone(entries);
-      }
+      if (isUndone) throw new Undone(entries);
       if (saves === 0) return entries;
       return whenThere(transaction.run(this.#raiseGlobalStamp, [saves]), () => entries);
     });

@@ -7,6 +7,7 @@ import type { RequestSession } from '../../../runtime/access/request-session.js'
 import type { SessionLimits } from '../../../runtime/access/sessions.js';
 import { systemSession } from '../../../runtime/access/system-session.js';
 import { Tokens, type TokenSettings } from '../../../runtime/access/tokens.js';
+import { Origins } from '../../../runtime/http/cross-site.js';
 import { errorHandler, errorTeller } from '../../../runtime/http/errors.js';
 import { memoryLoginFailures } from '../../../runtime/access/login-failures.js';
 import { MemorySessionStore } from '../../../runtime/access/memory-session-store.js';
@@ -50,6 +51,7 @@ const roles = {
 /** Sessions alone, with a clock that the test moves and code that the test writes. */
 export async function sessionServer(options: Options = {}): Promise<SessionServer> {
   const app = fastify();
+  app.decorate('origins', new Origins([]));
   const clock = new FakeClock();
   const logged: string[] = [];
   app.removeAllContentTypeParsers();
