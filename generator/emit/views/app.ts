@@ -1,6 +1,6 @@
 import { hasClassCode } from '../classes/class-code.js';
 import type { EmitContext } from '../context.js';
-import { declaration, fits, RawCode, stringLiteral } from '../layout.js';
+import { call, declaration, fits, RawCode, stringLiteral } from '../layout.js';
 import { hasFunctionRoutes } from './function-routes.js';
 
 /** The list of all attribute tables. */
@@ -51,7 +51,7 @@ export function appView(context: EmitContext): object {
     plugins: [
       ...(hasOthers ? ['serverFunctions'] : []),
       ...exposed.map((each) => context.routesName(each)),
-    ],
+    ].map((each) => call('await app.register', [each], 2)),
   };
 }
 

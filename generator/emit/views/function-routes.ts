@@ -2,6 +2,7 @@ import type { ClassFunction, Dataclass, Model } from '../../model/model.js';
 import type { EmitContext } from '../context.js';
 import {
   call,
+  fits,
   type Literal,
   literal,
   propertyName,
@@ -68,6 +69,7 @@ export function functionRoutesView({ header, model }: EmitContext): object {
   );
   return {
     header,
+    signature: pluginSignature('serverFunctions'),
     functions: functionsDeclaration({
       ...(ofDatastore.length === 0 ? {} : { datastore }),
       ...(singletons.length === 0 ? {} : { singleton }),
@@ -83,6 +85,15 @@ export function functionRoutesView({ header, model }: EmitContext): object {
       ),
     ],
   };
+}
+
+/** The first line of a Fastify plugin, or its first lines. */
+export function pluginSignature(name: string): string {
+  const parameters = ['app: FastifyInstance', '_options: object', 'done: () => void'];
+  const flat = `export function ${name}(${parameters.join(', ')}): void {`;
+  return fits(flat)
+    ? flat
+    : `export function ${name}(\n${parameters.map((each) => `  ${each},\n`).join('')}): void {`;
 }
 
 function functionsDeclaration(options: Readonly<Record<string, Literal>>): readonly string[] {

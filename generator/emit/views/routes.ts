@@ -1,7 +1,11 @@
 import type { Action, DataAccess, Dataclass } from '../../model/model.js';
 import type { EmitContext } from '../context.js';
 import { call, declaration, type Literal, stringLiteral } from '../layout.js';
-import { dataclassFunctionRoutes, functionDeclaration } from './function-routes.js';
+import {
+  dataclassFunctionRoutes,
+  functionDeclaration,
+  pluginSignature,
+} from './function-routes.js';
 
 /** Each route of a dataclass, its options and the handler that answers there (protocol section 2). */
 const routes: readonly (readonly [
@@ -55,8 +59,8 @@ export function routesView(context: EmitContext, dataclass: Dataclass): object {
   return {
     header: context.header,
     name,
-    plugin: context.routesName(dataclass),
-    dataclass: stringLiteral(name),
+    signature: pluginSignature(context.routesName(dataclass)),
+    service: call('const service = app.dataclass', [stringLiteral(name)], 2),
     options: [
       ...(isRead ? [declaration('const read', routeOptions(name, access, ['read']))] : []),
       declaration('const write', routeOptions(name, access, ['create', 'read', 'update', 'drop'])),

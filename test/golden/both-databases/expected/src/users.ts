@@ -9,9 +9,4 @@ const url = [USERS_DATABASE, DATABASE_URL, defaultUrl].find((each) => each !== '
 
 /** Users are kept where the database of the model is, or where `USERS_DATABASE` says: a URL of PostgreSQL, or a file. */
 const inDatabase = /^postgres(?:ql)?:/.test(url) ? inPostgres : inSqlite;
-export const { createUser, findUser } = inDatabase;
-
-/** Opens the database of users, which the server does when it starts. */
-export async function openUsers(): Promise<void> {
-  await inDatabase.openUsers();
-}
+export const { createUser, findUser, openUsers } = inDatabase;
