@@ -119,7 +119,7 @@ function checkPattern(
 }
 
 /** A server tries no longer texts on a pattern. */
-const longestMatched = 10_000;
+const longestMatched = 2_000;
 /** Up to this length, a time that grows with a power of the length is short. */
 const harmlessLength = 256;
 

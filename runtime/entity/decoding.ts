@@ -11,6 +11,7 @@ import {
   type ProtocolError,
   protocolError,
 } from '../protocol/errors.js';
+import { shortened } from '../protocol/found.js';
 import { checkRules } from '../protocol/rules.js';
 import { newUuid } from '../protocol/uuid.js';
 import { storageOf, type StoredValue, storedValue } from '../protocol/values.js';
@@ -23,6 +24,9 @@ import { knownName, shownName } from './shown-name.js';
 
 const noValues: ReadonlyMap<string, StoredValue> = new Map();
 const noList: readonly never[] = Object.freeze([]);
+
+/** Characters of an attribute's name, of those that a model can have. */
+const longestTold = 63;
 
 /** Reads the members of one body, one after the other, and gathers what is wrong with them. */
 export class Decoding implements Decoded {
@@ -65,8 +69,8 @@ export class Decoding implements Decoded {
     if (name.startsWith('__') || name === 'uri') return;
     const attribute = this.#names.get(name) ?? this.#onlyCreated(name);
     if (attribute === undefined) {
-      const text = `The "${name}" attribute cannot be found in the "${this.dataclass.name}" dataclass`;
-      this.#refuse('attributeNotFound', name, text, name);
+      const text = `The "${shortened(name)}" attribute cannot be found in the "${this.dataclass.name}" dataclass`;
+      this.#refuse('attributeNotFound', name, text, name.length > longestTold ? undefined : name);
     } else if (attribute.kind === 'storage') {
       this.#set(attribute, json, name);
     } else if (attribute.kind === 'relatedEntity') {

@@ -6,6 +6,7 @@ import type { Reference } from './delete-reach.js';
 import { eventProblem } from './event-problem.js';
 import type { EventError } from './lifecycle.js';
 import { entityStatuses } from './refusals.js';
+import { knownProblem } from './shown-name.js';
 
 /** Nothing was deleted: other entities depend on what would have been. */
 export class DeletionRefused extends Error {
@@ -24,13 +25,14 @@ export class DeletionRefused extends Error {
 
 /** An event of class code does not let an entity be deleted (protocol section 18.2). */
 export function refusedByDropEvent(
+  dataclass: Dataclass,
   kind: 'validateDrop' | 'dropping',
   error: EventError,
 ): DeletionRefused {
   const { mildValidation, validation, other } = entityStatuses;
   const ofValidation = error.seriousError === true ? validation : mildValidation;
   return new DeletionRefused(
-    [eventProblem(error)],
+    [knownProblem(dataclass, eventProblem(error))],
     errorCodes.validationFailed.status,
     kind === 'dropping' ? other : ofValidation,
   );

@@ -1,3 +1,4 @@
+import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { SqlValue } from '../dialect/statement.js';
 import { refusedByDropEvent } from './delete-refusal.js';
 import type { EventedList } from './evented-list.js';
@@ -8,7 +9,7 @@ import type { Pace } from './pace.js';
 export interface EventedDataclass {
   /** Its number on the list. */
   readonly number: number;
-  readonly name: string;
+  readonly dataclass: Dataclass;
   readonly events: DataclassEvents;
 }
 
@@ -45,9 +46,9 @@ export class DroppedEntities {
       if (!dataclass.events.has(kind)) continue;
       if (!(await this.list.enlist(dataclass.number, kind))) continue;
       await this.#each(dataclass, kind, async (entity) => {
-        const event = { kind, dataClassName: dataclass.name };
+        const event = { kind, dataClassName: dataclass.dataclass.name };
         const error = await dataclass.events.run(entity, event);
-        if (error !== undefined) throw refusedByDropEvent(kind, error);
+        if (error !== undefined) throw refusedByDropEvent(dataclass.dataclass, kind, error);
       });
       return true;
     }
@@ -84,11 +85,11 @@ export class DroppedEntities {
   }
 
   async #tell(
-    { events, name }: EventedDataclass,
+    { events, dataclass }: EventedDataclass,
     entity: LiveEntity,
     dropStatus: AfterDropEvent['dropStatus'],
   ): Promise<void> {
-    await events.run(entity, { kind: 'afterDrop', dataClassName: name, dropStatus });
+    await events.run(entity, { kind: 'afterDrop', dataClassName: dataclass.name, dropStatus });
   }
 
   /** Goes through a pass; an event that runs in it may delete entities that come later, or change them. */

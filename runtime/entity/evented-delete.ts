@@ -6,7 +6,7 @@ import type { DeleteOptions } from './delete-options.js';
 import type { DeletionReach } from './delete-reach.js';
 import { DeletionRefused } from './delete-refusal.js';
 import { cascade, checkLocks, countListed, type Deletion, removeListed } from './delete-steps.js';
-import { DroppedEntities } from './dropped-entities.js';
+import { DroppedEntities, type EventedDataclass } from './dropped-entities.js';
 import { EventedList, type EventedStatements, planEventedDeletion } from './evented-list.js';
 import { type DataclassEvents, EventFailure, type Lifecycle } from './lifecycle.js';
 import { Pace } from './pace.js';
@@ -103,14 +103,10 @@ export class EventedDeleter {
     }
   }
 
-  #evented(): readonly {
-    readonly number: number;
-    readonly name: string;
-    readonly events: DataclassEvents;
-  }[] {
-    return this.reach.dataclasses.flatMap(({ name }, number) => {
-      const events = this.surroundings.lifecycle.eventsOf(name);
-      return wantsDrops(events) ? [{ number, name, events }] : [];
+  #evented(): readonly EventedDataclass[] {
+    return this.reach.dataclasses.flatMap((dataclass, number) => {
+      const events = this.surroundings.lifecycle.eventsOf(dataclass.name);
+      return wantsDrops(events) ? [{ number, dataclass, events }] : [];
     });
   }
 

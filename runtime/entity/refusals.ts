@@ -8,7 +8,7 @@ import type { StoredValue } from '../protocol/values.js';
 import { shortened } from '../protocol/found.js';
 import { eventProblem } from './event-problem.js';
 import type { EventError, EventFailure } from './lifecycle.js';
-import { knownName, knownRelation, shownName, shownRelation } from './shown-name.js';
+import { knownName, knownProblem, knownRelation, shownName, shownRelation } from './shown-name.js';
 
 /** Why an entity was not stored. */
 export interface Refusal {
@@ -161,13 +161,9 @@ export class Refusals {
     };
   }
 
-  /** An error of class code, which may name an attribute that the requester cannot know. */
+  /** An error of class code, without the name of an attribute that the requester cannot know. */
   visible(problem: ProtocolError): ProtocolError {
-    const { attribute, ...rest } = problem;
-    if (attribute === undefined || this.dataclass.exposedAttributes.has(attribute)) return problem;
-    const stored = this.dataclass.allAttributes.get(attribute);
-    const known = stored?.kind === 'storage' ? knownName(this.dataclass, stored) : undefined;
-    return known === undefined ? rest : { ...rest, attribute: known };
+    return knownProblem(this.dataclass, problem);
   }
 
   /** The same of one that ends the request. */

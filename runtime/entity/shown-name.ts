@@ -1,5 +1,6 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
+import type { ProtocolError } from '../protocol/errors.js';
 
 const nameless = 'An attribute';
 
@@ -38,4 +39,15 @@ export function knownRelation(
   return relation.exposed === false
     ? knownName(dataclass, dataclass.foreignKey(relation))
     : relation.name;
+}
+
+/** An error of class code, which may name an attribute that the requester cannot know. */
+export function knownProblem(dataclass: Dataclass, problem: ProtocolError): ProtocolError {
+  const { attribute, ...rest } = problem;
+  if (attribute === undefined) return problem;
+  if (!dataclass.exposed) return rest;
+  if (dataclass.exposedAttributes.has(attribute)) return problem;
+  const stored = dataclass.allAttributes.get(attribute);
+  const known = stored?.kind === 'storage' ? knownName(dataclass, stored) : undefined;
+  return known === undefined ? rest : { ...rest, attribute: known };
 }

@@ -88,7 +88,7 @@ export class EntityUpdater {
     const { values } = decoded;
     await this.keepHidden(transaction, key, body, values);
     await this.tools.relations.resolve(transaction, values);
-    const result = await this.#unchanged(transaction, key, stamp, decoded, false);
+    const result = await this.#unchanged(transaction, key, stamp, decoded, false, this.#stamp);
     return 'problems' in result ? { ...result, values } : { values };
   }
 
@@ -179,17 +179,20 @@ export class EntityUpdater {
     return false;
   }
 
-  /** Why an entity was not changed, if it should have been. */
+  /**
+   * Why an entity was not changed, if it should have been.
+   * @param statement reads its stamp; of one that is to be stored, it locks the row, so that what is told is still so then
+   */
   async #unchanged(
     transaction: Transaction,
     key: string | number,
     stamp: number,
     decoded: Decoded,
     isRight: boolean,
+    statement = this.#lockedStamp,
   ): Promise<{ readonly isChange: false } | Refusal> {
     const { refusals } = this.tools;
-    // What is told of the entity is still so when it is told.
-    const current = await this.#stampBy(this.#lockedStamp, transaction, key);
+    const current = await this.#stampBy(statement, transaction, key);
     if (current === undefined) return refusals.unknownKey(key);
     if (current !== stamp) return refusals.stampChanged(key, stamp, current);
     const readOnly = await this.changedReadOnly(transaction, key, decoded);

@@ -68,7 +68,7 @@ export function lazyRoutes(
   const below =
     (collection: (service: Handlers) => Handler, set: typeof collection): Handler =>
     (request, reply) => {
-      const params = paramsBelow(wildcardParts(request, '/'));
+      const params = paramsBelow(wildcardParts(request, '/'), request.method);
       if (params === undefined) return nothing(request, reply);
       request.params = params;
       return (params.set === undefined ? collection : set)(service())(request, reply);
@@ -97,13 +97,17 @@ export function lazyRoutes(
   };
 }
 
-/** `<attributes>`, `$entityset/<set>` or `<attributes>/$entityset/<set>`; `undefined` for anything else. */
-function paramsBelow(parts: readonly string[]): DataclassRequest['params'] | undefined {
+/** `<attributes>`, `$entityset/<set>` or, to be read, `<attributes>/$entityset/<set>`; `undefined` for anything else. */
+function paramsBelow(
+  parts: readonly string[],
+  method: string,
+): DataclassRequest['params'] | undefined {
   const [first = '', second = '', third = ''] = parts;
   if (parts.includes('')) return undefined;
   if (parts.length === 1) return { attributes: first };
   if (parts.length === 2 && first === entitySet) return { set: second };
-  if (parts.length === 3 && second === entitySet) return { attributes: first, set: third };
+  if (method !== 'POST' && parts.length === 3 && second === entitySet)
+    return { attributes: first, set: third };
   return undefined;
 }
 

@@ -1,5 +1,5 @@
 import type { IncomingHttpHeaders } from 'node:http';
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, onRequestHookHandler } from 'fastify';
 import { refuseCrossSite } from './cross-site.js';
 import { receiveBody } from './receive-body.js';
 
@@ -7,14 +7,18 @@ import { receiveBody } from './receive-body.js';
 export function guardRequests(app: FastifyInstance): void {
   acceptEveryBody(app);
   app.addHook('onRoute', (route) => {
-    if (route.method !== 'POST') return;
-    route.onRequest = (request, _reply, done) => {
-      refuseCrossSite(request);
-      passOverContentType(request.headers);
-      done();
-    };
+    if (![route.method].flat().includes('POST')) return;
+    route.onRequest = [guardPost, ...[route.onRequest ?? []].flat()];
   });
 }
+
+const guardPost: onRequestHookHandler = (request, _reply, done) => {
+  if (request.method === 'POST') {
+    refuseCrossSite(request);
+    passOverContentType(request.headers);
+  }
+  done();
+};
 
 /** Bodies arrive as bytes: clients label JSON as all sorts of things, or send none with a label (protocol decision 3). */
 function acceptEveryBody(app: FastifyInstance): void {

@@ -1,4 +1,3 @@
-import { setImmediate } from 'node:timers/promises';
 import { sql } from 'kysely';
 import type { LockTable } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
@@ -10,6 +9,7 @@ import { Slot, type Statement } from '../dialect/statement.js';
 import type { Body } from '../entity/decoded.js';
 import type { Lifecycle } from '../entity/lifecycle.js';
 import { keyOf } from '../entity/decode.js';
+import { Pace } from '../entity/pace.js';
 import { EntitySaver } from '../entity/save.js';
 import type { SaveOptions, SaveResult } from '../entity/save-options.js';
 import { AppliedUploads, mediaAttributes } from '../media/apply-uploads.js';
@@ -53,9 +53,6 @@ export interface WriteAnswer {
   readonly status: number;
   readonly json: string;
 }
-
-/** Entities that are stored before other requests have their turn; some milliseconds. */
-const entitiesPerTurn = 200;
 
 /** Ends a transaction whose changes are not wanted, and carries what it found. */
 class Undone extends Error {
@@ -132,9 +129,10 @@ export class WriteService {
     const checked = new CheckedList(this.context.database.dialect, this.dataclass);
     const errors = new ListedErrors();
     const entries: Entry[] = [];
+    const pace = new Pace();
     try {
-      for (const [index, body] of sent.entities.entries()) {
-        const rest = pause(index);
+      for (const body of sent.entities) {
+        const rest = pace.keep();
         if (rest !== undefined) await rest;
         const applied = uploads.applied(body);
         let result = await this.#saver.save(reads, applied, options);
@@ -161,10 +159,12 @@ export class WriteService {
   async #tried(body: Body, caller: WriteCaller): Promise<SaveResult> {
     const { executor } = this.context.database;
     try {
-      await executor.write((transaction) =>
-        whenThere(this.#saver.save(transaction, body, validation(caller)), (result) => {
-          throw new Undone([{ body, result, json: undefined }]);
-        }),
+      await againAfterConflict(() =>
+        executor.write((transaction) =>
+          whenThere(this.#saver.save(transaction, body, validation(caller)), (result) => {
+            throw new Undone([{ body, result, json: undefined }]);
+          }),
+        ),
       );
     } catch (error) {
       if (error instanceof Undone && error.entries[0] !== undefined) return error.entries[0].result;
@@ -252,8 +252,9 @@ export class WriteService {
   ): Promise<WriteAnswer> {
     const length = new AnswerLength();
     const members: string[] = [];
-    for (const [index, entry] of entries.entries()) {
-      const rest = pause(index);
+    const pace = new Pace();
+    for (const entry of entries) {
+      const rest = pace.keep();
       if (rest !== undefined) await rest;
       members.push(length.add(await this.#member(answers, entry, isUndone)));
     }
@@ -274,17 +275,13 @@ export class WriteService {
 }
 
 async function saveAll(saving: BodySaving, entities: readonly Body[]): Promise<void> {
-  for (const [index, body] of entities.entries()) {
-    const rest = pause(index);
+  const pace = new Pace();
+  for (const body of entities) {
+    const rest = pace.keep();
     if (rest !== undefined) await rest;
     const saved = saving.save(body);
     if (saved instanceof Promise) await saved;
   }
-}
-
-/** What is awaited may be there at once; a long list must not keep other requests waiting. */
-function pause(index: number): Promise<void> | undefined {
-  return index % entitiesPerTurn === entitiesPerTurn - 1 ? setImmediate() : undefined;
 }
 
 /**

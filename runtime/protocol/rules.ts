@@ -4,7 +4,7 @@ import type { StorageDefinition } from './definition.js';
 import type { StoredValue } from './values.js';
 
 /** UTF-16 units that a pattern is tried on at most: some patterns take time that grows with the square of the text, or faster. */
-const longestMatched = 10_000;
+const longestMatched = 2_000;
 
 const noMessages: readonly string[] = Object.freeze([]);
 
@@ -20,8 +20,8 @@ export function hasRules(definition: StorageDefinition): boolean {
  * Holds a stored value against the model's rules: mandatory, enum, length, range, pattern. Answers the predicates of
  * sentences that begin with the attribute's name, one for each broken rule: `['must not be null']`.
  *
- * Null breaks `mandatory` only. A text that is too long is not tried on the pattern. Lengths count Unicode characters; a pattern may match anywhere in the text, as in JSON
- * Schema; the bounds of a date are dates.
+ * Null breaks `mandatory` only. A text that is too long is not tried on the pattern. Lengths count Unicode characters; a
+ * pattern may match anywhere in the text, as in JSON Schema; the bounds of a date are dates.
  */
 export function checkRules(definition: StorageDefinition, value: StoredValue): readonly string[] {
   if (value === null) return definition.mandatory === true ? ['must not be null'] : noMessages;

@@ -112,6 +112,39 @@ describe('The routes of dataclasses', () => {
     expect((await app.inject({ method: 'HEAD', url })).statusCode).toBe(status);
   });
 
+  it('delete no entity set at an address that lists attributes', async () => {
+    const made = await app.inject('/rest/Company?$method=entityset');
+    const { __ENTITYSET: set } = made.json<{ readonly __ENTITYSET: string }>();
+    const url = `${set.replace('/Company/', '/Company/name/')}?$method=delete`;
+    expect((await app.inject(url.replace('?$method=delete', ''))).statusCode).toBe(200);
+    expect((await app.inject({ method: 'POST', url })).statusCode).toBe(404);
+    expect((await app.inject('/rest/Company')).json()).toMatchObject({ __COUNT: 3 });
+  });
+
+  it('run the hooks of routes that a user adds beside them', async () => {
+    const own = await serverOf(model);
+    const calls: string[] = [];
+    const hook = (name: string) => (_request: unknown, _reply: unknown, done: () => void) => {
+      calls.push(name);
+      done();
+    };
+    own.post('/one', { onRequest: hook('one') }, () => 'ok');
+    own.route({
+      method: ['GET', 'POST'],
+      url: '/two',
+      onRequest: [hook('two'), hook('three')],
+      handler: () => 'ok',
+    });
+    for (const url of ['/one', '/two']) {
+      expect((await own.inject({ method: 'POST', url })).body).toBe('ok');
+      const headers = { 'sec-fetch-site': 'cross-site' };
+      expect((await own.inject({ method: 'POST', url, headers })).statusCode).toBe(403);
+    }
+    expect((await own.inject({ url: '/two' })).body).toBe('ok');
+    expect(calls).toEqual(['one', 'two', 'three', 'two', 'three']);
+    await own.close();
+  });
+
   it('answer a dataclass that is not exposed as one that does not exist', async () => {
     const [hidden, missing] = [await app.inject('/rest/Hidden'), await app.inject('/rest/Missin')];
     expect(hidden.body.replace('Hidden', 'Missin')).toBe(missing.body);

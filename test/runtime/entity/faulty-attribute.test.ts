@@ -111,6 +111,15 @@ roles:
   });
 });
 
+it('an error names no attribute whose name is longer than one of a model can be', async () => {
+  const app = await serverOf(`drs: 1\nname: teams\n${dataclasses}`);
+  const payload = JSON.stringify({ needed: 'n', ['x'.repeat(100_000)]: 1 });
+  const response = await app.inject({ method: 'POST', url: '/rest/Team?$method=update', payload });
+  expect(response.statusCode).toBe(400);
+  expect(response.body.length).toBeLessThan(1000);
+  await app.close();
+});
+
 describe('class code names the attribute of its own error', () => {
   let server: EventedServer;
 
@@ -141,6 +150,14 @@ describe('class code names the attribute of its own error', () => {
     };
     expect(named(await answer({ name: 'a' }))).toEqual(wanted);
     expect(named(await answer([{ name: 'a' }]))).toEqual(wanted);
+    server.handlers.Company = {};
+    const { __KEY: key } = (await answer({ name: 'dropped' })) as { readonly __KEY: string };
+    server.handlers.Company = { validateDrop: () => error };
+    const deletion = await server.app.inject({
+      method: 'POST',
+      url: `/rest/Company(${key})?$method=delete`,
+    });
+    expect(named(deletion.json())).toEqual(wanted);
   });
 
   it('by a text', async () => {

@@ -199,6 +199,14 @@ describePostgres('requests that meet on PostgreSQL', () => {
     value: 0,
   }));
 
+  it('A validation does not wait for a change of the same entity', async () => {
+    await create(app, 'Item', [{ ID: 1, value: 1 }]);
+    await hold('update "Item" set "value" = 2 where "ID" = 1');
+    const body = { __KEY: 1, __STAMP: 1, value: 3 };
+    expect(await ask('Item?$method=validate', body)).toMatchObject({ status: 200 });
+    expect(await ask('Item?$method=validate', [body])).toMatchObject({ status: 200 });
+  });
+
   describe('that delete', () => {
     it('$method=delete: of ten deletions of one entity, one is ok, and the others find none', async () => {
       await create(app, 'Item', [{ ID: 1 }]);

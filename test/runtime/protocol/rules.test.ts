@@ -63,10 +63,10 @@ describe('checkRules', () => {
     expect(check(rules, value)).toEqual([message]);
   });
 
-  it('tries a pattern on 10 000 characters at most', () => {
-    expect(check({ pattern: /^b+$/ }, 'b'.repeat(10_000))).toEqual([]);
-    expect(check({ pattern: /^b+$/ }, 'b'.repeat(10_001))).toEqual([
-      'must have at most 10000 characters to be matched with its pattern',
+  it('tries a pattern on 2,000 characters at most', () => {
+    expect(check({ pattern: /^b+$/ }, 'b'.repeat(2_000))).toEqual([]);
+    expect(check({ pattern: /^b+$/ }, 'b'.repeat(2_001))).toEqual([
+      'must have at most 2000 characters to be matched with its pattern',
     ]);
   });
 
