@@ -1,5 +1,5 @@
 /** Milliseconds. */
-const longestStretch = 20;
+const longestStretch = 2;
 
 /**
  * Lets other requests be answered between the parts of a long one: a statement of SQLite holds the whole process, and so do
