@@ -54,7 +54,7 @@ function run(what, cwd, command, args, input) {
 
 function start() {
   console.error('> start it');
-  const child = spawn(process.execPath, ['dist/server/main.js'], {
+  const child = spawn(process.execPath, ['dist/src/main.js'], {
     cwd: server,
     stdio: ['ignore', 'pipe', 'inherit'],
   });

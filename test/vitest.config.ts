@@ -31,7 +31,7 @@ export default defineConfig({
       },
     ],
     setupFiles: ['test/support/typescript-children.ts'],
-    globalSetup: ['test/support/postgres/keeper.ts'],
+    globalSetup: ['test/support/built-runtime.ts', 'test/support/postgres/keeper.ts'],
     pool: 'forks',
     // Many tests wait for processes of their own.
     maxWorkers: availableParallelism(),

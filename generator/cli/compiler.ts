@@ -1,5 +1,5 @@
 import type { CheckedModel, ModelInput } from '../check/check-model.js';
-import type { ClassFiles } from '../emit/classes/user-classes.js';
+import type { EmitInput } from '../emit/emit-server.js';
 import type { EmittedFile } from '../emit/file.js';
 import type { Model } from '../model/model.js';
 import type { StubPlan } from '../stubs/plan-stubs.js';
@@ -10,14 +10,7 @@ import { UsageError } from './failure.js';
 /** The stages of the generator. They are loaded when they are needed, so that `--help` answers at once. */
 export interface Compiler {
   check(input: ModelInput): Promise<CheckedModel>;
-  emit(
-    model: Model,
-    input: {
-      readonly packageRoot: string;
-      readonly modelFileName: string;
-      readonly classFiles?: ClassFiles;
-    },
-  ): Promise<readonly EmittedFile[]>;
+  emit(model: Model, input: EmitInput): Promise<readonly EmittedFile[]>;
   serialize(model: Model): Promise<string>;
   /** Looks for users' classes that were moved. */
   findClasses(input: FindInput): Promise<FoundClasses>;

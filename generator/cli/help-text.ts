@@ -9,7 +9,7 @@ Examples:
   drs-gen model.yaml -o server --dry-run  what would change?
   drs-gen model.yaml -o server --check    for CI: does the folder fit the model?
 
-Files under src/generated and src/runtime are written anew at every run. All others are
+Files under src/generated and runtime are written anew at every run. All others are
 written once, then yours.
 A model file that has the name of a command is written as a path: drs-gen ./check -o server
 

@@ -8,23 +8,22 @@ import { Templates } from './templates.js';
 import { dataclassUnits, modelUnits } from './units.js';
 import { userClassView } from './views/classes/user-class.js';
 
-/**
- * Every file of the server for a model, in order of path. Pure, but for reading templates and runtime sources.
- * @param input.packageRoot folder of this package, which holds `templates/` and `runtime/`
- * @param input.modelFileName named in the emitted files
- * @param input.classFiles where users moved classes to: these files are there
- */
-export function emitServer(
-  model: Model,
-  input: {
-    readonly packageRoot: string;
-    readonly modelFileName: string;
-    readonly classFiles?: ClassFiles;
-  },
-): EmittedFile[] {
+export interface EmitInput {
+  /** Folder of this package, which holds `templates/` and `dist/`. */
+  readonly packageRoot: string;
+  /** Holds the compiled runtime, when not `dist/runtime`. */
+  readonly runtimeFolder?: string;
+  /** Named in the emitted files. */
+  readonly modelFileName: string;
+  /** Where users moved classes to: these files are there. */
+  readonly classFiles?: ClassFiles;
+}
+
+/** Every file of the server for a model, in order of path. Pure, but for reading templates and the compiled runtime. */
+export function emitServer(model: Model, input: EmitInput): EmittedFile[] {
   const context = emitContext(model, input.modelFileName, input.classFiles);
   const templates = new Templates(join(input.packageRoot, 'templates'));
-  const files: EmittedFile[] = runtimeFiles(join(input.packageRoot, 'runtime'), model.databases);
+  const files = runtimeFiles(input.runtimeFolder ?? join(input.packageRoot, 'dist/runtime'), model);
   for (const { path, when, owner, template, view } of modelUnits) {
     if (when?.(model) === false) continue;
     files.push({ path, owner, text: templates.render(template, view(context)) });

@@ -1,29 +1,29 @@
 import { readdirSync, readFileSync } from 'node:fs';
-import { join, relative, sep } from 'node:path';
-import type { Database } from '../model/model.js';
+import { join } from 'node:path';
+import type { Model } from '../model/model.js';
+import { hasClassCode } from './classes/class-code.js';
 import type { EmittedFile } from './file.js';
 
-/** Where each kind of database has its part of the runtime. */
-const databaseFolders: Readonly<Record<Database, string>> = {
-  sqlite: 'dialect/sqlite/',
-  postgres: 'dialect/postgres/',
+/** Which servers have files of the runtime, by their names up to the first dot; what is not named here, every server has. */
+const needed: Readonly<Record<string, (model: Model) => boolean>> = {
+  access: ({ roles }) => roles !== undefined,
+  class: hasClassCode,
+  postgres: ({ databases }) => databases.includes('postgres'),
+  'reader-process': ({ databases }) => databases.includes('sqlite'),
+  sqlite: ({ databases }) => databases.includes('sqlite'),
+  testing: ({ roles }) => roles !== undefined,
 };
 
-/** The runtime as source, as every server carries it, with the parts for its databases. */
-export function runtimeFiles(runtimeFolder: string, databases: readonly Database[]): EmittedFile[] {
-  const others = Object.entries(databaseFolders)
-    .filter(([database]) => !databases.some((each) => each === database))
-    .map(([, folder]) => folder);
-  return readdirSync(runtimeFolder, { recursive: true, withFileTypes: true })
-    .filter((entry) => entry.isFile() && entry.name.endsWith('.ts'))
-    .map((entry) => {
-      const file = join(entry.parentPath, entry.name);
-      return { file, path: relative(runtimeFolder, file).split(sep).join('/') };
-    })
-    .filter(({ path }) => !others.some((folder) => path.startsWith(folder)))
-    .map(({ file, path }) => ({
-      path: `src/runtime/${path}`,
+/**
+ * The runtime as it was compiled with the generator, with the parts that the model needs.
+ * @throws Error when it is not there
+ */
+export function runtimeFiles(runtimeFolder: string, model: Model): EmittedFile[] {
+  return readdirSync(runtimeFolder)
+    .filter((name) => needed[name.replace(/\..*$/s, '')]?.(model) !== false)
+    .map((name) => ({
+      path: `runtime/${name}`,
       owner: 'generator',
-      text: readFileSync(file, 'utf8'),
+      text: readFileSync(join(runtimeFolder, name), 'utf8'),
     }));
 }

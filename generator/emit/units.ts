@@ -139,7 +139,6 @@ export const modelUnits: readonly ModelUnit[] = [
   },
   users('package.json', packageView),
   users('tsconfig.json', emptyView),
-  users('bundle.mjs', emptyView),
   users('README.md', readmeView),
   users('Dockerfile', dockerView),
   users('.dockerignore', emptyView, 'dockerignore'),

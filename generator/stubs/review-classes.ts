@@ -68,7 +68,7 @@ async function previousClasses(
   }
 }
 
-const emittedFolders: readonly string[] = ['src/generated', 'src/runtime'];
+const emittedFolder = 'src/generated';
 
 /** TypeScript files below a folder, but for those that every run writes. */
 async function usersFiles({ list }: UserFolder, folder: string): Promise<readonly string[]> {
@@ -76,7 +76,7 @@ async function usersFiles({ list }: UserFolder, folder: string): Promise<readonl
   const folders = [folder];
   for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
     for (const { path, kind } of await list(next)) {
-      if (kind === 'folder' && !emittedFolders.includes(path)) folders.push(path);
+      if (kind === 'folder' && path !== emittedFolder) folders.push(path);
       if (kind === 'file' && path.endsWith('.ts') && !path.endsWith('.d.ts')) found.push(path);
     }
   }

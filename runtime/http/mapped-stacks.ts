@@ -4,8 +4,9 @@ import { fileURLToPath, pathToFileURL } from 'node:url';
 import { SourceLines } from './source-lines.js';
 
 /**
- * From here on, stacks name the lines of the TypeScript that a bundled file was made of. Node's own `--enable-source-maps` reads
- * the maps of all files while it loads them, which costs time and memory at each start; these are read when a stack is looked at.
+ * From here on, stacks name the lines of the user's TypeScript. The runtime's own files stay as they are: they are readable,
+ * and the sources that they were made of are on no disk of the user's. Node's own `--enable-source-maps` reads the maps of all
+ * files while it loads them, which costs time and memory at each start; these are read when a stack is looked at.
  */
 export function mapStacks(): void {
   Error.prepareStackTrace = (error, frames) =>
@@ -42,7 +43,10 @@ function mapped(frame: Shown): string {
 /** Those of files that were looked at; there are few files. */
 const known = new Map<string, SourceLines | undefined>();
 
+const runtimeFolder = new URL('.', import.meta.url).href;
+
 function linesOf(url: string): SourceLines | undefined {
+  if (url.startsWith(runtimeFolder)) return undefined;
   if (known.has(url)) return known.get(url);
   let lines: SourceLines | undefined;
   try {

@@ -62,8 +62,9 @@ export class Preparation {
   /** Another Node has packages of its own: a server runs from a copy that finds those. */
   placed(script: string): string {
     if (this.#folder === work) return script;
-    const [top = '', second = ''] = relative(work, script).split('/');
-    const compiled = top === 'dist' ? top : join(top, second);
+    const folders = relative(work, script).split('/');
+    // A server as a whole: it finds the runtime beside its package.json.
+    const compiled = join(...folders.slice(0, Math.max(1, folders.indexOf('dist'))));
     const copy = join(this.#folder, compiled);
     rmSync(copy, { recursive: true, force: true });
     mkdirSync(dirname(copy), { recursive: true });

@@ -55,8 +55,7 @@ function build(size: number): string {
   writeFileSync(model, largeModel(size));
   run(process.execPath, [compiler, model, '-o', project], { cwd: root });
   run(process.execPath, [typescript, '-p', project], { cwd: root });
-  run(process.execPath, ['bundle.mjs'], { cwd: project });
-  return preparation.placed(join(project, 'dist/server/main.js'));
+  return preparation.placed(join(project, 'dist/src/main.js'));
 }
 
 async function start(script: string, database: string): Promise<Start> {

@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { lazyCompiler } from '../../generator/cli/compiler.js';
+import { builtRuntime } from '../support/built-runtime.js';
 import { packageRoot } from '../support/server.js';
 import { fakeWorld, type FakeWorld } from './fake-world.js';
 
@@ -30,11 +31,11 @@ async function generated(): Promise<FakeWorld> {
   const world = fakeWorld({
     compiler: {
       check: (input) => lazyCompiler.check(input),
-      // The runtime is many files, and no part of this.
+      // The runtime is large, and no part of this.
       emit: async (checked, input) =>
-        (await lazyCompiler.emit(checked, { ...input, packageRoot })).filter(
-          (file) => !file.path.startsWith('src/runtime/'),
-        ),
+        (
+          await lazyCompiler.emit(checked, { ...input, packageRoot, runtimeFolder: builtRuntime() })
+        ).filter((file) => !file.path.startsWith('runtime/')),
       serialize: (checked) => lazyCompiler.serialize(checked),
       findClasses: (input) => lazyCompiler.findClasses(input),
       reviewClasses: (input) => lazyCompiler.reviewClasses(input),

@@ -3,7 +3,7 @@ import { setTimeout as delay } from 'node:timers/promises';
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { getText, RawClient } from '../support/raw-client.js';
 import { durabilityModel } from './support/model.js';
-import { bundledProgram } from './support/program.js';
+import { compiledProgram } from './support/program.js';
 import { Scratch } from './support/scratch.js';
 
 /** As many as issue and README name, where the system lets this process have so many; a few are needed for other things. */
@@ -21,7 +21,7 @@ let program: string;
 let scratch: Scratch;
 
 beforeAll(() => {
-  program = bundledProgram(durabilityModel);
+  program = compiledProgram(durabilityModel);
 });
 beforeEach(() => {
   scratch = new Scratch(program);

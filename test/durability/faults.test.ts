@@ -16,7 +16,7 @@ import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { type Answer, Client, type Entity, saved } from './support/client.js';
 import { expectUnavailable } from './support/expect-unavailable.js';
 import { durabilityModel } from './support/model.js';
-import { bundledProgram } from './support/program.js';
+import { compiledProgram } from './support/program.js';
 import { Scratch } from './support/scratch.js';
 import type { ServerProcess } from './support/server-process.js';
 
@@ -24,7 +24,7 @@ let program: string;
 let scratch: Scratch;
 
 beforeAll(() => {
-  program = bundledProgram(durabilityModel);
+  program = compiledProgram(durabilityModel);
 });
 beforeEach(() => {
   scratch = new Scratch(program);

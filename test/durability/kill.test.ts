@@ -11,7 +11,7 @@ import { Counters } from './support/counters.js';
 import { durabilityModel } from './support/model.js';
 import { Parts } from './support/parts.js';
 import { Pictures } from './support/pictures.js';
-import { bundledProgram } from './support/program.js';
+import { compiledProgram } from './support/program.js';
 import { Reader } from './support/reader.js';
 import { kill, launch, start } from './support/server-process.js';
 import { Sets } from './support/sets.js';
@@ -27,7 +27,7 @@ let program: string;
 let folder: string;
 
 beforeAll(() => {
-  program = bundledProgram(durabilityModel);
+  program = compiledProgram(durabilityModel);
 });
 
 beforeEach(() => {

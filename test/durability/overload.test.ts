@@ -4,7 +4,7 @@ import Database from 'better-sqlite3';
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { Client } from './support/client.js';
 import { durabilityModel } from './support/model.js';
-import { bundledProgram } from './support/program.js';
+import { compiledProgram } from './support/program.js';
 import { Scratch } from './support/scratch.js';
 
 /** As many as a server lets wait, and the one whose turn it is. */
@@ -16,7 +16,7 @@ let program: string;
 let scratch: Scratch;
 
 beforeAll(() => {
-  program = bundledProgram(durabilityModel);
+  program = compiledProgram(durabilityModel);
 });
 beforeEach(() => {
   scratch = new Scratch(program);

@@ -5,7 +5,7 @@ import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { Random } from '../property/model/random.js';
 import { allSaved, Client, type Collection } from './support/client.js';
 import { durabilityModel } from './support/model.js';
-import { bundledProgram } from './support/program.js';
+import { compiledProgram } from './support/program.js';
 import { Scratch } from './support/scratch.js';
 import { kill } from './support/server-process.js';
 
@@ -18,7 +18,7 @@ let program: string;
 let scratch: Scratch;
 
 beforeAll(() => {
-  program = bundledProgram(durabilityModel);
+  program = compiledProgram(durabilityModel);
 });
 beforeEach(() => {
   scratch = new Scratch(program);

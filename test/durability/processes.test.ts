@@ -8,7 +8,7 @@ import { pathToFileURL } from 'node:url';
 import Database from 'better-sqlite3';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { packageRoot } from '../support/server.js';
-import { bundledProgram } from './support/program.js';
+import { compiledProgram } from './support/program.js';
 import { kill, launch, type ServerProcess, start } from './support/server-process.js';
 import { type Answer, Client, clientsOf, severalClasses, severalModel } from './support/several.js';
 
@@ -24,7 +24,7 @@ let one: Client;
 let other: Client;
 
 beforeAll(() => {
-  program = bundledProgram(severalModel, severalClasses);
+  program = compiledProgram(severalModel, severalClasses);
 });
 
 beforeEach(() => {

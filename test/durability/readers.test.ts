@@ -11,7 +11,7 @@ import {
   saved,
 } from './support/client.js';
 import { durabilityModel } from './support/model.js';
-import { bundledProgram } from './support/program.js';
+import { compiledProgram } from './support/program.js';
 import { Scratch } from './support/scratch.js';
 import type { ServerProcess } from './support/server-process.js';
 
@@ -24,7 +24,7 @@ let filled: Scratch;
 let scratch: Scratch;
 
 beforeAll(async () => {
-  program = bundledProgram(durabilityModel);
+  program = compiledProgram(durabilityModel);
   filled = new Scratch(program);
   const server = await filled.start();
   server.child.kill('SIGTERM');

@@ -7,7 +7,7 @@ import Database from 'better-sqlite3';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { packageRoot } from '../support/server.js';
 import { durabilityModel } from './support/model.js';
-import { bundledProgram } from './support/program.js';
+import { compiledProgram } from './support/program.js';
 import { kill, type ServerProcess, start } from './support/server-process.js';
 
 let program: string;
@@ -15,7 +15,7 @@ let folder: string;
 let server: ServerProcess;
 
 beforeAll(() => {
-  program = bundledProgram(durabilityModel);
+  program = compiledProgram(durabilityModel);
 });
 
 beforeEach(async () => {

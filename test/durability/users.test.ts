@@ -4,7 +4,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
 import { Client } from './support/client.js';
-import { bundledProgram } from './support/program.js';
+import { compiledProgram } from './support/program.js';
 import { Scratch } from './support/scratch.js';
 
 const model = `drs: 1
@@ -22,7 +22,7 @@ let program: string;
 let scratch: Scratch;
 
 beforeAll(() => {
-  program = bundledProgram(model);
+  program = compiledProgram(model);
 });
 beforeEach(() => {
   scratch = new Scratch(program);

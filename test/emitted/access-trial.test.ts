@@ -5,6 +5,7 @@ import { emitServer } from '../../generator/emit/emit-server.js';
 import { checkModel } from '../../generator/check/check-model.js';
 import type { Model } from '../../generator/model/model.js';
 import { accessTrial } from '../support/access-trial.js';
+import { runtimeOf } from '../support/built-runtime.js';
 import { modelFile } from '../support/model-file.js';
 import { modelOf, packageRoot } from '../support/server.js';
 
@@ -22,8 +23,9 @@ function modelAt(path: string): Model {
 async function found(
   model: Model,
   written: Readonly<Record<string, string>> = {},
+  runtimeFolder?: string,
 ): Promise<string[]> {
-  const { deviations, unseeded } = await accessTrial(model, written);
+  const { deviations, unseeded } = await accessTrial(model, { written, runtimeFolder });
   expect(unseeded).toEqual([]);
   return Object.values(deviations).flat();
 }
@@ -141,11 +143,8 @@ describe('the access test of a server', () => {
   it.each(faults)('finds that %s', async (_what, file, text, instead) => {
     const source = readFileSync(join(packageRoot, 'runtime', file), 'utf8');
     expect(source).toContain(text);
-    const path = `src/runtime/${file}`;
-    const deviations = await found(modelFile('guarded'), {
-      ...setters,
-      [path]: source.replace(text, () => instead),
-    });
+    const runtime = await runtimeOf({ [file]: source.replace(text, () => instead) });
+    const deviations = await found(modelFile('guarded'), setters, runtime);
     expect(deviations).not.toEqual([]);
   });
 });

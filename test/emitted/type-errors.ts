@@ -3,16 +3,18 @@ import ts from 'typescript';
 
 /**
  * Errors of the TypeScript compiler, with the project's own settings.
+ * @param options in the place of some of those
  * @param isOfInterest tells of a file whether it is looked at
  */
 export function typeErrors(
   folder: string,
+  options: ts.CompilerOptions = {},
   isOfInterest: (file: string) => boolean = () => true,
 ): string[] {
   const path = join(folder, 'tsconfig.json');
   const config = ts.getParsedCommandLineOfConfigFile(
     path,
-    { noEmit: true },
+    { noEmit: true, ...options },
     {
       ...ts.sys,
       onUnRecoverableConfigFileDiagnostic: (problem) => {

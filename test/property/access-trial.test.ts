@@ -51,7 +51,7 @@ async function tryOneModel(seed: number): Promise<void> {
       : JSON.stringify({ ...(JSON.parse(yamlOf(drawn)) as object), roles: 'roles.json' });
   const roles = randomRoles(random, drawn === undefined ? resources : resourcesOf(drawn));
   const file = { ...roles, forceLogin: random.chance(10) };
-  const { deviations } = await accessTrial(checked(text, file), {}, 8000);
+  const { deviations } = await accessTrial(checked(text, file), { requests: 8000 });
   const found = Object.entries(deviations).filter(([, list]) => list.length > 0);
   expect(found, `${text}\n${JSON.stringify(file)}`).toEqual([]);
 }

@@ -32,15 +32,19 @@ export interface AccessTrial {
 
 /**
  * Does what the emitted `test/access.test.ts` of a model's server does, in this process.
- * @param written see {@link writeServer}
- * @param requests how many of them go through attributes
+ * @param options.written see {@link writeServer}, as `runtimeFolder` is
+ * @param options.requests how many of them go through attributes
  */
 export async function accessTrial(
   model: Model,
-  written: Readonly<Record<string, string>> = {},
-  requests = 30_000,
+  options: {
+    readonly written?: Readonly<Record<string, string>>;
+    readonly runtimeFolder?: string | undefined;
+    readonly requests?: number;
+  } = {},
 ): Promise<AccessTrial> {
-  const folder = writeServer(model, written);
+  const { written, runtimeFolder, requests = 30_000 } = options;
+  const folder = writeServer(model, written, runtimeFolder);
   const server = {
     ...(await importFrom(folder, 'src/generated/app')),
     ...(await importFrom(folder, 'src/generated/definitions')),

@@ -4,23 +4,15 @@ import { pathToFileURL } from 'node:url';
 import { buildSync } from 'esbuild';
 import { madeOnce } from './made-once.js';
 
-const runtimeFolder = 'src/runtime';
-
 /**
- * Compiles a server that `writeServer` has written, once for all tests that want it; what it shares with others is compiled
- * once for them. Types are not looked at.
- * @returns the folder of its JavaScript
+ * Compiles a server that `writeServer` has written, once for all tests that want it. Types are not looked at.
+ * @returns a folder as that of the server is on a user's machine: `dist/` beside `runtime/` and `package.json`
  */
 export function compiledServer(server: string): string {
   return madeOnce(join(server, 'program'), (folder) => {
-    const runtime = join(realpathSync(join(server, runtimeFolder)), '../..');
-    const shared = madeOnce(join(runtime, 'program'), (staging) => {
-      compile(runtime, staging, runtimeFolder);
-      cpSync(join(server, 'package.json'), join(staging, 'package.json'));
-    });
-    compile(server, folder, 'src', 'test');
+    compile(server, join(folder, 'dist'), 'src', 'test');
     cpSync(join(server, 'package.json'), join(folder, 'package.json'));
-    symlinkSync(join(shared, runtimeFolder), join(folder, runtimeFolder), 'junction');
+    symlinkSync(realpathSync(join(server, 'runtime')), join(folder, 'runtime'), 'junction');
   });
 }
 
@@ -29,7 +21,8 @@ export function compiledServer(server: string): string {
  * @param path in the server, without an extension
  */
 export async function importFrom(server: string, path: string): Promise<object> {
-  const { href } = pathToFileURL(join(compiledServer(server), `${path}.js`));
+  const place = path.startsWith('runtime/') ? path : `dist/${path}`;
+  const { href } = pathToFileURL(join(compiledServer(server), `${place}.js`));
   return (await import(/* @vite-ignore */ href)) as object;
 }
 

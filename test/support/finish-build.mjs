@@ -1,8 +1,14 @@
 // What the compiler leaves to do: the command is executable in a checkout too (npm sees to it where it installs), and the
-// JSON Schema of model files is there as a file, for editors and tools that take one.
-import { chmodSync, writeFileSync } from 'node:fs';
+// JSON Schema of model files is there as a file, for editors and tools that take one. Then the runtime is compiled for servers.
+import { chmodSync, rmSync, writeFileSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { buildRuntime, buildTypes } from './build-runtime.mjs';
 
 const built = new URL('../../dist/generator/', import.meta.url);
 chmodSync(new URL('cli/main.js', built), 0o755);
 const { modelSchema } = await import(new URL('source/model.schema.js', built));
 writeFileSync(new URL('model.schema.json', built), `${JSON.stringify(modelSchema, null, 2)}\n`);
+
+const runtime = fileURLToPath(new URL('../../dist/runtime/', import.meta.url));
+rmSync(runtime, { recursive: true, force: true });
+await Promise.all([buildRuntime(runtime), buildTypes(runtime)]);

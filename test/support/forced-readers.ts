@@ -12,8 +12,7 @@ interface CostModule {
  * @returns how often that happened, so far
  */
 export async function forceReaders(server: string): Promise<() => number> {
-  const path = 'src/runtime/dialect/sqlite/readers/statement-cost';
-  const { StatementCost } = (await importFrom(server, path)) as CostModule;
+  const { StatementCost } = (await importFrom(server, 'runtime/inside')) as CostModule;
   vi.spyOn(StatementCost.prototype, 'isAway').mockReturnValue(true);
   const took = vi.spyOn(StatementCost.prototype, 'took');
   return () => took.mock.calls.length;

@@ -1,4 +1,5 @@
-import { existsSync, renameSync, rmSync } from 'node:fs';
+import { existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
+import { dirname } from 'node:path';
 
 /**
  * Makes a folder, unless it is there. Tests run side by side: it appears whole or not at all.
@@ -6,10 +7,31 @@ import { existsSync, renameSync, rmSync } from 'node:fs';
  */
 export function madeOnce(folder: string, make: (staging: string) => void): string {
   if (existsSync(folder)) return folder;
+  const staging = emptyStaging(folder);
+  make(staging);
+  return inPlace(staging, folder);
+}
+
+/** The same for what takes a while. */
+export async function madeOnceLater(
+  folder: string,
+  make: (staging: string) => Promise<void>,
+): Promise<string> {
+  if (existsSync(folder)) return folder;
+  const staging = emptyStaging(folder);
+  await make(staging);
+  return inPlace(staging, folder);
+}
+
+function emptyStaging(folder: string): string {
   const staging = `${folder}-${String(process.pid)}`;
   // Of a process that had the same number, and was killed.
   rmSync(staging, { recursive: true, force: true });
-  make(staging);
+  mkdirSync(dirname(staging), { recursive: true });
+  return staging;
+}
+
+function inPlace(staging: string, folder: string): string {
   try {
     renameSync(staging, folder);
   } catch (error) {

@@ -1,6 +1,6 @@
 // Generates the examples and the golden cases anew. With --check nothing is written, and a difference ends with 1.
 // A golden case is a folder with a model, `case.json` (`{ "args": [...], "exit": 0 }`), and what is expected of the run:
-// `expected/` and `stderr.txt`, both without the runtime, which is the same for every model.
+// `expected/` and `stderr.txt`, both without the runtime, which is compiled.
 import { spawnSync } from 'node:child_process';
 import {
   cpSync,
@@ -70,7 +70,7 @@ function regenerateCase(name) {
 
 /** A new file of the runtime changes no golden case: neither the trees nor the number of files that a run tells. */
 function countedWithoutRuntime(stderr, server) {
-  const runtime = join(server, 'src/runtime');
+  const runtime = join(server, 'runtime');
   if (!existsSync(runtime)) return stderr;
   const files = readdirSync(runtime, { recursive: true, withFileTypes: true });
   const count = files.filter((entry) => entry.isFile()).length;
@@ -94,7 +94,7 @@ function filesBelow(folder) {
     .filter((entry) => entry.isFile())
     .map((entry) => relative(folder, join(entry.parentPath, entry.name)).split(sep).join('/'))
     .filter(
-      (path) => !/^(node_modules|dist|src\/runtime|\.drs-gen)\/|^package-lock|\.sqlite/.test(path),
+      (path) => !/^(node_modules|dist|runtime|\.drs-gen)\/|^package-lock|\.sqlite/.test(path),
     );
 }
 

@@ -7,6 +7,7 @@ import type { Model } from '../../generator/model/model.js';
 import { openPostgres } from '../../runtime/dialect/postgres/open-database.js';
 import type { AppOptions } from '../../runtime/http/app-options.js';
 import { fold } from '../../runtime/protocol/fold.js';
+import { builtRuntime } from './built-runtime.js';
 import { importFrom } from './compiled-server.js';
 import { postgresCopies, postgresDatabase, type TestDatabase } from './postgres.js';
 import { writeFiles } from './written-server.js';
@@ -27,11 +28,17 @@ export function modelOf(text: string): Model {
 /**
  * Writes the server of a model below the repository, so that it finds the repository's own packages.
  * @param written files that a user has written, by their paths in the server
+ * @param runtimeFolder see `built-runtime.ts`
  * @returns its folder; the same for the same files
  */
-export function writeServer(model: Model, written: Readonly<Record<string, string>> = {}): string {
+export function writeServer(
+  model: Model,
+  written: Readonly<Record<string, string>> = {},
+  runtimeFolder = builtRuntime(),
+): string {
   const databases: Model['databases'] = isOnPostgres ? ['postgres', 'sqlite'] : model.databases;
-  const emitted = emitServer({ ...model, databases }, { packageRoot, modelFileName: 'model.yaml' });
+  const input = { packageRoot, modelFileName: 'model.yaml', runtimeFolder };
+  const emitted = emitServer({ ...model, databases }, input);
   const files = [
     ...emitted.filter(({ path }) => !Object.hasOwn(written, path)),
     ...Object.entries(written).map(([path, text]) => ({ path, text })),

@@ -9,11 +9,11 @@ interface WrittenFile {
   readonly text: string;
 }
 
-const runtimeFolder = 'src/runtime';
+const runtimeFolder = 'runtime';
 
 /**
  * Writes the files of a server to a folder of their own, once. Its runtime is that of all servers with the same one: a test
- * reads and compiles it once.
+ * process loads it once.
  * @param scratch folder for such folders
  * @returns the folder; the same for the same files
  */
@@ -24,7 +24,6 @@ export function writeFiles(scratch: string, files: readonly WrittenFile[]): stri
       if (file.path.startsWith(`${runtimeFolder}/`)) runtime.push(file);
       else write(folder, file);
     }
-    mkdirSync(join(folder, 'src'), { recursive: true });
     const shared = writeRuntime(scratch, runtime);
     symlinkSync(join(shared, runtimeFolder), join(folder, runtimeFolder), 'junction');
   });

@@ -7,7 +7,7 @@ import { type ClassFiles, userClasses } from './user-classes.js';
 
 /** A module that exports a name. */
 export interface NamePlace {
-  /** Path below `src`, without its end. */
+  /** Path below `src`, without its end; of the runtime, what it is imported as. */
   readonly path: string;
   /** It is there at run time. */
   readonly isValue: boolean;
@@ -16,43 +16,40 @@ export interface NamePlace {
 /** Where each name that emitted classes use is exported. */
 export type NamePlaces = ReadonlyMap<string, NamePlace>;
 
-/** What class code is given of the runtime, types and values. */
-const runtimeTypes: Readonly<Record<string, string>> = {
-  AfterDropEvent: 'runtime/entity/lifecycle',
-  AfterSaveEvent: 'runtime/entity/lifecycle',
-  ComputedOrder: 'runtime/class/answers',
-  ComputedQuery: 'runtime/class/answers',
-  DropEvent: 'runtime/entity/lifecycle',
-  EventAnswer: 'runtime/class/answers',
-  EventError: 'runtime/entity/lifecycle',
-  FilterWithValues: 'runtime/class/answers',
-  FunctionResult: 'runtime/class/answers',
-  JsonObject: 'runtime/class/types',
-  JsonValue: 'runtime/class/types',
-  Media: 'runtime/class/types',
-  RelatedEntity: 'runtime/class/types',
-  Restriction: 'runtime/class/answers',
-  SaveEvent: 'runtime/entity/lifecycle',
-  Session: 'runtime/access/session',
-  Vector: 'runtime/class/types',
-};
+const runtime = '#runtime/class';
 
-const runtimeValues: Readonly<Record<string, string>> = {
-  notWritten: 'runtime/function/not-written',
-  OutgoingMessage: 'runtime/function/outgoing-message',
-  RestError: 'runtime/protocol/rest-error',
-  SaveError: 'runtime/class/save-error',
-};
+/** What class code is given of the runtime, types and values. */
+const runtimeTypes = [
+  'AfterDropEvent',
+  'AfterSaveEvent',
+  'ComputedOrder',
+  'ComputedQuery',
+  'DropEvent',
+  'EventAnswer',
+  'EventError',
+  'FilterWithValues',
+  'FunctionResult',
+  'JsonObject',
+  'JsonValue',
+  'Media',
+  'RelatedEntity',
+  'Restriction',
+  'SaveEvent',
+  'Session',
+  'Vector',
+];
+
+const runtimeValues = ['notWritten', 'OutgoingMessage', 'RestError', 'SaveError'];
 
 /** What emitted classes use of the runtime, and class code does not need. */
-export const baseClasses: Readonly<Record<string, string>> = {
-  ClassRegistry: 'runtime/class/registry',
-  DataclassObject: 'runtime/class/dataclass',
-  Datastore: 'runtime/class/datastore',
-  Entity: 'runtime/class/entity',
-  EntitySelection: 'runtime/class/selection',
-  Singleton: 'runtime/function/singleton',
-};
+export const baseClasses: readonly string[] = [
+  'ClassRegistry',
+  'DataclassObject',
+  'Datastore',
+  'Entity',
+  'EntitySelection',
+  'Singleton',
+];
 
 export function namePlaces(model: Model, names: AllClassNames, classFiles: ClassFiles): NamePlaces {
   const places = new Map<string, NamePlace>();
@@ -60,9 +57,8 @@ export function namePlaces(model: Model, names: AllClassNames, classFiles: Class
     places.set(name, { path, isValue: false });
   const addClass = (name: string, path: string): unknown =>
     places.set(name, { path, isValue: true });
-  for (const [name, path] of Object.entries(runtimeTypes)) addType(name, path);
-  for (const [name, path] of Object.entries(runtimeValues)) addClass(name, path);
-  for (const [name, path] of Object.entries(baseClasses)) addClass(name, path);
+  for (const name of runtimeTypes) addType(name, runtime);
+  for (const name of [...runtimeValues, ...baseClasses]) addClass(name, runtime);
   const usersPaths = new Map(
     userClasses(model, names, classFiles).map(({ name, path }) => [name, belowSource(path)]),
   );
@@ -125,6 +121,7 @@ export function placeOf(places: NamePlaces, name: string): NamePlace {
 
 /** `../../classes/Company.js`, as a file imports another. */
 export function moduleFrom(file: string, path: string): string {
+  if (path.startsWith('#')) return path;
   const relative = posix.relative(posix.dirname(file), path);
   return `${relative.startsWith('.') ? '' : './'}${relative}.js`;
 }

@@ -16,10 +16,8 @@ export function databasesView({ header, model }: EmitContext): object {
   return {
     header,
     imports: [
-      "import type { ServedDatabase } from '../runtime/dialect/driver.js';",
-      ...drivers.map(
-        (each) => `import { ${each}Driver } from '../runtime/dialect/${each}/driver.js';`,
-      ),
+      "import type { ServedDatabase } from '#runtime/definition';",
+      ...drivers.map((each) => `import { ${each}Driver } from '#runtime/${each}';`),
       ...drivers.map((each) => `import { ${each}Schema } from './schema/${each}.js';`),
     ],
     declaration: declaration(

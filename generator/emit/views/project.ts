@@ -26,7 +26,6 @@ export function packageView({ model }: EmitContext): object {
     developmentDependencies: listed([
       ...texts.flatMap(({ typePackages }) => typePackages),
       '"@types/node": "^20.19.0"',
-      '"esbuild": "^0.28.0"',
       '"typescript": "~5.9.3"',
     ]),
   };

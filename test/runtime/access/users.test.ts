@@ -21,8 +21,7 @@ beforeAll(() => {
   for (const { path, text } of filesOfServer()) {
     const target = join(folder, path.replace(/\.ts$/, '.js'));
     mkdirSync(join(target, '..'), { recursive: true });
-    const options = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 };
-    writeFileSync(target, ts.transpileModule(text, { compilerOptions: options }).outputText);
+    writeFileSync(target, path.endsWith('.ts') ? compiled(text) : text);
   }
   environment = { ...process.env, DATABASE_URL: `sqlite:${join(folder, 'data.sqlite')}` };
   delete environment['USERS_DATABASE'];
@@ -31,6 +30,11 @@ afterAll(() => {
   delete process.env['USERS_DATABASE'];
   rmSync(folder, { recursive: true });
 });
+
+function compiled(text: string): string {
+  const options = { module: ts.ModuleKind.ESNext, target: ts.ScriptTarget.ES2022 };
+  return ts.transpileModule(text, { compilerOptions: options }).outputText;
+}
 
 async function createUser(
   password: string,

@@ -22,7 +22,7 @@ let program: string;
 let folder: string;
 
 beforeAll(() => {
-  program = join(compiledServer(writeServer(modelFile('staff'))), 'src/main.js');
+  program = join(compiledServer(writeServer(modelFile('staff'))), 'dist/src/main.js');
 });
 
 beforeEach(() => {

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it } from 'vitest';
-import { bundledProgram } from '../../durability/support/program.js';
+import { compiledProgram } from '../../durability/support/program.js';
 import { Scratch } from '../../durability/support/scratch.js';
 import { writtenClasses } from '../../support/function-server.js';
 import { modelFile } from '../../support/model-file.js';
@@ -7,7 +7,7 @@ import { modelFile } from '../../support/model-file.js';
 let scratch: Scratch;
 
 beforeAll(() => {
-  scratch = new Scratch(bundledProgram(modelFile('functions'), writtenClasses));
+  scratch = new Scratch(compiledProgram(modelFile('functions'), writtenClasses));
 });
 afterAll(() => scratch.remove());
 

@@ -26,7 +26,7 @@ let processes: readonly ChildProcess[];
 let origins: readonly string[];
 
 beforeAll(async () => {
-  const program = join(compiledServer(writeServer(modelOf(model))), 'src/main.js');
+  const program = join(compiledServer(writeServer(modelOf(model))), 'dist/src/main.js');
   mkdirSync(join(packageRoot, '.tmp'), { recursive: true });
   folder = mkdtempSync(join(packageRoot, '.tmp', 'writers-'));
   const started = [];

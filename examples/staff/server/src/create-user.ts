@@ -1,8 +1,8 @@
 import { createInterface } from 'node:readline/promises';
 import { Writable } from 'node:stream';
 import { parseArgs } from 'node:util';
+import { nearestName } from '#runtime/access';
 import { settings } from './generated/settings.js';
-import { nearestName } from './runtime/protocol/nearest-name.js';
 import { createUser, findUser } from './users.js';
 
 const usage = 'node dist/src/create-user.js <name> [--role <role>]... [--privilege <privilege>]...';

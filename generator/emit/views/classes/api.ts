@@ -8,11 +8,11 @@ const file = 'generated/api';
 export function apiView({ header, namePlaces }: EmitContext): object {
   const modules = new Map<string, Map<string, boolean>>();
   for (const [name, { path, isValue }] of namePlaces) {
-    if (name in baseClasses) continue;
+    if (baseClasses.includes(name)) continue;
     const module = moduleFrom(file, path);
     const names = modules.get(module) ?? new Map<string, boolean>();
     // Users' files import this one, so their classes are types here: no file shall need another one first.
-    names.set(name, isValue && /^(generated|runtime)\//.test(path));
+    names.set(name, isValue && /^(generated|#runtime)\//.test(path));
     modules.set(module, names);
   }
   return {

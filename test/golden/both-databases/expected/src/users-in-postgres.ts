@@ -1,5 +1,5 @@
 import { Pool } from 'pg';
-import { hashPassword } from './runtime/access/password.js';
+import { hashPassword } from '#runtime/access';
 
 /** Who may log in. */
 export interface User {

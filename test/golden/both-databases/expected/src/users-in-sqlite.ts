@@ -1,6 +1,6 @@
 import { dirname, join } from 'node:path';
 import Database from 'better-sqlite3';
-import { hashPassword } from './runtime/access/password.js';
+import { hashPassword } from '#runtime/access';
 
 /** Who may log in. */
 export interface User {

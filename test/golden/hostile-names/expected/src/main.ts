@@ -1,4 +1,4 @@
+import { serve } from '#runtime/http';
 import { buildApp } from './generated/app.js';
-import { serve } from './runtime/http/serve.js';
 
 await serve(buildApp);

@@ -1,5 +1,4 @@
-import type { Login } from './runtime/access/login-module.js';
-import { isPassword } from './runtime/access/password.js';
+import { isPassword, type Login } from '#runtime/access';
 import { findUser } from './users.js';
 
 /** The server calls it when it starts; what it throws stops the start. */
@@ -23,7 +22,7 @@ export async function login(user: string, password: string): Promise<Login | nul
 // Requests with `Authorization: Bearer <token>` are another way in. The server checks signature and time of a JSON Web Token
 // with the key or the key set that TOKEN_KEY or TOKEN_KEYS_URL names; who its claims stand for is told here.
 //
-// import type { TokenClaims } from './runtime/access/login-module.js';
+// import type { TokenClaims } from '#runtime/access';
 //
 // export function loginWithToken(claims: TokenClaims): Login | null {
 //   return typeof claims['sub'] === 'string' ? { userName: claims['sub'], roles: ['HR'] } : null;

@@ -1,0 +1,28 @@
+/** `#runtime/class`: what class code is written with. */
+export type { Session } from '../access/session.js';
+export type {
+  ComputedOrder,
+  ComputedQuery,
+  EventAnswer,
+  FilterWithValues,
+  FunctionResult,
+  Restriction,
+} from '../class/answers.js';
+export { DataclassObject } from '../class/dataclass.js';
+export { Datastore } from '../class/datastore.js';
+export { Entity } from '../class/entity.js';
+export type { ClassRegistry } from '../class/registry.js';
+export { SaveError } from '../class/save-error.js';
+export { EntitySelection } from '../class/selection.js';
+export type { JsonObject, JsonValue, Media, RelatedEntity, Vector } from '../class/types.js';
+export type {
+  AfterDropEvent,
+  AfterSaveEvent,
+  DropEvent,
+  EventError,
+  SaveEvent,
+} from '../entity/lifecycle.js';
+export { notWritten } from '../function/not-written.js';
+export { OutgoingMessage } from '../function/outgoing-message.js';
+export { Singleton } from '../function/singleton.js';
+export { RestError } from '../protocol/rest-error.js';

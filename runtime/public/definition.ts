@@ -1,0 +1,3 @@
+/** `#runtime/definition`: what the generated code says of dataclasses and databases. Types only. */
+export type { ServedDatabase } from '../dialect/driver.js';
+export type * from '../protocol/definition.js';

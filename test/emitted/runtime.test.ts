@@ -1,0 +1,178 @@
+import { type ChildProcess, execFileSync, spawn } from 'node:child_process';
+import { once } from 'node:events';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { createRequire, SourceMap, type SourceMapPayload } from 'node:module';
+import { join } from 'node:path';
+import { afterAll, beforeAll, describe, expect, it } from 'vitest';
+import { firstModel } from '../../generator/cli/first-model.js';
+import { emitServer } from '../../generator/emit/emit-server.js';
+import { typedRuntime } from '../support/built-runtime.js';
+import { modelOf, packageRoot, writeServer } from '../support/server.js';
+
+const model = `
+drs: 1
+name: packed
+dataclasses:
+  Item:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      name: string
+    functions:
+      dataclass:
+        fail: { exposed: true, onHTTPGet: true, returns: number }
+  Unasked:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+`;
+
+/** It throws in its sixth line. */
+const failing = `import { ItemBase } from '../generated/api.js';
+
+export class Item extends ItemBase {
+  async fail(): Promise<number> {
+    await Promise.resolve();
+    throw new TypeError('as the test wants');
+  }
+}
+`;
+
+/** Paths of the files that the server of a model has. */
+async function filesOf(yaml: string): Promise<readonly string[]> {
+  const runtimeFolder = await typedRuntime();
+  return emitServer(modelOf(yaml), { packageRoot, runtimeFolder, modelFileName: 'model.yaml' })
+    .map(({ path }) => path)
+    .filter((path) => path !== 'runtime/inside.js');
+}
+
+async function modulesOf(yaml: string): Promise<readonly string[]> {
+  const files = await filesOf(yaml);
+  return files.flatMap((path) => /^runtime\/(.*)\.js$/.exec(path)?.[1] ?? []);
+}
+
+describe('the runtime of a server', () => {
+  it('is a dozen files for a first model, beside at most 40 others', async () => {
+    const files = await filesOf(firstModel('staff'));
+    const own = files.filter((path) => path.startsWith('runtime/'));
+    expect(own.length).toBeLessThanOrEqual(12);
+    expect(files.length - own.length).toBeLessThanOrEqual(40);
+    expect(files.filter((path) => path.startsWith('src/runtime'))).toEqual([]);
+  });
+
+  it('has the parts that the model needs, and no others', async () => {
+    const first = firstModel('staff');
+    const always = ['core', 'http'];
+    const sqlite = ['reader-process', 'sqlite'];
+    expect(await modulesOf(first)).toEqual([...always, ...sqlite]);
+    expect(await modulesOf(first.replace('drs: 1', 'drs: 1\ndatabase: postgres'))).toEqual([
+      ...always,
+      'postgres',
+    ]);
+    expect(await modulesOf(model)).toEqual(['class', ...always, ...sqlite]);
+    const withRoles = `${first}\nroles:\n  privileges: [{ privilege: view }]\n  roles: []\n`;
+    expect(await modulesOf(withRoles)).toEqual(
+      ['access', 'class', ...always, ...sqlite, 'testing'].sort(),
+    );
+  });
+
+  it('imports the packages that it is installed with, and holds none of them', async () => {
+    const folder = await typedRuntime();
+    const maps = readdirSync(folder).filter((name) => name.endsWith('.js.map'));
+    const sources = maps.flatMap((name) => mapOf(join(folder, name)).sources);
+    expect(sources.length).toBeGreaterThan(300);
+    expect(sources.filter((source) => !source.startsWith('drs-gen:///runtime/'))).toEqual([]);
+  });
+
+  it('leads a debugger to the sources that its maps hold', async () => {
+    const folder = await typedRuntime();
+    for (const [module, text, source] of [
+      ['http', 'async function createApp(', 'http/create-app.ts'],
+      ['core', 'function parseFilter(', 'filter/parser.ts'],
+      ['sqlite', 'function sqliteDialect(', 'dialect/sqlite/dialect.ts'],
+    ] as const) {
+      const code = readFileSync(join(folder, `${module}.js`), 'utf8');
+      expect(code).toContain(`//# sourceMappingURL=${module}.js.map`);
+      const lines = code.slice(0, code.indexOf(text)).split('\n');
+      const payload = mapOf(join(folder, `${module}.js.map`));
+      const entry = new SourceMap(payload).findEntry(lines.length - 1, lines.at(-1)?.length ?? 0);
+      if (!('originalSource' in entry)) throw new Error(`${text} is not in the map.`);
+      expect(entry.originalSource).toBe(`drs-gen:///runtime/${source}`);
+      const held = payload.sourcesContent[payload.sources.indexOf(entry.originalSource)];
+      expect(held).toBe(readFileSync(join(packageRoot, 'runtime', source), 'utf8'));
+      expect(held?.split('\n')[entry.originalLine]).toContain(text);
+    }
+  });
+
+  it('tells with its types what the sources tell of them', async () => {
+    const types = readFileSync(join(await typedRuntime(), 'core.d.ts'), 'utf8');
+    expect(types).toMatch(/\*\/\n(?:export )?(?:declare )?interface DataclassDefinition /);
+  });
+});
+
+function mapOf(file: string): SourceMapPayload {
+  return JSON.parse(readFileSync(file, 'utf8')) as SourceMapPayload;
+}
+
+describe('a compiled server', () => {
+  let server: string;
+  let folder: string;
+  let child: ChildProcess;
+  let origin: string;
+  let logged = '';
+
+  beforeAll(async () => {
+    server = writeServer(modelOf(model), {}, await typedRuntime());
+    mkdirSync(join(server, 'src/classes'), { recursive: true });
+    writeFileSync(join(server, 'src/classes/Item.ts'), failing);
+    const tsc = createRequire(import.meta.url).resolve('typescript/bin/tsc');
+    execFileSync(process.execPath, [tsc, '-p', server, '--outDir', join(server, 'dist')]);
+    mkdirSync(join(packageRoot, '.tmp'), { recursive: true });
+    folder = mkdtempSync(join(packageRoot, '.tmp', 'runtime-'));
+    const env = {
+      PATH: process.env['PATH'],
+      HOST: '127.0.0.1',
+      PORT: '0',
+      DATABASE_URL: `sqlite:${join(folder, 'data.sqlite')}`,
+    };
+    child = spawn(process.execPath, [join(server, 'dist/src/main.js')], {
+      env,
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    child.stderr?.on('data', (chunk) => (logged += String(chunk)));
+    const [line] = (await once(child.stdout ?? child, 'data')) as [unknown];
+    origin = /http:\/\/[^/\s]+/.exec(String(line))?.[0] ?? '';
+  });
+
+  afterAll(async () => {
+    const ended = once(child, 'exit');
+    child.kill('SIGTERM');
+    await ended;
+    rmSync(folder, { recursive: true });
+  });
+
+  it('holds what the user and the model say, and takes the runtime where it is', () => {
+    expect(readdirSync(join(server, 'dist')).sort()).toEqual([
+      'src',
+      'test',
+      'tsconfig.tsbuildinfo',
+    ]);
+    expect(readdirSync(join(server, 'dist/src'))).not.toContain('runtime');
+  });
+
+  it('serves', async () => {
+    const body = JSON.stringify({ name: 'one' });
+    const url = `${origin}/rest/Item?$method=update`;
+    expect((await fetch(url, { method: 'POST', body })).status).toBe(200);
+    expect(await (await fetch(`${origin}/rest/Item(1)/name`)).json()).toMatchObject({
+      name: 'one',
+    });
+  });
+
+  it('logs stacks with the lines of the TypeScript, and those of the runtime as it is there', async () => {
+    const response = await fetch(`${origin}/rest/Item/fail`);
+    expect(response.status).toBe(500);
+    await expect.poll(() => logged).toContain('as the test wants');
+    expect(logged).toMatch(/src\/classes\/Item\.ts:6:\d+/);
+    expect(logged).toMatch(/\/(?:core|http)\.js:\d+:\d+/);
+    expect(logged).not.toContain('dist/src/classes/Item.js');
+  });
+});
