@@ -10,8 +10,6 @@ export interface MissingPackage {
 }
 
 const packageFile = 'package.json';
-/** What the user may do without: the server runs as it was compiled, too. */
-const bundler = { file: 'bundle.mjs', package: 'esbuild' };
 
 interface Packages {
   readonly dependencies?: Readonly<Record<string, string>>;
@@ -20,7 +18,6 @@ interface Packages {
 
 /**
  * The packages that a `package.json`, written by an earlier run, lacks by now: a model gets vectors, another database, roles.
- * The one that bundles the server is missed only by the run that brings `bundle.mjs`.
  */
 export async function missingPackages(
   files: readonly EmittedFile[],
@@ -32,16 +29,15 @@ export async function missingPackages(
   const named = packagesOf(found.text);
   if (named === undefined) return [];
   const needed = packagesOf(wanted.text) ?? {};
-  const isBundlerOld = (await read(bundler.file)).kind === 'file';
   const all = { ...named.devDependencies, ...named.dependencies };
   return [...listed(needed.dependencies, false), ...listed(needed.devDependencies, true)].filter(
-    ({ name }) => !(name in all) && !(isBundlerOld && name === bundler.package),
+    ({ name }) => !(name in all),
   );
 }
 
 /** What to do about missing packages, in lines. */
 export function renderMissingPackages(missing: readonly MissingPackage[], folder: string): string {
-  const lines = [
+  return [
     `${posix.join(folder, packageFile)} is yours, and lacks what the server needs. Run there:`,
     ...[false, true].flatMap((isForDevelopment) => {
       const names = missing
@@ -50,13 +46,7 @@ export function renderMissingPackages(missing: readonly MissingPackage[], folder
       if (names.length === 0) return [];
       return [`  npm install ${isForDevelopment ? '--save-dev ' : ''}${names.join(' ')}`];
     }),
-  ];
-  if (missing.some(({ name }) => name === bundler.package)) {
-    lines.push(
-      `${bundler.file} is new: it makes the server start faster where "build" in package.json is "tsc && node bundle.mjs", and "start" is "node dist/server/main.js".`,
-    );
-  }
-  return lines.join('\n');
+  ].join('\n');
 }
 
 function listed(

@@ -19,6 +19,7 @@ export function makeProgram(session: Session, finish: (code: number) => void): C
     .option('--check', 'write nothing; exit 1 if the folder is not what the model says')
     .option('--dry-run', 'write nothing; print what would change')
     .option('--force', 'take over files of the generator that were edited')
+    .option('--upgrade', 'change what an earlier drs-gen has written into files that are yours')
     .option('--json', 'print problems and plan as JSON on stdout')
     .option('--warn-as-error', 'generate nothing when there are warnings')
     .option('--no-color', 'use no colours; so does the environment variable NO_COLOR')

@@ -58,7 +58,6 @@ describe('packages that a server of an earlier run lacks', () => {
       expect(err).toContain('server/package.json is yours, and lacks what the server needs.');
       expect(err).toMatch(/^ {2}npm install "pg@\^8[^"]*"$/m);
       expect(err).toMatch(/^ {2}npm install --save-dev "@types\/pg@\^8[^"]*"$/m);
-      expect(err).not.toContain('bundle.mjs');
     }
     expect(packages(world)).toEqual(before);
     const json = await world.run('model.yaml -o server --json');
@@ -71,19 +70,6 @@ describe('packages that a server of an earlier run lacks', () => {
 
     const dependencies = { ...before.dependencies, pg: '8.0.0', '@types/pg': '8.0.0' };
     world.disk.put(path, JSON.stringify({ ...before, dependencies }));
-    expect((await world.run('model.yaml -o server')).err).not.toContain('lacks');
-  });
-
-  it('are told of the bundle by the run that brings it alone', async () => {
-    const world = await generated();
-    const { devDependencies, ...rest } = packages(world);
-    const { esbuild, ...others } = devDependencies;
-    world.disk.put(path, JSON.stringify({ ...rest, devDependencies: others }));
-    expect((await world.run('model.yaml -o server')).err).not.toContain('lacks');
-    await world.disk.removeFile('/home/server/bundle.mjs');
-    const { err } = await world.run('model.yaml -o server');
-    expect(err).toContain(`npm install --save-dev "esbuild@${esbuild ?? ''}"`);
-    expect(err).toContain('bundle.mjs is new');
     expect((await world.run('model.yaml -o server')).err).not.toContain('lacks');
   });
 

@@ -30,6 +30,7 @@ describe('help', () => {
         --check                    write nothing; exit 1 if the folder is not what the model says
         --dry-run                  write nothing; print what would change
         --force                    take over files of the generator that were edited
+        --upgrade                  change what an earlier drs-gen has written into files that are yours
         --json                     print problems and plan as JSON on stdout
         --warn-as-error            generate nothing when there are warnings
         --no-color                 use no colours; so does the environment variable NO_COLOR

@@ -19,7 +19,8 @@ export async function setup(): Promise<void> {
 /** Folder of the compiled runtime, without its types, and with what tests look at inside of it. */
 export function builtRuntime(): string {
   const folder = process.env[variable];
-  if (folder === undefined) throw new Error('The runtime is compiled by the global setup of tests.');
+  if (folder === undefined)
+    throw new Error('The runtime is compiled by the global setup of tests.');
   return folder;
 }
 

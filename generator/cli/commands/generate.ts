@@ -16,6 +16,13 @@ import { planJson, renderChanges, renderPlan, renderRefusal, renderSummary } fro
 import { readModel } from '../read-model.js';
 import { print, printJson, tell, tellProblems, type Session } from '../session.js';
 import { shellWord } from '../shell-word.js';
+import {
+  editsOnTop,
+  type OldLine,
+  renderUpgrade,
+  upgradeReview,
+  type UpgradeReview,
+} from '../upgrade-review.js';
 import { hasFailed } from './check.js';
 
 export interface GenerateOptions {
@@ -23,6 +30,7 @@ export interface GenerateOptions {
   readonly check?: boolean;
   readonly dryRun?: boolean;
   readonly force?: boolean;
+  readonly upgrade?: boolean;
   readonly json?: boolean;
   readonly warnAsError?: boolean;
 }
@@ -54,23 +62,40 @@ export async function generate(
     const emit = await emitter(session, { file, model });
     let files: readonly EmittedFile[] = [];
     let missing: readonly MissingPackage[] = [];
+    let classFiles: ClassFiles = new Map();
+    let upgrade: UpgradeReview = { lines: [], edits: [], unused: [] };
     const request: OutputRequest = {
       folder: resolve(session.world.cwd, folder),
-      files: async (users) => (files = await emit(await review.find(users))),
+      files: async (users) => {
+        classFiles = await review.find(users);
+        files = await emit(classFiles);
+        return files;
+      },
       generatorVersion: session.world.package.version,
       force: options.force === true,
       editUserFiles: async (read) => {
         missing = await missingPackages(files, read);
-        return review.edit(read);
+        upgrade = await upgradeReview(files, classFiles, read);
+        const edits = options.upgrade === true ? upgrade.edits : [];
+        const texts = new Map(edits.map(({ path, text }) => [path, text]));
+        const classes = await review.edit(async (path) => {
+          const text = texts.get(path);
+          return text === undefined ? read(path) : { kind: 'file', text };
+        });
+        return editsOnTop(edits, classes);
       },
     };
     const { plan, interruption } = await carryOut(session, request, options);
     if (options.json === true) {
-      printReport(session, all(), { ok: isFine(plan, options), plan, missing });
+      const found = { missing, oldLines: options.upgrade === true ? [] : upgrade.lines };
+      printReport(session, all(), { ok: isFine(plan, options), plan, ...found });
     } else {
       tellProblems(session, review.found());
       await tellPlan(session, { plan, folder, options });
       if (missing.length > 0) tell(session, renderMissingPackages(missing, folder));
+      const isDone = options.upgrade === true && conflictsOf(plan).length === 0;
+      const upgrading = renderUpgrade(upgrade, { file, folder, isDone });
+      if (upgrading !== '') tell(session, upgrading);
     }
     if (interruption instanceof Interruption) return exitCode.interrupted[interruption.signal];
     return codeFor(plan, options);
@@ -191,19 +216,21 @@ interface Report {
   readonly ok: boolean;
   readonly plan?: Plan;
   readonly missing?: readonly MissingPackage[];
+  readonly oldLines?: readonly OldLine[];
   readonly error?: string;
 }
 
 function printReport(
   session: Session,
   { problems, sources }: CheckedModel,
-  { ok, plan, missing = [], error }: Report,
+  { ok, plan, missing = [], oldLines = [], error }: Report,
 ): void {
   printJson(session, {
     ok,
     diagnostics: diagnosticsJson(problems, sources),
     plan: plan === undefined ? [] : planJson(plan),
     ...(missing.length === 0 ? {} : { missingPackages: missing }),
+    ...(oldLines.length === 0 ? {} : { oldLines }),
     ...(error === undefined ? {} : { error }),
   });
 }

@@ -1,0 +1,135 @@
+import { posix } from 'node:path';
+import type { ClassFiles } from '../emit/classes/user-classes.js';
+import type { EmittedFile } from '../emit/file.js';
+import type { ReadUserText, UserEdit } from '../output/user-edits.js';
+import { shellWord } from './shell-word.js';
+
+/** A line of a user's file that an earlier drs-gen has written and that does not work with this one. */
+export interface OldLine {
+  readonly path: string;
+  /** From 1. */
+  readonly line: number;
+  readonly before: string;
+  /** What takes its place; several lines where it gets company. */
+  readonly after: string;
+}
+
+/** What a server of an earlier drs-gen needs. */
+export interface UpgradeReview {
+  readonly lines: readonly OldLine[];
+  /** The same as texts of whole files. */
+  readonly edits: readonly UserEdit[];
+  /** Files that nothing uses any more. */
+  readonly unused: readonly string[];
+}
+
+/** How a line of a file changes; the same text where it does not. */
+type Rule = (line: string, file: string) => string;
+
+/** Where the modules of the runtime that users' files imported are exported now. */
+const publicEntries: Readonly<Record<string, string>> = {
+  'access/login-module': 'access',
+  'access/password': 'access',
+  'access/session': 'access',
+  'http/app-options': 'http',
+  'http/create-app': 'http',
+  'http/serve': 'http',
+  'http/settings': 'http',
+  'protocol/definition': 'definition',
+  'protocol/nearest-name': 'access',
+};
+
+const code: Rule = (line) =>
+  line.replace(
+    /(['"])(?:\.\.?\/)+(?:src\/)?runtime\/([\w/-]+)\.js\1/g,
+    (specifier, quote: string, module: string) => {
+      const folder = module.startsWith('class/') ? 'class' : publicEntries[module];
+      return folder === undefined ? specifier : `${quote}#runtime/${folder}${quote}`;
+    },
+  );
+
+const rules: Readonly<Record<string, Rule>> = {
+  'package.json': (line, file) => {
+    const scripts = line
+      .replace('tsc && node bundle.mjs', 'tsc')
+      .replace('dist/server/main.js', 'dist/src/main.js');
+    return /^ *"type": "module",$/.test(line) && !file.includes('"#runtime/*"')
+      ? `${line}\n  "imports": {\n    "#runtime/*": "./runtime/*.js"\n  },`
+      : scripts;
+  },
+  'tsconfig.json': (line, file) =>
+    line === '    "sourceMap": true' && !file.includes('"incremental"')
+      ? `${line},\n    "incremental": true`
+      : line,
+  Dockerfile: (line, file) => {
+    const command = line.replace('dist/server/main.js', 'dist/src/main.js');
+    return /^COPY .*\/dist \.\/dist$/.test(line) && !file.includes('./runtime')
+      ? `${line.replace('/dist ./dist', '/runtime ./runtime')}\n${line}`
+      : command;
+  },
+};
+
+/** Looks for what an earlier drs-gen has written into files that are the user's since. */
+export async function upgradeReview(
+  files: readonly EmittedFile[],
+  classFiles: ClassFiles,
+  read: ReadUserText,
+): Promise<UpgradeReview> {
+  const lines: OldLine[] = [];
+  const edits: UserEdit[] = [];
+  const written = files.filter(({ owner }) => owner === 'user').map(({ path }) => path);
+  for (const path of new Set([...written, ...classFiles.values()])) {
+    const rule = rules[path] ?? (path.endsWith('.ts') ? code : undefined);
+    const found = rule === undefined ? undefined : await read(path);
+    if (rule === undefined || found?.kind !== 'file') continue;
+    const { text } = found;
+    const ending = text.includes('\r\n') ? '\r\n' : '\n';
+    const upgraded = text.split(ending).map((before, index) => {
+      const after = rule(before, text);
+      if (after !== before) lines.push({ path, line: index + 1, before, after });
+      return after.replaceAll('\n', ending);
+    });
+    const joined = upgraded.join(ending);
+    if (joined !== text) edits.push({ path, before: text, text: joined });
+  }
+  const bundler = 'bundle.mjs';
+  const isThere = (await read(bundler)).kind === 'file';
+  return { lines, edits, unused: isThere ? [bundler] : [] };
+}
+
+/** What the user changes, line by line. */
+export function renderUpgrade(
+  { lines, unused }: UpgradeReview,
+  target: { readonly file: string; readonly folder: string; readonly isDone: boolean },
+): string {
+  const { file, folder, isDone } = target;
+  const told: string[] = [];
+  if (lines.length > 0 && !isDone) {
+    const command = `drs-gen ${shellWord(file)} -o ${shellWord(folder)} --upgrade`;
+    told.push(
+      `Files of yours in ${folder} are as an earlier drs-gen has written them. Change these lines, or run ${command}`,
+      ...lines.flatMap(({ path, line, before, after }) => [
+        `  ${posix.join(folder, path)}:${line}`,
+        `  - ${before.trim()}`,
+        ...after.split('\n').map((each) => `  + ${each.trim()}`),
+      ]),
+    );
+  }
+  for (const path of unused) {
+    told.push(`${posix.join(folder, path)} is not used any more, nor is esbuild: delete it.`);
+  }
+  return told.join('\n');
+}
+
+/** Edits on top of others: those were made of what these give. */
+export function editsOnTop(
+  first: readonly UserEdit[],
+  then: readonly UserEdit[],
+): readonly UserEdit[] {
+  const below = new Map(first.map((edit) => [edit.path, edit]));
+  const above = new Set(then.map(({ path }) => path));
+  return [
+    ...first.filter(({ path }) => !above.has(path)),
+    ...then.map((edit) => ({ ...edit, before: below.get(edit.path)?.before ?? edit.before })),
+  ];
+}

@@ -1,0 +1,184 @@
+import { describe, expect, it } from 'vitest';
+import { lazyCompiler } from '../../generator/cli/compiler.js';
+import { hashText } from '../../generator/output/text.js';
+import { builtRuntime } from '../support/built-runtime.js';
+import { packageRoot } from '../support/server.js';
+import { fakeWorld, type FakeWorld } from './fake-world.js';
+
+const model = `drs: 1
+name: shop
+dataclasses:
+  Item:
+    attributes:
+      ID: { type: integer, key: true }
+    functions:
+      entity:
+        weigh: { returns: number }
+roles:
+  privileges: [{ privilege: view }]
+  roles: []
+`;
+
+/** What the earlier version wrote, and what stands there now; each file as its parts that differ. */
+const changes: Readonly<Record<string, readonly (readonly [before: string, now: string])[]>> = {
+  'package.json': [
+    [
+      '  "type": "module",\n',
+      '  "type": "module",\n  "imports": {\n    "#runtime/*": "./runtime/*.js"\n  },\n',
+    ],
+    ['"build": "tsc && node bundle.mjs"', '"build": "tsc"'],
+    ['"start": "node dist/server/main.js"', '"start": "node dist/src/main.js"'],
+  ],
+  'tsconfig.json': [
+    ['    "sourceMap": true\n', '    "sourceMap": true,\n    "incremental": true\n'],
+  ],
+  Dockerfile: [
+    ['', 'COPY --from=build --chown=node:node /app/runtime ./runtime\n'],
+    ['"dist/server/main.js"', '"dist/src/main.js"'],
+  ],
+  'src/main.ts': [["'./runtime/http/serve.js'", "'#runtime/http'"]],
+  'src/users.ts': [["'./runtime/access/password.js'", "'#runtime/access'"]],
+  'src/create-user.ts': [["'./runtime/protocol/nearest-name.js'", "'#runtime/access'"]],
+};
+
+/** A server that an earlier version has written: with the sources of the runtime, and files of the user's that name them. */
+async function earlierServer(): Promise<FakeWorld> {
+  const world = fakeWorld({
+    compiler: {
+      check: (input) => lazyCompiler.check(input),
+      emit: async (checked, input) =>
+        (
+          await lazyCompiler.emit(checked, { ...input, packageRoot, runtimeFolder: builtRuntime() })
+        ).filter((file) => !file.path.startsWith('runtime/')),
+      serialize: (checked) => lazyCompiler.serialize(checked),
+      findClasses: (input) => lazyCompiler.findClasses(input),
+      reviewClasses: (input) => lazyCompiler.reviewClasses(input),
+    },
+  });
+  world.disk.put('/home/model.yaml', model);
+  expect(await world.run('model.yaml -o server')).toMatchObject({
+    code: 0,
+    err: expect.not.stringContaining('--upgrade') as string,
+  });
+  for (const [path, parts] of Object.entries(changes)) {
+    let text = textOf(world, path);
+    for (const [before, now] of parts) {
+      expect(text).toContain(now);
+      text = text.replace(now, before);
+    }
+    world.disk.put(`/home/server/${path}`, text);
+  }
+  const runtime = '// the sources of the runtime\n';
+  world.disk.put('/home/server/src/runtime/http/serve.ts', runtime);
+  const manifest = JSON.parse(textOf(world, '.drs-gen/manifest.json')) as { files: object };
+  const files = { ...manifest.files, 'src/runtime/http/serve.ts': hashText(runtime) };
+  world.disk.put('/home/server/.drs-gen/manifest.json', JSON.stringify({ ...manifest, files }));
+  world.disk.put('/home/server/bundle.mjs', 'void 0;\n');
+  return world;
+}
+
+function textOf(world: FakeWorld, path: string): string {
+  const text = world.disk.tree('')[`home/server/${path}`];
+  if (text === undefined) throw new Error(`${path} is not there.`);
+  return text;
+}
+
+describe('a server of an earlier version', () => {
+  it('loses the sources of the runtime, and its user is told each line to change', async () => {
+    const world = await earlierServer();
+    const { code, err } = await world.run('model.yaml -o server');
+    expect(code).toBe(0);
+    expect(Object.keys(world.disk.tree('')).filter((path) => path.includes('runtime/'))).toEqual(
+      [],
+    );
+    expect(err).toContain('drs-gen model.yaml -o server --upgrade');
+    expect(err).toContain(
+      [
+        '  server/package.json:5',
+        '  - "type": "module",',
+        '  + "type": "module",',
+        '  + "imports": {',
+        '  + "#runtime/*": "./runtime/*.js"',
+        '  + },',
+      ].join('\n'),
+    );
+    expect(err).toContain('  - "build": "tsc && node bundle.mjs",\n  + "build": "tsc",');
+    expect(err).toContain('  + "incremental": true');
+    expect(err).toContain('  + CMD ["node", "dist/src/main.js"]');
+    expect(err).toContain(
+      "  server/src/main.ts:1\n  - import { serve } from './runtime/http/serve.js';\n  + import { serve } from '#runtime/http';",
+    );
+    expect(err).toContain('server/bundle.mjs is not used any more');
+    for (const [path, [part]] of Object.entries(changes)) {
+      expect(textOf(world, path)).toContain(part?.[0]);
+    }
+    const again = await world.run('model.yaml -o server --json');
+    expect(JSON.parse(again.out)).toMatchObject({
+      ok: true,
+      oldLines: expect.arrayContaining([
+        expect.objectContaining({ path: 'src/main.ts', line: 1 }),
+      ]) as unknown,
+    });
+  });
+
+  it('is what this version writes after --upgrade, but for what the user has changed', async () => {
+    const world = await earlierServer();
+    const fresh = await earlierServer();
+    for (const path of Object.keys(changes)) await fresh.disk.removeFile(`/home/server/${path}`);
+    await fresh.run('model.yaml -o server');
+    const ownScript = '"start": "node dist/src/main.js",\n    "lint": "eslint ."';
+    world.disk.put(
+      '/home/server/package.json',
+      textOf(world, 'package.json').replace(
+        '"start": "node dist/server/main.js"',
+        ownScript.replace('dist/src', 'dist/server'),
+      ),
+    );
+    const tree = world.disk.tree('');
+    const dry = await world.run('model.yaml -o server --upgrade --dry-run');
+    expect(dry.out).toContain("+import { serve } from '#runtime/http';");
+    expect(world.disk.tree('')).toEqual(tree);
+
+    const { code, err } = await world.run('model.yaml -o server --upgrade');
+    expect([code, err]).toEqual([0, expect.not.stringContaining('earlier')]);
+    for (const path of Object.keys(changes)) {
+      const wanted = textOf(fresh, path);
+      expect(textOf(world, path)).toBe(
+        path === 'package.json'
+          ? wanted.replace('"start": "node dist/src/main.js"', ownScript)
+          : wanted,
+      );
+    }
+    await world.disk.removeFile('/home/server/bundle.mjs');
+    const after = await world.run('model.yaml -o server');
+    expect(after.err).not.toMatch(/earlier|bundle\.mjs/);
+    expect((await world.run('model.yaml -o server --check')).code).toBe(0);
+  });
+
+  it('keeps the line ends of its files with --upgrade', async () => {
+    const world = await earlierServer();
+    const windows = textOf(world, 'package.json').replaceAll('\n', '\r\n');
+    world.disk.put('/home/server/package.json', windows);
+    expect((await world.run('model.yaml -o server --upgrade')).code).toBe(0);
+    const upgraded = textOf(world, 'package.json');
+    expect(upgraded).toContain('"#runtime/*": "./runtime/*.js"\r\n');
+    expect(upgraded.replaceAll('\r\n', '')).not.toContain('\n');
+  });
+
+  it('has its class files upgraded where they were moved to', async () => {
+    const world = await earlierServer();
+    const stub = textOf(world, 'src/classes/ItemEntity.ts');
+    await world.disk.removeFile('/home/server/src/classes/ItemEntity.ts');
+    const moved = (specifier: string): string =>
+      `import type { Media } from '${specifier}';\n${stub.replace('../generated', '../../generated')}export type Picture = Media;\n`;
+    world.disk.put('/home/server/src/domain/item/Item.ts', moved('../../runtime/class/types.js'));
+    const { code, err } = await world.run('model.yaml -o server');
+    expect([code, err]).toEqual([
+      0,
+      expect.stringContaining('  server/src/domain/item/Item.ts:1\n') as string,
+    ]);
+    expect((await world.run('model.yaml -o server --upgrade')).code).toBe(0);
+    expect(textOf(world, 'src/domain/item/Item.ts')).toBe(moved('#runtime/class'));
+    expect(Object.keys(world.disk.tree(''))).not.toContain('home/server/src/classes/ItemEntity.ts');
+  });
+});
