@@ -230,15 +230,12 @@ describe('the access test of a server with class code', () => {
       'drop: access === null',
     ],
   ])('finds that %s', async (_what, text, instead) => {
-    const path = 'runtime/access/view-definitions.ts';
-    const source = readFileSync(join(packageRoot, path), 'utf8');
+    const file = 'access/view-definitions.ts';
+    const source = readFileSync(join(packageRoot, 'runtime', file), 'utf8');
     expect(source).toContain(text);
-    const written = {
-      ...restricted('ID = 1'),
-      ...events,
-      [`src/${path}`]: source.replace(text, instead),
-    };
-    const deviations = await found(shop, written);
+    const runtime = await runtimeOf({ [file]: source.replace(text, instead) });
+    const written = { ...restricted('ID = 1'), ...events };
+    const deviations = await found(shop, written, runtime);
     expect(deviations.join()).toMatch(/method=(update|delete)/);
   });
 });
