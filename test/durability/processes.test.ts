@@ -378,7 +378,7 @@ describe('the end', () => {
   it('comes to a process that reads as early as it may', async () => {
     await begin();
     const settings = { file: join(folder, 'data.sqlite'), isFoldedWithoutAccents: false };
-    const script = join(dirname(program), 'reader-process.js');
+    const script = join(dirname(program), '../../runtime/reader-process.js');
     const reader = fork(script, [JSON.stringify({ ...settings, hasVectors: false })], {
       serialization: 'advanced',
       stdio: ['ignore', 'ignore', 'inherit', 'ipc'],

@@ -1,13 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process';
-import {
-  cpSync,
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  rmSync,
-  symlinkSync,
-  writeFileSync,
-} from 'node:fs';
+import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from 'node:fs';
 import { connect, createServer, type AddressInfo } from 'node:net';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
@@ -222,13 +214,12 @@ describe('a start that fails says why on stderr and ends with 1', () => {
     // Where no folder above has packages.
     const elsewhere = mkdtempSync(join(tmpdir(), 'drs-start-'));
     try {
-      cpSync(join(program, '../..'), elsewhere, { recursive: true, dereference: true });
-      writeFileSync(join(elsewhere, 'package.json'), '{"type":"module"}');
+      cpSync(join(program, '../../..'), elsewhere, { recursive: true, dereference: true });
       mkdirSync(join(elsewhere, 'node_modules'));
       for (const name of ['better-sqlite3', 'fast-querystring', 'fastify', 'kysely', 'pino']) {
         symlinkSync(join(packageRoot, 'node_modules', name), join(elsewhere, 'node_modules', name));
       }
-      const { ended } = launch({}, join(elsewhere, 'src/main.js'));
+      const { ended } = launch({}, join(elsewhere, 'dist/src/main.js'));
       const { code, stdout, stderr } = await ended;
       expect({ code, stdout }).toEqual({ code: 1, stdout: '' });
       expect(stderr).toMatch(/^The model has vectors.*sqlite-vec.*npm install sqlite-vec\n/);
