@@ -48,7 +48,7 @@ export async function buildRuntime(folder, { changed = {}, added = {} } = {}) {
         }
       },
     });
-    await bundled.write({
+    const { output } = await bundled.write({
       dir: folder,
       format: 'es',
       banner,
@@ -62,6 +62,12 @@ export async function buildRuntime(folder, { changed = {}, added = {} } = {}) {
       sourcemapPathTransform: (path, map) => `drs-gen:///${fromRoot(resolve(dirname(map), path))}`,
     });
     await bundled.close();
+    // What core imports of an entry's folder would move there: what hashes a password would load Fastify.
+    const core = output.find(({ fileName }) => fileName === 'core.js');
+    const strangers = core?.moduleIds.filter((id) => chunkOf(id) !== 'core') ?? [];
+    if (strangers.length > 0) {
+      throw new Error(`What all entries share needs ${strangers.map(fromRoot).join(', ')}.`);
+    }
   }
 }
 
