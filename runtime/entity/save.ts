@@ -105,6 +105,11 @@ export class EntitySaver {
         );
   }
 
+  /** Whether class code takes part in the save of some entity. */
+  get mayRunCode(): boolean {
+    return this.#evented !== undefined;
+  }
+
   /** Whether class code takes part in the save of an entity. */
   runsCode(body: Body): boolean {
     return this.#hasEvents || this.#isForSetter(body);

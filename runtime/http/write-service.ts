@@ -42,6 +42,11 @@ export interface WritingContext extends ReadingContext {
   readonly lifecycle: () => Lifecycle | undefined;
 }
 
+/** What a request asks for beside its body. */
+interface AskedWrite extends AnsweredAttributes {
+  readonly mode: WriteMode;
+}
+
 /** The entities of a body, and how they are answered. */
 interface SentBody extends BodyEntities {
   readonly answers: WriteAnswers;
@@ -87,25 +92,26 @@ export class WriteService {
   /**
    * Takes the entity or the entities of a body, in one transaction. A list keeps what can be stored, unless the mode says
    * otherwise, and tells of each entity what became of it (protocol section 11.7).
-   * @param attributes what of each entity is answered
+   * @param asked what is done, and what of each entity is answered
    * @param addressKey where the address names the entity
    * @throws what class code threw that may be told, and FunctionFailedError, where the entity stands alone
    */
   write(
-    { mode, ...attributes }: { readonly mode: WriteMode } & AnsweredAttributes,
+    asked: AskedWrite,
     rawBody: unknown,
     contentType: string | undefined,
     caller: WriteCaller,
     addressKey?: AddressKey,
   ): Pending<WriteAnswer> {
-    const answers = this.#answering(mode, attributes);
-    const body = readEntities(rawBody, contentType, {
+    const { mode } = asked;
+    const answers = this.#answering(asked);
+    const { entities, isList } = readEntities(rawBody, contentType, {
       dataclass: this.dataclass,
       fold: this.context.database.dialect.foldText,
       batchSize: this.context.limits.batchSize,
       addressKey,
     });
-    const sent = { ...body, answers };
+    const sent = { entities, isList, answers };
     return mode === 'validate' && !this.#runsCode(sent)
       ? this.#validated(sent, caller)
       : this.#attempted(sent, mode, caller);
@@ -185,7 +191,7 @@ export class WriteService {
   }
 
   /** @throws RequestError 400 for attributes that cannot be answered, before anything is stored */
-  #answering(mode: WriteMode, { attributes, expand }: AnsweredAttributes): WriteAnswers {
+  #answering({ mode, attributes, expand }: AskedWrite): WriteAnswers {
     const isWhole = attributes === undefined && expand === undefined;
     return isWhole || mode === 'validate'
       ? this.#answers
@@ -213,7 +219,7 @@ export class WriteService {
   }
 
   #runsCode({ entities }: SentBody): boolean {
-    return entities.some((each) => this.#saver.runsCode(each));
+    return this.#saver.mayRunCode && entities.some((each) => this.#saver.runsCode(each));
   }
 
   /** @throws Undone when nothing of it shall be stored */
