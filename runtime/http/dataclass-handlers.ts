@@ -122,7 +122,7 @@ function wildcardParts({ params, raw }: DataclassRequest, mark: '/' | ':'): read
   const { '*': rest = '' } = params;
   const { url = '' } = raw;
   if (!/%2f/i.test(url)) return rest.split('/');
-  const path = /\/rest\/([^?#]*)/.exec(url)?.[1] ?? '';
+  const path = /^[^?#]*?\/rest\/([^?#]*)/.exec(url)?.[1] ?? '';
   const end = path.endsWith('/') ? -1 : undefined;
   return path
     .slice(path.indexOf(mark) + 1, end)

@@ -31,7 +31,7 @@ export function answerNotFound(
 
 /** The name in a URL where that of a dataclass stands. Fastify has refused URLs that cannot be decoded. */
 function dataclassIn(url: string): string | undefined {
-  const name = /\/rest\/([^/(:?#]+)/.exec(url)?.[1];
+  const name = /^[^?#]*?\/rest\/([^/(:?#]+)/.exec(url)?.[1];
   return name === undefined || name.startsWith('$') ? undefined : decodeURIComponent(name);
 }
 

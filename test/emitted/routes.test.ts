@@ -106,6 +106,8 @@ describe('The routes of dataclasses', () => {
     ['/rest/Hidden', 404],
     ['/rest/Hidden(1)', 404],
     ['/rest/__proto__', 404],
+    ['/nothing?x=/rest/%zz', 404],
+    ['/%72est/Company/a%2Fb?x=/rest/%zz', 404],
   ])('answer %s with %i', async (url, status) => {
     const response = await app.inject(url);
     expect({ url, status: response.statusCode, body: response.body }).toMatchObject({ status });
