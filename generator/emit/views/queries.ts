@@ -7,7 +7,7 @@ import type {
   StorageAttribute,
 } from '../../model/model.js';
 import type { EmitContext } from '../context.js';
-import { call, docComment, fits, propertyName, stringLiteral, width } from '../layout.js';
+import { call, docComment, fits, propertyName, stringLiteral } from '../layout.js';
 import { columnTypes } from './classes/database.js';
 
 /** The Kysely queries of a dataclass: all that the model alone decides. */
@@ -25,7 +25,7 @@ export function queriesView(context: EmitContext, dataclass: Dataclass): object 
   const method = (name: string, parameter: string, type: string): string =>
     signature(`  ${propertyName(name)}`, [`${parameter}: Value<${type}>`]);
   const by = attributes.flatMap((each) =>
-    each.kind === 'storage' && each.unique && !each.key && each.exposed
+    each.kind === 'storage' && each.unique && !each.key
       ? [
           {
             signature: method(each.name, 'value', comparedType(context, dataclass, each)),
@@ -49,26 +49,28 @@ export function queriesView(context: EmitContext, dataclass: Dataclass): object 
   });
   const body = {
     entities: call('return db.selectFrom', [stringLiteral(table)], 2),
-    page: chain('return query', [`.orderBy(${compared(key)})`, '.limit(top)', '.offset(skip)'], 2),
+    page: chain('query', [
+      ['orderBy', [compared(key)]],
+      ['limit', ['top']],
+      ['offset', ['skip']],
+    ]),
     byKey: where(compared(key), 'key', 2),
     by,
     of,
-    insert: call(`return db.insertInto(${stringLiteral(table)}).values`, ['row'], 2),
-    change: chain(
-      'return db',
-      [
-        `.updateTable(${stringLiteral(table)})`,
-        '.set(changes)',
-        call('.where', [compared(key), "'='", 'key'], 4),
-        call('.where', [columnReference(table, '__STAMP'), "'='", 'stamp'], 4),
-      ],
-      2,
-    ),
-    remove: call(
-      `return db.deleteFrom(${stringLiteral(table)}).where`,
-      [columnReference(table, key.column), "'in'", 'keys'],
-      2,
-    ),
+    insert: chain('db', [
+      ['insertInto', [stringLiteral(table)]],
+      ['values', ['row']],
+    ]),
+    change: chain('db', [
+      ['updateTable', [stringLiteral(table)]],
+      ['set', ['changes']],
+      ['where', [compared(key), "'='", 'key']],
+      ['where', [columnReference(table, '__STAMP'), "'='", 'stamp']],
+    ]),
+    remove: chain('db', [
+      ['deleteFrom', [stringLiteral(table)]],
+      ['where', [columnReference(table, key.column), "'in'", 'keys']],
+    ]),
   };
   const text = JSON.stringify(body);
   const kysely = ['Expression', 'Insertable', 'Kysely', 'SelectQueryBuilder', 'Updateable'];
@@ -79,11 +81,12 @@ export function queriesView(context: EmitContext, dataclass: Dataclass): object 
     name: dataclass.name,
     imports: [
       text.includes('sql.id(')
-        ? `import { ${[...kysely.map((each) => `type ${each}`), 'sql'].sort(byName).join(', ')} } from 'kysely';`
-        : `import type { ${kysely.sort().join(', ')} } from 'kysely';`,
+        ? nameImport('import', [...kysely.map((each) => `type ${each}`), 'sql'], 'kysely')
+        : nameImport('import type', kysely, 'kysely'),
       `import type { Attributes, Row, Value } from '#runtime/definition';`,
-      typeImport(
-        ['Database', ...new Set([tableType, ...paths.map(({ type }) => type)])].sort(),
+      nameImport(
+        'import type',
+        ['Database', ...new Set([tableType, ...paths.map(({ type }) => type)])],
         '../database.js',
       ),
     ],
@@ -93,8 +96,8 @@ export function queriesView(context: EmitContext, dataclass: Dataclass): object 
       stringLiteral(table),
       'object',
     ]),
-    row: paths.length === 0 ? `Row<${tableType}>` : 'EntityRow',
     tableType,
+    row: alias('type EntityRow', `Row<${tableType}>`),
     related: paths.map(relatedSignature),
     attributes: attributes
       .filter(({ exposed }) => exposed)
@@ -132,24 +135,34 @@ function signature(head: string, parameters: readonly string[]): string {
   return `${head}(\n${all.map((each) => `${indent}  ${each},\n`).join('')}${indent}) {`;
 }
 
+function alias(head: string, type: string): string {
+  const flat = `${head} = ${type};`;
+  return fits(flat) ? flat : `${head} =\n  ${type};`;
+}
+
 /** `head<A, B>;`, an argument in each line where they do not fit. */
 function generic(head: string, args: readonly string[]): string {
   const flat = `${head}<${args.join(', ')}>;`;
   return fits(flat) ? flat : `${head}<\n${args.map((each) => `  ${each}`).join(',\n')}\n>;`;
 }
 
-function typeImport(names: readonly string[], module: string): string {
-  const flat = `import type { ${names.join(', ')} } from '${module}';`;
+function nameImport(keyword: string, given: readonly string[], module: string): string {
+  const names = [...given].sort(byName);
+  const flat = `${keyword} { ${names.join(', ')} } from '${module}';`;
   return fits(flat)
     ? flat
-    : `import type {\n${names.map((each) => `  ${each},\n`).join('')}} from '${module}';`;
+    : `${keyword} {\n${names.map((each) => `  ${each},\n`).join('')}} from '${module}';`;
 }
 
-/** Calls of methods, one in each line where they do not fit in one; two of them are never apart. */
-function chain(head: string, calls: readonly string[], indent: number): string {
-  const flat = `${head}${calls.join('')}`;
-  if (!flat.includes('\n') && indent + width(flat) + 1 <= 100) return flat;
-  return `${head}${calls.map((each) => `\n${' '.repeat(indent + 2)}${each}`).join('')}`;
+/** `return` with calls of methods, one in each line where they do not fit in one. */
+function chain(
+  head: string,
+  calls: readonly (readonly [method: string, args: readonly string[]])[],
+): string {
+  const flat = calls.map(([method, args]) => `.${method}(${args.join(', ')})`).join('');
+  if (fits(`  return ${head}${flat};`)) return `return ${head}${flat}`;
+  const lines = calls.map(([method, args]) => `\n    ${call(`.${method}`, args, 4)}`);
+  return `return ${head}${lines.join('')}`;
 }
 
 interface AliasPath {
@@ -193,7 +206,8 @@ function aliasEnd(
 
 function columnOf({ attributes }: Dataclass, name: string): string {
   const found = attributes.find((each) => each.name === name);
-  if (found !== undefined && 'column' in found && found.column !== undefined) return found.column;
+  const isKept = found?.kind === 'storage' || found?.kind === 'calculated';
+  if (isKept && found.column !== undefined) return found.column;
   throw new Error(`No column holds ${name}.`);
 }
 
@@ -215,34 +229,39 @@ function attributeMember(model: Model, dataclass: Dataclass, attribute: Attribut
   const privileges = read === undefined ? [] : [`read: [${read.map(stringLiteral).join(', ')}]`];
   const calls = valueCalls(model, dataclass, attribute);
   const label = `  ${propertyName(attribute.name)}: `;
-  const value = calls === undefined ? [] : [`value: (row) => row${calls.join('')}`];
+  // TypeScript takes the type of such a property from every object.
+  const row = attribute.name in Object.prototype ? '(row: EntityRow)' : '(row)';
+  const value = calls === undefined ? [] : [`value: ${row} => row${calls.join('')}`];
   const members = [...privileges, ...value];
   if (members.length === 0) return `${label}{},`;
   const flat = `${label}{ ${members.join(', ')} },`;
   if (fits(flat)) return flat;
+  const start = fits(`${label}{`) ? label : `${label.trimEnd()}\n    `;
+  const indent = start === label ? '  ' : '    ';
   const lines = [
-    ...(read === undefined ? [] : [listMember('read', read)]),
-    ...(calls === undefined ? [] : [valueMember(calls)]),
+    ...(read === undefined ? [] : [listMember(indent, 'read', read)]),
+    ...(calls === undefined ? [] : [valueMember(indent, row, calls)]),
   ];
-  return `${label}{\n${lines.join('')}  },`;
+  return `${start}{\n${lines.join('')}${indent}},`;
 }
 
-function listMember(name: string, items: readonly string[]): string {
+function listMember(indent: string, name: string, items: readonly string[]): string {
   const texts = items.map(stringLiteral);
-  const flat = `    ${name}: [${texts.join(', ')}],`;
+  const flat = `${indent}  ${name}: [${texts.join(', ')}],`;
   if (fits(flat)) return `${flat}\n`;
-  return `    ${name}: [\n${texts.map((each) => `      ${each},\n`).join('')}    ],\n`;
+  const lines = texts.map((each) => `${indent}    ${each},\n`).join('');
+  return `${indent}  ${name}: [\n${lines}${indent}  ],\n`;
 }
 
-function valueMember(calls: readonly string[]): string {
-  const flat = `    value: (row) => row${calls.join('')},`;
+function valueMember(indent: string, row: string, calls: readonly string[]): string {
+  const head = `${indent}  value: ${row} =>`;
+  const flat = `${head} row${calls.join('')},`;
   if (fits(flat)) return `${flat}\n`;
-  const below = `      row${calls.join('')}`;
-  if (fits(`${below},`)) return `    value: (row) =>\n${below},\n`;
-  const last = calls.at(-1) ?? '';
-  const [, method = '', argument = ''] = /^(\.\w+\()(.*)\)$/su.exec(last) ?? [];
-  const first = calls.slice(0, -1).join('');
-  return `    value: (row) =>\n      row${first}${method}\n        ${argument},\n      ),\n`;
+  const below = `${indent}    row${calls.join('')}`;
+  if (fits(`${below},`)) return `${head}\n${below},\n`;
+  const [, method = '', argument = ''] = /^(\.\w+\()(.*)\)$/su.exec(calls.at(-1) ?? '') ?? [];
+  const first = `${indent}    row${calls.slice(0, -1).join('')}${method}`;
+  return `${head}\n${first}\n${indent}      ${argument},\n${indent}    ),\n`;
 }
 
 /** How the value is reached from a row; `undefined` where class code computes it. */

@@ -6,12 +6,13 @@ import type { ComplaintTable, Database } from '../database.js';
 /** The tables that these queries name. */
 type Tables = Pick<Database, 'Complaint'>;
 type Entities = SelectQueryBuilder<Tables, 'Complaint', object>;
+type EntityRow = Row<ComplaintTable>;
 
 /**
  * What answers hold of an entity, in this order. `value` is its column; of a relation, the key that it leads by; class code
  * computes what has none. `read` lists privileges of which one is needed, beside one that opens Complaint.
  */
-export const attributes: Attributes<Row<ComplaintTable>> = {
+export const attributes: Attributes<EntityRow> = {
   ID: { value: (row) => row.column('ID') },
   text: { value: (row) => row.column('text') },
 };
@@ -36,7 +37,7 @@ export function byKey(db: Kysely<Tables>, key: Value<number>) {
   return entities(db).where('Complaint.ID', '=', key);
 }
 
-/** GET /rest/Complaint:<attribute>(<value>), for unique attributes; text is compared folded. */
+/** By the value of a unique attribute, a text folded: GET /rest/Complaint:<attribute>(<value>) */
 export const by = {};
 
 /** The entities that a to-one relation leads to the entity of a key. */
@@ -68,9 +69,7 @@ export function update(
   stamp: Value<number>,
   changes: Updateable<ComplaintTable>,
 ) {
-  return change(db, key, stamp, changes).set(({ eb }) => ({
-    __STAMP: eb('__STAMP', '+', eb.lit(1)),
-  }));
+  return change(db, key, stamp, changes).set('__STAMP', ({ eb }) => eb('__STAMP', '+', eb.lit(1)));
 }
 
 /** Deletes the entities of keys: $method=delete */

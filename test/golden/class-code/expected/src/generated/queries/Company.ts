@@ -6,12 +6,13 @@ import type { CompanyTable, Database } from '../database.js';
 /** The tables that these queries name. */
 type Tables = Pick<Database, 'Company'>;
 type Entities = SelectQueryBuilder<Tables, 'Company', object>;
+type EntityRow = Row<CompanyTable>;
 
 /**
  * What answers hold of an entity, in this order. `value` is its column; of a relation, the key that it leads by; class code
  * computes what has none. `read` lists privileges of which one is needed, beside one that opens Company.
  */
-export const attributes: Attributes<Row<CompanyTable>> = {
+export const attributes: Attributes<EntityRow> = {
   ID: { value: (row) => row.column('ID') },
   name: { value: (row) => row.column('name') },
   city: { value: (row) => row.column('city') },
@@ -46,7 +47,7 @@ export function byKey(db: Kysely<Tables>, key: Value<number>) {
   return entities(db).where('Company.ID', '=', key);
 }
 
-/** GET /rest/Company:<attribute>(<value>), for unique attributes; text is compared folded. */
+/** By the value of a unique attribute, a text folded: GET /rest/Company:<attribute>(<value>) */
 export const by = {
   name(db: Kysely<Tables>, value: Value<string>) {
     return entities(db).where('Company.__folded_name', '=', value);
@@ -86,9 +87,7 @@ export function update(
   stamp: Value<number>,
   changes: Updateable<CompanyTable>,
 ) {
-  return change(db, key, stamp, changes).set(({ eb }) => ({
-    __STAMP: eb('__STAMP', '+', eb.lit(1)),
-  }));
+  return change(db, key, stamp, changes).set('__STAMP', ({ eb }) => eb('__STAMP', '+', eb.lit(1)));
 }
 
 /** Deletes the entities of keys: $method=delete */

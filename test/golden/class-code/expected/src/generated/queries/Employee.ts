@@ -45,7 +45,7 @@ export function byKey(db: Kysely<Tables>, key: Value<string>) {
   return entities(db).where('Employee.ID', '=', key);
 }
 
-/** GET /rest/Employee:<attribute>(<value>), for unique attributes; text is compared folded. */
+/** By the value of a unique attribute, a text folded: GET /rest/Employee:<attribute>(<value>) */
 export const by = {};
 
 /** The entities that a to-one relation leads to the entity of a key. */
@@ -82,9 +82,7 @@ export function update(
   stamp: Value<number>,
   changes: Updateable<EmployeeTable>,
 ) {
-  return change(db, key, stamp, changes).set(({ eb }) => ({
-    __STAMP: eb('__STAMP', '+', eb.lit(1)),
-  }));
+  return change(db, key, stamp, changes).set('__STAMP', ({ eb }) => eb('__STAMP', '+', eb.lit(1)));
 }
 
 /** Deletes the entities of keys: $method=delete */

@@ -6,12 +6,13 @@ import type { ATable, Database } from '../database.js';
 /** The tables that these queries name. */
 type Tables = Pick<Database, 'A'>;
 type Entities = SelectQueryBuilder<Tables, 'A', object>;
+type EntityRow = Row<ATable>;
 
 /**
  * What answers hold of an entity, in this order. `value` is its column; of a relation, the key that it leads by; class code
  * computes what has none. `read` lists privileges of which one is needed, beside one that opens A.
  */
-export const attributes: Attributes<Row<ATable>> = {
+export const attributes: Attributes<EntityRow> = {
   ID: { value: (row) => row.column('ID') },
 };
 
@@ -35,7 +36,7 @@ export function byKey(db: Kysely<Tables>, key: Value<number>) {
   return entities(db).where('A.ID', '=', key);
 }
 
-/** GET /rest/A:<attribute>(<value>), for unique attributes; text is compared folded. */
+/** By the value of a unique attribute, a text folded: GET /rest/A:<attribute>(<value>) */
 export const by = {};
 
 /** The entities that a to-one relation leads to the entity of a key. */
@@ -63,9 +64,7 @@ export function update(
   stamp: Value<number>,
   changes: Updateable<ATable>,
 ) {
-  return change(db, key, stamp, changes).set(({ eb }) => ({
-    __STAMP: eb('__STAMP', '+', eb.lit(1)),
-  }));
+  return change(db, key, stamp, changes).set('__STAMP', ({ eb }) => eb('__STAMP', '+', eb.lit(1)));
 }
 
 /** Deletes the entities of keys: $method=delete */

@@ -6,14 +6,15 @@ import type { Database, ObjectTable } from '../database.js';
 /** The tables that these queries name. */
 type Tables = Pick<Database, 'Object'>;
 type Entities = SelectQueryBuilder<Tables, 'Object', object>;
+type EntityRow = Row<ObjectTable>;
 
 /**
  * What answers hold of an entity, in this order. `value` is its column; of a relation, the key that it leads by; class code
  * computes what has none. `read` lists privileges of which one is needed, beside one that opens Object.
  */
-export const attributes: Attributes<Row<ObjectTable>> = {
-  toString: { value: (row) => row.column('toString') },
-  hasOwnProperty: { value: (row) => row.column('hasOwnProperty') },
+export const attributes: Attributes<EntityRow> = {
+  toString: { value: (row: EntityRow) => row.column('toString') },
+  hasOwnProperty: { value: (row: EntityRow) => row.column('hasOwnProperty') },
   where: { value: (row) => row.column('a"b`c\'d') },
   order: { value: (row) => row.column('toString') },
 };
@@ -38,7 +39,7 @@ export function byKey(db: Kysely<Tables>, key: Value<number>) {
   return entities(db).where('Object.toString', '=', key);
 }
 
-/** GET /rest/Object:<attribute>(<value>), for unique attributes; text is compared folded. */
+/** By the value of a unique attribute, a text folded: GET /rest/Object:<attribute>(<value>) */
 export const by = {};
 
 /** The entities that a to-one relation leads to the entity of a key. */
@@ -70,9 +71,7 @@ export function update(
   stamp: Value<number>,
   changes: Updateable<ObjectTable>,
 ) {
-  return change(db, key, stamp, changes).set(({ eb }) => ({
-    __STAMP: eb('__STAMP', '+', eb.lit(1)),
-  }));
+  return change(db, key, stamp, changes).set('__STAMP', ({ eb }) => eb('__STAMP', '+', eb.lit(1)));
 }
 
 /** Deletes the entities of keys: $method=delete */

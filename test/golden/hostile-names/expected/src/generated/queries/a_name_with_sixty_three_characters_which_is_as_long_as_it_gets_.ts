@@ -2,8 +2,8 @@
 import type { Expression, Insertable, Kysely, SelectQueryBuilder, Updateable } from 'kysely';
 import type { Attributes, Row, Value } from '#runtime/definition';
 import type {
-  Database,
   a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_Table,
+  Database,
 } from '../database.js';
 
 /** The tables that these queries name. */
@@ -13,12 +13,13 @@ type Entities = SelectQueryBuilder<
   'a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_',
   object
 >;
+type EntityRow = Row<a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_Table>;
 
 /**
  * What answers hold of an entity, in this order. `value` is its column; of a relation, the key that it leads by; class code
  * computes what has none. `read` lists privileges of which one is needed, beside one that opens a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_.
  */
-export const attributes: Attributes<Row<a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_Table>> = {
+export const attributes: Attributes<EntityRow> = {
   an_attribute_with_sixty_three_characters_as_long_as_it_may_be_1: {
     value: (row) => row.column('an_attribute_with_sixty_three_characters_as_long_as_it_may_be_1'),
   },
@@ -41,7 +42,9 @@ export function entities(db: Kysely<Tables>) {
 /** A page of entities in the order of their keys; `$orderby` takes the place of that order. */
 export function page(query: Entities, top: Value<number>, skip: Value<number>) {
   return query
-    .orderBy('a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_.an_attribute_with_sixty_three_characters_as_long_as_it_may_be_1')
+    .orderBy(
+      'a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_.an_attribute_with_sixty_three_characters_as_long_as_it_may_be_1',
+    )
     .limit(top)
     .offset(skip);
 }
@@ -60,7 +63,7 @@ export function byKey(db: Kysely<Tables>, key: Value<number>) {
   );
 }
 
-/** GET /rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_:<attribute>(<value>), for unique attributes; text is compared folded. */
+/** By the value of a unique attribute, a text folded: GET /rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_:<attribute>(<value>) */
 export const by = {};
 
 /** The entities that a to-one relation leads to the entity of a key. */
@@ -82,9 +85,9 @@ export function insert(
   db: Kysely<Tables>,
   row: Insertable<a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_Table>,
 ) {
-  return db.insertInto('a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_').values(
-    row,
-  );
+  return db
+    .insertInto('a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_')
+    .values(row);
 }
 
 /** Changes the entity of a key, if its stamp is still the one that the client has read. */
@@ -112,16 +115,16 @@ export function update(
   stamp: Value<number>,
   changes: Updateable<a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_Table>,
 ) {
-  return change(db, key, stamp, changes).set(({ eb }) => ({
-    __STAMP: eb('__STAMP', '+', eb.lit(1)),
-  }));
+  return change(db, key, stamp, changes).set('__STAMP', ({ eb }) => eb('__STAMP', '+', eb.lit(1)));
 }
 
 /** Deletes the entities of keys: $method=delete */
 export function remove(db: Kysely<Tables>, keys: Expression<number>) {
-  return db.deleteFrom('a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_').where(
-    'a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_.an_attribute_with_sixty_three_characters_as_long_as_it_may_be_1',
-    'in',
-    keys,
-  );
+  return db
+    .deleteFrom('a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_')
+    .where(
+      'a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_.an_attribute_with_sixty_three_characters_as_long_as_it_may_be_1',
+      'in',
+      keys,
+    );
 }

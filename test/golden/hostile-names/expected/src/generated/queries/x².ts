@@ -6,12 +6,13 @@ import type { Database, x_2Table } from '../database.js';
 /** The tables that these queries name. */
 type Tables = Pick<Database, 'x²'>;
 type Entities = SelectQueryBuilder<Tables, 'x²', object>;
+type EntityRow = Row<x_2Table>;
 
 /**
  * What answers hold of an entity, in this order. `value` is its column; of a relation, the key that it leads by; class code
  * computes what has none. `read` lists privileges of which one is needed, beside one that opens x².
  */
-export const attributes: Attributes<Row<x_2Table>> = {
+export const attributes: Attributes<EntityRow> = {
   'h½': { value: (row) => row.column('h½') },
   ['Größe']: { value: (row) => row.column('Größe') },
 };
@@ -36,7 +37,7 @@ export function byKey(db: Kysely<Tables>, key: Value<number>) {
   return entities(db).where('x².h½', '=', key);
 }
 
-/** GET /rest/x²:<attribute>(<value>), for unique attributes; text is compared folded. */
+/** By the value of a unique attribute, a text folded: GET /rest/x²:<attribute>(<value>) */
 export const by = {};
 
 /** The entities that a to-one relation leads to the entity of a key. */
@@ -64,9 +65,7 @@ export function update(
   stamp: Value<number>,
   changes: Updateable<x_2Table>,
 ) {
-  return change(db, key, stamp, changes).set(({ eb }) => ({
-    __STAMP: eb('__STAMP', '+', eb.lit(1)),
-  }));
+  return change(db, key, stamp, changes).set('__STAMP', ({ eb }) => eb('__STAMP', '+', eb.lit(1)));
 }
 
 /** Deletes the entities of keys: $method=delete */

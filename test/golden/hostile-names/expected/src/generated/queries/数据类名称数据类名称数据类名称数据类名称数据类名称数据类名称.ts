@@ -13,12 +13,13 @@ type Entities = SelectQueryBuilder<
   '数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称',
   object
 >;
+type EntityRow = Row<数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称Table>;
 
 /**
  * What answers hold of an entity, in this order. `value` is its column; of a relation, the key that it leads by; class code
  * computes what has none. `read` lists privileges of which one is needed, beside one that opens 数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称.
  */
-export const attributes: Attributes<Row<数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称Table>> = {
+export const attributes: Attributes<EntityRow> = {
   ['键']: { value: (row) => row.column('键') },
   ['名称名称名称名称名称名称名称名称名称名称名称名称名称名称名称名称']: {
     value: (row) => row.column('名称名称名称名称名称名称名称名称名称名称名称名称名称名称名称名称'),
@@ -52,7 +53,7 @@ export function byKey(db: Kysely<Tables>, key: Value<number>) {
   );
 }
 
-/** GET /rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称:<attribute>(<value>), for unique attributes; text is compared folded. */
+/** By the value of a unique attribute, a text folded: GET /rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称:<attribute>(<value>) */
 export const by = {};
 
 /** The entities that a to-one relation leads to the entity of a key. */
@@ -87,16 +88,12 @@ export function update(
   stamp: Value<number>,
   changes: Updateable<数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称Table>,
 ) {
-  return change(db, key, stamp, changes).set(({ eb }) => ({
-    __STAMP: eb('__STAMP', '+', eb.lit(1)),
-  }));
+  return change(db, key, stamp, changes).set('__STAMP', ({ eb }) => eb('__STAMP', '+', eb.lit(1)));
 }
 
 /** Deletes the entities of keys: $method=delete */
 export function remove(db: Kysely<Tables>, keys: Expression<number>) {
-  return db.deleteFrom('数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称').where(
-    '数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称.键',
-    'in',
-    keys,
-  );
+  return db
+    .deleteFrom('数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称')
+    .where('数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称.键', 'in', keys);
 }

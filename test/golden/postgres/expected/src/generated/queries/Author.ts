@@ -6,12 +6,13 @@ import type { AuthorTable, Database } from '../database.js';
 /** The tables that these queries name. */
 type Tables = Pick<Database, 'Author'>;
 type Entities = SelectQueryBuilder<Tables, 'Author', object>;
+type EntityRow = Row<AuthorTable>;
 
 /**
  * What answers hold of an entity, in this order. `value` is its column; of a relation, the key that it leads by; class code
  * computes what has none. `read` lists privileges of which one is needed, beside one that opens Author.
  */
-export const attributes: Attributes<Row<AuthorTable>> = {
+export const attributes: Attributes<EntityRow> = {
   code: { value: (row) => row.column('code') },
   name: { value: (row) => row.column('name') },
   born: { value: (row) => row.column('born') },
@@ -38,7 +39,7 @@ export function byKey(db: Kysely<Tables>, key: Value<string>) {
   return entities(db).where('Author.__folded_code', '=', key);
 }
 
-/** GET /rest/Author:<attribute>(<value>), for unique attributes; text is compared folded. */
+/** By the value of a unique attribute, a text folded: GET /rest/Author:<attribute>(<value>) */
 export const by = {};
 
 /** The entities that a to-one relation leads to the entity of a key. */
@@ -70,9 +71,7 @@ export function update(
   stamp: Value<number>,
   changes: Updateable<AuthorTable>,
 ) {
-  return change(db, key, stamp, changes).set(({ eb }) => ({
-    __STAMP: eb('__STAMP', '+', eb.lit(1)),
-  }));
+  return change(db, key, stamp, changes).set('__STAMP', ({ eb }) => eb('__STAMP', '+', eb.lit(1)));
 }
 
 /** Deletes the entities of keys: $method=delete */

@@ -6,12 +6,13 @@ import type { Database, TagTable } from '../database.js';
 /** The tables that these queries name. */
 type Tables = Pick<Database, 'Tag'>;
 type Entities = SelectQueryBuilder<Tables, 'Tag', object>;
+type EntityRow = Row<TagTable>;
 
 /**
  * What answers hold of an entity, in this order. `value` is its column; of a relation, the key that it leads by; class code
  * computes what has none. `read` lists privileges of which one is needed, beside one that opens Tag.
  */
-export const attributes: Attributes<Row<TagTable>> = {
+export const attributes: Attributes<EntityRow> = {
   name: { value: (row) => row.column('name') },
 };
 
@@ -35,7 +36,7 @@ export function byKey(db: Kysely<Tables>, key: Value<string>) {
   return entities(db).where('Tag.__folded_name', '=', key);
 }
 
-/** GET /rest/Tag:<attribute>(<value>), for unique attributes; text is compared folded. */
+/** By the value of a unique attribute, a text folded: GET /rest/Tag:<attribute>(<value>) */
 export const by = {};
 
 /** The entities that a to-one relation leads to the entity of a key. */
@@ -67,9 +68,7 @@ export function update(
   stamp: Value<number>,
   changes: Updateable<TagTable>,
 ) {
-  return change(db, key, stamp, changes).set(({ eb }) => ({
-    __STAMP: eb('__STAMP', '+', eb.lit(1)),
-  }));
+  return change(db, key, stamp, changes).set('__STAMP', ({ eb }) => eb('__STAMP', '+', eb.lit(1)));
 }
 
 /** Deletes the entities of keys: $method=delete */

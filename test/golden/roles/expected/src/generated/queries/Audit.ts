@@ -6,12 +6,13 @@ import type { AuditTable, Database } from '../database.js';
 /** The tables that these queries name. */
 type Tables = Pick<Database, 'Audit'>;
 type Entities = SelectQueryBuilder<Tables, 'Audit', object>;
+type EntityRow = Row<AuditTable>;
 
 /**
  * What answers hold of an entity, in this order. `value` is its column; of a relation, the key that it leads by; class code
  * computes what has none. `read` lists privileges of which one is needed, beside one that opens Audit.
  */
-export const attributes: Attributes<Row<AuditTable>> = {
+export const attributes: Attributes<EntityRow> = {
 };
 
 /** All entities; the filter of a request is added to it. */
@@ -34,7 +35,7 @@ export function byKey(db: Kysely<Tables>, key: Value<number>) {
   return entities(db).where('Audit.ID', '=', key);
 }
 
-/** GET /rest/Audit:<attribute>(<value>), for unique attributes; text is compared folded. */
+/** By the value of a unique attribute, a text folded: GET /rest/Audit:<attribute>(<value>) */
 export const by = {};
 
 /** The entities that a to-one relation leads to the entity of a key. */
@@ -66,9 +67,7 @@ export function update(
   stamp: Value<number>,
   changes: Updateable<AuditTable>,
 ) {
-  return change(db, key, stamp, changes).set(({ eb }) => ({
-    __STAMP: eb('__STAMP', '+', eb.lit(1)),
-  }));
+  return change(db, key, stamp, changes).set('__STAMP', ({ eb }) => eb('__STAMP', '+', eb.lit(1)));
 }
 
 /** Deletes the entities of keys: $method=delete */

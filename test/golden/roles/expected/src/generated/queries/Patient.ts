@@ -6,12 +6,13 @@ import type { Database, PatientTable } from '../database.js';
 /** The tables that these queries name. */
 type Tables = Pick<Database, 'Patient'>;
 type Entities = SelectQueryBuilder<Tables, 'Patient', object>;
+type EntityRow = Row<PatientTable>;
 
 /**
  * What answers hold of an entity, in this order. `value` is its column; of a relation, the key that it leads by; class code
  * computes what has none. `read` lists privileges of which one is needed, beside one that opens Patient.
  */
-export const attributes: Attributes<Row<PatientTable>> = {
+export const attributes: Attributes<EntityRow> = {
   ID: { value: (row) => row.column('ID') },
   name: { value: (row) => row.column('name') },
   doctor: { value: (row) => row.column('doctor') },
@@ -38,7 +39,7 @@ export function byKey(db: Kysely<Tables>, key: Value<number>) {
   return entities(db).where('Patient.ID', '=', key);
 }
 
-/** GET /rest/Patient:<attribute>(<value>), for unique attributes; text is compared folded. */
+/** By the value of a unique attribute, a text folded: GET /rest/Patient:<attribute>(<value>) */
 export const by = {};
 
 /** The entities that a to-one relation leads to the entity of a key. */
@@ -70,9 +71,7 @@ export function update(
   stamp: Value<number>,
   changes: Updateable<PatientTable>,
 ) {
-  return change(db, key, stamp, changes).set(({ eb }) => ({
-    __STAMP: eb('__STAMP', '+', eb.lit(1)),
-  }));
+  return change(db, key, stamp, changes).set('__STAMP', ({ eb }) => eb('__STAMP', '+', eb.lit(1)));
 }
 
 /** Deletes the entities of keys: $method=delete */

@@ -6,12 +6,13 @@ import type { Database, RecordTable } from '../database.js';
 /** The tables that these queries name. */
 type Tables = Pick<Database, 'Record'>;
 type Entities = SelectQueryBuilder<Tables, 'Record', object>;
+type EntityRow = Row<RecordTable>;
 
 /**
  * What answers hold of an entity, in this order. `value` is its column; of a relation, the key that it leads by; class code
  * computes what has none. `read` lists privileges of which one is needed, beside one that opens Record.
  */
-export const attributes: Attributes<Row<RecordTable>> = {
+export const attributes: Attributes<EntityRow> = {
   ID: { value: (row) => row.column('ID') },
   written: { value: (row) => row.column('written') },
   diagnosis: { value: (row) => row.column('diagnosis') },
@@ -39,7 +40,7 @@ export function byKey(db: Kysely<Tables>, key: Value<number>) {
   return entities(db).where('Record.ID', '=', key);
 }
 
-/** GET /rest/Record:<attribute>(<value>), for unique attributes; text is compared folded. */
+/** By the value of a unique attribute, a text folded: GET /rest/Record:<attribute>(<value>) */
 export const by = {};
 
 /** The entities that a to-one relation leads to the entity of a key. */
@@ -76,9 +77,7 @@ export function update(
   stamp: Value<number>,
   changes: Updateable<RecordTable>,
 ) {
-  return change(db, key, stamp, changes).set(({ eb }) => ({
-    __STAMP: eb('__STAMP', '+', eb.lit(1)),
-  }));
+  return change(db, key, stamp, changes).set('__STAMP', ({ eb }) => eb('__STAMP', '+', eb.lit(1)));
 }
 
 /** Deletes the entities of keys: $method=delete */

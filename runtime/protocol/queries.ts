@@ -94,6 +94,11 @@ type ChangeQuery = (
   changes: Values,
 ) => UpdateQueryBuilder<AnyTables, string, string, UpdateResult>;
 
+/** A query for an attribute; a name may be that of a member that every object has. */
+export function queryOf(queries: DataclassQueries['by'], name: string): KeyQuery | undefined {
+  return Object.hasOwn(queries, name) ? queries[name] : undefined;
+}
+
 /** `tsc` has checked an emitted module against the tables; here it is called with expressions and columns of any name. */
 export function queriesOf(module: QueriesModule): DataclassQueries {
   return module as unknown as DataclassQueries;
