@@ -74,7 +74,8 @@ export function queriesView(context: EmitContext, dataclass: Dataclass): object 
   };
   const text = JSON.stringify(body);
   const kysely = ['Expression', 'Insertable', 'Kysely', 'SelectQueryBuilder', 'Updateable'];
-  if ([text, keyType].some((each) => each.includes('Selectable<'))) kysely.push('Selectable');
+  const types = [text, keyType, storedType(context, dataclass, key)];
+  if (types.some((each) => each.includes('Selectable<'))) kysely.push('Selectable');
   return {
     ...body,
     header: context.header,
