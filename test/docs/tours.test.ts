@@ -159,3 +159,15 @@ it('The guide of the protocol lists every error with its status', () => {
   }));
   expect(rows).toEqual(Object.values(errorCodes).toSorted((a, b) => a.code - b.code));
 });
+
+it('The guide of operations names every setting that servers list', () => {
+  const listed = ['examples/staff/server', 'test/golden/both-databases/expected'].flatMap(
+    (server) =>
+      [...readDocument(`${server}/.env.example`).matchAll(/^(?:# )?([A-Z_]+)=/gm)].map(
+        ([, variable = '']) => variable,
+      ),
+  );
+  expect(listed).toContain('DATABASE_POOL');
+  const guide = readDocument('runtime/docs/operations.md');
+  expect(listed.filter((variable) => !guide.includes(`\`${variable}\``))).toEqual([]);
+});
