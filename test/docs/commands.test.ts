@@ -1,4 +1,4 @@
-import { readFileSync } from 'node:fs';
+import { existsSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { lazyCompiler } from '../../generator/cli/compiler.js';
@@ -49,5 +49,27 @@ describe('the guide of the command line', () => {
         expect(await run(world, command)).toMatch(shown(lines.join('\n')));
       }
     }
+  });
+});
+
+describe('the README', () => {
+  it('shows what drs-gen says of a mistake in its model', async () => {
+    const [model] = blocksOf('yaml', 'README.md');
+    const [report] = blocksOf('', 'README.md').filter(({ text }) => text.startsWith('model.yaml:'));
+    const world = exampleWorld();
+    const text = model?.text ?? '';
+    expect(text).toContain('{ to: Employee,');
+    world.disk.put('/home/model.yaml', text.replace('{ to: Employee,', '{ to: Employe,'));
+    expect(await run(world, 'drs-gen check model.yaml')).toContain(report?.text);
+  });
+
+  it('shows files that the server of the example has', () => {
+    const [tree] = blocksOf('', 'README.md').filter(({ text }) => text.startsWith('server/\n'));
+    const paths = [...(tree?.text ?? '').matchAll(/[\w./]+\.(?:ts|json)/g)].map(([path]) => path);
+    expect(paths.length).toBeGreaterThan(6);
+    const folders = ['', 'src/generated/'].map((each) => `examples/staff/server/${each}`);
+    const isThere = (path: string): boolean =>
+      folders.some((folder) => existsSync(join(packageRoot, folder, path)));
+    expect(paths.filter((path) => !isThere(path))).toEqual([]);
   });
 });
