@@ -5,7 +5,7 @@ import { lazyCompiler } from '../../generator/cli/compiler.js';
 import { fakeWorld, type FakeWorld } from '../cli/fake-world.js';
 import { builtRuntime } from '../support/built-runtime.js';
 import { packageRoot } from '../support/server.js';
-import { blocksOf, shown } from './guides.js';
+import { blocksOf, readDocument, shown } from './guides.js';
 
 /** A world in memory with the real compiler and the model of the example. */
 function exampleWorld(): FakeWorld {
@@ -50,6 +50,19 @@ describe('the guide of the command line', () => {
       }
     }
   });
+});
+
+it('The guide of the command line names every option and every command', async () => {
+  const { out } = await fakeWorld().run('--help');
+  const names = [...out.matchAll(/^ {2}(?:-\w, )?(--[\w-]+|[a-z]+(?= .*(?:model|problem)))/gm)].map(
+    ([, name = '']) => name,
+  );
+  expect(names).toEqual(expect.arrayContaining(['--upgrade', 'inspect', 'schema']));
+  const guide = readDocument('generator/docs/cli.md');
+  const unnamed = names.filter(
+    (name) => !guide.includes(`\`${name}`) && !guide.includes(`drs-gen ${name}`),
+  );
+  expect(unnamed).toEqual(['--version', '--help']);
 });
 
 describe('the README', () => {

@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { parse, stringify } from 'yaml';
 import { checkModel } from '../../generator/check/check-model.js';
+import { limitRules } from '../../generator/source/limits.js';
 import { modelSchema } from '../../generator/source/model.schema.js';
 import { blocksOf, placeOf, readDocument, type Block } from './guides.js';
 
@@ -98,5 +99,57 @@ describe('the guide of the model file', () => {
       .join('\n');
     const hasExample = (key: string): boolean => new RegExp(`(^|[ {])${key}:`, 'm').test(examples);
     expect(keys.filter((key) => !hasExample(key))).toEqual(['$schema', 'id']);
+  });
+
+  it('lists every limit with its default', () => {
+    const rows = [...document.matchAll(/^\| `(\w+)` \| .* \| ([\d,]+|none)(?: \(.*\))? \|$/gm)].map(
+      ([, name, value]) => [name, value === 'none' ? null : Number(value?.replaceAll(',', ''))],
+    );
+    const limits = Object.entries(limitRules).map(([name, rule]) => [name, rule.default]);
+    expect(Object.fromEntries(rows)).toMatchObject(Object.fromEntries(limits));
+  });
+});
+
+describe('the guide of databases', () => {
+  const text = readDocument('runtime/docs/databases.md');
+  const [, list = ''] = /- the functions ([\s\S]*?)\.\n/.exec(text) ?? [];
+  const functions = [...list.matchAll(/`(\w+)`/g)].map(([, name = '']) => name);
+  const values = ['name', 'net', 'day', "'%Y'", 'net > 1'];
+  const calls = values.flatMap((one) => [
+    [one],
+    ...values.flatMap((two) => [[one, two], ...values.map((three) => [one, two, three])]),
+  ]);
+
+  function isPortable(name: string, call: readonly string[]): boolean {
+    const computed = ['string', 'number'].map(
+      (type) =>
+        `label: { computed: ${type}, expression: ${JSON.stringify(`${name}(${call.join(', ')})`)} }`,
+    );
+    return computed.some((attribute) => problemsOf(postgresModel(attribute)).length === 0);
+  }
+
+  function postgresModel(attribute: string): string {
+    return `
+drs: 1
+name: portable
+database: [sqlite, postgres]
+dataclasses:
+  Item:
+    attributes:
+      ID: { type: integer, key: true }
+      name: string
+      net: number
+      day: date
+      ${attribute}
+`;
+  }
+
+  it.each(functions)('lists a function that works on PostgreSQL: %s', (name) => {
+    expect(calls.some((call) => isPortable(name, call))).toBe(true);
+  });
+
+  it('does not list others', () => {
+    expect(functions.length).toBeGreaterThan(30);
+    expect(calls.some((call) => isPortable('printf', call))).toBe(false);
   });
 });

@@ -160,6 +160,18 @@ it('The guide of the protocol lists every error with its status', () => {
   expect(rows).toEqual(Object.values(errorCodes).toSorted((a, b) => a.code - b.code));
 });
 
+it('The quotas of a guide are taken by a server', async () => {
+  const [quotas = ''] = blocksOf('sh', 'runtime/docs/access.md')
+    .map(({ text }) => /QUOTAS='(.*)'/.exec(text)?.[1])
+    .filter((text) => text !== undefined);
+  expect(quotas).toContain('PerSession');
+  const model = modelOf(readFileSync(join(example, 'model.yaml'), 'utf8'));
+  const app = await serverOf(model, { login, environment: { QUOTAS: quotas } });
+  await app.close();
+  const misspelt = { QUOTAS: quotas.replace('nbRequests', 'nbRequest') };
+  await expect(serverOf(model, { login, environment: misspelt })).rejects.toThrow('QUOTAS');
+});
+
 it('The guide of operations names every setting that servers list', () => {
   const listed = ['examples/staff/server', 'test/golden/both-databases/expected'].flatMap(
     (server) =>
