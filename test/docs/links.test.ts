@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs';
+import { existsSync, readdirSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { packageRoot } from '../support/server.js';
@@ -44,4 +44,38 @@ describe('a link', () => {
     expect(isBroken('README.md', 'generator/docs/model.md#nothing')).toBe(true);
     expect(isBroken('README.md', 'generator/docs/model.md#roles')).toBe(false);
   });
+});
+
+describe('a file that is named', () => {
+  const sources = ['generator', 'runtime', 'templates', 'test'].flatMap((folder) =>
+    readdirSync(join(packageRoot, folder), { recursive: true, encoding: 'utf8' })
+      .map((path) => `/${folder}/${path}`)
+      .concat(`/${folder}`),
+  );
+
+  /** What a checkout does not hold. */
+  const isMade = /^(\.|dist|server\/)/;
+
+  function missing(path: string): readonly string[] {
+    const names = withoutBlocks(readDocument(path)).matchAll(
+      /`([\w./-]+\.(?:ts|mjs|hbs|yaml)|[\w./-]+\/)`/g,
+    );
+    return [...names]
+      .map(([, name = '']) => name.replace(/\/$/, ''))
+      .filter((name) => !isMade.test(name) && !sources.some((each) => each.endsWith(`/${name}`)));
+  }
+
+  it.each(['CONTRIBUTING.md', 'test/README.md', 'runtime/docs/internals.md'])(
+    'is there: %s',
+    (path) => {
+      expect(missing(path)).toEqual([]);
+    },
+  );
+});
+
+it.each([
+  ['README.md', 250],
+  ['CONTRIBUTING.md', 150],
+])('%s is short enough to be read: %i lines at most', (path, most) => {
+  expect(readDocument(path).trimEnd().split('\n').length).toBeLessThanOrEqual(most);
 });
