@@ -181,26 +181,34 @@ function aliasPaths(
   const found = new Map<string, AliasPath>();
   for (const attribute of dataclass.attributes) {
     if (attribute.kind !== 'alias' || !attribute.exposed) continue;
-    const path = attribute.path.slice(0, -1);
-    const { table } = namesOf(aliasEnd(model, dataclass, attribute).dataclass);
-    if (path.length > 0) found.set(path.join('.'), { path, type: table });
+    const { relations, end } = aliasEnd(model, dataclass, attribute);
+    const type = namesOf(end).table;
+    if (relations.length > 0) found.set(relations.join('.'), { path: relations, type });
   }
   return [...found.values()];
 }
 
-/** Where the path of an alias ends: aliases on its way are replaced by what they stand for. */
-function aliasEnd(
-  model: Model,
-  dataclass: Dataclass,
-  { path }: AliasAttribute,
-): { readonly dataclass: Dataclass; readonly column: string } {
-  let here = dataclass;
+interface AliasEnd {
+  readonly relations: readonly string[];
+  /** Where the relations lead to. */
+  readonly end: Dataclass;
+  readonly column: string;
+}
+
+/** Where the path of an alias ends; it may end in another alias. */
+function aliasEnd(model: Model, dataclass: Dataclass, { path }: AliasAttribute): AliasEnd {
+  const relations: string[] = [];
+  let end = dataclass;
   for (const name of path) {
-    const attribute = here.attributes.find((each) => each.name === name);
-    if (attribute?.kind === 'relatedEntity') {
-      const { target } = attribute;
-      here = model.dataclasses.find((each) => each.name === target) ?? here;
-    } else return { dataclass: here, column: columnOf(here, name) };
+    const attribute = end.attributes.find((each) => each.name === name);
+    if (attribute?.kind === 'alias') {
+      const further = aliasEnd(model, end, attribute);
+      return { ...further, relations: [...relations, ...further.relations] };
+    }
+    if (attribute?.kind !== 'relatedEntity') return { relations, end, column: columnOf(end, name) };
+    const { target } = attribute;
+    relations.push(name);
+    end = model.dataclasses.find((each) => each.name === target) ?? end;
   }
   throw new Error(`The path ${path.join('.')} does not end in an attribute.`);
 }
@@ -282,9 +290,9 @@ function valueCalls(
     case 'relatedEntities':
       return [columnCall(storageOf(dataclass, dataclass.key).column)];
     case 'alias': {
-      const column = columnCall(aliasEnd(model, dataclass, attribute).column);
-      const path = attribute.path.slice(0, -1).map(stringLiteral);
-      return path.length === 0 ? [column] : [`.related(${path.join(', ')})`, column];
+      const { relations, column } = aliasEnd(model, dataclass, attribute);
+      const path = relations.map(stringLiteral).join(', ');
+      return [...(path === '' ? [] : [`.related(${path})`]), columnCall(column)];
     }
   }
 }
