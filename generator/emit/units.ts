@@ -60,7 +60,7 @@ export const dataclassUnits: readonly DataclassUnit[] = [
   {
     path: (dataclass, { classNames }) =>
       `src/generated/classes/${classNames.of(dataclass).file}.ts`,
-    when: (_, model) => hasClassCode(model),
+    when: () => true,
     owner: 'generator',
     template: 'src/generated/classes/dataclass.ts',
     view: dataclassClassesView,
@@ -108,11 +108,11 @@ export const modelUnits: readonly ModelUnit[] = [
     when: (model: Model) => model.databases.includes(database),
   })),
   ours('src/generated/settings.ts', settingsView),
+  ours('src/generated/classes/DataStore.ts', dataStoreView),
+  ours('src/generated/database.ts', databaseView),
   ...forClassCode(
     ours('src/generated/api.ts', apiView),
     ours('src/generated/classes.ts', registryView),
-    ours('src/generated/classes/DataStore.ts', dataStoreView),
-    ours('src/generated/database.ts', databaseView),
   ),
   {
     ...ours('src/generated/singletons.ts', singletonsView),

@@ -1,3 +1,4 @@
+import { fastifyPlugin } from 'fastify-plugin';
 import type { Call } from '../access/call.js';
 import { PromotedSession } from '../access/promoted-session.js';
 import type { ClassHost } from '../class/class-host.js';
@@ -10,7 +11,7 @@ import { FunctionService } from './function-service.js';
 import type { ViewedServices } from './viewed-services.js';
 
 /** What functions are served with. */
-interface FunctionParts {
+export interface FunctionParts {
   readonly host: ClassHost;
   readonly registry: ClassRegistry;
   readonly definitions: readonly DataclassDefinition[];
@@ -20,8 +21,18 @@ interface FunctionParts {
   readonly viewed?: ViewedServices;
 }
 
-/** Makes what answers calls of functions. */
-export function openFunctions(parts: FunctionParts): FunctionService {
+/** Makes `app.functions`, of which the routes of functions are made. */
+export const functions = fastifyPlugin(
+  (app, _options, done) => {
+    const { functions: parts } = app.services;
+    if (parts === undefined) throw new Error('The classes of the model are not given.');
+    app.decorate('functions', openFunctions(parts));
+    done();
+  },
+  { name: 'drs-functions', dependencies: ['drs-protocol'] },
+);
+
+function openFunctions(parts: FunctionParts): FunctionService {
   const { host, registry, definitions, context } = parts;
   const state = { datastore: host.datastore, session: () => host.calls.current().session };
   const { sessions } = context;
