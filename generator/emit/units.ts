@@ -21,7 +21,7 @@ import {
   packageView,
   readmeView,
 } from './views/project.js';
-import { emptyView, headerView, settingsView } from './views/server.js';
+import { emptyView, headerView, mainView, settingsView } from './views/server.js';
 
 /** A file that is printed once for the whole model. */
 export interface ModelUnit {
@@ -119,7 +119,7 @@ export const modelUnits: readonly ModelUnit[] = [
     when: ({ singletons }) => singletons.length > 0,
   },
   { ...ours('src/generated/function-routes.ts', functionRoutesView), when: hasFunctionRoutes },
-  users('src/main.ts', emptyView),
+  users('src/main.ts', mainView),
   ...forRoles(
     users('src/login.ts', emptyView),
     ...usersFiles,

@@ -232,7 +232,7 @@ export const requestRows: readonly Row[] = [
     expect: { status: 404 },
   },
   ...(['PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const).flatMap((method) =>
-    ['/rest/Company', '/rest/Company(1)', '/rest/$catalog', '/rest/Nowhere', '/'].map((url) => ({
+    ['/rest/Company', '/rest/Company(1)', '/rest/$catalog', '/rest/Nowhere', '/rest'].map((url) => ({
       id: `d4.verb ${method} ${url}`,
       says: 'other verbs are refused with Allow',
       request: other(method, url),
