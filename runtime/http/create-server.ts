@@ -63,9 +63,9 @@ export interface ServerLog extends LoadLog, ErrorLog {
 
 const unready = new Set<FastifyInstance>();
 
-/** Closes the servers of this process whose start has failed. */
+/** Closes the servers of this process whose start has failed; what their hooks fail with then is a consequence of that. */
 export async function closeUnready(): Promise<void> {
-  for (const app of unready) await app.close();
+  for (const app of unready) await app.close().catch(() => undefined);
 }
 
 /**

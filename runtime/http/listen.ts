@@ -48,7 +48,7 @@ async function listening(
       await app.listen(place);
       return app;
     } catch (error) {
-      await app.close();
+      await app.close().catch(() => undefined);
       throw error;
     }
   } catch (error) {
