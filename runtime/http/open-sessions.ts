@@ -8,6 +8,7 @@ import { Logins } from '../access/logins.js';
 import { Promotions } from '../access/promotions.js';
 import { hasRates } from '../access/rate-windows.js';
 import type { ReadQuotas } from '../access/server-quotas.js';
+import type { Session } from '../access/session.js';
 import { systemSession } from '../access/system-session.js';
 import { Tokens } from '../access/tokens.js';
 import { type SessionLimits, Sessions } from '../access/sessions.js';
@@ -29,6 +30,14 @@ declare module 'fastify' {
     readonly sessions: RequestSessions;
     /** What the server remembers of its clients. */
     readonly stores: ServerStores;
+  }
+  interface FastifyRequest {
+    /**
+     * Who asks, by cookie or bearer token, in routes outside of `/rest`: from their own hooks on. In hooks of the whole server it
+     * is there once the request has found its route's handler.
+     * @throws RequestError 401 for a bearer token that is not right, 403 for a change that a page of another site asks for
+     */
+    readonly session: Session;
   }
 }
 

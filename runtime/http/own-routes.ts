@@ -18,17 +18,6 @@ import { PermissionError } from '../protocol/denial.js';
 import { refuseCrossSite } from './cross-site.js';
 import type { Session } from '../access/session.js';
 
-declare module 'fastify' {
-  interface FastifyRequest {
-    /**
-     * Who asks, by cookie or bearer token, in routes outside of `/rest`: from their own hooks on. In hooks of the whole server it
-     * is there once the request has found its route's handler.
-     * @throws RequestError 401 for a bearer token that is not right, 403 for a change that a page of another site asks for
-     */
-    readonly session: Session;
-  }
-}
-
 /**
  * Finds out who asks before the hooks of a route that the user adds, and runs its handler with what the caller may do. This is
  * added to the routes, since a hook of the server would run for each request below `/rest` as well.
