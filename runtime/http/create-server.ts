@@ -1,4 +1,3 @@
-import { STATUS_CODES } from 'node:http';
 import fastify, {
   type FastifyError,
   type FastifyInstance,
@@ -22,6 +21,7 @@ import {
 import { gatedServers } from './gated-server.js';
 import { parseQuery } from './known-queries.js';
 import { loadSettings } from './load-settings.js';
+import { http } from './node-http.js';
 import { prepareOwnRoutes } from './own-routes.js';
 import { maxUrlLength } from './reading-parameters.js';
 import { sendJson } from './reply.js';
@@ -144,5 +144,5 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
 
 /** As Fastify writes it. */
 function plainError({ statusCode = 500, code, message }: FastifyError): object {
-  return { statusCode, code, error: STATUS_CODES[statusCode], message };
+  return { statusCode, code, error: http.STATUS_CODES[statusCode], message };
 }

@@ -85,7 +85,8 @@ async function onPostgres(
   const { url, drop } = await emptyDatabase(folder);
   // Many servers run at once in one test.
   const environment = { DATABASE_POOL: '3', ...options.environment };
-  const app = await buildApp({ ...options, databaseUrl: url, environment });
+  const app = buildApp({ ...options, databaseUrl: url, environment });
+  await app.after();
   // Hooks run in turn, the last one first: what is left open then is cut.
   app.addHook('onClose', drop);
   return app;

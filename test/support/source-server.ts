@@ -44,6 +44,6 @@ export async function sourceServer(
     for (const each of routes) void below.register(each);
     done();
   });
-  await app;
+  await app.after();
   return app;
 }

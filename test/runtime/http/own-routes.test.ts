@@ -294,8 +294,9 @@ describe('What is added behind buildApp()', () => {
       job = (own.datastore as Staff).Company.new({ name: 'made by a job' }).save();
     });
     app.addHook('onClose', count);
-    app.register(async (plugin) => {
+    app.register((plugin, _options, done) => {
       plugin.addHook('onClose', count);
+      done();
     });
     await app.ready();
     await job;
