@@ -8,6 +8,7 @@ import { classEvents } from '../class/events.js';
 import { ambientDatabase } from '../class/make-class-host.js';
 import type { ClassRegistry } from '../class/registry.js';
 import { linkDataclasses } from '../dataclass/dataclasses.js';
+import type { DataclassDefinition } from '../protocol/definition.js';
 import type { Pending } from '../dialect/pending.js';
 import { emptyPlans } from '../query/reading-context.js';
 import { restrictingBy } from './asked-restrictions.js';
@@ -17,7 +18,6 @@ import { handlersInCall, hasComputed } from './computed-attributes.js';
 import type { DataclassHandlers } from './dataclass-handlers.js';
 import { dataclassService } from './dataclass-service.js';
 import { openHost, plainClasses, serverClasses } from './open-classes.js';
-import type { FunctionParts } from './open-functions.js';
 import type { ServiceContext } from './service-context.js';
 import { serviceContexts } from './service-contexts.js';
 import { ViewedServices } from './viewed-services.js';
@@ -31,6 +31,17 @@ declare module 'fastify' {
 export interface DatastoreOptions {
   /** Only for a model with class code. */
   readonly classes?: ClassRegistry;
+}
+
+/** What functions are served with. */
+export interface FunctionParts {
+  readonly host: ClassHost;
+  readonly registry: ClassRegistry;
+  readonly definitions: readonly DataclassDefinition[];
+  /** Of a model without roles. */
+  readonly context: ServiceContext;
+  /** Of one with roles. */
+  readonly viewed?: ViewedServices;
 }
 
 /** What requests are answered with. */

@@ -13,7 +13,7 @@ import {
   UnusableValueError,
 } from '../dialect/executor.js';
 import { whenThere } from '../dialect/pending.js';
-import { failureOf } from '../function/failure.js';
+import { failureOf } from '../class/failure.js';
 import { PermissionError } from '../protocol/denial.js';
 import { refuseCrossSite } from './cross-site.js';
 import type { Session } from '../access/session.js';

@@ -1,12 +1,10 @@
 /** `#runtime/http`: the plugins that a server is made of, and its start. */
 export type { AppOptions } from '../http/app-options.js';
 export { createServer } from '../http/create-server.js';
-// These declare `app.dataclass` and `app.functions`.
+// Declares `app.dataclass`.
 export type { DataclassRoutes } from '../http/dataclass-handlers.js';
 export { database } from '../http/database-plugin.js';
 export { datastore } from '../http/datastore-plugin.js';
-export type { FunctionService } from '../http/function-service.js';
-export { functions } from '../http/open-functions.js';
 export { sessions } from '../http/open-sessions.js';
 export { protocol } from '../http/rest-plugin.js';
 export { serve } from '../http/serve.js';

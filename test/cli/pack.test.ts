@@ -100,7 +100,9 @@ describe('the package', () => {
     const own = files.filter((path) => !path.startsWith('node_modules'));
     expect(
       own.filter((path) =>
-        /\.test\.ts$|^test|^dist\/test|^generator|^runtime|^dist\/generator\/.*\.d\.ts$/.test(path),
+        /\.test\.ts$|^test|^dist\/test|^generator|^runtime(?!\/docs)(?=\/)|^dist\/generator\/.*\.d\.ts$/.test(
+          path,
+        ),
       ),
     ).toEqual([]);
     const main = join(root, 'dist', 'generator', 'cli', 'main.js');

@@ -67,7 +67,7 @@ describe('the runtime of a server', () => {
       ...always,
       'postgres',
     ]);
-    expect(await modulesOf(model)).toEqual(['class', ...always, ...sqlite]);
+    expect(await modulesOf(model)).toEqual(['class', 'core', 'functions', 'http', ...sqlite]);
     const withRoles = `${first}\nroles:\n  privileges: [{ privilege: view }]\n  roles: []\n`;
     expect(await modulesOf(withRoles)).toEqual(
       ['access', 'class', ...always, ...sqlite, 'testing'].sort(),

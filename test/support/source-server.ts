@@ -8,6 +8,7 @@ import { datastore } from '../../runtime/http/datastore-plugin.js';
 import { sessions } from '../../runtime/http/open-sessions.js';
 import { protocol } from '../../runtime/http/rest-plugin.js';
 import type { Settings } from '../../runtime/http/settings.js';
+import { uploads } from '../../runtime/http/upload-service.js';
 import type { DataclassDefinition } from '../../runtime/protocol/definition.js';
 
 /** What a test puts a server together of. */
@@ -41,6 +42,7 @@ export async function sourceServer(
   );
   void app.register((below, _options, done) => {
     void below.register(protocol);
+    void below.register(uploads);
     for (const each of routes) void below.register(each);
     done();
   });

@@ -1,6 +1,5 @@
 import { hasMedia } from '../../model/columns.js';
-import type { Model } from '../../model/model.js';
-import { hasClassCode } from '../classes/class-code.js';
+import { hasClassCode, hasExposedFunctions } from '../classes/class-code.js';
 import { importStatements } from '../classes/imports.js';
 import { importsOf } from '../classes/places.js';
 import type { EmitContext } from '../context.js';
@@ -31,13 +30,13 @@ export function appView(context: EmitContext): object {
   const exposed = model.dataclasses.filter((dataclass) => dataclass.exposed);
   const hasOthers = hasFunctionRoutes(model);
   const hasCode = hasClassCode(model);
+  const hasFunctions = hasExposedFunctions(model);
   const features = [
     { plugin: 'database', options: ['databases', 'definitions'] },
     { plugin: 'sessions', options: model.roles === undefined ? [] : ['login'] },
     { plugin: 'datastore', options: hasCode ? ['classes'] : [] },
   ];
   const below = ['protocol'];
-  if (hasExposedFunctions(model)) below.push('functions');
   if (hasMedia(model)) below.push('uploads');
   const runtime = [
     { name: 'AppOptions' },
@@ -49,6 +48,7 @@ export function appView(context: EmitContext): object {
   return {
     header: context.header,
     imports: [
+      ...(hasFunctions ? [importLine('functions', '#runtime/functions')] : []),
       ...importStatements(runtime.map((each) => ({ ...each, module: '#runtime/http' }))),
       ...(hasCode ? [importLine('classes', './classes.js')] : []),
       ...importsOf(namePlaces, 'generated/app', ['DataStore']),
@@ -67,18 +67,11 @@ export function appView(context: EmitContext): object {
     ),
     below: [
       ...below,
+      ...(hasFunctions ? ['functions'] : []),
       ...(hasOthers ? ['serverFunctions'] : []),
       ...exposed.map((each) => context.routesName(each)),
     ].map((each) => call('app.register', [each], 2)),
   };
-}
-
-function hasExposedFunctions({ dataclasses, functions, singletons }: Model): boolean {
-  const ofDataclasses = dataclasses
-    .filter(({ exposed }) => exposed)
-    .flatMap((each) => Object.values(each.functions).flat());
-  const all = [...functions, ...singletons.flatMap((each) => each.functions), ...ofDataclasses];
-  return all.some(({ exposed }) => exposed);
 }
 
 function importLine(name: string, module: string): string {
