@@ -30,7 +30,10 @@ const ownTables = /^(?:json_each|json_tree|pragma_.*)$/isu;
 
 function tableProblem(name: string): string | undefined {
   if (/^sqlite_/i.test(name)) return `${name} begins with sqlite_, which belongs to the database`;
-  return ownTables.test(name) ? `${name} is that of a table of the database's own` : undefined;
+  if (ownTables.test(name)) return `${name} is that of a table of the database's own`;
+  // Kysely reads a schema before a dot, and an alias behind "as".
+  if (name.includes('.')) return `${name} has a dot, which stands between a schema and a table`;
+  return / as /.test(name) ? `${name} holds " as ", which stands before an alias` : undefined;
 }
 
 /** An attribute that is kept in a column, and where to point when the column cannot be. */

@@ -12,6 +12,7 @@ export interface MissingPackage {
 const packageFile = 'package.json';
 
 interface Packages {
+  readonly scripts?: Readonly<Record<string, string>>;
   readonly dependencies?: Readonly<Record<string, string>>;
   readonly devDependencies?: Readonly<Record<string, string>>;
 }
@@ -31,8 +32,13 @@ export async function missingPackages(
   const needed = packagesOf(wanted.text) ?? {};
   const all = { ...named.devDependencies, ...named.dependencies };
   return [...listed(needed.dependencies, false), ...listed(needed.devDependencies, true)].filter(
-    ({ name }) => !(name in all),
+    ({ name }) => !(name in all) && (!isCalled(name, needed) || isCalled(name, named)),
   );
+}
+
+/** Whether a script runs the program of that package. The user may have taken such a script away, and the package with it. */
+function isCalled(name: string, { scripts = {} }: Packages): boolean {
+  return Object.values(scripts).some((script) => script.split(' ').includes(name));
 }
 
 /** What to do about missing packages, in lines. */

@@ -49,11 +49,17 @@ const code: Rule = (line) =>
 
 const rules: Readonly<Record<string, Rule>> = {
   'package.json': (line, file) => {
+    const isEarlier = !file.includes('"#runtime/*"');
+    if (isEarlier && /^ *"type": "module",$/.test(line)) {
+      return `${line}\n  "imports": {\n    "#runtime/*": "./runtime/*.js"\n  },`;
+    }
     const scripts = line
-      .replace('tsc && node bundle.mjs', 'tsc')
-      .replace('dist/server/main.js', 'dist/src/main.js');
-    return /^ *"type": "module",$/.test(line) && !file.includes('"#runtime/*"')
-      ? `${line}\n  "imports": {\n    "#runtime/*": "./runtime/*.js"\n  },`
+      .replace('"tsc && node bundle.mjs"', '"tsc"')
+      .replace('dist/server/main.js', 'dist/src/main.js')
+      .replace('node --enable-source-maps dist/', 'node dist/');
+    // Whoever has no such script in a newer server does not want it.
+    return isEarlier && /^ *"build": "tsc",$/.test(scripts) && !file.includes('"dev":')
+      ? `${scripts}\n    "dev": "tsx watch src/main.ts",`
       : scripts;
   },
   'tsconfig.json': (line, file) =>
@@ -61,7 +67,9 @@ const rules: Readonly<Record<string, Rule>> = {
       ? `${line},\n    "incremental": true`
       : line,
   Dockerfile: (line, file) => {
-    const command = line.replace('dist/server/main.js', 'dist/src/main.js');
+    const command = line
+      .replace('dist/server/main.js', 'dist/src/main.js')
+      .replace('"--enable-source-maps", "dist/', '"dist/');
     return /^COPY .*\/dist \.\/dist$/.test(line) && !file.includes('./runtime')
       ? `${line.replace('/dist ./dist', '/runtime ./runtime')}\n${line}`
       : command;
@@ -118,6 +126,15 @@ export function renderUpgrade(
     told.push(`${posix.join(folder, path)} is not used any more, nor is esbuild: delete it.`);
   }
   return told.join('\n');
+}
+
+/** Reads files as they are after edits. */
+export function withEdits(edits: readonly UserEdit[], read: ReadUserText): ReadUserText {
+  const texts = new Map(edits.map(({ path, text }) => [path, text]));
+  return async (path) => {
+    const text = texts.get(path);
+    return text === undefined ? read(path) : { kind: 'file', text };
+  };
 }
 
 /** Edits on top of others: those were made of what these give. */

@@ -13,6 +13,7 @@ import { singletonsView } from './views/classes/singletons.js';
 import { databasesView, schemaView } from './views/databases.js';
 import { dataclassView } from './views/dataclass.js';
 import { functionRoutesView, hasFunctionRoutes } from './views/function-routes.js';
+import { queriesView } from './views/queries.js';
 import { routesView } from './views/routes.js';
 import {
   databaseUrlView,
@@ -49,6 +50,13 @@ export const dataclassUnits: readonly DataclassUnit[] = [
     owner: 'generator',
     template: 'src/generated/dataclasses/dataclass.ts',
     view: dataclassView,
+  },
+  {
+    path: ({ name }) => `src/generated/queries/${name}.ts`,
+    when: () => true,
+    owner: 'generator',
+    template: 'src/generated/queries/queries.ts',
+    view: queriesView,
   },
   {
     path: ({ name }) => `src/generated/routes/${name}.ts`,
@@ -107,9 +115,9 @@ export const modelUnits: readonly ModelUnit[] = [
     ...ours(`src/generated/schema/${database}.ts`, schemaView(database), 'src/generated/schema.ts'),
     when: (model: Model) => model.databases.includes(database),
   })),
+  ours('src/generated/database.ts', databaseView),
   ours('src/generated/settings.ts', settingsView),
   ours('src/generated/classes/DataStore.ts', dataStoreView),
-  ours('src/generated/database.ts', databaseView),
   ...forClassCode(
     ours('src/generated/api.ts', apiView),
     ours('src/generated/classes.ts', registryView),

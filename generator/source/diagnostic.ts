@@ -7,7 +7,7 @@ export interface Origin {
 
 /** One problem of a model file, ready to be shown or sent as data. */
 export interface Diagnostic {
-  /** Stable, `family/problem`; listed in CONTRIBUTING.md. */
+  /** Stable, `family/problem`; listed in docs/diagnostics.md. */
   readonly code: string;
   readonly severity: 'error' | 'warning';
   /** What is wrong and what would be right, one or two sentences. */

@@ -92,6 +92,7 @@ const maxViews = 64;
 export class Views {
   /** What is open to everybody. */
   readonly guest: View;
+  readonly #definitions: readonly DataclassDefinition[];
   /** Folded names of the privileges that open something; others make no difference. */
   readonly #relevant: readonly string[];
   readonly #kept = new Map<string, View>();
@@ -102,12 +103,13 @@ export class Views {
 
   /** @param functions of the datastore and of singletons */
   constructor(
-    private readonly definitions: readonly DataclassDefinition[],
+    definitions: readonly DataclassDefinition[],
     functions: readonly FunctionDefinition[] = [],
   ) {
-    const names = openings(definitions, functions).flat().map(foldName);
+    this.#definitions = definitions.map(withReaders);
+    const names = openings(this.#definitions, functions).flat().map(foldName);
     this.#relevant = [...new Set(names)].sort();
-    this.guest = new View(definitions, new Set(), 401);
+    this.guest = new View(this.#definitions, new Set(), 401);
   }
 
   of({ isGuest, privileges }: Viewer): View {
@@ -137,8 +139,18 @@ export class Views {
     const [oldest] = this.#kept.keys();
     if (oldest !== undefined && this.#kept.size >= maxViews) this.#kept.delete(oldest);
     const held = new Set(this.#heldOf(privileges));
-    return new View(this.definitions, held, status);
+    return new View(this.#definitions, held, status);
   }
+}
+
+/** What the queries say of who may read an attribute, beside what its definition says. */
+function withReaders(definition: DataclassDefinition): DataclassDefinition {
+  const readers = definition.queries.attributes;
+  const attributes = definition.attributes.map((attribute) => {
+    const { read } = (Object.hasOwn(readers, attribute.name) && readers[attribute.name]) || {};
+    return read === undefined ? attribute : { ...attribute, access: { ...attribute.access, read } };
+  });
+  return { ...definition, attributes };
 }
 
 /** Every list of privileges that opens something. */

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
-import { comparableColumn } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { Aliases, From } from '../dataclass/source.js';
+import { Aliases, From, selecting } from '../dataclass/source.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
 import { decodeKey } from '../protocol/key.js';
@@ -28,12 +27,10 @@ export class EntityRows implements Rows {
     layout: EntityLayout,
   ) {
     const { dialect } = host.context.database;
-    const one = new From(new Aliases(), dataclass);
+    const one = new From(new Aliases(), dataclass, 'table');
     const oneColumns = sql.join(layout.columns(one));
-    const key = comparableColumn(dialect, one.root, dataclass.key);
-    this.#byKey = dialect.compile(
-      sql`select ${oneColumns} ${one.clause} where ${key} = ${new Slot(0)}`,
-    );
+    const byKey = dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
+    this.#byKey = dialect.compile(selecting(one.complete(byKey), oneColumns));
     const list = dialect.each(sql`${new Slot(0)}`, valueTypeOf(dataclass.key.type));
     const many = new From(new Aliases(), dataclass, { list });
     const manyColumns = sql.join(layout.columns(many));

@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
-import { comparableColumn } from '../dataclass/comparable.js';
-import { Aliases, From } from '../dataclass/source.js';
+import { Aliases, From, selecting } from '../dataclass/source.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 import { contentTypes, imageType } from '../media/image-types.js';
 import type { StorageDefinition } from '../protocol/definition.js';
@@ -113,12 +112,10 @@ function statementOf({ code }: EntityState, field: Field): Statement {
   const known = statements.get(field);
   if (known !== undefined) return known;
   const { dialect } = code.host.context.database;
-  const from = new From(new Aliases(), code.dataclass);
+  const from = new From(new Aliases(), code.dataclass, 'table');
   const bytes = code.layout.column(from, field);
-  const key = comparableColumn(dialect, from.root, code.dataclass.key);
-  const statement = dialect.compile(
-    sql`select ${bytes} ${from.clause} where ${key} = ${new Slot(0)}`,
-  );
+  const byKey = code.dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
+  const statement = dialect.compile(selecting(from.complete(byKey), bytes));
   statements.set(field, statement);
   return statement;
 }

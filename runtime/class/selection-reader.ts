@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import type { JsonAnswer } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import type { SqlValue } from '../dialect/statement.js';
@@ -140,7 +139,7 @@ export class SelectionReader implements SelectionReading {
     const rows = tree.rows(context, selection, filterSlots, (from) =>
       this.code.entities.columns(from),
     );
-    return { statement: this.#dialect.compile(sql`${rows}`), filterSlots, mostRelated: 0 };
+    return { statement: this.#dialect.compile(rows), filterSlots, mostRelated: 0 };
   }
 
   #plan(

@@ -46,18 +46,25 @@ function relatedByMany(
   const isWhole = seenDataclass(writer.model, of.dataclass).restriction === undefined;
   if (of.kind === 'all' && isWhole) return sql`${foreignKey} is not null`;
   if (of.kind === 'entity') return sql`${foreignKey} = ${writer.value(of, 0)}`;
-  return sql`${foreignKey} in (${ownerKeys(writer, of, nesting + 1)})`;
+  return sql`${foreignKey} in ${ownerKeys(writer, of, nesting + 1)}`;
 }
 
+/** In parentheses. */
 function ownerKeys(writer: NodeWriter, of: SelectionNode, nesting: number): Sql {
+  if (of.kind === 'slice') {
+    const sliced = ownersOf(writer, of, 'table');
+    return sql`${writer.select(sliced, of, keyColumn(sliced.root), nesting)}`;
+  }
   const owners = ownersOf(writer, of);
-  const key = keyColumn(owners.root);
-  if (of.kind === 'slice') return writer.select(owners, of, key, nesting);
   const where = whereOf(writer.condition(owners, of, nesting));
-  return sql`select ${key} ${owners.clause}${where}`;
+  return sql`(select ${keyColumn(owners.root)} ${owners.clause}${where})`;
 }
 
 /** Those that the code may see that reads the tree. */
-function ownersOf({ context, model }: NodeWriter, { dataclass }: SelectionNode): From {
-  return new From(context.aliases, seenDataclass(model, dataclass));
+function ownersOf(
+  { context, model }: NodeWriter,
+  { dataclass }: SelectionNode,
+  root?: 'table',
+): From {
+  return new From(context.aliases, seenDataclass(model, dataclass), root);
 }

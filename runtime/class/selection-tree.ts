@@ -1,6 +1,7 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { From } from '../dataclass/source.js';
 import { requireAttributeInCode, requireReadInCode } from '../dataclass/permissions.js';
+import type { BuiltQuery } from '../dialect/compile.js';
 import type { Dialect, OrderTerm, Sql } from '../dialect/dialect.js';
 import type { SqlValue } from '../dialect/statement.js';
 import type { FilterInputs } from '../filter/inputs.js';
@@ -62,7 +63,7 @@ export class NodeTree implements SelectionTree {
     selection: Selection,
     slots: FilterSlots,
     columns: WriteColumns,
-  ): Sql {
+  ): Sql | BuiltQuery {
     const writer = this.#writer(context, selection, slots);
     return writer.rows(selection.dataclass, this.root, columns);
   }

@@ -1,7 +1,8 @@
 import { sql } from 'kysely';
 import { comparableColumn } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { From, keyColumn } from '../dataclass/source.js';
+import { From, keyColumn, selecting } from '../dataclass/source.js';
+import type { BuiltQuery } from '../dialect/compile.js';
 import type { OrderTerm, Sql } from '../dialect/dialect.js';
 import type { SqlValue } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
@@ -10,6 +11,7 @@ import { inputPositions } from '../filter/prepared-filter.js';
 import { Similarities } from '../filter/similarities.js';
 import type { FilterSlots } from '../filter/slots.js';
 import { filterCondition } from '../filter/to-sql.js';
+import type { EntityQuery } from '../protocol/queries.js';
 import type { QueryContext } from '../query/context.js';
 import { orderList } from '../query/order-sql.js';
 import type { Selection } from '../query/selection.js';
@@ -23,7 +25,7 @@ import {
 } from './selection-node.js';
 import { orderOfNode } from './selection-order.js';
 import { relatedCondition } from './selection-related.js';
-import { type NodeWriter, whereOf } from './selection-writing.js';
+import type { NodeWriter } from './selection-writing.js';
 
 /** Writes the columns that are read of each entity. */
 export type WriteColumns = (from: From) => readonly Sql[];
@@ -66,7 +68,7 @@ export class SelectionWriter implements NodeWriter {
    * A query for columns of the entities, in order: of a slice from the end, in the opposite order. A listed key without entity
    * may have a row, all of it null.
    */
-  rows(dataclass: Dataclass, node: SelectionNode, columns: WriteColumns): Sql {
+  rows(dataclass: Dataclass, node: SelectionNode, columns: WriteColumns): Sql | BuiltQuery {
     const { aliases, dialect } = this.context;
     if (node.kind === 'keys' && dataclass.key.type !== 'string') {
       const list = dialect.each(this.value(node, 0), valueTypeOf(dataclass.key.type));
@@ -75,12 +77,13 @@ export class SelectionWriter implements NodeWriter {
       return sql`select ${sql.join(columns(from))} ${from.clause}${from.order}`;
     }
     if (!isOrderedNode(node)) {
-      const from = new From(aliases, dataclass);
+      const from = new From(aliases, dataclass, 'table');
       return this.select(from, node, sql.join(columns(from)), 0);
     }
     // Sorting moves keys alone, and a limit has the database keep the order of the subquery.
-    const chosen = new From(aliases, dataclass);
-    const keys = this.select(chosen, node, sql`${keyColumn(chosen.root)} as "key"`, 0, true);
+    const chosen = new From(aliases, dataclass, 'table');
+    const keyed = sql`${keyColumn(chosen.root)} as "key"`;
+    const keys = sql`${this.select(chosen, node, keyed, 0, true)}`;
     const from = new From(aliases, dataclass, { rows: keys, dialect });
     return sql`select ${sql.join(columns(from))} ${from.clause}${from.order}`;
   }
@@ -89,14 +92,23 @@ export class SelectionWriter implements NodeWriter {
     return orderOfNode(this, from, node);
   }
 
-  select(from: From, node: SelectionNode, columns: Sql, nesting: number, hasLimit = false): Sql {
+  /** @param from a `table` */
+  select(
+    from: From,
+    node: SelectionNode,
+    columns: Sql,
+    nesting: number,
+    hasLimit = false,
+  ): EntityQuery {
     const inner = node.kind === 'slice' ? node.of : node;
-    const where = whereOf(this.condition(from, inner, nesting));
+    const condition = this.condition(from, inner, nesting);
     const terms = this.order(from, inner);
     const isReversed = node.kind === 'slice' && node.fromEnd;
     const order = orderList(this.context, isReversed ? terms.map(reversed) : terms);
-    const limit = node.kind === 'slice' ? this.#limit(node) : hasLimit ? noLimit : sql``;
-    return sql`select ${columns} ${from.clause}${where} order by ${order}${limit}`;
+    const entities = from.root.dataclass.queries.entities(this.context.dialect.db);
+    const ordered = selecting(from.complete(entities, condition), columns).orderBy(order);
+    if (node.kind === 'slice') return this.#limited(ordered, node);
+    return hasLimit ? ordered.limit(sql.lit(Number.MAX_SAFE_INTEGER)) : ordered;
   }
 
   value(node: SelectionNode, offset: number): Sql {
@@ -142,17 +154,18 @@ export class SelectionWriter implements NodeWriter {
         return { part: any(parts.map((each) => each ?? always)) };
       }
       case 'slice': {
-        const inner = new From(this.context.aliases, from.root.dataclass);
+        const inner = new From(this.context.aliases, from.root.dataclass, 'table');
         const keys = this.select(inner, node, keyColumn(inner.root), nesting + 1);
-        return { part: sql`${keyColumn(from.root)} in (${keys})` };
+        return { part: sql`${keyColumn(from.root)} in ${keys}` };
       }
     }
   }
 
-  #limit(node: SliceNode): Sql {
+  #limited(query: EntityQuery, node: SliceNode): EntityQuery {
     const { dialect } = this.context;
     const [skip, take] = [this.value(node, 0), this.value(node, 1)];
-    return sql` limit ${dialect.integer(take)} offset ${dialect.integer(skip)}`;
+    const limited = query.limit(dialect.integer(take).$castTo<number>());
+    return limited.offset(dialect.integer(skip).$castTo<number>());
   }
 
   #filter(from: From, node: FilterNode, nesting: number): Sql {
@@ -181,8 +194,6 @@ export class SelectionWriter implements NodeWriter {
     return position;
   }
 }
-
-const noLimit = sql` limit ${sql.lit(Number.MAX_SAFE_INTEGER)}`;
 
 function reversed(term: OrderTerm): OrderTerm {
   return { ...term, descending: !term.descending };

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { From } from '../dataclass/source.js';
 import type { Sql } from '../dialect/sql.js';
 import type { Similarities } from '../filter/similarities.js';
+import type { EntityQuery } from '../protocol/queries.js';
 import type { QueryContext } from '../query/context.js';
 import type { SeenModel } from './seen-model.js';
 import type { SelectionNode } from './selection-node.js';
@@ -18,9 +19,16 @@ export interface NodeWriter {
   condition(from: From, node: SelectionNode, nesting: number): Sql | undefined;
   /**
    * A query for columns of the entities of a selection, which are those of `from`, in order.
+   * @param from a `table`
    * @param hasLimit a limit is written for a selection that is no slice, too
    */
-  select(from: From, node: SelectionNode, columns: Sql, nesting: number, hasLimit?: boolean): Sql;
+  select(
+    from: From,
+    node: SelectionNode,
+    columns: Sql,
+    nesting: number,
+    hasLimit?: boolean,
+  ): EntityQuery;
   /** A value that a node has itself. */
   value(node: SelectionNode, offset: number): Sql;
   /** The same statement, with filters that tell others what vectors they compare. */

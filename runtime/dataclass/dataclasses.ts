@@ -5,6 +5,7 @@ import type {
   RelatedEntityDefinition,
   StorageDefinition,
 } from '../protocol/definition.js';
+import { type DataclassQueries, queriesOf } from '../protocol/queries.js';
 import type { Permissions } from './permissions.js';
 import type { Restriction } from './restriction.js';
 
@@ -19,6 +20,8 @@ export interface Dataclass {
   /** What a client may name. */
   readonly exposedAttributes: ReadonlyMap<string, AttributeDefinition>;
   readonly allAttributes: ReadonlyMap<string, AttributeDefinition>;
+  /** What statements over it begin with. */
+  readonly queries: DataclassQueries;
   /** None where roles limit nothing, as for the server's own code. */
   readonly permissions?: Permissions;
   /** None where every entity may be seen. */
@@ -67,6 +70,7 @@ function link(
     exposed: definition.exposed,
     key: known(allAttributes.get(definition.key), definition.key) as StorageDefinition,
     attributes: definition.attributes,
+    queries: queriesOf(definition.queries),
     exposedAttributes: new Map(
       definition.attributes
         .filter((each) => each.exposed !== false)

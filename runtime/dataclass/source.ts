@@ -1,12 +1,15 @@
-import { sql } from 'kysely';
+import { type AliasedExpression, type RawBuilder, sql, type SqlBool } from 'kysely';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { RelatedEntityDefinition } from '../protocol/definition.js';
+import type { EntityQuery } from '../protocol/queries.js';
 import type { Dataclass } from './dataclasses.js';
 
 /** A table in a statement, under the name that it has there. */
 export interface Source {
   readonly dataclass: Dataclass;
   readonly alias: string;
+  /** A restriction stands in the conditions of its statement, not in a subquery in the place of the table. */
+  readonly isTable?: true;
 }
 
 /** To-one relations that one level of a statement follows at most; SQLite joins 64 tables. */
@@ -15,47 +18,66 @@ export const maxJoins = 60;
 /** Hands out table names that are unique in one statement. */
 export class Aliases {
   #count = 0;
+  readonly #tables = new Set<string>();
 
   /** @param prefix of the names */
   constructor(private readonly prefix = 't') {}
 
   next(): string {
     this.#count += 1;
-    return `${this.prefix}${this.#count}`;
+    const alias = `${this.prefix}${this.#count}`;
+    return this.#tables.has(alias) ? this.next() : alias;
+  }
+
+  /** Keeps the name of a table that has no other name in the statement. */
+  keep(table: string): string {
+    this.#tables.add(table.toLowerCase());
+    return table;
   }
 }
 
 /** What chooses the entities of a FROM clause, and gives their order. */
 export type ChosenKeys =
-  /** An ordered subquery whose only column, `key`, is the key. */
+  /** An ordered subquery, in parentheses, whose only column, `key`, is the key. */
   | { readonly rows: Sql; readonly dialect: Pick<Dialect, 'joinInOrder' | 'losesOrder'> }
   /** A list, as `Dialect.each` gives it; a key without entity has its row too. */
   | { readonly list: Sql };
 
+interface Join {
+  readonly source: Source;
+  readonly table: Sql;
+  readonly on: Sql;
+}
+
 /** The FROM clause of one level of a statement: a table, and the to-one relations that were followed from it. */
 export class From {
   readonly root: Source;
-  readonly #joins = new Map<string, { readonly source: Source; readonly clause: Sql }>();
+  readonly #joins = new Map<string, Join>();
 
+  readonly #keys: ChosenKeys | undefined;
   readonly #chosen: string;
 
   /**
-   * @param keys all entities when left out
+   * @param keys all entities when left out; `table` for a statement that begins with an emitted query, see {@link From.complete}
    * @param alias of the table, where it has one already
    */
   constructor(
     private readonly aliases: Aliases,
     dataclass: Dataclass,
-    private readonly keys?: ChosenKeys,
-    alias: string = aliases.next(),
+    keys?: ChosenKeys | 'table',
+    alias?: string,
   ) {
-    this.root = { dataclass, alias };
-    this.#chosen = keys === undefined ? '' : aliases.next();
+    this.root =
+      keys === 'table'
+        ? { dataclass, alias: aliases.keep(dataclass.table), isTable: true }
+        : { dataclass, alias: alias ?? aliases.next() };
+    this.#keys = keys === 'table' ? undefined : keys;
+    this.#chosen = this.#keys === undefined ? '' : aliases.next();
   }
 
   /** An ORDER BY, where one is needed to keep the order of what chose the entities. */
   get order(): Sql {
-    const { keys } = this;
+    const keys = this.#keys;
     if (keys === undefined) throw new Error('Nothing has chosen the entities.');
     if ('list' in keys) return sql` order by ${sql.id(this.#chosen, 'key')}`;
     return keys.dialect.losesOrder ? sql` order by ${sql.id(this.#chosen, 'position')}` : sql``;
@@ -82,8 +104,8 @@ export class From {
       alias: this.aliases.next(),
     };
     const foreignKey = column(source, source.dataclass.foreignKey(relation).column);
-    const clause = sql`left join ${table(joined)} on ${column(joined, joined.dataclass.key.column)} = ${foreignKey}`;
-    this.#joins.set(name, { source: joined, clause });
+    const on = sql`${keyColumn(joined)} = ${foreignKey}`;
+    this.#joins.set(name, { source: joined, table: table(joined), on });
     return joined;
   }
 
@@ -97,8 +119,8 @@ export class From {
     const alias = this.aliases.next();
     // A limit keeps the database from looking through the whole list for each row: it makes an index instead.
     const rows = sql`(select "key", "value" from ${list} limit ${sql.lit(Number.MAX_SAFE_INTEGER)})`;
-    const clause = sql`left join ${rows} as ${sql.id(alias)} on ${sql.id(alias, 'value')} = ${key}`;
-    this.#joins.set(alias, { source: { ...this.root, alias }, clause });
+    const on = sql`${sql.id(alias, 'value')} = ${key}`;
+    this.#joins.set(alias, { source: { ...this.root, alias }, table: rows, on });
     return sql`${sql.id(alias, 'key')}`;
   }
 
@@ -107,27 +129,47 @@ export class From {
     return sql`from ${sql.join([this.#start(), ...this.#joined()], sql` `)}`;
   }
 
+  /**
+   * Adds the joins of this clause, the restriction of the dataclass and further conditions to an emitted query. Written last,
+   * when every join is known.
+   */
+  complete(query: EntityQuery, ...conditions: readonly (Sql | undefined)[]): EntityQuery {
+    const { alias, dataclass } = this.root;
+    const joined = [...this.#joins.values()].reduce(
+      (all, { source, table: other, on }) =>
+        all.leftJoin(other.as(source.alias), (join) => join.on(isTrue(on))),
+      query,
+    );
+    return [...conditions, dataclass.restriction?.condition(alias)].reduce<EntityQuery>(
+      (all, condition) => (condition === undefined ? all : all.where(isTrue(condition))),
+      joined,
+    );
+  }
+
   /** The same beside one row without columns, for a subquery that the table itself stands outside of. */
   get clauseBeside(): Sql {
     return sql`from ${sql.join([sql`(select 1) as "beside"`, ...this.#joined()], sql` `)}`;
   }
 
   #joined(): readonly Sql[] {
-    return [...this.#joins.values()].map(({ clause }) => clause);
+    return [...this.#joins.values()].map(
+      ({ source, table: joined, on }) =>
+        sql`left join ${joined} as ${sql.id(source.alias)} on ${on}`,
+    );
   }
 
   #start(): Sql {
-    const { keys } = this;
-    if (keys === undefined) return table(this.root);
+    const keys = this.#keys;
+    if (keys === undefined) return named(this.root);
     const chosen = sql.id(this.#chosen);
     if ('list' in keys) {
-      return sql`${keys.list} as ${chosen} left join ${table(this.root)} on ${keyColumn(this.root)} = ${sql.id(this.#chosen, 'value')}`;
+      return sql`${keys.list} as ${chosen} left join ${named(this.root)} on ${keyColumn(this.root)} = ${sql.id(this.#chosen, 'value')}`;
     }
     const { joinInOrder, losesOrder } = keys.dialect;
     const rows = losesOrder
-      ? sql`select "key", row_number() over () as "position" from (${keys.rows}) as "ordered"`
+      ? sql`(select "key", row_number() over () as "position" from ${keys.rows} as "ordered")`
       : keys.rows;
-    return sql`(${rows}) as ${chosen} ${joinInOrder} ${table(this.root)} on ${keyColumn(this.root)} = ${sql.id(this.#chosen, 'key')}`;
+    return sql`${rows} as ${chosen} ${joinInOrder} ${named(this.root)} on ${keyColumn(this.root)} = ${sql.id(this.#chosen, 'key')}`;
   }
 }
 
@@ -137,15 +179,19 @@ export class From {
  */
 function table(source: Source): Sql {
   const { restriction, table: name } = source.dataclass;
+  if (restriction === undefined) return sql.id(name);
   const plain = sql`${sql.id(name)} as ${sql.id(source.alias)}`;
-  if (restriction === undefined) return plain;
   const renamed = source.dataclass.attributes.flatMap((each) =>
     'column' in each && isTruth(each.column)
       ? [sql`, ${sql.id(source.alias, each.column)} as ${sql.id(`__${each.column}`)}`]
       : [],
   );
   const columns = sql`*${sql.join(renamed, sql``)}`;
-  return sql`(select ${columns} from ${plain} where ${restriction.condition(source.alias)}) as ${sql.id(source.alias)}`;
+  return sql`(select ${columns} from ${plain} where ${restriction.condition(source.alias)})`;
+}
+
+function named(source: Source): Sql {
+  return sql`${table(source)} as ${sql.id(source.alias)}`;
 }
 
 /** SQLite gives a column of a subquery another name than these. */
@@ -153,8 +199,18 @@ function isTruth(column: string): boolean {
   return /^(?:true|false)$/i.test(column);
 }
 
-export function column({ dataclass, alias }: Source, name: string): Sql {
-  const isRenamed = dataclass.restriction !== undefined && isTruth(name);
+function isTrue(condition: Sql): RawBuilder<SqlBool> {
+  return condition.$castTo<SqlBool>();
+}
+
+/** What a query gives of each entity. */
+export function selecting(query: EntityQuery, columns: Sql): EntityQuery {
+  // Columns that nobody names need no alias.
+  return query.select(columns as unknown as AliasedExpression<unknown, string>);
+}
+
+export function column({ dataclass, alias, isTable }: Source, name: string): Sql {
+  const isRenamed = dataclass.restriction !== undefined && isTable !== true && isTruth(name);
   return sql`${sql.id(alias, isRenamed ? `__${name}` : name)}`;
 }
 

@@ -1,19 +1,26 @@
 import {
-  type Kysely,
+  type CompiledQuery,
   type KyselyPlugin,
   type OperationNode,
   OperationNodeTransformer,
   type ValueNode,
 } from 'kysely';
+import type { AnyKysely } from '../protocol/queries.js';
 import type { Sql } from './sql.js';
 import { RestrictionSlot, type Statement } from './statement.js';
+
+/** What Kysely's builder has made. */
+export interface BuiltQuery {
+  compile(): CompiledQuery;
+  withPlugin(plugin: KyselyPlugin): BuiltQuery;
+}
 
 /**
  * Turns a whole query into its SQL text and the list of what is to be bound.
  * @param writer writes the SQL of a database
  */
-export function compileWith(writer: Kysely<Record<string, never>>, query: Sql): Statement {
-  const { sql, parameters } = query.compile(writer);
+export function compileWith(writer: AnyKysely, query: Sql | BuiltQuery): Statement {
+  const { sql, parameters } = 'isRawBuilder' in query ? query.compile(writer) : query.compile();
   const bindings = parameters as Statement['bindings'];
   const slots = bindings.filter((each) => each instanceof RestrictionSlot);
   if (slots.length === 0) return { sql, bindings };

@@ -1,4 +1,6 @@
 import type { Fold } from '../protocol/fold.js';
+import type { AnyKysely } from '../protocol/queries.js';
+import type { BuiltQuery } from './compile.js';
 import type { JsonAccess } from './json-access.js';
 import type { KyselyParts } from './kysely-parts.js';
 import type { Sql } from './sql.js';
@@ -44,8 +46,10 @@ export interface OrderTerm {
 export interface Dialect {
   /** For SQL that class code writes with Kysely. */
   readonly kysely: KyselyParts;
+  /** What queries are built with; it runs none. */
+  readonly db: AnyKysely;
   /** Turns a whole query into its SQL text and the list of what is to be bound. */
-  compile(query: Sql): Statement;
+  compile(query: Sql | BuiltQuery): Statement;
   /** One text from pieces; a piece that is null counts as empty. */
   concat(parts: readonly JsonPart[]): Sql;
   /** The same for a short text, such as one entity. */
@@ -67,6 +71,8 @@ export interface Dialect {
    * @param type of what is stored; an integer may be compared with any number
    */
   compare(value: Sql, operator: Operator, wanted: Sql, type: ValueType): Sql;
+  /** A bound value as the `=` of an emitted query compares it. */
+  compared(wanted: Sql, type: ValueType): Sql;
   /** The opposite of `=`, which holds for null too. */
   differs(value: Sql, wanted: Sql, type: ValueType): Sql;
   /** Whether two values are the same, of which both may be null. */
@@ -152,8 +158,8 @@ export interface Dialect {
   readonly lockRows?: (alias: string, key: Sql, lock: RowLock) => Sql;
   /** What a new row has for its key, which the database draws where the bound value is null. */
   insertedKey(value: Sql, table: string, column: string): Sql;
-  /** Behind the statement of an insertion: has it tell the key that was drawn. */
-  returningKey(column: string): Sql;
+  /** An insertion tells the key that was drawn only where it says `returning`. */
+  readonly returnsKey: boolean;
   /** Has this transaction check foreign keys when it ends. */
   readonly deferForeignKeys: Sql;
   /** Has it check them at each statement again. */

@@ -1,5 +1,5 @@
 import { sql } from 'kysely';
-import { From, keyColumn } from '../dataclass/source.js';
+import { From, keyColumn, selecting } from '../dataclass/source.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { Executor } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
@@ -12,10 +12,10 @@ import type { ReadingContext } from '../query/reading-context.js';
 import { isOrdered, selectionOrder } from '../query/selection-order.js';
 import {
   firstFilterSlot,
+  chosenEntities,
   ifBaseExists,
   queryContext,
   type Selection,
-  selectionCondition,
 } from '../query/selection.js';
 import { orderOf, planFor, type SelectionRequest, shapeName } from '../query/selection-request.js';
 import { ascending } from './ascending.js';
@@ -64,23 +64,24 @@ function planKeys(
 ): SelectionPlan {
   const context = queryContext(dialect, options);
   const filterSlots = new FilterSlots(firstFilterSlot);
-  const from = new From(context.aliases, selection.dataclass);
-  const condition = selectionCondition(context, from, selection, filterSlots);
-  const where = condition === undefined ? sql`` : sql` where ${condition}`;
+  const from = new From(context.aliases, selection.dataclass, 'table');
+  const { query, condition } = chosenEntities(context, from, selection, filterSlots);
   // Without an order by, an index that covers the filter is enough, and numbers are sorted afterwards.
   const { type } = selection.dataclass.key;
   const isSortedLater = !isOrdered(selection, order) && (type === 'integer' || type === 'number');
-  const ordered = isSortedLater
-    ? sql``
-    : sql` order by ${selectionOrder(context, from, selection, order, filterSlots)}`;
+  const sorted = isSortedLater
+    ? undefined
+    : selectionOrder(context, from, selection, order, filterSlots);
   const chosen = context.aliases.next();
   const key = sql`${sql.id(chosen, 'key')}`;
   const list =
     type === 'string'
       ? dialect.concat(['[', dialect.joinRows(dialect.jsonText(key)), ']'])
       : sql`coalesce(${dialect.joinRows(key)}, '')`;
-  const keys = sql`select ${keyColumn(from.root)} as "key" ${from.clause}${where}${ordered}`;
-  const bytes = sql`(select ${dialect.asBytes(list)} from (${keys}) as ${sql.id(chosen)})`;
+  const entities = from.complete(query, condition);
+  const ordered = sorted === undefined ? entities : entities.orderBy(sorted);
+  const keys = sql`${selecting(ordered, sql`${keyColumn(from.root)} as "key"`)}`;
+  const bytes = sql`(select ${dialect.asBytes(list)} from ${keys} as ${sql.id(chosen)})`;
   return {
     statement: dialect.compile(sql`select ${ifBaseExists(context, selection, bytes)}`),
     filterSlots,

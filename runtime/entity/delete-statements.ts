@@ -1,8 +1,8 @@
 import { sql } from 'kysely';
-import { comparableColumn } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { unrestricted } from '../dataclass/unrestricted.js';
-import { Aliases, From, keyColumn } from '../dataclass/source.js';
+import { Aliases, From, keyColumn, selecting } from '../dataclass/source.js';
+import type { BuiltQuery } from '../dialect/compile.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
@@ -91,7 +91,7 @@ export function planDeletion(
   const changed = [...new Set(setNull.map((each) => each.referring))];
   // What is locked has numbers below.
   const count = sql`select count(*) from ${list} where "list" >= 0`;
-  const compiled = (queries: readonly Sql[]): Statement[] =>
+  const compiled = (queries: readonly (Sql | BuiltQuery)[]): Statement[] =>
     queries.map((query) => dialect.compile(query));
   return {
     prepare: dialect.compile(dialect.createKeyLists(list)),
@@ -240,16 +240,17 @@ class Writer {
     return sql`update ${sql.id(dataclass.table)} as "changed" set ${sql.join(changes)}, ${stamp} where ${sql.id(dataclass.key.column)} in (${keys})`;
   }
 
-  remove(dataclass: Dataclass): Sql {
+  remove(dataclass: Dataclass): BuiltQuery {
     const keys = listedKeys(this.dialect, this.list, this.#number(dataclass), dataclass);
-    return sql`delete from ${sql.id(dataclass.table)} where ${sql.id(dataclass.key.column)} in (${keys})`;
+    return dataclass.queries.remove(this.dialect.db, sql`(${keys})`);
   }
 
   /** The key of the entity that a key names, as it is stored, where it is on a list. */
-  listedKey(dataclass: Dataclass, number: number): Sql {
-    const from = new From(new Aliases(), dataclass);
+  listedKey(dataclass: Dataclass, number: number): BuiltQuery {
+    const from = new From(new Aliases(), dataclass, 'table');
     const key = keyColumn(from.root);
-    return sql`select ${key} ${from.clause} where ${comparableColumn(this.dialect, from.root, dataclass.key)} = ${new Slot(0)} and exists (${this.#isListed(number, key)})`;
+    const byKey = dataclass.queries.byKey(this.dialect.db, sql`${new Slot(0)}`);
+    return selecting(from.complete(byKey, sql`exists (${this.#isListed(number, key)})`), key);
   }
 
   #number(dataclass: Dataclass): Sql {

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { comparableColumn } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { Aliases, column, From, keyColumn } from '../dataclass/source.js';
+import { Aliases, column, From, keyColumn, selecting } from '../dataclass/source.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
@@ -108,11 +108,9 @@ export class EntityDeleter {
 }
 
 function planStamp(dialect: Dialect, dataclass: Dataclass): Statement {
-  const from = new From(new Aliases(), dataclass);
-  const key = comparableColumn(dialect, from.root, dataclass.key);
-  return dialect.compile(
-    sql`select ${column(from.root, '__STAMP')} ${from.clause} where ${key} = ${new Slot(0)}`,
-  );
+  const from = new From(new Aliases(), dataclass, 'table');
+  const byKey = dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
+  return dialect.compile(selecting(from.complete(byKey), column(from.root, '__STAMP')));
 }
 
 /**

@@ -1,4 +1,4 @@
-import { sql } from 'kysely';
+import { type AliasedExpression, sql } from 'kysely';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Dialect } from '../dialect/dialect.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
@@ -24,17 +24,17 @@ export function planInsert(dialect: Dialect, dataclass: Dataclass): InsertPlan {
     '__STAMP',
     '__TIMESTAMP',
   ];
-  const names = columns.map((column) => sql.id(column));
   const { key } = dataclass;
-  const slots = columns.map((name, index) => {
+  const isDrawn = key.generated === 'sequence';
+  const row = columns.map((name, index) => {
     const slot = sql`${new Slot(index)}`;
-    const isDrawn = name === key.column && key.generated === 'sequence';
-    return isDrawn ? dialect.insertedKey(slot, dataclass.table, name) : slot;
+    const isDrawnKey = isDrawn && name === key.column;
+    return [name, isDrawnKey ? dialect.insertedKey(slot, dataclass.table, name) : slot] as const;
   });
-  const drawn = key.generated === 'sequence' ? dialect.returningKey(key.column) : sql``;
+  const insert = dataclass.queries.insert(dialect.db, Object.fromEntries(row));
   return {
     statement: dialect.compile(
-      sql`insert into ${sql.id(dataclass.table)} (${sql.join(names)}) values (${sql.join(slots)})${drawn}`,
+      isDrawn && dialect.returnsKey ? insert.returning(keyAlone(key)) : insert,
     ),
     values: (entity, timestamp) => [
       ...stored.map((each) => entity.get(each.name) ?? null),
@@ -43,4 +43,8 @@ export function planInsert(dialect: Dialect, dataclass: Dataclass): InsertPlan {
       timestamp,
     ],
   };
+}
+
+function keyAlone({ column }: StorageDefinition): AliasedExpression<unknown, string> {
+  return sql.id(column).as(column);
 }

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
-import { comparableColumn } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { Aliases, From, keyColumn } from '../dataclass/source.js';
+import { Aliases, From, selecting, keyColumn } from '../dataclass/source.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
@@ -116,9 +115,7 @@ export class RelatedKeys {
 
 /** Finds the key of an entity as it is stored; its value is the key, folded if it is a text. */
 function planFindKey(dialect: Dialect, dataclass: Dataclass): Statement {
-  const from = new From(new Aliases(), dataclass);
-  const key = comparableColumn(dialect, from.root, dataclass.key);
-  return dialect.compile(
-    sql`select ${keyColumn(from.root)} ${from.clause} where ${key} = ${new Slot(0)}`,
-  );
+  const from = new From(new Aliases(), dataclass, 'table');
+  const byKey = dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
+  return dialect.compile(selecting(from.complete(byKey), keyColumn(from.root)));
 }

@@ -2,11 +2,12 @@ import { sql } from 'kysely';
 import { comparableColumn } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { unrestricted } from '../dataclass/unrestricted.js';
-import { Aliases, From } from '../dataclass/source.js';
+import { Aliases, From, selecting } from '../dataclass/source.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 import type { StorageDefinition } from '../protocol/definition.js';
+import { queryOf } from '../protocol/queries.js';
 import type { StoredValue } from '../protocol/values.js';
 
 /** Looks up which unique values are taken: the database names the first of them alone. */
@@ -53,12 +54,15 @@ export class UniqueValues {
     const known = this.#find.get(attribute.name);
     if (known !== undefined) return known;
     // A value that an entity has which may not be seen is taken all the same.
-    const from = new From(new Aliases(), unrestricted(this.dataclass));
-    const value = comparableColumn(this.dialect, from.root, attribute);
-    const key = comparableColumn(this.dialect, from.root, this.dataclass.key);
-    const statement = this.dialect.compile(
-      sql`select 1 ${from.clause} where ${value} = ${new Slot(0)} and ${key} is distinct from ${new Slot(1)} limit 1`,
-    );
+    const { dialect, dataclass } = this;
+    const from = new From(new Aliases(), unrestricted(dataclass), 'table');
+    const { queries } = dataclass;
+    const query = attribute === dataclass.key ? queries.byKey : queryOf(queries.by, attribute.name);
+    if (query === undefined)
+      throw new Error(`${dataclass.name} has no query for ${attribute.name}.`);
+    const isOther = sql`${comparableColumn(dialect, from.root, dataclass.key)} is distinct from ${new Slot(1)}`;
+    const taken = from.complete(query(dialect.db, sql`${new Slot(0)}`), isOther);
+    const statement = dialect.compile(selecting(taken.limit(1), sql.lit(1)));
     this.#find.set(attribute.name, statement);
     return statement;
   }

@@ -1,8 +1,7 @@
-import { sql } from 'kysely';
-import { comparableColumn } from '../dataclass/comparable.js';
+import { sql, type SqlBool } from 'kysely';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { unrestricted } from '../dataclass/unrestricted.js';
-import { column, type Source } from '../dataclass/source.js';
+import { Aliases, column, From, selecting, type Source } from '../dataclass/source.js';
 import type { BoundedCache } from '../dialect/bounded-cache.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
@@ -45,8 +44,6 @@ const stampSlot = new Slot(1);
 const timestampSlot = new Slot(2);
 const firstValueSlot = 3;
 
-const alias = 'changed';
-
 /**
  * Writes the statements that change entities of one dataclass: one for each set of attributes. Stamp, values and the change
  * itself are one statement, so that of two writers with one stamp only one can change the entity.
@@ -54,6 +51,7 @@ const alias = 'changed';
 export class UpdateStatements {
   readonly #attributes: readonly StoredAttribute[];
   /** The table itself, whatever of it may be seen. */
+  readonly #from: From;
   readonly #source: Source;
   /** How the names of statements begin that save, and of those that let stamps be as they are. */
   readonly #saves: string;
@@ -71,7 +69,9 @@ export class UpdateStatements {
         definition,
         derived: derivedColumns(definition, dialect),
       }));
-    this.#source = { dataclass: unrestricted(dataclass), alias };
+    const whole = unrestricted(dataclass);
+    this.#from = new From(new Aliases(), whole, 'table');
+    this.#source = this.#from.root;
     this.#saves = `update ${dataclass.name}\n`;
     this.#computes = `compute ${dataclass.name}\n`;
   }
@@ -142,28 +142,31 @@ export class UpdateStatements {
   ): Statement {
     const source = this.#source;
     let next = firstValueSlot;
-    const assignments: Sql[] = [];
+    const changes: [string, Sql][] = [];
     const differences: Sql[] = [];
     for (const { definition, derived } of changed) {
       const slot = new Slot(next);
       differences.push(sql`${column(source, definition.column)} is distinct from ${slot}`);
       for (const name of [definition.column, ...(derived?.columns ?? [])]) {
-        assignments.push(sql`${sql.id(name)} = ${new Slot(next)}`);
+        changes.push([name, sql`${new Slot(next)}`]);
         next += 1;
       }
     }
-    if (isSave) {
-      assignments.push(sql`"__STAMP" = "__STAMP" + 1`, sql`"__TIMESTAMP" = ${timestampSlot}`);
-    }
+    if (isSave) changes.push(['__TIMESTAMP', sql`${timestampSlot}`]);
     const conditions = [
-      sql`${comparableColumn(this.dialect, source, this.dataclass.key)} = ${keySlot}`,
-      sql`${column(source, '__STAMP')} = ${stampSlot}`,
       ...this.#shown(),
-      ...kept.map(({ definition }, index) => isStored(definition, new Slot(next + index))),
+      ...kept.map(({ definition }, index) => isStored(source, definition, new Slot(next + index))),
       sql`(${sql.join(differences, sql` or `)})`,
     ];
+    const { queries } = this.dataclass;
+    const change = (isSave ? queries.update : queries.change)(
+      this.dialect.db,
+      sql`${keySlot}`,
+      sql`${stampSlot}`,
+      Object.fromEntries(changes),
+    );
     return this.dialect.compile(
-      sql`update ${sql.id(this.dataclass.table)} as ${sql.id(alias)} set ${sql.join(assignments)} where ${sql.join(conditions, sql` and `)}`,
+      conditions.reduce((all, each) => all.where(each.$castTo<SqlBool>()), change),
     );
   }
 
@@ -175,7 +178,7 @@ export class UpdateStatements {
   /** The same; nobody else changes or deletes the entity until the transaction ends. */
   get lockedStamp(): Statement {
     const key = column(this.#source, this.dataclass.key.column);
-    const lock = this.dialect.lockRows?.(alias, key, 'change');
+    const lock = this.dialect.lockRows?.(this.#source.alias, key, 'change');
     return this.#select(column(this.#source, '__STAMP'), lock);
   }
 
@@ -189,22 +192,19 @@ export class UpdateStatements {
     return this.#select(column(this.#source, name));
   }
 
-  #select(value: Sql, lock = sql``): Statement {
-    const source = this.#source;
-    const key = comparableColumn(this.dialect, source, this.dataclass.key);
-    const conditions = sql.join([sql`${key} = ${keySlot}`, ...this.#shown()], sql` and `);
-    return this.dialect.compile(
-      sql`select ${value} from ${sql.id(this.dataclass.table)} as ${sql.id(alias)} where ${conditions}${lock}`,
-    );
+  #select(value: Sql, lock?: Sql): Statement {
+    const byKey = this.dataclass.queries.byKey(this.dialect.db, sql`${keySlot}`);
+    const query = selecting(this.#from.complete(byKey, ...this.#shown()), value);
+    return this.dialect.compile(lock === undefined ? query : query.modifyEnd(lock));
   }
 
   /** An entity that may not be seen is none that could be changed. */
   #shown(): readonly Sql[] {
     const { restriction } = this.dataclass;
-    return restriction === undefined ? [] : [restriction.condition(alias)];
+    return restriction === undefined ? [] : [restriction.condition(this.#source.alias)];
   }
 }
 
-function isStored({ column: name }: StorageDefinition, slot: Slot): Sql {
-  return sql`${sql.id(alias, name)} is not distinct from ${slot}`;
+function isStored(source: Source, { column: name }: StorageDefinition, slot: Slot): Sql {
+  return sql`${column(source, name)} is not distinct from ${slot}`;
 }

@@ -7,8 +7,10 @@ import { SourceLines } from './source-lines.js';
  * From here on, stacks name the lines of the user's TypeScript. The runtime's own files stay as they are: they are readable,
  * and the sources that they were made of are on no disk of the user's. Node's own `--enable-source-maps` reads the maps of all
  * files while it loads them, which costs time and memory at each start; these are read when a stack is looked at.
+ * Where Node does it all the same, as under `tsx`, nobody else may: code that was compiled in memory has its map there alone.
  */
 export function mapStacks(): void {
+  if (process.sourceMapsEnabled) return;
   Error.prepareStackTrace = (error, frames) =>
     [headOf(error), ...frames.map((frame) => `    at ${mapped(frame as Shown)}`)].join('\n');
 }

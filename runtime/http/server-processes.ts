@@ -9,7 +9,7 @@ import { KeptState } from '../shared-state/kept-state.js';
 import { timeBase } from '../shared-state/shared-clock.js';
 import { closeUnreceived } from './handed-over.js';
 import { type ListeningMessage, stopMessage } from './serve-as-one-of-several.js';
-import { exitCodeOf, longestMilliseconds, stopSignals } from './stop.js';
+import { exitCodeOf, isSecondWish, longestMilliseconds, stopSignals } from './stop.js';
 
 /** A process that has served so long is started anew at once when it dies; others wait, twice as long each time. */
 const provenMilliseconds = 10_000;
@@ -75,6 +75,8 @@ class ServerProcesses {
   #pause = 0;
   #hasStarted = false;
   #isStopping = false;
+  /** Of `performance.now()`. */
+  #stoppingSince: number | undefined;
   #exitCode = 0;
   readonly #pauses = new Set<NodeJS.Timeout>();
 
@@ -198,7 +200,7 @@ class ServerProcesses {
   #stopOnSignal(): void {
     for (const signal of stopSignals) {
       process.on(signal, () => {
-        if (this.#isStopping) {
+        if (this.#stoppingSince !== undefined && isSecondWish(this.#stoppingSince)) {
           this.#killAll();
           process.exit(exitCodeOf(signal));
         }
@@ -208,6 +210,8 @@ class ServerProcesses {
   }
 
   #stop(): void {
+    if (this.#stoppingSince !== undefined) return;
+    this.#stoppingSince = performance.now();
     this.#isStopping = true;
     for (const timer of this.#pauses) clearTimeout(timer);
     this.#state.stopKeepingFresh();

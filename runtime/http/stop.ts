@@ -11,6 +11,12 @@ export const longestMilliseconds = 20_000;
 /** What is left to do when everything is closed, by code of the user for one, is not waited for any longer. */
 const restMilliseconds = 1_000;
 
+/**
+ * A terminal tells Ctrl-C to every process that it runs, and a program that runs the server, `tsx` for one, tells it once more.
+ * What comes so soon is the same wish.
+ */
+const echoMilliseconds = 500;
+
 /** The signals that tell a server to stop. */
 export const stopSignals = ['SIGTERM', 'SIGINT'] as const;
 
@@ -19,21 +25,26 @@ export function exitCodeOf(signal: (typeof stopSignals)[number]): number {
   return 128 + constants.signals[signal];
 }
 
+/** Whether a signal tells a process to end at once that began to stop at that time of `performance.now()`. */
+export function isSecondWish(stoppingSince: number): boolean {
+  return performance.now() - stoppingSince > echoMilliseconds;
+}
+
 /**
  * Stops a server when its process is told to.
  * @returns stops it; a second time nothing happens
  */
 export function stopOnSignal(app: FastifyInstance): () => void {
-  let isStopping = false;
+  let since: number | undefined;
   const stopOnce = (): void => {
-    if (isStopping) return;
-    isStopping = true;
+    if (since !== undefined) return;
+    since = performance.now();
     void stop(app);
   };
   for (const signal of stopSignals) {
     process.on(signal, () => {
       // As it would end without a handler; the first process of a container would not.
-      if (isStopping) process.exit(exitCodeOf(signal));
+      if (since !== undefined && isSecondWish(since)) process.exit(exitCodeOf(signal));
       stopOnce();
     });
   }

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
-import { comparableColumn } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { Aliases, column, From } from '../dataclass/source.js';
+import { Aliases, column, From, selecting } from '../dataclass/source.js';
 import type { Database } from '../dialect/database.js';
 import type { Pending } from '../dialect/pending.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
@@ -75,18 +74,18 @@ export class MediaReader {
 
   #plan(attribute: StorageDefinition): Plans {
     const { dialect } = this.database;
-    const from = new From(new Aliases(), this.dataclass);
+    const from = new From(new Aliases(), this.dataclass, 'table');
     const bytes = column(from.root, attribute.column);
     const stamp = column(from.root, '__STAMP');
     const timestamp = column(from.root, '__TIMESTAMP');
-    const key = comparableColumn(dialect, from.root, this.dataclass.key);
-    const where = sql`${from.clause} where ${key} = ${new Slot(0)}`;
+    const byKey = this.dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
+    const version = sql`concat(${stamp}, ' ', ${timestamp}, ' ', coalesce(cast(length(${bytes}) as text), 'null'))`;
     return {
       // A length is told without reading what has it.
-      version: dialect.compile(
-        sql`select concat(${stamp}, ' ', ${timestamp}, ' ', coalesce(cast(length(${bytes}) as text), 'null')) ${where}`,
+      version: dialect.compile(selecting(from.complete(byKey), version)),
+      bytes: dialect.compile(
+        selecting(from.complete(byKey, sql`${stamp} = ${new Slot(1)}`), bytes),
       ),
-      bytes: dialect.compile(sql`select ${bytes} ${where} and ${stamp} = ${new Slot(1)}`),
     };
   }
 }

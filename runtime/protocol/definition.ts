@@ -1,3 +1,5 @@
+import type { QueriesModule } from './queries.js';
+
 /**
  * The tables that the generator writes for each dataclass, and all that the runtime knows of a model.
  * Names of attributes and relations are the protocol's; `column` and `table` are SQL names, quoted where they are used.
@@ -20,6 +22,8 @@ export interface DataclassDefinition {
   readonly restrict?: true;
   /** Who may do what with its entities; a change and a deletion need `read` too (protocol section 17.3). */
   readonly access?: DataAccess;
+  /** The Kysely queries that statements over it begin with. */
+  readonly queries: QueriesModule;
 }
 
 /**
@@ -66,7 +70,7 @@ interface NamedDefinition {
   readonly name: string;
   /** Only ever `false`: a client cannot name this attribute. */
   readonly exposed?: false;
-  /** What its dataclass asks for is needed beside. */
+  /** What its dataclass asks for is needed beside. Who may read what clients may name stands in the queries. */
   readonly access?: DataAccess;
 }
 

@@ -131,5 +131,5 @@ function relatedEntities(
   });
   const alias = context.aliases.next();
   const list = context.dialect.joinRows(sql`${sql.id(alias, 'json')}`);
-  return sql`(select ${list} from (${rows}) as ${sql.id(alias)})`;
+  return sql`(select ${list} from ${rows} as ${sql.id(alias)})`;
 }

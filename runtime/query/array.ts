@@ -30,7 +30,7 @@ export function planArray(
   const json = dialect.asBytes(dialect.concat(['[', entities, ']']));
   const answer = source.kind === 'keys' ? json : ifBaseExists(context, source.selection, json);
   return {
-    statement: compileAnswer(context, sql`select ${answer} from (${rows}) as ${sql.id(alias)}`),
+    statement: compileAnswer(context, sql`select ${answer} from ${rows} as ${sql.id(alias)}`),
     filterSlots,
     mostRelated: mostRelated(projection, options.pageSize),
   };

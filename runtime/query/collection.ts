@@ -11,12 +11,12 @@ import { dataclassOf, pageRows, type PageSource } from './page-rows.js';
 import type { Projection } from './projection.js';
 import { mostRelated } from './related-count.js';
 import {
+  chosenEntities,
   countSlot,
   firstFilterSlot,
   ifBaseExists,
   queryContext,
   type Selection,
-  selectionCondition,
   setSlot,
   skipSlot,
 } from './selection.js';
@@ -75,12 +75,16 @@ export function planCount(
 ): SelectionPlan {
   const context = queryContext(dialect, options);
   const filterSlots = new FilterSlots(firstFilterSlot);
-  const from = new From(context.aliases, selection.dataclass);
-  const condition = selectionCondition(context, from, selection, filterSlots);
-  const where = condition === undefined ? sql`` : sql` where ${condition}`;
-  const count = sql`(select count(*) ${from.clause}${where})`;
+  const from = new From(context.aliases, selection.dataclass, 'table');
+  const { query, condition } = chosenEntities(context, from, selection, filterSlots);
+  const count = selection.dataclass.queries.count(from.complete(query, condition));
+  const { base } = selection;
   return {
-    statement: dialect.compile(sql`select ${ifBaseExists(context, selection, count)}`),
+    statement: dialect.compile(
+      base.kind === 'related'
+        ? sql`select ${ifBaseExists(context, selection, sql`${count}`)}`
+        : count,
+    ),
     filterSlots,
     mostRelated: 0,
   };

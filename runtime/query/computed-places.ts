@@ -1,4 +1,5 @@
 import type { Source } from '../dataclass/source.js';
+import type { BuiltQuery } from '../dialect/compile.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { ComputedPlace, Statement } from '../dialect/statement.js';
 import type { ComputedDefinition } from '../protocol/definition.js';
@@ -31,7 +32,7 @@ export class ComputedPlaces {
 /** The statement of an answer, written: it knows where values of class code go. */
 export function compileAnswer(
   { computed, dialect }: { readonly computed: ComputedPlaces; readonly dialect: Dialect },
-  query: Sql,
+  query: Sql | BuiltQuery,
 ): Statement {
   const statement = dialect.compile(query);
   return computed.list.length === 0 ? statement : { ...statement, computed: computed.list };

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import { followAll, resolveAlias } from '../dataclass/attribute-path.js';
+import { attributeValue } from '../dataclass/attribute-value.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { relatedKeyOf } from '../dataclass/related-key.js';
 import { column, From, keyColumn, type Source } from '../dataclass/source.js';
@@ -14,7 +15,7 @@ import { keyOrder } from './order-sql.js';
 import { page, selectExtract } from './page.js';
 import type { QueryContext } from './context.js';
 import type { Projection } from './projection.js';
-import { entityUri, keyedUri, keyJson, valueJson } from './value-json.js';
+import { keyedUri, keyJson, valueJson } from './value-json.js';
 
 /** One entity as JSON, its fields in the order of protocol section 4.2. */
 export function entityJson(
@@ -74,13 +75,14 @@ export function fieldJson(
   switch (attribute.kind) {
     case 'storage':
     case 'calculated':
-      return valueJson(context, source, attribute);
+      return valueJson(context, source, attribute, attributeValue(from, source, attribute));
     case 'computed':
       return computedJson(context, source, attribute);
     case 'alias': {
       const { relations, end } = resolveAlias(source.dataclass, attribute);
       const target = followAll(from, source, relations);
-      return valueOfJoined(target, valueJson(context, target, end), relations.length > 0);
+      const value = attributeValue(from, source, attribute);
+      return valueOfJoined(target, valueJson(context, target, end, value), relations.length > 0);
     }
     case 'relatedEntity':
       return expanded === undefined
@@ -88,8 +90,8 @@ export function fieldJson(
         : [inlineEntity(context, from, source, attribute, expanded)];
     case 'relatedEntities':
       return expanded === undefined
-        ? deferredEntities(context, source, attribute)
-        : inlineEntities(context, source, attribute, expanded);
+        ? deferredEntities(context, from, source, attribute)
+        : inlineEntities(context, from, source, attribute, expanded);
   }
 }
 
@@ -111,7 +113,7 @@ function deferredEntity(
 ): readonly JsonPart[] {
   const target = source.dataclass.target(relation);
   const { source: holder, attribute, isJoined } = relatedKeyOf(from, source, relation);
-  const key = column(holder, attribute.column);
+  const key = isJoined ? column(holder, attribute.column) : attributeValue(from, source, relation);
   const deferred = [
     '{"__deferred":{"uri":"',
     ...keyedUri(context, target.name, target.key, key),
@@ -138,24 +140,29 @@ function inlineEntity(
 
 function relationUri(
   context: QueryContext,
-  source: Source,
+  { dataclass }: Source,
   relation: RelatedEntitiesDefinition,
+  ownerKey: Sql,
 ): readonly JsonPart[] {
   const name = encodeURIComponent(relation.name);
-  return [...entityUri(context, source), `/${name}?$expand=${name}`];
+  const owner = keyedUri(context, dataclass.name, dataclass.key, ownerKey);
+  return [...owner, `/${name}?$expand=${name}`];
 }
 
 function deferredEntities(
   context: QueryContext,
+  from: From,
   source: Source,
   relation: RelatedEntitiesDefinition,
 ): readonly JsonPart[] {
-  return ['{"__deferred":{"uri":"', ...relationUri(context, source, relation), '"}}'];
+  const uri = relationUri(context, source, relation, attributeValue(from, source, relation));
+  return ['{"__deferred":{"uri":"', ...uri, '"}}'];
 }
 
 /** The first page of the related entities with the number of all of them (decision 7), as a part of the owner's row. */
 function inlineEntities(
   context: QueryContext,
+  ownerFrom: From,
   source: Source,
   relation: RelatedEntitiesDefinition,
   expanded: Projection,
@@ -163,13 +170,14 @@ function inlineEntities(
   const { dataclass } = source;
   const target = dataclass.target(relation);
   const from = new From(context.aliases, target);
-  const related = relatedTo(from.root, dataclass, relation, keyColumn(source));
+  const ownerKey = attributeValue(ownerFrom, source, relation);
+  const related = relatedTo(from.root, dataclass, relation, ownerKey);
   const counted = new From(context.aliases, target);
-  const all = relatedTo(counted.root, dataclass, relation, keyColumn(source));
+  const all = relatedTo(counted.root, dataclass, relation, ownerKey);
   const { json, from: pageFrom } = page(context, {
     head: [
       '{"__ENTITYSET":"',
-      ...relationUri(context, source, relation),
+      ...relationUri(context, source, relation, ownerKey),
       '","__GlobalStamp":',
       context.globalStamp,
       ',"__COUNT":',

@@ -1,16 +1,16 @@
-import { sql } from 'kysely';
+import { sql, type SqlBool } from 'kysely';
 import { comparableColumn } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { From } from '../dataclass/source.js';
+import { From, selecting, type Source } from '../dataclass/source.js';
 import type { Dialect } from '../dialect/dialect.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
 import type { StorageDefinition } from '../protocol/definition.js';
+import { type EntityQuery, queryOf } from '../protocol/queries.js';
 import { compileAnswer } from './computed-places.js';
 import { queryContext } from './selection.js';
 import type { AnswerOptions } from './context.js';
 import { entityText } from './entity-json.js';
-import { keyOrder } from './order-sql.js';
 import type { Projection } from './projection.js';
 import { entityUri } from './value-json.js';
 
@@ -26,17 +26,26 @@ export function planEntity(
   projection: Projection,
 ): Statement {
   const context = queryContext(dialect, options);
-  const from = new From(context.aliases, dataclass);
+  const from = new From(context.aliases, dataclass, 'table');
   const head = [`"__entityModel":${JSON.stringify(dataclass.name)},`];
   const json = entityText(context, from, from.root, projection, head);
-  const value = comparableColumn(dialect, from.root, attribute);
-  const isWanted = dialect.compare(value, '=', sql`${new Slot(0)}`, valueTypeOf(attribute.type));
-  const order =
-    attribute.key === true || attribute.unique === true
-      ? sql``
-      : sql` order by ${keyOrder(context, from.root)} limit 1`;
   // Not as bytes: Node sends a short text together with the headers.
-  return compileAnswer(context, sql`select ${json} ${from.clause} where ${isWanted}${order}`);
+  const query = from.complete(entitiesWith(dialect, from.root, attribute));
+  return compileAnswer(context, selecting(query, json));
+}
+
+/** The entities that have a value: one at most, but for an attribute whose values are not unique. */
+function entitiesWith(dialect: Dialect, root: Source, attribute: StorageDefinition): EntityQuery {
+  const { queries, key } = root.dataclass;
+  const type = valueTypeOf(attribute.type);
+  const value = dialect.compared(sql`${new Slot(0)}`, type);
+  if (attribute === key) return queries.byKey(dialect.db, value);
+  const byUnique = queryOf(queries.by, attribute.name);
+  if (byUnique !== undefined) return byUnique(dialect.db, value);
+  const stored = comparableColumn(dialect, root, attribute);
+  const isWanted = dialect.compare(stored, '=', sql`${new Slot(0)}`, type);
+  const first = queries.page(queries.entities(dialect.db), sql.lit(1), sql.lit(0));
+  return first.where(isWanted.$castTo<SqlBool>());
 }
 
 /**
@@ -50,13 +59,13 @@ export function planSavedEntity(
   projection: Projection,
 ): Statement {
   const context = queryContext(dialect, options);
-  const from = new From(context.aliases, dataclass);
+  const from = new From(context.aliases, dataclass, 'table');
   const head = [
     `"__entityModel":${JSON.stringify(dataclass.name)},"__STATUS":{"success":true},"uri":"`,
     ...entityUri(context, from.root),
     '",',
   ];
   const json = entityText(context, from, from.root, projection, head);
-  const key = comparableColumn(dialect, from.root, dataclass.key);
-  return compileAnswer(context, sql`select ${json} ${from.clause} where ${key} = ${new Slot(0)}`);
+  const saved = dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
+  return compileAnswer(context, selecting(from.complete(saved), json));
 }

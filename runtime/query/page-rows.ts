@@ -1,14 +1,13 @@
 import { sql } from 'kysely';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { From, keyColumn, type Source } from '../dataclass/source.js';
+import { From, keyColumn, selecting, type Source } from '../dataclass/source.js';
 import type { Sql } from '../dialect/dialect.js';
 import { valueTypeOf } from '../dialect/value-type.js';
 import type { FilterSlots } from '../filter/slots.js';
 import type { QueryContext } from './context.js';
 import type { OrderItem } from './order-by.js';
-import { type Extract, selectExtract } from './page.js';
 import { isOrdered, selectionOrder } from './selection-order.js';
-import { baseSlot, type Selection, selectionCondition, skipSlot, topSlot } from './selection.js';
+import { baseSlot, chosenEntities, type Selection, skipSlot, topSlot } from './selection.js';
 
 /** Where the entities of a page come from. */
 export type PageSource =
@@ -43,20 +42,20 @@ export function pageRows(
   const { selection, order } = source;
   const { dataclass } = selection;
   if (!isOrdered(selection, order)) {
-    const from = new From(context.aliases, dataclass);
-    const extract = pageExtract(context, from, selection, order, slots);
+    const from = new From(context.aliases, dataclass, 'table');
+    const page = pageOf(context, from, selection, order, slots);
     const before = from.joinCount;
     const json = write(from, from.root);
-    if (from.joinCount === before) return selectExtract(json, 'json', extract);
+    if (from.joinCount === before) return page(sql`${json} as "json"`);
   }
   // Sorting moves keys alone, an index that covers the order serves a deep page without touching the table, and what is
   // joined for the answer is not joined for rows that are skipped.
-  const chosen = new From(context.aliases, dataclass);
-  const extract = pageExtract(context, chosen, selection, order, slots);
-  const keys = selectExtract(keyColumn(chosen.root), 'key', extract);
+  const chosen = new From(context.aliases, dataclass, 'table');
+  const page = pageOf(context, chosen, selection, order, slots);
+  const keys = page(sql`${keyColumn(chosen.root)} as "key"`);
   const from = new From(context.aliases, dataclass, { rows: keys, dialect: context.dialect });
   const json = write(from, from.root);
-  return sql`select ${json} as ${sql.id('json')} ${from.clause}${from.order}`;
+  return sql`(select ${json} as "json" ${from.clause}${from.order})`;
 }
 
 function rowsOfKeys(
@@ -71,23 +70,27 @@ function rowsOfKeys(
   const json = write(from, from.root);
   const isMissing = sql`${keyColumn(from.root)} is null`;
   const entity = context.dialect.choose(isMissing, sql.lit(missing), json);
-  return sql`select ${entity} as ${sql.id('json')} ${from.clause}${from.order}`;
+  return sql`(select ${entity} as "json" ${from.clause}${from.order})`;
 }
 
-function pageExtract(
+/** The emitted query of a page with what a request adds; what it reads is told when every join is known. */
+function pageOf(
   context: QueryContext,
   from: From,
   selection: Selection,
   order: readonly OrderItem[],
   slots: FilterSlots,
-): Extract {
+): (columns: Sql) => Sql {
   const { dialect } = context;
-  return {
-    from,
-    where: selectionCondition(context, from, selection, slots),
-    order: selectionOrder(context, from, selection, order, slots),
-    // A bare variable behind LIMIT makes SQLite prepare the statement anew for every value.
-    top: dialect.integer(sql`${topSlot}`),
-    skip: dialect.integer(sql`${skipSlot}`),
+  const { query, condition } = chosenEntities(context, from, selection, slots);
+  const sorted = isOrdered(selection, order)
+    ? selectionOrder(context, from, selection, order, slots)
+    : undefined;
+  // A bare variable behind LIMIT makes SQLite prepare the statement anew for every value.
+  const [top, skip] = [dialect.integer(sql`${topSlot}`), dialect.integer(sql`${skipSlot}`)];
+  return (columns) => {
+    const page = selection.dataclass.queries.page(from.complete(query, condition), top, skip);
+    const ordered = sorted === undefined ? page : page.clearOrderBy().orderBy(sorted);
+    return sql`${selecting(ordered, columns)}`;
   };
 }

@@ -7,7 +7,7 @@ import type { QueryContext } from './context.js';
 export interface Page {
   /** JSON from the opening brace to the comma before `"__SENT"`. */
   readonly head: readonly JsonPart[];
-  /** Gives each entity as the text column `json`, in order. */
+  /** A subquery that gives each entity as the text column `json`, in order. */
   readonly rows: Sql;
   /** What `__FIRST` says. */
   readonly first: JsonPart;
@@ -30,7 +30,7 @@ export function page(
     dialect.joinRows(sql`${sql.id(alias, 'json')}`),
     ']}',
   ];
-  return { json: dialect.concat(parts), from: sql`from (${rows}) as ${sql.id(alias)}` };
+  return { json: dialect.concat(parts), from: sql`from ${rows} as ${sql.id(alias)}` };
 }
 
 /** A part of a table: its conditions, its order, and how much of it. */
@@ -39,13 +39,11 @@ export interface Extract {
   readonly where: Sql | undefined;
   readonly order: Sql;
   readonly top: Sql;
-  readonly skip?: Sql;
 }
 
-/** `select <column> as <name>` over a part of a table; written when every join of its FROM is known. */
+/** `(select <column> as <name>)` over a part of a table; written when every join of its FROM is known. */
 export function selectExtract(column: Sql, name: string, extract: Extract): Sql {
-  const { from, where, order, top, skip } = extract;
+  const { from, where, order, top } = extract;
   const condition = where === undefined ? sql`` : sql` where ${where}`;
-  const offset = skip === undefined ? sql`` : sql` offset ${skip}`;
-  return sql`select ${column} as ${sql.id(name)} ${from.clause}${condition} order by ${order} limit ${top}${offset}`;
+  return sql`(select ${column} as ${sql.id(name)} ${from.clause}${condition} order by ${order} limit ${top})`;
 }

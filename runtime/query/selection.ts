@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
-import { comparableColumn } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { Aliases, From, keyColumn } from '../dataclass/source.js';
+import { Aliases, From, keyColumn, selecting } from '../dataclass/source.js';
 import type { Dialect, OrderTerm, Sql } from '../dialect/dialect.js';
 import { Slot } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
@@ -11,6 +10,7 @@ import { Similarities } from '../filter/similarities.js';
 import type { FilterSlots } from '../filter/slots.js';
 import { filterCondition } from '../filter/to-sql.js';
 import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
+import { type EntityQuery, queryOf } from '../protocol/queries.js';
 import { ComputedPlaces } from './computed-places.js';
 import type { AnswerOptions, QueryContext } from './context.js';
 import { relatedTo } from './entity-json.js';
@@ -83,6 +83,38 @@ export function queryContext(dialect: Dialect, options: AnswerOptions): QueryCon
   };
 }
 
+/** How a statement chooses the entities of a selection. */
+export interface Chosen {
+  /** As it was emitted. */
+  readonly query: EntityQuery;
+  /** What a request adds to it. */
+  readonly condition: Sql | undefined;
+}
+
+/** @param from a `table`; {@link From.complete} puts both together when every join is known */
+export function chosenEntities(
+  context: QueryContext,
+  from: From,
+  selection: Selection,
+  slots: FilterSlots,
+): Chosen {
+  const { base, dataclass } = selection;
+  const { queries } = dataclass;
+  const { db } = context.dialect;
+  if (base.kind !== 'related') {
+    const condition = selectionCondition(context, from, selection, slots);
+    return { query: queries.entities(db), condition };
+  }
+  const relation = base.owner.inverse(base.relation).name;
+  const related = queryOf(queries.of, relation);
+  if (related === undefined) throw new Error(`${dataclass.name} has no query for ${relation}.`);
+  const all: Selection = { ...selection, base: { kind: 'all' } };
+  return {
+    query: related(db, ownerKey(context, base.owner)),
+    condition: selectionCondition(context, from, all, slots),
+  };
+}
+
 /** The condition that an entity of `from` belongs to the selection; none where all do. */
 export function selectionCondition(
   context: QueryContext,
@@ -125,15 +157,16 @@ export function selectionCondition(
 /** The owner's key as it is stored: a client may write a text key in another case. */
 function ownerKey(context: QueryContext, owner: Dataclass): Sql {
   if (owner.key.type !== 'string') return sql`${baseSlot}`;
-  const from = new From(context.aliases, owner);
-  const key = comparableColumn(context.dialect, from.root, owner.key);
-  return sql`(select ${keyColumn(from.root)} ${from.clause} where ${key} = ${baseSlot})`;
+  const from = new From(context.aliases, owner, 'table');
+  const query = from.complete(owner.queries.byKey(context.dialect.db, sql`${baseSlot}`));
+  return sql`${selecting(query, keyColumn(from.root))}`;
 }
 
 /** `answer`, or null where the entity does not exist whose relation is read. */
 export function ifBaseExists(context: QueryContext, { base }: Selection, answer: Sql): Sql {
   if (base.kind !== 'related') return answer;
-  const from = new From(context.aliases, base.owner);
-  const key = comparableColumn(context.dialect, from.root, base.owner.key);
-  return sql`case when exists (select 1 ${from.clause} where ${key} = ${baseSlot}) then ${answer} end`;
+  const { queries } = base.owner;
+  const from = new From(context.aliases, base.owner, 'table');
+  const owner = from.complete(queries.byKey(context.dialect.db, sql`${baseSlot}`));
+  return sql`case when exists ${selecting(owner, sql.lit(1))} then ${answer} end`;
 }

@@ -9,9 +9,9 @@ export function valueJson(
   context: QueryContext,
   source: Source,
   attribute: ColumnDefinition,
+  value = column(source, attribute.column),
 ): readonly JsonPart[] {
   const { dialect, options } = context;
-  const value = column(source, attribute.column);
   switch (attribute.type) {
     case 'string':
       return [dialect.jsonText(value)];
@@ -36,7 +36,7 @@ export function valueJson(
       return [attribute.kind === 'calculated' ? dialect.jsonIfJson(value) : dialect.jsonRaw(value)];
     case 'image':
     case 'blob':
-      return [deferredMedia(context, source, attribute)];
+      return [deferredMedia(context, source, attribute, value)];
   }
 }
 
@@ -49,6 +49,7 @@ function deferredMedia(
   context: QueryContext,
   source: Source,
   attribute: ColumnDefinition,
+  value: Sql,
 ): JsonPart {
   const { dialect } = context;
   const name = encodeURIComponent(attribute.name);
@@ -63,7 +64,7 @@ function deferredMedia(
           `&$expand=${name}","image":true}}`,
         ]
       : ['{"__deferred":{"uri":"', ...uri, `$binary=true&$expand=${name}"}}`];
-  const isNull = dialect.isNull(column(source, attribute.column));
+  const isNull = dialect.isNull(value);
   return { isNull, parts: deferred };
 }
 

@@ -48,7 +48,7 @@ export function planReport(
   return {
     statement: compileAnswer(
       context,
-      sql`select ${dialect.asBytes(json)} from (${rows}) as ${sql.id(alias)}`,
+      sql`select ${dialect.asBytes(json)} from ${rows} as ${sql.id(alias)}`,
     ),
     filterSlots,
     mostRelated: 0,

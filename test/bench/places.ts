@@ -6,3 +6,4 @@ export const root = resolve(import.meta.dirname, '../../..');
 export const work = join(root, '.tmp/bench');
 export const compiler = join(root, 'dist/generator/cli/main.js');
 export const typescript = join(root, 'node_modules/typescript/bin/tsc');
+export const tsx = join(root, 'node_modules/tsx/dist/cli.mjs');

@@ -64,6 +64,6 @@ export function keepResults(): readonly (Result & { readonly picture: string })[
     .sort((a, b) => (a < b ? 1 : -1))
     .map((file) => ({
       ...(JSON.parse(readFileSync(join(measured, file), 'utf8')) as Result),
-      picture: `${kept}/${file.replace('.json', '.svg')}`,
+      picture: `results/${file.replace('.json', '.svg')}`,
     }));
 }

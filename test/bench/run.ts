@@ -13,7 +13,7 @@
  * brackets lie far apart, `cpu` tells more than `ratio`.
  *
  * `--cap` measures SAP CAP as well, with the nearest equal of each request that has one; it is installed into `.tmp/bench/cap`.
- * What was measured is kept in `.tmp/bench/results`, also as a picture; `npm run bench:table` writes it into the README.
+ * What was measured is kept in `.tmp/bench/results`, also as a picture; `npm run bench:table` writes it into README.md of this folder.
  */
 import { capRequest } from './cap/cap-requests.js';
 import { contest } from './contest.js';

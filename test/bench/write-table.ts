@@ -1,5 +1,5 @@
 /**
- * Writes what the last runs of the bench measured into the README, a table for each Node, and keeps their
+ * Writes what the last runs of the bench measured into README.md beside the bench, a table for each Node, and keeps their
  * figures and pictures in `results/` beside the bench.
  *
  *   npm run bench:table
@@ -18,13 +18,13 @@ if (results.length === 0) {
   console.error('There is nothing to write yet: npm run bench measures.');
   process.exit(1);
 }
-const file = join(root, 'README.md');
+const file = join(root, 'test/bench/README.md');
 const [before, rest] = split(readFileSync(file, 'utf8'), begin);
 const [, after] = split(rest, end);
 writeFileSync(file, `${before}${begin}\n${results.map(markdown).join('\n')}${end}${after}`);
 
 function split(text: string, mark: string): readonly [string, string] {
   const at = text.indexOf(mark);
-  if (at < 0) throw new Error(`README.md has no ${mark}, where the tables belong.`);
+  if (at < 0) throw new Error(`test/bench/README.md has no ${mark}, where the tables belong.`);
   return [text.slice(0, at), text.slice(at + mark.length)];
 }

@@ -3,9 +3,9 @@ import { fileURLToPath } from 'node:url';
 import { expect, it } from 'vitest';
 import { diagnosticsTable, withTable } from './diagnostics-table.js';
 
-const file = fileURLToPath(new URL('../../CONTRIBUTING.md', import.meta.url));
+const file = fileURLToPath(new URL('../../generator/docs/diagnostics.md', import.meta.url));
 
-it('CONTRIBUTING.md lists every problem (vitest -u writes the list)', async () => {
+it('generator/docs/diagnostics.md lists every problem (vitest -u writes the list)', async () => {
   const document = readFileSync(file, 'utf8');
   await expect(withTable(document, diagnosticsTable())).toMatchFileSnapshot(file);
 });

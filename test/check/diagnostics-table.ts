@@ -4,7 +4,7 @@ import { stubMessages } from '../../generator/stubs/messages.js';
 const begin = '<!-- diagnostics -->';
 const end = '<!-- /diagnostics -->';
 
-/** The table of all problems, of models and of the users' classes, as CONTRIBUTING.md has it. */
+/** The table of all problems, of models and of the users' classes, as generator/docs/diagnostics.md has it. */
 export function diagnosticsTable(): string {
   const rows = Object.entries({ ...messages, ...stubMessages })
     .toSorted(([a], [b]) => (a < b ? -1 : 1))

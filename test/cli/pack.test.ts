@@ -100,7 +100,7 @@ describe('the package', () => {
     const own = files.filter((path) => !path.startsWith('node_modules'));
     expect(
       own.filter((path) =>
-        /\.test\.ts$|^test|^dist\/test|^generator|^runtime(?!\/docs)(?=\/)|^dist\/generator\/.*\.d\.ts$/.test(
+        /\.test\.ts$|^test|^dist\/test|^(generator|runtime)\/(?!docs(\/[a-z-]+\.md)?$)|^dist\/generator\/.*\.d\.ts$/.test(
           path,
         ),
       ),

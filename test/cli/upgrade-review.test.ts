@@ -19,6 +19,9 @@ roles:
   roles: []
 `;
 
+/** What npm adds, as drs-gen says. */
+const developmentPackage = '    "tsx": "^4.23.15",\n';
+
 /** What the earlier version wrote, and what stands there now; each file as its parts that differ. */
 const changes: Readonly<Record<string, readonly (readonly [before: string, now: string])[]>> = {
   'package.json': [
@@ -26,7 +29,11 @@ const changes: Readonly<Record<string, readonly (readonly [before: string, now: 
       '  "type": "module",\n',
       '  "type": "module",\n  "imports": {\n    "#runtime/*": "./runtime/*.js"\n  },\n',
     ],
-    ['"build": "tsc && node bundle.mjs"', '"build": "tsc"'],
+    [
+      '"build": "tsc && node bundle.mjs",\n',
+      '"build": "tsc",\n    "dev": "tsx watch src/main.ts",\n',
+    ],
+    ['', developmentPackage],
     ['"start": "node dist/server/main.js"', '"start": "node dist/src/main.js"'],
   ],
   'tsconfig.json': [
@@ -102,7 +109,10 @@ describe('a server of an earlier version', () => {
         '  + },',
       ].join('\n'),
     );
-    expect(err).toContain('  - "build": "tsc && node bundle.mjs",\n  + "build": "tsc",');
+    expect(err).toContain(
+      '  - "build": "tsc && node bundle.mjs",\n  + "build": "tsc",\n  + "dev": "tsx watch src/main.ts",\n',
+    );
+    expect(err).toContain('  npm install --save-dev "tsx@^4.23.15"\n');
     expect(err).toContain('  + "incremental": true');
     expect(err).toContain('  + CMD ["node", "dist/src/main.js"]');
     expect(err).toContain(
@@ -145,7 +155,9 @@ describe('a server of an earlier version', () => {
       const wanted = textOf(fresh, path);
       expect(textOf(world, path)).toBe(
         path === 'package.json'
-          ? wanted.replace('"start": "node dist/src/main.js"', ownScript)
+          ? wanted
+              .replace('"start": "node dist/src/main.js"', ownScript)
+              .replace(developmentPackage, '')
           : wanted,
       );
     }
@@ -153,6 +165,32 @@ describe('a server of an earlier version', () => {
     const after = await world.run('model.yaml -o server');
     expect(after.err).not.toMatch(/earlier|bundle\.mjs/);
     expect((await world.run('model.yaml -o server --check')).code).toBe(0);
+  });
+
+  it('that was not bundled gets the same lines', async () => {
+    const world = await earlierServer();
+    for (const [path, bundled, plain] of [
+      ['package.json', 'tsc && node bundle.mjs', 'tsc'],
+      ['package.json', 'node dist/server/main.js', 'node --enable-source-maps dist/src/main.js'],
+      ['Dockerfile', '"dist/server/main.js"', '"--enable-source-maps", "dist/src/main.js"'],
+    ] as const) {
+      world.disk.put(`/home/server/${path}`, textOf(world, path).replace(bundled, plain));
+    }
+    expect((await world.run('model.yaml -o server --upgrade')).code).toBe(0);
+    expect(textOf(world, 'package.json')).toContain(
+      '    "build": "tsc",\n    "dev": "tsx watch src/main.ts",\n    "start": "node dist/src/main.js",\n',
+    );
+    expect(textOf(world, 'Dockerfile')).toContain('CMD ["node", "dist/src/main.js"]\n');
+  });
+
+  it('is asked for no program whose script its user has taken away', async () => {
+    const world = await earlierServer();
+    await world.run('model.yaml -o server --upgrade');
+    expect((await world.run('model.yaml -o server')).err).toContain('tsx');
+    const without = textOf(world, 'package.json').replace(/\n.*"dev":.*/, '');
+    world.disk.put('/home/server/package.json', without);
+    const { code, err } = await world.run('model.yaml -o server');
+    expect([code, err]).toEqual([0, expect.not.stringMatching(/tsx|dev/) as string]);
   });
 
   it('keeps the line ends of its files with --upgrade', async () => {

@@ -83,6 +83,26 @@ describe('SIGTERM', () => {
     },
   );
 
+  it.each([{}, { PROCESSES: '2' }])(
+    'that a terminal and a program each tell as SIGINT ends it as one does (%o)',
+    async (environment) => {
+      await kill(server);
+      server = await start(program, { folder, environment });
+      const socket = await halfRequest();
+      let text = '';
+      socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
+      const closed = new Promise((resolve) => socket.once('close', resolve));
+      // Two of one kind that come at once are one for the system.
+      server.child.kill('SIGINT');
+      server.child.kill('SIGTERM');
+      await untilItStops();
+      socket.write(`"owner":"x"${' '.repeat(87)}}`);
+      await closed;
+      expect(text).toMatch(/^HTTP\/1\.1 200 OK\r\n/);
+      expect(await server.ended).toEqual({ code: 0, signal: null, stderr: '' });
+    },
+  );
+
   it('answers changes that wait behind others of their connection, and tells the last of its end', async () => {
     const database = new Database(join(folder, 'data.sqlite'));
     database.exec('begin immediate');
@@ -113,7 +133,10 @@ describe('SIGTERM', () => {
     server.child.kill('SIGTERM');
     await untilItStops();
     expect(server.child.exitCode).toBe(null);
-    server.child.kill(signal);
+    // At once after the first one it would be the same wish.
+    const again = setInterval(() => server.child.kill(signal), 50);
+    await server.ended;
+    clearInterval(again);
     expect(await server.ended).toEqual({ code, signal: null, stderr: '' });
     socket.destroy();
   });

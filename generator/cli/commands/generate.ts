@@ -18,6 +18,7 @@ import { print, printJson, tell, tellProblems, type Session } from '../session.j
 import { shellWord } from '../shell-word.js';
 import {
   editsOnTop,
+  withEdits,
   type OldLine,
   renderUpgrade,
   upgradeReview,
@@ -74,15 +75,11 @@ export async function generate(
       generatorVersion: session.world.package.version,
       force: options.force === true,
       editUserFiles: async (read) => {
-        missing = await missingPackages(files, read);
         upgrade = await upgradeReview(files, classFiles, read);
-        const edits = options.upgrade === true ? upgrade.edits : [];
-        const texts = new Map(edits.map(({ path, text }) => [path, text]));
-        const classes = await review.edit(async (path) => {
-          const text = texts.get(path);
-          return text === undefined ? read(path) : { kind: 'file', text };
-        });
-        return editsOnTop(edits, classes);
+        const upgraded = withEdits(upgrade.edits, read);
+        missing = await missingPackages(files, upgraded);
+        if (options.upgrade !== true) return review.edit(read);
+        return editsOnTop(upgrade.edits, await review.edit(upgraded));
       },
     };
     const { plan, interruption } = await carryOut(session, request, options);

@@ -1,23 +1,38 @@
-import type { Attribute, Dataclass, Model, StorageAttribute } from '../../model/model.js';
+import type {
+  Attribute,
+  DataAccess,
+  Dataclass,
+  Model,
+  StorageAttribute,
+} from '../../model/model.js';
 import type { EmitContext } from '../context.js';
 import { accessLiteral } from './access.js';
-import { declaration, docComment, Documented, type Literal, RawCode } from '../layout.js';
+import {
+  declaration,
+  docComment,
+  Documented,
+  type Literal,
+  RawCode,
+  stringLiteral,
+} from '../layout.js';
 import { foldedColumn, vectorColumns } from '../../model/columns.js';
 import { dataclassFunctions } from './functions.js';
 
 /** The attribute table of a dataclass. */
 export function dataclassView(context: EmitContext, dataclass: Dataclass): object {
+  const queriesName = context.queriesName(dataclass);
   return {
     header: context.header,
+    queries: `import * as ${queriesName} from ${stringLiteral(`../queries/${dataclass.name}.js`)};`,
     doc: docComment(dataclass.description),
     declaration: declaration(
       `export const ${context.identifier(dataclass)}Dataclass: DataclassDefinition`,
-      definition(context.model, dataclass),
+      { ...definition(context.model, dataclass), queries: new RawCode(queriesName) },
     ),
   };
 }
 
-function definition(model: Model, dataclass: Dataclass): Literal {
+function definition(model: Model, dataclass: Dataclass): Properties {
   return {
     name: dataclass.name,
     table: dataclass.table,
@@ -38,12 +53,19 @@ function documented(model: Model, dataclass: Dataclass, attribute: Attribute): L
   return description === '' ? definition : new Documented(description, definition);
 }
 
+function unread(access: DataAccess | undefined): DataAccess | undefined {
+  if (access === undefined) return undefined;
+  const others = { ...access, read: undefined };
+  return Object.values(others).some((each) => each !== undefined) ? others : undefined;
+}
+
 type Properties = { readonly [name: string]: Literal | undefined };
 
 function attributeDefinition(model: Model, dataclass: Dataclass, attribute: Attribute): Properties {
   const hidden = {
     ...(attribute.exposed ? {} : { exposed: false }),
-    access: accessLiteral(attribute.access),
+    // Who may read what clients may name stands in the queries.
+    access: accessLiteral(attribute.exposed ? unread(attribute.access) : attribute.access),
   };
   switch (attribute.kind) {
     case 'storage':

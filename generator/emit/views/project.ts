@@ -27,6 +27,7 @@ export function packageView({ model }: EmitContext): object {
     developmentDependencies: listed([
       ...texts.flatMap(({ typePackages }) => typePackages),
       '"@types/node": "^20.19.0"',
+      '"tsx": "^4.23.15"',
       '"typescript": "~5.9.3"',
     ]),
   };

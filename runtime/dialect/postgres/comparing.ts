@@ -16,11 +16,10 @@ export const sqlTypes: Readonly<Record<ValueType, Sql>> = {
  * to one that says the same.
  */
 export function compare(value: Sql, operator: Operator, wanted: Sql, type: ValueType): Sql {
-  if (type !== 'integer')
-    return sql`${value} ${sql.raw(operator)} cast(${wanted} as ${sqlTypes[type]})`;
+  if (type !== 'integer' || operator === '=') {
+    return sql`${value} ${sql.raw(operator)} ${compared(wanted, type)}`;
+  }
   switch (operator) {
-    case '=':
-      return sql`${value} = drs_integer(${wanted})`;
     case '<':
     case '>=':
       return sql`${value} ${sql.raw(operator)} drs_ceiling(${wanted})`;
@@ -28,6 +27,13 @@ export function compare(value: Sql, operator: Operator, wanted: Sql, type: Value
     case '>':
       return sql`${value} ${sql.raw(operator)} drs_floor(${wanted})`;
   }
+}
+
+/** A bound value as `=` compares it. */
+export function compared(wanted: Sql, type: ValueType): Sql {
+  return type === 'integer'
+    ? sql`drs_integer(${wanted})`
+    : sql`cast(${wanted} as ${sqlTypes[type]})`;
 }
 
 export function differs(value: Sql, wanted: Sql, type: ValueType): Sql {

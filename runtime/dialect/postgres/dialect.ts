@@ -7,10 +7,11 @@ import {
   sql,
 } from 'kysely';
 import { type Fold, foldWithoutAccents } from '../../protocol/fold.js';
+import type { AnyTables } from '../../protocol/queries.js';
 import { compileWith } from '../compile.js';
 import type { Dialect, OrderTerm, Sql } from '../dialect.js';
 import type { KyselyParts } from '../kysely-parts.js';
-import { compare, differs, listItems, sqlTypes } from './comparing.js';
+import { compare, compared, differs, listItems, sqlTypes } from './comparing.js';
 import { postgresJson } from './json-access.js';
 import { concat } from './json-text.js';
 import { postgresVectors } from './vector-access.js';
@@ -22,7 +23,7 @@ const kysely: KyselyParts = {
 };
 
 /** Writes SQL and never runs it: that is the executor's part. */
-const writer = new Kysely<Record<string, never>>({
+const writer = new Kysely<AnyTables>({
   dialect: { ...kysely, createDriver: () => new DummyDriver() },
 });
 
@@ -38,6 +39,7 @@ export function postgresDialect(foldText: Fold): Dialect {
 
 const written: Omit<Dialect, 'fold' | 'foldText'> = {
   kysely,
+  db: writer,
   compile: (query) => compileWith(writer, query),
   concat,
   fill: concat,
@@ -48,6 +50,7 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
     sql`case when ${condition} then ${then} else ${otherwise} end`,
   bound: (value, type) => sql`cast(${value} as ${sqlTypes[type]})`,
   compare,
+  compared,
   differs,
   isSame: (value, other) => sql`${value} is not distinct from ${other}`,
   orderTerm,
@@ -97,7 +100,7 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
     sql` order by ${key} for ${lock === 'delete' ? sql`update` : sql`no key update`} of ${sql.id(alias)}`,
   insertedKey: (value, table, column) =>
     sql`drs_key(${value}, pg_get_serial_sequence(${sql.lit(quoted(table))}, ${sql.lit(column)}))`,
-  returningKey: (column) => sql` returning ${sql.id(column)}`,
+  returnsKey: true,
   deferForeignKeys: sql`set constraints all deferred`,
   checkForeignKeys: sql`set constraints all immediate`,
 };

@@ -6,6 +6,7 @@ import {
   SqliteQueryCompiler,
   sql,
 } from 'kysely';
+import type { AnyTables } from '../../protocol/queries.js';
 import { compileWith } from '../compile.js';
 import type { Dialect, OrderTerm, Sql } from '../dialect.js';
 import type { Fold } from '../../protocol/fold.js';
@@ -31,7 +32,7 @@ const kysely: KyselyParts = {
 };
 
 /** Writes SQL and never runs it: that is the executor's part. */
-const writer = new Kysely<Record<string, never>>({
+const writer = new Kysely<AnyTables>({
   dialect: { ...kysely, createDriver: () => new DummyDriver() },
 });
 
@@ -42,6 +43,7 @@ export function sqliteDialect(foldText: Fold): Dialect {
 
 const written: Omit<Dialect, 'foldText'> = {
   kysely,
+  db: writer,
   compile: (query) => compileWith(writer, query),
   concat,
   fill,
@@ -54,6 +56,7 @@ const written: Omit<Dialect, 'foldText'> = {
   choose: (condition, then, otherwise) => sql`iif(${condition}, ${then}, ${otherwise})`,
   bound: (value) => value,
   compare: (value, operator, wanted) => sql`${value} ${sql.raw(operator)} ${wanted}`,
+  compared: (wanted) => wanted,
   differs: (value, wanted) => sql`${value} is not ${wanted}`,
   isSame: (value, other) => sql`${value} is ${other}`,
   orderTerm,
@@ -101,7 +104,7 @@ const written: Omit<Dialect, 'foldText'> = {
   plainKey: (key) => sql`+${key}`,
   // The key of a row that has none is drawn, and the driver tells it.
   insertedKey: (value) => value,
-  returningKey: () => sql``,
+  returnsKey: false,
   deferForeignKeys: sql`pragma defer_foreign_keys = on`,
   checkForeignKeys: sql`pragma defer_foreign_keys = off`,
 };

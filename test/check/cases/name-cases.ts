@@ -116,10 +116,12 @@ export const nameCases: readonly ProblemCase[] = [
   <<i>>json_tree: { attributes: { ID: { type: integer, key: true } } }
   K: { table: <<j>>pragma_table_xinfo, attributes: { ID: { type: integer, key: true } } }
   L: { table: json_everything, attributes: { ID: { type: integer, key: true } } }
+  M: { table: <<k>>shop.orders, attributes: { ID: { type: integer, key: true } } }
+  N: { table: <<l>>orders as old, attributes: { ID: { type: integer, key: true } } }
 `),
     expected: [
       { code: 'sql/duplicate-table', at: 'a' },
-      ...['b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j'].map((at) => ({
+      ...['b', 'c', 'd', 'e', 'f', 'g', 'h', 'i', 'j', 'k', 'l'].map((at) => ({
         code: 'sql/bad-name' as const,
         at,
       })),

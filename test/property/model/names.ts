@@ -50,7 +50,7 @@ export const tableNames = [
   't2',
   'group by',
   `it's "quoted"`,
-  'a.b',
+  'a b',
   'ünï cödé',
   'proto()',
   'json',

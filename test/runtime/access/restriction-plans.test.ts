@@ -72,14 +72,14 @@ describe('statements over a restricted dataclass', () => {
   ])('%s builds no table of it', async (url) => {
     const steps = await stepsOf(() => north.get(url));
     expect(steps.length).toBeGreaterThan(0);
-    for (const step of steps) expect(step).not.toMatch(/MATERIALIZE t|AUTOMATIC|SCAN t\d+_\d/);
+    for (const step of steps) expect(step).not.toMatch(/MATERIALIZE (?!beside)|AUTOMATIC|SCAN \w+_\d/);
   });
 
   it('finds what a filter and a relation name by their indexes', async () => {
     const filtered = await stepsOf(() => north.get('/rest/Employee?$filter=salary=5'));
-    expect(filtered.join('\n')).toMatch(/SEARCH t\d+ USING (?:COVERING )?INDEX/);
+    expect(filtered.join('\n')).toMatch(/SEARCH Employee USING (?:COVERING )?INDEX/);
     const keyed = await stepsOf(() => north.get('/rest/Employee(2)'));
-    expect(keyed.filter((each) => each.startsWith('SCAN t'))).toEqual([]);
+    expect(keyed.filter((each) => /^SCAN (?:t\d|Employee)/.test(each))).toEqual([]);
     expect(keyed.join('\n')).toContain('USING INTEGER PRIMARY KEY');
   });
 

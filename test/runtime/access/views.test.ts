@@ -6,6 +6,7 @@ import type {
   DataclassDefinition,
   FunctionDefinition,
 } from '../../../runtime/protocol/definition.js';
+import { noQueries } from '../../support/no-queries.js';
 
 function dataclass(name: string, access?: DataAccess, note?: DataAccess): DataclassDefinition {
   const column = (attribute: string): { name: string; column: string; kind: 'storage' } => ({
@@ -19,6 +20,7 @@ function dataclass(name: string, access?: DataAccess, note?: DataAccess): Datacl
     collectionName: `${name}Selection`,
     exposed: true,
     key: 'ID',
+    queries: noQueries,
     attributes: [
       { ...column('ID'), type: 'integer', key: true },
       { ...column('note'), type: 'string', ...(note === undefined ? {} : { access: note }) },

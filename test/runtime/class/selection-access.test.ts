@@ -90,6 +90,7 @@ describe('a selection of class code, for what answers requests', () => {
       collectionName: 'companies',
       exposed: true,
       key: dataclass.key.name,
+      queries: dataclass.queries,
       attributes: dataclass.attributes
         .filter(({ kind }) => kind === 'storage')
         .map((each) => (each.name === 'city' ? { ...each, exposed: false as const } : each)),

@@ -38,7 +38,7 @@ describe('a selection of a million entities', () => {
     expect((await Employee.all().last())?.ID).toBe(million);
     expect(served.statements).toHaveLength(8);
     for (const statement of served.statements.slice(0, -1)) {
-      expect(statement).toMatch(/^select \(select (?:count|concat)\(/);
+      expect(statement).toMatch(/^select (?:count\(|\(select concat\()/);
     }
   });
 

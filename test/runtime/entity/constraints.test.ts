@@ -74,7 +74,7 @@ drs: 1
 name: odd
 dataclasses:
   Thing:
-    table: 'a.b, c: d'
+    table: 'a b, c: d'
     attributes:
       ID: { type: integer, key: true, generated: sequence }
       code: { type: integer, unique: true, column: 'x.y, z: q' }

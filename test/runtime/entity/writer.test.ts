@@ -2,6 +2,7 @@ import { describe, expect, it } from 'vitest';
 import { linkDataclasses, type Dataclass } from '../../../runtime/dataclass/dataclasses.js';
 import { decodeChanges, decodeNewEntity } from '../../../runtime/entity/decode.js';
 import { fold } from '../../../runtime/protocol/fold.js';
+import { noQueries } from '../../support/no-queries.js';
 
 const dataclass = linkDataclasses([
   {
@@ -10,6 +11,7 @@ const dataclass = linkDataclasses([
     collectionName: 'Things',
     exposed: true,
     key: 'ID',
+    queries: noQueries,
     attributes: [
       { kind: 'storage', name: 'ID', type: 'integer', column: 'ID', key: true },
       { kind: 'storage', name: 'fixed', type: 'string', column: 'fixed', readOnly: true },

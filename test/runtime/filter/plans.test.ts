@@ -66,14 +66,16 @@ async function searches(filter: string, params: unknown[], order = ''): Promise<
   expect(response.statusCode, response.body).toBe(200);
   expect(statements).not.toHaveLength(0);
   return statements.flatMap((sql) => {
-    const people = new Set(Array.from(sql.matchAll(/"Person" as "(t\d+)"/g), (each) => each[1]));
+    // The table that a statement begins with keeps its name.
+    const aliases = Array.from(sql.matchAll(/"Person" as "(t\d+)"/g), (each) => each[1]);
+    const people = new Set([...aliases, 'Person']);
     const values = sql.replace(/'(?:[^']|'')*'/g, '').match(/\?/g) ?? [];
     const rows = database
       .prepare(`EXPLAIN QUERY PLAN ${sql}`)
       .all(...values.map(() => null)) as readonly { readonly detail: string }[];
     return rows
       .map(({ detail }) => detail)
-      .filter((detail) => people.has(/^(?:SCAN|SEARCH) (t\d+)/.exec(detail)?.[1]));
+      .filter((detail) => people.has(/^(?:SCAN|SEARCH) (\w+)/.exec(detail)?.[1]));
   });
 }
 
@@ -100,5 +102,5 @@ describe('an index finds', () => {
 
 it('a list of texts is looked up with the folded column alone', async () => {
   const [first] = await searches('city in :1', [['town 7']]);
-  expect(first).toMatch(/^SEARCH t\d+ USING (?:COVERING )?INDEX .*\(__folded_city=\?\)$/);
+  expect(first).toMatch(/^SEARCH Person USING (?:COVERING )?INDEX .*\(__folded_city=\?\)$/);
 });

@@ -75,7 +75,7 @@ function columnOf(attribute: Attribute): readonly string[] {
 }
 
 /** What the driver gives for a column of each type. */
-const columnTypes: Readonly<Record<StorageType, string>> = {
+export const columnTypes: Readonly<Record<StorageType, string>> = {
   string: 'string',
   uuid: 'string',
   number: 'number',

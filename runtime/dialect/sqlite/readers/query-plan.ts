@@ -99,18 +99,21 @@ function groupOf(detail: string, parts: readonly PlanPart[]): Group {
 
 /** Between the table and LIMIT stands at most an order: with no condition, rows are read as many as the page has. */
 function isLimited(sql: string, alias: string): boolean {
-  const name = `as ${quoted(alias)} `;
-  for (let at = sql.indexOf(name); at !== -1; at = sql.indexOf(name, at + 1)) {
-    if (/^(?:order by [^()]*?)?limit /.test(sql.slice(at + name.length))) return true;
-  }
-  return false;
+  return [`as ${quoted(alias)} `, `from ${quoted(alias)} `].some((name) => {
+    for (let at = sql.indexOf(name); at !== -1; at = sql.indexOf(name, at + 1)) {
+      if (/^(?:order by [^()]*?)?limit /.test(sql.slice(at + name.length))) return true;
+    }
+    return false;
+  });
 }
 
 /** SQLite counts a whole table without going through its rows. */
 function isCounted(sql: string, table: string): boolean {
-  const start = `select count(*) from ${quoted(table)}`;
-  const at = sql.indexOf(start);
-  return at !== -1 && /^(?: as "\w+")?(?:\)|$)/.test(sql.slice(at + start.length));
+  return ['', ' as "count"'].some((name) => {
+    const start = `select count(*)${name} from ${quoted(table)}`;
+    const at = sql.indexOf(start);
+    return at !== -1 && /^(?: as "\w+")?(?:\)|$)/.test(sql.slice(at + start.length));
+  });
 }
 
 function quoted(name: string): string {

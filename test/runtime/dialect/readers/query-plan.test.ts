@@ -46,10 +46,12 @@ describe('the rows that a statement goes through at worst', () => {
       people,
     ],
     ['a number of all rows', `select (select count(*) from "Person" as "t1")`, 100],
+    ['a number of all rows, as it is emitted', `select count(*) as "count" from "Person"`, 100],
     ['an index', `select count(*) from "Person" as "t1" where "age" = 5`, people / 4],
     ['bounds of an index', `select "name" from "Person" as "t1" where "age" > 5`, people / 4],
     ['a unique text', `select "ID" from "Town" as "t1" where "name" = 'a'`, 1],
     ['a page', `select "name" from "Person" as "t1" order by "t1"."ID" limit 5`, 100],
+    ['a page, as it is emitted', `select "name" from "Person" order by "Person"."ID" limit 5`, 100],
     [
       'a page of a filter',
       `select "name" from "Person" as "t1" where "name" > 'a' order by "t1"."ID" limit 5`,

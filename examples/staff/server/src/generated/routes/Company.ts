@@ -2,7 +2,7 @@
 import type { FastifyInstance } from 'fastify';
 
 // One of the privileges is enough; what is not listed is open to everyone.
-const read = { config: { dataclass: 'Company' } };
+const read = { method: ['GET', 'HEAD'], config: { dataclass: 'Company' } };
 const write = { config: { dataclass: 'Company' } };
 
 /** The routes of Company. */
@@ -28,20 +28,20 @@ export function companyRoutes(app: FastifyInstance, _options: object, done: () =
       },
     },
   };
-  app.get('/rest/Company', read, service.readCollection);
+  app.route({ ...read, url: '/rest/Company', handler: service.readCollection });
   app.post('/rest/Company', write, service.writeCollection);
-  app.get('/rest/Company(:key', read, service.readEntity);
+  app.route({ ...read, url: '/rest/Company(:key', handler: service.readEntity });
   app.post('/rest/Company(:key', write, service.writeEntity);
-  app.get('/rest/Company(:key/:attributes', read, service.readEntity);
+  app.route({ ...read, url: '/rest/Company(:key/:attributes', handler: service.readEntity });
   app.post(
     '/rest/Company(:key/:attributes',
     { ...write, bodyLimit: service.imageBodyLimit },
     service.writeAttributes,
   );
   // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
-  app.get('/rest/Company::*', read, service.readByValue);
+  app.route({ ...read, url: '/rest/Company::*', handler: service.readByValue });
   // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
-  app.get('/rest/Company/*', read, service.readBelow);
+  app.route({ ...read, url: '/rest/Company/*', handler: service.readBelow });
   app.post('/rest/Company/*', write, service.writeBelow);
   app.get('/rest/Company/totalRevenue', functions.selection.totalRevenue);
   app.post('/rest/Company/totalRevenue', functions.selection.totalRevenue);

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 
 // One of the privileges is enough; what is not listed is open to everyone.
 const read = {
+  method: ['GET', 'HEAD'],
   config: { dataclass: 'Employee', privileges: { read: ['manageStaff', 'viewStaff'] } },
 };
 const write = {
@@ -20,20 +21,20 @@ const write = {
 /** The routes of Employee. */
 export function employeeRoutes(app: FastifyInstance, _options: object, done: () => void): void {
   const service = app.dataclass('Employee');
-  app.get('/rest/Employee', read, service.readCollection);
+  app.route({ ...read, url: '/rest/Employee', handler: service.readCollection });
   app.post('/rest/Employee', write, service.writeCollection);
-  app.get('/rest/Employee(:key', read, service.readEntity);
+  app.route({ ...read, url: '/rest/Employee(:key', handler: service.readEntity });
   app.post('/rest/Employee(:key', write, service.writeEntity);
-  app.get('/rest/Employee(:key/:attributes', read, service.readEntity);
+  app.route({ ...read, url: '/rest/Employee(:key/:attributes', handler: service.readEntity });
   app.post(
     '/rest/Employee(:key/:attributes',
     { ...write, bodyLimit: service.imageBodyLimit },
     service.writeAttributes,
   );
   // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
-  app.get('/rest/Employee::*', read, service.readByValue);
+  app.route({ ...read, url: '/rest/Employee::*', handler: service.readByValue });
   // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
-  app.get('/rest/Employee/*', read, service.readBelow);
+  app.route({ ...read, url: '/rest/Employee/*', handler: service.readBelow });
   app.post('/rest/Employee/*', write, service.writeBelow);
   done();
 }

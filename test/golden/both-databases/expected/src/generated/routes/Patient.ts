@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 
 // One of the privileges is enough; what is not listed is open to everyone.
 const read = {
+  method: ['GET', 'HEAD'],
   config: {
     dataclass: 'Patient',
     privileges: { read: ['createPatient', 'medicalAction', 'readPatients'] },
@@ -23,16 +24,16 @@ const write = {
 /** The routes of Patient. */
 export function patientRoutes(app: FastifyInstance, _options: object, done: () => void): void {
   const service = app.dataclass('Patient');
-  app.get('/rest/Patient', read, service.readCollection);
+  app.route({ ...read, url: '/rest/Patient', handler: service.readCollection });
   app.post('/rest/Patient', write, service.writeCollection);
-  app.get('/rest/Patient(:key', read, service.readEntity);
+  app.route({ ...read, url: '/rest/Patient(:key', handler: service.readEntity });
   app.post('/rest/Patient(:key', write, service.writeEntity);
-  app.get('/rest/Patient(:key/:attributes', read, service.readEntity);
+  app.route({ ...read, url: '/rest/Patient(:key/:attributes', handler: service.readEntity });
   app.post('/rest/Patient(:key/:attributes', write, service.writeAttributes);
   // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
-  app.get('/rest/Patient::*', read, service.readByValue);
+  app.route({ ...read, url: '/rest/Patient::*', handler: service.readByValue });
   // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
-  app.get('/rest/Patient/*', read, service.readBelow);
+  app.route({ ...read, url: '/rest/Patient/*', handler: service.readBelow });
   app.post('/rest/Patient/*', write, service.writeBelow);
   done();
 }

@@ -2,22 +2,22 @@
 import type { FastifyInstance } from 'fastify';
 
 // One of the privileges is enough; what is not listed is open to everyone.
-const read = { config: { dataclass: 'Session' } };
+const read = { method: ['GET', 'HEAD'], config: { dataclass: 'Session' } };
 const write = { config: { dataclass: 'Session' } };
 
 /** The routes of Session. */
 export function sessionRoutes(app: FastifyInstance, _options: object, done: () => void): void {
   const service = app.dataclass('Session');
-  app.get('/rest/Session', read, service.readCollection);
+  app.route({ ...read, url: '/rest/Session', handler: service.readCollection });
   app.post('/rest/Session', write, service.writeCollection);
-  app.get('/rest/Session(:key', read, service.readEntity);
+  app.route({ ...read, url: '/rest/Session(:key', handler: service.readEntity });
   app.post('/rest/Session(:key', write, service.writeEntity);
-  app.get('/rest/Session(:key/:attributes', read, service.readEntity);
+  app.route({ ...read, url: '/rest/Session(:key/:attributes', handler: service.readEntity });
   app.post('/rest/Session(:key/:attributes', write, service.writeAttributes);
   // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
-  app.get('/rest/Session::*', read, service.readByValue);
+  app.route({ ...read, url: '/rest/Session::*', handler: service.readByValue });
   // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
-  app.get('/rest/Session/*', read, service.readBelow);
+  app.route({ ...read, url: '/rest/Session/*', handler: service.readBelow });
   app.post('/rest/Session/*', write, service.writeBelow);
   done();
 }

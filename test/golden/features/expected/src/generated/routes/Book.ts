@@ -2,26 +2,26 @@
 import type { FastifyInstance } from 'fastify';
 
 // One of the privileges is enough; what is not listed is open to everyone.
-const read = { config: { dataclass: 'Book' } };
+const read = { method: ['GET', 'HEAD'], config: { dataclass: 'Book' } };
 const write = { config: { dataclass: 'Book' } };
 
 /** The routes of Book. */
 export function bookRoutes(app: FastifyInstance, _options: object, done: () => void): void {
   const service = app.dataclass('Book');
-  app.get('/rest/Book', read, service.readCollection);
+  app.route({ ...read, url: '/rest/Book', handler: service.readCollection });
   app.post('/rest/Book', write, service.writeCollection);
-  app.get('/rest/Book(:key', read, service.readEntity);
+  app.route({ ...read, url: '/rest/Book(:key', handler: service.readEntity });
   app.post('/rest/Book(:key', write, service.writeEntity);
-  app.get('/rest/Book(:key/:attributes', read, service.readEntity);
+  app.route({ ...read, url: '/rest/Book(:key/:attributes', handler: service.readEntity });
   app.post(
     '/rest/Book(:key/:attributes',
     { ...write, bodyLimit: service.imageBodyLimit },
     service.writeAttributes,
   );
   // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
-  app.get('/rest/Book::*', read, service.readByValue);
+  app.route({ ...read, url: '/rest/Book::*', handler: service.readByValue });
   // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
-  app.get('/rest/Book/*', read, service.readBelow);
+  app.route({ ...read, url: '/rest/Book/*', handler: service.readBelow });
   app.post('/rest/Book/*', write, service.writeBelow);
   done();
 }

@@ -2,22 +2,22 @@
 import type { FastifyInstance } from 'fastify';
 
 // One of the privileges is enough; what is not listed is open to everyone.
-const read = { config: { dataclass: 'Tag' } };
+const read = { method: ['GET', 'HEAD'], config: { dataclass: 'Tag' } };
 const write = { config: { dataclass: 'Tag' } };
 
 /** The routes of Tag. */
 export function tagRoutes(app: FastifyInstance, _options: object, done: () => void): void {
   const service = app.dataclass('Tag');
-  app.get('/rest/Tag', read, service.readCollection);
+  app.route({ ...read, url: '/rest/Tag', handler: service.readCollection });
   app.post('/rest/Tag', write, service.writeCollection);
-  app.get('/rest/Tag(:key', read, service.readEntity);
+  app.route({ ...read, url: '/rest/Tag(:key', handler: service.readEntity });
   app.post('/rest/Tag(:key', write, service.writeEntity);
-  app.get('/rest/Tag(:key/:attributes', read, service.readEntity);
+  app.route({ ...read, url: '/rest/Tag(:key/:attributes', handler: service.readEntity });
   app.post('/rest/Tag(:key/:attributes', write, service.writeAttributes);
   // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
-  app.get('/rest/Tag::*', read, service.readByValue);
+  app.route({ ...read, url: '/rest/Tag::*', handler: service.readByValue });
   // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
-  app.get('/rest/Tag/*', read, service.readBelow);
+  app.route({ ...read, url: '/rest/Tag/*', handler: service.readBelow });
   app.post('/rest/Tag/*', write, service.writeBelow);
   done();
 }

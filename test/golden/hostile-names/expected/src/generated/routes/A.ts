@@ -2,22 +2,22 @@
 import type { FastifyInstance } from 'fastify';
 
 // One of the privileges is enough; what is not listed is open to everyone.
-const read = { config: { dataclass: 'A' } };
+const read = { method: ['GET', 'HEAD'], config: { dataclass: 'A' } };
 const write = { config: { dataclass: 'A' } };
 
 /** The routes of A. */
 export function aRoutes(app: FastifyInstance, _options: object, done: () => void): void {
   const service = app.dataclass('A');
-  app.get('/rest/A', read, service.readCollection);
+  app.route({ ...read, url: '/rest/A', handler: service.readCollection });
   app.post('/rest/A', write, service.writeCollection);
-  app.get('/rest/A(:key', read, service.readEntity);
+  app.route({ ...read, url: '/rest/A(:key', handler: service.readEntity });
   app.post('/rest/A(:key', write, service.writeEntity);
-  app.get('/rest/A(:key/:attributes', read, service.readEntity);
+  app.route({ ...read, url: '/rest/A(:key/:attributes', handler: service.readEntity });
   app.post('/rest/A(:key/:attributes', write, service.writeAttributes);
   // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
-  app.get('/rest/A::*', read, service.readByValue);
+  app.route({ ...read, url: '/rest/A::*', handler: service.readByValue });
   // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
-  app.get('/rest/A/*', read, service.readBelow);
+  app.route({ ...read, url: '/rest/A/*', handler: service.readBelow });
   app.post('/rest/A/*', write, service.writeBelow);
   done();
 }

@@ -2,22 +2,22 @@
 import type { FastifyInstance } from 'fastify';
 
 // One of the privileges is enough; what is not listed is open to everyone.
-const read = { config: { dataclass: 'AB' } };
+const read = { method: ['GET', 'HEAD'], config: { dataclass: 'AB' } };
 const write = { config: { dataclass: 'AB' } };
 
 /** The routes of AB. */
 export function aBRoutes(app: FastifyInstance, _options: object, done: () => void): void {
   const service = app.dataclass('AB');
-  app.get('/rest/AB', read, service.readCollection);
+  app.route({ ...read, url: '/rest/AB', handler: service.readCollection });
   app.post('/rest/AB', write, service.writeCollection);
-  app.get('/rest/AB(:key', read, service.readEntity);
+  app.route({ ...read, url: '/rest/AB(:key', handler: service.readEntity });
   app.post('/rest/AB(:key', write, service.writeEntity);
-  app.get('/rest/AB(:key/:attributes', read, service.readEntity);
+  app.route({ ...read, url: '/rest/AB(:key/:attributes', handler: service.readEntity });
   app.post('/rest/AB(:key/:attributes', write, service.writeAttributes);
   // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
-  app.get('/rest/AB::*', read, service.readByValue);
+  app.route({ ...read, url: '/rest/AB::*', handler: service.readByValue });
   // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
-  app.get('/rest/AB/*', read, service.readBelow);
+  app.route({ ...read, url: '/rest/AB/*', handler: service.readBelow });
   app.post('/rest/AB/*', write, service.writeBelow);
   done();
 }

@@ -2,22 +2,22 @@
 import type { FastifyInstance } from 'fastify';
 
 // One of the privileges is enough; what is not listed is open to everyone.
-const read = { config: { dataclass: 'A_B' } };
+const read = { method: ['GET', 'HEAD'], config: { dataclass: 'A_B' } };
 const write = { config: { dataclass: 'A_B' } };
 
 /** The routes of A_B. */
 export function a_BRoutes(app: FastifyInstance, _options: object, done: () => void): void {
   const service = app.dataclass('A_B');
-  app.get('/rest/A_B', read, service.readCollection);
+  app.route({ ...read, url: '/rest/A_B', handler: service.readCollection });
   app.post('/rest/A_B', write, service.writeCollection);
-  app.get('/rest/A_B(:key', read, service.readEntity);
+  app.route({ ...read, url: '/rest/A_B(:key', handler: service.readEntity });
   app.post('/rest/A_B(:key', write, service.writeEntity);
-  app.get('/rest/A_B(:key/:attributes', read, service.readEntity);
+  app.route({ ...read, url: '/rest/A_B(:key/:attributes', handler: service.readEntity });
   app.post('/rest/A_B(:key/:attributes', write, service.writeAttributes);
   // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
-  app.get('/rest/A_B::*', read, service.readByValue);
+  app.route({ ...read, url: '/rest/A_B::*', handler: service.readByValue });
   // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
-  app.get('/rest/A_B/*', read, service.readBelow);
+  app.route({ ...read, url: '/rest/A_B/*', handler: service.readBelow });
   app.post('/rest/A_B/*', write, service.writeBelow);
   done();
 }

@@ -2,22 +2,22 @@
 import type { FastifyInstance } from 'fastify';
 
 // One of the privileges is enough; what is not listed is open to everyone.
-const read = { config: { dataclass: 'Object' } };
+const read = { method: ['GET', 'HEAD'], config: { dataclass: 'Object' } };
 const write = { config: { dataclass: 'Object' } };
 
 /** The routes of Object. */
 export function objectRoutes(app: FastifyInstance, _options: object, done: () => void): void {
   const service = app.dataclass('Object');
-  app.get('/rest/Object', read, service.readCollection);
+  app.route({ ...read, url: '/rest/Object', handler: service.readCollection });
   app.post('/rest/Object', write, service.writeCollection);
-  app.get('/rest/Object(:key', read, service.readEntity);
+  app.route({ ...read, url: '/rest/Object(:key', handler: service.readEntity });
   app.post('/rest/Object(:key', write, service.writeEntity);
-  app.get('/rest/Object(:key/:attributes', read, service.readEntity);
+  app.route({ ...read, url: '/rest/Object(:key/:attributes', handler: service.readEntity });
   app.post('/rest/Object(:key/:attributes', write, service.writeAttributes);
   // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
-  app.get('/rest/Object::*', read, service.readByValue);
+  app.route({ ...read, url: '/rest/Object::*', handler: service.readByValue });
   // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
-  app.get('/rest/Object/*', read, service.readBelow);
+  app.route({ ...read, url: '/rest/Object/*', handler: service.readBelow });
   app.post('/rest/Object/*', write, service.writeBelow);
   done();
 }

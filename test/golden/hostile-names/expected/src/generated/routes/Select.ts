@@ -2,22 +2,22 @@
 import type { FastifyInstance } from 'fastify';
 
 // One of the privileges is enough; what is not listed is open to everyone.
-const read = { config: { dataclass: 'Select' } };
+const read = { method: ['GET', 'HEAD'], config: { dataclass: 'Select' } };
 const write = { config: { dataclass: 'Select' } };
 
 /** The routes of Select. */
 export function selectRoutes(app: FastifyInstance, _options: object, done: () => void): void {
   const service = app.dataclass('Select');
-  app.get('/rest/Select', read, service.readCollection);
+  app.route({ ...read, url: '/rest/Select', handler: service.readCollection });
   app.post('/rest/Select', write, service.writeCollection);
-  app.get('/rest/Select(:key', read, service.readEntity);
+  app.route({ ...read, url: '/rest/Select(:key', handler: service.readEntity });
   app.post('/rest/Select(:key', write, service.writeEntity);
-  app.get('/rest/Select(:key/:attributes', read, service.readEntity);
+  app.route({ ...read, url: '/rest/Select(:key/:attributes', handler: service.readEntity });
   app.post('/rest/Select(:key/:attributes', write, service.writeAttributes);
   // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
-  app.get('/rest/Select::*', read, service.readByValue);
+  app.route({ ...read, url: '/rest/Select::*', handler: service.readByValue });
   // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
-  app.get('/rest/Select/*', read, service.readBelow);
+  app.route({ ...read, url: '/rest/Select/*', handler: service.readBelow });
   app.post('/rest/Select/*', write, service.writeBelow);
   done();
 }

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 
 // One of the privileges is enough; what is not listed is open to everyone.
 const read = {
+  method: ['GET', 'HEAD'],
   config: { dataclass: 'a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_' },
 };
 const write = {
@@ -16,48 +17,48 @@ export function a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_R
   done: () => void,
 ): void {
   const service = app.dataclass('a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_');
-  app.get(
-    '/rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_',
-    read,
-    service.readCollection,
-  );
+  app.route({
+    ...read,
+    url: '/rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_',
+    handler: service.readCollection,
+  });
   app.post(
     '/rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_',
     write,
     service.writeCollection,
   );
-  app.get(
-    '/rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_(:key',
-    read,
-    service.readEntity,
-  );
+  app.route({
+    ...read,
+    url: '/rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_(:key',
+    handler: service.readEntity,
+  });
   app.post(
     '/rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_(:key',
     write,
     service.writeEntity,
   );
-  app.get(
-    '/rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_(:key/:attributes',
-    read,
-    service.readEntity,
-  );
+  app.route({
+    ...read,
+    url: '/rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_(:key/:attributes',
+    handler: service.readEntity,
+  });
   app.post(
     '/rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_(:key/:attributes',
     write,
     service.writeAttributes,
   );
   // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
-  app.get(
-    '/rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_::*',
-    read,
-    service.readByValue,
-  );
+  app.route({
+    ...read,
+    url: '/rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_::*',
+    handler: service.readByValue,
+  });
   // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
-  app.get(
-    '/rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_/*',
-    read,
-    service.readBelow,
-  );
+  app.route({
+    ...read,
+    url: '/rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_/*',
+    handler: service.readBelow,
+  });
   app.post(
     '/rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_/*',
     write,

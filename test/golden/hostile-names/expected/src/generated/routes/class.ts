@@ -2,22 +2,22 @@
 import type { FastifyInstance } from 'fastify';
 
 // One of the privileges is enough; what is not listed is open to everyone.
-const read = { config: { dataclass: 'class' } };
+const read = { method: ['GET', 'HEAD'], config: { dataclass: 'class' } };
 const write = { config: { dataclass: 'class' } };
 
 /** The routes of class. */
 export function classRoutes(app: FastifyInstance, _options: object, done: () => void): void {
   const service = app.dataclass('class');
-  app.get('/rest/class', read, service.readCollection);
+  app.route({ ...read, url: '/rest/class', handler: service.readCollection });
   app.post('/rest/class', write, service.writeCollection);
-  app.get('/rest/class(:key', read, service.readEntity);
+  app.route({ ...read, url: '/rest/class(:key', handler: service.readEntity });
   app.post('/rest/class(:key', write, service.writeEntity);
-  app.get('/rest/class(:key/:attributes', read, service.readEntity);
+  app.route({ ...read, url: '/rest/class(:key/:attributes', handler: service.readEntity });
   app.post('/rest/class(:key/:attributes', write, service.writeAttributes);
   // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
-  app.get('/rest/class::*', read, service.readByValue);
+  app.route({ ...read, url: '/rest/class::*', handler: service.readByValue });
   // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
-  app.get('/rest/class/*', read, service.readBelow);
+  app.route({ ...read, url: '/rest/class/*', handler: service.readBelow });
   app.post('/rest/class/*', write, service.writeBelow);
   done();
 }

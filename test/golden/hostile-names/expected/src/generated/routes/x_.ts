@@ -2,22 +2,22 @@
 import type { FastifyInstance } from 'fastify';
 
 // One of the privileges is enough; what is not listed is open to everyone.
-const read = { config: { dataclass: 'x_' } };
+const read = { method: ['GET', 'HEAD'], config: { dataclass: 'x_' } };
 const write = { config: { dataclass: 'x_' } };
 
 /** The routes of x_. */
 export function x_Routes(app: FastifyInstance, _options: object, done: () => void): void {
   const service = app.dataclass('x_');
-  app.get('/rest/x_', read, service.readCollection);
+  app.route({ ...read, url: '/rest/x_', handler: service.readCollection });
   app.post('/rest/x_', write, service.writeCollection);
-  app.get('/rest/x_(:key', read, service.readEntity);
+  app.route({ ...read, url: '/rest/x_(:key', handler: service.readEntity });
   app.post('/rest/x_(:key', write, service.writeEntity);
-  app.get('/rest/x_(:key/:attributes', read, service.readEntity);
+  app.route({ ...read, url: '/rest/x_(:key/:attributes', handler: service.readEntity });
   app.post('/rest/x_(:key/:attributes', write, service.writeAttributes);
   // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
-  app.get('/rest/x_::*', read, service.readByValue);
+  app.route({ ...read, url: '/rest/x_::*', handler: service.readByValue });
   // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
-  app.get('/rest/x_/*', read, service.readBelow);
+  app.route({ ...read, url: '/rest/x_/*', handler: service.readBelow });
   app.post('/rest/x_/*', write, service.writeBelow);
   done();
 }

@@ -2,22 +2,22 @@
 import type { FastifyInstance } from 'fastify';
 
 // One of the privileges is enough; what is not listed is open to everyone.
-const read = { config: { dataclass: 'x²' } };
+const read = { method: ['GET', 'HEAD'], config: { dataclass: 'x²' } };
 const write = { config: { dataclass: 'x²' } };
 
 /** The routes of x². */
 export function x_2Routes(app: FastifyInstance, _options: object, done: () => void): void {
   const service = app.dataclass('x²');
-  app.get('/rest/x²', read, service.readCollection);
+  app.route({ ...read, url: '/rest/x²', handler: service.readCollection });
   app.post('/rest/x²', write, service.writeCollection);
-  app.get('/rest/x²(:key', read, service.readEntity);
+  app.route({ ...read, url: '/rest/x²(:key', handler: service.readEntity });
   app.post('/rest/x²(:key', write, service.writeEntity);
-  app.get('/rest/x²(:key/:attributes', read, service.readEntity);
+  app.route({ ...read, url: '/rest/x²(:key/:attributes', handler: service.readEntity });
   app.post('/rest/x²(:key/:attributes', write, service.writeAttributes);
   // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
-  app.get('/rest/x²::*', read, service.readByValue);
+  app.route({ ...read, url: '/rest/x²::*', handler: service.readByValue });
   // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
-  app.get('/rest/x²/*', read, service.readBelow);
+  app.route({ ...read, url: '/rest/x²/*', handler: service.readBelow });
   app.post('/rest/x²/*', write, service.writeBelow);
   done();
 }

@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 
 // One of the privileges is enough; what is not listed is open to everyone.
 const read = {
+  method: ['GET', 'HEAD'],
   config: { dataclass: '数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称' },
 };
 const write = {
@@ -16,48 +17,48 @@ export function 数据类名称数据类名称数据类名称数据类名称数�
   done: () => void,
 ): void {
   const service = app.dataclass('数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称');
-  app.get(
-    '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称',
-    read,
-    service.readCollection,
-  );
+  app.route({
+    ...read,
+    url: '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称',
+    handler: service.readCollection,
+  });
   app.post(
     '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称',
     write,
     service.writeCollection,
   );
-  app.get(
-    '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称(:key',
-    read,
-    service.readEntity,
-  );
+  app.route({
+    ...read,
+    url: '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称(:key',
+    handler: service.readEntity,
+  });
   app.post(
     '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称(:key',
     write,
     service.writeEntity,
   );
-  app.get(
-    '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称(:key/:attributes',
-    read,
-    service.readEntity,
-  );
+  app.route({
+    ...read,
+    url: '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称(:key/:attributes',
+    handler: service.readEntity,
+  });
   app.post(
     '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称(:key/:attributes',
     write,
     service.writeAttributes,
   );
   // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
-  app.get(
-    '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称::*',
-    read,
-    service.readByValue,
-  );
+  app.route({
+    ...read,
+    url: '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称::*',
+    handler: service.readByValue,
+  });
   // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
-  app.get(
-    '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称/*',
-    read,
-    service.readBelow,
-  );
+  app.route({
+    ...read,
+    url: '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称/*',
+    handler: service.readBelow,
+  });
   app.post(
     '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称/*',
     write,

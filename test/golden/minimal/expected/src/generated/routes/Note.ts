@@ -2,22 +2,22 @@
 import type { FastifyInstance } from 'fastify';
 
 // One of the privileges is enough; what is not listed is open to everyone.
-const read = { config: { dataclass: 'Note' } };
+const read = { method: ['GET', 'HEAD'], config: { dataclass: 'Note' } };
 const write = { config: { dataclass: 'Note' } };
 
 /** The routes of Note. */
 export function noteRoutes(app: FastifyInstance, _options: object, done: () => void): void {
   const service = app.dataclass('Note');
-  app.get('/rest/Note', read, service.readCollection);
+  app.route({ ...read, url: '/rest/Note', handler: service.readCollection });
   app.post('/rest/Note', write, service.writeCollection);
-  app.get('/rest/Note(:key', read, service.readEntity);
+  app.route({ ...read, url: '/rest/Note(:key', handler: service.readEntity });
   app.post('/rest/Note(:key', write, service.writeEntity);
-  app.get('/rest/Note(:key/:attributes', read, service.readEntity);
+  app.route({ ...read, url: '/rest/Note(:key/:attributes', handler: service.readEntity });
   app.post('/rest/Note(:key/:attributes', write, service.writeAttributes);
   // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
-  app.get('/rest/Note::*', read, service.readByValue);
+  app.route({ ...read, url: '/rest/Note::*', handler: service.readByValue });
   // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
-  app.get('/rest/Note/*', read, service.readBelow);
+  app.route({ ...read, url: '/rest/Note/*', handler: service.readBelow });
   app.post('/rest/Note/*', write, service.writeBelow);
   done();
 }

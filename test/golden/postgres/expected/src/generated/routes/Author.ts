@@ -2,22 +2,22 @@
 import type { FastifyInstance } from 'fastify';
 
 // One of the privileges is enough; what is not listed is open to everyone.
-const read = { config: { dataclass: 'Author' } };
+const read = { method: ['GET', 'HEAD'], config: { dataclass: 'Author' } };
 const write = { config: { dataclass: 'Author' } };
 
 /** The routes of Author. */
 export function authorRoutes(app: FastifyInstance, _options: object, done: () => void): void {
   const service = app.dataclass('Author');
-  app.get('/rest/Author', read, service.readCollection);
+  app.route({ ...read, url: '/rest/Author', handler: service.readCollection });
   app.post('/rest/Author', write, service.writeCollection);
-  app.get('/rest/Author(:key', read, service.readEntity);
+  app.route({ ...read, url: '/rest/Author(:key', handler: service.readEntity });
   app.post('/rest/Author(:key', write, service.writeEntity);
-  app.get('/rest/Author(:key/:attributes', read, service.readEntity);
+  app.route({ ...read, url: '/rest/Author(:key/:attributes', handler: service.readEntity });
   app.post('/rest/Author(:key/:attributes', write, service.writeAttributes);
   // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
-  app.get('/rest/Author::*', read, service.readByValue);
+  app.route({ ...read, url: '/rest/Author::*', handler: service.readByValue });
   // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
-  app.get('/rest/Author/*', read, service.readBelow);
+  app.route({ ...read, url: '/rest/Author/*', handler: service.readBelow });
   app.post('/rest/Author/*', write, service.writeBelow);
   done();
 }

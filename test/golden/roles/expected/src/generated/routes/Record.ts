@@ -3,6 +3,7 @@ import type { FastifyInstance } from 'fastify';
 
 // One of the privileges is enough; what is not listed is open to everyone.
 const read = {
+  method: ['GET', 'HEAD'],
   config: {
     dataclass: 'Record',
     privileges: { read: ['createPatient', 'medicalAction', 'readPatients'] },
@@ -23,16 +24,16 @@ const write = {
 /** The routes of Record. */
 export function recordRoutes(app: FastifyInstance, _options: object, done: () => void): void {
   const service = app.dataclass('Record');
-  app.get('/rest/Record', read, service.readCollection);
+  app.route({ ...read, url: '/rest/Record', handler: service.readCollection });
   app.post('/rest/Record', write, service.writeCollection);
-  app.get('/rest/Record(:key', read, service.readEntity);
+  app.route({ ...read, url: '/rest/Record(:key', handler: service.readEntity });
   app.post('/rest/Record(:key', write, service.writeEntity);
-  app.get('/rest/Record(:key/:attributes', read, service.readEntity);
+  app.route({ ...read, url: '/rest/Record(:key/:attributes', handler: service.readEntity });
   app.post('/rest/Record(:key/:attributes', write, service.writeAttributes);
   // :<attribute>(<value>) and :<attribute>(<value>)/<attributes>
-  app.get('/rest/Record::*', read, service.readByValue);
+  app.route({ ...read, url: '/rest/Record::*', handler: service.readByValue });
   // /<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>
-  app.get('/rest/Record/*', read, service.readBelow);
+  app.route({ ...read, url: '/rest/Record/*', handler: service.readBelow });
   app.post('/rest/Record/*', write, service.writeBelow);
   done();
 }

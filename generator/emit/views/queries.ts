@@ -1,0 +1,333 @@
+import { foldedColumn } from '../../model/columns.js';
+import type {
+  AliasAttribute,
+  Attribute,
+  Dataclass,
+  Model,
+  StorageAttribute,
+} from '../../model/model.js';
+import type { EmitContext } from '../context.js';
+import { call, docComment, fits, propertyName, stringLiteral } from '../layout.js';
+import { columnTypes } from './classes/database.js';
+
+/** The Kysely queries of a dataclass: all that the model alone decides. */
+export function queriesView(context: EmitContext, dataclass: Dataclass): object {
+  const { model, classNames } = context;
+  const { table, attributes } = dataclass;
+  const tableType = classNames.of(dataclass).table;
+  const key = storageOf(dataclass, dataclass.key);
+  const keyType = comparedType(context, dataclass, key);
+  const paths = aliasPaths(model, classNames, dataclass);
+  const compared = (attribute: StorageAttribute): string =>
+    columnReference(table, foldedColumn(model, dataclass, attribute) ?? attribute.column);
+  const where = (column: string, value: string, indent: number): string =>
+    call('return entities(db).where', [column, "'='", value], indent);
+  const method = (name: string, parameter: string, type: string): string =>
+    signature(`  ${propertyName(name)}`, [`${parameter}: Value<${type}>`]);
+  const by = attributes.flatMap((each) =>
+    each.kind === 'storage' && each.unique && !each.key
+      ? [
+          {
+            signature: method(each.name, 'value', comparedType(context, dataclass, each)),
+            body: where(compared(each), 'value', 4),
+          },
+        ]
+      : [],
+  );
+  const of = attributes.flatMap((each) => {
+    if (each.kind !== 'relatedEntity') return [];
+    const foreignKey = storageOf(dataclass, each.foreignKey);
+    const { target, inverse } = each;
+    const address = `GET /rest/${target}(<key>)/${inverse ?? ''}?$expand=${inverse ?? ''}`;
+    return [
+      {
+        doc: docComment(inverse === undefined ? undefined : address, 2),
+        signature: method(each.name, 'key', storedType(context, dataclass, foreignKey)),
+        body: where(columnReference(table, foreignKey.column), 'key', 4),
+      },
+    ];
+  });
+  const body = {
+    entities: call('return db.selectFrom', [stringLiteral(table)], 2),
+    page: chain('query', [
+      ['orderBy', [compared(key)]],
+      ['limit', ['top']],
+      ['offset', ['skip']],
+    ]),
+    byKey: where(compared(key), 'key', 2),
+    by,
+    of,
+    insert: chain('db', [
+      ['insertInto', [stringLiteral(table)]],
+      ['values', ['row']],
+    ]),
+    change: chain('db', [
+      ['updateTable', [stringLiteral(table)]],
+      ['set', ['changes']],
+      ['where', [compared(key), "'='", 'key']],
+      ['where', [columnReference(table, '__STAMP'), "'='", 'stamp']],
+    ]),
+    remove: chain('db', [
+      ['deleteFrom', [stringLiteral(table)]],
+      ['where', [columnReference(table, key.column), "'in'", 'keys']],
+    ]),
+  };
+  const text = JSON.stringify(body);
+  const kysely = ['Expression', 'Insertable', 'Kysely', 'SelectQueryBuilder', 'Updateable'];
+  const types = [text, keyType, storedType(context, dataclass, key)];
+  if (types.some((each) => each.includes('Selectable<'))) kysely.push('Selectable');
+  return {
+    ...body,
+    header: context.header,
+    name: dataclass.name,
+    imports: [
+      text.includes('sql.id(')
+        ? nameImport('import', [...kysely.map((each) => `type ${each}`), 'sql'], 'kysely')
+        : nameImport('import type', kysely, 'kysely'),
+      `import type { Attributes, Row, Value } from '#runtime/definition';`,
+      nameImport(
+        'import type',
+        ['Database', ...new Set([tableType, ...paths.map(({ type }) => type)])],
+        '../database.js',
+      ),
+    ],
+    tables: generic('type Tables = Pick', ['Database', stringLiteral(table)]),
+    entitiesType: generic('type Entities = SelectQueryBuilder', [
+      'Tables',
+      stringLiteral(table),
+      'object',
+    ]),
+    tableType,
+    row: alias('type EntityRow', `Row<${tableType}>`),
+    related: paths.map(relatedSignature),
+    attributes: attributes
+      .filter(({ exposed }) => exposed)
+      .map((each) => attributeMember(model, dataclass, each)),
+    key: `<${dataclass.key}>`,
+    byKeySignature: signature('export function byKey', [`key: Value<${keyType}>`]),
+    changeSignature: signature('export function change', [
+      `key: Value<${keyType}>`,
+      'stamp: Value<number>',
+      `changes: Updateable<${tableType}>`,
+    ]),
+    updateSignature: signature('export function update', [
+      `key: Value<${keyType}>`,
+      'stamp: Value<number>',
+      `changes: Updateable<${tableType}>`,
+    ]),
+    insertSignature: signature('export function insert', [`row: Insertable<${tableType}>`]),
+    removeSignature: signature('export function remove', [
+      `keys: Expression<${storedType(context, dataclass, key)}>`,
+    ]),
+  };
+}
+
+function byName(a: string, b: string): number {
+  const [first, second] = [a, b].map((each) => each.replace('type ', '').toLowerCase());
+  return (first ?? '') < (second ?? '') ? -1 : 1;
+}
+
+/** A parameter list that begins with the database. */
+function signature(head: string, parameters: readonly string[]): string {
+  const all = ['db: Kysely<Tables>', ...parameters];
+  const flat = `${head}(${all.join(', ')}) {`;
+  if (fits(flat)) return flat;
+  const indent = /^ */.exec(head)?.[0] ?? '';
+  return `${head}(\n${all.map((each) => `${indent}  ${each},\n`).join('')}${indent}) {`;
+}
+
+function alias(head: string, type: string): string {
+  const flat = `${head} = ${type};`;
+  return fits(flat) ? flat : `${head} =\n  ${type};`;
+}
+
+/** `head<A, B>;`, an argument in each line where they do not fit. */
+function generic(head: string, args: readonly string[]): string {
+  const flat = `${head}<${args.join(', ')}>;`;
+  return fits(flat) ? flat : `${head}<\n${args.map((each) => `  ${each}`).join(',\n')}\n>;`;
+}
+
+function nameImport(keyword: string, given: readonly string[], module: string): string {
+  const names = [...given].sort(byName);
+  const flat = `${keyword} { ${names.join(', ')} } from '${module}';`;
+  return fits(flat)
+    ? flat
+    : `${keyword} {\n${names.map((each) => `  ${each},\n`).join('')}} from '${module}';`;
+}
+
+/** `return` with calls of methods, one in each line where they do not fit in one. */
+function chain(
+  head: string,
+  calls: readonly (readonly [method: string, args: readonly string[]])[],
+): string {
+  const flat = calls.map(([method, args]) => `.${method}(${args.join(', ')})`).join('');
+  if (fits(`  return ${head}${flat};`)) return `return ${head}${flat}`;
+  const lines = calls.map(([method, args]) => `\n    ${call(`.${method}`, args, 4)}`);
+  return `return ${head}${lines.join('')}`;
+}
+
+interface AliasPath {
+  /** Relations. */
+  readonly path: readonly string[];
+  /** Of the table that they lead to. */
+  readonly type: string;
+}
+
+function aliasPaths(
+  model: Model,
+  { of: namesOf }: EmitContext['classNames'],
+  dataclass: Dataclass,
+): readonly AliasPath[] {
+  const found = new Map<string, AliasPath>();
+  for (const attribute of dataclass.attributes) {
+    if (attribute.kind !== 'alias' || !attribute.exposed) continue;
+    const { relations, end } = aliasEnd(model, dataclass, attribute);
+    const type = namesOf(end).table;
+    if (relations.length > 0) found.set(relations.join('.'), { path: relations, type });
+  }
+  return [...found.values()];
+}
+
+interface AliasEnd {
+  readonly relations: readonly string[];
+  /** Where the relations lead to. */
+  readonly end: Dataclass;
+  readonly column: string;
+}
+
+/** Where the path of an alias ends; it may end in another alias. */
+function aliasEnd(model: Model, dataclass: Dataclass, { path }: AliasAttribute): AliasEnd {
+  const relations: string[] = [];
+  let end = dataclass;
+  for (const name of path) {
+    const attribute = end.attributes.find((each) => each.name === name);
+    if (attribute?.kind === 'alias') {
+      const further = aliasEnd(model, end, attribute);
+      return { ...further, relations: [...relations, ...further.relations] };
+    }
+    if (attribute?.kind !== 'relatedEntity') return { relations, end, column: columnOf(end, name) };
+    const { target } = attribute;
+    relations.push(name);
+    end = model.dataclasses.find((each) => each.name === target) ?? end;
+  }
+  throw new Error(`The path ${path.join('.')} does not end in an attribute.`);
+}
+
+function columnOf({ attributes }: Dataclass, name: string): string {
+  const found = attributes.find((each) => each.name === name);
+  const isKept = found?.kind === 'storage' || found?.kind === 'calculated';
+  if (isKept && found.column !== undefined) return found.column;
+  throw new Error(`No column holds ${name}.`);
+}
+
+/** The row that an alias leads to. */
+function relatedSignature({ path, type }: AliasPath): string {
+  const names = path.map(stringLiteral);
+  const flat = `  related(...path: [${names.join(', ')}]): Row<${type}>;`;
+  if (fits(flat)) return flat;
+  const line = `    ...path: [${names.join(', ')}]`;
+  const tuple = fits(line)
+    ? line
+    : `    ...path: [\n${names.map((each) => `      ${each},\n`).join('')}    ]`;
+  return `  related(\n${tuple}\n  ): Row<${type}>;`;
+}
+
+/** What an answer holds of one attribute, and who may read it. */
+function attributeMember(model: Model, dataclass: Dataclass, attribute: Attribute): string {
+  const read = attribute.access?.read;
+  const privileges = read === undefined ? [] : [`read: [${read.map(stringLiteral).join(', ')}]`];
+  const calls = valueCalls(model, dataclass, attribute);
+  const label = `  ${propertyName(attribute.name)}: `;
+  // TypeScript takes the type of such a property from every object.
+  const row = attribute.name in Object.prototype ? '(row: EntityRow)' : '(row)';
+  const value = calls === undefined ? [] : [`value: ${row} => row${calls.join('')}`];
+  const members = [...privileges, ...value];
+  if (members.length === 0) return `${label}{},`;
+  const flat = `${label}{ ${members.join(', ')} },`;
+  if (fits(flat)) return flat;
+  const start = fits(`${label}{`) ? label : `${label.trimEnd()}\n    `;
+  const indent = start === label ? '  ' : '    ';
+  const lines = [
+    ...(read === undefined ? [] : [listMember(indent, 'read', read)]),
+    ...(calls === undefined ? [] : [valueMember(indent, row, calls)]),
+  ];
+  return `${start}{\n${lines.join('')}${indent}},`;
+}
+
+function listMember(indent: string, name: string, items: readonly string[]): string {
+  const texts = items.map(stringLiteral);
+  const flat = `${indent}  ${name}: [${texts.join(', ')}],`;
+  if (fits(flat)) return `${flat}\n`;
+  const lines = texts.map((each) => `${indent}    ${each},\n`).join('');
+  return `${indent}  ${name}: [\n${lines}${indent}  ],\n`;
+}
+
+function valueMember(indent: string, row: string, calls: readonly string[]): string {
+  const head = `${indent}  value: ${row} =>`;
+  const flat = `${head} row${calls.join('')},`;
+  if (fits(flat)) return `${flat}\n`;
+  const below = `${indent}    row${calls.join('')}`;
+  if (fits(`${below},`)) return `${head}\n${below},\n`;
+  const [, method = '', argument = ''] = /^(\.\w+\()(.*)\)$/su.exec(calls.at(-1) ?? '') ?? [];
+  const first = `${indent}    row${calls.slice(0, -1).join('')}${method}`;
+  return `${head}\n${first}\n${indent}      ${argument},\n${indent}    ),\n`;
+}
+
+/** How the value is reached from a row; `undefined` where class code computes it. */
+function valueCalls(
+  model: Model,
+  dataclass: Dataclass,
+  attribute: Attribute,
+): readonly string[] | undefined {
+  const columnCall = (column: string): string => `.column(${stringLiteral(column)})`;
+  switch (attribute.kind) {
+    case 'storage':
+      return [columnCall(attribute.column)];
+    case 'calculated':
+      return attribute.column === undefined ? undefined : [columnCall(attribute.column)];
+    case 'relatedEntity':
+      return [columnCall(storageOf(dataclass, attribute.foreignKey).column)];
+    case 'relatedEntities':
+      return [columnCall(storageOf(dataclass, dataclass.key).column)];
+    case 'alias': {
+      const { relations, column } = aliasEnd(model, dataclass, attribute);
+      const path = relations.map(stringLiteral).join(', ');
+      return [...(path === '' ? [] : [`.related(${path})`]), columnCall(column)];
+    }
+  }
+}
+
+function storageOf({ attributes }: Dataclass, name: string): StorageAttribute {
+  const found = attributes.find((each) => each.name === name);
+  if (found?.kind !== 'storage') throw new Error(`No column holds ${name}.`);
+  return found;
+}
+
+/** What an attribute is compared with: folded text, or a value as its column holds it. */
+function comparedType(
+  context: EmitContext,
+  dataclass: Dataclass,
+  attribute: StorageAttribute,
+): string {
+  return foldedColumn(context.model, dataclass, attribute) === undefined
+    ? storedType(context, dataclass, attribute)
+    : 'string';
+}
+
+function storedType(
+  { classNames }: EmitContext,
+  dataclass: Dataclass,
+  attribute: StorageAttribute,
+): string {
+  return attribute.enum === undefined
+    ? columnTypes[attribute.type]
+    : `Selectable<${classNames.of(dataclass).table}>[${stringLiteral(attribute.column)}]`;
+}
+
+/** Kysely reads names out of a text, where a dot or a blank would mean something else. */
+function columnReference(table: string, column: string): string {
+  const isPlain = [table, column].every((each) => /^[\p{L}\p{N}_$]+$/u.test(each));
+  return isPlain
+    ? stringLiteral(`${table}.${column}`)
+    : `sql.id(${stringLiteral(table)}, ${stringLiteral(column)})`;
+}

@@ -1,0 +1,88 @@
+import { cpSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdir } from 'node:fs/promises';
+import { join } from 'node:path';
+import { afterAll, describe, expect, it } from 'vitest';
+import { typeErrors } from '../emitted/type-errors.js';
+import { typedRuntime } from '../support/built-runtime.js';
+import { modelOf, packageRoot, writeServer } from '../support/server.js';
+import { blocksOf, placeOf, readDocument, type Block } from './guides.js';
+
+const example = join(packageRoot, 'examples/staff');
+const folder = join(packageRoot, '.tmp', `guides-${String(process.pid)}`);
+
+afterAll(() => {
+  rmSync(folder, { recursive: true, force: true });
+});
+
+const blocks = blocksOf('ts');
+/** `// examples/staff/server/…` begins what a file of the example holds. */
+const excerpts = blocks.filter(({ text }) => text.startsWith('// examples/'));
+const programs = blocks.filter((block) => !excerpts.includes(block));
+
+/** The file of the example that a block is from, and what the block shows of it. */
+function excerptOf({ text }: Block): { readonly file: string; readonly code: string } {
+  const [comment = '', ...lines] = text.split('\n');
+  return { file: comment.replace('// ', ''), code: lines.join('\n') };
+}
+
+describe('an excerpt', () => {
+  it.each(excerpts.map((block) => [placeOf(block), block] as const))(
+    'stands in its file: %s',
+    (_place, block) => {
+      const { file, code } = excerptOf(block);
+      expect(code.trim().length).toBeGreaterThan(20);
+      expect(readDocument(file)).toContain(code);
+    },
+  );
+
+  it('shows the README what is emitted', () => {
+    const shown = excerpts.filter(({ path }) => path === 'README.md').map(excerptOf);
+    expect(shown.map(({ file }) => file)).toEqual(
+      expect.arrayContaining([
+        'examples/staff/server/src/generated/app.ts',
+        'examples/staff/server/src/generated/routes/Employee.ts',
+      ]),
+    );
+  });
+});
+
+/** What the body of a method imports from `api.ts`. */
+const names = ['OutgoingMessage', 'RestError'];
+
+/** A block as a file of the example's `src/guides`. */
+function programOf({ words: [part], text }: Block): string {
+  switch (part) {
+    case undefined:
+      return text;
+    case 'method': {
+      const used = ['CompanyBase', ...names.filter((name) => text.includes(`new ${name}(`))];
+      return `import { ${used.join(', ')} } from '../generated/api.js';
+        export abstract class Guide extends CompanyBase {
+          async example(bytes: Uint8Array): Promise<unknown> {
+            ${text}
+            return bytes;
+          }
+        }`;
+    }
+    default:
+      throw new Error(`${part} is no part of a program: use method, or nothing for a whole file.`);
+  }
+}
+
+it('The TypeScript of the guides compiles in the server of the example', async () => {
+  const model = modelOf(readFileSync(join(example, 'model.yaml'), 'utf8'));
+  cpSync(writeServer(model, {}, await typedRuntime()), folder, { recursive: true });
+  const classes = join(example, 'server/src/classes');
+  for (const name of readdirSync(classes)) {
+    cpSync(join(classes, name), join(folder, 'src/classes', name));
+  }
+  await mkdir(join(folder, 'src/guides'));
+  expect(programs.length).toBeGreaterThan(2);
+  const places = programs.map((block, index) => {
+    // As src/main.ts, or as a file of src/classes.
+    const place = block.text.includes("'./generated/") ? 'src' : 'src/guides';
+    writeFileSync(join(folder, place, `block${String(index)}.ts`), programOf(block));
+    return `block${String(index)} is ${placeOf(block)}`;
+  });
+  expect(typeErrors(folder, { allowUnreachableCode: true }), places.join('\n')).toEqual([]);
+});

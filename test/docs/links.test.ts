@@ -1,0 +1,81 @@
+import { existsSync, readdirSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { describe, expect, it } from 'vitest';
+import { packageRoot } from '../support/server.js';
+import { documents, readDocument } from './guides.js';
+
+/** The address of a heading on its page, as GitHub makes it. */
+function anchorOf(heading: string): string {
+  return heading
+    .toLowerCase()
+    .replaceAll(/[^\p{L}\p{N} _-]/gu, '')
+    .replaceAll(' ', '-');
+}
+
+function anchorsOf(path: string): readonly string[] {
+  const text = withoutBlocks(readDocument(path));
+  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => anchorOf(heading));
+}
+
+function withoutBlocks(document: string): string {
+  return document.replaceAll(/^```[\s\S]*?^```$/gm, '');
+}
+
+/** Links of a document that lead nowhere. */
+function brokenLinks(path: string): readonly string[] {
+  const links = withoutBlocks(readDocument(path)).matchAll(/\]\(([^)\s]+)\)/g);
+  return [...links].flatMap(([, link = '']) => (isBroken(path, link) ? [link] : []));
+}
+
+function isBroken(path: string, link: string): boolean {
+  if (/^https?:/.test(link)) return false;
+  const [file = '', anchor] = link.split('#');
+  const target = file === '' ? path : join(dirname(path), file);
+  if (!existsSync(join(packageRoot, target))) return true;
+  return anchor !== undefined && !anchorsOf(target).includes(anchor);
+}
+
+describe('a link', () => {
+  it.each(documents)('leads to a file and a heading that are there: %s', (path) => {
+    expect(brokenLinks(path)).toEqual([]);
+  });
+
+  it('is found broken when its heading is not there', () => {
+    expect(isBroken('README.md', 'generator/docs/model.md#nothing')).toBe(true);
+    expect(isBroken('README.md', 'generator/docs/model.md#roles')).toBe(false);
+  });
+});
+
+describe('a file that is named', () => {
+  const sources = ['generator', 'runtime', 'templates', 'test'].flatMap((folder) =>
+    readdirSync(join(packageRoot, folder), { recursive: true, encoding: 'utf8' })
+      .map((path) => `/${folder}/${path}`)
+      .concat(`/${folder}`),
+  );
+
+  /** What a checkout does not hold. */
+  const isMade = /^(\.|dist|server\/)/;
+
+  function missing(path: string): readonly string[] {
+    const names = withoutBlocks(readDocument(path)).matchAll(
+      /`([\w./-]+\.(?:ts|mjs|hbs|yaml)|[\w./-]+\/)`/g,
+    );
+    return [...names]
+      .map(([, name = '']) => name.replace(/\/$/, ''))
+      .filter((name) => !isMade.test(name) && !sources.some((each) => each.endsWith(`/${name}`)));
+  }
+
+  it.each(['CONTRIBUTING.md', 'test/README.md', 'runtime/docs/internals.md'])(
+    'is there: %s',
+    (path) => {
+      expect(missing(path)).toEqual([]);
+    },
+  );
+});
+
+it.each([
+  ['README.md', 250],
+  ['CONTRIBUTING.md', 150],
+])('%s is short enough to be read: %i lines at most', (path, most) => {
+  expect(readDocument(path).trimEnd().split('\n').length).toBeLessThanOrEqual(most);
+});

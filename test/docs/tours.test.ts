@@ -1,0 +1,185 @@
+import { readdirSync, readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { afterAll, describe, expect, it } from 'vitest';
+import type { LoginModule } from '../../runtime/access/login-module.js';
+import { errorCodes } from '../../runtime/protocol/errors.js';
+import { modelOf, packageRoot, serverOf } from '../support/server.js';
+import { blocksOf, documents, placeOf, readDocument, shown, type Block } from './guides.js';
+
+const example = join(packageRoot, 'examples/staff');
+const base = 'http://127.0.0.1:8080';
+
+/** The users that `npm run example` makes. */
+const login: LoginModule = {
+  login: (user, password) => {
+    const granted = { mia: { roles: ['HR'] }, tom: { privileges: ['viewStaff'] } }[user];
+    if (granted === undefined || password !== 'example') return null;
+    return { userName: user, ...granted };
+  },
+};
+
+/** What curl sends and how it keeps cookies. */
+interface Command {
+  readonly url: string;
+  readonly body?: string;
+  readonly jar?: string;
+  readonly savesJar: boolean;
+}
+
+function commandOf(line: string): Command {
+  const words = [...line.matchAll(/'([^']*)'|(\S+)/g)].map(
+    ([, quoted, bare]) => quoted ?? bare ?? '',
+  );
+  expect(words.shift()).toBe('curl');
+  let command: Command = { url: '', savesJar: false };
+  for (let word = words.shift(); word !== undefined; word = words.shift()) {
+    const options = /^-([a-z]+)$/.exec(word)?.[1] ?? '';
+    if (options === '') command = { ...command, url: word.replace(base, '') };
+    for (const option of options) {
+      if (option === 'd') command = { ...command, body: words.shift() ?? '' };
+      else if (option === 'b') command = { ...command, jar: words.shift() ?? '' };
+      else if (option === 'c') command = { ...command, jar: words.shift() ?? '', savesJar: true };
+      else expect(option).toBe('g');
+    }
+  }
+  return command;
+}
+
+/** The example's server with its data, and a client with its jars of cookies. */
+class Tour {
+  readonly #app: FastifyInstance;
+  readonly #jars = new Map<string, string>();
+
+  constructor(app: FastifyInstance) {
+    this.#app = app;
+  }
+
+  static async start(): Promise<Tour> {
+    const classes = readdirSync(join(example, 'server/src/classes')).map(
+      (name) => `src/classes/${name}`,
+    );
+    const written = Object.fromEntries(
+      classes.map((path) => [path, readFileSync(join(example, 'server', path), 'utf8')]),
+    );
+    const model = modelOf(readFileSync(join(example, 'model.yaml'), 'utf8'));
+    const app = await serverOf(model, { login }, written);
+    const tour = new Tour(app);
+    await tour.ask({
+      url: '/rest/$directory/login',
+      body: '["mia","example"]',
+      jar: 'mia',
+      savesJar: true,
+    });
+    const data = JSON.parse(readFileSync(join(example, 'data.json'), 'utf8')) as Readonly<
+      Record<string, readonly object[]>
+    >;
+    for (const [dataclass, entities] of Object.entries(data)) {
+      await tour.store(dataclass, entities);
+    }
+    return tour;
+  }
+
+  async store(dataclass: string, entities: readonly object[]): Promise<void> {
+    const url = `/rest/${dataclass}?$method=update&$atomic=true`;
+    const answer = await this.ask({
+      url,
+      body: JSON.stringify(entities),
+      jar: 'mia',
+      savesJar: false,
+    });
+    expect(answer).not.toContain('__ERROR');
+  }
+
+  async ask({ url, body, jar = '', savesJar }: Command): Promise<string> {
+    const response = await this.#app.inject({
+      method: body === undefined ? 'GET' : 'POST',
+      url,
+      headers: { cookie: this.#jars.get(jar) ?? '' },
+      ...(body === undefined ? {} : { payload: body }),
+    });
+    const [cookie] = response.cookies;
+    if (savesJar && cookie !== undefined) this.#jars.set(jar, `${cookie.name}=${cookie.value}`);
+    return response.body;
+  }
+
+  close(): Promise<void> {
+    return this.#app.close();
+  }
+}
+
+const tours: Tour[] = [];
+afterAll(() => Promise.all(tours.map((tour) => tour.close())));
+
+/** The requests of a document, in their order, each with what it shows of the answer. */
+function requestsOf(
+  path: string,
+): readonly (readonly [place: string, line: string, answer: string])[] {
+  return blocksOf('console', path)
+    .filter(({ text }) => text.startsWith('$ curl'))
+    .flatMap(requestsIn);
+}
+
+function requestsIn(block: Block): readonly (readonly [string, string, string])[] {
+  return block.text
+    .split(/^\$ /m)
+    .slice(1)
+    .map((part) => {
+      const [line = '', ...answer] = part.trimEnd().split('\n');
+      return [placeOf(block), line, answer.join('\n')];
+    });
+}
+
+describe('a request of a document', () => {
+  const withRequests = documents.filter((path) => requestsOf(path).length > 0);
+
+  it.each(withRequests)('has the answer that stands below it: %s', async (path) => {
+    const tour = await Tour.start();
+    tours.push(tour);
+    for (const [place, line, answer] of requestsOf(path)) {
+      const found = (await tour.ask(commandOf(line))).trimEnd();
+      expect(found, `${place}: ${line}`).toMatch(shown(answer));
+    }
+  });
+
+  it('stands in the README and in the guides of the protocol and of filters', () => {
+    expect(withRequests).toEqual(
+      expect.arrayContaining(['README.md', 'runtime/docs/filters.md', 'runtime/docs/protocol.md']),
+    );
+  });
+});
+
+it('The guide of the protocol lists every error with its status', () => {
+  const [, table = ''] =
+    /<!-- errors -->([\s\S]*)<!-- \/errors -->/.exec(readDocument('runtime/docs/protocol.md')) ??
+    [];
+  const rows = [...table.matchAll(/^\| (\d+) \| (\d+) \|/gm)].map(([, code, status]) => ({
+    code: Number(code),
+    status: Number(status),
+  }));
+  expect(rows).toEqual(Object.values(errorCodes).toSorted((a, b) => a.code - b.code));
+});
+
+it('The quotas of a guide are taken by a server', async () => {
+  const [quotas = ''] = blocksOf('sh', 'runtime/docs/access.md')
+    .map(({ text }) => /QUOTAS='(.*)'/.exec(text)?.[1])
+    .filter((text) => text !== undefined);
+  expect(quotas).toContain('PerSession');
+  const model = modelOf(readFileSync(join(example, 'model.yaml'), 'utf8'));
+  const app = await serverOf(model, { login, environment: { QUOTAS: quotas } });
+  await app.close();
+  const misspelt = { QUOTAS: quotas.replace('nbRequests', 'nbRequest') };
+  await expect(serverOf(model, { login, environment: misspelt })).rejects.toThrow('QUOTAS');
+});
+
+it('The guide of operations names every setting that servers list', () => {
+  const listed = ['examples/staff/server', 'test/golden/both-databases/expected'].flatMap(
+    (server) =>
+      [...readDocument(`${server}/.env.example`).matchAll(/^(?:# )?([A-Z_]+)=/gm)].map(
+        ([, variable = '']) => variable,
+      ),
+  );
+  expect(listed).toContain('DATABASE_POOL');
+  const guide = readDocument('runtime/docs/operations.md');
+  expect(listed.filter((variable) => !guide.includes(`\`${variable}\``))).toEqual([]);
+});

@@ -1,0 +1,194 @@
+import { type ChildProcess, spawn } from 'node:child_process';
+import { cpSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs';
+import { dirname, join } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import { afterEach, describe, expect, it } from 'vitest';
+import { emitServer } from '../../generator/emit/emit-server.js';
+import type { EmittedFile } from '../../generator/emit/file.js';
+import { builtRuntime } from '../support/built-runtime.js';
+import { modelOf, packageRoot, writeServer } from '../support/server.js';
+
+const model = `
+drs: 1
+name: dev
+dataclasses:
+  Item:
+    attributes: { ID: { type: integer, key: true, generated: sequence } }
+    functions:
+      dataclass:
+        word: { returns: string, exposed: true, onHTTPGet: true }
+        fail: { exposed: true, onHTTPGet: true }
+`;
+
+/** The same with many dataclasses more. */
+const grown = `${model}${Array.from(
+  { length: 40 },
+  (_, index) => `  More${index}: { attributes: { ID: { type: integer, key: true } } }\n`,
+).join('')}`;
+
+const main = `import { serve } from '#runtime/http';
+import { buildApp } from './generated/app.js';
+
+await serve(() => {
+  console.log('opens');
+  process.once('exit', () => console.log('ended'));
+  return buildApp();
+});
+`;
+
+const classOf = (word: string): string => `import { ItemBase } from '../generated/api.js';
+
+interface Thrown {
+  readonly message: string;
+}
+
+export class Item extends ItemBase {
+  word(): string {
+    return '${word}';
+  }
+
+  fail(): void {
+    const thrown: Thrown = { message: 'It failed.' };
+    throw new Error(thrown.message);
+  }
+}
+`;
+const failingLine = 'src/classes/Item.ts:14:11';
+
+/** `npm run dev` in a server of its own. */
+class DevelopedServer {
+  readonly folder: string;
+  output = '';
+  log = '';
+  readonly #npm: ChildProcess;
+
+  constructor(environment: Readonly<Record<string, string>>) {
+    const written = { 'src/main.ts': main, 'src/classes/Item.ts': classOf('one') };
+    const server = writeServer(modelOf(model), written);
+    const scratch = join(packageRoot, '.tmp');
+    mkdirSync(scratch, { recursive: true });
+    this.folder = mkdtempSync(join(scratch, 'dev-'));
+    const isCompiled = (path: string): boolean => path.startsWith(join(server, 'program'));
+    cpSync(server, this.folder, {
+      recursive: true,
+      dereference: true,
+      filter: (path) => !isCompiled(path),
+    });
+    this.#npm = spawn('npm', ['run', 'dev'], {
+      cwd: this.folder,
+      // A group of its own, so that nothing of it is left.
+      detached: true,
+      env: {
+        PATH: process.env['PATH'],
+        PORT: '0',
+        LOG_LEVEL: 'error',
+        DATABASE_URL: 'sqlite:data.sqlite',
+        ...environment,
+      },
+      stdio: ['ignore', 'pipe', 'pipe'],
+    });
+    this.#npm.stdout?.on('data', (chunk: Buffer) => (this.output += chunk.toString()));
+    this.#npm.stderr?.on('data', (chunk: Buffer) => (this.log += chunk.toString()));
+  }
+
+  /** Writes files, and again where the watcher had not seen them before: it looks at a file some time after it was loaded. */
+  async change(files: readonly EmittedFile[]): Promise<void> {
+    while (!this.output.includes('Restarting')) {
+      for (const { path, text } of files) {
+        mkdirSync(dirname(join(this.folder, path)), { recursive: true });
+        writeFileSync(join(this.folder, path), text);
+      }
+      for (let i = 0; i < 50 && !this.output.includes('Restarting'); i += 1) await this.#pause();
+    }
+  }
+
+  /** What the server that listens last answers; `undefined` while there is none. */
+  async get(path: string): Promise<{ readonly status: number; readonly text: string } | undefined> {
+    const origin = [...this.output.matchAll(/listening on (http:\/\/[^/\s]+)/g)].at(-1)?.[1];
+    if (origin === undefined) return undefined;
+    try {
+      const answer = await fetch(`${origin}/rest/${path}`, { headers: { connection: 'close' } });
+      return { status: answer.status, text: await answer.text() };
+    } catch {
+      // It ends, and another one starts.
+      return undefined;
+    }
+  }
+
+  async untilItSays(word: string): Promise<void> {
+    while (!(await this.get('Item/word'))?.text.includes(word)) await this.#pause();
+  }
+
+  /** @returns when its processes began to open the database and when they ended, in that order */
+  events(): readonly string[] {
+    return this.output.split('\n').filter((line) => line === 'opens' || line === 'ended');
+  }
+
+  /** Ctrl-C: a terminal tells it to all of them. */
+  async interrupt(): Promise<void> {
+    this.#tellAll('SIGINT');
+    const ended = (): number => this.events().filter((event) => event === 'ended').length;
+    while (ended() * 2 < this.events().length) await setTimeout(20);
+  }
+
+  remove(): void {
+    this.#tellAll('SIGKILL');
+    rmSync(this.folder, { recursive: true, force: true });
+  }
+
+  #tellAll(signal: NodeJS.Signals): void {
+    try {
+      if (this.#npm.pid !== undefined) process.kill(-this.#npm.pid, signal);
+    } catch {
+      // All of it has ended.
+    }
+  }
+
+  async #pause(): Promise<void> {
+    if (this.#npm.exitCode !== null) throw new Error(`It has ended:\n${this.output}${this.log}`);
+    await setTimeout(20);
+  }
+}
+
+describe('npm run dev', () => {
+  let server: DevelopedServer | undefined;
+  afterEach(() => server?.remove());
+
+  it.each([
+    [1, {}],
+    [2, { PROCESSES: '2' }],
+  ])(
+    'starts a server of %i process(es) anew when files change, after the one before has ended',
+    async (processes, environment) => {
+      server = new DevelopedServer(environment);
+      await server.untilItSays('one');
+      await server.change([{ path: 'src/classes/Item.ts', owner: 'user', text: classOf('two') }]);
+      await server.untilItSays('two');
+      const opened = Array<string>(processes).fill('opens');
+      const ended = Array<string>(processes).fill('ended');
+      expect(server.events()).toEqual([...opened, ...ended, ...opened]);
+      await server.interrupt();
+      expect(server.log).not.toContain('Error');
+    },
+  );
+
+  it('serves what a run of drs-gen has written, many files at once', async () => {
+    server = new DevelopedServer({});
+    await server.untilItSays('one');
+    expect(await server.get('More39')).toMatchObject({ status: 404 });
+    const input = { packageRoot, modelFileName: 'model.yaml', runtimeFolder: builtRuntime() };
+    await server.change(
+      emitServer(modelOf(grown), input).filter(({ owner }) => owner === 'generator'),
+    );
+    while ((await server.get('More39'))?.status !== 200) await setTimeout(20);
+    await server.untilItSays('one');
+  });
+
+  it('logs the lines of the TypeScript that threw', async () => {
+    server = new DevelopedServer({});
+    await server.untilItSays('one');
+    expect(await server.get('Item/fail')).toMatchObject({ status: 500 });
+    while (!server.log.includes('It failed.\\n')) await setTimeout(20);
+    expect(server.log).toContain(failingLine);
+  });
+});

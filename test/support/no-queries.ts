@@ -1,0 +1,20 @@
+import type { QueriesModule } from '../../runtime/protocol/queries.js';
+
+function notWritten(): never {
+  throw new Error('This test runs no query.');
+}
+
+/** For definitions that no statement is written for. */
+export const noQueries: QueriesModule = {
+  attributes: {},
+  entities: notWritten,
+  page: notWritten,
+  count: notWritten,
+  byKey: notWritten,
+  by: {},
+  of: {},
+  insert: notWritten,
+  change: notWritten,
+  update: notWritten,
+  remove: notWritten,
+};
