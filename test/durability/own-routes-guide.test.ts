@@ -128,7 +128,7 @@ describe('The guide to routes of the user', () => {
     await expect.poll(server.stdout).toMatch(/^GET \/rest\/Company\(:key 200 \d+\.\d ms$/m);
     expect(server.stdout()).toContain('payroll/');
     const { body } = await hr.get<readonly string[]>('/routes');
-    expect(body).toContain('GET /rest/Employee(:key');
+    expect(body).toContain('GET,HEAD /rest/Employee(:key');
     expect(body).toContain('POST /raise');
   });
 
