@@ -140,9 +140,9 @@ it('any address is served or refused', async () => {
       address,
       async (method, url) => {
         const response = await app.inject({ method: method as 'GET', url });
-        // Dots lead out of the base.
+        // Dots lead out of the base, where Fastify answers.
         const isBelow = new URL(url, 'http://host').pathname.startsWith('/rest');
-        if (!isBelow) expect(response.statusCode).toBe(404);
+        if (!isBelow) expect([400, 404]).toContain(response.statusCode);
         else if (method !== 'HEAD') expectServed(response, `${method} ${url}`);
       },
     ),
