@@ -32,7 +32,6 @@ const publicEntries: Readonly<Record<string, string>> = {
   'access/password': 'access',
   'access/session': 'access',
   'http/app-options': 'http',
-  'http/create-app': 'http',
   'http/serve': 'http',
   'http/settings': 'http',
   'protocol/definition': 'definition',

@@ -22,7 +22,7 @@ import {
   packageView,
   readmeView,
 } from './views/project.js';
-import { emptyView, headerView, settingsView } from './views/server.js';
+import { emptyView, headerView, mainView, settingsView } from './views/server.js';
 
 /** A file that is printed once for the whole model. */
 export interface ModelUnit {
@@ -68,7 +68,7 @@ export const dataclassUnits: readonly DataclassUnit[] = [
   {
     path: (dataclass, { classNames }) =>
       `src/generated/classes/${classNames.of(dataclass).file}.ts`,
-    when: (_, model) => hasClassCode(model),
+    when: () => true,
     owner: 'generator',
     template: 'src/generated/classes/dataclass.ts',
     view: dataclassClassesView,
@@ -117,17 +117,17 @@ export const modelUnits: readonly ModelUnit[] = [
   })),
   ours('src/generated/database.ts', databaseView),
   ours('src/generated/settings.ts', settingsView),
+  ours('src/generated/classes/DataStore.ts', dataStoreView),
   ...forClassCode(
     ours('src/generated/api.ts', apiView),
     ours('src/generated/classes.ts', registryView),
-    ours('src/generated/classes/DataStore.ts', dataStoreView),
   ),
   {
     ...ours('src/generated/singletons.ts', singletonsView),
     when: ({ singletons }) => singletons.length > 0,
   },
   { ...ours('src/generated/function-routes.ts', functionRoutesView), when: hasFunctionRoutes },
-  users('src/main.ts', emptyView),
+  users('src/main.ts', mainView),
   ...forRoles(
     users('src/login.ts', emptyView),
     ...usersFiles,

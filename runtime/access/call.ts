@@ -29,12 +29,27 @@ export interface Nesting {
  * other requests never do.
  */
 export class Calls {
-  readonly #storage = new AsyncLocalStorage<Call>();
+  readonly #storage: AsyncLocalStorage<Call>;
   /** Tells which entities sessions may see; set when class code is there, where a dataclass restricts sessions. */
   restrictions: Pick<Restrictions, 'of'> | undefined;
 
   /** @param server whose code runs outside of any request: it may do everything */
-  constructor(private readonly server: Call) {}
+  constructor(
+    protected readonly server: Call,
+    storage = new AsyncLocalStorage<Call>(),
+  ) {
+    this.#storage = storage;
+  }
+
+  /** The same calls for code of requests alone: outside of any call it is refused, and not taken for the server's own. */
+  ofRequests(): Calls {
+    return new RequestCalls(this.server, this.#storage);
+  }
+
+  /** Whether the code that asks belongs to no call. */
+  get isOutside(): boolean {
+    return this.#storage.getStore() === undefined;
+  }
 
   /** Runs the code of a call; what was ambient before counts for nothing in it. */
   run<A extends readonly unknown[], T>(call: Call, work: (...given: A) => T, ...given: A): T {
@@ -43,7 +58,12 @@ export class Calls {
 
   /** The call whose code asks; outside of any, the server's own. */
   current(): Call {
-    return this.#storage.getStore() ?? this.server;
+    return this.#storage.getStore() ?? this.outside();
+  }
+
+  /** On whose behalf code runs that belongs to no call. */
+  protected outside(): Call {
+    return this.server;
   }
 
   /** Runs code as the server itself, which may do everything. */
@@ -72,5 +92,14 @@ export class Calls {
   /** Runs code with some of the current call's properties replaced. */
   with<T>(changes: Partial<Call>, work: () => T): T {
     return this.#storage.run({ ...this.current(), ...changes }, work);
+  }
+}
+
+/** Code that has lost its async context must not do everything. */
+class RequestCalls extends Calls {
+  protected override outside(): never {
+    throw new Error(
+      'request.ds is used where nobody can tell for which request: outside of the handler of a route, or in a callback that has lost the async context of its request. Use it in the handler, and wrap such a callback with AsyncResource.bind().',
+    );
   }
 }

@@ -4,6 +4,7 @@ import {
   type Grant,
   type Origin,
   type PrivilegeSet,
+  requirePrivilege,
   type Session,
   type SessionQuotas,
   type SessionStorage,
@@ -59,6 +60,10 @@ export class PromotedSession implements Session {
 
   hasPrivilege(name: string): boolean {
     return this.#added.includes(foldName(name)) || holds(this.#session.privileges, name);
+  }
+
+  require(privilege: string): void {
+    requirePrivilege(this, privilege);
   }
 
   setPrivileges(grant: string | readonly string[] | Grant): void {

@@ -7,13 +7,14 @@ import {
   quotaNames,
   withQuota,
 } from './quota-values.js';
-import type {
-  Grant,
-  Origin,
-  PrivilegeSet,
-  Session,
-  SessionQuotas,
-  SessionStorage,
+import {
+  type Grant,
+  type Origin,
+  type PrivilegeSet,
+  requirePrivilege,
+  type Session,
+  type SessionQuotas,
+  type SessionStorage,
 } from './session.js';
 import type { SessionRecord } from './session-store.js';
 import type { Sessions } from './sessions.js';
@@ -112,6 +113,10 @@ export class RequestSession implements Session {
     return holds(this.privileges, name);
   }
 
+  require(privilege: string): void {
+    requirePrivilege(this, privilege);
+  }
+
   setPrivileges(given: string | readonly string[] | Grant): void {
     this.#grant(readGrant(given));
   }
@@ -157,7 +162,7 @@ export class RequestSession implements Session {
   }
 
   promote<T>(privileges: string | readonly string[], work: () => T | Promise<T>): Promise<T> {
-    return this.#sessions.promote(privileges, work);
+    return this.#sessions.promote(privileges, work, this);
   }
 
   keep(): string {

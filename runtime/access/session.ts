@@ -1,3 +1,4 @@
+import { protocolError, RequestError } from '../protocol/errors.js';
 import { fold } from '../protocol/fold.js';
 
 /** The names of privileges are compared without regard to case; a session holds them folded by {@link foldName}. */
@@ -81,6 +82,11 @@ export interface Session {
   /** In any case. `guest` is held by everyone, `none` by nobody. */
   hasPrivilege(name: string): boolean;
   /**
+   * Ends the request of who does not hold a privilege.
+   * @throws RequestError 401 for a guest, 403 for others, as the protocol answers them
+   */
+  require(privilege: string): void;
+  /**
    * Replaces what the session holds, and renews its cookie. A guest who becomes a user gets another session, with another ID, which
    * takes the guest's storage, locks, uploads and singletons; other requests that run go on as a guest's.
    * @throws RequestError 402 with 1823 when there is no place for another session
@@ -114,4 +120,14 @@ export interface Session {
 /** A name of a privilege, a role or a user as it is compared. */
 export function foldName(name: string): string {
   return fold(name);
+}
+
+/** See {@link Session.require}. */
+export function requirePrivilege(
+  session: Pick<Session, 'hasPrivilege' | 'isGuest'>,
+  privilege: string,
+): void {
+  if (session.hasPrivilege(privilege)) return;
+  const problem = protocolError('executeDenied', 'No permission to do this.');
+  throw new RequestError(session.isGuest ? 401 : 403, [problem]);
 }

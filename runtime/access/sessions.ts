@@ -6,7 +6,7 @@ import { grantedPrivileges, isGuest, noPrivileges } from './grants.js';
 import { noQuotas, type QuotaValues } from './quota-values.js';
 import type { Promotions } from './promotions.js';
 import { hasRates } from './rate-windows.js';
-import type { Grant, PrivilegeTable } from './session.js';
+import type { Grant, PrivilegeTable, Session } from './session.js';
 import type { SessionChange, SessionCounts, SessionRecord, SessionStore } from './session-store.js';
 
 export interface SessionLimits {
@@ -170,9 +170,13 @@ export class Sessions {
   }
 
   /** See {@link Session.promote}. */
-  async promote<T>(privileges: string | readonly string[], work: () => T | Promise<T>): Promise<T> {
+  async promote<T>(
+    privileges: string | readonly string[],
+    work: () => T | Promise<T>,
+    asking: Session,
+  ): Promise<T> {
     if (this.promotions === undefined) throw new Error('Class code alone can be promoted.');
-    return this.promotions.run(privileges, work);
+    return this.promotions.run(privileges, work, asking);
   }
 
   close(): Pending<void> {

@@ -32,6 +32,7 @@ export function systemSession(): Session {
     quotas: quotas as SessionQuotas,
     origin: undefined,
     hasPrivilege: (name) => holds(privileges, name),
+    require: () => undefined,
     setPrivileges: fixed,
     clearPrivileges: fixed,
     login: fixed,

@@ -38,6 +38,8 @@ export interface ClassParts {
   readonly tellFailure: (error: Error) => void;
   /** Makes what runs the events; none where no dataclass has any. */
   readonly lifecycle?: ((host: ClassHost) => Lifecycle) | undefined;
+  /** Another host runs what requests below `/rest` ask of class code. */
+  readonly isSecond?: true;
 }
 
 /**
@@ -99,6 +101,7 @@ class Host implements ClassHost {
       const get = (): object => this.codeOf(name).instance;
       Object.defineProperty(datastore, name, { get, enumerable: true });
     }
+    if (parts.isSecond === true) return;
     const dataclasses = [...context.dataclasses.values()];
     const hasComputed = dataclasses.some(isComputed);
     executor.runsCode = hasComputed || this.lifecycle !== undefined || executor.isRestricted;
@@ -137,6 +140,8 @@ class Host implements ClassHost {
   }
 
   write<T>(work: (scope: TransactionScope) => Promise<T>): Promise<T> {
+    // Code that belongs to no call may be refused.
+    this.calls.current();
     return this.#executor.writeIn(work);
   }
 

@@ -19,7 +19,7 @@ import {
 import type { Fold } from '../protocol/fold.js';
 import { shortened } from '../protocol/found.js';
 import type { Place } from './arguments.js';
-import { failureOf } from './failure.js';
+import { failureOf } from '../class/failure.js';
 
 /** What entities of arguments are made with. */
 export interface EntityArgumentContext {

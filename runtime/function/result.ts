@@ -2,7 +2,7 @@ import type { Media } from '../class/types.js';
 import type { FunctionType, StorageType } from '../protocol/definition.js';
 import { dayFromText } from '../protocol/dates.js';
 import { normaliseUuid } from '../protocol/uuid.js';
-import { OutgoingMessage } from './outgoing-message.js';
+import { OutgoingMessage } from '../class/outgoing-message.js';
 
 /** Tells what class code's objects are. */
 export interface ClassKinds {

@@ -1,22 +1,6 @@
-import type { FastifyServerOptions } from 'fastify';
+import type { FastifyInstance, FastifyServerOptions } from 'fastify';
 import type { LoginModule } from '../access/login-module.js';
-import type { ClassRegistry } from '../class/registry.js';
-import type { ServedDatabase } from '../dialect/driver.js';
 import type { StatementObserver } from '../dialect/observed-executor.js';
-import type { DataclassDefinition } from '../protocol/definition.js';
-import type { Settings } from './settings.js';
-
-/** What the generator knows about the model. */
-export interface GeneratedModel {
-  readonly definitions: readonly DataclassDefinition[];
-  /** The databases that the server takes; the first is the default. */
-  readonly databases: readonly ServedDatabase[];
-  readonly settings: Settings;
-  /** The user's `src/login.ts`; without it nobody can log in. */
-  readonly login?: LoginModule;
-  /** Only for a model with class code. */
-  readonly classes?: ClassRegistry;
-}
 
 /** What whoever builds the service decides. */
 export interface AppOptions {
@@ -30,4 +14,9 @@ export interface AppOptions {
   readonly login?: LoginModule;
   /** Where limits are looked up; `process.env` when left out. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
+  /**
+   * Called before the routes below `/rest` are there: for plugins that look at each route which is registered after them, as those
+   * for rate limits or API descriptions do. Hooks may be added later as well.
+   */
+  readonly extend?: (app: FastifyInstance) => void;
 }

@@ -7,7 +7,7 @@ import {
 import type { Session } from '../access/session.js';
 import type { ClassHost } from '../class/class-host.js';
 import { paramsOf } from '../class/selection-values.js';
-import { failureOf } from '../function/failure.js';
+import { failureOf } from '../class/failure.js';
 import type { Restricting } from './viewed-services.js';
 
 /** Asks the users' dataclass classes which entities a session may see. */

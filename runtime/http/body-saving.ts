@@ -4,7 +4,7 @@ import { type Pending, whenThere } from '../dialect/pending.js';
 import type { Body } from '../entity/decoded.js';
 import type { EntitySaver } from '../entity/save.js';
 import type { SaveResult } from '../entity/save-options.js';
-import { failureOf } from '../function/failure.js';
+import { failureOf } from '../class/failure.js';
 import type { AppliedUploads } from '../media/apply-uploads.js';
 import type { RequestError } from '../protocol/errors.js';
 import { RestError } from '../protocol/rest-error.js';

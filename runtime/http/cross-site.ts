@@ -3,12 +3,6 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Environment, setting } from '../protocol/environment.js';
 import { refuse } from '../protocol/errors.js';
 
-declare module 'fastify' {
-  interface FastifyInstance {
-    readonly origins: Origins;
-  }
-}
-
 /** Headers of answers that a page of another origin may read, beside those that browsers always show. */
 const exposedHeaders = [
   'Accept-Ranges',
@@ -76,7 +70,6 @@ function isOrigin(text: string): boolean {
 
 /** Answers preflights of listed origins, and lets their pages read what the server answers, errors among it. */
 export async function allowOrigins(app: FastifyInstance, origins: Origins): Promise<void> {
-  app.decorate('origins', origins);
   if (origins.isEmpty) return;
   // A server without front ends elsewhere does not load it.
   const { fastifyCors } = await import('@fastify/cors');
@@ -106,7 +99,7 @@ export function refuseCrossSite({ headers, server }: FastifyRequest): void {
     site === 'cross-site' ||
     site === 'same-site' ||
     (origin !== undefined && hostOf(origin) !== headers.host?.toLowerCase());
-  if (!isForeign || server.origins.has(origin) || bearsToken(headers)) return;
+  if (!isForeign || server.setup.origins.has(origin) || bearsToken(headers)) return;
   throw refuse(
     'crossSite',
     'A page of another site may not change data here, unless ORIGINS lists its origin.',

@@ -11,7 +11,7 @@ import { DeletionRefused, refusedByDatabase } from '../entity/delete-refusal.js'
 import { EventFailure } from '../entity/lifecycle.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import { FilterSlots } from '../filter/slots.js';
-import { failureOf } from '../function/failure.js';
+import { failureOf } from '../class/failure.js';
 import { refuse } from '../protocol/errors.js';
 import { nowText } from '../protocol/now-text.js';
 import type { SelectionPlan } from '../query/collection.js';

@@ -6,7 +6,7 @@ import {
   TooComplexError,
   UnusableValueError,
 } from '../dialect/executor.js';
-import { DeniedInCodeError, failureOf } from '../function/failure.js';
+import { DeniedInCodeError, failureOf } from '../class/failure.js';
 import { refuseBusy } from '../protocol/busy.js';
 import { PermissionError } from '../protocol/denial.js';
 import { type ErrorName, protocolError, refuse, RequestError } from '../protocol/errors.js';

@@ -6,7 +6,7 @@ import {
   entityMembers,
   readableDataclass,
 } from '../function/entity-result.js';
-import type { OutgoingMessage } from '../function/outgoing-message.js';
+import type { OutgoingMessage } from '../class/outgoing-message.js';
 import { plainValue } from '../function/plain-value.js';
 import { type ClassKinds, type Result, ResultError } from '../function/result.js';
 import type { Media } from '../class/types.js';

@@ -4,7 +4,7 @@ import type { Session } from '../access/session.js';
 import { setAskerOf } from '../access/set-asker.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { decodeArguments } from '../function/arguments.js';
-import { failureOf, FunctionFailedError } from '../function/failure.js';
+import { failureOf, FunctionFailedError } from '../class/failure.js';
 import { ResultError, resultOf } from '../function/result.js';
 import type { FunctionDefinition } from '../protocol/definition.js';
 import { type FunctionAnswer, functionAnswer } from './function-answer.js';

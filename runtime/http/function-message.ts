@@ -1,7 +1,7 @@
 import { Readable } from 'node:stream';
 import { ReadableStream } from 'node:stream/web';
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { MessageBody, OutgoingMessage } from '../function/outgoing-message.js';
+import type { MessageBody, OutgoingMessage } from '../class/outgoing-message.js';
 import { plainValue } from '../function/plain-value.js';
 import { byteStream } from './byte-stream.js';
 import { refuseObject } from './function-classes.js';

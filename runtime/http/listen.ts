@@ -3,6 +3,8 @@ import { inspect } from 'node:util';
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { setting } from '../protocol/environment.js';
+import type { AppOptions } from './app-options.js';
+import { closeUnready } from './create-server.js';
 import { mapStacks } from './mapped-stacks.js';
 import { stopOnSignal } from './stop.js';
 
@@ -14,20 +16,45 @@ export interface Listening {
   readonly stop: () => void;
 }
 
+/** Makes a server, and adds to it what is the user's own; what it returns may be waited for. */
+export type BuildServer = (options: AppOptions) => FastifyInstance | PromiseLike<FastifyInstance>;
+
 /**
  * Builds a server and makes it listen at `PORT` (8080, 0 for any) and `HOST` (127.0.0.1), until the process is told to stop.
  * @throws Error that names what is wrong, and what `build` throws
  */
-export async function listen(build: () => Promise<FastifyInstance>): Promise<Listening> {
+export async function listen(build: BuildServer): Promise<Listening> {
   const chosenPort = port(setting(process.env, 'PORT', '8080'));
-  const app = await build();
-  await app.listen({ port: chosenPort, host: setting(process.env, 'HOST', '127.0.0.1') });
+  const app = await listening(build, {
+    port: chosenPort,
+    host: setting(process.env, 'HOST', '127.0.0.1'),
+  });
   const stop = stopOnSignal(app);
   tellRejections();
   mapStacks();
   const { address, family, port: taken } = app.server.address() as AddressInfo;
   const host = family === 'IPv6' ? `[${address}]` : address;
   return { url: `http://${host}:${taken}/rest`, stop };
+}
+
+/** A start that fails leaves nothing open that would keep the process alive. */
+async function listening(
+  build: BuildServer,
+  place: { readonly port: number; readonly host: string },
+): Promise<FastifyInstance> {
+  try {
+    const app = await build({});
+    try {
+      await app.listen(place);
+      return app;
+    } catch (error) {
+      await app.close().catch(() => undefined);
+      throw error;
+    }
+  } catch (error) {
+    await closeUnready();
+    throw error;
+  }
 }
 
 /**

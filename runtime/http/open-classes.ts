@@ -1,18 +1,17 @@
 import type { FastifyInstance } from 'fastify';
-import { Calls } from '../access/call.js';
+import type { Calls } from '../access/call.js';
 import { CallValueBinder } from '../access/call-values.js';
-import { systemSession } from '../access/system-session.js';
 import type { ClassHost } from '../class/class-host.js';
 import { ambientDatabase, type ClassParts, createClassHost } from '../class/make-class-host.js';
-import type { ClassRegistry } from '../class/registry.js';
+import { DataclassObject } from '../class/dataclass.js';
+import { Datastore } from '../class/datastore.js';
+import { Entity } from '../class/entity.js';
+import type { ClassRegistry, DataclassClasses } from '../class/registry.js';
+import { EntitySelection } from '../class/selection.js';
+import type { EntityTypes } from '../class/types.js';
+import type { DataclassDefinition } from '../protocol/definition.js';
 import type { Database } from '../dialect/database.js';
-
-declare module 'fastify' {
-  interface FastifyInstance {
-    /** The instance of the user's `DataStore`, for code outside of requests; only where the model has class code. */
-    readonly datastore?: object;
-  }
-}
+import type { AppState } from '../shared-state/joined-state.js';
 
 /** What a server has that runs class code; one that does not has nothing of it. */
 export interface ServerClasses {
@@ -30,38 +29,63 @@ export interface ServerClasses {
  */
 const stackDepth = 50;
 
+interface PreparedParts {
+  readonly registry: ClassRegistry | undefined;
+  readonly database: Database;
+  readonly calls: Calls;
+  /** Whether a dataclass restricts sessions. */
+  readonly isRestricted: boolean;
+  /** Where this process is one of several. */
+  readonly joined: AppState | undefined;
+}
+
 /**
  * Prepares class code, before anything has got hold of the database.
- * @param isRestricted whether a dataclass restricts sessions
+ * @throws Error for singletons of sessions, which several processes cannot share
  */
-export function serverClasses(
-  registry: ClassRegistry | undefined,
-  database: Database,
-  isRestricted: boolean,
-): ServerClasses | undefined {
+export function serverClasses(parts: PreparedParts): ServerClasses | undefined {
+  const { registry, database, calls, isRestricted, joined } = parts;
   if (registry === undefined) {
     if (isRestricted)
       throw new Error('A dataclass restricts sessions, and its class is not given.');
     return undefined;
   }
+  if (joined !== undefined) refuseSingletonsOfSessions(registry, joined);
   Error.stackTraceLimit = Math.max(Error.stackTraceLimit, stackDepth);
-  const calls = new Calls({ session: systemSession(), isServer: true });
   const binder = isRestricted ? new CallValueBinder(() => calls.current().restrictions) : undefined;
   const { executor } = database;
   const bound = { ...database, executor: binder?.executor(executor) ?? executor };
   return { calls, database: ambientDatabase(bound, calls, binder), registry, binder };
 }
 
+function refuseSingletonsOfSessions({ singletons }: ClassRegistry, { processes }: AppState): void {
+  const ofSessions = Object.entries(singletons)
+    .filter(([, { scope }]) => scope === 'session')
+    .map(([name]) => name);
+  if (ofSessions.length === 0) return;
+  throw new Error(
+    `PROCESSES is ${processes}, and the model has singletons of sessions (${ofSessions.join(', ')}), whose instances live in one process. Keep what they hold in session.storage, or run one process.`,
+  );
+}
+
 /** Makes the objects of class code. */
-export function openClasses(
-  app: FastifyInstance,
-  classes: ServerClasses | undefined,
-  parts: Omit<ClassParts, 'registry' | 'calls'>,
-): ClassHost | undefined {
-  if (classes === undefined) return undefined;
-  const host = createClassHost({ ...parts, registry: classes.registry, calls: classes.calls });
-  // Before the database is closed: hooks that are added later run first.
-  app.addHook('onClose', () => host.afterCommit.end());
-  app.decorate('datastore', host.datastore);
+export function openHost(app: FastifyInstance, parts: ClassParts): ClassHost {
+  const host = createClassHost(parts);
+  app.setup.closeAtEnd(() => host.afterCommit.end());
   return host;
+}
+
+/** The classes of a model for which nobody writes code: what the emitted types declare is made when it is asked for. */
+export function plainClasses(definitions: readonly DataclassDefinition[]): ClassRegistry {
+  const classes = (): DataclassClasses => ({
+    dataclass: class extends DataclassObject<EntityTypes> {},
+    entity: class extends Entity<EntityTypes> {},
+    selection: class extends EntitySelection<EntityTypes> {},
+  });
+  return {
+    datastore: class extends Datastore {},
+    datastoreFunctions: [],
+    dataclasses: Object.fromEntries(definitions.map(({ name }) => [name, classes()])),
+    singletons: {},
+  };
 }

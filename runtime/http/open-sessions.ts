@@ -1,67 +1,139 @@
 import type { FastifyInstance } from 'fastify';
-import type { Calls } from '../access/call.js';
+import { fastifyPlugin } from 'fastify-plugin';
+import { Calls } from '../access/call.js';
 import { undeclaredPrivileges } from '../access/grants.js';
 import { DeclaredPrivileges } from '../access/privileges.js';
-import type { Settings } from './settings.js';
 import type { LoginModule } from '../access/login-module.js';
 import { Logins } from '../access/logins.js';
 import { Promotions } from '../access/promotions.js';
 import { hasRates } from '../access/rate-windows.js';
 import type { ReadQuotas } from '../access/server-quotas.js';
-import type { Tokens } from '../access/tokens.js';
+import type { Session } from '../access/session.js';
+import { systemSession } from '../access/system-session.js';
+import { Tokens } from '../access/tokens.js';
 import { type SessionLimits, Sessions } from '../access/sessions.js';
 import { registerDirectory } from './directory-service.js';
+import { openStores } from './open-stores.js';
+import { decorateOwnRequests } from './own-routes.js';
 import { registerQuotas } from './quota-hooks.js';
 import { requireLogin } from './require-login.js';
 import { RequestSessions } from './request-sessions.js';
-import type { ServerStores } from './server-stores.js';
+import { closeStores, followSessions, type ServerStores } from './server-stores.js';
 import { cookieName } from './session-cookie.js';
+import { type Settings, tokenSettings } from './settings.js';
 
-interface SessionServer {
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** On whose behalf code runs. */
+    readonly calls: Calls;
+    /** Finds the session of a request. */
+    readonly sessions: RequestSessions;
+    /** What the server remembers of its clients. */
+    readonly stores: ServerStores;
+  }
+  interface FastifyRequest {
+    /**
+     * Who asks, by cookie or bearer token, in routes outside of `/rest`: from their own hooks on. In hooks of the whole server it
+     * is there once the request has found its route's handler.
+     * @throws RequestError 401 for a bearer token that is not right, 403 for a change that a page of another site asks for
+     */
+    readonly session: Session;
+  }
+}
+
+export interface SessionsOptions {
+  /** The user's `src/login.ts`; without it nobody can log in. */
+  readonly login?: LoginModule;
+}
+
+/** Remembers clients: who they are, by a cookie or a bearer token, and their entity sets, locks, uploads and quotas. */
+export const sessions = fastifyPlugin<SessionsOptions>(
+  async (app, options) => {
+    const { setup, database } = app;
+    const { settings, limits, environment, quotas } = setup;
+    const login = setup.options.login ?? options.login;
+    const tokens = await Tokens.open(tokenSettings(environment), login);
+    // Users are kept where the environment says. Who names a database in code, as tests do, may have none there.
+    if (setup.options.databaseUrl === undefined && setup.options.login === undefined) {
+      await login?.openUsers?.();
+    }
+    const stores = await openStores(setup.joined, limits, database);
+    setup.closeAtEnd(async () => {
+      await closeStores(stores);
+      stores.close();
+    });
+    if (settings.isOpen) {
+      setup.log.warn(
+        'The model has no roles: everything is allowed to everyone who can reach this.',
+      );
+    }
+    const calls = new Calls({ session: systemSession(), isServer: true });
+    const found = openSessions({ settings, limits, stores, login, tokens, quotas, calls });
+    followSessions(found.sessions, stores);
+    app.decorate('calls', calls);
+    app.decorate('sessions', found);
+    app.decorate('stores', stores);
+    decorateOwnRequests(app);
+  },
+  { name: 'drs-sessions', dependencies: ['drs-database'] },
+);
+
+interface SessionParts {
   readonly settings: Pick<Settings, 'name' | 'roles'>;
   readonly limits: SessionLimits;
-  readonly stores: Pick<ServerStores, 'clock' | 'sessions' | 'loginFailures' | 'rates'>;
+  readonly stores: Pick<ServerStores, 'clock' | 'sessions' | 'loginFailures'>;
   readonly login: LoginModule | undefined;
   readonly tokens: Tokens | undefined;
   readonly quotas: ReadQuotas;
-  /** Where class code runs, which may set quotas of its sessions; none without class code. */
-  readonly calls: Calls | undefined;
+  readonly calls: Calls;
 }
 
-/** The sessions of a server, and the addresses by which they begin and end. */
-export function openSessions(
-  app: FastifyInstance,
-  { settings, limits, stores, login, tokens, quotas, calls }: SessionServer,
-): RequestSessions {
-  const { clock, rates } = stores;
+/** The sessions of a server. */
+export function openSessions(parts: SessionParts): RequestSessions {
+  const { settings, limits, stores, login, tokens, quotas, calls } = parts;
+  const { clock } = stores;
   const table =
     settings.roles === undefined ? undeclaredPrivileges : new DeclaredPrivileges(settings.roles);
-  const promotions = calls === undefined ? undefined : new Promotions(calls, table);
-  const sessions = new Sessions(
+  const found = new Sessions(
     stores.sessions,
     clock,
     limits,
     table,
     quotas.ofSession,
-    promotions,
+    new Promotions(calls, table),
   );
   const logins =
     login === undefined ? undefined : new Logins(loginOf(login, calls), stores.loginFailures);
-  const found = new RequestSessions(sessions, cookieName(settings.name), logins, tokens);
+  return new RequestSessions(found, cookieName(settings.name), logins, tokens);
+}
+
+interface Guards {
+  readonly stores: Pick<ServerStores, 'sessions' | 'rates'>;
+  readonly quotas: ReadQuotas;
+  /** Whether code of the user sets quotas of sessions. */
+  readonly hasCode: boolean;
+  readonly forceLogin: boolean;
+}
+
+/** Puts the hooks of sessions, and the addresses by which they begin and end, on what is below `/rest`. */
+export function guardSessions(
+  app: FastifyInstance,
+  found: RequestSessions,
+  { stores, quotas, hasCode, forceLogin }: Guards,
+): void {
   const hasQuotas = hasRates(quotas.ofServer) || hasRates(quotas.ofSession);
-  if (hasQuotas || calls !== undefined)
-    registerQuotas(app, found, { quotas: quotas.ofServer, rates });
+  if (hasQuotas || hasCode)
+    registerQuotas(app, found, { quotas: quotas.ofServer, rates: stores.rates });
   if (stores.sessions.isShared) settleSessions(app, found);
-  if (settings.roles?.forceLogin === true) requireLogin(app, found);
+  if (forceLogin) requireLogin(app, found);
   registerDirectory(app, found);
-  return found;
 }
 
 /** Where several processes serve, an answer tells of a session what it has become by all of them. */
-function settleSessions(app: FastifyInstance, sessions: RequestSessions): void {
-  app.addHook('onSend', (request, _reply, payload, done) => {
+function settleSessions(app: FastifyInstance, found: RequestSessions): void {
+  app.addHook('onSend', function settleSession(request, _reply, payload, done) {
     try {
-      sessions.known(request)?.settle();
+      found.known(request)?.settle();
     } catch (error) {
       done(error as Error);
       return;
@@ -71,7 +143,6 @@ function settleSessions(app: FastifyInstance, sessions: RequestSessions): void {
 }
 
 /** The user's `login` runs as the server itself, wherever the session is that logs in. */
-function loginOf({ login }: LoginModule, calls: Calls | undefined): Pick<LoginModule, 'login'> {
-  if (calls === undefined) return { login };
+function loginOf({ login }: LoginModule, calls: Calls): Pick<LoginModule, 'login'> {
   return { login: (user, password) => calls.asServerWithin(() => login(user, password)) };
 }

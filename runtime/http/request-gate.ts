@@ -1,10 +1,11 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { refuseBusy } from '../protocol/busy.js';
-import { BodyMemory, noRoom } from './body-memory.js';
+import { BodyMemory, countedBody, noRoom } from './body-memory.js';
 import type { Origins } from './cross-site.js';
 import { HeldAnswers } from './held-answers.js';
 import type { LoadSettings } from './load-settings.js';
 import { errorHeaders, errorJson } from './reply.js';
+import { isBelowRest } from './rewrite-url.js';
 import { SpentBytes } from './spent-bytes.js';
 import { TurnWatch } from './turn-watch.js';
 import { WaitingRequests } from './waiting-requests.js';
@@ -12,6 +13,14 @@ import { WaitingRequests } from './waiting-requests.js';
 /** Where what is refused is told: what, and how often since it was told last. */
 export interface LoadLog {
   warn(what: object, message: string): void;
+}
+
+export interface GateOptions {
+  readonly log: () => LoadLog;
+  /** Whose pages are told that they are refused. */
+  readonly origins?: Pick<Origins, 'headersFor'>;
+  /** Whether code of the user sees what is sent; asked once the server is ready. */
+  readonly isSendHooked?: () => boolean;
 }
 
 /** Of what is told at most: refusals are many when there are any. */
@@ -23,7 +32,7 @@ const tellEvery = 10_000;
  */
 export class RequestGate {
   readonly held: HeldAnswers;
-  readonly spent = new SpentBytes();
+  readonly spent: SpentBytes;
   readonly #bodies: BodyMemory;
   readonly #waiting: WaitingRequests;
   readonly #turn: TurnWatch;
@@ -32,12 +41,13 @@ export class RequestGate {
   #refused = 0;
   #told = -tellEvery;
 
-  /** @param origins whose pages are told that they are refused */
-  constructor(
-    settings: LoadSettings,
-    private readonly log: () => LoadLog,
-    private readonly origins?: Pick<Origins, 'headersFor'>,
-  ) {
+  readonly #log: GateOptions['log'];
+  readonly #origins: GateOptions['origins'];
+
+  constructor(settings: LoadSettings, { log, origins, isSendHooked }: GateOptions) {
+    this.#log = log;
+    this.#origins = origins;
+    this.spent = new SpentBytes(isSendHooked);
     const { maxWait, maxConnections, transferMemory, requestTimeout } = settings;
     this.held = new HeldAnswers(transferMemory, requestTimeout * 1000);
     this.#bodies = new BodyMemory(transferMemory);
@@ -63,6 +73,10 @@ export class RequestGate {
       return false;
     }
     this.#bodies.count(request, response);
+    // Fastify's own parsers do not count what they read.
+    if (!isBelowRest(request.url ?? '')) {
+      countedBody(request)?.grow(Number(request.headers['content-length'] ?? 0));
+    }
     return true;
   }
 
@@ -96,7 +110,7 @@ export class RequestGate {
     { status, headers, json }: Refusal,
   ): void {
     this.#refused += 1;
-    const origin = this.origins?.headersFor(request.headers);
+    const origin = this.#origins?.headersFor(request.headers);
     response.writeHead(status, { ...headers, ...origin }).end(json);
   }
 
@@ -110,7 +124,7 @@ export class RequestGate {
     this.#refused = 0;
     const text =
       'The server has more to do than it can: requests were refused, or slow clients cut.';
-    this.log().warn({ refused, cut }, text);
+    this.#log().warn({ refused, cut }, text);
   }
 }
 

@@ -53,6 +53,11 @@ export class RequestSessions {
     return whenThere(this.sessions.find(token), (record) => this.#made(request, reply, record));
   }
 
+  /** A guest in the place of whoever cannot be found out. */
+  guest(request: FastifyRequest, reply: FastifyReply): RequestSession {
+    return this.#made(request, reply, undefined);
+  }
+
   /** The session of a request that was asked for before. */
   known(request: FastifyRequest): RequestSession | undefined {
     return (request as Known)[own];

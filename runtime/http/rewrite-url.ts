@@ -1,8 +1,18 @@
+/** Whether a URL is one that the protocol speaks of; what is elsewhere is the user's. */
+export function isBelowRest(url: string): boolean {
+  return (
+    url.startsWith(root) && (url.length === root.length || '/?#'.includes(url.charAt(root.length)))
+  );
+}
+
+const root = '/rest';
+
 /**
  * Brings the spellings of a path that clients use to the one that routes are written for: `%24` for `$`, and brackets for
  * parentheses around a key (protocol decision 1). The query is left as it is.
  */
 export function rewriteUrl(url: string): string {
+  if (!isBelowRest(url)) return url;
   const query = url.indexOf('?');
   const path = query === -1 ? url : url.slice(0, query);
   if (!/[[%]/.test(path)) return url;

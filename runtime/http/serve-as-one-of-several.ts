@@ -1,6 +1,5 @@
-import type { FastifyInstance } from 'fastify';
 import { type JoinedState, joinState } from '../shared-state/joined-state.js';
-import { listen } from './listen.js';
+import { type BuildServer, listen } from './listen.js';
 
 /** What the first process tells the others. */
 export const stopMessage = 'stop';
@@ -14,10 +13,7 @@ export interface ListeningMessage {
  * Serves as one of the processes that `startProcesses` has started, until that one tells it to stop, or a signal does. When that
  * one is there no more, Node ends this one.
  */
-export async function serveAsOneOfSeveral(
-  joined: JoinedState,
-  build: () => Promise<FastifyInstance>,
-): Promise<void> {
+export async function serveAsOneOfSeveral(joined: JoinedState, build: BuildServer): Promise<void> {
   joinState(joined);
   let stop = (): void => {
     // Nobody has been answered yet.

@@ -1,7 +1,6 @@
-import type { FastifyInstance } from 'fastify';
 import { setting } from '../protocol/environment.js';
 import { joinedBy } from '../shared-state/joined-state.js';
-import { listen } from './listen.js';
+import { type BuildServer, listen } from './listen.js';
 import { processCount } from './process-count.js';
 
 /**
@@ -12,7 +11,7 @@ import { processCount } from './process-count.js';
  * With `PROCESSES` above 1 this process starts so many others, which serve at one address and share what they remember of
  * clients, and starts one anew that dies; `build` runs in those alone.
  */
-export async function serve(build: () => Promise<FastifyInstance>): Promise<void> {
+export async function serve(build: BuildServer): Promise<void> {
   try {
     const joined = joinedBy(process.env);
     if (joined !== undefined) {

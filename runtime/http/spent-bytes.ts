@@ -25,11 +25,14 @@ export function tellOwnBytes(answer: ServerResponse, bytes: Uint8Array): void {
  */
 export class SpentBytes {
   #last: ArrayBufferLike | undefined;
-  #isSeen = false;
+  #isSeen: boolean | undefined;
   #nowhere: MessagePort | undefined;
 
-  /** From now on somebody else sees what is sent, and may keep it: nothing is given back any more. */
-  seen(): void {
+  /** @param isSendHooked whether somebody else sees what is sent; asked once, when there are bytes to give back */
+  constructor(private readonly isSendHooked = (): boolean => false) {}
+
+  /** From now on nothing is given back any more. */
+  #stop(): void {
     this.#isSeen = true;
     this.#last = undefined;
   }
@@ -42,7 +45,8 @@ export class SpentBytes {
   written(answer: ServerResponse, chunk: unknown): void {
     if (this.#last !== undefined) this.#giveBack(this.#last);
     const { [ofAnswer]: bytes } = answer as Answer;
-    this.#last = bytes === undefined || bytes !== chunk || this.#isSeen ? undefined : bytes.buffer;
+    const isOwn = bytes !== undefined && bytes === chunk && !(this.#isSeen ??= this.isSendHooked());
+    this.#last = isOwn ? bytes.buffer : undefined;
   }
 
   /** To send a buffer leaves nothing of it here, and where nobody listens, nothing at all. */
@@ -52,7 +56,7 @@ export class SpentBytes {
       (this.#nowhere ??= nowhere()).postMessage(null, [buffer]);
     } catch {
       // The database's driver makes bytes that cannot be sent away.
-      this.seen();
+      this.#stop();
     }
   }
 }
@@ -63,13 +67,16 @@ function nowhere(): MessagePort {
   return port1;
 }
 
-/** Calls when a hook is added that sees what is sent, by whoever has the instance or mounts plugins in it. */
-export function whenSendIsHooked(app: FastifyInstance, call: () => void): void {
-  const add = Reflect.get(app, 'addHook') as (...given: readonly unknown[]) => unknown;
-  // Instances within this one inherit it, so that it is called for them, too.
-  const addHook = function (this: FastifyInstance, ...given: readonly unknown[]): unknown {
-    if (given[0] === 'onSend') call();
-    return Reflect.apply(add, this, given);
-  };
-  Reflect.set(app, 'addHook', addHook);
+/** Hooks of the server itself, which keep nothing of what is sent. */
+const ownHooks: ReadonlySet<string> = new Set(['countBytes', 'settleSession']);
+
+/** Whether a hook of the user, or of a plugin, sees what is sent. The server must be ready: no hook can be added after that. */
+export function isSendHooked(app: FastifyInstance): boolean {
+  return ['GET', 'POST'].some((method) => {
+    const routes = app.printRoutes({ method: method as 'GET', includeHooks: true });
+    const hooks = [...routes.matchAll(/\(onSend\) (\[.*\])/g)].flatMap(([, names = '[]']) =>
+      names.split(','),
+    );
+    return hooks.some((each) => !ownHooks.has(each.replace(/[^\w]/g, '')));
+  });
 }

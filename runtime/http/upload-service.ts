@@ -5,6 +5,7 @@ import type { RequestSession } from '../access/request-session.js';
 import { setAskerOf } from '../access/set-asker.js';
 import { readRawPict } from '../media/image-format.js';
 import { firstFile, isMultipart } from '../media/multipart.js';
+import { removeLeftovers } from '../media/upload-folder.js';
 import {
   tooLarge,
   type UploadLimits,
@@ -24,29 +25,23 @@ const graceMilliseconds = 2000;
 
 const meaningful: ReadonlySet<string> = new Set(['rawPict', 'binary', 'timeout', 'version']);
 
-/**
- * `POST /rest/$upload` (protocol section 14.5). Its body goes to disk as it comes, and never stands in memory as a whole.
- * @param hasUsers whether anybody can log in: guests leave a part of the space to users
- */
-export function registerUploads(
-  app: FastifyInstance,
-  uploads: UploadStore,
-  limits: UploadLimits,
-  sessions: RequestSessions,
-  hasUsers: boolean,
-): void {
-  void app.register((scope, _options, done) => {
-    scope.removeAllContentTypeParsers();
-    scope.addContentTypeParser('*', (_request, payload, parsed) => {
-      parsed(null, payload);
-    });
-    scope.post('/rest/$upload', (request, reply) =>
-      receive(request, reply, { uploads, limits, sessions, hasUsers }),
-    );
-    scope.get('/rest/$upload', () => {
-      throw methodNotAllowed('Files are uploaded with POST.', 'POST');
-    });
-    done();
+/** `POST /rest/$upload` (protocol section 14.5). Its body goes to disk as it comes, and never stands in memory as a whole. */
+export async function uploads(app: FastifyInstance): Promise<void> {
+  const { setup, stores, sessions } = app;
+  await removeLeftovers();
+  const context: UploadContext = {
+    uploads: stores.uploads,
+    limits: setup.limits,
+    sessions,
+    hasUsers: !setup.settings.isOpen,
+  };
+  app.removeAllContentTypeParsers();
+  app.addContentTypeParser('*', (_request, payload, parsed) => {
+    parsed(null, payload);
+  });
+  app.post('/rest/$upload', (request, reply) => receive(request, reply, context));
+  app.get('/rest/$upload', () => {
+    throw methodNotAllowed('Files are uploaded with POST.', 'POST');
   });
 }
 
@@ -54,6 +49,7 @@ interface UploadContext {
   readonly uploads: UploadStore;
   readonly limits: UploadLimits;
   readonly sessions: RequestSessions;
+  /** Whether anybody can log in: guests leave a part of the space to users. */
   readonly hasUsers: boolean;
 }
 

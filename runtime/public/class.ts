@@ -22,7 +22,7 @@ export type {
   EventError,
   SaveEvent,
 } from '../entity/lifecycle.js';
-export { notWritten } from '../function/not-written.js';
-export { OutgoingMessage } from '../function/outgoing-message.js';
-export { Singleton } from '../function/singleton.js';
+export { notWritten } from '../class/not-written.js';
+export { OutgoingMessage } from '../class/outgoing-message.js';
+export { Singleton } from '../class/singleton.js';
 export { RestError } from '../protocol/rest-error.js';

@@ -1,8 +1,18 @@
-/** `#runtime/http`: the server as a Fastify instance, and its start. */
-export type { AppOptions, GeneratedModel } from '../http/app-options.js';
-export { createApp } from '../http/create-app.js';
-// These declare `app.dataclass` and `app.functions`.
+/** `#runtime/http`: the plugins that a server is made of, and its start. */
+export type { AppOptions } from '../http/app-options.js';
+export { createServer } from '../http/create-server.js';
+// Declares `app.dataclass`.
 export type { DataclassRoutes } from '../http/dataclass-handlers.js';
-export type { FunctionService } from '../http/function-service.js';
+export { database } from '../http/database-plugin.js';
+export { datastore } from '../http/datastore-plugin.js';
+export { sessions } from '../http/open-sessions.js';
+export { protocol } from '../http/rest-plugin.js';
 export { serve } from '../http/serve.js';
 export type { Limits, Settings } from '../http/settings.js';
+export { uploads } from '../http/upload-service.js';
+// What the emitted types of a datastore are made of.
+export { DataclassObject } from '../class/dataclass.js';
+export { Datastore } from '../class/datastore.js';
+export { Entity } from '../class/entity.js';
+export { EntitySelection } from '../class/selection.js';
+export type { JsonObject, JsonValue, Media, RelatedEntity, Vector } from '../class/types.js';

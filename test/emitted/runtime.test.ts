@@ -67,7 +67,7 @@ describe('the runtime of a server', () => {
       ...always,
       'postgres',
     ]);
-    expect(await modulesOf(model)).toEqual(['class', ...always, ...sqlite]);
+    expect(await modulesOf(model)).toEqual(['class', 'core', 'functions', 'http', ...sqlite]);
     const withRoles = `${first}\nroles:\n  privileges: [{ privilege: view }]\n  roles: []\n`;
     expect(await modulesOf(withRoles)).toEqual(
       ['access', 'class', ...always, ...sqlite, 'testing'].sort(),
@@ -85,7 +85,7 @@ describe('the runtime of a server', () => {
   it('leads a debugger to the sources that its maps hold', async () => {
     const folder = await typedRuntime();
     for (const [module, text, source] of [
-      ['http', 'async function createApp(', 'http/create-app.ts'],
+      ['http', 'function createServer(', 'http/create-server.ts'],
       ['core', 'function parseFilter(', 'filter/parser.ts'],
       ['sqlite', 'function sqliteDialect(', 'dialect/sqlite/dialect.ts'],
     ] as const) {

@@ -140,7 +140,10 @@ it('any address is served or refused', async () => {
       address,
       async (method, url) => {
         const response = await app.inject({ method: method as 'GET', url });
-        if (method !== 'HEAD') expectServed(response, `${method} ${url}`);
+        // Dots lead out of the base, where Fastify answers.
+        const isBelow = new URL(url, 'http://host').pathname.startsWith('/rest');
+        if (!isBelow) expect([400, 404]).toContain(response.statusCode);
+        else if (method !== 'HEAD') expectServed(response, `${method} ${url}`);
       },
     ),
     { numRuns: 3_000 },

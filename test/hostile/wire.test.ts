@@ -124,16 +124,23 @@ describe('addresses', () => {
     ['an encoded NUL', '/rest/Company(%00)'],
     ['dots', '/rest/../../etc/passwd'],
     ['encoded dots', '/rest/%2e%2e/%2e%2e/etc/passwd'],
-    ['backslashes', '/rest\\..\\..\\etc'],
-    ['two slashes', '//rest/Company'],
     ['a whole address', 'http://example.org/rest/Nowhere'],
-    ['an asterisk', '*'],
     ['a fragment', '/rest/Company(9)#x'],
     ['a matrix parameter', '/rest/Company;x=1'],
     ['no slash', 'rest'],
   ])('%s', async (_, target) => {
     const answer = await exchange(raw('GET', target));
     expectRefusal(answer, 400, 404);
+  });
+
+  it.each([
+    ['backslashes', '/rest\\..\\..\\etc'],
+    ['two slashes', '//rest/Company'],
+    ['an asterisk', '*'],
+  ])('%s lead out of the base, where Fastify answers', async (_, target) => {
+    const answer = await exchange(raw('GET', target));
+    expect(answer.status).toBe(404);
+    expect(JSON.parse(answer.body)).toMatchObject({ statusCode: 404, error: 'Not Found' });
   });
 
   it.each([
@@ -183,12 +190,15 @@ describe('broken HTTP is answered in JSON', () => {
 
 describe('methods', () => {
   it.each(['PUT', 'PATCH', 'DELETE', 'OPTIONS', 'TRACE', 'PROPFIND', 'LINK', 'SEARCH'])(
-    '%s is refused with Allow',
+    '%s is refused with Allow below /rest, and not found elsewhere',
     async (method) => {
-      for (const target of ['/rest/Company', '/rest/Company(1)', '/rest/Nowhere', '/health', '/']) {
+      for (const target of ['/rest/Company', '/rest/Company(1)', '/rest/Nowhere', '/rest']) {
         const answer = await exchange(raw(method, target));
         expectRefusal(answer, 405);
         expect(answer.headers.toLowerCase()).toContain('allow: get, head, post');
+      }
+      for (const target of ['/health', '/']) {
+        expect((await exchange(raw(method, target))).status).toBe(404);
       }
     },
   );

@@ -15,8 +15,13 @@ const banner = '// Part of the runtime of drs-gen, the same for every model. Edi
 /** What runs in a process of its own, by the name of its file. It is whole by itself: it starts quickly and takes little memory. */
 const programs = { 'reader-process': 'dialect/sqlite/readers/reader-process.ts' };
 
-/** Folders whose modules stand in the file of the public entry of that name; nothing else reaches them. */
-const ownFolders = { http: 'http/', sqlite: 'dialect/sqlite/', postgres: 'dialect/postgres/' };
+/** How the paths of modules begin that stand in the file of the public entry of that name; the first that fits counts. */
+const ownModules = {
+  functions: ['function/', 'http/function-'],
+  http: ['http/'],
+  sqlite: ['dialect/sqlite/'],
+  postgres: ['dialect/postgres/'],
+};
 
 /**
  * @param folder gets the modules and their source maps
@@ -54,7 +59,10 @@ export async function buildRuntime(folder, { changed = {}, added = {} } = {}) {
       banner,
       entryFileNames: '[name].js',
       chunkFileNames: '[name].js',
-      codeSplitting: chunk === undefined ? false : { groups: [{ name: chunk, debugName: 'file' }] },
+      codeSplitting:
+        chunk === undefined
+          ? false
+          : { includeDependenciesRecursively: false, groups: [{ name: chunk, debugName: 'file' }] },
       minify: false,
       minifyInternalExports: false,
       sourcemap: true,
@@ -68,6 +76,10 @@ export async function buildRuntime(folder, { changed = {}, added = {} } = {}) {
     if (strangers.length > 0) {
       throw new Error(`What all entries share needs ${strangers.map(fromRoot).join(', ')}.`);
     }
+    // Every server has `http`, and not what it imports beside `core`.
+    const http = output.find(({ fileName }) => fileName === 'http.js');
+    const needed = http?.imports.filter((name) => name.endsWith('.js') && name !== 'core.js') ?? [];
+    if (needed.length > 0) throw new Error(`http.js needs ${needed.join(', ')}.`);
   }
 }
 
@@ -77,6 +89,7 @@ export async function buildTypes(folder) {
     input: publicEntries('types'),
     external: isPackage,
     plugins: [dts({ tsconfig })],
+    preserveEntrySignatures: 'allow-extension',
     onwarn: ({ message }) => {
       throw new Error(message);
     },
@@ -109,8 +122,9 @@ function publicEntries(kind) {
 function chunkOf(id) {
   const path = relative(runtime, id).split(sep).join('/');
   if (path.startsWith('..')) return null;
-  const own = Object.entries(ownFolders).find(
-    ([name, folder]) => path === `public/${name}.ts` || path.startsWith(folder),
+  const own = Object.entries(ownModules).find(
+    ([name, starts]) =>
+      path === `public/${name}.ts` || starts.some((start) => path.startsWith(start)),
   );
   if (own !== undefined) return own[0];
   return path.startsWith('public/') ? null : 'core';

@@ -12,6 +12,16 @@ import { importFrom } from './compiled-server.js';
 import { postgresCopies, postgresDatabase, type TestDatabase } from './postgres.js';
 import { writeFiles } from './written-server.js';
 
+// What emitted servers declare, each with the type of its own.
+declare module 'fastify' {
+  interface FastifyInstance {
+    readonly datastore: object;
+  }
+  interface FastifyRequest {
+    readonly ds: object;
+  }
+}
+
 export const packageRoot = fileURLToPath(new URL('../..', import.meta.url));
 
 /** `TEST_DATABASE=postgres` has the servers of tests run on PostgreSQL, but for those that name a database themselves. */
@@ -47,7 +57,7 @@ export function writeServer(
 }
 
 interface GeneratedApp {
-  readonly buildApp: (options: AppOptions) => Promise<FastifyInstance>;
+  readonly buildApp: (options: AppOptions) => FastifyInstance;
 }
 
 /**
@@ -75,7 +85,8 @@ async function onPostgres(
   const { url, drop } = await emptyDatabase(folder);
   // Many servers run at once in one test.
   const environment = { DATABASE_POOL: '3', ...options.environment };
-  const app = await buildApp({ ...options, databaseUrl: url, environment });
+  const app = buildApp({ ...options, databaseUrl: url, environment });
+  await app.after();
   // Hooks run in turn, the last one first: what is left open then is cut.
   app.addHook('onClose', drop);
   return app;

@@ -18,6 +18,15 @@ export function hasClassCode(model: Model): boolean {
   );
 }
 
+/** Whether clients may call a function. */
+export function hasExposedFunctions({ dataclasses, functions, singletons }: Model): boolean {
+  const ofDataclasses = dataclasses
+    .filter(({ exposed }) => exposed)
+    .flatMap((each) => Object.values(each.functions).flat());
+  const all = [...functions, ...singletons.flatMap((each) => each.functions), ...ofDataclasses];
+  return all.some(({ exposed }) => exposed);
+}
+
 /** One of the three classes of a dataclass. */
 export type ClassLevel = 'dataclass' | 'entity' | 'selection';
 

@@ -1,6 +1,6 @@
 import { posix } from 'node:path';
 import type { Model } from '../../model/model.js';
-import { classLevels } from './class-code.js';
+import { classLevels, hasClassCode } from './class-code.js';
 import type { AllClassNames } from './class-names.js';
 import { type Import, importStatements } from './imports.js';
 import { type ClassFiles, userClasses } from './user-classes.js';
@@ -15,8 +15,6 @@ export interface NamePlace {
 
 /** Where each name that emitted classes use is exported. */
 export type NamePlaces = ReadonlyMap<string, NamePlace>;
-
-const runtime = '#runtime/class';
 
 /** What class code is given of the runtime, types and values. */
 const runtimeTypes = [
@@ -57,6 +55,8 @@ export function namePlaces(model: Model, names: AllClassNames, classFiles: Class
     places.set(name, { path, isValue: false });
   const addClass = (name: string, path: string): unknown =>
     places.set(name, { path, isValue: true });
+  // Where nobody writes code, the server has no entry of the runtime for it.
+  const runtime = hasClassCode(model) ? '#runtime/class' : '#runtime/http';
   for (const name of runtimeTypes) addType(name, runtime);
   for (const name of [...runtimeValues, ...baseClasses]) addClass(name, runtime);
   const usersPaths = new Map(

@@ -1,6 +1,9 @@
-import { hasClassCode } from '../classes/class-code.js';
+import { hasMedia } from '../../model/columns.js';
+import { hasClassCode, hasExposedFunctions } from '../classes/class-code.js';
+import { importStatements } from '../classes/imports.js';
+import { importsOf } from '../classes/places.js';
 import type { EmitContext } from '../context.js';
-import { call, declaration, fits, RawCode, stringLiteral } from '../layout.js';
+import { call, declaration, RawCode, stringLiteral } from '../layout.js';
 import { hasFunctionRoutes } from './function-routes.js';
 
 /** The list of all attribute tables. */
@@ -21,45 +24,54 @@ export function definitionsView(context: EmitContext): object {
   };
 }
 
-/** The assembly of the service: a plugin for each exposed dataclass. */
+/** The assembly of the service: a plugin for each feature that the model uses, and one for each exposed dataclass. */
 export function appView(context: EmitContext): object {
-  const exposed = context.model.dataclasses.filter((dataclass) => dataclass.exposed);
-  const hasOthers = hasFunctionRoutes(context.model);
-  const parts = ['databases', 'definitions', 'settings'];
-  const modules = [
-    importLine('databases', './databases.js'),
-    importLine('definitions', './definitions.js'),
+  const { model, namePlaces } = context;
+  const exposed = model.dataclasses.filter((dataclass) => dataclass.exposed);
+  const hasOthers = hasFunctionRoutes(model);
+  const hasCode = hasClassCode(model);
+  const hasFunctions = hasExposedFunctions(model);
+  const features = [
+    { plugin: 'database', options: ['databases', 'definitions'] },
+    { plugin: 'sessions', options: model.roles === undefined ? [] : ['login'] },
+    { plugin: 'datastore', options: hasCode ? ['classes'] : [] },
   ];
-  if (hasClassCode(context.model)) {
-    parts.unshift('classes');
-    modules.unshift(importLine('classes', './classes.js'));
-  }
-  if (context.model.roles !== undefined) {
-    parts.splice(parts.indexOf('settings'), 0, 'login');
-    modules.push("import * as login from '../login.js';");
-  }
+  const below = ['protocol'];
+  if (hasMedia(model)) below.push('uploads');
+  const runtime = [
+    { name: 'AppOptions' },
+    ...['createServer', ...features.map(({ plugin }) => plugin), ...below].map((name) => ({
+      name,
+      isValue: true,
+    })),
+  ];
   return {
     header: context.header,
-    modules,
-    creation: creation(parts.join(', ')),
     imports: [
+      ...(hasFunctions ? [importLine('functions', '#runtime/functions')] : []),
+      ...importStatements(runtime.map((each) => ({ ...each, module: '#runtime/http' }))),
+      ...(hasCode ? [importLine('classes', './classes.js')] : []),
+      ...importsOf(namePlaces, 'generated/app', ['DataStore']),
+      importLine('databases', './databases.js'),
+      importLine('definitions', './definitions.js'),
+      ...(model.roles === undefined ? [] : ["import * as login from '../login.js';"]),
       ...(hasOthers ? [importLine('serverFunctions', './function-routes.js')] : []),
       ...sorted(
         exposed.map((each) => importLine(context.routesName(each), `./routes/${each.name}.js`)),
       ),
     ],
-    plugins: [
+    features: features.map(({ plugin, options }) =>
+      options.length === 0
+        ? `app.register(${plugin})`
+        : `app.register(${plugin}, { ${options.join(', ')} })`,
+    ),
+    below: [
+      ...below,
+      ...(hasFunctions ? ['functions'] : []),
       ...(hasOthers ? ['serverFunctions'] : []),
       ...exposed.map((each) => context.routesName(each)),
-    ].map((each) => call('await app.register', [each], 2)),
+    ].map((each) => call('app.register', [each], 2)),
   };
-}
-
-function creation(parts: string): string {
-  const flat = `  const app = await createApp({ ${parts} }, options);`;
-  return fits(flat)
-    ? flat
-    : `  const app = await createApp(\n    { ${parts} },\n    options,\n  );`;
 }
 
 function importLine(name: string, module: string): string {

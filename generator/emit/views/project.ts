@@ -1,4 +1,4 @@
-import { isLarge } from '../../model/columns.js';
+import { hasMedia } from '../../model/columns.js';
 import type { Model } from '../../model/model.js';
 import { userClasses } from '../classes/user-classes.js';
 import type { EmitContext } from '../context.js';
@@ -17,6 +17,7 @@ export function packageView({ model }: EmitContext): object {
       '"@fastify/cors": "^11.4.0"',
       '"fast-querystring": "^1.1.2"',
       '"fastify": "^5.12.8"',
+      '"fastify-plugin": "^6.0.0"',
       '"kysely": "^0.28.18 || ^0.29.9"',
       '"pino": "^10.1.0"',
       ...(model.roles === undefined ? [] : ['"jose": "^6.2.0"']),
@@ -126,12 +127,6 @@ function textsOf({ databases }: Model): readonly DatabaseTexts[] {
 
 function defaultUrl(model: Model): string {
   return textsOf(model)[0]?.defaultUrl(model) ?? '';
-}
-
-function hasMedia({ dataclasses }: Model): boolean {
-  return dataclasses.some(({ attributes }) =>
-    attributes.some((each) => each.kind === 'storage' && isLarge(each.type)),
-  );
 }
 
 /** Members of a JSON object in the order in which npm writes them, with commas between. */

@@ -27,6 +27,13 @@ export function headerView({ header }: EmitContext): object {
   return { header };
 }
 
+/** The examples in `main.ts` speak of a dataclass that is there. */
+export function mainView({ model }: EmitContext): object {
+  const { dataclasses } = model;
+  const [dataclass] = [...dataclasses.filter(({ exposed }) => exposed), ...dataclasses];
+  return { dataclass: dataclass?.name ?? 'Thing' };
+}
+
 export function emptyView(): object {
   return {};
 }

@@ -16,9 +16,9 @@ export const errorRows: readonly Row[] = [
   },
   {
     id: 'status.404 outside',
-    says: 'an address outside of the base',
+    says: 'an address outside of the base, which is not the protocol’s',
     request: get('/Company'),
-    expect: refused(404, 1800),
+    expect: { status: 404, has: { statusCode: 404, error: 'Not Found' } },
   },
   {
     id: 'status.404 deeper',

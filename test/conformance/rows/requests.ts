@@ -232,12 +232,14 @@ export const requestRows: readonly Row[] = [
     expect: { status: 404 },
   },
   ...(['PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const).flatMap((method) =>
-    ['/rest/Company', '/rest/Company(1)', '/rest/$catalog', '/rest/Nowhere', '/'].map((url) => ({
-      id: `d4.verb ${method} ${url}`,
-      says: 'other verbs are refused with Allow',
-      request: other(method, url),
-      expect: notAllowed,
-    })),
+    ['/rest/Company', '/rest/Company(1)', '/rest/$catalog', '/rest/Nowhere', '/rest'].map(
+      (url) => ({
+        id: `d4.verb ${method} ${url}`,
+        says: 'other verbs are refused with Allow',
+        request: other(method, url),
+        expect: notAllowed,
+      }),
+    ),
   ),
   ...['update', 'delete', 'validate'].flatMap((method) =>
     [`/rest/Company?$method=${method}`, `/rest/Company(1)?$method=${method}`].map((url) => ({

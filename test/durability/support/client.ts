@@ -31,7 +31,7 @@ export interface Collection {
  * acknowledgement.
  */
 export class Client {
-  #cookie: string | undefined;
+  cookie: string | undefined;
 
   constructor(readonly origin: string) {}
 
@@ -77,10 +77,10 @@ export class Client {
 
   async #fetched(path: string, init: RequestInit): Promise<Response> {
     try {
-      const headers = this.#cookie === undefined ? {} : { cookie: this.#cookie };
+      const headers = this.cookie === undefined ? {} : { cookie: this.cookie };
       const response = await fetch(this.origin + path, { ...init, headers });
       const [cookie] = response.headers.getSetCookie();
-      if (cookie !== undefined) this.#cookie = cookie.split(';')[0];
+      if (cookie !== undefined) this.cookie = cookie.split(';')[0];
       return response;
     } catch (error) {
       throw new ServerGone(path, { cause: error });

@@ -14,6 +14,8 @@ export interface ServerProcess {
   readonly ended: Promise<Ended>;
   /** What was logged so far. */
   readonly stderr: () => string;
+  /** What was printed so far. */
+  readonly stdout: () => string;
 }
 
 export interface LaunchOptions {
@@ -66,7 +68,7 @@ export function launch(program: string, options: LaunchOptions): Launched {
   });
   // Who kills it before it listens does not ask for its address.
   listening.catch(() => undefined);
-  return { child, listening, ended, stderr: () => stderr };
+  return { child, listening, ended, stderr: () => stderr, stdout: () => printed };
 }
 
 export async function start(program: string, options: LaunchOptions): Promise<ServerProcess> {

@@ -72,7 +72,8 @@ describe('statements over a restricted dataclass', () => {
   ])('%s builds no table of it', async (url) => {
     const steps = await stepsOf(() => north.get(url));
     expect(steps.length).toBeGreaterThan(0);
-    for (const step of steps) expect(step).not.toMatch(/MATERIALIZE (?!beside)|AUTOMATIC|SCAN \w+_\d/);
+    for (const step of steps)
+      expect(step).not.toMatch(/MATERIALIZE (?!beside)|AUTOMATIC|SCAN \w+_\d/);
   });
 
   it('finds what a filter and a relation name by their indexes', async () => {

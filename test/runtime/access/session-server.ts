@@ -12,7 +12,7 @@ import { errorHandler, errorTeller } from '../../../runtime/http/errors.js';
 import { memoryLoginFailures } from '../../../runtime/access/login-failures.js';
 import { MemorySessionStore } from '../../../runtime/access/memory-session-store.js';
 import { RateWindows } from '../../../runtime/access/rate-windows.js';
-import { openSessions } from '../../../runtime/http/open-sessions.js';
+import { guardSessions, openSessions } from '../../../runtime/http/open-sessions.js';
 import type { RequestSessions } from '../../../runtime/http/request-sessions.js';
 import type { Settings } from '../../../runtime/http/settings.js';
 import { FakeClock } from '../entity-set/fake-clock.js';
@@ -51,7 +51,7 @@ const roles = {
 /** Sessions alone, with a clock that the test moves and code that the test writes. */
 export async function sessionServer(options: Options = {}): Promise<SessionServer> {
   const app = fastify();
-  app.decorate('origins', new Origins([]));
+  app.decorate('setup', { origins: new Origins([]) } as unknown as FastifyInstance['setup']);
   const clock = new FakeClock();
   const logged: string[] = [];
   app.removeAllContentTypeParsers();
@@ -71,20 +71,25 @@ export async function sessionServer(options: Options = {}): Promise<SessionServe
     ),
   );
   const users = ['mia', 'bob'];
-  const sessions = openSessions(app, {
+  const stores = {
+    clock,
+    sessions: new MemorySessionStore(clock),
+    loginFailures: memoryLoginFailures(clock),
+    rates: new RateWindows(),
+  };
+  const served = {
     settings: { name: 'staff', roles: options.roles ?? roles },
+    quotas: readServerQuotas(JSON.stringify(options.quotas ?? {}), 'QUOTAS'),
+  };
+  const sessions = openSessions({
+    ...served,
     limits: {
       sessionIdleTimeout: 3600,
       maxSessions: 100,
       maxGuestSessions: 100,
       ...options.limits,
     },
-    stores: {
-      clock,
-      sessions: new MemorySessionStore(clock),
-      loginFailures: memoryLoginFailures(clock),
-      rates: new RateWindows(),
-    },
+    stores,
     login: {
       login:
         options.login ??
@@ -100,8 +105,13 @@ export async function sessionServer(options: Options = {}): Promise<SessionServe
         loginWithToken: ({ sub }) => (sub === 'mia' ? { userName: sub, roles: 'the boss' } : null),
       },
     ),
-    quotas: readServerQuotas(JSON.stringify(options.quotas ?? {}), 'QUOTAS'),
     calls: new Calls({ session: systemSession(), isServer: true }),
+  });
+  guardSessions(app, sessions, {
+    stores,
+    quotas: served.quotas,
+    hasCode: true,
+    forceLogin: served.settings.roles.forceLogin,
   });
   const ended: string[] = [];
   sessions.sessions.onEnd((id) => ended.push(id));

@@ -1,7 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { FastifyInstance, FastifyPluginCallback } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type {
   AfterDropEvent,
   AfterSaveEvent,
@@ -14,12 +14,12 @@ import type { DataclassClasses } from '../../../runtime/class/registry.js';
 import { Entity } from '../../../runtime/class/entity.js';
 import { EntitySelection } from '../../../runtime/class/selection.js';
 import type { EntityTypes } from '../../../runtime/class/types.js';
-import { createApp } from '../../../runtime/http/create-app.js';
 import type { Settings } from '../../../runtime/http/settings.js';
 import type { DataclassDefinition, EventName } from '../../../runtime/protocol/definition.js';
 import { importFrom } from '../../support/compiled-server.js';
 import { servedDatabase } from '../../support/served-database.js';
 import { modelOf, writeServer } from '../../support/server.js';
+import { sourceServer } from '../../support/source-server.js';
 
 const model = `
 drs: 1
@@ -125,7 +125,7 @@ export async function eventedServer(place: 'file' | 'memory' = 'file'): Promise<
   const handlers: EventedServer['handlers'] = { Company: {}, Person: {} };
   const logged: string[] = [];
   const sql: string[] = [];
-  const app = await createApp(
+  const app = await sourceServer(
     {
       definitions: definitions.map((each) =>
         each.name === 'Log' ? each : { ...each, events: eventNames },
@@ -158,11 +158,9 @@ export async function eventedServer(place: 'file' | 'memory' = 'file'): Promise<
         sql.push(text);
       },
     },
+    load,
+    ['Company', 'Person', 'Log'],
   );
-  for (const name of ['Company', 'Person', 'Log']) {
-    const routes = await load(`routes/${name}`);
-    await app.register(routes[`${name.toLowerCase()}Routes`] as FastifyPluginCallback);
-  }
   const close = async (): Promise<void> => {
     await app.close();
     await drop();

@@ -5,11 +5,10 @@ import { Entity } from '../../../runtime/class/entity.js';
 import type { DataclassClasses } from '../../../runtime/class/registry.js';
 import { EntitySelection } from '../../../runtime/class/selection.js';
 import type { RelatedEntity } from '../../../runtime/class/types.js';
-import type { GeneratedModel } from '../../../runtime/http/app-options.js';
-import { createApp } from '../../../runtime/http/create-app.js';
 import { importFrom } from '../../support/compiled-server.js';
 import { servedDatabase } from '../../support/served-database.js';
 import { create, modelOf, writeServer } from '../../support/server.js';
+import { type SourceModel, sourceServer } from '../../support/source-server.js';
 
 const model = `drs: 1
 name: selections
@@ -167,16 +166,16 @@ export interface ServedSelections {
 /** A server with class code, on an empty database in memory. */
 export async function serveSelections(sqliteUrl = 'sqlite::memory:'): Promise<ServedSelections> {
   const folder = writeServer(modelOf(model));
-  const emitted = async (name: string): Promise<Partial<GeneratedModel>> =>
+  const emitted = async (name: string): Promise<Partial<SourceModel>> =>
     await importFrom(folder, `src/generated/${name}`);
   const { databases, databaseUrl, environment, drop } = await servedDatabase(emitted, sqliteUrl);
   const generated = {
     databases,
     ...(await emitted('definitions')),
     ...(await emitted('settings')),
-  } as GeneratedModel;
+  } as SourceModel;
   const statements: string[] = [];
-  const app = await createApp(
+  const app = await sourceServer(
     {
       ...generated,
       classes: { datastore: TestDatastore, datastoreFunctions: [], dataclasses, singletons: {} },
@@ -187,11 +186,10 @@ export async function serveSelections(sqliteUrl = 'sqlite::memory:'): Promise<Se
       environment,
       onStatement: (sql) => statements.push(sql),
     },
+    emitted,
+    Object.keys(dataclasses),
   );
   app.addHook('onClose', drop);
-  for (const name of Object.keys(dataclasses)) {
-    app.post(`/rest/${name}`, app.dataclass(name).writeCollection);
-  }
   return { app, ds: app.datastore as TestDatastore, statements };
 }
 

@@ -1,14 +1,14 @@
 import { mkdtempSync, readFileSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { FastifyInstance, FastifyPluginCallback } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import type { DataclassDefinition } from '../../../runtime/protocol/definition.js';
 import type { AppOptions } from '../../../runtime/http/app-options.js';
-import { createApp } from '../../../runtime/http/create-app.js';
 import type { Settings } from '../../../runtime/http/settings.js';
 import { importFrom } from '../../support/compiled-server.js';
 import { servedDatabase } from '../../support/served-database.js';
 import { modelOf, packageRoot, writeServer } from '../../support/server.js';
+import { sourceServer } from '../../support/source-server.js';
 import { type DataStore, staffClasses } from './staff-classes.js';
 
 /** Where a database is kept: a transaction is known to the connection that writes alone, or to the only one. */
@@ -34,24 +34,17 @@ export async function staffServer(place: Place, options: AppOptions = {}): Promi
   const data = mkdtempSync(join(tmpdir(), 'drs-class-'));
   const url = place === 'memory' ? 'sqlite::memory:' : `sqlite:${join(data, 'data.sqlite')}`;
   const { databases, databaseUrl, environment, drop } = await servedDatabase(load, url);
-  const app = await createApp(
+  const app = await sourceServer(
     {
       definitions: definitions as readonly DataclassDefinition[],
       databases,
       settings: settings as Settings,
       classes: staffClasses,
     },
-    {
-      databaseUrl,
-      logger: false,
-      environment,
-      ...options,
-    },
+    { databaseUrl, logger: false, environment, ...options },
+    load,
+    ['Company', 'Employee'],
   );
-  for (const name of ['Company', 'Employee']) {
-    const routes = await load(`routes/${name}`);
-    await app.register(routes[`${name.toLowerCase()}Routes`] as FastifyPluginCallback);
-  }
   const close = async (): Promise<void> => {
     await app.close();
     await drop();

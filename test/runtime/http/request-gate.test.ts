@@ -3,7 +3,7 @@ import { type AddressInfo, Socket } from 'node:net';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
 import { gatedServers } from '../../../runtime/http/gated-server.js';
-import { RequestGate } from '../../../runtime/http/request-gate.js';
+import { type LoadLog, RequestGate } from '../../../runtime/http/request-gate.js';
 import { getText, RawClient } from '../../support/raw-client.js';
 
 /** Of one connection that may wait behind the first. */
@@ -18,6 +18,8 @@ afterEach(async () => {
   await new Promise((resolve) => server.close(resolve));
 });
 
+const log = (): LoadLog => ({ warn: () => undefined });
+
 /** A server whose answers wait until they are told to be sent. */
 async function listen(maxConnections: number): Promise<void> {
   waiting = [];
@@ -29,7 +31,7 @@ async function listen(maxConnections: number): Promise<void> {
     requestTimeout: 60,
     keepAliveTimeout: 60,
   };
-  const gate = new RequestGate(load, () => ({ warn: () => undefined }));
+  const gate = new RequestGate(load, { log });
   const make = gatedServers(gate, load, { maxHeaderSize: 16_384 });
   const handler = (request: IncomingMessage, response: ServerResponse): void => {
     if (request.url === '/now' || request.url === '/health') response.end('now');
@@ -98,7 +100,7 @@ it('a gate of a server that does not listen takes requests however many there ha
   await listen(10_000);
   const load = { maxWait: 20, maxConnections: 10, transferMemory: 1_000_000 };
   const times = { requestTimeout: 60, keepAliveTimeout: 60 };
-  const gate = new RequestGate({ ...load, ...times }, () => ({ warn: () => undefined }));
+  const gate = new RequestGate({ ...load, ...times }, { log });
   for (let index = 0; index < 30; index += 1) {
     const request = new IncomingMessage(new Socket());
     expect(gate.admits(request, new ServerResponse(request))).toBe(true);

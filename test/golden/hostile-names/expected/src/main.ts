@@ -1,4 +1,27 @@
 import { serve } from '#runtime/http';
 import { buildApp } from './generated/app.js';
 
-await serve(buildApp);
+await serve((options) => {
+  const app = buildApp(options);
+
+  // Routes of your own: plain Fastify, which knows who asks, and reads the data with what the caller may see.
+  //
+  // app.get('/mine/count', async (request) => {
+  //   request.session.require('somePrivilege'); // 401 or 403
+  //   return { count: await request.ds.class.all().count() };
+  // });
+  //
+  // app.addHook('onResponse', async (request, reply) => {
+  //   console.log(request.routeOptions.url, reply.statusCode, reply.elapsedTime);
+  // });
+  //
+  // A job each minute; outside of requests, code may do everything:
+  //
+  // let timer: NodeJS.Timeout | undefined;
+  // app.addHook('onReady', async () => {
+  //   timer = setInterval(() => void app.datastore.class.all().count(), 60_000);
+  // });
+  // app.addHook('onClose', async () => clearInterval(timer));
+
+  return app;
+});

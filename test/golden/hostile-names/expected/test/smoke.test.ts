@@ -8,7 +8,7 @@ const exposed = definitions.filter((definition) => definition.exposed).map(({ na
 
 await test('the catalog lists the exposed dataclasses', async () => {
   const database = await testDatabase();
-  const app = await buildApp({ databaseUrl: database.url, logger: false });
+  const app = buildApp({ databaseUrl: database.url, logger: false });
   const response = await app.inject('/rest/$catalog');
   const { dataClasses } = response.json<{ readonly dataClasses: readonly { name: string }[] }>();
   assert.deepEqual(dataClasses.map(({ name }) => name).sort(), exposed.sort());
@@ -18,7 +18,7 @@ await test('the catalog lists the exposed dataclasses', async () => {
 
 await test('an empty database answers with no entities', async () => {
   const database = await testDatabase();
-  const app = await buildApp({ databaseUrl: database.url, logger: false });
+  const app = buildApp({ databaseUrl: database.url, logger: false });
   for (const name of exposed) {
     const response = await app.inject(`/rest/${encodeURIComponent(name)}`);
     assert.equal(response.statusCode, 200);

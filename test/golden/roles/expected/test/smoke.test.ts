@@ -21,7 +21,7 @@ interface LoggedIn {
 
 async function loggedIn(): Promise<LoggedIn> {
   const database = await testDatabase();
-  const app = await buildApp({
+  const app = buildApp({
     databaseUrl: database.url,
     logger: false,
     login: { login: (userName) => ({ userName, privileges }) },

@@ -11,7 +11,7 @@ import { Seeds } from './seeds.js';
 import { Trial } from './trial.js';
 
 interface Server {
-  readonly buildApp: (options: AppOptions) => Promise<FastifyInstance>;
+  readonly buildApp: (options: AppOptions) => FastifyInstance;
   readonly definitions: readonly DataclassDefinition[];
   readonly settings: Settings;
 }
@@ -52,7 +52,7 @@ export class TriedServer {
 
   static async start(server: Server, table: Table): Promise<TriedServer> {
     const database = await testDatabase();
-    const app = await server.buildApp({
+    const app = server.buildApp({
       databaseUrl: database.url,
       logger: false,
       environment: {},
@@ -66,6 +66,7 @@ export class TriedServer {
         },
       },
     });
+    await app.ready();
     const samples = new Samples(server.definitions);
     const seeds = new Seeds(await SeedDatabase.open(database.url), samples);
     const unseeded: string[] = [];

@@ -1,27 +1,23 @@
+import { fastifyPlugin } from 'fastify-plugin';
 import type { Call } from '../access/call.js';
 import { PromotedSession } from '../access/promoted-session.js';
-import type { ClassHost } from '../class/class-host.js';
-import type { ClassRegistry } from '../class/registry.js';
 import { Singletons } from '../function/singletons.js';
-import type { DataclassDefinition } from '../protocol/definition.js';
-import type { ServiceContext } from './service-context.js';
+import type { FunctionParts } from './datastore-plugin.js';
 import type { SeenModel } from './function-context.js';
 import { FunctionService } from './function-service.js';
-import type { ViewedServices } from './viewed-services.js';
 
-/** What functions are served with. */
-interface FunctionParts {
-  readonly host: ClassHost;
-  readonly registry: ClassRegistry;
-  readonly definitions: readonly DataclassDefinition[];
-  /** Of a model without roles. */
-  readonly context: ServiceContext;
-  /** Of one with roles. */
-  readonly viewed?: ViewedServices;
-}
+/** Makes `app.functions`, of which the routes of functions are made. */
+export const functions = fastifyPlugin(
+  (app, _options, done) => {
+    const { functions: parts } = app.services;
+    if (parts === undefined) throw new Error('The classes of the model are not given.');
+    app.decorate('functions', openFunctions(parts));
+    done();
+  },
+  { name: 'drs-functions', dependencies: ['drs-protocol'] },
+);
 
-/** Makes what answers calls of functions. */
-export function openFunctions(parts: FunctionParts): FunctionService {
+function openFunctions(parts: FunctionParts): FunctionService {
   const { host, registry, definitions, context } = parts;
   const state = { datastore: host.datastore, session: () => host.calls.current().session };
   const { sessions } = context;

@@ -1,5 +1,5 @@
 import { RestError } from '../protocol/rest-error.js';
-import { SaveError } from '../class/save-error.js';
+import { SaveError } from './save-error.js';
 import { DatabaseUnavailableError } from '../dialect/executor.js';
 import { denialNames, isDenialStatus, PermissionError } from '../protocol/denial.js';
 import {

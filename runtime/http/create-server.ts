@@ -1,0 +1,148 @@
+import fastify, {
+  type FastifyError,
+  type FastifyInstance,
+  type FastifyReply,
+  LogController,
+} from 'fastify';
+import { pino } from 'pino';
+import { type ReadQuotas, readServerQuotas } from '../access/server-quotas.js';
+import { type Environment, setting } from '../protocol/environment.js';
+import { type AppState, nextAppState } from '../shared-state/joined-state.js';
+import type { AppOptions } from './app-options.js';
+import { answerClientError } from './client-error.js';
+import { type Origins, originsFrom } from './cross-site.js';
+import {
+  type ErrorHandler,
+  errorHandler,
+  type ErrorLog,
+  errorTeller,
+  type ErrorTeller,
+} from './errors.js';
+import { gatedServers } from './gated-server.js';
+import { parseQuery } from './known-queries.js';
+import { loadSettings } from './load-settings.js';
+import { http } from './node-http.js';
+import { prepareOwnRoutes } from './own-routes.js';
+import { maxUrlLength } from './reading-parameters.js';
+import { sendJson } from './reply.js';
+import { type LoadLog, RequestGate } from './request-gate.js';
+import { isBelowRest, rewriteUrl } from './rewrite-url.js';
+import { type Limits, limitsFrom, logLevel, type Settings, trustedProxies } from './settings.js';
+import { isSendHooked } from './spent-bytes.js';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** How the server was set up, for the plugins that it is made of. */
+    readonly setup: ServerSetup;
+  }
+}
+
+/** What the model and the environment say of the server as a whole. */
+export interface ServerSetup {
+  readonly settings: Settings;
+  readonly limits: Limits;
+  readonly environment: Environment;
+  readonly options: AppOptions;
+  readonly origins: Origins;
+  readonly quotas: ReadQuotas;
+  readonly log: ServerLog;
+  readonly tellError: ErrorTeller;
+  readonly answerError: ErrorHandler;
+  /** Where this process is one of several of a server. */
+  readonly joined: AppState | undefined;
+  /** Closes what a plugin has opened, after all hooks of `onClose`: what was opened last is closed first. */
+  closeAtEnd(close: () => unknown): void;
+}
+
+/** What a server writes about itself. */
+export interface ServerLog extends LoadLog, ErrorLog {
+  info(message: string): void;
+  warn(message: string): void;
+  warn(what: object, message?: string): void;
+}
+
+const unready = new Set<FastifyInstance>();
+
+/** Closes the servers of this process whose start has failed; what their hooks fail with then is a consequence of that. */
+export async function closeUnready(): Promise<void> {
+  for (const app of unready) await app.close().catch(() => undefined);
+}
+
+/**
+ * A Fastify instance without data: it limits what the process takes on at once, and answers `/health`. Everything else is added
+ * by plugins, which load with `ready()`, `listen()` or `inject()`; closing it closes what they have opened.
+ * @throws Error that names the setting which is wrong
+ */
+export function createServer(settings: Settings, options: AppOptions): FastifyInstance {
+  const environment = options.environment ?? process.env;
+  const limits = limitsFrom(settings.limits, environment);
+  const load = loadSettings(environment, limits);
+  const origins = originsFrom(settings.origins ?? [], environment);
+  const quotas = readServerQuotas(setting(environment, 'QUOTAS', ''), 'QUOTAS');
+  const level = logLevel(environment);
+  // Fastify's own costs a tenth of a small read, also where it writes nothing.
+  const ownLog = options.logger === undefined ? pino({ level }, pino.destination(2)) : undefined;
+  const tellError = errorTeller(ownLog);
+  const answerError = errorHandler(tellError);
+  const gate: RequestGate = new RequestGate(load, {
+    log: () => log,
+    origins,
+    isSendHooked: () => isSendHooked(app),
+  });
+  const app: FastifyInstance = fastify({
+    logger: options.logger ?? false,
+    logController: new LogController({ disableRequestLogging: true }),
+    bodyLimit: limits.bodySize,
+    trustProxy: trustedProxies(environment),
+    return503OnClosing: false,
+    // A large database may take long to open.
+    pluginTimeout: 0,
+    rewriteUrl: (request) => rewriteUrl(request.url ?? '/'),
+    clientErrorHandler: answerClientError,
+    frameworkErrors: (error, request, reply: FastifyReply) => {
+      if (isBelowRest(request.raw.url ?? '')) answerError(error, request, reply);
+      else void reply.status(error.statusCode ?? 500).send(plainError(error));
+    },
+    serverFactory: gatedServers(gate, load, { maxHeaderSize: maxUrlLength + 16 * 1024 }),
+    routerOptions: {
+      ignoreTrailingSlash: true,
+      maxParamLength: maxUrlLength,
+      querystringParser: parseQuery,
+    },
+  });
+  const log = ownLog ?? app.log;
+  const opened: (() => unknown)[] = [];
+  unready.add(app);
+  app.addHook('onReady', (done) => {
+    unready.delete(app);
+    done();
+  });
+  // Fastify runs the hooks that were added last first, so the user's still find the database open.
+  app.addHook('onClose', async () => {
+    unready.delete(app);
+    for (const close of opened.splice(0).reverse()) await close();
+  });
+  const setup: ServerSetup = {
+    settings,
+    limits,
+    environment,
+    options,
+    origins,
+    quotas,
+    log,
+    tellError,
+    answerError,
+    joined: nextAppState(),
+    closeAtEnd: (close) => opened.push(close),
+  };
+  app.decorate('setup', setup);
+  app.get('/health', (_request, reply) => sendJson(reply, '{"ok":true}'));
+  prepareOwnRoutes(app);
+  options.extend?.(app);
+  return app;
+}
+
+/** As Fastify writes it. */
+function plainError({ statusCode = 500, code, message }: FastifyError): object {
+  return { statusCode, code, error: http.STATUS_CODES[statusCode], message };
+}

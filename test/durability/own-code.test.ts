@@ -1,0 +1,121 @@
+import Database from 'better-sqlite3';
+import { afterEach, describe, expect, it } from 'vitest';
+import { compiledProgram } from './support/program.js';
+import { Scratch } from './support/scratch.js';
+
+const model = `
+drs: 1
+name: own
+dataclasses:
+  Note:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      text: string
+`;
+
+const imports = `
+import { serve } from '#runtime/http';
+import { buildApp } from './generated/app.js';
+`;
+
+/** How \`main.ts\` may start a server; the first is what an earlier drs-gen has written. */
+const mains = {
+  'buildApp itself': 'await serve(buildApp);',
+  'a function': `await serve((options) => {
+    const app = buildApp(options);
+    own(app);
+    return app;
+  });`,
+  'an async function': `await serve(async (options) => {
+    const app = buildApp(options);
+    own(app);
+    return app;
+  });`,
+  'an async function without options': `await serve(async () => {
+    const app = await buildApp();
+    own(app);
+    return app;
+  });`,
+};
+
+const own = `
+function own(app) {
+  app.get('/count', async (request) => ({ count: await request.ds.Note.all().count() }));
+  let timer;
+  const write = (text) => app.datastore.Note.new({ text }).save();
+  app.addHook('onReady', async () => {
+    timer = setInterval(() => void write('job'), 50);
+  });
+  app.addHook('onClose', async () => {
+    clearInterval(timer);
+    await write('last');
+  });
+  if (process.env.FAILS === 'plugin') app.register(async () => { throw new Error('The plugin fails.'); });
+  if (process.env.FAILS === 'ready') app.addHook('onReady', async () => { throw new Error('The hook fails.'); });
+}
+`;
+
+let scratch: Scratch;
+
+afterEach(() => scratch.remove());
+
+function serverWith(main: string): Scratch {
+  scratch = new Scratch(compiledProgram(model, { 'src/main.ts': `${imports}${main}${own}` }));
+  return scratch;
+}
+
+function textsIn(file: string): readonly unknown[] {
+  const database = new Database(file, { readonly: true });
+  const texts = database.prepare('select "text" from "Note" order by "ID"').pluck().all();
+  database.close();
+  return texts;
+}
+
+describe.each(Object.entries(mains))('A server that is started with %s', (name, main) => {
+  it('answers, and closes the database behind the hooks of its user', async () => {
+    const server = await serverWith(main).start();
+    expect((await fetch(`${server.origin}/rest/Note`)).status).toBe(200);
+    const hasOwn = name !== 'buildApp itself';
+    expect((await fetch(`${server.origin}/count`)).status).toBe(hasOwn ? 200 : 404);
+    if (hasOwn) await expect.poll(() => textsIn(scratch.file)).toContain('job');
+    server.child.kill('SIGTERM');
+    expect(await server.ended).toEqual({ code: 0, signal: null, stderr: '' });
+    expect(textsIn(scratch.file).at(-1)).toBe(hasOwn ? 'last' : undefined);
+  });
+
+  it.each([
+    [{ DATABASE_URL: 'mysql://x' }, /^DATABASE_URL is "mysql:\/\/x"; .*\n$/],
+    [{ DATABASE_URL: 'sqlite:/nowhere/at/all.sqlite' }, /^.*\/nowhere\/at.*\n$/],
+    [{ PAGE_SIZE: '-1' }, /^PAGE_SIZE is "-1"; .*\n$/],
+    [{ TOKEN_KEY: 'short' }, /^TOKEN_KEY.*\n$/],
+    [{ HOST: '256.0.0.1' }, /^.*256\.0\.0\.1.*\n$/],
+  ])('ends with 1 and one line where it cannot start: %o', async (environment, line) => {
+    const { ended } = serverWith(main).launch({ environment });
+    const { code, stderr } = await ended;
+    expect({ code, stderr }).toEqual({ code: 1, stderr: expect.stringMatching(line) as string });
+  });
+
+  it('ends with 1 where a table in the database is not that of the model', async () => {
+    const { file } = serverWith(main);
+    const database = new Database(file);
+    database.exec('create table "Note" ("ID" text primary key)');
+    database.close();
+    const { code, stderr } = await scratch.launch().ended;
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: expect.stringContaining('"Note"') as string,
+    });
+  });
+
+  it.runIf(name !== 'buildApp itself').each(['plugin', 'ready'])(
+    'ends with 1 where code of its user fails: %s',
+    async (fails) => {
+      const { ended } = serverWith(main).launch({ environment: { FAILS: fails } });
+      const { code, stderr } = await ended;
+      expect({ code, stderr }).toEqual({
+        code: 1,
+        stderr: `The ${fails === 'ready' ? 'hook' : 'plugin'} fails.\n`,
+      });
+    },
+  );
+});

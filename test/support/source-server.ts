@@ -1,0 +1,51 @@
+import type { FastifyInstance, FastifyPluginCallback } from 'fastify';
+import type { ClassRegistry } from '../../runtime/class/registry.js';
+import type { ServedDatabase } from '../../runtime/dialect/driver.js';
+import type { AppOptions } from '../../runtime/http/app-options.js';
+import { createServer } from '../../runtime/http/create-server.js';
+import { database } from '../../runtime/http/database-plugin.js';
+import { datastore } from '../../runtime/http/datastore-plugin.js';
+import { sessions } from '../../runtime/http/open-sessions.js';
+import { protocol } from '../../runtime/http/rest-plugin.js';
+import type { Settings } from '../../runtime/http/settings.js';
+import { uploads } from '../../runtime/http/upload-service.js';
+import type { DataclassDefinition } from '../../runtime/protocol/definition.js';
+
+/** What a test puts a server together of. */
+export interface SourceModel {
+  readonly definitions: readonly DataclassDefinition[];
+  readonly databases: readonly ServedDatabase[];
+  readonly settings: Settings;
+  readonly classes: ClassRegistry;
+}
+
+/**
+ * A server with the sources of the runtime, as `app.ts` puts one together with the compiled one: its classes are those of a test.
+ * @param load a module that was generated for the model, by its name
+ * @param routed dataclasses that have routes
+ */
+export async function sourceServer(
+  { definitions, databases, settings, classes }: SourceModel,
+  options: AppOptions,
+  load: (name: string) => Promise<object>,
+  routed: readonly string[],
+): Promise<FastifyInstance> {
+  const app = createServer(settings, options);
+  void app.register(database, { definitions, databases });
+  void app.register(sessions);
+  void app.register(datastore, { classes });
+  const routes = await Promise.all(
+    routed.map(async (name) => {
+      const module = (await load(`routes/${name}`)) as Readonly<Record<string, unknown>>;
+      return module[`${name.toLowerCase()}Routes`] as FastifyPluginCallback;
+    }),
+  );
+  void app.register((below, _options, done) => {
+    void below.register(protocol);
+    void below.register(uploads);
+    for (const each of routes) void below.register(each);
+    done();
+  });
+  await app.after();
+  return app;
+}
