@@ -1,26 +1,28 @@
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { dirname, join, resolve } from 'node:path';
 import { run } from './command.js';
 import { copyDatabase, filledDatabase } from './databases.js';
 import { beTheOnlyOne } from './only-one.js';
-import { compiler, root, typescript, work } from './places.js';
+import { compiler, compilerPath, root, typescript, work } from './places.js';
 import { type Place, Server } from './server.js';
 import { type VariantName, variants } from './variants.js';
 
 /**
  * Generates and compiles the server of a variant, in `.tmp/bench/<variant>`.
+ * @param before a built checkout of another version, whose server is compiled in `.tmp/bench/before-<variant>`
  * @returns what Node has to run
  */
-export function compileServer(name: VariantName): string {
+export function compileServer(name: VariantName, before?: string): string {
   beTheOnlyOne();
   const variant = variants[name];
-  const project = join(work, name);
-  const model = join(work, `${name}.yaml`);
+  const project = join(work, before === undefined ? name : `before-${name}`);
+  const model = `${project}.yaml`;
   rmSync(project, { recursive: true, force: true });
   mkdirSync(work, { recursive: true });
   const text = readFileSync(join(root, 'test/bench/model.yaml'), 'utf8');
   writeFileSync(model, text + variant.model);
-  run(process.execPath, [compiler, model, '-o', project], { cwd: root });
+  const program = before === undefined ? compiler : resolve(before, compilerPath);
+  run(process.execPath, [program, model, '-o', project], { cwd: root });
   for (const [path, content] of Object.entries(variant.files)) {
     mkdirSync(dirname(join(project, path)), { recursive: true });
     writeFileSync(join(project, path), content);

@@ -10,6 +10,8 @@ export interface Options {
   readonly requests: readonly BenchRequest[];
   /** A major version of Node other than the one that runs the bench. */
   readonly node: string | undefined;
+  /** A built checkout of another version, whose server is measured too. */
+  readonly before: string | undefined;
   /** SAP CAP is installed and measured, too. */
   readonly cap: boolean;
 }
@@ -30,6 +32,7 @@ export function readOptions(args: readonly string[]): Options {
       scale: { type: 'string' },
       only: { type: 'string' },
       node: { type: 'string' },
+      before: { type: 'string' },
       cap: { type: 'boolean', default: false },
     },
   });
@@ -39,6 +42,7 @@ export function readOptions(args: readonly string[]): Options {
     rows: values.scale === undefined ? undefined : rowsOf(values.scale),
     requests: values.only === undefined ? requests : named(values.only),
     node: values.node === undefined ? undefined : String(positive('node', values.node)),
+    before: values.before,
     cap: values.cap,
   };
 }

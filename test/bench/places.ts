@@ -4,6 +4,8 @@ import { join, resolve } from 'node:path';
 export const root = resolve(import.meta.dirname, '../../..');
 /** Everything that the bench makes. */
 export const work = join(root, '.tmp/bench');
-export const compiler = join(root, 'dist/generator/cli/main.js');
+/** In a checkout. */
+export const compilerPath = 'dist/generator/cli/main.js';
+export const compiler = join(root, compilerPath);
 export const typescript = join(root, 'node_modules/typescript/bin/tsc');
 export const tsx = join(root, 'node_modules/tsx/dist/cli.mjs');

@@ -22,12 +22,17 @@ export class Preparation {
   readonly node: string;
   readonly #folder: string;
   readonly #major: string | undefined;
-  readonly #scripts = new Map<VariantName, string>();
+  readonly #before: string | undefined;
+  readonly #scripts = new Map<string, string>();
   readonly #filled = new Map<string, string>();
 
-  /** @param major installs that version of Node and the packages that go with it */
-  constructor(major: string | undefined) {
+  /**
+   * @param major installs that version of Node and the packages that go with it
+   * @param before see `compileServer`
+   */
+  constructor(major: string | undefined, before?: string) {
     this.#major = major;
+    this.#before = before;
     this.#folder = major === undefined ? work : join(work, `node${major}`);
     this.node = major === undefined ? process.execPath : installNode(this.#folder, major);
   }
@@ -40,8 +45,7 @@ export class Preparation {
   }
 
   async field(variant: VariantName, rows: number): Promise<Field> {
-    const script = this.#scripts.get(variant) ?? compileServer(variant);
-    this.#scripts.set(variant, script);
+    const script = this.#script(variant);
     const name = `${variant} ${rows}`;
     const filled = this.#filled.get(name) ?? (await filledDatabase(script, rows));
     this.#filled.set(name, filled);
@@ -51,12 +55,23 @@ export class Preparation {
       args: [variant],
     });
     const generated = { name: 'generated', script: this.placed(script) };
+    const before =
+      this.#before === undefined
+        ? []
+        : [{ name: 'before', script: this.placed(this.#script(variant, this.#before)) }];
     return {
       variant,
       rows,
       filled,
-      servers: [generated, yardstick('sql-json'), yardstick('raw-rows')],
+      servers: [generated, yardstick('sql-json'), yardstick('raw-rows'), ...before],
     };
+  }
+
+  #script(variant: VariantName, before?: string): string {
+    const name = before === undefined ? variant : `before-${variant}`;
+    const script = this.#scripts.get(name) ?? compileServer(variant, before);
+    this.#scripts.set(name, script);
+    return script;
   }
 
   /** Another Node has packages of its own: a server runs from a copy that finds those. */

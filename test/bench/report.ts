@@ -33,6 +33,8 @@ export interface Summary {
   readonly leastCpu: Readonly<Record<string, number>> | undefined;
   /** That of the thriftier server written by hand by that of the generated server: more than 1 is better than by hand. */
   readonly cpuRatio: number | undefined;
+  /** The same two ratios by the server of another version, where that is measured. */
+  readonly before: { readonly ratio: Ratio; readonly cpuRatio: number | undefined } | undefined;
 }
 
 const yardsticks = ['sql-json', 'raw-rows'] as const;
@@ -57,6 +59,16 @@ export function summarize({ request, rows, samples, leastCpu }: Measured): Summa
       leastCpu === undefined
         ? undefined
         : Math.min(...byHand) / (leastCpu['generated'] ?? Number.NaN),
+    before:
+      samples['before'] === undefined
+        ? undefined
+        : {
+            ratio: ratioOf(of('generated'), of('before')),
+            cpuRatio:
+              leastCpu === undefined
+                ? undefined
+                : (leastCpu['before'] ?? Number.NaN) / (leastCpu['generated'] ?? Number.NaN),
+          },
   };
 }
 

@@ -2,7 +2,7 @@
  * Measures the server that is generated for `model.yaml` against two that were written by hand for it (`yardstick/`), on the
  * same data, after making sure that all of them give the same answers.
  *
- *   npm run bench -- [--only R1,R10] [--scale 10k|100k|1m] [--rounds 5] [--seconds 3] [--node 24] [--cap]
+ *   npm run bench -- [--only R1,R10] [--scale 10k|100k|1m] [--rounds 5] [--seconds 3] [--node 24] [--before <folder>] [--cap]
  *
  * How to read the table: for each kind of request (`requests.ts`) and server, medians over the rounds: requests a second, the
  * time that half of the requests and 99 of 100 stay below, the server's processor time for a request, and its memory. The star
@@ -11,6 +11,9 @@
  * 1.00 is as fast as by hand. `least` is processor time, too: the least of many short slices in which the servers take turns,
  * and `cpu` the ratio of that to the thriftier one by hand. Other work on the machine disturbs it least: where the values in
  * brackets lie far apart, `cpu` tells more than `ratio`.
+ *
+ * `--before` measures the server that another checkout generates, which `npm run build` was run in; `before` is the generated
+ * server by that one: in requests a second, and in processor time.
  *
  * `--cap` measures SAP CAP as well, with the nearest equal of each request that has one; it is installed into `.tmp/bench/cap`.
  * What was measured is kept in `.tmp/bench/results`, also as a picture; `npm run bench:table` writes it into README.md of this folder.
@@ -39,7 +42,7 @@ try {
 async function bench(options: Options): Promise<readonly Summary[]> {
   const { rounds, seconds, requests } = options;
   const cores = chooseCores();
-  const preparation = new Preparation(options.node);
+  const preparation = new Preparation(options.node, options.before);
   const cap = options.cap ? preparation.cap() : undefined;
   const settings = {
     rounds,

@@ -17,7 +17,12 @@ export function table(summaries: readonly Summary[]): string {
       index === 0 ? (summary.cpuRatio?.toFixed(2) ?? '-') : '',
     ]),
   );
-  return aligned([head, ...rows]);
+  const compared = summaries.flatMap(({ request, before }) =>
+    before === undefined
+      ? []
+      : [[request, 'before', ratioText(before.ratio), before.cpuRatio?.toFixed(2) ?? '-']],
+  );
+  return [[head, ...rows], ...(compared.length === 0 ? [] : [compared])].map(aligned).join('\n\n');
 }
 
 function orDash(value: number | undefined): string {
