@@ -49,6 +49,12 @@ describe('an excerpt', () => {
 /** What the body of a method imports from `api.ts`. */
 const names = ['OutgoingMessage', 'RestError'];
 
+/** Where a block says that it belongs, or what imports what is generated as `src/main.ts` does. */
+function fileOf({ text }: Block): string | undefined {
+  const named = /^\/\/ ((?:src|test)\/\S+\.ts)\n/.exec(text)?.[1];
+  return named ?? (text.includes("'./generated/") ? 'src/main.ts' : undefined);
+}
+
 /** A block as a file of the example's `src/guides`. */
 function programOf({ words: [part], text }: Block): string {
   switch (part) {
@@ -79,10 +85,9 @@ it('The TypeScript of the guides compiles in the server of the example', async (
   await mkdir(join(folder, 'src/guides'));
   expect(programs.length).toBeGreaterThan(2);
   const places = programs.map((block, index) => {
-    // As src/main.ts, or as a file of src/classes.
-    const place = block.text.includes("'./generated/") ? 'src' : 'src/guides';
-    writeFileSync(join(folder, place, `block${String(index)}.ts`), programOf(block));
-    return `block${String(index)} is ${placeOf(block)}`;
+    const file = fileOf(block) ?? `src/guides/block${String(index)}.ts`;
+    writeFileSync(join(folder, file), programOf(block));
+    return `${file} is ${placeOf(block)}`;
   });
   expect(typeErrors(folder, { allowUnreachableCode: true }), places.join('\n')).toEqual([]);
 });
