@@ -4,7 +4,6 @@ import {
   type Grant,
   type Origin,
   type PrivilegeSet,
-  requirePrivilege,
   type Session,
   type SessionQuotas,
   type SessionStorage,
@@ -63,7 +62,7 @@ export class PromotedSession implements Session {
   }
 
   require(privilege: string): void {
-    requirePrivilege(this, privilege);
+    if (!this.hasPrivilege(privilege)) this.#session.require(privilege);
   }
 
   setPrivileges(grant: string | readonly string[] | Grant): void {

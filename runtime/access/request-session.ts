@@ -11,7 +11,6 @@ import {
   type Grant,
   type Origin,
   type PrivilegeSet,
-  requirePrivilege,
   type Session,
   type SessionQuotas,
   type SessionStorage,
@@ -114,7 +113,7 @@ export class RequestSession implements Session {
   }
 
   require(privilege: string): void {
-    requirePrivilege(this, privilege);
+    if (!this.hasPrivilege(privilege)) this.#sessions.refuse(this, privilege);
   }
 
   setPrivileges(given: string | readonly string[] | Grant): void {

@@ -193,8 +193,8 @@ export class WrittenRestriction {
    */
   condition(alias: string): Sql {
     const { filter, nulls, patterns, mismatched } = this.shape;
-    // Within the subquery that a restricted table is, or a condition of one; so names of another kind do not meet others.
-    const aliases = new Aliases(`${alias}_`);
+    // No table has such a name, and the condition's own tables stand in subqueries of it.
+    const aliases = new Aliases('__r');
     const from = new From(aliases, this.dataclass, undefined, alias);
     const context = {
       dialect: this.dialect,

@@ -1,4 +1,3 @@
-import { protocolError, RequestError } from '../protocol/errors.js';
 import { fold } from '../protocol/fold.js';
 
 /** The names of privileges are compared without regard to case; a session holds them folded by {@link foldName}. */
@@ -84,6 +83,7 @@ export interface Session {
   /**
    * Ends the request of who does not hold a privilege.
    * @throws RequestError 401 for a guest, 403 for others, as the protocol answers them
+   * @throws Error for a privilege that the model does not declare
    */
   require(privilege: string): void;
   /**
@@ -120,14 +120,4 @@ export interface Session {
 /** A name of a privilege, a role or a user as it is compared. */
 export function foldName(name: string): string {
   return fold(name);
-}
-
-/** See {@link Session.require}. */
-export function requirePrivilege(
-  session: Pick<Session, 'hasPrivilege' | 'isGuest'>,
-  privilege: string,
-): void {
-  if (session.hasPrivilege(privilege)) return;
-  const problem = protocolError('executeDenied', 'No permission to do this.');
-  throw new RequestError(session.isGuest ? 401 : 403, [problem]);
 }

@@ -169,6 +169,15 @@ export class Sessions {
     return this.store.counts;
   }
 
+  /** See {@link Session.require}; for a privilege that the session does not hold. */
+  refuse({ isGuest }: Pick<Session, 'isGuest'>, privilege: string): never {
+    if (this.table.resolve([privilege], []).size === 0) {
+      throw new Error(`Code requires privileges of the model, and it has no "${privilege}".`);
+    }
+    const problem = protocolError('executeDenied', 'No permission to do this.');
+    throw new RequestError(isGuest ? 401 : 403, [problem]);
+  }
+
   /** See {@link Session.promote}. */
   async promote<T>(
     privileges: string | readonly string[],

@@ -148,7 +148,7 @@ export class From {
 
   /** The same beside one row without columns, for a subquery that the table itself stands outside of. */
   get clauseBeside(): Sql {
-    return sql`from ${sql.join([sql`(select 1) as "beside"`, ...this.#joined()], sql` `)}`;
+    return sql`from ${sql.join([sql`(select 1) as "__beside"`, ...this.#joined()], sql` `)}`;
   }
 
   #joined(): readonly Sql[] {

@@ -178,7 +178,7 @@ class Writer {
       ),
       lock: [...this.#numbers].map(([dataclass, number]) => {
         const key = sql.id('locked', dataclass.key.column);
-        const isLocked = sql`select 1 from ${list} as "other" where "other"."list" = ${locked(number)} and "other"."key" = "listed"."key"`;
+        const isLocked = sql`select 1 from ${list} as "__other" where "__other"."list" = ${locked(number)} and "__other"."key" = "listed"."key"`;
         const chosen = sql`select "listed"."key" from ${list} as ${listed} where ${listedList} = ${sql.lit(number)} and not exists (${isLocked})`;
         const keys = sql`select ${dialect.unlistedKey(sql`"key"`, valueTypeOf(dataclass.key.type))} from (${chosen}) as "chosen"`;
         return compiled(
@@ -270,7 +270,7 @@ class Writer {
   }
 
   #isListed(number: number, key: Sql): Sql {
-    return sql`select 1 from ${this.list} as "other" where "other"."list" = ${sql.lit(number)} and "other"."key" = ${this.dialect.soughtKey(key)}`;
+    return sql`select 1 from ${this.list} as "__other" where "__other"."list" = ${sql.lit(number)} and "__other"."key" = ${this.dialect.soughtKey(key)}`;
   }
 }
 

@@ -1,7 +1,9 @@
 import fastify, {
+  type FastifyBaseLogger,
   type FastifyError,
   type FastifyInstance,
   type FastifyReply,
+  type FastifyRequest,
   LogController,
 } from 'fastify';
 import { pino } from 'pino';
@@ -80,8 +82,9 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
   const origins = originsFrom(settings.origins ?? [], environment);
   const quotas = readServerQuotas(setting(environment, 'QUOTAS', ''), 'QUOTAS');
   const level = logLevel(environment);
-  // Fastify's own costs a tenth of a small read, also where it writes nothing.
+  // Requests below /rest take it as it is: a child for each of them would cost a tenth of a small read.
   const ownLog = options.logger === undefined ? pino({ level }, pino.destination(2)) : undefined;
+  const loggerInstance: FastifyBaseLogger | undefined = ownLog;
   const tellError = errorTeller(ownLog);
   const answerError = errorHandler(tellError);
   const gate: RequestGate = new RequestGate(load, {
@@ -90,8 +93,8 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
     isSendHooked: () => isSendHooked(app),
   });
   const app: FastifyInstance = fastify({
-    logger: options.logger ?? false,
-    logController: new LogController({ disableRequestLogging: true }),
+    ...(loggerInstance === undefined ? { logger: options.logger ?? false } : { loggerInstance }),
+    logController: new ErrorsAlone(),
     bodyLimit: limits.bodySize,
     trustProxy: trustedProxies(environment),
     return503OnClosing: false,
@@ -140,6 +143,26 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
   prepareOwnRoutes(app);
   options.extend?.(app);
   return app;
+}
+
+/** Logs what goes wrong in a request, and no request that goes well. */
+class ErrorsAlone extends LogController {
+  override incomingRequest(): void {
+    // Nothing has gone wrong yet.
+  }
+
+  override requestCompleted(): void {
+    // An error is logged where it is answered.
+  }
+
+  override routeNotFound(): void {
+    // A client is told.
+  }
+
+  override streamError(error: Error, request: FastifyRequest, reply: FastifyReply): void {
+    const isGone = 'code' in error && error.code === 'ERR_STREAM_PREMATURE_CLOSE';
+    if (!isGone) super.streamError(error, request, reply);
+  }
 }
 
 /** As Fastify writes it. */

@@ -131,7 +131,7 @@ export function guardSessions(
 
 /** Where several processes serve, an answer tells of a session what it has become by all of them. */
 function settleSessions(app: FastifyInstance, found: RequestSessions): void {
-  app.addHook('onSend', function settleSession(request, _reply, payload, done) {
+  app.addHook('onSend', function drsSettleSession(request, _reply, payload, done) {
     try {
       found.known(request)?.settle();
     } catch (error) {

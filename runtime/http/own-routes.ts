@@ -1,4 +1,5 @@
 import type {
+  FastifyError,
   FastifyInstance,
   FastifyReply,
   FastifyRequest,
@@ -26,11 +27,18 @@ export function prepareOwnRoutes(app: FastifyInstance): void {
   app.addHook('onRoute', function (this: FastifyInstance, route) {
     // The server's own routes are those of the instance with the protocol.
     if (this.hasDecorator('dataclass')) return;
-    const { handler } = route;
+    const { handler, errorHandler } = route;
     route.onRequest = [findSession, ...[route.onRequest ?? []].flat()];
-    route.onSend = [...[route.onSend ?? []].flat(), settleSession];
+    // A body is read in between, whose events belong to no request.
+    route.preValidation = [enterCall, ...[route.preValidation ?? []].flat()];
+    route.onSend = [...[route.onSend ?? []].flat(), drsSettleSession];
     route.handler = function (request, reply) {
       return inCall(request, reply, () => handler.call(this, request, reply));
+    };
+    route.errorHandler = function (error, request, reply) {
+      const told = asAnswer(request, error) as FastifyError;
+      if (errorHandler === undefined) void reply.send(told);
+      else errorHandler.call(this, told, request, reply);
     };
   });
 }
@@ -62,7 +70,7 @@ function sessionOf(request: FastifyRequest): Session {
   const known = request.server.sessions.known(request);
   if (known !== undefined) return known;
   throw new Error(
-    'Nobody has looked yet who asks: request.session is there in hooks and handlers of routes outside of /rest.',
+    'request.session is not known yet: use it in the handler, or in a hook from preValidation on, of a route outside of /rest.',
   );
 }
 
@@ -73,12 +81,12 @@ function sessionOf(request: FastifyRequest): Session {
 const findSession: onRequestHookHandler = (request, reply, done) => {
   const failed = (error: unknown): void => {
     (request as Failed)[failure] = error;
-    done();
+    enterCall(request, reply, done);
   };
   try {
     if (request.method !== 'GET' && request.method !== 'HEAD') refuseCrossSite(request);
     const found = whenThere(request.server.sessions.of(request, reply), () => {
-      done();
+      enterCall(request, reply, done);
     });
     if (found instanceof Promise) found.catch(failed);
   } catch (error) {
@@ -86,8 +94,13 @@ const findSession: onRequestHookHandler = (request, reply, done) => {
   }
 };
 
+/** What comes next of the request, hooks among it, may do what the caller may. */
+const enterCall = (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
+  inCall(request, reply, done);
+};
+
 /** Where several processes serve, an answer tells of a session what it has become by all of them. */
-const settleSession: onSendHookHandler = (request, _reply, payload, done) => {
+const drsSettleSession: onSendHookHandler = (request, _reply, payload, done) => {
   const { stores, sessions } = request.server;
   try {
     if (stores.sessions.isShared) sessions.known(request)?.settle();
@@ -101,17 +114,7 @@ const settleSession: onSendHookHandler = (request, _reply, payload, done) => {
 function inCall(request: FastifyRequest, reply: FastifyReply, work: () => unknown): unknown {
   const { calls, services, sessions } = request.server;
   const session = sessions.known(request) ?? sessions.guest(request, reply);
-  const told = (error: unknown): never => {
-    throw asAnswer(request, error);
-  };
-  return calls.run(services.callOf(session), () => {
-    try {
-      const result = work();
-      return result instanceof Promise ? result.catch(told) : result;
-    } catch (error) {
-      return told(error);
-    }
-  });
+  return calls.run(services.callOf(session), work);
 }
 
 /** Errors of the datastore have the status that they have below `/rest`, and name nothing that the caller may not know. */

@@ -51,7 +51,7 @@ export function registerQuotas(
     if (checked instanceof Promise) checked.catch(done);
   });
 
-  app.addHook('onSend', function countBytes(request, reply, payload, done) {
+  app.addHook('onSend', function drsCountBytes(request, reply, payload, done) {
     const counters = isUnlimited() ? [] : countersOf(sessions.known(request));
     if (counters.length > 0) {
       const now = clock.now();

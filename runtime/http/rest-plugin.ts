@@ -28,6 +28,7 @@ export const protocol = fastifyPlugin(
       served.add(name);
       return lazyRoutes(() => services.handlersOf(name), nothing, imageBodyLimit);
     });
+    app.setChildLoggerFactory((logger) => logger);
     // Before all that may refuse a request: a page is told why.
     await allowOrigins(app, origins);
     guardRequests(app);

@@ -101,6 +101,11 @@ export class RequestError extends Error {
     this.errors = errors;
     this.headers = headers;
   }
+
+  /** The status as Fastify and its users look for it. */
+  get statusCode(): number {
+    return this.status;
+  }
 }
 
 /** A {@link RequestError} that tells the verbs that would be right. */

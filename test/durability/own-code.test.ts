@@ -55,6 +55,13 @@ function own(app) {
 }
 `;
 
+interface LogLine {
+  readonly level: number;
+  readonly msg: string;
+  readonly reqId?: string;
+  readonly err?: { readonly stack: string };
+}
+
 let scratch: Scratch;
 
 afterEach(() => scratch.remove());
@@ -70,6 +77,41 @@ function textsIn(file: string): readonly unknown[] {
   database.close();
   return texts;
 }
+
+describe('The log of a server', () => {
+  it('has what routes of the user log and fail with, and no request that goes well', async () => {
+    const main = `await serve((options) => {
+      const app = buildApp(options);
+      app.get('/logged', (request, reply) => {
+        request.log.info('from the route');
+        app.log.warn('from the app');
+        return reply.send({});
+      });
+      app.get('/failing', async () => { throw new TypeError('as the test wants'); });
+      return app;
+    });`;
+    const server = await serverWith(main).start({ environment: { LOG_LEVEL: 'info' } });
+    for (const path of ['/logged', '/rest/Note', '/rest/Nothing', '/nothing', '/failing']) {
+      await (await fetch(`${server.origin}${path}`)).text();
+    }
+    server.child.kill('SIGTERM');
+    const { stderr } = await server.ended;
+    const lines = stderr
+      .split('\n')
+      .filter((line) => line !== '')
+      .map((line) => JSON.parse(line) as LogLine);
+    const messages = lines.map(({ level, msg }) => `${level} ${msg}`);
+    expect(messages).toEqual(
+      expect.arrayContaining(['30 from the route', '40 from the app', '50 as the test wants']),
+    );
+    expect(
+      messages.filter((each) => !/ (?:from|as|The model has no roles|Server listening)/.test(each)),
+    ).toEqual([]);
+    const failed = lines.find(({ msg }) => msg === 'as the test wants');
+    expect(failed?.err?.stack).toContain('TypeError: as the test wants');
+    expect(lines.find(({ msg }) => msg === 'from the route')?.reqId).toMatch(/^req-/);
+  });
+});
 
 describe.each(Object.entries(mains))('A server that is started with %s', (name, main) => {
   it('answers, and closes the database behind the hooks of its user', async () => {

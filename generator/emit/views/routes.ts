@@ -29,6 +29,7 @@ const routes: readonly (readonly [
 
 /** What a wildcard stands for. */
 const wildcards: Readonly<Record<string, string>> = {
+  '(:key': 'The key takes the closing parenthesis along, since a key may hold one.',
   '::*': ':<attribute>(<value>) and :<attribute>(<value>)/<attributes>',
   '/*': '/<attributes>, /$entityset/<set> and /<attributes>/$entityset/<set>',
 };

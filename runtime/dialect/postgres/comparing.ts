@@ -44,19 +44,19 @@ export function differs(value: Sql, wanted: Sql, type: ValueType): Sql {
 
 /** The items of a bound JSON list as rows: `key` is the position, `value` the item; one that no integer equals is null. */
 export function listItems(list: Sql, type: ValueType): Sql {
-  const items = sql`json_array_elements_text(cast(${list} as json)) with ordinality as "item" ("text", "position")`;
+  const items = sql`json_array_elements_text(cast(${list} as json)) with ordinality as "__item" ("text", "position")`;
   return sql`select "position" - 1 as "key", ${item(type)} as "value" from ${items}`;
 }
 
 function item(type: ValueType): Sql {
   switch (type) {
     case 'text':
-      return sql`"item"."text"`;
+      return sql`"__item"."text"`;
     case 'number':
-      return sql`drs_double("item"."text")`;
+      return sql`drs_double("__item"."text")`;
     case 'integer':
-      return sql`case when "item"."text" ~ '^-?[0-9]{1,16}$' then cast("item"."text" as bigint) else drs_integer(drs_double("item"."text")) end`;
+      return sql`case when "__item"."text" ~ '^-?[0-9]{1,16}$' then cast("__item"."text" as bigint) else drs_integer(drs_double("__item"."text")) end`;
     case 'boolean':
-      return sql`cast("item"."text" as smallint)`;
+      return sql`cast("__item"."text" as smallint)`;
   }
 }

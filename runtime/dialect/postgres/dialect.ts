@@ -78,7 +78,7 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   matches: (text, pattern, piece) =>
     sql`(strpos(${text}, ${piece}) > 0 and ${text} like drs_like(${pattern}))`,
   matchesAny: (text, patterns) =>
-    sql`exists (select 1 from json_each_text(cast(${patterns} as json)) as "pattern" where strpos(${text}, "pattern"."value") > 0 and ${text} like drs_like("pattern"."key"))`,
+    sql`exists (select 1 from json_each_text(cast(${patterns} as json)) as "__pattern" where strpos(${text}, "__pattern"."value") > 0 and ${text} like drs_like("__pattern"."key"))`,
   json: postgresJson,
   vectors: postgresVectors,
   recursiveParts: 1,

@@ -85,7 +85,7 @@ const written: Omit<Dialect, 'foldText'> = {
   matches: (text, pattern, piece) =>
     sql`(instr(${text}, ${piece}) > 0 and drs_matches(${text}, ${pattern}))`,
   matchesAny: (text, patterns) =>
-    sql`exists (select 1 from json_each(${patterns}) as "pattern" where instr(${text}, "pattern"."value") > 0 and drs_matches(${text}, "pattern"."key"))`,
+    sql`exists (select 1 from json_each(${patterns}) as "__pattern" where instr(${text}, "__pattern"."value") > 0 and drs_matches(${text}, "__pattern"."key"))`,
   json: sqliteJson,
   vectors: sqliteVectors,
   // It takes at most 500 parts of one compound select.

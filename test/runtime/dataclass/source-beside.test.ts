@@ -7,5 +7,5 @@ import { fold } from '../../../runtime/protocol/fold.js';
 it('names the row that joins stand beside, as PostgreSQL before version 16 wants it', () => {
   const from = new From(new Aliases(), { table: 'Employee' } as Dataclass);
   const { sql } = postgresDialect(fold).compile(from.clauseBeside);
-  expect(sql).toBe('from (select 1) as "beside"');
+  expect(sql).toBe('from (select 1) as "__beside"');
 });

@@ -125,6 +125,71 @@ describe('A route of the user', () => {
     expect((await hr.get('/payroll/2')).statusCode).toBe(401);
   });
 
+  it('reads with what its caller may see in its hooks too', async () => {
+    const hooks = ['onRequest', 'preValidation', 'preHandler', 'preSerialization', 'onSend'];
+    const counts: number[] = [];
+    const count = async (): Promise<void> => {
+      counts.push(await (own?.datastore as Staff).Employee.all().count());
+    };
+    let own: FastifyInstance | undefined;
+    await staff((server) => {
+      own = server;
+      for (const hook of hooks) {
+        server.post(`/${hook}`, { [hook]: count }, () => Promise.resolve({}));
+      }
+    });
+    for (const hook of hooks) {
+      for (const payload of [undefined, { some: 'body' }]) {
+        const options = payload === undefined ? {} : { payload };
+        const answer = await app.inject({ method: 'POST', url: `/${hook}`, ...options });
+        expect(answer.statusCode, hook).toBe(401);
+      }
+    }
+    expect(counts).toEqual([]);
+  });
+
+  it('tells no names where it sends an error of the datastore itself, and has its status', async () => {
+    await staff((own) => {
+      own.setErrorHandler((error: { statusCode?: number; message: string }, _request, reply) =>
+        reply.code(error.statusCode ?? 500).send({ told: error.message }),
+      );
+      own.get('/sent', (request, reply) => {
+        ds(request)
+          .Employee.all()
+          .count()
+          .then(
+            (count) => reply.send({ count }),
+            (error: unknown) => reply.send(error),
+          );
+        return reply;
+      });
+      own.get('/required', (request) => {
+        request.session.require('manageStaff');
+        return {};
+      });
+    });
+    const sent = await app.inject('/sent');
+    expect(sent.statusCode, sent.body).toBe(401);
+    expect(sent.body).not.toContain('Employee');
+    const required = await app.inject('/required');
+    expect([required.statusCode, required.json()]).toEqual([
+      401,
+      { told: 'No permission to do this.' },
+    ]);
+  });
+
+  it('fails for a privilege that the model does not declare, whoever asks', async () => {
+    const { hr } = await staff((own) => {
+      own.get('/misspelt', (request) => {
+        request.session.require('manageStaf');
+        return {};
+      });
+    });
+    const answer = await hr.get('/misspelt');
+    expect(answer.statusCode).toBe(500);
+    expect(answer.body).toContain('it has no \\"manageStaf\\"');
+  });
+
   it('reads with what its caller may see, unless it is promoted', async () => {
     const { hr, viewer } = await staff((own) => {
       own.get('/count', (request) => ds(request).Employee.all().count());

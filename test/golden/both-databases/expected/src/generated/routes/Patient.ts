@@ -26,6 +26,7 @@ export function patientRoutes(app: FastifyInstance, _options: object, done: () =
   const service = app.dataclass('Patient');
   app.route({ ...read, url: '/rest/Patient', handler: service.readCollection });
   app.post('/rest/Patient', write, service.writeCollection);
+  // The key takes the closing parenthesis along, since a key may hold one.
   app.route({ ...read, url: '/rest/Patient(:key', handler: service.readEntity });
   app.post('/rest/Patient(:key', write, service.writeEntity);
   app.route({ ...read, url: '/rest/Patient(:key/:attributes', handler: service.readEntity });

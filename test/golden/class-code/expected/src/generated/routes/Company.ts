@@ -34,6 +34,7 @@ export function companyRoutes(app: FastifyInstance, _options: object, done: () =
   };
   app.route({ ...read, url: '/rest/Company', handler: service.readCollection });
   app.post('/rest/Company', write, service.writeCollection);
+  // The key takes the closing parenthesis along, since a key may hold one.
   app.route({ ...read, url: '/rest/Company(:key', handler: service.readEntity });
   app.post('/rest/Company(:key', write, service.writeEntity);
   app.route({ ...read, url: '/rest/Company(:key/:attributes', handler: service.readEntity });

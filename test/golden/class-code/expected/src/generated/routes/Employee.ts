@@ -10,6 +10,7 @@ export function employeeRoutes(app: FastifyInstance, _options: object, done: () 
   const service = app.dataclass('Employee');
   app.route({ ...read, url: '/rest/Employee', handler: service.readCollection });
   app.post('/rest/Employee', write, service.writeCollection);
+  // The key takes the closing parenthesis along, since a key may hold one.
   app.route({ ...read, url: '/rest/Employee(:key', handler: service.readEntity });
   app.post('/rest/Employee(:key', write, service.writeEntity);
   app.route({ ...read, url: '/rest/Employee(:key/:attributes', handler: service.readEntity });

@@ -10,6 +10,7 @@ export function sessionRoutes(app: FastifyInstance, _options: object, done: () =
   const service = app.dataclass('Session');
   app.route({ ...read, url: '/rest/Session', handler: service.readCollection });
   app.post('/rest/Session', write, service.writeCollection);
+  // The key takes the closing parenthesis along, since a key may hold one.
   app.route({ ...read, url: '/rest/Session(:key', handler: service.readEntity });
   app.post('/rest/Session(:key', write, service.writeEntity);
   app.route({ ...read, url: '/rest/Session(:key/:attributes', handler: service.readEntity });

@@ -10,6 +10,7 @@ export function aRoutes(app: FastifyInstance, _options: object, done: () => void
   const service = app.dataclass('A');
   app.route({ ...read, url: '/rest/A', handler: service.readCollection });
   app.post('/rest/A', write, service.writeCollection);
+  // The key takes the closing parenthesis along, since a key may hold one.
   app.route({ ...read, url: '/rest/A(:key', handler: service.readEntity });
   app.post('/rest/A(:key', write, service.writeEntity);
   app.route({ ...read, url: '/rest/A(:key/:attributes', handler: service.readEntity });

@@ -10,6 +10,7 @@ export function aBRoutes(app: FastifyInstance, _options: object, done: () => voi
   const service = app.dataclass('AB');
   app.route({ ...read, url: '/rest/AB', handler: service.readCollection });
   app.post('/rest/AB', write, service.writeCollection);
+  // The key takes the closing parenthesis along, since a key may hold one.
   app.route({ ...read, url: '/rest/AB(:key', handler: service.readEntity });
   app.post('/rest/AB(:key', write, service.writeEntity);
   app.route({ ...read, url: '/rest/AB(:key/:attributes', handler: service.readEntity });

@@ -10,6 +10,7 @@ export function a_BRoutes(app: FastifyInstance, _options: object, done: () => vo
   const service = app.dataclass('A_B');
   app.route({ ...read, url: '/rest/A_B', handler: service.readCollection });
   app.post('/rest/A_B', write, service.writeCollection);
+  // The key takes the closing parenthesis along, since a key may hold one.
   app.route({ ...read, url: '/rest/A_B(:key', handler: service.readEntity });
   app.post('/rest/A_B(:key', write, service.writeEntity);
   app.route({ ...read, url: '/rest/A_B(:key/:attributes', handler: service.readEntity });

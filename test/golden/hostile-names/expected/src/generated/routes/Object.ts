@@ -10,6 +10,7 @@ export function objectRoutes(app: FastifyInstance, _options: object, done: () =>
   const service = app.dataclass('Object');
   app.route({ ...read, url: '/rest/Object', handler: service.readCollection });
   app.post('/rest/Object', write, service.writeCollection);
+  // The key takes the closing parenthesis along, since a key may hold one.
   app.route({ ...read, url: '/rest/Object(:key', handler: service.readEntity });
   app.post('/rest/Object(:key', write, service.writeEntity);
   app.route({ ...read, url: '/rest/Object(:key/:attributes', handler: service.readEntity });

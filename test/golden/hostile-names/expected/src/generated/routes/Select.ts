@@ -10,6 +10,7 @@ export function selectRoutes(app: FastifyInstance, _options: object, done: () =>
   const service = app.dataclass('Select');
   app.route({ ...read, url: '/rest/Select', handler: service.readCollection });
   app.post('/rest/Select', write, service.writeCollection);
+  // The key takes the closing parenthesis along, since a key may hold one.
   app.route({ ...read, url: '/rest/Select(:key', handler: service.readEntity });
   app.post('/rest/Select(:key', write, service.writeEntity);
   app.route({ ...read, url: '/rest/Select(:key/:attributes', handler: service.readEntity });

@@ -27,6 +27,7 @@ export function a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_R
     write,
     service.writeCollection,
   );
+  // The key takes the closing parenthesis along, since a key may hold one.
   app.route({
     ...read,
     url: '/rest/a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_(:key',

@@ -10,6 +10,7 @@ export function classRoutes(app: FastifyInstance, _options: object, done: () => 
   const service = app.dataclass('class');
   app.route({ ...read, url: '/rest/class', handler: service.readCollection });
   app.post('/rest/class', write, service.writeCollection);
+  // The key takes the closing parenthesis along, since a key may hold one.
   app.route({ ...read, url: '/rest/class(:key', handler: service.readEntity });
   app.post('/rest/class(:key', write, service.writeEntity);
   app.route({ ...read, url: '/rest/class(:key/:attributes', handler: service.readEntity });

@@ -10,6 +10,7 @@ export function x_Routes(app: FastifyInstance, _options: object, done: () => voi
   const service = app.dataclass('x_');
   app.route({ ...read, url: '/rest/x_', handler: service.readCollection });
   app.post('/rest/x_', write, service.writeCollection);
+  // The key takes the closing parenthesis along, since a key may hold one.
   app.route({ ...read, url: '/rest/x_(:key', handler: service.readEntity });
   app.post('/rest/x_(:key', write, service.writeEntity);
   app.route({ ...read, url: '/rest/x_(:key/:attributes', handler: service.readEntity });

@@ -10,6 +10,7 @@ export function x_2Routes(app: FastifyInstance, _options: object, done: () => vo
   const service = app.dataclass('x²');
   app.route({ ...read, url: '/rest/x²', handler: service.readCollection });
   app.post('/rest/x²', write, service.writeCollection);
+  // The key takes the closing parenthesis along, since a key may hold one.
   app.route({ ...read, url: '/rest/x²(:key', handler: service.readEntity });
   app.post('/rest/x²(:key', write, service.writeEntity);
   app.route({ ...read, url: '/rest/x²(:key/:attributes', handler: service.readEntity });

@@ -27,6 +27,7 @@ export function 数据类名称数据类名称数据类名称数据类名称数�
     write,
     service.writeCollection,
   );
+  // The key takes the closing parenthesis along, since a key may hold one.
   app.route({
     ...read,
     url: '/rest/数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称(:key',

@@ -10,6 +10,7 @@ export function noteRoutes(app: FastifyInstance, _options: object, done: () => v
   const service = app.dataclass('Note');
   app.route({ ...read, url: '/rest/Note', handler: service.readCollection });
   app.post('/rest/Note', write, service.writeCollection);
+  // The key takes the closing parenthesis along, since a key may hold one.
   app.route({ ...read, url: '/rest/Note(:key', handler: service.readEntity });
   app.post('/rest/Note(:key', write, service.writeEntity);
   app.route({ ...read, url: '/rest/Note(:key/:attributes', handler: service.readEntity });

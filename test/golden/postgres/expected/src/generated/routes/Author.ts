@@ -10,6 +10,7 @@ export function authorRoutes(app: FastifyInstance, _options: object, done: () =>
   const service = app.dataclass('Author');
   app.route({ ...read, url: '/rest/Author', handler: service.readCollection });
   app.post('/rest/Author', write, service.writeCollection);
+  // The key takes the closing parenthesis along, since a key may hold one.
   app.route({ ...read, url: '/rest/Author(:key', handler: service.readEntity });
   app.post('/rest/Author(:key', write, service.writeEntity);
   app.route({ ...read, url: '/rest/Author(:key/:attributes', handler: service.readEntity });

@@ -10,6 +10,7 @@ export function bookRoutes(app: FastifyInstance, _options: object, done: () => v
   const service = app.dataclass('Book');
   app.route({ ...read, url: '/rest/Book', handler: service.readCollection });
   app.post('/rest/Book', write, service.writeCollection);
+  // The key takes the closing parenthesis along, since a key may hold one.
   app.route({ ...read, url: '/rest/Book(:key', handler: service.readEntity });
   app.post('/rest/Book(:key', write, service.writeEntity);
   app.route({ ...read, url: '/rest/Book(:key/:attributes', handler: service.readEntity });

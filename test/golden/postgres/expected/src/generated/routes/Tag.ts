@@ -10,6 +10,7 @@ export function tagRoutes(app: FastifyInstance, _options: object, done: () => vo
   const service = app.dataclass('Tag');
   app.route({ ...read, url: '/rest/Tag', handler: service.readCollection });
   app.post('/rest/Tag', write, service.writeCollection);
+  // The key takes the closing parenthesis along, since a key may hold one.
   app.route({ ...read, url: '/rest/Tag(:key', handler: service.readEntity });
   app.post('/rest/Tag(:key', write, service.writeEntity);
   app.route({ ...read, url: '/rest/Tag(:key/:attributes', handler: service.readEntity });

@@ -26,6 +26,7 @@ export function recordRoutes(app: FastifyInstance, _options: object, done: () =>
   const service = app.dataclass('Record');
   app.route({ ...read, url: '/rest/Record', handler: service.readCollection });
   app.post('/rest/Record', write, service.writeCollection);
+  // The key takes the closing parenthesis along, since a key may hold one.
   app.route({ ...read, url: '/rest/Record(:key', handler: service.readEntity });
   app.post('/rest/Record(:key', write, service.writeEntity);
   app.route({ ...read, url: '/rest/Record(:key/:attributes', handler: service.readEntity });

@@ -1,0 +1,153 @@
+import type { FastifyInstance } from 'fastify';
+import { expect, it } from 'vitest';
+import { Client } from '../support/cookies.js';
+import { describeDatabases, type TestDatabases } from '../support/databases.js';
+import { loggedIn, rolesServerOf } from '../support/roles-server.js';
+import { modelOf, serverOf } from '../support/server.js';
+
+/** Names that statements give to something else, and as many bytes as PostgreSQL has for one. */
+const names = ['pattern', 'item', 'listed', 'other', 'beside', 'ordered', 't1', 'N'.repeat(63)];
+
+const open = (table: string): string => `
+drs: 1
+name: tables
+protocol: { wildcard: true }
+dataclasses:
+  Thing:
+    table: ${table}
+    attributes:
+      number: { type: integer, key: true, column: key }
+      value: string
+      parts: { to: Part, many: true, inverse: thing }
+  Part:
+    attributes:
+      ID: { type: integer, key: true }
+      thing: { to: Thing, foreignKey: thingID, inverse: parts, onDelete: cascade }
+      thingID: { type: integer, exposed: false }
+`;
+
+const restricted = (table: string): string => `
+drs: 1
+name: tables
+dataclasses:
+  Node:
+    table: ${table}
+    attributes:
+      ID: { type: integer, key: true }
+      flag: integer
+      parent: { to: Node, foreignKey: parentID, inverse: children }
+      parentID: { type: integer, exposed: false }
+      children: { to: Node, many: true, inverse: parent }
+    restrict: true
+roles:
+  privileges: [{ privilege: all }]
+  permissions: { allowed: [] }
+`;
+
+const restriction = `
+import type { Session } from '#runtime/class';
+import { NodeBase } from '../generated/api.js';
+
+export class Node extends NodeBase {
+  override restrict(session: Session): string | null {
+    return session.hasPrivilege('all') ? null : 'parent.flag = 1 and ID > 0';
+  }
+}
+`;
+
+async function withServer<T>(
+  { driver, create }: TestDatabases,
+  yaml: string,
+  files: Readonly<Record<string, string>>,
+  ask: (app: FastifyInstance) => Promise<T>,
+): Promise<T> {
+  const { url: databaseUrl, drop } = await create();
+  const model = { ...modelOf(yaml), databases: [driver] };
+  const app =
+    Object.keys(files).length === 0
+      ? await serverOf(model, { databaseUrl })
+      : await rolesServerOf(model, { databaseUrl }, files);
+  try {
+    return await ask(app);
+  } finally {
+    await app.close();
+    await drop();
+  }
+}
+
+/** What clients see of a dataclass that is filtered, locked and deleted from. */
+async function seen(app: FastifyInstance): Promise<readonly unknown[]> {
+  const [one, other] = [new Client(app), new Client(app)];
+  const things = ['alpha', 'beta', 'gamma'].map((value, index) => ({ number: index + 1, value }));
+  await one.post('/rest/Thing?$method=update', things);
+  await one.post('/rest/Part?$method=update', [
+    { ID: 1, thing: 1 },
+    { ID: 2, thing: 3 },
+  ]);
+  const keys = async (filter: string, params: readonly unknown[]): Promise<unknown> => {
+    const query = new URLSearchParams({ $filter: filter, $params: JSON.stringify(params) });
+    const answer = await one.get(`/rest/Thing?${query.toString()}`);
+    return answer
+      .json<{ readonly __ENTITIES?: readonly { __KEY: string }[] }>()
+      .__ENTITIES?.map(({ __KEY }) => __KEY);
+  };
+  const answers: unknown[] = [
+    await keys('value in :1', [['al@', 'be@']]),
+    await keys('not (value in :1)', [['al@', 'be@']]),
+    await keys('number in :1', [[1, 3]]),
+    await keys('parts.ID in :1', [[2]]),
+  ];
+  await other.get('/rest/Thing(3)?$lock=true');
+  const deletions = [
+    await one.post('/rest/Thing(1)?$method=delete', undefined),
+    await one.post('/rest/Thing(3)?$method=delete', undefined),
+  ];
+  answers.push(deletions.map(({ statusCode }) => statusCode));
+  answers.push(await keys('number > 0', []));
+  return answers;
+}
+
+/** What a guest sees of nodes that are restricted by their parents. */
+async function seenByGuest(app: FastifyInstance): Promise<readonly unknown[]> {
+  const all = await loggedIn(app, { privileges: ['all'] });
+  const nodes = [
+    { ID: 1, flag: 1 },
+    { ID: 2, flag: 0, parent: 1 },
+    { ID: 3, flag: 1, parent: 2 },
+    { ID: 4, flag: 0, parent: 4 },
+    { ID: 5, flag: 0, parent: 3 },
+  ];
+  const stored = await all.post('/rest/Node?$method=update', nodes);
+  expect(stored.statusCode, stored.body).toBe(200);
+  const urls = ['', '(3)', '(2)', '?$orderby=flag&$expand=parent,children', '?$filter="flag=0"'];
+  const answers: unknown[] = [];
+  for (const url of urls) {
+    const { statusCode, body } = await app.inject(`/rest/Node${url}`);
+    answers.push([statusCode, body.replace(/"__TIMESTAMP":"[^"]*"|"__GlobalStamp":\d+/g, '')]);
+  }
+  const change = JSON.stringify({ __KEY: '3', __STAMP: 1, flag: 7 });
+  const url = '/rest/Node?$method=update';
+  const { statusCode } = await app.inject({ method: 'POST', url, payload: change });
+  return [...answers, statusCode];
+}
+
+describeDatabases('A table whose name statements use for something else', (databases) => {
+  it('is filtered, locked and deleted from as one of another name', async () => {
+    const plain = await withServer(databases, open('Plain'), {}, seen);
+    expect(plain).toEqual([['1', '2'], ['3'], ['1', '3'], ['3'], [200, 423], ['2', '3']]);
+    for (const name of names) {
+      expect(await withServer(databases, open(name), {}, seen), name).toEqual(plain);
+    }
+  });
+
+  it('is restricted as one of another name', async () => {
+    const files = { 'src/classes/Node.ts': restriction };
+    const plain = await withServer(databases, restricted('Plain'), files, seenByGuest);
+    expect(JSON.stringify(plain[0])).toContain('\\"__COUNT\\":2,');
+    expect(plain.at(-1)).not.toBe(200);
+    for (const name of names) {
+      const found = await withServer(databases, restricted(name), files, seenByGuest);
+      expect(found, name).toEqual(plain);
+    }
+  });
+});
