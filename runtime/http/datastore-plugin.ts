@@ -65,7 +65,12 @@ interface Services {
 /** Makes `app.datastore`, and with it what reads and writes entities by what their session may see. */
 export const datastore = fastifyPlugin<DatastoreOptions>(
   (app, { classes }, done) => {
-    app.decorate('services', openServices(app, classes));
+    try {
+      app.decorate('services', openServices(app, classes));
+    } catch (error) {
+      done(error as Error);
+      return;
+    }
     done();
   },
   { name: 'drs-datastore', dependencies: ['drs-sessions'] },
