@@ -33,10 +33,3 @@ export function foldedColumn(
   const prefix = model.protocol.accentInsensitive ? '__unaccented_' : '__folded_';
   return attribute.type === 'string' && isLookedUp ? `${prefix}${attribute.column}` : undefined;
 }
-
-/** Whether entities of a model have images or BLOBs. */
-export function hasMedia({ dataclasses }: Model): boolean {
-  return dataclasses.some(({ attributes }) =>
-    attributes.some((each) => each.kind === 'storage' && isLarge(each.type)),
-  );
-}

@@ -1,7 +1,7 @@
 import { sql } from 'kysely';
 import { Aliases, From, selecting } from '../dataclass/source.js';
 import { Slot, type Statement } from '../dialect/statement.js';
-import { contentTypes, imageType } from '../media/image-types.js';
+import { contentTypeOf, contentTypes, imageType } from '../protocol/image-types.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { AttributeError } from './attribute-error.js';
 import type { Field } from './entity-layout.js';
@@ -44,7 +44,8 @@ export class MediaHandle implements Media {
     if (this.size === null) return null;
     if (this.#field.end.type === 'blob') return 'application/octet-stream';
     const bytes = await this.read();
-    return bytes === null ? null : contentTypeOf(bytes);
+    // Bytes that another program stored may be no image.
+    return bytes === null ? null : contentTypeOf(imageType(bytes));
   }
 
   async #readBytes(): Promise<Uint8Array | null> {
@@ -97,12 +98,6 @@ function checkType(
   if (type === undefined || type.toLowerCase() === contentTypes[found]) return;
   const predicate = `is said to be ${type}, and the bytes are ${contentTypes[found]}`;
   throw new AttributeError(dataclass, name, predicate);
-}
-
-/** Bytes that another program stored may be no image. */
-function contentTypeOf(bytes: Uint8Array): string {
-  const type = imageType(bytes);
-  return type === undefined ? 'application/octet-stream' : contentTypes[type];
 }
 
 const statements = new WeakMap<Field, Statement>();

@@ -1,5 +1,5 @@
 import type { Media } from '../class/types.js';
-import { contentTypes, imageType } from '../media/image-types.js';
+import { contentTypeOf, imageType } from '../protocol/image-types.js';
 
 /** An image or BLOB that a client sent as an argument: an upload, whose bytes are there. */
 export class GivenMedia implements Media {
@@ -16,8 +16,7 @@ export class GivenMedia implements Media {
   }
 
   get contentType(): Promise<string> {
-    const type = this.#isImage ? imageType(this.#bytes) : undefined;
-    return Promise.resolve(type === undefined ? 'application/octet-stream' : contentTypes[type]);
+    return Promise.resolve(contentTypeOf(this.#isImage ? imageType(this.#bytes) : undefined));
   }
 
   read(): Promise<Uint8Array> {

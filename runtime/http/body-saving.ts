@@ -5,10 +5,10 @@ import type { Body } from '../entity/decoded.js';
 import type { EntitySaver } from '../entity/save.js';
 import type { SaveResult } from '../entity/save-options.js';
 import { failureOf } from '../class/failure.js';
-import type { AppliedUploads } from '../media/apply-uploads.js';
 import type { RequestError } from '../protocol/errors.js';
 import { RestError } from '../protocol/rest-error.js';
 import { nowText } from '../protocol/now-text.js';
+import type { AppliedUploads } from './served-media.js';
 import { AnswerLength, asNew, ListedErrors, type WriteAnswers } from './write-answers.js';
 
 /**
@@ -37,7 +37,8 @@ export interface Entry {
 export interface BodySavingTools {
   readonly saver: EntitySaver;
   readonly answers: WriteAnswers;
-  readonly uploads: AppliedUploads;
+  /** None for a model without images and BLOBs. */
+  readonly uploads: AppliedUploads | undefined;
 }
 
 /**
@@ -75,6 +76,7 @@ export class BodySaving {
   /** @throws what an event threw, where the entity stands alone */
   save(body: Body): Pending<void> {
     const { uploads } = this.tools;
+    if (uploads === undefined) return this.#save(body, body);
     const taken = uploads.bytes;
     const applied = uploads.applied(body);
     // Large values take long.
@@ -88,7 +90,7 @@ export class BodySaving {
     return whenThere(saver.save(this.transaction, applied, this.#options), (saved) => {
       const result = this.#errors.shortened(this.#told(saved));
       const isRefused = 'problems' in result;
-      if (isRefused || result.outcome === 'unchanged') this.tools.uploads.giveBackLast();
+      if (isRefused || result.outcome === 'unchanged') this.tools.uploads?.giveBackLast();
       this.isUndone ||= isRefused && this.mode === 'atomic';
       if (!isRefused && result.outcome !== 'unchanged') this.saves += 1;
       const isTold = !this.isUndone || this.mode === 'refresh';

@@ -24,8 +24,8 @@ import { EntityReader } from '../query/entity-reader.js';
 import { notApplicable } from '../query/value-path.js';
 import { readLookup } from '../protocol/lookup.js';
 import { readingParameters, refusedMethod, refuseLock } from './reading-parameters.js';
-import { askedMedia, MediaService } from './media-service.js';
 import { LockService } from './lock-service.js';
+import { type DataclassMedia, requireMedia } from './served-media.js';
 import { SelectionReader } from './selection-reader.js';
 import { missingEntity, sendAnswer } from './send-answer.js';
 import { refuseSetParameters } from './set-parameters.js';
@@ -39,7 +39,7 @@ export class DataclassReads {
   readonly #aggregates: AggregateReader;
   readonly #context: ServiceContext;
   readonly #dataclass: Dataclass;
-  #media: MediaService | undefined;
+  #media: DataclassMedia | undefined;
   #madeLocks: LockService | undefined;
 
   constructor(context: ServiceContext, dataclass: Dataclass) {
@@ -150,8 +150,10 @@ export class DataclassReads {
     return this.#sets.keys(set, parameters, asker);
   }
 
-  get #mediaService(): MediaService {
-    return (this.#media ??= new MediaService(this.#context.database, this.#dataclass));
+  /** Reads and sets those of images and BLOBs. */
+  get bytes(): DataclassMedia {
+    const { database, media } = this.#context;
+    return (this.#media ??= requireMedia(media).of(database, this.#dataclass));
   }
 
   #asker(request: DataclassRequest, reply: FastifyReply): Pending<SetAsker> {
@@ -228,7 +230,7 @@ export class DataclassReads {
     key: string | number,
     parameters: Parameters,
   ): void {
-    this.#mediaService.read(request, reply, attribute, key, parameters).catch((error: unknown) => {
+    this.bytes.read(request, reply, attribute, key, parameters).catch((error: unknown) => {
       reply.send(error);
     });
   }
@@ -247,4 +249,21 @@ export class DataclassReads {
     });
     return attribute?.kind === 'relatedEntities' && isExpanded ? attribute : undefined;
   }
+}
+
+/**
+ * The image or BLOB whose bytes a read asks for: named in the path and by `$expand`, a BLOB with `$binary=true` too. Without
+ * these, the entity is the answer.
+ */
+function askedMedia(
+  dataclass: Dataclass,
+  attributes: string | undefined,
+  { expand, binary }: Parameters,
+): StorageDefinition | undefined {
+  if (attributes === undefined || expand === undefined) return undefined;
+  const name = attributes.trim();
+  const attribute = dataclass.exposedAttributes.get(name);
+  if (attribute?.kind !== 'storage') return undefined;
+  const isAsked = attribute.type === 'image' || (attribute.type === 'blob' && binary);
+  return isAsked && expand.trim() === name ? attribute : undefined;
 }

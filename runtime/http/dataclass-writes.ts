@@ -10,10 +10,9 @@ import { unknownAttribute } from '../query/projection.js';
 import { refuseForms } from '../query/answer-form.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import { DeleteService } from './delete-service.js';
-import { readRawPict } from '../media/image-format.js';
+import { readRawPict } from '../protocol/image-types.js';
 import { parametersOf, refusedMethod, refuseLock } from './reading-parameters.js';
 import { bodyTooLarge } from './receive-body.js';
-import { MediaService } from './media-service.js';
 import { type Sent, sendWhenThere } from './sent.js';
 import { missingEntity } from './send-answer.js';
 import type { AddressKey } from './write-body.js';
@@ -29,7 +28,6 @@ export class DataclassWrites {
   #madeDeletions: DeleteService | undefined;
   /** Names of the dataclasses that restrict sessions among this one and those that its to-one relations lead to. */
   readonly #restricted: readonly string[];
-  #media: MediaService | undefined;
 
   /** @param reads answers what is read by POST */
   constructor(
@@ -173,17 +171,15 @@ export class DataclassWrites {
     if (key === undefined) throw missingEntity(this.dataclass.name);
     const { body } = request;
     const answer = this.#asCaller(request, reply, (caller) =>
-      this.#mediaService.write(attribute, key, body, this.#writing, caller),
+      this.reads.bytes.write(attribute, key, body, (entity) =>
+        this.#writing.writeEntity(entity, caller),
+      ),
     );
     return sendWhenThere(reply, answer);
   }
 
   get #writing(): WriteService {
     return (this.#writes ??= new WriteService(this.context, this.dataclass));
-  }
-
-  get #mediaService(): MediaService {
-    return (this.#media ??= new MediaService(this.context.database, this.dataclass));
   }
 
   get #deletions(): DeleteService {

@@ -18,6 +18,7 @@ import { handlersInCall, hasComputed } from './computed-attributes.js';
 import type { DataclassHandlers } from './dataclass-handlers.js';
 import { dataclassService } from './dataclass-service.js';
 import { openHost, plainClasses, serverClasses } from './open-classes.js';
+import { requireMedia, type ServedMedia } from './served-media.js';
 import type { ServiceContext } from './service-context.js';
 import { serviceContexts } from './service-contexts.js';
 import { ViewedServices } from './viewed-services.js';
@@ -53,6 +54,8 @@ interface Services {
   readonly catalogOf: (request: FastifyRequest, reply: FastifyReply) => Pending<Catalog>;
   /** What functions are called with; none without class code. */
   readonly functions: FunctionParts | undefined;
+  /** None for a model without images and BLOBs. */
+  readonly media: ServedMedia | undefined;
   /** A call of a session, which can ask what it may see. */
   readonly callOf: (session: Session) => Call;
   /** The datastore for code of requests alone; made when it is first asked for. */
@@ -62,7 +65,12 @@ interface Services {
 /** Makes `app.datastore`, and with it what reads and writes entities by what their session may see. */
 export const datastore = fastifyPlugin<DatastoreOptions>(
   (app, { classes }, done) => {
-    app.decorate('services', openServices(app, classes));
+    try {
+      app.decorate('services', openServices(app, classes));
+    } catch (error) {
+      done(error as Error);
+      return;
+    }
     done();
   },
   { name: 'drs-datastore', dependencies: ['drs-sessions'] },
@@ -80,7 +88,9 @@ function openServices(app: FastifyInstance, classes: ClassRegistry | undefined):
     joined: setup.joined,
   });
   const database = withClasses?.database ?? app.database;
-  const shared = { definitions, settings, limits, stores, sessions, tellError };
+  const media = app.hasPlugin('drs-media') ? app.media : undefined;
+  if (hasMedia(definitions)) requireMedia(media);
+  const shared = { definitions, settings, limits, stores, media, sessions, tellError };
   const contextOf = serviceContexts({
     ...shared,
     database,
@@ -140,6 +150,7 @@ function openServices(app: FastifyInstance, classes: ClassRegistry | undefined):
       handlersOf: (name) => inCalls(dataclassService(context, name)),
       catalogOf: () => whole,
       functions,
+      media,
       callOf: (session) => ({ session }),
       callersDatastore,
     };
@@ -155,9 +166,18 @@ function openServices(app: FastifyInstance, classes: ClassRegistry | undefined):
     handlersOf: (name) => inCalls(viewed.handlers(name)),
     catalogOf: (request, reply) => viewed.catalogOf(request, reply, catalog),
     functions: functions === undefined ? undefined : { ...functions, viewed },
+    media,
     callOf: (session) => viewed.callOf(session),
     callersDatastore,
   };
+}
+
+function hasMedia(definitions: readonly DataclassDefinition[]): boolean {
+  return definitions.some(({ attributes }) =>
+    attributes.some(
+      (each) => each.kind === 'storage' && (each.type === 'image' || each.type === 'blob'),
+    ),
+  );
 }
 
 function once<T extends object>(make: () => T): () => T {

@@ -20,10 +20,9 @@ import { entityDataclass } from '../function/entity-result.js';
 import { GivenMedia } from '../function/given-media.js';
 import { type ClassKinds, ResultError } from '../function/result.js';
 import { selectionArgument } from '../function/selection-argument.js';
-import { AppliedUploads, mediaAttributes, uploadedBytes } from '../media/apply-uploads.js';
-import type { Uploads } from '../media/upload-store.js';
 import { readParameters } from '../query/parameters.js';
 import type { SelectionRequest } from '../query/selection-request.js';
+import { type AppliedUploads, requireMedia, type SessionUploads } from './served-media.js';
 import type { ServiceContext } from './service-context.js';
 
 export const classKinds: ClassKinds = {
@@ -83,13 +82,12 @@ export function argumentMakers(
   context: ServiceContext,
   session: Session,
 ): ArgumentMakers {
-  const { dataclasses, limits, database } = context;
-  const uploads = context.uploads.of(session.id);
+  const { dataclasses, database, media } = context;
   const making = {
     codeOf: (name: string) => host.codeOf(name),
     dataclasses,
     fold: database.dialect.foldText,
-    applyUploads: ofUploads(uploads, limits.uploadSpace),
+    applyUploads: ofUploads(media?.uploadsOf(session.id)),
     membersOf: async (dataclass: Dataclass, set: string) => {
       const asker = setAskerOf(session);
       const found = context.sets.find(dataclass, asker, set.toUpperCase(), noParameters);
@@ -100,7 +98,7 @@ export function argumentMakers(
     entity: (name, json, at) => entityArgument(making, name, json, at),
     selection: (name, json, at) => selectionArgument(making, name, json, at),
     media: (type, { ID: id }, at) => {
-      const bytes = uploadedBytes(id, type, uploads);
+      const bytes = requireMedia(media).uploadsOf(session.id).bytesOf(id, type);
       if (bytes instanceof Uint8Array) return new GivenMedia(bytes, type === 'image');
       throw at.refusal(bytes.message);
     },
@@ -110,12 +108,13 @@ export function argumentMakers(
 const noParameters = readParameters({}, 'read');
 
 /** One request takes so many bytes of uploads, in whatever entities. */
-function ofUploads(uploads: Uploads, most: number): EntityArgumentContext['applyUploads'] {
+function ofUploads(uploads: SessionUploads | undefined): EntityArgumentContext['applyUploads'] {
+  if (uploads === undefined) return (_dataclass, body) => body;
   const taken = new Map<string, AppliedUploads>();
   return (dataclass, body) => {
     let applied = taken.get(dataclass.name);
     if (applied === undefined) {
-      applied = new AppliedUploads(mediaAttributes(dataclass), uploads, most);
+      applied = uploads.forEntities(dataclass);
       taken.set(dataclass.name, applied);
     }
     return applied.applied(body);

@@ -1,7 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import type { Media } from '../class/types.js';
-import { contentTypeOf } from '../media/image-format.js';
-import { imageType } from '../media/image-types.js';
+import { contentTypeOf, imageType } from '../protocol/image-types.js';
 
 /** What bytes could do in a browser, they shall not do in the name of this server. */
 const harmless = {

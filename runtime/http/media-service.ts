@@ -1,9 +1,11 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
+import type { Pending } from '../dialect/pending.js';
+import type { Body } from '../entity/decoded.js';
 import { convertImage } from '../media/convert.js';
-import { contentTypeOf, readImageFormat, type TargetFormat } from '../media/image-format.js';
-import { imageType, type ImageType } from '../media/image-types.js';
+import { readImageFormat, type TargetFormat } from '../media/image-format.js';
+import { contentTypeOf, imageType, type ImageType } from '../protocol/image-types.js';
 import { MediaReader, type MediaVersion } from '../media/media-reader.js';
 import { namesTag, readRange } from '../media/range.js';
 import { noImage } from '../media/upload-store.js';
@@ -11,8 +13,7 @@ import type { StorageDefinition } from '../protocol/definition.js';
 import { refuseBusy } from '../protocol/busy.js';
 import { errorCodes, protocolError, refuse, RequestError } from '../protocol/errors.js';
 import type { Parameters } from '../query/parameters.js';
-import type { WriteCaller } from './body-saving.js';
-import type { WriteAnswer, WriteService } from './write-service.js';
+import type { DataclassMedia } from './served-media.js';
 
 /** An image or BLOB as it is sent. */
 interface Content {
@@ -38,7 +39,7 @@ const harmless = {
 } as const;
 
 /** Answers reads of the bytes of images and BLOBs of one dataclass (protocol section 14). */
-export class MediaService {
+export class MediaService implements DataclassMedia {
   readonly #reader: MediaReader;
 
   constructor(
@@ -48,7 +49,7 @@ export class MediaService {
     this.#reader = new MediaReader(database, dataclass);
   }
 
-  /** `GET /<dataClass>(<key>)/<attribute>` of an attribute that {@link askedMedia} told. */
+  /** `GET /<dataClass>(<key>)/<attribute>` of an image or BLOB that is asked for. */
   async read(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -83,19 +84,18 @@ export class MediaService {
    * the image that comes last stays.
    * @throws RequestError 400 with 1824 when the body is no image
    */
-  async write(
+  async write<Answer extends { readonly status: number }>(
     attribute: StorageDefinition,
     key: string | number,
     body: unknown,
-    writes: WriteService,
-    caller: WriteCaller,
-  ): Promise<WriteAnswer> {
+    save: (entity: Body) => Pending<Answer>,
+  ): Promise<Answer> {
     if (!(body instanceof Uint8Array) || imageType(body) === undefined) throw noImage();
     for (let tries = 0; tries < mostTries; tries += 1) {
       const version = await this.#reader.version(attribute, key);
       if (version === undefined) throw this.#missing();
       const entity = { __KEY: key, __STAMP: version.stamp, [attribute.name]: body };
-      const answer = await writes.writeEntity(entity, caller);
+      const answer = await save(entity);
       if (answer.status !== errorCodes.stampChanged.status) return answer;
     }
     throw changedAgain();
@@ -118,23 +118,6 @@ export class MediaService {
     const { name } = this.dataclass;
     return refuse('entityMissing', `The entity cannot be found in the "${name}" dataclass.`);
   }
-}
-
-/**
- * The image or BLOB whose bytes a read asks for: named in the path and by `$expand`, a BLOB with `$binary=true` too. Without
- * these, the entity is the answer.
- */
-export function askedMedia(
-  dataclass: Dataclass,
-  attributes: string | undefined,
-  { expand, binary }: Parameters,
-): StorageDefinition | undefined {
-  if (attributes === undefined || expand === undefined) return undefined;
-  const name = attributes.trim();
-  const attribute = dataclass.exposedAttributes.get(name);
-  if (attribute?.kind !== 'storage') return undefined;
-  const isAsked = attribute.type === 'image' || (attribute.type === 'blob' && binary);
-  return isAsked && expand.trim() === name ? attribute : undefined;
 }
 
 function changedAgain(): RequestError {

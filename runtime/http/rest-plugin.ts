@@ -42,6 +42,7 @@ export const protocol = fastifyPlugin(
     registerInfo(app, sessions, stores.sets, limits);
     registerRelease(app, services.context.sets, sessions);
     registerCatalog(app, settings, services.catalogOf);
+    if (services.media !== undefined) app.register(services.media.routes);
     // Only a prefix keeps a handler for what is not found to itself.
     app.register(
       (below, _options, done) => {

@@ -1,11 +1,11 @@
 import cluster, { type Worker } from 'node:cluster';
 import { type AddressInfo, createServer } from 'node:net';
 import { pino } from 'pino';
-import { removeLeftovers } from '../media/upload-folder.js';
 import { setting } from '../protocol/environment.js';
 import { forgetProcess } from '../shared-state/forget-process.js';
 import { joiningEnvironment } from '../shared-state/joined-state.js';
 import { KeptState } from '../shared-state/kept-state.js';
+import { removeLeftovers } from '../shared-state/leftovers.js';
 import { timeBase } from '../shared-state/shared-clock.js';
 import { closeUnreceived } from './handed-over.js';
 import { type ListeningMessage, stopMessage } from './serve-as-one-of-several.js';

@@ -7,9 +7,8 @@ import type { Sessions } from '../access/sessions.js';
 import { type Clock, systemClock } from '../entity-set/clock.js';
 import type { EntitySetStore } from '../entity-set/entity-set-store.js';
 import { MemoryEntitySetStore } from '../entity-set/memory-store.js';
-import { UploadFolder } from '../media/upload-folder.js';
-import { UploadStore } from '../media/upload-store.js';
 import type { Fold } from '../protocol/fold.js';
+import type { Sharing } from '../shared-state/sharing.js';
 import type { Limits } from './settings.js';
 
 /** What outlives requests beside the database: all that a server remembers of its clients. */
@@ -19,21 +18,19 @@ export interface ServerStores {
   readonly sessions: SessionStore;
   readonly sets: EntitySetStore;
   readonly locks: LockTable;
-  readonly uploads: UploadStore;
   readonly loginFailures: LoginFailures;
   /** What all requests together have used up of the server's quotas. */
   readonly rates: Rates;
+  /** What they stand on where the process is one of several; none where it serves alone. */
+  readonly sharing: Sharing | undefined;
   /** To be called when nothing asks them any more. */
   close(): void;
 }
 
-export type StoreLimits = Pick<
-  Limits,
-  'entitySetMemory' | 'maxLocksPerSession' | 'uploadSize' | 'uploadSpace' | 'uploadTimeout'
->;
+export type StoreLimits = Pick<Limits, 'entitySetMemory' | 'maxLocksPerSession'>;
 
 /**
- * Stores in the memory of this process; uploads are files.
+ * Stores in the memory of this process.
  * @param foldText the form in which the database compares texts
  */
 export function memoryStores(limits: StoreLimits, foldText: Fold): ServerStores {
@@ -43,28 +40,26 @@ export function memoryStores(limits: StoreLimits, foldText: Fold): ServerStores 
     sessions: new MemorySessionStore(clock),
     sets: new MemoryEntitySetStore(limits.entitySetMemory, clock),
     locks: new MemoryLockTable(limits.maxLocksPerSession, foldText),
-    uploads: new UploadStore(limits, clock, new UploadFolder()),
     loginFailures: memoryLoginFailures(clock),
     rates: new RateWindows(),
+    sharing: undefined,
     close: () => undefined,
   };
 }
 
 /** What belongs to a session ends with it, or goes where the session goes. */
-export function followSessions(sessions: Sessions, { sets, locks, uploads }: ServerStores): void {
+export function followSessions(sessions: Sessions, { sets, locks }: ServerStores): void {
   sessions.onEnd((session) => {
     locks.releaseAll(session);
-    uploads.releaseOf(session);
     void sets.releaseOf(session);
   });
   sessions.onMove((from, to) => {
     locks.moveAll(from, to);
-    uploads.move(from, to);
     void sets.moveOf(from, to);
   });
 }
 
 /** Forgets everything. */
-export async function closeStores({ sets, sessions, uploads }: ServerStores): Promise<void> {
-  await Promise.all([sets.close(), sessions.close(), uploads.close()]);
+export async function closeStores({ sets, sessions }: ServerStores): Promise<void> {
+  await Promise.all([sets.close(), sessions.close()]);
 }

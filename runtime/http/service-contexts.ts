@@ -11,6 +11,7 @@ import { computedRequests, hasComputed } from './computed-attributes.js';
 import type { ErrorTeller } from './errors.js';
 import type { ServerClasses } from './open-classes.js';
 import type { RequestSessions } from './request-sessions.js';
+import type { ServedMedia } from './served-media.js';
 import type { ServerStores } from './server-stores.js';
 import type { ServiceContext } from './service-context.js';
 import type { Limits, Settings } from './settings.js';
@@ -22,6 +23,8 @@ interface ContextParts {
   readonly limits: Limits;
   readonly database: Database;
   readonly stores: ServerStores;
+  /** None for a model without images and BLOBs. */
+  readonly media: ServedMedia | undefined;
   readonly sessions: RequestSessions;
   readonly tellError: ErrorTeller;
   /** None without class code. */
@@ -35,7 +38,7 @@ export type MakeContext = (linked: ServiceContext['dataclasses'], plans: Plans) 
 
 /** What differs by view is made for each; the rest is one for the server. */
 export function serviceContexts(parts: ContextParts): MakeContext {
-  const { definitions, settings, limits, database, stores, sessions, tellError } = parts;
+  const { definitions, settings, limits, database, stores, media, sessions, tellError } = parts;
   const { classes, hostOf } = parts;
   const { dateOnlyFormat, reportFormat } = settings;
   const options = { pageSize: limits.pageSize, dateOnlyFormat, reportFormat };
@@ -54,7 +57,7 @@ export function serviceContexts(parts: ContextParts): MakeContext {
       ...reading,
       dataclasses: linked,
       sets: new EntitySets(reading, linked, stores.sets, kept, limits),
-      uploads: stores.uploads,
+      media,
       sessions,
       locks: stores.locks,
       tellError,

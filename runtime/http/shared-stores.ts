@@ -1,5 +1,4 @@
 import type { Fold } from '../protocol/fold.js';
-import { UploadStore } from '../media/upload-store.js';
 import type { AppState } from '../shared-state/joined-state.js';
 import { openSharing } from '../shared-state/open-sharing.js';
 import { sharedLoginFailures } from '../shared-state/shared-failures.js';
@@ -7,8 +6,6 @@ import { SharedLockTable } from '../shared-state/shared-lock-table.js';
 import { RateTable, serverRates, SharedRates } from '../shared-state/shared-rates.js';
 import { SharedSessionStore } from '../shared-state/shared-session-store.js';
 import { SharedEntitySetStore } from '../shared-state/shared-set-store.js';
-import { SharedUploadLedger } from '../shared-state/shared-upload-ledger.js';
-import { SharedUploadFiles } from '../shared-state/state-folder.js';
 import type { ServerStores, StoreLimits } from './server-stores.js';
 
 /**
@@ -22,17 +19,14 @@ export async function sharedStores(
   foldText: Fold,
 ): Promise<ServerStores> {
   const sharing = await openSharing(joined);
-  const { folder, process, processes } = joined;
-  const ledger = new SharedUploadLedger(sharing, process);
-  const files = new SharedUploadFiles(folder, process);
   return {
     clock: sharing.clock,
     sessions: new SharedSessionStore(sharing),
-    sets: new SharedEntitySetStore(sharing, limits.entitySetMemory, processes),
+    sets: new SharedEntitySetStore(sharing, limits.entitySetMemory, joined.processes),
     locks: new SharedLockTable(sharing, limits.maxLocksPerSession, foldText),
-    uploads: new UploadStore(limits, sharing.clock, files, ledger),
     loginFailures: sharedLoginFailures(sharing),
     rates: new SharedRates(new RateTable(sharing.state), serverRates),
+    sharing,
     close: () => {
       sharing.generations.close();
       sharing.state.close();

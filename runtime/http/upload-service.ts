@@ -1,11 +1,9 @@
 import type { IncomingMessage } from 'node:http';
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
 import { network } from '../access/network.js';
 import type { RequestSession } from '../access/request-session.js';
 import { setAskerOf } from '../access/set-asker.js';
-import { readRawPict } from '../media/image-format.js';
 import { firstFile, isMultipart } from '../media/multipart.js';
-import { removeLeftovers } from '../media/upload-folder.js';
 import {
   tooLarge,
   type UploadLimits,
@@ -13,6 +11,7 @@ import {
   type UploadStore,
 } from '../media/upload-store.js';
 import { methodNotAllowed, refuse } from '../protocol/errors.js';
+import { readRawPict } from '../protocol/image-types.js';
 import type { Parameters } from '../query/parameters.js';
 import { parametersOf } from './reading-parameters.js';
 import { sendJson } from './reply.js';
@@ -26,23 +25,18 @@ const graceMilliseconds = 2000;
 const meaningful: ReadonlySet<string> = new Set(['rawPict', 'binary', 'timeout', 'version']);
 
 /** `POST /rest/$upload` (protocol section 14.5). Its body goes to disk as it comes, and never stands in memory as a whole. */
-export async function uploads(app: FastifyInstance): Promise<void> {
-  const { setup, stores, sessions } = app;
-  await removeLeftovers();
-  const context: UploadContext = {
-    uploads: stores.uploads,
-    limits: setup.limits,
-    sessions,
-    hasUsers: !setup.settings.isOpen,
+export function uploadRoutes(context: UploadContext): FastifyPluginCallback {
+  return (app, _options, done) => {
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser('*', (_request, payload, parsed) => {
+      parsed(null, payload);
+    });
+    app.post('/rest/$upload', (request, reply) => receive(request, reply, context));
+    app.get('/rest/$upload', () => {
+      throw methodNotAllowed('Files are uploaded with POST.', 'POST');
+    });
+    done();
   };
-  app.removeAllContentTypeParsers();
-  app.addContentTypeParser('*', (_request, payload, parsed) => {
-    parsed(null, payload);
-  });
-  app.post('/rest/$upload', (request, reply) => receive(request, reply, context));
-  app.get('/rest/$upload', () => {
-    throw methodNotAllowed('Files are uploaded with POST.', 'POST');
-  });
 }
 
 interface UploadContext {

@@ -12,14 +12,13 @@ import { keyOf } from '../entity/decode.js';
 import { Pace } from '../entity/pace.js';
 import { EntitySaver } from '../entity/save.js';
 import type { SaveOptions, SaveResult } from '../entity/save-options.js';
-import { AppliedUploads, mediaAttributes } from '../media/apply-uploads.js';
-import type { UploadStore } from '../media/upload-store.js';
 import { isDenialStatus } from '../protocol/denial.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { nowText } from '../protocol/now-text.js';
 import type { StoredValue } from '../protocol/values.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { BodySaving, type Entry, type WriteCaller, type WriteMode } from './body-saving.js';
+import type { AppliedUploads, ServedMedia } from './served-media.js';
 import {
   type AnsweredAttributes,
   AnswerLength,
@@ -34,9 +33,9 @@ export interface WritingContext extends ReadingContext {
   readonly limits: ReadingContext['limits'] & {
     readonly batchSize: number;
     readonly bodySize: number;
-    readonly uploadSpace: number;
   };
-  readonly uploads: Pick<UploadStore, 'of'>;
+  /** None for a model without images and BLOBs. */
+  readonly media: ServedMedia | undefined;
   readonly locks: LockTable;
   /** What runs events; asked when the first entity is written, since class code is there by then. */
   readonly lifecycle: () => Lifecycle | undefined;
@@ -71,7 +70,6 @@ export class WriteService {
   readonly #saver: EntitySaver;
   readonly #answers: WriteAnswers;
   readonly #raiseGlobalStamp: Statement;
-  readonly #media: readonly StorageDefinition[];
 
   constructor(
     private readonly context: WritingContext,
@@ -83,7 +81,6 @@ export class WriteService {
       locks: context.locks,
     });
     this.#answers = new WriteAnswers(context, dataclass);
-    this.#media = mediaAttributes(dataclass);
     this.#raiseGlobalStamp = dialect.compile(
       sql`update "__datastore" set "value" = "value" + ${dialect.integer(sql`${new Slot(0)}`)} where "name" = 'globalStamp'`,
     );
@@ -140,14 +137,14 @@ export class WriteService {
       for (const body of sent.entities) {
         const rest = pace.keep();
         if (rest !== undefined) await rest;
-        const applied = uploads.applied(body);
+        const applied = uploads?.applied(body) ?? body;
         let result = await this.#saver.save(reads, applied, options);
         checked.add(applied, result);
         if (this.#isTried(result)) result = await this.#tried(applied, caller);
         entries.push({ body, result: errors.shortened(result), json: undefined });
       }
     } finally {
-      uploads.giveBackAll();
+      uploads?.giveBackAll();
     }
     return checked.areIndependent ? validated(entries) : this.#attempted(sent, 'validate', caller);
   }
@@ -179,9 +176,8 @@ export class WriteService {
     throw new Error('What was stored for trial was not undone.');
   }
 
-  #uploadsFor({ session }: WriteCaller): AppliedUploads {
-    const { uploadSpace } = this.context.limits;
-    return new AppliedUploads(this.#media, this.context.uploads.of(session), uploadSpace);
+  #uploadsFor({ session }: WriteCaller): AppliedUploads | undefined {
+    return this.context.media?.uploadsOf(session).forEntities(this.dataclass);
   }
 
   /** Saves one entity that does not come as JSON, as `$method=update` does. */
@@ -209,7 +205,7 @@ export class WriteService {
             this.#save(new BodySaving(tools, transaction, mode, caller, sent.isList), sent),
           ),
         (error) => {
-          uploads.giveBackAll();
+          uploads?.giveBackAll();
           throw error;
         },
       );

@@ -6,13 +6,19 @@ import type { Upload, Uploads } from './upload-store.js';
 
 type Body = Readonly<Record<string, unknown>>;
 
+const found = new WeakMap<Dataclass, readonly StorageDefinition[]>();
+
 /** The images and BLOBs that clients can name; what they may give to a new entity alone is among them. */
-export function mediaAttributes(dataclass: Dataclass): readonly StorageDefinition[] {
+function mediaAttributes(dataclass: Dataclass): readonly StorageDefinition[] {
+  const known = found.get(dataclass);
+  if (known !== undefined) return known;
   const onlyCreated = dataclass.permissions?.onlyCreated.values() ?? [];
-  return [...dataclass.exposedAttributes.values(), ...onlyCreated].filter(
+  const attributes = [...dataclass.exposedAttributes.values(), ...onlyCreated].filter(
     (each): each is StorageDefinition =>
       each.kind === 'storage' && (each.type === 'image' || each.type === 'blob'),
   );
+  found.set(dataclass, attributes);
+  return attributes;
 }
 
 /** What an entity has taken of an upload; nothing any more when it was given back. */
@@ -32,16 +38,19 @@ export class AppliedUploads {
   /** What was taken for the body that came last, and for all. */
   #last: Taken[] = [];
   readonly #all: Taken[] = [];
+  readonly #attributes: readonly StorageDefinition[];
 
   /**
-   * @param attributes of the entities' dataclass, as {@link mediaAttributes} gives them
+   * @param dataclass of the entities
    * @param most bytes that one request may store: it may name one upload in thousands of entities
    */
   constructor(
-    private readonly attributes: readonly StorageDefinition[],
+    dataclass: Dataclass,
     private readonly uploads: Uploads,
     private readonly most: number,
-  ) {}
+  ) {
+    this.#attributes = mediaAttributes(dataclass);
+  }
 
   /** Read for this request so far. */
   get bytes(): number {
@@ -57,7 +66,7 @@ export class AppliedUploads {
   applied(body: Body): Body {
     let applied: Record<string, unknown> | undefined;
     this.#last = [];
-    for (const { name, type } of this.attributes) {
+    for (const { name, type } of this.#attributes) {
       const json = Object.hasOwn(body, name) ? body[name] : undefined;
       if (typeof json !== 'object' || json === null || !Object.hasOwn(json, 'ID')) continue;
       applied ??= { ...body };

@@ -1,6 +1,6 @@
 import { refuse } from '../protocol/errors.js';
 import type { TargetFormat } from './image-format.js';
-import type { ImageType } from './image-types.js';
+import type { ImageType } from '../protocol/image-types.js';
 
 /** What is used of the package `sharp`. */
 interface Sharp {

@@ -1,6 +1,5 @@
 import { refuse } from '../protocol/errors.js';
 import { shortened } from '../protocol/found.js';
-import { contentTypes, type ImageType } from './image-types.js';
 
 /** Formats that images are converted to. */
 export type TargetFormat = 'png' | 'jpeg' | 'gif' | 'tiff';
@@ -29,31 +28,4 @@ export function readImageFormat(text: string | undefined): TargetFormat | 'best'
     'pictureType',
     `$imageformat=${shortened(text)} is not served: it is best, png, jpeg, gif or tiff.`,
   );
-}
-
-const knownTypes: ReadonlySet<string> = new Set(Object.values(contentTypes));
-
-/**
- * Reads `$rawPict` (protocol section 14.5): `true`, `false`, or the content type of an image, which is compared with nothing,
- * since the bytes tell what they are.
- * @returns whether an image is sent
- * @throws RequestError 400 with 1824 for a content type that is not one of an image
- */
-export function readRawPict(text: string | undefined): boolean {
-  const value = text?.toLowerCase();
-  if (value === undefined || value === 'false') return false;
-  // `+` stands for a space in a query.
-  if (value === 'true' || knownTypes.has(value.replace('svg xml', 'svg+xml'))) return true;
-  if (otherNames.has(value)) return true;
-  throw refuse(
-    'pictureType',
-    `$rawPict must be true or the content type of an image, such as image/png.`,
-  );
-}
-
-const otherNames: ReadonlySet<string> = new Set(['image/jpg', 'image/vnd.microsoft.icon']);
-
-/** What an image of which kind is sent as, where it is told. */
-export function contentTypeOf(type: ImageType | undefined): string {
-  return type === undefined ? 'application/octet-stream' : contentTypes[type];
 }

@@ -1,20 +1,8 @@
-import { createHash } from 'node:crypto';
-import { lstat, mkdtemp, open, readdir, rm, type FileHandle } from 'node:fs/promises';
-import { hostname, tmpdir } from 'node:os';
+import { mkdtemp, open, rm, type FileHandle } from 'node:fs/promises';
+import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-
-const prefix = 'drs-uploads-';
-const host = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
-/** When this process began: another one may get its number. */
-const start = Math.floor(performance.timeOrigin);
-
-/** Longer than an upload can live: a timer of Node holds 31 bits of milliseconds. */
-const longestLife = 25 * 24 * 3600 * 1000;
-
-/** The beginning of the name of a folder of this process; {@link removeLeftovers} knows by it when nobody needs the folder. */
-export function folderName(): string {
-  return `${prefix}${host}-${process.pid}-${start}-`;
-}
+import { folderName } from '../shared-state/leftovers.js';
+import { uploadsIn } from '../shared-state/state-folder.js';
 
 /** A new file, open for writing. */
 export interface UploadFile {
@@ -73,34 +61,23 @@ export class UploadFolder implements UploadFiles {
   }
 }
 
-/** Removes the folders of servers that ended without doing so. What cannot be removed is left. */
-export async function removeLeftovers(parent: string = tmpdir()): Promise<void> {
-  const names = await readdir(parent).catch(() => []);
-  for (const name of names) {
-    if (!name.startsWith(prefix)) continue;
-    const path = join(parent, name);
-    if (await isLeft(path, name.slice(prefix.length)).catch(() => false)) {
-      await rm(path, { recursive: true, force: true }).catch(() => undefined);
-    }
+/** The files that one process makes for uploads; each belongs to all of them when it has come. */
+export class SharedUploadFiles implements UploadFiles {
+  #files = 0;
+
+  constructor(
+    private readonly folder: string,
+    private readonly process: number,
+  ) {}
+
+  async create(): Promise<UploadFile> {
+    this.#files += 1;
+    const path = join(uploadsIn(this.folder), `${this.process}-${this.#files}`);
+    return { path, handle: await open(path, 'wx', 0o600) };
   }
-}
 
-async function isLeft(path: string, name: string): Promise<boolean> {
-  const [, madeBy, pid, madeAt] = /^([0-9a-f]{8})-(\d+)-(\d+)-[^-]+$/.exec(name) ?? [];
-  if (pid === undefined) return false;
-  // What a link leads to, or what is another user's, is none of ours.
-  const found = await lstat(path);
-  if (!found.isDirectory() || found.uid !== (process.getuid?.() ?? found.uid)) return false;
-  if (Date.now() - found.mtimeMs > longestLife) return true;
-  if (madeBy !== host) return false;
-  return Number(pid) === process.pid ? Number(madeAt) !== start : !isRunning(Number(pid));
-}
-
-function isRunning(pid: number): boolean {
-  try {
-    process.kill(pid, 0);
-    return true;
-  } catch (error) {
-    return (error as NodeJS.ErrnoException).code !== 'ESRCH';
+  /** They go with the folder. */
+  async remove(): Promise<void> {
+    return Promise.resolve();
   }
 }

@@ -1,4 +1,4 @@
-import type { ImageType } from './image-types.js';
+import type { ImageType } from '../protocol/image-types.js';
 
 /** What is known of an upload whose file is there. */
 export interface KeptUpload {

@@ -4,7 +4,7 @@ import { unlink } from 'node:fs/promises';
 import type { Clock } from '../entity-set/clock.js';
 import { refuseBusy } from '../protocol/busy.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';
-import { headLength, imageType, type ImageType } from './image-types.js';
+import { headLength, imageType, type ImageType } from '../protocol/image-types.js';
 import type { UploadFile, UploadFiles } from './upload-folder.js';
 import {
   accountsOf,

@@ -8,8 +8,9 @@ export { datastore } from '../http/datastore-plugin.js';
 export { sessions } from '../http/open-sessions.js';
 export { protocol } from '../http/rest-plugin.js';
 export { serve } from '../http/serve.js';
+// Declares `app.media`.
+export type { ServedMedia } from '../http/served-media.js';
 export type { Limits, Settings } from '../http/settings.js';
-export { uploads } from '../http/upload-service.js';
 // What the emitted types of a datastore are made of.
 export { DataclassObject } from '../class/dataclass.js';
 export { Datastore } from '../class/datastore.js';

@@ -1,8 +1,7 @@
 import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, utimesSync } from 'node:fs';
-import { open } from 'node:fs/promises';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import { folderName, type UploadFile, type UploadFiles } from '../media/upload-folder.js';
+import { folderName } from './leftovers.js';
 
 /**
  * A folder for what the processes of one server share: sessions and sets in a database, uploads in files. The server's user
@@ -69,27 +68,6 @@ export function removeReceived(
   for (const name of readdirSync(uploads)) {
     const path = join(uploads, name);
     if (name.startsWith(`${process}-`) && !isKept(path)) rmSync(path, { force: true });
-  }
-}
-
-/** The files that one process makes for uploads; each belongs to all of them when it has come. */
-export class SharedUploadFiles implements UploadFiles {
-  #files = 0;
-
-  constructor(
-    private readonly folder: string,
-    private readonly process: number,
-  ) {}
-
-  async create(): Promise<UploadFile> {
-    this.#files += 1;
-    const path = join(uploadsIn(this.folder), `${this.process}-${this.#files}`);
-    return { path, handle: await open(path, 'wx', 0o600) };
-  }
-
-  /** They go with the folder. */
-  async remove(): Promise<void> {
-    return Promise.resolve();
   }
 }
 

@@ -74,6 +74,44 @@ describe('the runtime of a server', () => {
     );
   });
 
+  it('carries what images, BLOBs and uploads need only where clients read or send some', async () => {
+    const first = firstModel('staff');
+    expect(await modulesOf(first)).not.toContain('media');
+    for (const type of ['image', 'blob']) {
+      const attribute = `${model}      data: ${type}\n`;
+      expect(await modulesOf(attribute)).toContain('media');
+      for (const given of [type, `'${type}[]'`]) {
+        const returned = `params: { data: ${given} }, returns: number`;
+        const functionOf = (exposed: string): string =>
+          model.replace(
+            '{ exposed: true, onHTTPGet: true, returns: number }',
+            `{ ${exposed}${returned} }`,
+          );
+        expect(await modulesOf(functionOf('exposed: true, '))).toContain('media');
+        expect(await modulesOf(functionOf(''))).not.toContain('media');
+      }
+    }
+  });
+
+  it('reads forms, keeps uploads and converts images in one file, which no other one needs', async () => {
+    const folder = await typedRuntime();
+    const parts = ['@fastify/busboy', 'UploadStore', '"sharp"', './media.js'];
+    const partsIn = (name: string): readonly string[] => {
+      const code = readFileSync(join(folder, `${name}.js`), 'utf8');
+      return parts.filter((part) => code.includes(part));
+    };
+    const sourcesIn = (name: string): readonly string[] =>
+      mapOf(join(folder, `${name}.js.map`)).sources.filter((source) =>
+        source.startsWith('drs-gen:///runtime/media/'),
+      );
+    expect(partsIn('media')).toEqual(parts.slice(0, 3));
+    expect(sourcesIn('media')).toContain('drs-gen:///runtime/media/multipart.ts');
+    for (const name of ['access', 'class', 'core', 'functions', 'http', 'sqlite', 'postgres']) {
+      expect(partsIn(name)).toEqual([]);
+    }
+    for (const name of ['core', 'functions', 'http']) expect(sourcesIn(name)).toEqual([]);
+  });
+
   it('imports the packages that it is installed with, and holds none of them', async () => {
     const folder = await typedRuntime();
     const maps = readdirSync(folder).filter((name) => name.endsWith('.js.map'));

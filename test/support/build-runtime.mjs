@@ -18,6 +18,7 @@ const programs = { 'reader-process': 'dialect/sqlite/readers/reader-process.ts' 
 /** How the paths of modules begin that stand in the file of the public entry of that name; the first that fits counts. */
 const ownModules = {
   functions: ['function/', 'http/function-'],
+  media: ['media/', 'http/media-', 'http/upload-'],
   http: ['http/'],
   sqlite: ['dialect/sqlite/'],
   postgres: ['dialect/postgres/'],

@@ -3,12 +3,12 @@ import type { ClassRegistry } from '../../runtime/class/registry.js';
 import type { ServedDatabase } from '../../runtime/dialect/driver.js';
 import type { AppOptions } from '../../runtime/http/app-options.js';
 import { createServer } from '../../runtime/http/create-server.js';
+import { media } from '../../runtime/http/media-plugin.js';
 import { database } from '../../runtime/http/database-plugin.js';
 import { datastore } from '../../runtime/http/datastore-plugin.js';
 import { sessions } from '../../runtime/http/open-sessions.js';
 import { protocol } from '../../runtime/http/rest-plugin.js';
 import type { Settings } from '../../runtime/http/settings.js';
-import { uploads } from '../../runtime/http/upload-service.js';
 import type { DataclassDefinition } from '../../runtime/protocol/definition.js';
 
 /** What a test puts a server together of. */
@@ -33,6 +33,7 @@ export async function sourceServer(
   const app = createServer(settings, options);
   void app.register(database, { definitions, databases });
   void app.register(sessions);
+  void app.register(media);
   void app.register(datastore, { classes });
   const routes = await Promise.all(
     routed.map(async (name) => {
@@ -42,7 +43,6 @@ export async function sourceServer(
   );
   void app.register((below, _options, done) => {
     void below.register(protocol);
-    void below.register(uploads);
     for (const each of routes) void below.register(each);
     done();
   });

@@ -4,8 +4,10 @@ import type {
   ClassFunction,
   Dataclass,
   EventName,
+  FunctionType,
   Model,
 } from '../../model/model.js';
+import { isLarge } from '../../model/columns.js';
 
 /** Whether a server has classes at all: where nobody writes code, none is emitted and none is run. */
 export function hasClassCode(model: Model): boolean {
@@ -19,12 +21,30 @@ export function hasClassCode(model: Model): boolean {
 }
 
 /** Whether clients may call a function. */
-export function hasExposedFunctions({ dataclasses, functions, singletons }: Model): boolean {
+export function hasExposedFunctions(model: Model): boolean {
+  return exposedFunctions(model).length > 0;
+}
+
+/** Whether clients read or send images or BLOBs. */
+export function hasMedia(model: Model): boolean {
+  return (
+    model.dataclasses.some(({ attributes }) =>
+      attributes.some((each) => each.kind === 'storage' && isLarge(each.type)),
+    ) || exposedFunctions(model).some(({ params }) => params.some(({ type }) => takesUploads(type)))
+  );
+}
+
+function takesUploads(type: FunctionType): boolean {
+  if (type.kind === 'list') return takesUploads(type.of);
+  return type.kind === 'storage' && isLarge(type.type);
+}
+
+function exposedFunctions({ dataclasses, functions, singletons }: Model): readonly ClassFunction[] {
   const ofDataclasses = dataclasses
     .filter(({ exposed }) => exposed)
     .flatMap((each) => Object.values(each.functions).flat());
   const all = [...functions, ...singletons.flatMap((each) => each.functions), ...ofDataclasses];
-  return all.some(({ exposed }) => exposed);
+  return all.filter(({ exposed }) => exposed);
 }
 
 /** One of the three classes of a dataclass. */

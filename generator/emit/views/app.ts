@@ -1,5 +1,4 @@
-import { hasMedia } from '../../model/columns.js';
-import { hasClassCode, hasExposedFunctions } from '../classes/class-code.js';
+import { hasClassCode, hasExposedFunctions, hasMedia } from '../classes/class-code.js';
 import { importStatements } from '../classes/imports.js';
 import { importsOf } from '../classes/places.js';
 import type { EmitContext } from '../context.js';
@@ -31,25 +30,21 @@ export function appView(context: EmitContext): object {
   const hasOthers = hasFunctionRoutes(model);
   const hasCode = hasClassCode(model);
   const hasFunctions = hasExposedFunctions(model);
+  const withMedia = hasMedia(model);
   const features = [
     { plugin: 'database', options: ['databases', 'definitions'] },
     { plugin: 'sessions', options: model.roles === undefined ? [] : ['login'] },
+    ...(withMedia ? [{ plugin: 'media', options: [] }] : []),
     { plugin: 'datastore', options: hasCode ? ['classes'] : [] },
   ];
-  const below = ['protocol'];
-  if (hasMedia(model)) below.push('uploads');
-  const runtime = [
-    { name: 'AppOptions' },
-    ...['createServer', ...features.map(({ plugin }) => plugin), ...below].map((name) => ({
-      name,
-      isValue: true,
-    })),
-  ];
+  const always = ['createServer', 'database', 'sessions', 'datastore', 'protocol'];
+  const runtime = [{ name: 'AppOptions' }, ...always.map((name) => ({ name, isValue: true }))];
   return {
     header: context.header,
     imports: [
       ...(hasFunctions ? [importLine('functions', '#runtime/functions')] : []),
       ...importStatements(runtime.map((each) => ({ ...each, module: '#runtime/http' }))),
+      ...(withMedia ? [importLine('media', '#runtime/media')] : []),
       ...(hasCode ? [importLine('classes', './classes.js')] : []),
       ...importsOf(namePlaces, 'generated/app', ['DataStore']),
       importLine('databases', './databases.js'),
@@ -66,7 +61,7 @@ export function appView(context: EmitContext): object {
         : `app.register(${plugin}, { ${options.join(', ')} })`,
     ),
     below: [
-      ...below,
+      'protocol',
       ...(hasFunctions ? ['functions'] : []),
       ...(hasOthers ? ['serverFunctions'] : []),
       ...exposed.map((each) => context.routesName(each)),

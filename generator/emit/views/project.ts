@@ -1,5 +1,5 @@
-import { hasMedia } from '../../model/columns.js';
 import type { Model } from '../../model/model.js';
+import { hasMedia } from '../classes/class-code.js';
 import { userClasses } from '../classes/user-classes.js';
 import type { EmitContext } from '../context.js';
 import { declaration } from '../layout.js';

@@ -1,8 +1,7 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readRawPict } from '../../../runtime/media/image-format.js';
-import { imageType } from '../../../runtime/media/image-types.js';
 import { readRange } from '../../../runtime/media/range.js';
+import { imageType, readRawPict } from '../../../runtime/protocol/image-types.js';
 import { html, png, svg } from './samples.js';
 
 const bytes = (text: string): Buffer => Buffer.from(text, 'latin1');

@@ -11,9 +11,10 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { removeLeftovers, UploadFolder } from '../../../runtime/media/upload-folder.js';
+import { UploadFolder } from '../../../runtime/media/upload-folder.js';
 import { UploadStore } from '../../../runtime/media/upload-store.js';
 import { RequestError } from '../../../runtime/protocol/errors.js';
+import { removeLeftovers } from '../../../runtime/shared-state/leftovers.js';
 import { FakeClock } from '../entity-set/fake-clock.js';
 import { png } from './samples.js';
 

@@ -1,7 +1,10 @@
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { codesOf, expectServed } from '../../hostile/served.js';
-import { modelOf, serverOf } from '../../support/server.js';
+import { clientOf } from '../../support/cookies.js';
+import { modelOf, serverOf, writeServer } from '../../support/server.js';
 import { gif, html, png, svg } from './samples.js';
 import { filesOnDisk, idOf, mediaServer, save, upload } from './served-media.js';
 
@@ -285,4 +288,72 @@ describe('what was uploaded', () => {
     const [kept] = filesOnDisk();
     expect(statSync(kept?.folder ?? '').mode & 0o777).toBe(0o700);
   });
+});
+
+describe('a model without images and BLOBs', () => {
+  const model = `
+drs: 1
+name: plain
+dataclasses:
+  Item:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      name: string
+`;
+
+  it('has no address for uploads, and bodies without them', async () => {
+    const plain = await serverOf(model);
+    for (const method of ['GET', 'POST'] as const) {
+      const response = await plain.inject({ method, url: '/rest/$upload?$rawPict=true' });
+      expect([response.statusCode, codesOf(response)]).toEqual([404, [1800]]);
+    }
+    expect((await save(plain, { name: { ID: 'x' } }, 'Item')).statusCode).toBe(422);
+    expect((await save(plain, [{ name: 'one' }, { name: 'two' }], 'Item')).statusCode).toBe(200);
+    await plain.close();
+  });
+
+  it('takes uploads as the arguments of its functions', async () => {
+    const functions = `    functions:
+      dataclass:
+        tell: { exposed: true, params: { all: 'image[]', more: blob }, returns: 'any[]' }
+`;
+    const code = `
+import { ItemBase, type Media } from '../generated/api.js';
+export class Item extends ItemBase {
+  async tell(all: readonly Media[], more: Media): Promise<readonly unknown[]> {
+    return Promise.all([...all, more].map(async (each) => [each.size, await each.contentType]));
+  }
+}`;
+    const called = await serverOf(`${model}${functions}`, {}, { 'src/classes/Item.ts': code });
+    const tell = (...ids: readonly [string, string]): ReturnType<typeof save> =>
+      clientOf(called).post('/rest/Item/tell', [[{ ID: ids[0] }], { ID: ids[1] }]);
+    const [image, blob] = [await idOf(called, png), await idOf(called, 'bytes')];
+    expect((await tell(image, blob)).json()).toEqual({
+      result: [
+        [png.length, 'image/png'],
+        [5, 'application/octet-stream'],
+      ],
+    });
+    expect((await tell(blob, blob)).statusCode).toBe(400);
+    expect((await tell(image, '0'.repeat(32))).statusCode).toBe(400);
+    await called.close();
+  });
+});
+
+it('a server of a model with images does not start without the plugin media', async () => {
+  const yaml = `
+drs: 1
+name: pictured
+dataclasses:
+  Item:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      picture: image
+`;
+  const path = 'src/generated/app.ts';
+  const emitted = readFileSync(join(writeServer(modelOf(yaml)), path), 'utf8');
+  const line = 'app.register(media);';
+  expect(emitted).toContain(line);
+  const started = serverOf(yaml, {}, { [path]: emitted.replace(line, '') });
+  await expect(started).rejects.toThrow('register the plugin media of #runtime/media');
 });

@@ -8,8 +8,8 @@ import {
   datastore,
   protocol,
   sessions,
-  uploads,
 } from '#runtime/http';
+import { media } from '#runtime/media';
 import { classes } from './classes.js';
 import type { DataStore } from '../classes/DataStore.js';
 import { databases } from './databases.js';
@@ -39,6 +39,7 @@ export function buildApp(options: AppOptions = {}): FastifyInstance {
   const app = createServer(settings, options);
   app.register(database, { databases, definitions });
   app.register(sessions, { login });
+  app.register(media);
   app.register(datastore, { classes });
   app.register(rest);
   return app;
@@ -47,7 +48,6 @@ export function buildApp(options: AppOptions = {}): FastifyInstance {
 /** What is below /rest. Its parsers, hooks and errors are its own: other routes are plain Fastify. */
 function rest(app: FastifyInstance, _options: object, done: () => void): void {
   app.register(protocol);
-  app.register(uploads);
   app.register(functions);
   app.register(serverFunctions);
   app.register(companyRoutes);

@@ -7,8 +7,8 @@ import {
   datastore,
   protocol,
   sessions,
-  uploads,
 } from '#runtime/http';
+import { media } from '#runtime/media';
 import type { DataStore } from './classes/DataStore.js';
 import { databases } from './databases.js';
 import { definitions } from './definitions.js';
@@ -36,6 +36,7 @@ export function buildApp(options: AppOptions = {}): FastifyInstance {
   const app = createServer(settings, options);
   app.register(database, { databases, definitions });
   app.register(sessions);
+  app.register(media);
   app.register(datastore);
   app.register(rest);
   return app;
@@ -44,7 +45,6 @@ export function buildApp(options: AppOptions = {}): FastifyInstance {
 /** What is below /rest. Its parsers, hooks and errors are its own: other routes are plain Fastify. */
 function rest(app: FastifyInstance, _options: object, done: () => void): void {
   app.register(protocol);
-  app.register(uploads);
   app.register(authorRoutes);
   app.register(bookRoutes);
   app.register(tagRoutes);

@@ -1,3 +1,5 @@
+import { refuse } from './errors.js';
+
 /** Kinds of images that are told by their first bytes. */
 export type ImageType =
   'png' | 'jpeg' | 'gif' | 'webp' | 'tiff' | 'bmp' | 'avif' | 'heic' | 'ico' | 'svg';
@@ -86,3 +88,30 @@ function endOfProlog(text: string, at: number): number | undefined {
   const subsetEnd = text.indexOf(']>', at);
   return subsetEnd === -1 ? undefined : subsetEnd + 2;
 }
+
+/** What an image of which kind is sent as, where it is told. */
+export function contentTypeOf(type: ImageType | undefined): string {
+  return type === undefined ? 'application/octet-stream' : contentTypes[type];
+}
+
+const knownTypes: ReadonlySet<string> = new Set(Object.values(contentTypes));
+
+/**
+ * Reads `$rawPict` (protocol section 14.5): `true`, `false`, or the content type of an image, which is compared with nothing,
+ * since the bytes tell what they are.
+ * @returns whether an image is sent
+ * @throws RequestError 400 with 1824 for a content type that is not one of an image
+ */
+export function readRawPict(text: string | undefined): boolean {
+  const value = text?.toLowerCase();
+  if (value === undefined || value === 'false') return false;
+  // `+` stands for a space in a query.
+  if (value === 'true' || knownTypes.has(value.replace('svg xml', 'svg+xml'))) return true;
+  if (otherNames.has(value)) return true;
+  throw refuse(
+    'pictureType',
+    `$rawPict must be true or the content type of an image, such as image/png.`,
+  );
+}
+
+const otherNames: ReadonlySet<string> = new Set(['image/jpg', 'image/vnd.microsoft.icon']);

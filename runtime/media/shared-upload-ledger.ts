@@ -1,13 +1,13 @@
 import { unlink } from 'node:fs/promises';
-import type { ImageType } from '../media/image-types.js';
+import type { ImageType } from '../protocol/image-types.js';
 import {
   accountsOf,
   type KeptUpload,
   type UploadLedger,
   type UploadShare,
-} from '../media/upload-ledger.js';
-import { everySecond, type Sharing } from './sharing.js';
-import type { StateStatement } from './state-database.js';
+} from './upload-ledger.js';
+import { everySecond, type Sharing } from '../shared-state/sharing.js';
+import type { StateStatement } from '../shared-state/state-database.js';
 
 type Row = readonly [
   owner: string,

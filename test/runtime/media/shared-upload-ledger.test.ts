@@ -4,9 +4,9 @@ import {
   type KeptUpload,
   MemoryUploadLedger,
 } from '../../../runtime/media/upload-ledger.js';
-import { SharedUploadLedger } from '../../../runtime/shared-state/shared-upload-ledger.js';
+import { SharedUploadLedger } from '../../../runtime/media/shared-upload-ledger.js';
 import { FakeClock } from '../entity-set/fake-clock.js';
-import { openTwo, type TwoProcesses } from './two-processes.js';
+import { openTwo, type TwoProcesses } from '../shared-state/two-processes.js';
 
 let clock: FakeClock;
 let two: TwoProcesses;

@@ -1,0 +1,78 @@
+import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { Database } from '../dialect/database.js';
+import type { Pending } from '../dialect/pending.js';
+import type { Body } from '../entity/decoded.js';
+import type { StorageDefinition } from '../protocol/definition.js';
+import type { UnusableUpload } from '../protocol/media-value.js';
+import type { Parameters } from '../query/parameters.js';
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Only where the model has images or BLOBs. */
+    readonly media: ServedMedia;
+  }
+}
+
+/**
+ * What `#runtime/media` brings to a server whose clients read or send images or BLOBs. Other servers do not carry its code, so
+ * everything else knows it by these types alone.
+ */
+export interface ServedMedia {
+  /** The routes of `/rest/$upload`. */
+  readonly routes: FastifyPluginCallback;
+  /** What reads and sets the bytes of one dataclass. */
+  of(database: Database, dataclass: Dataclass): DataclassMedia;
+  /** @param session ID of the session; a guest without state has no uploads */
+  uploadsOf(session: string | undefined): SessionUploads;
+}
+
+export interface DataclassMedia {
+  /** Answers with the bytes of an attribute. */
+  read(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    attribute: StorageDefinition,
+    key: string | number,
+    parameters: Parameters,
+  ): Promise<FastifyReply>;
+  /**
+   * Sets an image to the body of a request.
+   * @param save as `$method=update` does
+   * @throws RequestError 400 with 1824 when the body is no image
+   */
+  write<Answer extends { readonly status: number }>(
+    attribute: StorageDefinition,
+    key: string | number,
+    body: unknown,
+    save: (entity: Body) => Pending<Answer>,
+  ): Promise<Answer>;
+}
+
+/** The uploads of one session. */
+export interface SessionUploads {
+  /** The bytes of an upload for a parameter or attribute of that type, or why it cannot be applied. */
+  bytesOf(id: unknown, type: StorageDefinition['type']): Uint8Array | UnusableUpload;
+  /** Those that the entities of one request take. */
+  forEntities(dataclass: Dataclass): AppliedUploads;
+}
+
+/** The uploads that the entities of one request take. */
+export interface AppliedUploads {
+  /** Read for this request so far. */
+  readonly bytes: number;
+  /** Puts the bytes of uploads in the place of `{"ID": "…"}`. */
+  applied(body: Body): Body;
+  /** The entity of the last body was not stored: its bytes can be taken again. */
+  giveBackLast(): void;
+  /** The same for all. */
+  giveBackAll(): void;
+}
+
+/** @throws Error where `app.ts` registers no media, and the model needs it */
+export function requireMedia(media: ServedMedia | undefined): ServedMedia {
+  if (media !== undefined) return media;
+  throw new Error(
+    'The model has images or BLOBs: register the plugin media of #runtime/media before datastore.',
+  );
+}
