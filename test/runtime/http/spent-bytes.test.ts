@@ -185,7 +185,7 @@ describe('A hook that sees what is sent', () => {
 
   it('is not found where there is none but those of the server', async () => {
     const app = fastify();
-    app.addHook('onSend', function countBytes(_request, _reply, payload, done) {
+    app.addHook('onSend', function drsCountBytes(_request, _reply, payload, done) {
       done(null, payload);
     });
     app.addHook('onRequest', (_request, _reply, done) => {
