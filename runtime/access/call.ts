@@ -1,6 +1,8 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Restriction } from '../dataclass/restriction.js';
+import type { Pending } from '../dialect/pending.js';
+import type { SqlValue } from '../dialect/statement.js';
 import type { TransactionScope } from '../dialect/transaction-scope.js';
-import type { CallRestrictions, Restrictions } from './restrictions.js';
 import type { Session } from './session.js';
 
 /** On whose behalf code runs, and in which transaction. */
@@ -14,6 +16,33 @@ export interface Call {
   readonly scope?: TransactionScope | undefined;
   /** Set within a save or a deletion whose events run. */
   readonly nesting?: Nesting;
+}
+
+/** What one call may see of the dataclasses that restrict it. */
+export interface CallRestrictions {
+  /** @throws RestrictionError, and what the classes throw */
+  ofAll(dataclasses: readonly string[]): Pending<readonly CallRestriction[]>;
+  /** Asks dataclasses that statements will read, before a transaction keeps others waiting; their failures come up there. */
+  askAhead(dataclasses: readonly string[]): Pending<void>;
+}
+
+/** What a call may see of one dataclass. */
+export interface CallRestriction {
+  /** The same for calls whose restrictions differ in values alone. */
+  readonly id: string;
+  /** None where the call may see all entities. */
+  readonly written: Restriction | undefined;
+  /** Of the slots of its condition. */
+  readonly values: readonly SqlValue[];
+}
+
+/** Asks class code which entities sessions may see. */
+export interface SessionRestrictions {
+  /**
+   * What a session may see, which is asked when it is read: with what the session holds now, even if code of the call gives it
+   * something else before.
+   */
+  of(session: Session): CallRestrictions;
 }
 
 /** Saves and deletions with events, within each other. */
@@ -31,7 +60,7 @@ export interface Nesting {
 export class Calls {
   readonly #storage: AsyncLocalStorage<Call>;
   /** Tells which entities sessions may see; set when class code is there, where a dataclass restricts sessions. */
-  restrictions: Pick<Restrictions, 'of'> | undefined;
+  restrictions: SessionRestrictions | undefined;
 
   /** @param server whose code runs outside of any request: it may do everything */
   constructor(

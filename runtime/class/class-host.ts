@@ -7,7 +7,7 @@ import type { Executor } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { TransactionScope } from '../dialect/transaction-scope.js';
-import type { Lifecycle } from '../entity/lifecycle.js';
+import type { Lifecycle } from '../entity/surroundings.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
 import type { Aggregate } from '../query/compute-keyword.js';

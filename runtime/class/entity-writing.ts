@@ -45,7 +45,7 @@ export class EntityWriting implements Writing {
     const restricts = [...model.dataclasses.values()].some(
       (each) => each.restriction !== undefined,
     );
-    this.#runsCode = restricts || lifecycle?.eventsOf(dataclass.name) !== undefined;
+    this.#runsCode = restricts || lifecycle?.hasEvents(dataclass.name) === true;
     this.#choose = chooseByKey(dialect, dataclass);
     this.#raiseGlobalStamp = dialect.compile(
       sql`update "__datastore" set "value" = "value" + 1 where "name" = 'globalStamp'`,

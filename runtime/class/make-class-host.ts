@@ -1,11 +1,10 @@
-import { AmbientExecutor } from '../access/ambient-executor.js';
+import { AmbientExecutor, type CompleteAnswer } from '../access/ambient-executor.js';
 import type { Call, Calls } from '../access/call.js';
-import type { CallValueBinder } from '../access/call-values.js';
 import type { LockTable } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
-import type { TransactionScope } from '../dialect/transaction-scope.js';
-import type { Lifecycle } from '../entity/lifecycle.js';
+import type { BindTransaction, TransactionScope } from '../dialect/transaction-scope.js';
+import type { Lifecycle } from '../entity/surroundings.js';
 import { AfterCommit } from './after-commit.js';
 import { defineAccessors } from './accessors.js';
 import type {
@@ -16,7 +15,6 @@ import type {
   Seen,
   Selections,
 } from './class-host.js';
-import { ComputedValues } from './computed-values.js';
 import { DataclassEntities } from './entities.js';
 import { Entity } from './entity.js';
 import { EntityLayout } from './entity-layout.js';
@@ -38,20 +36,21 @@ export interface ClassParts {
   readonly tellFailure: (error: Error) => void;
   /** Makes what runs the events; none where no dataclass has any. */
   readonly lifecycle?: ((host: ClassHost) => Lifecycle) | undefined;
+  /** Makes what puts values of class code into answers; none where it computes no attributes. */
+  readonly completing?: ((host: ClassHost) => CompleteAnswer) | undefined;
   /** Another host runs what requests below `/rest` ask of class code. */
   readonly isSecond?: true;
 }
 
 /**
  * A database that takes part in the transaction of the code that asks.
- * @param binder where dataclasses restrict sessions
+ * @param bound asks class code what restricts statements of a transaction; none where nothing is restricted
  */
 export function ambientDatabase(
   database: Database,
   calls: Calls,
-  binder?: CallValueBinder,
+  bound?: BindTransaction,
 ): Database {
-  const bound = binder === undefined ? undefined : binder.transaction.bind(binder);
   const executor = new AmbientExecutor(database.executor, calls, undefined, bound);
   return { ...database, executor };
 }
@@ -59,11 +58,6 @@ export function ambientDatabase(
 /** Makes the objects that class code is: the datastore, its dataclasses, and what makes entities and selections. */
 export function createClassHost(parts: ClassParts): ClassHost {
   return new Host(parts);
-}
-
-/** Whether class code computes some of its attributes. */
-function isComputed({ attributes }: Dataclass): boolean {
-  return attributes.some(({ kind }) => kind === 'computed');
 }
 
 class Host implements ClassHost {
@@ -102,12 +96,11 @@ class Host implements ClassHost {
       Object.defineProperty(datastore, name, { get, enumerable: true });
     }
     if (parts.isSecond === true) return;
-    const dataclasses = [...context.dataclasses.values()];
-    const hasComputed = dataclasses.some(isComputed);
-    executor.runsCode = hasComputed || this.lifecycle !== undefined || executor.isRestricted;
-    if (!hasComputed) return;
-    const values = new ComputedValues(this);
-    executor.completeAnswer = (...given) => values.fill(...given);
+    executor.completeAnswer = parts.completing?.(this);
+    executor.runsCode =
+      executor.completeAnswer !== undefined ||
+      this.lifecycle !== undefined ||
+      executor.isRestricted;
   }
 
   /** Made when it is first asked for: a server of many dataclasses starts without. */

@@ -15,17 +15,16 @@ import {
   startList,
 } from './delete-statements.js';
 import { cascade, countListed, type Deletion, removeListed } from './delete-steps.js';
-import { EventedDeleter, hasDropEvents } from './evented-delete.js';
 import { Pace } from './pace.js';
 import { Refusals } from './refusals.js';
-import type { Surroundings } from './save-options.js';
+import type { EventedDeletion, Surroundings } from './surroundings.js';
 import { Undroppable } from './undroppable.js';
 
 /** Deletes entities of one dataclass, with what the model's `onDelete` wants for those that refer to them. */
 export class EntityDeleter {
   readonly #statements: DeletionStatements;
   readonly #stamp: Statement;
-  readonly #evented: EventedDeleter | undefined;
+  readonly #evented: EventedDeletion | undefined;
   readonly #undroppable: Undroppable;
 
   constructor(
@@ -39,8 +38,7 @@ export class EntityDeleter {
     this.#stamp = planStamp(dialect, dataclass);
     this.#undroppable = new Undroppable(dialect, dataclass);
     const { lifecycle, locks } = surroundings;
-    if (lifecycle === undefined || !hasDropEvents(lifecycle, reach)) return;
-    this.#evented = new EventedDeleter(dialect, reach, { lifecycle, locks });
+    this.#evented = lifecycle?.deletion(dialect, reach, locks);
   }
 
   /** Whether class code runs when a client deletes an entity. */

@@ -1,7 +1,6 @@
 import type { StoredValue } from '../protocol/values.js';
-import type { LockTable } from '../access/locks.js';
 import type { Writer } from './decoded.js';
-import type { Lifecycle, LiveEntity } from './lifecycle.js';
+import type { LiveEntity } from './lifecycle.js';
 import type { Refusal } from './refusals.js';
 
 /** What became of an entity of a body. */
@@ -31,10 +30,4 @@ export interface SaveOptions {
   readonly session?: string | undefined;
   /** The class code's object that is saved, which takes over what is stored; the body is what it has to send. */
   readonly live?: LiveEntity;
-}
-
-/** What a save or a deletion has to respect, where the server has it. */
-export interface Surroundings {
-  readonly lifecycle?: Lifecycle | undefined;
-  readonly locks?: LockTable | undefined;
 }

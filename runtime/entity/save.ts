@@ -15,11 +15,11 @@ import { isWellFormed } from '../protocol/well-formed.js';
 import { addressOf } from './address.js';
 import { EntityCreator } from './create.js';
 import type { Body } from './decoded.js';
-import { EventedSaver, hasSaveEvents } from './evented-save.js';
 import type { Refusal, Refusals } from './refusals.js';
-import type { SaveOptions, SaveResult, Surroundings } from './save-options.js';
+import type { SaveOptions, SaveResult } from './save-options.js';
 import { isSettable } from './settable.js';
 import { SaveTools } from './save-tools.js';
+import type { EventedSaving, Surroundings } from './surroundings.js';
 import { EntityUpdater } from './update.js';
 
 /** Creates or changes entities of one dataclass: `__KEY` and `__STAMP` tell which (protocol section 11.2). */
@@ -28,8 +28,7 @@ export class EntitySaver {
   readonly #updater: EntityUpdater;
   readonly #tools: SaveTools;
   readonly #locks: LockTable | undefined;
-  readonly #evented: EventedSaver | undefined;
-  readonly #hasEvents: boolean;
+  readonly #evented: EventedSaving | undefined;
   /** Locks the entities of a list of keys; none where the database locks no rows. */
   readonly #lock: Statement | undefined;
   readonly #foldText: Fold;
@@ -49,13 +48,10 @@ export class EntitySaver {
     this.#lock = planLock(dialect, dataclass);
     this.#foldText = dialect.foldText;
     this.#locks = locks;
-    const events = lifecycle?.eventsOf(dataclass.name);
     this.#settable = dataclass.attributes.filter(isSettable).map(({ name }) => name);
-    this.#hasEvents = events !== undefined && hasSaveEvents(events);
-    if (lifecycle === undefined || (!this.#hasEvents && this.#settable.length === 0)) return;
-    this.#evented = new EventedSaver(dataclass, dialect.foldText, {
-      lifecycle,
-      events: events ?? lifecycle.entitiesOf(dataclass.name),
+    this.#evented = lifecycle?.saving({
+      dataclass,
+      fold: dialect.foldText,
       refusals: this.#tools.refusals,
       updater: this.#updater,
       lockOf: (key, options) => this.#lockOf(key, options),
@@ -93,9 +89,9 @@ export class EntitySaver {
   save(transaction: Transaction, body: Body, options: SaveOptions): Pending<SaveResult> {
     const denial = this.#denial(body);
     if (denial !== undefined) return denial;
-    if (this.#evented !== undefined && (this.#isEvented(options) || this.#isForSetter(body))) {
-      return this.#evented.save(body, options);
-    }
+    const evented = this.#evented;
+    if (evented !== undefined && ((evented.hasEvents && options.isKept) || this.#isForSetter(body)))
+      return evented.save(body, options);
     const { live } = options;
     const stored = this.#store(transaction, body, options);
     return live === undefined
@@ -112,11 +108,7 @@ export class EntitySaver {
 
   /** Whether class code takes part in the save of an entity. */
   runsCode(body: Body): boolean {
-    return this.#hasEvents || this.#isForSetter(body);
-  }
-
-  #isEvented({ isKept }: SaveOptions): boolean {
-    return this.#hasEvents && isKept;
+    return this.#evented?.hasEvents === true || this.#isForSetter(body);
   }
 
   /** Class code never sends such an attribute: it has used the setter itself. */

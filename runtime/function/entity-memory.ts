@@ -1,5 +1,5 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { computedOf } from '../class/computed-values.js';
+import { computedOf } from '../class-code/computed-values.js';
 import { stateOf } from '../class/entity-holder.js';
 import type { EntityState } from '../class/entity-state.js';
 import { jsonValue } from '../class/typed-value.js';

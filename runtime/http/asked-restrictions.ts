@@ -3,21 +3,21 @@ import {
   type AskRestriction,
   RestrictionError,
   Restrictions,
-} from '../access/restrictions.js';
+} from '../class-code/restrictions.js';
+import type { SessionRestrictions } from '../access/call.js';
 import type { Session } from '../access/session.js';
 import type { ClassHost } from '../class/class-host.js';
 import { paramsOf } from '../class/selection-values.js';
 import { failureOf } from '../class/failure.js';
-import type { Restricting } from './viewed-services.js';
 
 /** Asks the users' dataclass classes which entities a session may see. */
-export function restrictingBy(host: ClassHost): Restricting {
+export function restrictingBy(host: ClassHost): SessionRestrictions {
   const { calls, context } = host;
   const { dataclasses, database, filters } = context;
   const { dialect } = database;
   const restrictions = new Restrictions(dataclasses, dialect, filters, asked(host));
   calls.restrictions = restrictions;
-  return { calls, restrictions };
+  return restrictions;
 }
 
 /** `restrict` runs as the server itself: what it reads is not restricted. */

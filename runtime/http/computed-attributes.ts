@@ -2,17 +2,11 @@ import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Calls } from '../access/call.js';
 import type { Session } from '../access/session.js';
 import type { ClassHost } from '../class/class-host.js';
-import { SettledRequests } from '../class/settled-requests.js';
-import type { Pending } from '../dialect/pending.js';
-import type { DataclassDefinition } from '../protocol/definition.js';
+import { SettledRequests } from '../class-code/settled-requests.js';
 import type { ComputedRequests } from '../query/computed-requests.js';
 import type { DataclassHandlers } from './dataclass-handlers.js';
 import { type Sent, sentBy } from './sent.js';
-
-/** Whether class code computes attributes of the model. */
-export function hasComputed(definitions: readonly DataclassDefinition[]): boolean {
-  return definitions.some(({ attributes }) => attributes.some(({ kind }) => kind === 'computed'));
-}
+import type { SessionOf } from './served-classes.js';
 
 /**
  * What asks class code; the classes are made later.
@@ -31,8 +25,6 @@ export function computedRequests(hostOf: () => ClassHost | undefined): ComputedR
     },
   };
 }
-
-type SessionOf = (request: FastifyRequest, reply: FastifyReply) => Pending<Session>;
 
 /** Handlers whose class code knows the session that it runs for: a read runs accessors. */
 export function handlersInCall(

@@ -4,34 +4,27 @@ import type { Call } from '../access/call.js';
 import { Views } from '../access/views.js';
 import type { Session } from '../access/session.js';
 import type { ClassHost } from '../class/class-host.js';
-import { classEvents } from '../class/events.js';
 import { ambientDatabase } from '../class/make-class-host.js';
 import type { ClassRegistry } from '../class/registry.js';
 import { linkDataclasses } from '../dataclass/dataclasses.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import type { Pending } from '../dialect/pending.js';
 import { emptyPlans } from '../query/reading-context.js';
-import { restrictingBy } from './asked-restrictions.js';
 import { Catalog } from './catalog.js';
 import { allFunctions, serverFunctions } from './catalog-functions.js';
-import { handlersInCall, hasComputed } from './computed-attributes.js';
 import type { DataclassHandlers } from './dataclass-handlers.js';
 import { dataclassService } from './dataclass-service.js';
-import { openHost, plainClasses, serverClasses } from './open-classes.js';
+import { openHost, plainClasses } from './open-classes.js';
+import { requireClassCode, type ServedClasses } from './served-classes.js';
 import { requireMedia, type ServedMedia } from './served-media.js';
 import type { ServiceContext } from './service-context.js';
 import { serviceContexts } from './service-contexts.js';
-import { ViewedServices } from './viewed-services.js';
+import { type Restricting, ViewedServices } from './viewed-services.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
     readonly services: Services;
   }
-}
-
-export interface DatastoreOptions {
-  /** Only for a model with class code. */
-  readonly classes?: ClassRegistry;
 }
 
 /** What functions are served with. */
@@ -63,10 +56,10 @@ interface Services {
 }
 
 /** Makes `app.datastore`, and with it what reads and writes entities by what their session may see. */
-export const datastore = fastifyPlugin<DatastoreOptions>(
-  (app, { classes }, done) => {
+export const datastore = fastifyPlugin(
+  (app, _options, done) => {
     try {
-      app.decorate('services', openServices(app, classes));
+      app.decorate('services', openServices(app));
     } catch (error) {
       done(error as Error);
       return;
@@ -76,25 +69,20 @@ export const datastore = fastifyPlugin<DatastoreOptions>(
   { name: 'drs-datastore', dependencies: ['drs-sessions'] },
 );
 
-function openServices(app: FastifyInstance, classes: ClassRegistry | undefined): Services {
+function openServices(app: FastifyInstance): Services {
   const { setup, definitions, sessions, stores, calls } = app;
   const { settings, limits, tellError } = setup;
   const isRestricted = definitions.some((each) => each.restrict === true);
-  const withClasses = serverClasses({
-    registry: classes,
-    database: app.database,
-    calls,
-    isRestricted,
-    joined: setup.joined,
-  });
-  const database = withClasses?.database ?? app.database;
+  const code = app.hasPlugin('drs-class-code') ? app.classCode : undefined;
+  if (code === undefined) requireClassCode(definitions);
+  const database = code?.database ?? app.database;
   const media = app.hasPlugin('drs-media') ? app.media : undefined;
   if (hasMedia(definitions)) requireMedia(media);
-  const shared = { definitions, settings, limits, stores, media, sessions, tellError };
+  const shared = { settings, limits, stores, media, sessions, calls, tellError };
   const contextOf = serviceContexts({
     ...shared,
     database,
-    classes: withClasses,
+    code,
     hostOf: () => host,
   });
   const context = contextOf(linkDataclasses(definitions), emptyPlans());
@@ -102,21 +90,22 @@ function openServices(app: FastifyInstance, classes: ClassRegistry | undefined):
   const ofHosts = {
     locks: stores.locks,
     seenBy: isViewed ? (call: Call) => viewed.contextOf(call) : undefined,
-    lifecycle: classEvents(definitions),
+    lifecycle: code?.lifecycle,
+    completing: code?.computed?.completing,
     tellFailure: (err: Error) => {
       setup.log.error({ err });
     },
   };
   const host: ClassHost | undefined =
-    withClasses === undefined
+    code === undefined
       ? undefined
-      : openHost(app, { ...ofHosts, context, calls, registry: withClasses.registry });
+      : openHost(app, { ...ofHosts, context, calls, registry: code.registry });
   // A server without class code pays nothing for a datastore that nobody asks for.
   const plainParts = once(() => {
     const plain = serviceContexts({
       ...shared,
       database: ambientDatabase(database, calls),
-      classes: undefined,
+      code: undefined,
       hostOf: () => undefined,
     });
     const own = plain(linkDataclasses(definitions), emptyPlans());
@@ -128,21 +117,17 @@ function openServices(app: FastifyInstance, classes: ClassRegistry | undefined):
   } else app.decorate('datastore', host.datastore);
   const callersDatastore = once(() => {
     const parts =
-      withClasses === undefined
-        ? plainParts()
-        : { ...ofHosts, context, registry: withClasses.registry };
+      code === undefined ? plainParts() : { ...ofHosts, context, registry: code.registry };
     return openHost(app, { ...parts, calls: calls.ofRequests(), isSecond: true }).datastore;
   });
-  const ofServer = serverFunctions(classes);
+  const ofServer = serverFunctions(code?.registry);
   const catalog = { settings, uniqueId: database.uniqueId, functions: ofServer };
   const functions =
-    host === undefined || classes === undefined
+    host === undefined || code === undefined
       ? undefined
-      : { host, registry: classes, definitions, context };
+      : { host, registry: code.registry, definitions, context };
   const inCalls = (handlers: DataclassHandlers): DataclassHandlers =>
-    withClasses === undefined || !hasComputed(definitions)
-      ? handlers
-      : handlersInCall(handlers, calls, (...given) => sessions.of(...given));
+    code?.computed?.inCalls(handlers, calls, (...given) => sessions.of(...given)) ?? handlers;
   if (!isViewed) {
     const whole = new Catalog({ ...catalog, definitions });
     return {
@@ -159,7 +144,7 @@ function openServices(app: FastifyInstance, classes: ClassRegistry | undefined):
     new Views(definitions, allFunctions(ofServer)),
     (request, reply) => sessions.of(request, reply),
     contextOf,
-    host === undefined || !isRestricted ? undefined : restrictingBy(host),
+    host === undefined ? undefined : restrictingBy(host, code),
   );
   return {
     context,
@@ -170,6 +155,11 @@ function openServices(app: FastifyInstance, classes: ClassRegistry | undefined):
     callOf: (session) => viewed.callOf(session),
     callersDatastore,
   };
+}
+
+function restrictingBy(host: ClassHost, code: ServedClasses | undefined): Restricting | undefined {
+  const restricting = code?.restricting;
+  return restricting && { calls: host.calls, restrictions: restricting.by(host) };
 }
 
 function hasMedia(definitions: readonly DataclassDefinition[]): boolean {

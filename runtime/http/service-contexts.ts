@@ -1,16 +1,14 @@
+import type { Calls } from '../access/call.js';
 import type { ClassHost } from '../class/class-host.js';
-import { classEvents } from '../class/events.js';
 import type { Database } from '../dialect/database.js';
 import { EntitySets } from '../entity-set/entity-sets.js';
 import { SetDefinitions } from '../entity-set/set-definitions.js';
 import { FilterParser } from '../filter/prepared-filter.js';
-import type { DataclassDefinition } from '../protocol/definition.js';
 import { Counts } from '../query/counts.js';
 import type { Plans } from '../query/reading-context.js';
-import { computedRequests, hasComputed } from './computed-attributes.js';
 import type { ErrorTeller } from './errors.js';
-import type { ServerClasses } from './open-classes.js';
 import type { RequestSessions } from './request-sessions.js';
+import type { ServedClasses } from './served-classes.js';
 import type { ServedMedia } from './served-media.js';
 import type { ServerStores } from './server-stores.js';
 import type { ServiceContext } from './service-context.js';
@@ -18,7 +16,6 @@ import type { Limits, Settings } from './settings.js';
 
 /** What the contexts of a server are made of. */
 interface ContextParts {
-  readonly definitions: readonly DataclassDefinition[];
   readonly settings: Settings;
   readonly limits: Limits;
   readonly database: Database;
@@ -28,7 +25,9 @@ interface ContextParts {
   readonly sessions: RequestSessions;
   readonly tellError: ErrorTeller;
   /** None without class code. */
-  readonly classes: ServerClasses | undefined;
+  readonly code: ServedClasses | undefined;
+  /** On whose behalf it runs. */
+  readonly calls: Calls;
   /** Class code, which is made later: asked when a request comes. */
   readonly hostOf: () => ClassHost | undefined;
 }
@@ -38,18 +37,18 @@ export type MakeContext = (linked: ServiceContext['dataclasses'], plans: Plans) 
 
 /** What differs by view is made for each; the rest is one for the server. */
 export function serviceContexts(parts: ContextParts): MakeContext {
-  const { definitions, settings, limits, database, stores, media, sessions, tellError } = parts;
-  const { classes, hostOf } = parts;
+  const { settings, limits, database, stores, media, sessions, tellError } = parts;
+  const { code, calls, hostOf } = parts;
   const { dateOnlyFormat, reportFormat } = settings;
   const options = { pageSize: limits.pageSize, dateOnlyFormat, reportFormat };
   const kept = new SetDefinitions(database);
   const filters = new FilterParser(limits, settings);
-  const computed = hasComputed(definitions) ? computedRequests(hostOf) : undefined;
-  const binder = classes?.binder;
-  const taken = binder === undefined ? undefined : binder.taken.bind(binder);
+  const computed = code?.computed?.requests(hostOf);
+  const restricting = code?.restricting;
+  const taken = restricting?.taken;
   // Where neither events nor accessors run and nothing is restricted, reads and writes of clients ask for no call.
   const asksForCalls =
-    computed !== undefined || binder !== undefined || classEvents(definitions) !== undefined;
+    computed !== undefined || restricting !== undefined || code?.lifecycle !== undefined;
   return (linked, plans) => {
     const counts = new Counts(database, options, plans.selections, taken);
     const reading = { database, limits, options, filters, plans, counts, computed };
@@ -61,7 +60,7 @@ export function serviceContexts(parts: ContextParts): MakeContext {
       sessions,
       locks: stores.locks,
       tellError,
-      calls: asksForCalls ? classes?.calls : undefined,
+      calls: asksForCalls ? calls : undefined,
       lifecycle: () => hostOf()?.lifecycle,
     };
   };

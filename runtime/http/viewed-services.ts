@@ -1,6 +1,5 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Call, Calls } from '../access/call.js';
-import type { Restrictions } from '../access/restrictions.js';
+import type { Call, Calls, SessionRestrictions } from '../access/call.js';
 import type { Session } from '../access/session.js';
 import type { View, Views } from '../access/views.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
@@ -26,7 +25,7 @@ interface Viewing {
 /** Where it is asked which entities sessions may see. */
 export interface Restricting {
   readonly calls: Calls;
-  readonly restrictions: Restrictions;
+  readonly restrictions: SessionRestrictions;
 }
 
 /** Answers requests by the view of their session. Services are made when they are first asked for. */

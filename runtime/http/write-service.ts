@@ -7,7 +7,7 @@ import type { Executor, Transaction } from '../dialect/executor.js';
 import { caught, type Pending, whenThere } from '../dialect/pending.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 import type { Body } from '../entity/decoded.js';
-import type { Lifecycle } from '../entity/lifecycle.js';
+import type { Lifecycle } from '../entity/surroundings.js';
 import { keyOf } from '../entity/decode.js';
 import { Pace } from '../entity/pace.js';
 import { EntitySaver } from '../entity/save.js';

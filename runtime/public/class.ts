@@ -1,4 +1,4 @@
-/** `#runtime/class`: what class code is written with. */
+/** `#runtime/class`: what class code is written with, and what calls it when entities are read, saved and deleted. */
 export type { Session } from '../access/session.js';
 export type {
   ComputedOrder,
@@ -22,6 +22,7 @@ export type {
   EventError,
   SaveEvent,
 } from '../entity/lifecycle.js';
+export { classCode } from '../http/class-plugin.js';
 export { notWritten } from '../class/not-written.js';
 export { OutgoingMessage } from '../class/outgoing-message.js';
 export { Singleton } from '../class/singleton.js';

@@ -17,6 +17,12 @@ const programs = { 'reader-process': 'dialect/sqlite/readers/reader-process.ts' 
 
 /** How the paths of modules begin that stand in the file of the public entry of that name; the first that fits counts. */
 const ownModules = {
+  class: [
+    'class-code/',
+    'http/asked-restrictions',
+    'http/class-plugin',
+    'http/computed-attributes',
+  ],
   functions: ['function/', 'http/function-'],
   media: ['media/', 'http/media-', 'http/upload-'],
   http: ['http/'],

@@ -2,6 +2,7 @@ import type { FastifyInstance, FastifyPluginCallback } from 'fastify';
 import type { ClassRegistry } from '../../runtime/class/registry.js';
 import type { ServedDatabase } from '../../runtime/dialect/driver.js';
 import type { AppOptions } from '../../runtime/http/app-options.js';
+import { classCode } from '../../runtime/http/class-plugin.js';
 import { createServer } from '../../runtime/http/create-server.js';
 import { media } from '../../runtime/http/media-plugin.js';
 import { database } from '../../runtime/http/database-plugin.js';
@@ -34,7 +35,8 @@ export async function sourceServer(
   void app.register(database, { definitions, databases });
   void app.register(sessions);
   void app.register(media);
-  void app.register(datastore, { classes });
+  void app.register(classCode, { classes });
+  void app.register(datastore);
   const routes = await Promise.all(
     routed.map(async (name) => {
       const module = (await load(`routes/${name}`)) as Readonly<Record<string, unknown>>;

@@ -35,13 +35,15 @@ export function appView(context: EmitContext): object {
     { plugin: 'database', options: ['databases', 'definitions'] },
     { plugin: 'sessions', options: model.roles === undefined ? [] : ['login'] },
     ...(withMedia ? [{ plugin: 'media', options: [] }] : []),
-    { plugin: 'datastore', options: hasCode ? ['classes'] : [] },
+    ...(hasCode ? [{ plugin: 'classCode', options: ['classes'] }] : []),
+    { plugin: 'datastore', options: [] },
   ];
   const always = ['createServer', 'database', 'sessions', 'datastore', 'protocol'];
   const runtime = [{ name: 'AppOptions' }, ...always.map((name) => ({ name, isValue: true }))];
   return {
     header: context.header,
     imports: [
+      ...(hasCode ? [importLine('classCode', '#runtime/class')] : []),
       ...(hasFunctions ? [importLine('functions', '#runtime/functions')] : []),
       ...importStatements(runtime.map((each) => ({ ...each, module: '#runtime/http' }))),
       ...(withMedia ? [importLine('media', '#runtime/media')] : []),

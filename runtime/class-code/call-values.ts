@@ -10,7 +10,7 @@ import {
   type Statement,
 } from '../dialect/statement.js';
 import { always } from '../filter/logic.js';
-import type { CallRestriction, CallRestrictions } from './restrictions.js';
+import type { CallRestriction, CallRestrictions } from '../access/call.js';
 
 /** A statement with the restrictions of a call, whose values are bound like those of the request, behind them. */
 interface Prepared {

@@ -1,5 +1,6 @@
 import { sql } from 'kysely';
 import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { Restriction } from '../dataclass/restriction.js';
 import { Aliases, From } from '../dataclass/source.js';
 import { BoundedCache } from '../dialect/bounded-cache.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
@@ -16,8 +17,9 @@ import {
 import { Similarities } from '../filter/similarities.js';
 import { FilterSlots } from '../filter/slots.js';
 import { filterCondition } from '../filter/to-sql.js';
-import { SessionSnapshot } from './promoted-session.js';
-import type { Session } from './session.js';
+import type { CallRestriction, CallRestrictions, SessionRestrictions } from '../access/call.js';
+import { SessionSnapshot } from '../access/promoted-session.js';
+import type { Session } from '../access/session.js';
 
 /** What `restrict(session)` of one dataclass returned: a filter with its values, or that all may be seen. */
 export type AskedFilter = {
@@ -28,21 +30,11 @@ export type AskedFilter = {
 /** Asks the class of a dataclass; what it throws is the error of the request. */
 export type AskRestriction = (dataclass: string, session: Session) => Pending<AskedFilter>;
 
-/** What a call may see of one dataclass. */
-export interface CallRestriction {
-  /** The same for calls whose restrictions differ in values alone. */
-  readonly id: string;
-  /** None where the call may see all entities. */
-  readonly written: WrittenRestriction | undefined;
-  /** Of the slots of its condition. */
-  readonly values: readonly SqlValue[];
-}
-
 /**
  * What one call may see of the dataclasses that restrict it. A dataclass is asked when the first statement that reads it runs,
  * and once: what it answers, or fails with, holds for the whole call.
  */
-export class CallRestrictions {
+class AskedRestrictions implements CallRestrictions {
   readonly #asked = new Map<string, Pending<CallRestriction>>();
 
   constructor(private readonly ask: (dataclass: string) => Pending<CallRestriction>) {}
@@ -66,7 +58,6 @@ export class CallRestrictions {
     return asked;
   }
 
-  /** @throws RestrictionError, and what the classes throw */
   ofAll(dataclasses: readonly string[]): Pending<readonly CallRestriction[]> {
     const asked = dataclasses.map((each) => this.of(each));
     return asked.some((each) => each instanceof Promise)
@@ -74,7 +65,6 @@ export class CallRestrictions {
       : (asked as readonly CallRestriction[]);
   }
 
-  /** Asks dataclasses that statements will read, before a transaction keeps others waiting; their failures come up there. */
   askAhead(dataclasses: readonly string[]): Pending<void> {
     const asked = dataclasses.map((each) => this.of(each));
     if (asked.some((each) => each instanceof Promise)) {
@@ -96,7 +86,7 @@ export class RestrictionError extends Error {
 const maxBytes = 1024 * 1024;
 
 /** Asks the dataclasses that restrict what sessions may see (protocol section 17.9). */
-export class Restrictions {
+export class Restrictions implements SessionRestrictions {
   readonly #written = new BoundedCache<WrittenRestriction>(maxBytes, () => 1000);
   #count = 0;
 
@@ -110,13 +100,9 @@ export class Restrictions {
     private readonly ask: AskRestriction,
   ) {}
 
-  /**
-   * What a session may see, which is asked when it is read: with what the session holds now, even if code of the call gives it
-   * something else before.
-   */
   of(session: Session): CallRestrictions {
     const asking = new SessionSnapshot(session);
-    return new CallRestrictions((name) =>
+    return new AskedRestrictions((name) =>
       whenThere(this.ask(name, asking), (filter) =>
         filter === null ? unrestrictedCall : this.#write(name, filter),
       ),
@@ -167,7 +153,7 @@ export class Restrictions {
 const unrestrictedCall: CallRestriction = { id: '', written: undefined, values: [] };
 
 /** A filter as a condition, with values that each call brings. */
-export class WrittenRestriction {
+class WrittenRestriction implements Restriction {
   readonly slots = new FilterSlots((index) => new CallSlot(this, index));
 
   /** @throws RequestError for a filter that does not fit the dataclass */

@@ -3,10 +3,10 @@ import { computedMark, type ComputedPlace } from '../dialect/statement.js';
 import type { ComputedDefinition } from '../protocol/definition.js';
 import type { AnswerOptions } from '../query/context.js';
 import { accessorFailure } from './accessor-failure.js';
-import type { ClassHost } from './class-host.js';
+import type { ClassHost } from '../class/class-host.js';
 import { computedValueJson } from './computed-json.js';
-import { stateOf } from './entity-holder.js';
-import type { EntityObject } from './types.js';
+import { stateOf } from '../class/entity-holder.js';
+import type { EntityObject } from '../class/types.js';
 
 /** An entity whose values an answer holds. */
 interface Named {

@@ -4,12 +4,12 @@ import type { Pending } from '../dialect/pending.js';
 import type { ComputedRequests } from '../query/computed-requests.js';
 import type { OrderItem } from '../query/order-by.js';
 import { orderOf, requestName, type SelectionRequest } from '../query/selection-request.js';
-import type { ClassHost } from './class-host.js';
+import type { ClassHost } from '../class/class-host.js';
 import { ComputedAccessors } from './computed-accessors.js';
 import { ComputedFilters } from './computed-filters.js';
 import { ComputedOrders, orderName } from './computed-orders.js';
-import type { FilterNode, OrderedNode, SelectionNode } from './selection-node.js';
-import { NodeTree, treeRequest } from './selection-tree.js';
+import type { FilterNode, OrderedNode, SelectionNode } from '../class/selection-node.js';
+import { NodeTree, treeRequest } from '../class/selection-tree.js';
 import type { SettledFilter } from './settled-filter.js';
 
 /** Asks class code what a request's filters and orders mean, those of a selection of class code among them. */

@@ -1,9 +1,10 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { SqlValue } from '../dialect/statement.js';
-import { refusedByDropEvent } from './delete-refusal.js';
+import { refusedByDropEvent } from '../entity/delete-refusal.js';
 import type { EventedList } from './evented-list.js';
-import type { AfterDropEvent, DataclassEvents, LiveEntity } from './lifecycle.js';
-import type { Pace } from './pace.js';
+import type { AfterDropEvent, LiveEntity } from '../entity/lifecycle.js';
+import type { DataclassEvents } from './dataclass-events.js';
+import type { Pace } from '../entity/pace.js';
 
 /** A dataclass with events for deletions. */
 export interface EventedDataclass {

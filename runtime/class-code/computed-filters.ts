@@ -17,10 +17,10 @@ import { Similarities } from '../filter/similarities.js';
 import { type FilterInput, FilterSlots } from '../filter/slots.js';
 import { filterCondition } from '../filter/to-sql.js';
 import { refuse } from '../protocol/errors.js';
-import { comparedValue } from './compared-value.js';
+import { comparedValue } from '../class/compared-value.js';
 import { checked, type ComputedAccessors } from './computed-accessors.js';
 import { type ComputedComparison, computedIn } from './computed-comparisons.js';
-import { paramsOf } from './selection-values.js';
+import { paramsOf } from '../class/selection-values.js';
 import {
   type Given,
   givenAt,

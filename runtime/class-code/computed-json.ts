@@ -2,7 +2,7 @@ import type { ComputedPlace } from '../dialect/statement.js';
 import type { ComputedDefinition } from '../protocol/definition.js';
 import type { AnswerOptions } from '../query/context.js';
 import { storageOf } from '../protocol/values.js';
-import { storedForm } from './typed-value.js';
+import { storedForm } from '../class/typed-value.js';
 
 /**
  * The JSON of a value that class code computed, in the form that stored values of the type have (protocol section 5, decisions

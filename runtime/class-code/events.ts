@@ -1,18 +1,28 @@
 import type { Nesting } from '../access/call.js';
+import type { LockTable } from '../access/locks.js';
+import type { Dialect } from '../dialect/dialect.js';
 import { DatabaseUnavailableError, type Transaction } from '../dialect/executor.js';
 import {
-  type DataclassEvents,
   type EntityEvent,
   type EventError,
   EventFailure,
-  type Lifecycle,
   type LiveEntity,
 } from '../entity/lifecycle.js';
+import type {
+  EventedDeletion,
+  EventedSaving,
+  Lifecycle,
+  SaveParts,
+} from '../entity/surroundings.js';
+import type { DeletionReach } from '../entity/delete-reach.js';
 import { isSettable } from '../entity/settable.js';
 import type { DataclassDefinition, EventName } from '../protocol/definition.js';
-import type { ClassHost } from './class-host.js';
+import type { ClassHost } from '../class/class-host.js';
+import type { DataclassEvents, ModelEvents } from './dataclass-events.js';
 import { eventError } from './event-error.js';
-import { LiveEntityObject } from './live-entity.js';
+import { EventedDeleter, hasDropEvents } from './evented-delete.js';
+import { EventedSaver } from './evented-save.js';
+import { LiveEntityObject } from '../class/live-entity.js';
 
 /** How many saves and deletions with events may be within each other. */
 const mostNested = 100;
@@ -32,7 +42,7 @@ export function classEvents(
 }
 
 /** Runs events as methods of the users' entity classes (protocol section 18). */
-class ClassLifecycle implements Lifecycle {
+class ClassLifecycle implements Lifecycle, ModelEvents {
   readonly #events: ReadonlyMap<string, DataclassEvents>;
 
   constructor(
@@ -48,8 +58,23 @@ class ClassLifecycle implements Lifecycle {
     return this.#events.get(dataclass);
   }
 
-  entitiesOf(dataclass: string): DataclassEvents {
-    return this.eventsOf(dataclass) ?? new ClassEvents(this.host, dataclass, new Set());
+  hasEvents(dataclass: string): boolean {
+    return this.#events.has(dataclass);
+  }
+
+  saving(parts: SaveParts): EventedSaving | undefined {
+    const { name, attributes } = parts.dataclass;
+    const events = this.eventsOf(name) ?? new ClassEvents(this.host, name, new Set());
+    const saver = new EventedSaver(this, events, parts);
+    return saver.hasEvents || attributes.some(isSettable) ? saver : undefined;
+  }
+
+  deletion(
+    dialect: Dialect,
+    reach: DeletionReach,
+    locks: LockTable | undefined,
+  ): EventedDeletion | undefined {
+    return hasDropEvents(this, reach) ? new EventedDeleter(dialect, reach, this, locks) : undefined;
   }
 
   async within<T>(work: (transaction: Transaction, depth: number) => Promise<T>): Promise<T> {

@@ -4,8 +4,12 @@ import type { Dialect, Sql } from '../dialect/dialect.js';
 import { valueTypeOf } from '../dialect/value-type.js';
 import type { Transaction } from '../dialect/executor.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
-import type { DeletionReach } from './delete-reach.js';
-import { deletionList, type DeletionStatements, planDeletion } from './delete-statements.js';
+import type { DeletionReach } from '../entity/delete-reach.js';
+import {
+  deletionList,
+  type DeletionStatements,
+  planDeletion,
+} from '../entity/delete-statements.js';
 
 /** Passes through the entities of a deletion; `kept` is for those whose events run when they are deleted. */
 export type Stage = 'validateDrop' | 'dropping' | 'kept';

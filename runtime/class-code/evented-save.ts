@@ -1,38 +1,16 @@
-import type { Lock } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Transaction } from '../dialect/executor.js';
-import type { Pending } from '../dialect/pending.js';
 import { isDenialStatus, PermissionError } from '../protocol/denial.js';
-import type { Fold } from '../protocol/fold.js';
-import { addressOf } from './address.js';
-import { decodeReceived } from './decode.js';
-import type { Body } from './decoded.js';
-import {
-  type DataclassEvents,
-  EventFailure,
-  type Lifecycle,
-  type LiveEntity,
-} from './lifecycle.js';
-import type { Refusal, Refusals } from './refusals.js';
-import type { SaveOptions, SaveResult } from './save-options.js';
-import type { EntityUpdater } from './update.js';
+import { addressOf } from '../entity/address.js';
+import { decodeReceived } from '../entity/decode.js';
+import type { Body } from '../entity/decoded.js';
+import { EventFailure, type LiveEntity } from '../entity/lifecycle.js';
+import type { Refusal } from '../entity/refusals.js';
+import type { SaveOptions, SaveResult } from '../entity/save-options.js';
+import type { EventedSaving, SaveParts } from '../entity/surroundings.js';
+import type { DataclassEvents, ModelEvents } from './dataclass-events.js';
 
-/** What a save with events is made of. */
-interface Parts {
-  readonly lifecycle: Lifecycle;
-  readonly events: DataclassEvents;
-  readonly refusals: Refusals;
-  readonly updater: EntityUpdater;
-  readonly lockOf: (key: string | number, options: SaveOptions) => Lock | undefined;
-  /** Saves without events. */
-  readonly store: (
-    transaction: Transaction,
-    body: Body,
-    options: SaveOptions,
-  ) => Pending<SaveResult>;
-}
-
-export function hasSaveEvents(events: DataclassEvents): boolean {
+function hasSaveEvents(events: DataclassEvents): boolean {
   return events.has('validateSave') || events.has('saving') || events.has('afterSave');
 }
 
@@ -47,19 +25,26 @@ class RefusedSave extends Error {
  * Saves entities of a dataclass whose class code has events for it (protocol section 18.3): validateSave, locks and stamp,
  * saving, the save itself, afterSave. All of it is one savepoint, so that an entity which is refused leaves nothing behind.
  */
-export class EventedSaver {
+export class EventedSaver implements EventedSaving {
+  readonly hasEvents: boolean;
+  readonly #dataclass: Dataclass;
+
+  /** @param events of the dataclass; without any, its setters alone run */
   constructor(
-    private readonly dataclass: Dataclass,
-    private readonly fold: Fold,
-    private readonly parts: Parts,
-  ) {}
+    private readonly lifecycle: ModelEvents,
+    private readonly events: DataclassEvents,
+    private readonly parts: SaveParts,
+  ) {
+    this.hasEvents = hasSaveEvents(events);
+    this.#dataclass = parts.dataclass;
+  }
 
   /** @throws whatever an event throws when class code saves; for a client it is a refusal */
   async save(body: Body, options: SaveOptions): Promise<SaveResult> {
-    const { lifecycle, refusals } = this.parts;
+    const { refusals } = this.parts;
     let existing: string | number | undefined;
     try {
-      return await lifecycle.within(async (transaction) => {
+      return await this.lifecycle.within(async (transaction) => {
         const entity = options.live ?? (await this.#received(transaction, body, options));
         existing = existingKey(entity);
         return await this.#save(transaction, entity, body, options);
@@ -100,10 +85,10 @@ export class EventedSaver {
       return result;
     }
     const savedAttributes = isRefused ? [] : await entity.takeOver(result.key);
-    if (this.parts.events.has('afterSave')) {
-      await this.parts.events.run(entity, {
+    if (this.events.has('afterSave')) {
+      await this.events.run(entity, {
         kind: 'afterSave',
-        dataClassName: this.dataclass.name,
+        dataClassName: this.#dataclass.name,
         isNew,
         touched,
         old,
@@ -120,27 +105,28 @@ export class EventedSaver {
     const { problems, status } = refusal;
     if (writer === 'code' || !isDenialStatus(status)) return new RefusedSave(refusal);
     const action = isNew ? 'create' : 'update';
-    const denial = new PermissionError(action, setByEvent(this.dataclass, problems), status);
-    return new EventFailure(`An event of ${this.dataclass.name}`, denial);
+    const denial = new PermissionError(action, setByEvent(this.#dataclass, problems), status);
+    return new EventFailure(`An event of ${this.#dataclass.name}`, denial);
   }
 
   /** The entity that a client's body speaks of, with the values that the body gives it. */
   async #received(transaction: Transaction, body: Body, options: SaveOptions): Promise<LiveEntity> {
-    const { events, refusals, updater, store } = this.parts;
-    const address = addressOf(this.dataclass, refusals, body);
+    const { refusals, updater, store } = this.parts;
+    const { events } = this;
+    const address = addressOf(this.#dataclass, refusals, body);
     if ('problems' in address) throw new RefusedSave(address);
     const { key, stamp } = address;
     const isShown =
       key !== undefined &&
-      (this.dataclass.restriction === undefined ||
+      (this.#dataclass.restriction === undefined ||
         (await updater.stampOf(transaction, key)) !== undefined);
     const found = isShown ? (await events.load([key]))[0] : undefined;
     if (found === undefined && stamp !== undefined) {
       throw new RefusedSave(refusals.unknownKey(body['__KEY']));
     }
     const existing =
-      found === undefined || key === undefined ? undefined : { key, fold: this.fold };
-    const decoded = decodeReceived(this.dataclass, body, existing);
+      found === undefined || key === undefined ? undefined : { key, fold: this.parts.fold };
+    const decoded = decodeReceived(this.#dataclass, body, existing);
     const isReadOnlyKept =
       key === undefined || (await updater.changedReadOnly(transaction, key, decoded)).length === 0;
     if (existing !== undefined) {
@@ -180,7 +166,7 @@ export class EventedSaver {
     if (lock !== undefined) throw new RefusedSave(refusals.locked(key, lock));
     const current = await updater.stampOf(transaction, key);
     if (current === undefined) throw new RefusedSave(refusals.unknownKey(key));
-    const address = addressOf(this.dataclass, refusals, body);
+    const address = addressOf(this.#dataclass, refusals, body);
     const sent =
       options.live === undefined && 'stamp' in address ? address.stamp : options.live?.stamp;
     if (sent === current) return;
@@ -192,10 +178,11 @@ export class EventedSaver {
     entity: LiveEntity,
     old: LiveEntity['old'],
   ): Promise<void> {
-    const { events, refusals } = this.parts;
+    const { events } = this;
+    const { refusals } = this.parts;
     if (!events.has(kind)) return;
     const { isNew, touched } = entity;
-    const dataClassName = this.dataclass.name;
+    const dataClassName = this.#dataclass.name;
     const error = await events.run(entity, { kind, dataClassName, isNew, touched, old });
     if (error === undefined) return;
     throw new RefusedSave(refusals.byEvent(kind, error, existingKey(entity)));

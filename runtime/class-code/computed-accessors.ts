@@ -1,8 +1,8 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { ComputedDefinition } from '../protocol/definition.js';
 import { accessorFailure } from './accessor-failure.js';
-import type { ComputedOrder, ComputedQuery, FilterWithValues } from './answers.js';
-import type { ClassHost } from './class-host.js';
+import type { ComputedOrder, ComputedQuery, FilterWithValues } from '../class/answers.js';
+import type { ClassHost } from '../class/class-host.js';
 
 /** What code of a dataclass's class said of an attribute, and how its errors name it. */
 export interface Said<T> {

@@ -2,20 +2,28 @@ import type { LockTable } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
-import type { DeleteOptions } from './delete-options.js';
-import type { DeletionReach } from './delete-reach.js';
-import { DeletionRefused } from './delete-refusal.js';
-import { cascade, checkLocks, countListed, type Deletion, removeListed } from './delete-steps.js';
+import type { DeleteOptions } from '../entity/delete-options.js';
+import type { DeletionReach } from '../entity/delete-reach.js';
+import { DeletionRefused } from '../entity/delete-refusal.js';
+import {
+  cascade,
+  checkLocks,
+  countListed,
+  type Deletion,
+  removeListed,
+} from '../entity/delete-steps.js';
 import { DroppedEntities, type EventedDataclass } from './dropped-entities.js';
 import { EventedList, type EventedStatements, planEventedDeletion } from './evented-list.js';
-import { type DataclassEvents, EventFailure, type Lifecycle } from './lifecycle.js';
-import { Pace } from './pace.js';
+import { EventFailure } from '../entity/lifecycle.js';
+import type { EventedDeletion } from '../entity/surroundings.js';
+import type { DataclassEvents, ModelEvents } from './dataclass-events.js';
+import { Pace } from '../entity/pace.js';
 
 /** How often the events of one deletion may add entities to it, beyond once for each dataclass and kind of event. */
 const mostAdditions = 100;
 
 /** Whether an entity that a deletion can reach has events that want to know of it. */
-export function hasDropEvents(lifecycle: Lifecycle, reach: DeletionReach): boolean {
+export function hasDropEvents(lifecycle: ModelEvents, reach: DeletionReach): boolean {
   return reach.dataclasses.some(({ name }) => wantsDrops(lifecycle.eventsOf(name)));
 }
 
@@ -28,23 +36,16 @@ function wantsDrops(events: DataclassEvents | undefined): events is DataclassEve
  * Deletes entities of which some have events (protocol sections 18.2 and 18.3): validateDrop of all, locks and stamp, dropping
  * of all, the deletion itself, afterDrop of all. The entities are in memory by the chunk. All of it is one savepoint.
  */
-export class EventedDeleter {
+export class EventedDeleter implements EventedDeletion {
   readonly #plans = new Map<number, EventedStatements>();
 
   constructor(
     private readonly dialect: Dialect,
     private readonly reach: DeletionReach,
-    private readonly surroundings: {
-      readonly lifecycle: Lifecycle;
-      readonly locks: LockTable | undefined;
-    },
+    private readonly lifecycle: ModelEvents,
+    private readonly locks: LockTable | undefined,
   ) {}
 
-  /**
-   * Deletes what is on the common list of deletions, which is empty then.
-   * @param stale set when the entity that class code deletes was changed since it was read; validateDrop has its say first
-   * @throws DeletionRefused, and whatever an event throws
-   */
   async delete(options: DeleteOptions, stale: DeletionRefused | undefined): Promise<void> {
     try {
       await this.#delete(options, stale);
@@ -54,8 +55,8 @@ export class EventedDeleter {
   }
 
   async #delete(options: DeleteOptions, stale: DeletionRefused | undefined): Promise<void> {
-    const { lifecycle, locks } = this.surroundings;
-    await lifecycle.within(async (transaction, depth) => {
+    const { locks } = this;
+    await this.lifecycle.within(async (transaction, depth) => {
       const { deletion: statements, passes } = this.#planOf(depth);
       const pace = new Pace();
       const fold = this.dialect.foldText;
@@ -94,7 +95,7 @@ export class EventedDeleter {
   async #remove(deletion: Deletion, entities: DroppedEntities): Promise<void> {
     try {
       // What the deletion itself did is undone when it fails, so that its events find what they were asked about.
-      await this.surroundings.lifecycle.within((transaction: Transaction) =>
+      await this.lifecycle.within((transaction: Transaction) =>
         removeListed({ ...deletion, transaction }),
       );
     } catch (error) {
@@ -105,7 +106,7 @@ export class EventedDeleter {
 
   #evented(): readonly EventedDataclass[] {
     return this.reach.dataclasses.flatMap((dataclass, number) => {
-      const events = this.surroundings.lifecycle.eventsOf(dataclass.name);
+      const events = this.lifecycle.eventsOf(dataclass.name);
       return wantsDrops(events) ? [{ number, dataclass, events }] : [];
     });
   }
