@@ -1,7 +1,12 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
 import type { Model } from '../model/model.js';
-import { hasClassCode, hasExposedFunctions, hasMedia } from './classes/class-code.js';
+import {
+  hasClassCode,
+  hasExposedFunctions,
+  hasMedia,
+  limitsSessions,
+} from './classes/class-code.js';
 import type { EmittedFile } from './file.js';
 
 /** Which servers have files of the runtime, by their names up to the first dot; what is not named here, every server has. */
@@ -10,6 +15,7 @@ const needed: Readonly<Record<string, (model: Model) => boolean>> = {
   class: hasClassCode,
   functions: hasExposedFunctions,
   media: hasMedia,
+  permissions: limitsSessions,
   postgres: ({ databases }) => databases.includes('postgres'),
   'reader-process': ({ databases }) => databases.includes('sqlite'),
   sqlite: ({ databases }) => databases.includes('sqlite'),

@@ -85,33 +85,3 @@ export class PromotedSession implements Session {
     return this.#session.keep();
   }
 }
-
-/** A session that goes on to hold what it held, for what is asked about it later than it should be answered for. */
-export class SessionSnapshot extends PromotedSession {
-  readonly #userName: string;
-  readonly #isGuest: boolean;
-  readonly #privileges: PrivilegeSet;
-
-  constructor(session: Session) {
-    super(session, []);
-    this.#userName = session.userName;
-    this.#isGuest = session.isGuest;
-    this.#privileges = session.privileges;
-  }
-
-  override get userName(): string {
-    return this.#userName;
-  }
-
-  override get isGuest(): boolean {
-    return this.#isGuest;
-  }
-
-  override get privileges(): PrivilegeSet {
-    return this.#privileges;
-  }
-
-  override hasPrivilege(name: string): boolean {
-    return holds(this.#privileges, name);
-  }
-}

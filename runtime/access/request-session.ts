@@ -1,5 +1,5 @@
 import { holds, isGuest, noPrivileges, readGrant } from './grants.js';
-import type { Logins } from './logins.js';
+import type { LoginAttempts } from './login-module.js';
 import {
   noQuotas,
   type QuotaName,
@@ -37,7 +37,7 @@ export interface Carrier {
 export class RequestSession implements Session {
   readonly #sessions: Sessions;
   readonly #carrier: Carrier;
-  readonly #logins: Logins | undefined;
+  readonly #logins: LoginAttempts | undefined;
   #found: SessionRecord | undefined;
   #quotas: SessionQuotas | undefined;
   #storage: SessionStorage | undefined;
@@ -46,7 +46,7 @@ export class RequestSession implements Session {
   constructor(
     sessions: Sessions,
     carrier: Carrier,
-    logins: Logins | undefined,
+    logins: LoginAttempts | undefined,
     found: SessionRecord | undefined,
   ) {
     this.#sessions = sessions;

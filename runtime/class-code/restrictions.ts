@@ -18,8 +18,9 @@ import { Similarities } from '../filter/similarities.js';
 import { FilterSlots } from '../filter/slots.js';
 import { filterCondition } from '../filter/to-sql.js';
 import type { CallRestriction, CallRestrictions, SessionRestrictions } from '../access/call.js';
-import { SessionSnapshot } from '../access/promoted-session.js';
-import type { Session } from '../access/session.js';
+import { holds } from '../access/grants.js';
+import { PromotedSession } from '../access/promoted-session.js';
+import type { PrivilegeSet, Session } from '../access/session.js';
 
 /** What `restrict(session)` of one dataclass returned: a filter with its values, or that all may be seen. */
 export type AskedFilter = {
@@ -198,5 +199,35 @@ class WrittenRestriction implements Restriction {
     return from.joinCount === 0
       ? sql`(${condition})`
       : sql`exists (select 1 ${from.clauseBeside} where ${condition})`;
+  }
+}
+
+/** A session that goes on to hold what it held, for what is asked about it later than it should be answered for. */
+class SessionSnapshot extends PromotedSession {
+  readonly #userName: string;
+  readonly #isGuest: boolean;
+  readonly #privileges: PrivilegeSet;
+
+  constructor(session: Session) {
+    super(session, []);
+    this.#userName = session.userName;
+    this.#isGuest = session.isGuest;
+    this.#privileges = session.privileges;
+  }
+
+  override get userName(): string {
+    return this.#userName;
+  }
+
+  override get isGuest(): boolean {
+    return this.#isGuest;
+  }
+
+  override get privileges(): PrivilegeSet {
+    return this.#privileges;
+  }
+
+  override hasPrivilege(name: string): boolean {
+    return holds(this.#privileges, name);
   }
 }

@@ -1,7 +1,6 @@
 import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
 import type { Call } from '../access/call.js';
-import { Views } from '../access/views.js';
 import type { Session } from '../access/session.js';
 import type { ClassHost } from '../class/class-host.js';
 import { ambientDatabase } from '../class/make-class-host.js';
@@ -17,9 +16,9 @@ import { dataclassService } from './dataclass-service.js';
 import { openHost, plainClasses } from './open-classes.js';
 import { requireClassCode, type ServedClasses } from './served-classes.js';
 import { requireMedia, type ServedMedia } from './served-media.js';
+import { permissionsOf, type Restricting, type ServedViews } from './served-permissions.js';
 import type { ServiceContext } from './service-context.js';
 import { serviceContexts } from './service-contexts.js';
-import { type Restricting, ViewedServices } from './viewed-services.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -35,7 +34,7 @@ export interface FunctionParts {
   /** Of a model without roles. */
   readonly context: ServiceContext;
   /** Of one with roles. */
-  readonly viewed?: ViewedServices;
+  readonly viewed?: ServedViews;
 }
 
 /** What requests are answered with. */
@@ -72,7 +71,6 @@ export const datastore = fastifyPlugin(
 function openServices(app: FastifyInstance): Services {
   const { setup, definitions, sessions, stores, calls } = app;
   const { settings, limits, tellError } = setup;
-  const isRestricted = definitions.some((each) => each.restrict === true);
   const code = app.hasPlugin('drs-class-code') ? app.classCode : undefined;
   if (code === undefined) requireClassCode(definitions);
   const database = code?.database ?? app.database;
@@ -86,10 +84,10 @@ function openServices(app: FastifyInstance): Services {
     hostOf: () => host,
   });
   const context = contextOf(linkDataclasses(definitions), emptyPlans());
-  const isViewed = settings.roles !== undefined || isRestricted;
+  const permissions = permissionsOf(app);
   const ofHosts = {
     locks: stores.locks,
-    seenBy: isViewed ? (call: Call) => viewed.contextOf(call) : undefined,
+    seenBy: permissions && ((call: Call) => viewed.contextOf(call)),
     lifecycle: code?.lifecycle,
     completing: code?.computed?.completing,
     tellFailure: (err: Error) => {
@@ -128,7 +126,7 @@ function openServices(app: FastifyInstance): Services {
       : { host, registry: code.registry, definitions, context };
   const inCalls = (handlers: DataclassHandlers): DataclassHandlers =>
     code?.computed?.inCalls(handlers, calls, (...given) => sessions.of(...given)) ?? handlers;
-  if (!isViewed) {
+  if (permissions === undefined) {
     const whole = new Catalog({ ...catalog, definitions });
     return {
       context,
@@ -140,12 +138,13 @@ function openServices(app: FastifyInstance): Services {
       callersDatastore,
     };
   }
-  const viewed = new ViewedServices(
-    new Views(definitions, allFunctions(ofServer)),
-    (request, reply) => sessions.of(request, reply),
-    contextOf,
-    host === undefined ? undefined : restrictingBy(host, code),
-  );
+  const viewed = permissions.viewed({
+    definitions,
+    functions: allFunctions(ofServer),
+    sessionOf: (request, reply) => sessions.of(request, reply),
+    makeContext: contextOf,
+    restricting: host === undefined ? undefined : restrictingBy(host, code),
+  });
   return {
     context,
     handlersOf: (name) => inCalls(viewed.handlers(name)),

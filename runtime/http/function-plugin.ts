@@ -53,12 +53,8 @@ function seenBy({ context, viewed }: FunctionParts): (call: Call) => SeenModel {
     return () => seen;
   }
   return (call) => {
-    const view = viewed.viewOf(call);
     return {
-      context: viewed.contextIn(view),
-      requireExecution: (definition, shown) => {
-        view.requireExecution(definition, shown);
-      },
+      ...viewed.viewOf(call),
       actingOf: (session, { promote }) =>
         promote === undefined ? session : new PromotedSession(session, promote),
     };

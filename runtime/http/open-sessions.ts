@@ -2,25 +2,22 @@ import type { FastifyInstance } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
 import { Calls } from '../access/call.js';
 import { undeclaredPrivileges } from '../access/grants.js';
-import { DeclaredPrivileges } from '../access/privileges.js';
-import type { LoginModule } from '../access/login-module.js';
-import { Logins } from '../access/logins.js';
 import { Promotions } from '../access/promotions.js';
 import { hasRates } from '../access/rate-windows.js';
 import type { ReadQuotas } from '../access/server-quotas.js';
-import type { Session } from '../access/session.js';
+import type { BearerTokens, LoginAttempts } from '../access/login-module.js';
+import type { PrivilegeTable, Session } from '../access/session.js';
 import { systemSession } from '../access/system-session.js';
-import { Tokens } from '../access/tokens.js';
 import { type SessionLimits, Sessions } from '../access/sessions.js';
 import { registerDirectory } from './directory-service.js';
 import { openStores } from './open-stores.js';
 import { decorateOwnRequests } from './own-routes.js';
 import { registerQuotas } from './quota-hooks.js';
-import { requireLogin } from './require-login.js';
 import { RequestSessions } from './request-sessions.js';
 import { closeStores, followSessions, type ServerStores } from './server-stores.js';
 import { cookieName } from './session-cookie.js';
-import { type Settings, tokenSettings } from './settings.js';
+import { permissionsOf, type ServedPermissions } from './served-permissions.js';
+import type { Settings } from './settings.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -41,22 +38,12 @@ declare module 'fastify' {
   }
 }
 
-export interface SessionsOptions {
-  /** The user's `src/login.ts`; without it nobody can log in. */
-  readonly login?: LoginModule;
-}
-
 /** Remembers clients: who they are, by a cookie or a bearer token, and their entity sets, locks, uploads and quotas. */
-export const sessions = fastifyPlugin<SessionsOptions>(
-  async (app, options) => {
+export const sessions = fastifyPlugin(
+  async (app) => {
     const { setup, database } = app;
-    const { settings, limits, environment, quotas } = setup;
-    const login = setup.options.login ?? options.login;
-    const tokens = await Tokens.open(tokenSettings(environment), login);
-    // Users are kept where the environment says. Who names a database in code, as tests do, may have none there.
-    if (setup.options.databaseUrl === undefined && setup.options.login === undefined) {
-      await login?.openUsers?.();
-    }
+    const { settings, limits, quotas } = setup;
+    const permissions = permissionsOf(app);
     const stores = await openStores(setup.joined, limits, database);
     setup.closeAtEnd(async () => {
       await closeStores(stores);
@@ -68,7 +55,16 @@ export const sessions = fastifyPlugin<SessionsOptions>(
       );
     }
     const calls = new Calls({ session: systemSession(), isServer: true });
-    const found = openSessions({ settings, limits, stores, login, tokens, quotas, calls });
+    const found = openSessions({
+      name: settings.name,
+      limits,
+      stores,
+      privileges: permissions?.privileges ?? undeclaredPrivileges,
+      logins: permissions?.loginsOf(stores, calls),
+      tokens: permissions?.tokens,
+      quotas,
+      calls,
+    });
     followSessions(found.sessions, stores);
     app.decorate('calls', calls);
     app.decorate('sessions', found);
@@ -79,32 +75,29 @@ export const sessions = fastifyPlugin<SessionsOptions>(
 );
 
 interface SessionParts {
-  readonly settings: Pick<Settings, 'name' | 'roles'>;
+  /** Of the datastore. */
+  readonly name: Settings['name'];
   readonly limits: SessionLimits;
-  readonly stores: Pick<ServerStores, 'clock' | 'sessions' | 'loginFailures'>;
-  readonly login: LoginModule | undefined;
-  readonly tokens: Tokens | undefined;
+  readonly stores: Pick<ServerStores, 'clock' | 'sessions'>;
+  readonly privileges: PrivilegeTable;
+  readonly logins: LoginAttempts | undefined;
+  readonly tokens: BearerTokens | undefined;
   readonly quotas: ReadQuotas;
   readonly calls: Calls;
 }
 
 /** The sessions of a server. */
 export function openSessions(parts: SessionParts): RequestSessions {
-  const { settings, limits, stores, login, tokens, quotas, calls } = parts;
-  const { clock } = stores;
-  const table =
-    settings.roles === undefined ? undeclaredPrivileges : new DeclaredPrivileges(settings.roles);
+  const { name, limits, stores, privileges, logins, tokens, quotas, calls } = parts;
   const found = new Sessions(
     stores.sessions,
-    clock,
+    stores.clock,
     limits,
-    table,
+    privileges,
     quotas.ofSession,
-    new Promotions(calls, table),
+    new Promotions(calls, privileges),
   );
-  const logins =
-    login === undefined ? undefined : new Logins(loginOf(login, calls), stores.loginFailures);
-  return new RequestSessions(found, cookieName(settings.name), logins, tokens);
+  return new RequestSessions(found, cookieName(name), logins, tokens);
 }
 
 interface Guards {
@@ -112,20 +105,20 @@ interface Guards {
   readonly quotas: ReadQuotas;
   /** Whether code of the user sets quotas of sessions. */
   readonly hasCode: boolean;
-  readonly forceLogin: boolean;
+  readonly requireLogin: ServedPermissions['requireLogin'];
 }
 
 /** Puts the hooks of sessions, and the addresses by which they begin and end, on what is below `/rest`. */
 export function guardSessions(
   app: FastifyInstance,
   found: RequestSessions,
-  { stores, quotas, hasCode, forceLogin }: Guards,
+  { stores, quotas, hasCode, requireLogin }: Guards,
 ): void {
   const hasQuotas = hasRates(quotas.ofServer) || hasRates(quotas.ofSession);
   if (hasQuotas || hasCode)
     registerQuotas(app, found, { quotas: quotas.ofServer, rates: stores.rates });
   if (stores.sessions.isShared) settleSessions(app, found);
-  if (forceLogin) requireLogin(app, found);
+  requireLogin?.(app, found);
   registerDirectory(app, found);
 }
 
@@ -140,9 +133,4 @@ function settleSessions(app: FastifyInstance, found: RequestSessions): void {
     }
     done(null, payload);
   });
-}
-
-/** The user's `login` runs as the server itself, wherever the session is that logs in. */
-function loginOf({ login }: LoginModule, calls: Calls): Pick<LoginModule, 'login'> {
-  return { login: (user, password) => calls.asServerWithin(() => login(user, password)) };
 }

@@ -1,10 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Logins } from '../access/logins.js';
+import type { BearerTokens, LoginAttempts } from '../access/login-module.js';
 import { type Carrier, RequestSession } from '../access/request-session.js';
 import type { Origin } from '../access/session.js';
 import type { SessionRecord } from '../access/session-store.js';
 import type { Sessions } from '../access/sessions.js';
-import { bearerToken, tokenName, type Tokens } from '../access/tokens.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import { readCookie, setCookie, withdrawCookie } from './session-cookie.js';
 import { ownText } from '../protocol/own-text.js';
@@ -32,8 +31,8 @@ export class RequestSessions {
   constructor(
     readonly sessions: Sessions,
     private readonly name: string,
-    private readonly logins: Logins | undefined,
-    private readonly tokens: Tokens | undefined,
+    private readonly logins: LoginAttempts | undefined,
+    private readonly tokens: BearerTokens | undefined,
   ) {}
 
   /**
@@ -44,9 +43,11 @@ export class RequestSessions {
     const known = this.known(request);
     if (known !== undefined) return known;
     const { cookie, authorization } = request.headers;
-    const bearer = this.tokens === undefined ? undefined : bearerToken(authorization);
-    if (bearer !== undefined) {
-      return this.#ofToken(bearer).then((record) => this.#made(request, reply, record));
+    const bearer = this.tokens?.of(authorization);
+    if (bearer !== undefined && this.tokens !== undefined) {
+      return this.#ofToken(this.tokens, bearer).then((record) =>
+        this.#made(request, reply, record),
+      );
     }
     const token = cookie === undefined ? undefined : readCookie(cookie, this.name);
     if (token === undefined) return this.#made(request, reply, undefined);
@@ -64,11 +65,11 @@ export class RequestSessions {
   }
 
   /** A token is verified once; its session is found again until one of the two ends. */
-  async #ofToken(token: string): Promise<SessionRecord | undefined> {
-    const name = tokenName(token);
+  async #ofToken(tokens: BearerTokens, token: string): Promise<SessionRecord | undefined> {
+    const name = tokens.nameOf(token);
     const known = await this.sessions.find(name);
-    if (known !== undefined || this.tokens === undefined) return known;
-    const { login, expires } = await this.tokens.grantOf(token);
+    if (known !== undefined) return known;
+    const { login, expires } = await tokens.grantOf(token);
     // Another request with the token may have been as fast.
     const made = await this.sessions.find(name);
     return (

@@ -8,6 +8,7 @@ import { answerNotFound } from './not-found.js';
 import { guardSessions } from './open-sessions.js';
 import { registerRelease } from './release-sets.js';
 import { guardRequests } from './request-guards.js';
+import { permissionsOf } from './served-permissions.js';
 
 /**
  * The protocol, for the routes of the instance that registers it: bodies are read as the protocol says, errors are told by
@@ -37,7 +38,7 @@ export const protocol = fastifyPlugin(
       stores,
       quotas,
       hasCode: services.functions !== undefined,
-      forceLogin: settings.roles?.forceLogin === true,
+      requireLogin: permissionsOf(app)?.requireLogin,
     });
     registerInfo(app, sessions, stores.sets, limits);
     registerRelease(app, services.context.sets, sessions);

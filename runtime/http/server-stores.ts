@@ -1,4 +1,3 @@
-import { type LoginFailures, memoryLoginFailures } from '../access/login-failures.js';
 import { type LockTable, MemoryLockTable } from '../access/locks.js';
 import { MemorySessionStore } from '../access/memory-session-store.js';
 import { type Rates, RateWindows } from '../access/rate-windows.js';
@@ -18,7 +17,6 @@ export interface ServerStores {
   readonly sessions: SessionStore;
   readonly sets: EntitySetStore;
   readonly locks: LockTable;
-  readonly loginFailures: LoginFailures;
   /** What all requests together have used up of the server's quotas. */
   readonly rates: Rates;
   /** What they stand on where the process is one of several; none where it serves alone. */
@@ -40,7 +38,6 @@ export function memoryStores(limits: StoreLimits, foldText: Fold): ServerStores 
     sessions: new MemorySessionStore(clock),
     sets: new MemoryEntitySetStore(limits.entitySetMemory, clock),
     locks: new MemoryLockTable(limits.maxLocksPerSession, foldText),
-    loginFailures: memoryLoginFailures(clock),
     rates: new RateWindows(),
     sharing: undefined,
     close: () => undefined,

@@ -1,6 +1,5 @@
 import { isIP } from 'node:net';
-import type { TokenSettings } from '../access/tokens.js';
-import type { RolesSettings } from '../access/privileges.js';
+import type { RolesSettings, TokenSettings } from '../access/login-module.js';
 import { type Environment, setting } from '../protocol/environment.js';
 
 /** What the model decides for the whole server; written by the generator. */

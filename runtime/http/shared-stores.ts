@@ -1,7 +1,6 @@
 import type { Fold } from '../protocol/fold.js';
 import type { AppState } from '../shared-state/joined-state.js';
 import { openSharing } from '../shared-state/open-sharing.js';
-import { sharedLoginFailures } from '../shared-state/shared-failures.js';
 import { SharedLockTable } from '../shared-state/shared-lock-table.js';
 import { RateTable, serverRates, SharedRates } from '../shared-state/shared-rates.js';
 import { SharedSessionStore } from '../shared-state/shared-session-store.js';
@@ -24,7 +23,6 @@ export async function sharedStores(
     sessions: new SharedSessionStore(sharing),
     sets: new SharedEntitySetStore(sharing, limits.entitySetMemory, joined.processes),
     locks: new SharedLockTable(sharing, limits.maxLocksPerSession, foldText),
-    loginFailures: sharedLoginFailures(sharing),
     rates: new SharedRates(new RateTable(sharing.state), serverRates),
     sharing,
     close: () => {

@@ -1,16 +1,17 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Call, Calls, SessionRestrictions } from '../access/call.js';
+import type { Call } from '../access/call.js';
 import type { Session } from '../access/session.js';
-import type { View, Views } from '../access/views.js';
-import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { View, Views } from '../permissions/views.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
-import { emptyPlans, type Plans } from '../query/reading-context.js';
+import { emptyPlans } from '../query/reading-context.js';
 import { Catalog } from './catalog.js';
 import { listedFunctions } from './catalog-functions.js';
 import type { DataclassHandlers } from './dataclass-handlers.js';
 import { dataclassService } from './dataclass-service.js';
 import { type Sent, sentBy } from './sent.js';
+import type { Restricting, ServedView, ServedViews } from './served-permissions.js';
 import type { ServiceContext } from './service-context.js';
+import type { MakeContext } from './service-contexts.js';
 
 /** Bytes of the plans of each kind that one view keeps; there may be many views. */
 const planBytes = 2 * 1024 * 1024;
@@ -22,14 +23,8 @@ interface Viewing {
   catalog: Catalog | undefined;
 }
 
-/** Where it is asked which entities sessions may see. */
-export interface Restricting {
-  readonly calls: Calls;
-  readonly restrictions: SessionRestrictions;
-}
-
 /** Answers requests by the view of their session. Services are made when they are first asked for. */
-export class ViewedServices {
+export class ViewedServices implements ServedViews {
   /** Views come and go; what belongs to one goes with it. */
   readonly #viewings = new WeakMap<View, Viewing>();
 
@@ -41,25 +36,15 @@ export class ViewedServices {
   constructor(
     private readonly views: Views,
     private readonly sessionOf: (request: FastifyRequest, reply: FastifyReply) => Pending<Session>,
-    private readonly makeContext: (
-      dataclasses: ReadonlyMap<string, Dataclass>,
-      plans: Plans,
-    ) => ServiceContext,
+    private readonly makeContext: MakeContext,
     private readonly restricting?: Restricting,
   ) {}
 
-  /** A call of a session, which can ask what restricts it. */
   callOf(session: Session): Call {
     if (this.restricting === undefined) return { session };
     return { session, restrictions: this.restricting.restrictions.of(session) };
   }
 
-  /** The view of a call's session. */
-  viewOf({ session }: Pick<Call, 'session'>): View {
-    return this.views.of(session);
-  }
-
-  /** The catalog that the session of a request sees. */
   catalogOf(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -76,18 +61,22 @@ export class ViewedServices {
     });
   }
 
-  /** What readers and writers of a view share. */
-  contextIn(view: View): ServiceContext {
-    return this.#viewing(view).context;
+  contextOf({ session }: Pick<Call, 'session'>): ServiceContext {
+    return this.#viewing(this.views.of(session)).context;
   }
 
-  /** The same of the view of a call's session. */
-  contextOf(call: Pick<Call, 'session'>): ServiceContext {
-    return this.contextIn(this.viewOf(call));
+  viewOf({ session }: Pick<Call, 'session'>): ServedView {
+    const view = this.views.of(session);
+    return {
+      context: this.#viewing(view).context,
+      requireExecution: (definition, shown) => {
+        view.requireExecution(definition, shown);
+      },
+    };
   }
 
   /** The service of a dataclass in a view. */
-  serviceIn(view: View, name: string): DataclassHandlers {
+  #serviceIn(view: View, name: string): DataclassHandlers {
     const { context, services } = this.#viewing(view);
     let service = services.get(name);
     if (service === undefined) {
@@ -100,10 +89,10 @@ export class ViewedServices {
   handlers(name: string): DataclassHandlers {
     let last: { readonly view: View; readonly service: DataclassHandlers } | undefined;
     const serviceOf = (view: View): DataclassHandlers => {
-      if (last?.view !== view) last = { view, service: this.serviceIn(view, name) };
+      if (last?.view !== view) last = { view, service: this.#serviceIn(view, name) };
       return last.service;
     };
-    return this.#handlers((call) => serviceOf(this.viewOf(call)));
+    return this.#handlers((call) => serviceOf(this.views.of(call.session)));
   }
 
   #handlers(serviceOf: (call: Call) => DataclassHandlers): DataclassHandlers {

@@ -53,27 +53,27 @@ export class EmployeeEntity extends EmployeeEntityBase {
 const faults: readonly (readonly [what: string, file: string, text: string, instead: string])[] = [
   [
     'attributes are read without their privileges',
-    'access/view-definitions.ts',
+    'permissions/view-definitions.ts',
     'opens(attribute.access?.read)',
     'attribute.name !== ""',
   ],
   [
     'relations lead to what may not be read',
-    'access/view-definitions.ts',
+    'permissions/view-definitions.ts',
     'return !isRelation || readable.has(attribute.target);',
     'return !isRelation || readable.size >= 0;',
   ],
   [
     'everybody creates',
-    'access/view-definitions.ts',
+    'permissions/view-definitions.ts',
     'create: opens(access?.create)',
     'create: true',
   ],
-  ['whoever reads updates', 'access/view-definitions.ts', 'read && opens(access?.update)', 'read'],
-  ['whoever reads deletes', 'access/view-definitions.ts', 'read && opens(access?.drop)', 'read'],
+  ['whoever reads updates', 'permissions/view-definitions.ts', 'read && opens(access?.update)', 'read'],
+  ['whoever reads deletes', 'permissions/view-definitions.ts', 'read && opens(access?.drop)', 'read'],
   [
     'a foreign key is written where its relation may not be',
-    'access/view-definitions.ts',
+    'permissions/view-definitions.ts',
     'if (names.has(name)) names.add(foreignKey);',
     'if (names.has(name)) names.add(name);',
   ],
@@ -91,7 +91,7 @@ const faults: readonly (readonly [what: string, file: string, text: string, inst
   ],
   [
     'functions are called by everybody',
-    'access/views.ts',
+    'permissions/views.ts',
     'if (!this.#opens(access)) throw denied',
     'if (access === null) throw denied',
   ],
@@ -103,7 +103,7 @@ const faults: readonly (readonly [what: string, file: string, text: string, inst
   ],
   [
     'the catalog lists everything',
-    'access/view-definitions.ts',
+    'permissions/view-definitions.ts',
     'if (!definition.exposed || !isListed) return undefined;',
     'if (!definition.exposed) return undefined;',
   ],
@@ -230,7 +230,7 @@ describe('the access test of a server with class code', () => {
       'drop: access === null',
     ],
   ])('finds that %s', async (_what, text, instead) => {
-    const file = 'access/view-definitions.ts';
+    const file = 'permissions/view-definitions.ts';
     const source = readFileSync(join(packageRoot, 'runtime', file), 'utf8');
     expect(source).toContain(text);
     const runtime = await runtimeOf({ [file]: source.replace(text, instead) });

@@ -3,7 +3,7 @@ import fc from 'fast-check';
 import { describe, it } from 'vitest';
 import { checkModel } from '../../generator/check/check-model.js';
 import type { Model, Opening } from '../../generator/model/model.js';
-import { DeclaredPrivileges, opens } from '../../runtime/access/privileges.js';
+import { DeclaredPrivileges, opens } from '../../runtime/permissions/privileges.js';
 import { type DataAction, NaiveRoles, type RolesFile } from './access/naive-roles.js';
 import { randomGrant, randomRoles, type Resources } from './access/random-roles.js';
 import { Random } from './model/random.js';

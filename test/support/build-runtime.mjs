@@ -17,6 +17,7 @@ const programs = { 'reader-process': 'dialect/sqlite/readers/reader-process.ts' 
 
 /** How the paths of modules begin that stand in the file of the public entry of that name; the first that fits counts. */
 const ownModules = {
+  access: ['access/password'],
   class: [
     'class-code/',
     'http/asked-restrictions',
@@ -24,6 +25,7 @@ const ownModules = {
     'http/computed-attributes',
   ],
   functions: ['function/', 'http/function-'],
+  permissions: ['permissions/', 'http/permissions-', 'http/require-login', 'http/viewed-services'],
   media: ['media/', 'http/media-', 'http/upload-'],
   http: ['http/'],
   sqlite: ['dialect/sqlite/'],

@@ -8,6 +8,7 @@ import { media } from '../../runtime/http/media-plugin.js';
 import { database } from '../../runtime/http/database-plugin.js';
 import { datastore } from '../../runtime/http/datastore-plugin.js';
 import { sessions } from '../../runtime/http/open-sessions.js';
+import { permissions } from '../../runtime/http/permissions-plugin.js';
 import { protocol } from '../../runtime/http/rest-plugin.js';
 import type { Settings } from '../../runtime/http/settings.js';
 import type { DataclassDefinition } from '../../runtime/protocol/definition.js';
@@ -33,6 +34,8 @@ export async function sourceServer(
 ): Promise<FastifyInstance> {
   const app = createServer(settings, options);
   void app.register(database, { definitions, databases });
+  const isLimited = !settings.isOpen || definitions.some(({ restrict }) => restrict === true);
+  if (isLimited) void app.register(permissions);
   void app.register(sessions);
   void app.register(media);
   void app.register(classCode, { classes });

@@ -20,6 +20,11 @@ export function hasClassCode(model: Model): boolean {
   );
 }
 
+/** Whether sessions may not all do and see the same. */
+export function limitsSessions({ roles, dataclasses }: Model): boolean {
+  return roles !== undefined || dataclasses.some(({ restrict }) => restrict);
+}
+
 /** Whether clients may call a function. */
 export function hasExposedFunctions(model: Model): boolean {
   return exposedFunctions(model).length > 0;

@@ -1,4 +1,9 @@
-import { hasClassCode, hasExposedFunctions, hasMedia } from '../classes/class-code.js';
+import {
+  hasClassCode,
+  hasExposedFunctions,
+  hasMedia,
+  limitsSessions,
+} from '../classes/class-code.js';
 import { importStatements } from '../classes/imports.js';
 import { importsOf } from '../classes/places.js';
 import type { EmitContext } from '../context.js';
@@ -31,9 +36,13 @@ export function appView(context: EmitContext): object {
   const hasCode = hasClassCode(model);
   const hasFunctions = hasExposedFunctions(model);
   const withMedia = hasMedia(model);
+  const hasLimits = limitsSessions(model);
   const features = [
     { plugin: 'database', options: ['databases', 'definitions'] },
-    { plugin: 'sessions', options: model.roles === undefined ? [] : ['login'] },
+    ...(hasLimits
+      ? [{ plugin: 'permissions', options: model.roles === undefined ? [] : ['login'] }]
+      : []),
+    { plugin: 'sessions', options: [] },
     ...(withMedia ? [{ plugin: 'media', options: [] }] : []),
     ...(hasCode ? [{ plugin: 'classCode', options: ['classes'] }] : []),
     { plugin: 'datastore', options: [] },
@@ -47,6 +56,7 @@ export function appView(context: EmitContext): object {
       ...(hasFunctions ? [importLine('functions', '#runtime/functions')] : []),
       ...importStatements(runtime.map((each) => ({ ...each, module: '#runtime/http' }))),
       ...(withMedia ? [importLine('media', '#runtime/media')] : []),
+      ...(hasLimits ? [importLine('permissions', '#runtime/permissions')] : []),
       ...(hasCode ? [importLine('classes', './classes.js')] : []),
       ...importsOf(namePlaces, 'generated/app', ['DataStore']),
       importLine('databases', './databases.js'),

@@ -1,6 +1,6 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { memoryLoginFailures } from '../../../runtime/access/login-failures.js';
-import { Logins } from '../../../runtime/access/logins.js';
+import { memoryLoginFailures } from '../../../runtime/permissions/login-failures.js';
+import { Logins } from '../../../runtime/permissions/logins.js';
 import type { LoginModule } from '../../../runtime/access/login-module.js';
 import { hashPassword, isPassword } from '../../../runtime/access/password.js';
 import { Client } from '../../support/cookies.js';

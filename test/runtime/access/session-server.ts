@@ -1,19 +1,21 @@
 import { inspect } from 'node:util';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { Calls } from '../../../runtime/access/call.js';
-import type { LoginModule } from '../../../runtime/access/login-module.js';
+import type { LoginModule, TokenSettings } from '../../../runtime/access/login-module.js';
 import { readServerQuotas, type ServerQuotas } from '../../../runtime/access/server-quotas.js';
 import type { RequestSession } from '../../../runtime/access/request-session.js';
 import type { SessionLimits } from '../../../runtime/access/sessions.js';
 import { systemSession } from '../../../runtime/access/system-session.js';
-import { Tokens, type TokenSettings } from '../../../runtime/access/tokens.js';
+import { DeclaredPrivileges } from '../../../runtime/permissions/privileges.js';
+import { Tokens } from '../../../runtime/permissions/tokens.js';
 import { Origins } from '../../../runtime/http/cross-site.js';
 import { errorHandler, errorTeller } from '../../../runtime/http/errors.js';
-import { memoryLoginFailures } from '../../../runtime/access/login-failures.js';
 import { MemorySessionStore } from '../../../runtime/access/memory-session-store.js';
 import { RateWindows } from '../../../runtime/access/rate-windows.js';
 import { guardSessions, openSessions } from '../../../runtime/http/open-sessions.js';
+import { openLogins } from '../../../runtime/http/permissions-plugin.js';
 import type { RequestSessions } from '../../../runtime/http/request-sessions.js';
+import { requireLogin } from '../../../runtime/http/require-login.js';
 import type { Settings } from '../../../runtime/http/settings.js';
 import { FakeClock } from '../entity-set/fake-clock.js';
 
@@ -74,15 +76,20 @@ export async function sessionServer(options: Options = {}): Promise<SessionServe
   const stores = {
     clock,
     sessions: new MemorySessionStore(clock),
-    loginFailures: memoryLoginFailures(clock),
     rates: new RateWindows(),
   };
-  const served = {
-    settings: { name: 'staff', roles: options.roles ?? roles },
-    quotas: readServerQuotas(JSON.stringify(options.quotas ?? {}), 'QUOTAS'),
-  };
+  const declared = options.roles ?? roles;
+  const quotas = readServerQuotas(JSON.stringify(options.quotas ?? {}), 'QUOTAS');
+  const calls = new Calls({ session: systemSession(), isServer: true });
+  const login: LoginModule['login'] =
+    options.login ??
+    ((user, password) =>
+      users.includes(user.toLowerCase()) && password === 'right'
+        ? { userName: user.toLowerCase(), roles: ['the boss'] }
+        : null);
   const sessions = openSessions({
-    ...served,
+    name: 'staff',
+    quotas,
     limits: {
       sessionIdleTimeout: 3600,
       maxSessions: 100,
@@ -90,14 +97,8 @@ export async function sessionServer(options: Options = {}): Promise<SessionServe
       ...options.limits,
     },
     stores,
-    login: {
-      login:
-        options.login ??
-        ((user, password) =>
-          users.includes(user.toLowerCase()) && password === 'right'
-            ? { userName: user.toLowerCase(), roles: ['the boss'] }
-            : null),
-    },
+    privileges: new DeclaredPrivileges(declared),
+    logins: openLogins({ login }, { clock, sharing: undefined }, calls),
     tokens: await Tokens.open(
       { key: '', keysUrl: '', issuer: '', audience: '', ...options.tokens },
       {
@@ -105,13 +106,13 @@ export async function sessionServer(options: Options = {}): Promise<SessionServe
         loginWithToken: ({ sub }) => (sub === 'mia' ? { userName: sub, roles: 'the boss' } : null),
       },
     ),
-    calls: new Calls({ session: systemSession(), isServer: true }),
+    calls,
   });
   guardSessions(app, sessions, {
     stores,
-    quotas: served.quotas,
+    quotas,
     hasCode: true,
-    forceLogin: served.settings.roles.forceLogin,
+    requireLogin: declared.forceLogin ? requireLogin : undefined,
   });
   const ended: string[] = [];
   sessions.sessions.onEnd((id) => ended.push(id));

@@ -2,7 +2,8 @@ import { createServer } from 'node:http';
 import type { AddressInfo } from 'node:net';
 import { exportJWK, exportSPKI, generateKeyPair, type JWTPayload, SignJWT } from 'jose';
 import { afterEach, describe, expect, it } from 'vitest';
-import { Tokens, type TokenSettings } from '../../../runtime/access/tokens.js';
+import type { TokenSettings } from '../../../runtime/access/login-module.js';
+import { Tokens } from '../../../runtime/permissions/tokens.js';
 import { Client } from '../../support/cookies.js';
 import { type SessionServer, sessionServer } from './session-server.js';
 

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
-import { DeclaredPrivileges } from '../../../runtime/access/privileges.js';
-import { type View, Views } from '../../../runtime/access/views.js';
+import { DeclaredPrivileges } from '../../../runtime/permissions/privileges.js';
+import { type View, Views } from '../../../runtime/permissions/views.js';
 import type {
   DataAccess,
   DataclassDefinition,

@@ -11,6 +11,7 @@ import {
   sessions,
 } from '#runtime/http';
 import { media } from '#runtime/media';
+import { permissions } from '#runtime/permissions';
 import { classes } from './classes.js';
 import type { DataStore } from '../classes/DataStore.js';
 import { databases } from './databases.js';
@@ -39,7 +40,8 @@ declare module 'fastify' {
 export function buildApp(options: AppOptions = {}): FastifyInstance {
   const app = createServer(settings, options);
   app.register(database, { databases, definitions });
-  app.register(sessions, { login });
+  app.register(permissions, { login });
+  app.register(sessions);
   app.register(media);
   app.register(classCode, { classes });
   app.register(datastore);

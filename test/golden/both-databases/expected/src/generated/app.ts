@@ -9,6 +9,7 @@ import {
   protocol,
   sessions,
 } from '#runtime/http';
+import { permissions } from '#runtime/permissions';
 import { classes } from './classes.js';
 import type { DataStore } from './classes/DataStore.js';
 import { databases } from './databases.js';
@@ -37,7 +38,8 @@ declare module 'fastify' {
 export function buildApp(options: AppOptions = {}): FastifyInstance {
   const app = createServer(settings, options);
   app.register(database, { databases, definitions });
-  app.register(sessions, { login });
+  app.register(permissions, { login });
+  app.register(sessions);
   app.register(classCode, { classes });
   app.register(datastore);
   app.register(rest);

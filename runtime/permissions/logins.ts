@@ -1,9 +1,9 @@
 import { DatabaseUnavailableError } from '../dialect/executor.js';
 import { protocolError, RequestError } from '../protocol/errors.js';
 import type { LoginFailures } from './login-failures.js';
-import type { Login, LoginModule } from './login-module.js';
-import { network } from './network.js';
-import { foldName, type Grant } from './session.js';
+import type { Login, LoginAttempts, LoginModule } from '../access/login-module.js';
+import { network } from '../access/network.js';
+import { foldName, type Grant } from '../access/session.js';
 
 /** Names and passwords are not longer, so that hashing them takes no longer. */
 const longestText = 1024;
@@ -13,7 +13,7 @@ const mostAtOnce = 32;
 /**
  * Runs the user's own `login` and slows down failed attempts, by user and by address.
  */
-export class Logins {
+export class Logins implements LoginAttempts {
   #running = 0;
 
   constructor(
@@ -21,11 +21,6 @@ export class Logins {
     private readonly failures: LoginFailures,
   ) {}
 
-  /**
-   * @returns `undefined` when the user is unknown or the password is wrong
-   * @throws RequestError 429 with `Retry-After` while the user or the address has to wait; DatabaseUnavailableError where a
-   * disk, a database or a network fails; what else the user's code throws
-   */
   async grantOf(user: string, password: string, address: string): Promise<Grant | undefined> {
     // Some directories take an empty password for a visitor, whom they let in.
     if (user === '' || password === '') return undefined;

@@ -1,14 +1,6 @@
+import type { RolesSettings } from '../access/login-module.js';
 import type { Opening } from '../protocol/definition.js';
-import { foldName, type PrivilegeSet, type PrivilegeTable } from './session.js';
-
-/** The roles of a model, as the generator resolved them; who may do what stands in the definitions. */
-export interface RolesSettings {
-  /** A guest may log in and read the catalog, and nothing else (protocol section 16.2). */
-  readonly forceLogin: boolean;
-  /** Every declared privilege and all that it includes, itself first. */
-  readonly privileges: readonly { readonly name: string; readonly includes: readonly string[] }[];
-  readonly roles: readonly { readonly name: string; readonly privileges: readonly string[] }[];
-}
+import { foldName, type PrivilegeSet, type PrivilegeTable } from '../access/session.js';
 
 /** Everybody has the first, so that it makes nobody a user; nobody can have the second (protocol decision 30). */
 const notHeld = ['guest', 'none'];

@@ -1,12 +1,7 @@
-import {
-  type FailureCounter,
-  memoryMilliseconds,
-  type Slowdown,
-  waitAfter,
-} from '../access/failures.js';
-import { type LoginFailures, mostRemembered, slowdowns } from '../access/login-failures.js';
-import type { Sharing } from './sharing.js';
-import type { StateStatement } from './state-database.js';
+import { type FailureCounter, memoryMilliseconds, type Slowdown, waitAfter } from './failures.js';
+import { type LoginFailures, mostRemembered, slowdowns } from './login-failures.js';
+import type { Sharing } from '../shared-state/sharing.js';
+import type { StateStatement } from '../shared-state/state-database.js';
 
 /** Failed logins that all processes count together. */
 export function sharedLoginFailures(sharing: Sharing): LoginFailures {

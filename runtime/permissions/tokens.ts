@@ -1,23 +1,12 @@
 import { createHash, createPublicKey, createSecretKey, type KeyObject } from 'node:crypto';
 import { protocolError, RequestError } from '../protocol/errors.js';
-import type { Login, LoginModule, TokenClaims } from './login-module.js';
-
-/** Where the keys are that bearer tokens are signed with; at most one of the first two is set. */
-export interface TokenSettings {
-  /** A secret of 32 characters at least, or a public key as PEM. */
-  readonly key: string;
-  /** Address of a JSON Web Key Set. */
-  readonly keysUrl: string;
-  /** What the claims `iss` and `aud` must hold; empty: anything. */
-  readonly issuer: string;
-  readonly audience: string;
-}
-
-/** Whom a token stands for, and until when: seconds since 1970. */
-export interface TokenGrant {
-  readonly login: Login;
-  readonly expires: number;
-}
+import type {
+  BearerTokens,
+  LoginModule,
+  TokenClaims,
+  TokenGrant,
+  TokenSettings,
+} from '../access/login-module.js';
 
 type Key = KeyObject | ((...parts: never[]) => unknown);
 
@@ -52,7 +41,7 @@ const asymmetric = [
 ];
 
 /** Verifies bearer tokens, JSON Web Tokens with a signature and a last moment, and asks the user's code what they grant. */
-export class Tokens {
+export class Tokens implements BearerTokens {
   readonly #jose: Jose;
   readonly #key: Key;
   readonly #options: object;
@@ -100,10 +89,17 @@ export class Tokens {
     return new Tokens(await loadJose(), settings, loginWithToken);
   }
 
-  /**
-   * What a token grants; the user's code is asked with the claims of a token that is right.
-   * @throws RequestError 401 with 1822 when it is not right, or stands for nobody
-   */
+  of(authorization: string | undefined): string | undefined {
+    if (authorization === undefined || !/^bearer(?: |$)/i.test(authorization)) return undefined;
+    const token = authorization.slice('bearer'.length).trim();
+    if (token.length <= longestToken && /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return token;
+    throw refusedToken('The bearer token is no signed JSON Web Token.');
+  }
+
+  nameOf(token: string): string {
+    return `bearer ${createHash('sha256').update(token).digest('hex')}`;
+  }
+
   async grantOf(token: string): Promise<TokenGrant> {
     const { exp, ...claims } = await this.#verified(token);
     const login = await this.loginWithToken({ exp, ...claims });
@@ -119,22 +115,6 @@ export class Tokens {
       throw refusedToken('The bearer token is not valid, or has expired.');
     }
   }
-}
-
-/**
- * The token of an `Authorization` header; `undefined` when there is none of that kind.
- * @throws RequestError 401 with 1822 when it cannot be one
- */
-export function bearerToken(authorization: string | undefined): string | undefined {
-  if (authorization === undefined || !/^bearer(?: |$)/i.test(authorization)) return undefined;
-  const token = authorization.slice('bearer'.length).trim();
-  if (token.length <= longestToken && /^[\w-]+\.[\w-]+\.[\w-]+$/.test(token)) return token;
-  throw refusedToken('The bearer token is no signed JSON Web Token.');
-}
-
-/** What the session of a token is found by. The token itself is not kept. */
-export function tokenName(token: string): string {
-  return `bearer ${createHash('sha256').update(token).digest('hex')}`;
 }
 
 function keyOf(text: string): KeyObject {

@@ -9,7 +9,7 @@ import type {
   Opening,
 } from '../protocol/definition.js';
 import { opens } from './privileges.js';
-import { foldName, type PrivilegeSet, type Session } from './session.js';
+import { foldName, type PrivilegeSet, type Session } from '../access/session.js';
 import {
   describedDefinition,
   permissionsOf,

@@ -7,7 +7,7 @@ import type {
   Opening,
 } from '../protocol/definition.js';
 import { opens as opensTo } from './privileges.js';
-import { foldName } from './session.js';
+import { foldName } from '../access/session.js';
 
 /** Whether what a list of privileges opens is open. */
 type Opens = (opening: Opening | undefined) => boolean;
