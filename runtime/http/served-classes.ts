@@ -41,7 +41,7 @@ export interface ServedAccessors {
   /** @param hostOf gives the classes, which are made later, when the first request comes */
   requests(hostOf: () => ClassHost | undefined): ComputedRequests;
   /** What puts the values of getters into answers. */
-  completing(host: ClassHost): CompleteAnswer;
+  readonly completing: (host: ClassHost) => CompleteAnswer;
   /** Handlers whose class code knows the session that it runs for. */
   inCalls(handlers: DataclassHandlers, calls: Calls, sessionOf: SessionOf): DataclassHandlers;
 }
@@ -51,7 +51,7 @@ export type SessionOf = (request: FastifyRequest, reply: FastifyReply) => Pendin
 /** Asks `restrict` of the users' dataclass classes which entities sessions may see. */
 export interface ServedRestrictions {
   /** What the restrictions of the call make of a statement, for what is remembered of its answer. */
-  taken(statement: Statement): Pending<readonly SqlValue[]>;
+  readonly taken: (statement: Statement) => Pending<readonly SqlValue[]>;
   by(host: ClassHost): SessionRestrictions;
 }
 

@@ -69,8 +69,18 @@ const faults: readonly (readonly [what: string, file: string, text: string, inst
     'create: opens(access?.create)',
     'create: true',
   ],
-  ['whoever reads updates', 'permissions/view-definitions.ts', 'read && opens(access?.update)', 'read'],
-  ['whoever reads deletes', 'permissions/view-definitions.ts', 'read && opens(access?.drop)', 'read'],
+  [
+    'whoever reads updates',
+    'permissions/view-definitions.ts',
+    'read && opens(access?.update)',
+    'read',
+  ],
+  [
+    'whoever reads deletes',
+    'permissions/view-definitions.ts',
+    'read && opens(access?.drop)',
+    'read',
+  ],
   [
     'a foreign key is written where its relation may not be',
     'permissions/view-definitions.ts',

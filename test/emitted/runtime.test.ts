@@ -70,7 +70,7 @@ describe('the runtime of a server', () => {
     expect(await modulesOf(model)).toEqual(['class', 'core', 'functions', 'http', ...sqlite]);
     const withRoles = `${first}\nroles:\n  privileges: [{ privilege: view }]\n  roles: []\n`;
     expect(await modulesOf(withRoles)).toEqual(
-      ['access', 'class', ...always, ...sqlite, 'testing'].sort(),
+      ['access', 'class', ...always, 'permissions', ...sqlite, 'testing'].sort(),
     );
   });
 
@@ -93,23 +93,64 @@ describe('the runtime of a server', () => {
     }
   });
 
-  it('reads forms, keeps uploads and converts images in one file, which no other one needs', async () => {
+  it('carries what limits sessions only where the model has roles, or dataclasses that restrict them', async () => {
+    expect(await modulesOf(model)).not.toContain('permissions');
+    const restricted = model.replace('  Unasked:\n', '  Unasked:\n    restrict: true\n');
+    expect(await modulesOf(restricted)).toContain('permissions');
+    expect(await modulesOf(restricted)).not.toContain('access');
+  });
+
+  it.each([
+    {
+      module: 'media',
+      parts: ['@fastify/busboy', 'UploadStore = class', '"sharp"'],
+      source: 'media/multipart.ts',
+    },
+    {
+      module: 'class',
+      parts: ['CallValueBinder = class', 'EventedSaver = class', 'SettledRequests = class'],
+      source: 'class-code/events.ts',
+    },
+    {
+      module: 'permissions',
+      parts: ['Views = class', 'Logins = class', 'Tokens = class'],
+      source: 'permissions/view-definitions.ts',
+    },
+  ])('has what $module is for in one file', async ({ module, parts, source }) => {
     const folder = await typedRuntime();
-    const parts = ['@fastify/busboy', 'UploadStore', '"sharp"', './media.js'];
+    const names = readdirSync(folder).flatMap((name) => /^(.*)\.js$/.exec(name)?.[1] ?? []);
     const partsIn = (name: string): readonly string[] => {
       const code = readFileSync(join(folder, `${name}.js`), 'utf8');
       return parts.filter((part) => code.includes(part));
     };
-    const sourcesIn = (name: string): readonly string[] =>
-      mapOf(join(folder, `${name}.js.map`)).sources.filter((source) =>
-        source.startsWith('drs-gen:///runtime/media/'),
-      );
-    expect(partsIn('media')).toEqual(parts.slice(0, 3));
-    expect(sourcesIn('media')).toContain('drs-gen:///runtime/media/multipart.ts');
-    for (const name of ['access', 'class', 'core', 'functions', 'http', 'sqlite', 'postgres']) {
-      expect(partsIn(name)).toEqual([]);
-    }
-    for (const name of ['core', 'functions', 'http']) expect(sourcesIn(name)).toEqual([]);
+    expect(partsIn(module)).toEqual(parts);
+    for (const name of names.filter((each) => each !== module)) expect(partsIn(name)).toEqual([]);
+    const { sources } = mapOf(join(folder, `${module}.js.map`));
+    expect(sources).toContain(`drs-gen:///runtime/${source}`);
+  });
+
+  it.each([
+    { name: 'nothing', yaml: firstModel('staff') },
+    { name: 'functions', yaml: model },
+    { name: 'restrict', yaml: model.replace('  Unasked:\n', '  Unasked:\n    restrict: true\n') },
+    { name: 'images', yaml: `${model}      data: image\n` },
+    {
+      name: 'roles',
+      yaml: `${firstModel('staff')}\nroles:\n  privileges: [{ privilege: view }]\n`,
+    },
+  ])('of a model with $name imports no file that the server does not have', async ({ yaml }) => {
+    const folder = await typedRuntime();
+    const own = (await filesOf(yaml)).filter((path) => path.startsWith('runtime/'));
+    const texts = own
+      .filter((path) => /\.(?:js|d\.ts)$/.test(path))
+      .map((path) => [path, readFileSync(join(folder, path.slice('runtime/'.length)), 'utf8')]);
+    const missing = texts.flatMap(([path = '', text = '']) =>
+      [...text.matchAll(/ from ['"]\.\/([^'"]+)\.js['"]/g)]
+        .map(([, name = '']) => `runtime/${name}${path.endsWith('.d.ts') ? '.d.ts' : '.js'}`)
+        .filter((name) => !own.includes(name))
+        .map((name) => `${path} imports ${name}`),
+    );
+    expect(missing).toEqual([]);
   });
 
   it('imports the packages that it is installed with, and holds none of them', async () => {

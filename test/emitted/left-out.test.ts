@@ -1,0 +1,107 @@
+import type { FastifyInstance } from 'fastify';
+import { afterEach, beforeAll, describe, expect, it } from 'vitest';
+import { readFileSync } from 'node:fs';
+import { join } from 'node:path';
+import { firstModel } from '../../generator/cli/first-model.js';
+import { typedRuntime } from '../support/built-runtime.js';
+import { create, modelOf, serverOf, writeServer } from '../support/server.js';
+import { typeErrors } from './type-errors.js';
+
+const plain = firstModel('staff');
+const withRoles = `${plain}
+roles:
+  privileges: [{ privilege: view }]
+  roles: []
+`;
+const restricting = plain.replace('  Company:\n', '  Company:\n    restrict: true\n');
+const withEvents = plain.replace('  Company:\n', '  Company:\n    events: [saving]\n');
+
+/** Shows companies of one city alone. */
+const Company = `import { CompanyBase } from '../generated/api.js';
+
+export class Company extends CompanyBase {
+  restrict(): string {
+    return 'city = "Paris"';
+  }
+}
+`;
+
+let app: FastifyInstance | undefined;
+
+afterEach(async () => {
+  await app?.close();
+  app = undefined;
+});
+
+describe('a server without roles, class code, media and vectors', () => {
+  it('answers what is asked about users as every server does: nobody can log in', async () => {
+    app = await serverOf(plain);
+    const login = {
+      method: 'POST',
+      url: '/rest/$directory/login',
+      payload: '["mia","x"]',
+    } as const;
+    const answer = await app.inject(login);
+    expect([answer.statusCode, answer.json()]).toEqual([401, { result: false }]);
+    const user = await app.inject('/rest/$directory/currentUser');
+    expect([user.statusCode, user.json()]).toEqual([200, { result: null }]);
+    const headers = { authorization: 'Bearer x.y.z' };
+    expect((await app.inject({ url: '/rest/Company', headers })).statusCode).toBe(200);
+  });
+
+  it.each([
+    { what: 'a login', options: { login: { login: () => null } }, message: /no roles.*login/ },
+    {
+      what: 'a key of tokens',
+      options: { environment: { TOKEN_KEY: 'k'.repeat(40) } },
+      message: /^TOKEN_KEY .*no roles/,
+    },
+  ])('does not start with $what', async ({ options, message }) => {
+    await expect(serverOf(plain, options)).rejects.toThrow(message);
+  });
+});
+
+describe('a server whose dataclasses restrict sessions, without roles', () => {
+  let folder: string;
+  beforeAll(async () => {
+    folder = writeServer(
+      modelOf(restricting),
+      { 'src/classes/Company.ts': Company },
+      await typedRuntime(),
+    );
+  });
+
+  it('passes the compiler, and asks its classes what sessions may see', async () => {
+    expect(typeErrors(folder)).toEqual([]);
+    app = await serverOf(restricting, {}, { 'src/classes/Company.ts': Company });
+    await create(app, 'Company', [
+      { name: 'one', city: 'Paris' },
+      { name: 'two', city: 'Rome' },
+    ]);
+    const names = (await app.inject('/rest/Company?$attributes=name')).json<{
+      readonly __ENTITIES: readonly { readonly name: string }[];
+    }>();
+    expect(names.__ENTITIES.map(({ name }) => name)).toEqual(['one']);
+  });
+});
+
+/** The `app.ts` of a model without the line that registers a plugin. */
+function without(plugin: string, yaml: string): string {
+  const text = readFileSync(join(writeServer(modelOf(yaml)), 'src/generated/app.ts'), 'utf8');
+  const changed = text.replace(new RegExp(`^  app\\.register\\(${plugin}.*\\n`, 'm'), '');
+  expect(changed).not.toBe(text);
+  return changed;
+}
+
+describe('a server whose app.ts does not register what its model needs', () => {
+  it.each([
+    { plugin: 'permissions', yaml: withRoles },
+    { plugin: 'permissions', yaml: restricting },
+    { plugin: 'classCode', yaml: restricting },
+    { plugin: 'classCode', yaml: withEvents },
+  ])('does not start without $plugin', async ({ plugin, yaml }) => {
+    const files = { 'src/generated/app.ts': without(plugin, yaml) };
+    const message = `register the plugin ${plugin} of #runtime/`;
+    await expect(serverOf(yaml, {}, files)).rejects.toThrow(message);
+  });
+});
