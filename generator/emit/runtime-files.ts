@@ -1,5 +1,6 @@
 import { readdirSync, readFileSync } from 'node:fs';
 import { join } from 'node:path';
+import { hasVectors } from '../model/columns.js';
 import type { Model } from '../model/model.js';
 import {
   hasClassCode,
@@ -20,6 +21,7 @@ const needed: Readonly<Record<string, (model: Model) => boolean>> = {
   'reader-process': ({ databases }) => databases.includes('sqlite'),
   sqlite: ({ databases }) => databases.includes('sqlite'),
   testing: ({ roles }) => roles !== undefined,
+  vectors: hasVectors,
 };
 
 /**

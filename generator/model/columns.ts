@@ -33,3 +33,10 @@ export function foldedColumn(
   const prefix = model.protocol.accentInsensitive ? '__unaccented_' : '__folded_';
   return attribute.type === 'string' && isLookedUp ? `${prefix}${attribute.column}` : undefined;
 }
+
+/** Whether entities of a model have vectors. */
+export function hasVectors({ dataclasses }: Model): boolean {
+  return dataclasses.some(({ attributes }) =>
+    attributes.some((each) => each.kind === 'storage' && each.type === 'vector'),
+  );
+}

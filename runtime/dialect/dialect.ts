@@ -123,7 +123,10 @@ export interface Dialect {
   /** The same for at least one member of a bound JSON object: its names are patterns, its values are pieces of them. */
   matchesAny(text: Sql, patterns: Sql): Sql;
   readonly json: JsonAccess;
-  readonly vectors: VectorAccess;
+  /** The direction of a vector, which has the norm 1, as the column beside it has it. */
+  readonly direction: (numbers: readonly number[]) => SqlValue;
+  /** None for a model without vectors. */
+  readonly vectors?: VectorAccess | undefined;
   /** How many selects behind the first one of a recursive query may name it. */
   readonly recursiveParts: number;
   /** Joins two tables, of which the one before it shall be read first. */

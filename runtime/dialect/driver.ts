@@ -1,6 +1,7 @@
 import type { Environment } from '../protocol/environment.js';
 import type { Fold } from '../protocol/fold.js';
 import type { Database } from './database.js';
+import type { VectorAccess } from './vector-access.js';
 
 /** Opens databases of one kind. */
 export interface DatabaseDriver {
@@ -38,4 +39,6 @@ export interface ServedDatabase {
   readonly defaultUrl: string;
   /** The database schema, one statement each. */
   readonly schema: readonly string[];
+  /** Only for a model with vectors. */
+  readonly vectors?: VectorAccess;
 }

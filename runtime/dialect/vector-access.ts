@@ -1,52 +1,79 @@
+import type { VectorComparison } from '../protocol/vector.js';
 import type { SqlValue } from './statement.js';
 import type { Sql } from './sql.js';
 
-/** How a statement compares vectors. */
-export type VectorAccess = RoundedVectors | ExactVectors;
-
-interface StoredDirections {
-  /** A vector of norm 1 as the column beside a vector has it. */
-  direction(numbers: readonly number[]): SqlValue;
-}
-
-/** A database that computes distances natively, with single precision. */
-export interface RoundedVectors extends StoredDirections {
-  readonly precision: 'single';
+/** How a statement compares vectors. Servers of models without vectors do not carry what does. */
+export interface VectorAccess {
   /**
-   * The Euclidean distance of a stored vector of norm 1 and a bound one, computed with single precision; null where none is
-   * stored.
-   * @param dimensions how many numbers both have
+   * Reads what a request compares vectors with.
+   * @param dimensions how many numbers the attribute's vectors have
    */
-  unitDistance(unit: Sql, given: Sql, dimensions: number): Sql;
+  read(value: unknown, dimensions: number): ReadVector;
   /**
-   * How the score of a stored vector compares with a threshold: 1 above, 0 equal, -1 below, null where there is no score.
-   * Computed with double precision, which costs about as much as a hundred times {@link RoundedVectors.unitDistance}.
-   * @param vector the JSON of a stored vector
-   * @param comparison the JSON of a bound {@link file://../protocol/vector.ts VectorComparison}
+   * How the scores of stored vectors compare with the threshold of a bound comparison.
+   * @param take binds what is made of the comparison
    */
-  compareScore(vector: Sql, comparison: Sql): Sql;
-  square(value: Sql): Sql;
-  squareRoot(value: Sql): Sql;
-  /** Zero instead of a negative number; null stays null. */
-  notNegative(value: Sql): Sql;
+  compare(stored: StoredVector, take: TakeSlot): ComparedVector;
 }
 
-/** A database whose doubles are as fast as anything that it has. */
-export interface ExactVectors extends StoredDirections {
-  readonly precision: 'double';
-  /** How the score compares with the threshold: 1 above, 0 equal, -1 below, null where there is no score. */
-  compareScore(vector: ComparedVector): Sql;
-  /** What grows as similarity falls; null where there is no score. */
-  rank(vector: ComparedVector): Sql;
-}
+/** What a vector is compared with, or why it cannot be: the predicate of a sentence about the value. */
+export type ReadVector = { readonly values: VectorValues } | { readonly problem: string };
 
-/** A stored vector by its norm and its direction, and what is bound for the comparison with it. */
-export interface ComparedVector {
+/** @param purpose a name for what is bound; the same one is bound once */
+export type TakeSlot = (purpose: string, value: (values: VectorValues) => SqlValue) => Sql;
+
+/** A vector attribute in a statement. */
+export interface StoredVector {
+  /** As JSON. */
+  readonly vector: Sql;
+  /** Null where none is stored. */
   readonly norm: Sql;
+  /** Its direction. */
   readonly unit: Sql;
-  readonly givenNorm: Sql;
-  /** Null for a zero vector, which points nowhere. */
-  readonly givenUnit: Sql;
-  readonly metric: Sql;
-  readonly threshold: Sql;
+  readonly dimensions: number;
+  /** A direction as the column has it. */
+  readonly direction: (numbers: readonly number[]) => SqlValue;
+}
+
+export interface ComparedVector {
+  /** 1 above the threshold, 0 equal, -1 below, null where there is no score. */
+  readonly order: Sql;
+  /** What grows as similarity falls; null where there is no score. */
+  readonly rank: () => Sql;
+}
+
+/**
+ * What a statement binds for one comparison with a vector. `norm` is that of a stored vector, `distance` the distance of its
+ * direction from the given one's: what decides every metric.
+ */
+export interface VectorValues {
+  readonly given: VectorComparison;
+  /** Of the given vector. */
+  readonly norm: number;
+  /** The given vector's direction; null where it has none. */
+  readonly unit: readonly number[] | null;
+  /** The square of the distance at which the score is the threshold: `constant + perNorm / norm + timesNorm * norm`. */
+  readonly limit: Linear;
+  /** How far rounding may put the limit off, in the same form. */
+  readonly slack: Linear;
+  /** How the score of a vector compares with the threshold whose distance is smaller than the limit: 1 above, -1 below. */
+  readonly nearer: 1 | -1;
+  /**
+   * Grows as similarity falls: `distance² * (perSquare + perSquareNorm * norm) + norm * (perNorm + perNormSquared * norm)`,
+   * `zero` taking the place of `distance²` for a zero vector.
+   */
+  readonly rank: {
+    readonly perSquare: number | null;
+    readonly perSquareNorm: number;
+    readonly perNorm: number;
+    readonly perNormSquared: number;
+    readonly zero: 0 | null;
+  };
+}
+
+/** Null where a score needs a closer look whatever the distance is. */
+export interface Linear {
+  readonly constant: number | null;
+  readonly perNorm: number | null;
+  readonly timesNorm: number | null;
 }

@@ -16,7 +16,7 @@ export interface DerivedColumns {
 /** What comparison needs beside an attribute's own column: folded text, or a vector's norm and direction. */
 export function derivedColumns(
   { name, foldedColumn, vectorColumns }: StorageDefinition,
-  { foldText, vectors }: Pick<Dialect, 'foldText' | 'vectors'>,
+  { foldText, direction }: Pick<Dialect, 'foldText' | 'direction'>,
 ): DerivedColumns | undefined {
   if (foldedColumn !== undefined) {
     return {
@@ -29,12 +29,12 @@ export function derivedColumns(
   return {
     attribute: name,
     columns: [vectorColumns.norm, vectorColumns.unit],
-    derive: (json) => (typeof json === 'string' ? normAndUnit(json, vectors) : [null, null]),
+    derive: (json) => (typeof json === 'string' ? normAndUnit(json, direction) : [null, null]),
   };
 }
 
-function normAndUnit(json: string, vectors: Dialect['vectors']): readonly SqlValue[] {
+function normAndUnit(json: string, write: Dialect['direction']): readonly SqlValue[] {
   const vector = JSON.parse(json) as readonly number[];
   const direction = directionOf(vector);
-  return [normOf(vector), direction === null ? null : vectors.direction(direction)];
+  return [normOf(vector), direction === null ? null : write(direction)];
 }

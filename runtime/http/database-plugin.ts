@@ -47,13 +47,22 @@ async function open(
   const hasVectors = definitions.some(({ attributes }) =>
     attributes.some((each) => each.kind === 'storage' && each.type === 'vector'),
   );
+  const { vectors } = chosen;
+  if (hasVectors && vectors === undefined) {
+    throw new Error(
+      'The model has vectors: each of the databases needs what compares them, of #runtime/vectors.',
+    );
+  }
   const opened = await chosen.driver.open(chosen.url, chosen.schema, textFold, {
     hasVectors,
     queryTimeout: limits.queryTimeout,
     environment,
   });
   const { onStatement } = options;
-  return onStatement === undefined
-    ? opened
-    : { ...opened, executor: observedExecutor(opened.executor, onStatement) };
+  return {
+    ...opened,
+    dialect: { ...opened.dialect, vectors },
+    executor:
+      onStatement === undefined ? opened.executor : observedExecutor(opened.executor, onStatement),
+  };
 }

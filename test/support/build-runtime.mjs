@@ -26,6 +26,7 @@ const ownModules = {
   ],
   functions: ['function/', 'http/function-'],
   permissions: ['permissions/', 'http/permissions-', 'http/require-login', 'http/viewed-services'],
+  vectors: ['vectors/'],
   media: ['media/', 'http/media-', 'http/upload-'],
   http: ['http/'],
   sqlite: ['dialect/sqlite/'],

@@ -1,6 +1,8 @@
 import type { ServedDatabase } from '../../runtime/dialect/driver.js';
 import { postgresDriver } from '../../runtime/dialect/postgres/driver.js';
 import { sqliteDriver } from '../../runtime/dialect/sqlite/driver.js';
+import { postgresVectors } from '../../runtime/vectors/postgres.js';
+import { sqliteVectors } from '../../runtime/vectors/sqlite.js';
 import { postgresDatabase } from './postgres.js';
 import { isOnPostgres } from './server.js';
 
@@ -25,7 +27,12 @@ export async function servedDatabase(
   const schemas = (await load(`schema/${kind}`)) as Readonly<Record<string, readonly string[]>>;
   const schema = schemas[`${kind}Schema`] as readonly string[];
   const served = (driver: ServedDatabase['driver']): readonly ServedDatabase[] => [
-    { driver, schema, defaultUrl: sqliteUrl },
+    {
+      driver,
+      schema,
+      defaultUrl: sqliteUrl,
+      vectors: isOnPostgres ? postgresVectors : sqliteVectors,
+    },
   ];
   if (!isOnPostgres) {
     return {

@@ -1,3 +1,4 @@
+import { hasVectors } from '../../model/columns.js';
 import type { Database, Model } from '../../model/model.js';
 
 /** What the files around a server say of one kind of database. */
@@ -61,9 +62,3 @@ export const databaseTexts: Readonly<Record<Database, DatabaseTexts>> = {
     ],
   },
 };
-
-function hasVectors({ dataclasses }: Model): boolean {
-  return dataclasses.some(({ attributes }) =>
-    attributes.some((each) => each.kind === 'storage' && each.type === 'vector'),
-  );
-}

@@ -1,4 +1,5 @@
 import type { Database, Model } from '../../model/model.js';
+import { hasVectors } from '../../model/columns.js';
 import type { EmitContext } from '../context.js';
 import { declaration, RawCode } from '../layout.js';
 import { postgresSchema } from '../schema/postgres.js';
@@ -18,6 +19,7 @@ export function databasesView({ header, model }: EmitContext): object {
     imports: [
       "import type { ServedDatabase } from '#runtime/definition';",
       ...drivers.map((each) => `import { ${each}Driver } from '#runtime/${each}';`),
+      ...vectorImports(model, drivers),
       ...drivers.map((each) => `import { ${each}Schema } from './schema/${each}.js';`),
     ],
     declaration: declaration(
@@ -26,9 +28,16 @@ export function databasesView({ header, model }: EmitContext): object {
         driver: new RawCode(`${each}Driver`),
         schema: new RawCode(`${each}Schema`),
         defaultUrl: databaseTexts[each].defaultUrl(model),
+        ...(hasVectors(model) ? { vectors: new RawCode(`${each}Vectors`) } : {}),
       })),
     ),
   };
+}
+
+/** What compares vectors, where the model has some. */
+function vectorImports(model: Model, drivers: readonly Database[]): readonly string[] {
+  const names = drivers.map((each) => `${each}Vectors`).join(', ');
+  return hasVectors(model) ? [`import { ${names} } from '#runtime/vectors';`] : [];
 }
 
 /** The statements that make one of the databases. */

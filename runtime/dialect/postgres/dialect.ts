@@ -14,7 +14,6 @@ import type { KyselyParts } from '../kysely-parts.js';
 import { compare, compared, differs, listItems, sqlTypes } from './comparing.js';
 import { postgresJson } from './json-access.js';
 import { concat } from './json-text.js';
-import { postgresVectors } from './vector-access.js';
 
 const kysely: KyselyParts = {
   createAdapter: () => new PostgresAdapter(),
@@ -80,7 +79,7 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   matchesAny: (text, patterns) =>
     sql`exists (select 1 from json_each_text(cast(${patterns} as json)) as "__pattern" where strpos(${text}, "__pattern"."value") > 0 and ${text} like drs_like("__pattern"."key"))`,
   json: postgresJson,
-  vectors: postgresVectors,
+  direction: (numbers) => `{${numbers.join()}}`,
   recursiveParts: 1,
   joinInOrder: sql`join`,
   losesOrder: true,

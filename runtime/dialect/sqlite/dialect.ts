@@ -10,10 +10,10 @@ import type { AnyTables } from '../../protocol/queries.js';
 import { compileWith } from '../compile.js';
 import type { Dialect, OrderTerm, Sql } from '../dialect.js';
 import type { Fold } from '../../protocol/fold.js';
+import { singlePrecision } from '../../protocol/vector.js';
 import type { KyselyParts } from '../kysely-parts.js';
 import { sqliteJson } from './json-access.js';
 import { concat, fill } from './json-text.js';
-import { sqliteVectors } from './vector-access.js';
 
 /**
  * Writes a variable behind a plus, which does nothing to its value: from 3.54 on, SQLite looks at what a bare one holds when it
@@ -87,7 +87,7 @@ const written: Omit<Dialect, 'foldText'> = {
   matchesAny: (text, patterns) =>
     sql`exists (select 1 from json_each(${patterns}) as "__pattern" where instr(${text}, "__pattern"."value") > 0 and drs_matches(${text}, "__pattern"."key"))`,
   json: sqliteJson,
-  vectors: sqliteVectors,
+  direction: singlePrecision,
   // It takes at most 500 parts of one compound select.
   recursiveParts: 200,
   // CROSS JOIN keeps SQLite from reading the tables in another order than they are written in.

@@ -1,49 +1,21 @@
+import type { Linear, ReadVector, VectorValues } from '../dialect/vector-access.js';
 import { directionOf, normOf, type VectorComparison } from '../protocol/vector.js';
-
-/**
- * What a statement binds for one comparison with a vector. `norm` is that of a stored vector, `distance` the distance of its
- * direction from the given one's: what decides every metric.
- */
-export interface VectorValues {
-  readonly given: VectorComparison;
-  /** Of the given vector. */
-  readonly norm: number;
-  /** The given vector's direction; null where it has none. */
-  readonly unit: readonly number[] | null;
-  /** The square of the distance at which the score is the threshold: `constant + perNorm / norm + timesNorm * norm`. */
-  readonly limit: Linear;
-  /** How far rounding may put the limit off, in the same form. */
-  readonly slack: Linear;
-  /** How the score of a vector compares with the threshold whose distance is smaller than the limit: 1 above, -1 below. */
-  readonly nearer: 1 | -1;
-  /**
-   * Grows as similarity falls: `distance² * (perSquare + perSquareNorm * norm) + norm * (perNorm + perNormSquared * norm)`,
-   * `zero` taking the place of `distance²` for a zero vector.
-   */
-  readonly rank: {
-    readonly perSquare: number | null;
-    readonly perSquareNorm: number;
-    readonly perNorm: number;
-    readonly perNormSquared: number;
-    readonly zero: 0 | null;
-  };
-}
-
-/** Null where a score needs a closer look whatever the distance is. */
-interface Linear {
-  readonly constant: number | null;
-  readonly perNorm: number | null;
-  readonly timesNorm: number | null;
-}
+import { readVectorComparison } from './comparison.js';
 
 /** Covers what doubles lose in norms and limits, and the tolerance that scores have: {@link scoreTolerance}. */
 const relativeSlack = 1e-11;
+
+/** See {@link file://../dialect/vector-access.ts VectorAccess}. */
+export function readVector(value: unknown, dimensions: number): ReadVector {
+  const read = readVectorComparison(value, dimensions);
+  return 'comparison' in read ? { values: vectorValues(read.comparison) } : read;
+}
 
 /**
  * With the directions `q` and `v`, `|q - v|² = 2 - 2 cos`. So the cosine is `1 - distance² / 2`, the dot product is that
  * times both norms, and the square of the Euclidean distance is `(|a| - |b|)² + |a| |b| distance²`.
  */
-export function vectorValues(comparison: VectorComparison): VectorValues {
+function vectorValues(comparison: VectorComparison): VectorValues {
   const { vector, metric, threshold } = comparison;
   const norm = normOf(vector);
   const common = {

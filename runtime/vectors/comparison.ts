@@ -1,4 +1,4 @@
-import { type Metric, metrics, type VectorComparison } from './vector.js';
+import { type Metric, metrics, type VectorComparison } from '../protocol/vector.js';
 
 /** A comparison object, or why it is none: the predicate of a sentence about the value. */
 export type ReadVectorComparison =

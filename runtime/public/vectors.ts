@@ -1,0 +1,3 @@
+/** `#runtime/vectors`: what compares the vectors of a model, in each kind of database. */
+export { postgresVectors } from '../vectors/postgres.js';
+export { sqliteVectors } from '../vectors/sqlite.js';
