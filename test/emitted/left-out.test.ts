@@ -34,6 +34,13 @@ afterEach(async () => {
 });
 
 describe('a server without roles, class code, media and vectors', () => {
+  it('passes the compiler, with the types of the runtime that it has', async () => {
+    const folder = writeServer(modelOf(plain), {}, await typedRuntime());
+    expect(
+      typeErrors(folder, { skipLibCheck: false }, (file) => !file.includes('node_modules')),
+    ).toEqual([]);
+  });
+
   it('answers what is asked about users as every server does: nobody can log in', async () => {
     app = await serverOf(plain);
     const login = {
@@ -82,6 +89,20 @@ describe('a server whose dataclasses restrict sessions, without roles', () => {
       readonly __ENTITIES: readonly { readonly name: string }[];
     }>();
     expect(names.__ENTITIES.map(({ name }) => name)).toEqual(['one']);
+  });
+});
+
+describe('a server whose databases.ts does not name what compares its vectors', () => {
+  it('does not start', async () => {
+    const yaml = plain.replace(
+      '      city: {',
+      '      place: { type: vector, dimensions: 2 }\n      city: {',
+    );
+    const path = 'src/generated/databases.ts';
+    const text = readFileSync(join(writeServer(modelOf(yaml)), path), 'utf8');
+    const files = { [path]: text.replace(/^\s*vectors: .*\n/gm, '') };
+    expect(files[path]).not.toBe(text);
+    await expect(serverOf(yaml, {}, files)).rejects.toThrow('of #runtime/vectors');
   });
 });
 

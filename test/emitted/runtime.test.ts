@@ -25,6 +25,9 @@ dataclasses:
       ID: { type: integer, key: true, generated: sequence }
 `;
 
+const withVectors = `${model}      place: { type: vector, dimensions: 2 }
+`;
+
 /** It throws in its sixth line. */
 const failing = `import { ItemBase } from '../generated/api.js';
 
@@ -93,6 +96,11 @@ describe('the runtime of a server', () => {
     }
   });
 
+  it('carries what compares vectors only where the model has some', async () => {
+    expect(await modulesOf(model)).not.toContain('vectors');
+    expect(await modulesOf(withVectors)).toContain('vectors');
+  });
+
   it('carries what limits sessions only where the model has roles, or dataclasses that restrict them', async () => {
     expect(await modulesOf(model)).not.toContain('permissions');
     const restricted = model.replace('  Unasked:\n', '  Unasked:\n    restrict: true\n');
@@ -116,6 +124,11 @@ describe('the runtime of a server', () => {
       parts: ['Views = class', 'Logins = class', 'Tokens = class'],
       source: 'permissions/view-definitions.ts',
     },
+    {
+      module: 'vectors',
+      parts: ['vec_distance_L2(', 'drs_similarity_rank(${', 'expected cosine, dot or euclidean'],
+      source: 'vectors/sqlite.ts',
+    },
   ])('has what $module is for in one file', async ({ module, parts, source }) => {
     const folder = await typedRuntime();
     const names = readdirSync(folder).flatMap((name) => /^(.*)\.js$/.exec(name)?.[1] ?? []);
@@ -133,6 +146,7 @@ describe('the runtime of a server', () => {
     { name: 'nothing', yaml: firstModel('staff') },
     { name: 'functions', yaml: model },
     { name: 'restrict', yaml: model.replace('  Unasked:\n', '  Unasked:\n    restrict: true\n') },
+    { name: 'vectors', yaml: withVectors },
     { name: 'images', yaml: `${model}      data: image\n` },
     {
       name: 'roles',
