@@ -10,7 +10,7 @@ export interface AppOptions {
   readonly logger?: FastifyServerOptions['logger'];
   /** Called with each SQL statement and its values before it runs: for tracing. */
   readonly onStatement?: StatementObserver;
-  /** In the place of the user's `src/login.ts`: for tests. */
+  /** In the place of the user's `src/login.ts`: for tests. A model without roles takes none. */
   readonly login?: LoginModule;
   /** Where limits are looked up; `process.env` when left out. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
