@@ -9,6 +9,6 @@ export interface Database {
   readonly uniqueId: string;
   /** No other process can open it: it is in memory. */
   readonly isOfOneProcess?: boolean;
-  /** What the start has added to tables that were there, in words. */
+  /** What the start has changed in a schema that was there, and what it has found to be unused, in words. */
   readonly added?: readonly string[];
 }

@@ -29,6 +29,8 @@ export interface DriverOptions {
   readonly queryTimeout: number | null;
   /** Where a driver's own settings are looked up. */
   readonly environment: Environment;
+  /** Is told what a start waits for, while it does. */
+  readonly log?: (words: string) => void;
 }
 
 /** A kind of database that a server takes, and what the model wants to be in it. */

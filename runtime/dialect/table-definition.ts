@@ -19,9 +19,12 @@ interface Token {
   readonly start: number;
 }
 
-/** A quote that is doubled inside a quoted text begins the next piece of it. Letters beyond ASCII may stand in any word. */
+/**
+ * A quote that is doubled inside a quoted text begins the next piece of it. Letters beyond ASCII may stand in any word. Numbers,
+ * BLOBs and operators are whole, so that tokens with spaces between them mean the same.
+ */
 const tokenPattern =
-  /[ \t\n\f\r]+|--[^\n]*|\/\*[^]*?(?:\*\/|$)|(?:'[^']*')+|(?:"[^"]*")+|(?:`[^`]*`)+|\[[^\]]*\]|[\w$\u{80}-\u{10ffff}]+|[^]/gu;
+  /[ \t\n\f\r]+|--[^\n]*|\/\*[^]*?(?:\*\/|$)|[xX]'[^']*'|(?:'[^']*')+|(?:"[^"]*")+|(?:`[^`]*`)+|\[[^\]]*\]|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w$\u{80}-\u{10ffff}])|[\w$\u{80}-\u{10ffff}]+|->>|->|<=|>=|<>|!=|==|\|\||<<|>>|::|[^]/gu;
 
 const isBlank = /^(?:[ \t\n\f\r]|--|\/\*)/;
 
@@ -55,6 +58,19 @@ export function readTableDefinition(sql: string): TableDefinition {
 /** A statement without what changes nothing of its meaning: spaces, comments, the case of words. */
 export function normalStatement(sql: string): string {
   return normalOf(tokensOf(sql));
+}
+
+/**
+ * The columns that a text may name: names in quotes, and words in lower case as PostgreSQL writes them, but for functions and
+ * types.
+ */
+export function wordsOf(sql: string): readonly string[] {
+  const tokens = tokensOf(sql);
+  return tokens.flatMap(({ text }, index) => {
+    if (text.startsWith('"')) return [nameIn(text)];
+    const isCalled = tokens[index + 1]?.text === '(' || tokens[index - 1]?.text === '::';
+    return !isCalled && /^[a-z_\u{80}-\u{10ffff}][^A-Z]*$/u.test(text) ? [text] : [];
+  });
 }
 
 function tokensOf(sql: string): Token[] {

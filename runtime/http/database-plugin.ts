@@ -38,7 +38,7 @@ export const database = fastifyPlugin<DatabaseOptions>(
 /** @throws Error that says why, when it cannot be opened or is none that the server takes */
 async function open(
   { definitions, databases }: DatabaseOptions,
-  { settings, limits, environment, options }: ServerSetup,
+  { settings, limits, environment, options, log }: ServerSetup,
 ): Promise<Database> {
   const inEnvironment = setting(environment, 'DATABASE_URL', '');
   const given = options.databaseUrl ?? (inEnvironment === '' ? undefined : inEnvironment);
@@ -51,6 +51,9 @@ async function open(
     hasVectors,
     queryTimeout: limits.queryTimeout,
     environment,
+    log: (words) => {
+      log.info(words);
+    },
   });
   const { onStatement } = options;
   return onStatement === undefined

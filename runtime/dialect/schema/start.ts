@@ -1,0 +1,76 @@
+import { createHash } from 'node:crypto';
+import { type Environment, setting } from '../../protocol/environment.js';
+
+/**
+ * What a start may do to the schema of a database: `auto` brings it to the model; `check` waits until another server has done
+ * so; `off` takes it as it is.
+ */
+export type MigrateMode = 'auto' | 'check' | 'off';
+
+export interface MigrateOptions {
+  readonly mode: MigrateMode;
+  /** Unused tables that are no former name of a new one. */
+  readonly keep: ReadonlySet<string>;
+}
+
+export const usualMigration: MigrateOptions = { mode: 'auto', keep: new Set() };
+
+/** @throws Error that names `MIGRATE`, when it is none of its values */
+export function migrateOptions(environment: Environment): MigrateOptions {
+  const mode = setting(environment, 'MIGRATE', 'auto');
+  if (mode !== 'auto' && mode !== 'check' && mode !== 'off') {
+    throw new Error(`MIGRATE is ${JSON.stringify(mode)}; it must be auto, check or off.`);
+  }
+  const kept = setting(environment, 'MIGRATE_KEEP', '');
+  // A table's name may hold a comma, too.
+  return { mode, keep: new Set([kept, ...kept.split(',').map((each) => each.trim())]) };
+}
+
+/** How long a server that may not change the schema waits before it looks again. */
+export const waitMilliseconds = 1000;
+
+/** A row of `__schema`: a schema that a server has brought the database to. The newest one has the highest position. */
+export interface JournalEntry {
+  readonly hash: string;
+  /** When, as the protocol writes dates. */
+  readonly time: string;
+}
+
+/** The hash of a model's schema. */
+export function schemaHash(statements: readonly string[]): string {
+  const hash = createHash('sha256');
+  for (const statement of statements) hash.update(statement).update('\0');
+  return hash.digest('hex');
+}
+
+/**
+ * @param journal in order, oldest first
+ * @returns the entry of the newer model that the database was brought to, when that of `hash` is an older one
+ */
+export function newerThan(
+  hash: string,
+  journal: readonly JournalEntry[],
+): JournalEntry | undefined {
+  const newest = journal.at(-1);
+  const isKnown = journal.some((each) => each.hash === hash);
+  return isKnown && newest?.hash !== hash ? newest : undefined;
+}
+
+export function olderServerWords({ time }: JournalEntry): string {
+  return `An older server: the database was brought to a newer model at ${time}.`;
+}
+
+/** What a refusal ends with, whose differences each have a remedy. */
+export const advice =
+  'Copy the database before you change it by hand. Then start the server again.';
+
+export const foreignAdvice =
+  'No server has made this database, since its table "__datastore" is missing: nothing is added to it. DATABASE_URL may name another one.';
+
+/** What the refusal of an older server ends with. */
+export const olderAdvice =
+  'A newer server has changed the database, and what this older one needs is gone. Start the newer server, or a copy of the database from before.';
+
+/** What the refusal of a server with `MIGRATE=off` ends with. */
+export const offAdvice =
+  'MIGRATE is off: this server changes no schema. Start a server with MIGRATE=auto first.';
