@@ -6,6 +6,8 @@ export interface DefinitionPart {
   readonly text: string;
   /** The same for texts that differ in spaces, comments and the case of words alone. */
   readonly normal: string;
+  /** Its words, names, numbers, texts and signs, as they were written. */
+  readonly tokens: readonly string[];
 }
 
 export interface TableDefinition {
@@ -90,11 +92,22 @@ function partOf(sql: string, tokens: readonly Token[]): DefinitionPart {
     name,
     text: sql.slice(first.start, last.start + last.text.length),
     normal: [beginning, normalOf(tokens.slice(1))].join(' ').trimEnd(),
+    tokens: tokens.map((each) => each.text),
   };
 }
 
 function normalOf(tokens: readonly Token[]): string {
   return tokens.map(({ text }) => normalToken(text)).join(' ');
+}
+
+/** The pieces of a text that mean something. */
+export function sqlTokens(sql: string): readonly string[] {
+  return tokensOf(sql).map(({ text }) => text);
+}
+
+/** What a token is without its quotes; `undefined` for a word, a sign, a number or a text. */
+export function quotedName(token: string): string | undefined {
+  return /^["`[]/.test(token) ? nameIn(token) : undefined;
 }
 
 function normalToken(text: string): string {

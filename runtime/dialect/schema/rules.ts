@@ -532,21 +532,21 @@ function counted(count: number, noun: string): string {
 }
 
 /**
- * What an older server needs and a database does not have any more, in words. Such a server leaves the database as it is: what
- * a newer one has added stands in nobody's way.
+ * What a server needs and a database does not have, in words, where the server leaves the database as it is: what else is there
+ * stands in nobody's way.
  */
 export function missingIn(actual: SchemaShape, wanted: SchemaShape): readonly string[] {
   const tables = byName(actual);
   return wanted.tables.flatMap((table) => {
     const present = tables.get(table.name);
-    if (present === undefined) return [`table "${table.name}" is gone`];
+    if (present === undefined) return [`table "${table.name}" is missing`];
     const columns = new Map(present.columns.map((column) => [column.name, column]));
     return table.columns.flatMap(({ name, type }) => {
       const column = columns.get(name);
-      if (column === undefined) return [`table "${table.name}": column "${name}" is gone`];
+      if (column === undefined) return [`table "${table.name}": column "${name}" is missing`];
       return column.type === type
         ? []
-        : [`table "${table.name}": column "${name}" is ${column.type} now, and was ${type}`];
+        : [`table "${table.name}": column "${name}" is ${column.type}, the model wants ${type}`];
     });
   });
 }

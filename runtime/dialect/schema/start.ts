@@ -60,17 +60,26 @@ export function olderServerWords({ time }: JournalEntry): string {
   return `An older server: the database was brought to a newer model at ${time}.`;
 }
 
+/** Another server has to bring the database to the model first, which may come: `MIGRATE=check`. */
+export class SchemaPendingError extends Error {}
+
+export function pendingWords(missing: readonly string[]): string {
+  const list = missing.length === 0 ? '' : ` (${missing.join('; ')})`;
+  return `MIGRATE is check: the server waits until another one has brought the database to this model${list}.`;
+}
+
 /** What a refusal ends with, whose differences each have a remedy. */
 export const advice =
-  'Copy the database before you change it by hand. Then start the server again.';
+  'Each difference is followed by what ends it. Copy the database before you change it by hand. Then start the server again.';
 
 export const foreignAdvice =
-  'No server has made this database, since its table "__datastore" is missing: nothing is added to it. DATABASE_URL may name another one.';
+  'No server has made this database, since its table "__datastore" is missing: nothing is added to it. DATABASE_URL may name another one, or a file that is not there yet.';
 
 /** What the refusal of an older server ends with. */
-export const olderAdvice =
-  'A newer server has changed the database, and what this older one needs is gone. Start the newer server, or a copy of the database from before.';
+export function olderAdvice({ time }: JournalEntry): string {
+  return `A server of a newer model has changed the database at ${time}, and this older one needs what is missing. Start the newer server again, or this one on a copy of the database from before.`;
+}
 
 /** What the refusal of a server with `MIGRATE=off` ends with. */
 export const offAdvice =
-  'MIGRATE is off: this server changes no schema. Start a server with MIGRATE=auto first.';
+  'MIGRATE is off: this server changes no schema. Start it once with MIGRATE=auto.';

@@ -1,6 +1,7 @@
 import { availableParallelism } from 'node:os';
 import { type Environment, setting } from '../../protocol/environment.js';
 import type { DatabaseDriver } from '../driver.js';
+import { migrateOptions } from '../schema/start.js';
 import type { Synchronous } from './open.js';
 import { openDatabase } from './open-database.js';
 
@@ -8,12 +9,14 @@ import { openDatabase } from './open-database.js';
 export const sqliteDriver: DatabaseDriver = {
   schemes: ['sqlite'],
   urls: 'sqlite:<path> or sqlite::memory:',
-  open: (url, schema, fold, { hasVectors, queryTimeout, environment }) =>
+  open: (url, schema, fold, { hasVectors, queryTimeout, environment, log }) =>
     openDatabase(url, schema, fold, {
       hasVectors,
       queryTimeout,
       synchronous: synchronousFrom(environment),
       readers: readersFrom(environment),
+      migration: migrateOptions(environment),
+      ...(log === undefined ? {} : { log }),
     }),
 };
 

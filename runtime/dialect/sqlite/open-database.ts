@@ -1,17 +1,28 @@
 import { resolve } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import Sqlite from 'better-sqlite3';
 import type { Database } from '../database.js';
 import { type Fold, foldWithoutAccents } from '../../protocol/fold.js';
+import {
+  type MigrateOptions,
+  SchemaPendingError,
+  usualMigration,
+  waitMilliseconds,
+} from '../schema/start.js';
 import { sqliteDialect } from './dialect.js';
 import { SqliteExecutor } from './executor.js';
 import { type Connections, openConnections, type Prepare, type Synchronous } from './open.js';
 import { PlacedReads } from './readers/placed-reads.js';
 import { ReaderPool } from './readers/reader-pool.js';
 import { WriteAheadLog } from './readers/write-ahead-log.js';
-import { prepareSchema } from './schema.js';
+import { type Prepared, prepareSchema } from './schema.js';
 import { vectorExtension } from './vector-extension.js';
 
 /** How many processes there may be for reads that take long, where nothing is said. */
 const usualReaders = 2;
+
+/** So often, 6 seconds each time, a start waits for another process that holds the database. */
+const mostBusy = 100;
 
 export interface OpenOptions {
   readonly hasVectors?: boolean;
@@ -20,6 +31,10 @@ export interface OpenOptions {
   readonly readers?: number;
   /** Milliseconds that a statement may run; none, or `null`, for no limit. */
   readonly queryTimeout?: number | null;
+  /** What the start may do to the schema; brings it to the model where nothing is said. */
+  readonly migration?: MigrateOptions;
+  /** Is told what the start finds, and what it waits for. */
+  readonly log?: (words: string) => void;
 }
 
 /**
@@ -33,19 +48,18 @@ export async function openDatabase(
   fold: Fold,
   options: OpenOptions = {},
 ): Promise<Database> {
-  const loadVectors = options.hasVectors === true ? await vectorExtension() : undefined;
-  let added: readonly string[] = [];
+  const { hasVectors, migration = usualMigration, synchronous = 'normal', log } = options;
+  const loadVectors = hasVectors === true ? await vectorExtension() : undefined;
+  let prepared: Prepared = { changes: [], remarks: [] };
   const prepare: Prepare = (database) => {
-    added = prepareSchema(database, schema, fold);
+    prepared = prepareSchema(database, { statements: schema, fold }, migration);
   };
-  const connections = openConnections(
-    url,
-    fold,
-    options.synchronous ?? 'normal',
-    prepare,
-    loadVectors,
+  const connections = await whenFree(
+    () => openConnections(url, fold, synchronous, prepare, loadVectors),
+    log,
   );
   try {
+    for (const each of prepared.remarks) log?.(each);
     const uniqueId = connections.writer
       .prepare(`select "value" from "__datastore" where "name" = 'uniqueID'`)
       .pluck()
@@ -55,13 +69,40 @@ export async function openDatabase(
       executor: executorOf(connections, fold, options),
       uniqueId: String(uniqueId),
       isOfOneProcess: connections.file === undefined,
-      added,
+      added: prepared.changes,
     };
   } catch (error) {
     connections.reader.close();
     connections.writer.close();
     throw error;
   }
+}
+
+/** While another server changes the database, or has to, this one waits. */
+async function whenFree(open: () => Connections, log: OpenOptions['log']): Promise<Connections> {
+  let told = '';
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return open();
+    } catch (error) {
+      const words = waitingFor(error);
+      if (words === undefined || (attempt > mostBusy && !(error instanceof SchemaPendingError))) {
+        throw error;
+      }
+      if (words !== told) log?.(words);
+      told = words;
+      await setTimeout(waitMilliseconds);
+    }
+  }
+}
+
+function waitingFor(error: unknown): string | undefined {
+  if (error instanceof SchemaPendingError) return error.message;
+  const cause = error instanceof Error ? error.cause : undefined;
+  const isBusy = cause instanceof Sqlite.SqliteError && cause.code.startsWith('SQLITE_BUSY');
+  return isBusy
+    ? 'Another process changes the database: the server waits until it has ended.'
+    : undefined;
 }
 
 function executorOf(connections: Connections, fold: Fold, options: OpenOptions): SqliteExecutor {

@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import type { Fold } from '../../protocol/fold.js';
+import { SchemaPendingError } from '../schema/start.js';
 import { SchemaMismatchError } from '../schema-mismatch.js';
 import { DatabaseFile } from './database-file.js';
 import { registerFunctions } from './functions.js';
@@ -74,7 +75,7 @@ export function openConnections(
     return { writer, reader, file: new DatabaseFile(file), path: file };
   } catch (error) {
     writer?.close();
-    if (error instanceof SchemaMismatchError) throw error;
+    if (error instanceof SchemaMismatchError || error instanceof SchemaPendingError) throw error;
     throw cannotOpen(file, error);
   }
 }
