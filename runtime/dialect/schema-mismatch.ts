@@ -26,7 +26,7 @@ export class SchemaMismatchError extends Error {
         ...differences.flatMap(linesOf),
         ...(additions.length === 0
           ? []
-          : ['The server adds itself, when nothing of that is left:']),
+          : ['The server does itself, when nothing of that is left:']),
         ...additions.flatMap(({ what }) => linesOf({ what })),
         advice,
       ].join('\n'),

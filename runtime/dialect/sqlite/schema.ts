@@ -23,7 +23,7 @@ import { applyChanges, columnAddition, type WantedSchema } from './apply-changes
 import { refusalOf } from './attempt.js';
 import { fillDerivedColumns } from './derived-columns.js';
 import { registerFunctions } from './functions.js';
-import { readShape, statementOf } from './shape.js';
+import { lowerAscii, readShape, statementOf } from './shape.js';
 
 /** One row for each thing that the datastore remembers about itself. */
 const datastoreTable = `CREATE TABLE "__datastore" (
@@ -188,8 +188,26 @@ function decidedChanges(
   });
   return decisions.map(({ change, count, outcome }) => ({
     change,
-    outcome: outcome(count === undefined ? 0 : numberFrom(database, count)),
+    outcome:
+      sameName(change, actual) ?? outcome(count === undefined ? 0 : numberFrom(database, count)),
   }));
+}
+
+/** SQLite takes names for the same that differ in the case of their letters. */
+function sameName(change: SchemaChange, { tables }: SchemaShape): Outcome | undefined {
+  const isColumn = change.kind === 'addColumn';
+  if (!isColumn && change.kind !== 'addTable') return undefined;
+  const name = isColumn ? change.column.name : change.table;
+  const columns = tables.find((each) => each.name === change.table)?.columns ?? [];
+  const same = (isColumn ? columns : tables).find(
+    (each) => lowerAscii(each.name) === lowerAscii(name),
+  );
+  if (same === undefined) return undefined;
+  return {
+    kind: 'refuse',
+    what: `${isColumn ? `table "${change.table}": column` : 'table'} "${name}" cannot be added, since there is "${same.name}"`,
+    remedy: `Add this line to the ${isColumn ? 'attribute' : 'dataclass'} in the model: renamedFrom: ${same.name}`,
+  };
 }
 
 /** What cannot be counted yet is found when the change is made. */

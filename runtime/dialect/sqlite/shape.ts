@@ -224,6 +224,6 @@ function indexShape(database: Database, name: string, spelling: Spelling): Index
 }
 
 /** What SQLite takes for the same name. */
-function lowerAscii(text: string): string {
+export function lowerAscii(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }

@@ -49,7 +49,7 @@ async function growOne(seed: number): Promise<void> {
   expect(differencesOf(grown, sqliteSchema(larger), textFold)).toEqual([]);
   for (const each of larger.dataclasses) {
     const former = smaller.dataclasses.find(({ name }) => name === each.name);
-    compareRows(whole, grown, each, former);
+    compareRows(whole, grown, each, former, textFold);
   }
   expect(await start(grown, sqliteSchema(larger), textFold)).toEqual([]);
 }
@@ -194,12 +194,13 @@ function differencesOf(file: string, statements: readonly string[], textFold: Fo
   return found;
 }
 
-/** Columns of the smaller model, and what is beside them, are those of the larger one's rows; others are empty. */
+/** Columns of the smaller model, and what is beside them, are those of the larger one's rows; others have their default. */
 function compareRows(
   whole: string,
   grown: string,
   dataclass: Dataclass,
   former: Dataclass | undefined,
+  textFold: Fold,
 ): void {
   const wanted = rowsOf(whole, dataclass);
   const formerColumns = new Set(
@@ -210,11 +211,22 @@ function compareRows(
       Object.entries(row).map(([column, value]) => {
         const source = column.replace(/^__(?:folded|unaccented|norm|unit)_/, '');
         const isKnown = formerColumns.has(source) || /^__(?:STAMP|TIMESTAMP)$/.test(column);
-        return [column, isKnown ? value : null];
+        if (isKnown) return [column, value];
+        const filled = defaultOf(dataclass, source);
+        return [column, column === source || filled === null ? filled : textFold(String(filled))];
       }),
     ),
   );
   expect(rowsOf(grown, dataclass)).toEqual(expected);
+}
+
+/** What the rows of the smaller model get in a column that is new, as the database keeps it. */
+function defaultOf({ attributes }: Dataclass, column: string): string | number | null {
+  const attribute = attributes.find((each) => each.kind === 'storage' && each.column === column);
+  if (attribute?.kind !== 'storage' || attribute.type === 'vector') return null;
+  const { default: value = null } = attribute;
+  if (typeof value === 'boolean') return Number(value);
+  return value !== null && typeof value === 'object' ? JSON.stringify(value) : value;
 }
 
 function rowsOf(file: string, dataclass: Dataclass): Record<string, unknown>[] {

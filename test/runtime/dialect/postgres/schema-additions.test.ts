@@ -135,7 +135,7 @@ describePostgres('a PostgreSQL whose model has grown', () => {
   it('gets a mandatory column only where there is no row', async () => {
     const label = '"label" text COLLATE "C" NOT NULL';
     expect(await refusal(track(label), ...review)).toMatch(
-      /column "label" is missing, and cannot be added: it is mandatory[^]*The server adds itself[^]*"Review"/,
+      /column "label" is missing, and cannot be added: it is mandatory[^]*The server does itself[^]*"Review"/,
     );
     await run('delete from "Track"');
     expect(await start(track(label))).toHaveLength(1);
