@@ -73,11 +73,12 @@ function withUnused(wanted: TableShape, actual: TableShape | undefined): TableSh
   const referring = new Set(foreignKeys.map(({ column }) => column));
   const hasDefault = (text: string): boolean =>
     unused.some((each) => each.default !== undefined && namedColumns(text, [each.name]).length > 0);
+  // An attribute that is no longer indexed, or unique, is used still.
+  const gone = [...names].filter((each) => !used.has(sourceOf(each) ?? each));
   const isKept = (index: IndexShape): boolean =>
     !wanted.indexes.some(({ name }) => name === index.name) &&
-    (index.isUnique
-      ? isUnusedAlone(index.columns) && !hasDefault(index.columns)
-      : namedColumns(index.columns, [...names]).length > 0);
+    namedColumns(index.columns, gone).length > 0 &&
+    (!index.isUnique || (isUnusedAlone(index.columns) && !hasDefault(index.columns)));
   return {
     ...wanted,
     columns: [...wanted.columns, ...unused.map((each) => relaxedColumn(each, referring))],
