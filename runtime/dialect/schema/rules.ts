@@ -142,7 +142,8 @@ export function decide(
     ({ kind }) => kind === 'unusedTable' || kind === 'unusedColumn',
   );
   const context: Context = { ...options, actual: byName(actual), wanted: byName(wanted), changes };
-  return [...changes, ...unused].flatMap((change) => decisionOf(change, context) ?? []);
+  // What may be a new name is told first: it may explain the rest.
+  return [...unused, ...changes].flatMap((change) => decisionOf(change, context) ?? []);
 }
 
 interface Context extends RuleOptions {
@@ -172,7 +173,7 @@ function decisionOf(change: SchemaChange, context: Context): Decision | undefine
     case 'addColumn':
       return addColumn(change);
     case 'unusedColumn':
-      return unusedColumn(change, context);
+      return unusedColumn(change);
     case 'changeType':
       return changeType(change, context);
     case 'changeKey':
@@ -236,12 +237,10 @@ export function isNeeded(column: ColumnShape): boolean {
   return isMandatory && !isKey && expression === undefined && column.default === undefined;
 }
 
-function unusedColumn(change: Of<'unusedColumn'>, context: Context): Decision | undefined {
+function unusedColumn(change: Of<'unusedColumn'>): Decision | undefined {
   const { table, column } = change;
   // What is computed holds nothing of its own.
-  const isComputed =
-    column.expression !== undefined || isDerived(column, context.actual.get(table));
-  if (isComputed) return undefined;
+  if (column.expression !== undefined || sourceOf(column.name) !== undefined) return undefined;
   return {
     change,
     count: `SELECT count(${quoted(column.name)}) FROM ${quoted(table)}`,
@@ -250,11 +249,6 @@ function unusedColumn(change: Of<'unusedColumn'>, context: Context): Decision | 
       words: `table "${table}": column "${column.name}" is kept with ${counted(values, 'value')}, and no attribute of the model uses it`,
     }),
   };
-}
-
-function isDerived({ name }: ColumnShape, table: TableShape | undefined): boolean {
-  const source = sourceOf(name);
-  return table?.columns.some((each) => each.name === source) === true;
 }
 
 function unusedTable(change: Of<'unusedTable'>, context: Context): Decision | undefined {
@@ -341,7 +335,7 @@ function changeExpression(change: Of<'changeExpression'>): Decision {
           : {
               kind: 'refuse',
               what: `${name} holds ${counted(values, 'value')}, and the model wants it to be computed: they would be lost`,
-              remedy: `Give the computed attribute a column of its own in the model: column: <another name>\n"${from.name}" is kept with its values, unused.`,
+              remedy: `ALTER TABLE ${quoted(table)} RENAME COLUMN ${quoted(from.name)} TO ${quoted(`former ${from.name}`)}; -- keeps them there, unused`,
             },
     };
   }
@@ -413,7 +407,12 @@ function addForeignKey(change: Of<'addForeignKey'>, context: Context): Decision 
     what: (rows) =>
       `table "${table}": column "${column}" refers to table "${target}", and ${counted(rows, 'row')} ${rows === 1 ? 'refers' : 'refer'} to nothing there`,
     list: listOf(context, table, [column], condition),
-    then: `UPDATE ${quoted(table)} SET ${name} = NULL WHERE ${condition}; -- if they are to refer to nothing`,
+    then: [
+      ...(isThere
+        ? []
+        : [`If the dataclass of "${target}" has a new name, renamedFrom ends this. Otherwise:`]),
+      `UPDATE ${quoted(table)} SET ${name} = NULL WHERE ${condition}; -- if they are to refer to nothing`,
+    ].join('\n'),
   });
 }
 

@@ -1,6 +1,7 @@
 import { mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
@@ -82,7 +83,7 @@ async function serving(
   }
   return logged
     .map((line) => (JSON.parse(line) as { msg: string }).msg)
-    .filter((message) => /^In the database, |older server/.test(message));
+    .filter((message) => /^In the database, |older server|^MIGRATE/.test(message));
 }
 
 async function save(app: FastifyInstance, dataclass: string, body: object): Promise<Entity> {
@@ -379,4 +380,323 @@ describe('a server of a changed model', () => {
 function withoutLabels(entities: readonly Entity[]): unknown {
   return entities.map((each) => ({ ...each, label: undefined }));
 }
-void run;
+
+/** What stops a start, which has changed nothing. */
+async function refusal(model: string): Promise<string> {
+  const content = (): unknown => [
+    read('select name, sql from sqlite_schema order by name'),
+    read('select * from "Company"'),
+    read('select * from "Person"'),
+    read('select * from "__datastore"'),
+    read('select * from "__schema"'),
+  ];
+  const before = content();
+  const error = await serving(model).then(
+    () => undefined,
+    (reason: unknown) => reason as Error,
+  );
+  expect(error).toBeInstanceOf(Error);
+  expect(content()).toEqual(before);
+  return error?.message ?? '';
+}
+
+/** The rows that the query of a message lists. */
+function listed(message: string): unknown[][] {
+  return read(/SELECT [^]*?;(?= -- lists them)/.exec(message)?.[0] ?? '');
+}
+
+const refusals = [
+  {
+    what: 'an attribute becomes mandatory, and rows have no value',
+    later: changed('city: { type: string,', 'city: { type: string, mandatory: true,'),
+    says: 'table "Company": column "city" is mandatory, and 13 rows have no value',
+    lists: 13,
+    remedy: `UPDATE "Company" SET "city" = 'none' WHERE "city" IS NULL`,
+  },
+  {
+    what: 'an enum loses a value that rows have',
+    later: changed('[firm, club]', '[firm]'),
+    says: /the rule "kind" IN \( 'firm' \) is new, and 20 rows break it/,
+    lists: 20,
+    remedy: `UPDATE "Company" SET "kind" = 'firm' WHERE "kind" = 'club'`,
+  },
+  {
+    what: 'a limit is tightened, and one row breaks it',
+    later: changed('max: 500', 'max: 39'),
+    says: /the rule "size" <= 39 is new, and 1 row breaks it/,
+    lists: 1,
+    remedy: `UPDATE "Company" SET "size" = NULL WHERE "size" > 39`,
+  },
+  {
+    what: 'an attribute becomes unique, and rows have equal values',
+    later: changed('city: { type: string, indexed: true', 'city: { type: string, unique: true'),
+    says: 'table "Company": "city" must be unique, and 27 rows have a value that another row has, too',
+    lists: 5,
+    remedy: `UPDATE "Company" SET "city" = 'C' || "ID"`,
+  },
+  {
+    what: 'an attribute becomes a relation, and rows refer to nothing',
+    later: changed('size: { type: integer, min: 0, max: 500 }', 'size: { type: integer }').replace(
+      'label:',
+      'mother: { to: Company, foreignKey: size }\n      label:',
+    ),
+    says: 'table "Company": column "size" refers to table "Company", and 1 row refers to nothing there',
+    lists: 1,
+    remedy: `UPDATE "Company" SET "size" = NULL WHERE "size" = 41`,
+    before: `UPDATE "Company" SET "size" = 41 WHERE "size" = 40`,
+  },
+];
+
+describe('a server of a tighter model', () => {
+  it.each(refusals)(
+    'is refused with the number of rows and a query where $what, and starts after the remedy',
+    async ({ later, says, lists, remedy, before }) => {
+      await serving(former, fill);
+      if (before !== undefined) run(before);
+      const message = await refusal(later);
+      expect(message.replaceAll('\n', ' ')).toEqual(
+        typeof says === 'string' ? expect.stringContaining(says) : expect.stringMatching(says),
+      );
+      expect(listed(message)).toHaveLength(lists);
+      run(remedy);
+      await serving(later, async (app) => {
+        expect(await all(app, 'Company')).toHaveLength(companies);
+      });
+      isSound();
+      expect(await serving(later)).toEqual([]);
+    },
+  );
+});
+
+describe('a server whose model needs more than a start does', () => {
+  beforeEach(async () => {
+    await serving(former, fill);
+  });
+
+  it('is refused where a mandatory attribute without a default is added', async () => {
+    const line = 'owner: { type: string, mandatory: true }\n      label:';
+    expect(await refusal(changed('label:', line))).toMatch(
+      /column "owner" is mandatory, and 40 rows would have no value\n +Give the attribute a "default"/,
+    );
+    const optional = 'owner: { type: string }\n      label:';
+    await serving(changed('label:', optional));
+    run(`UPDATE "Company" SET "owner" = 'somebody'`);
+    await serving(changed('label:', line), async (app) => {
+      const [first] = await all(app, 'Company');
+      expect(first).toMatchObject({ owner: 'somebody' });
+    });
+  });
+
+  it('starts where such an attribute is added to a dataclass without entities', async () => {
+    run('UPDATE "Company" SET "chief_id" = NULL', 'DELETE FROM "Person"');
+    const later = changed(
+      'employer:',
+      'firstName: { type: string, mandatory: true }\n      employer:',
+    );
+    expect(await serving(later)).toEqual([
+      'In the database, table "Person": column "firstName" is added.',
+    ]);
+    const older = await serving(former, async (app) => {
+      const url = '/rest/Person?$method=update';
+      const answer = await app.inject({ method: 'POST', url, body: { lastName: 'x' } });
+      expect(answer.statusCode).toBeLessThan(500);
+      expect(answer.json()).toHaveProperty('__ERROR');
+    });
+    expect(older.join('\n')).toContain(
+      'An older server cannot add rows without a value that it does not know: table "Person": column "firstName".',
+    );
+  });
+
+  it('is refused where a type changes, and told whether values are lost', async () => {
+    const message = await refusal(
+      changed('size: { type: integer, min: 0, max: 500 }', 'size: { type: string }'),
+    );
+    expect(message).toMatch(
+      /column "size" is INTEGER, the model wants TEXT\n +Run "npx drs-gen migrate".* None of them is lost\./,
+    );
+    const lossy = await refusal(
+      changed('fax: { type: string, indexed: true }', 'fax: { type: integer }'),
+    );
+    expect(lossy).toContain('column "fax" is TEXT, the model wants INTEGER');
+    expect(lossy).not.toContain('None of them is lost');
+  });
+
+  it('is refused where the values of an attribute would give way to computed ones', async () => {
+    const message = await refusal(
+      changed(
+        'fax: { type: string, indexed: true }',
+        `fax: { computed: string, expression: "city" }`,
+      ),
+    );
+    expect(message).toMatch(/column "fax" holds 40 values, .*they would be lost\n +ALTER TABLE/);
+    run(/ALTER TABLE .*;/.exec(message)?.[0] ?? '');
+    await serving(
+      changed(
+        'fax: { type: string, indexed: true }',
+        `fax: { computed: string, expression: "city" }`,
+      ),
+      async (app) => {
+        const [first] = await all(app, 'Company');
+        expect(first?.['fax']).toBe(first?.['city']);
+      },
+    );
+    expect(read('select count("former fax") from "Company"')).toEqual([[40]]);
+  });
+
+  it('is refused where a dataclass seems to have a new name, and takes MIGRATE_KEEP for an answer', async () => {
+    const renamed = former.replaceAll('Person', 'Human');
+    expect(await refusal(renamed)).toMatch(
+      /table "Person" has 40 rows and no dataclass.* "Human", .*\n.*renamedFrom: Person\n.*MIGRATE_KEEP=Person/,
+    );
+    expect(await refusal(renamed)).toMatch(
+      /"chief_id" refers to table "Human"[^]*renamedFrom ends this/,
+    );
+    run('UPDATE "Company" SET "chief_id" = NULL');
+    const said = await serving(renamed, undefined, { MIGRATE_KEEP: 'Person' });
+    expect(said.join('\n')).toContain('table "Person" is kept with 40 rows');
+    expect(await serving(renamed)).toEqual([]);
+    expect(read('select count(*) from "Person"')).toEqual([[40]]);
+  });
+
+  it('is refused with every difference at once, and what it would do itself', async () => {
+    const message = await refusal(
+      changed('city: { type: string,', 'city: { type: string, mandatory: true,')
+        .replace('[firm, club]', '[firm]')
+        .replace('label:', 'mood: { type: string }\n      label:'),
+    );
+    expect(message).toMatch(/"city" is mandatory[^]*"kind"[^]*does itself[^]*"mood" is added/);
+  });
+});
+
+describe('a server of an older model', () => {
+  it('is refused where something that it needs is gone', async () => {
+    await serving(former, fill);
+    await serving(without('fax'));
+    run('DROP INDEX "__Company.fax"', 'ALTER TABLE "Company" DROP COLUMN "fax"');
+    expect(await refusal(former)).toMatch(
+      /table "Company": column "fax" is missing\n.*A server of a newer model has changed the database at/,
+    );
+    expect(await serving(without('fax'))).toEqual([]);
+  });
+
+  it('becomes the newest one where its entry in the journal is deleted', async () => {
+    await serving(former, fill);
+    const later = changed('[firm, club]', '[firm, club, union]');
+    await serving(later);
+    run('DELETE FROM "__schema" WHERE "position" = 1');
+    const said = await serving(former);
+    expect(said.join('\n')).toMatch(/the rule .*'union' \) is dropped/);
+    expect(await serving(former)).toEqual([]);
+  });
+
+  it('stays older when it is started again and again', async () => {
+    await serving(former, fill);
+    const later = changed('label:', 'mood: { type: string }\n      label:');
+    await serving(later);
+    for (let start = 0; start < 3; start += 1) {
+      expect(await serving(former)).toEqual([expect.stringContaining('An older server')]);
+    }
+    expect(await serving(later)).toEqual([]);
+  });
+});
+
+describe('an attribute that is renamed by its column', () => {
+  it('keeps its values, and its index gets the new name', async () => {
+    await serving(former, fill);
+    const later = changed(
+      'fax: { type: string, indexed',
+      'telefax: { type: string, column: fax, indexed',
+    );
+    const said = await serving(later, async (app) => {
+      expect((await all(app, 'Company'))[0]).toMatchObject({ telefax: '01' });
+    });
+    expect(said).toEqual([
+      'In the database, table "Company": index "__Company.fax" is dropped.',
+      'In the database, table "Company": index "__Company.telefax" is added.',
+    ]);
+    expect(await serving(later)).toEqual([]);
+  });
+});
+
+describe('a row of an unused column', () => {
+  it('does not keep what it refers to from being deleted', async () => {
+    await serving(former, fill);
+    await serving(without('employer', 'staff'), async (app) => {
+      const url = '/rest/Company(1)?$method=delete';
+      await app.inject({ method: 'POST', url });
+      expect(await all(app, 'Company')).toHaveLength(companies - 1);
+    });
+    expect(read('select count(*) from "Person" where "employer_id" is null')).toEqual([[1]]);
+    isSound();
+  });
+
+  it('does not, when its whole table is unused', async () => {
+    await serving(former, fill);
+    await serving(without('chief', 'staff').replace(/ {2}Person:[^]*/, ''), async (app) => {
+      await app.inject({ method: 'POST', url: '/rest/Company(1)?$method=delete' });
+      expect(await all(app, 'Company')).toHaveLength(companies - 1);
+    });
+    expect(read('select count(*) from "Person" where "employer_id" is null')).toEqual([[1]]);
+    isSound();
+  });
+});
+
+describe('MIGRATE', () => {
+  const later = changed('label:', 'mood: { type: string }\n      label:');
+
+  it('off starts a server that finds what it needs, and changes nothing', async () => {
+    await serving(later, fill);
+    const schema = read('select name, sql from sqlite_schema');
+    const off = { MIGRATE: 'off' };
+    await serving(
+      former,
+      async (app) => {
+        expect(await all(app, 'Company')).toHaveLength(companies);
+      },
+      off,
+    );
+    expect(await serving(changed('[firm, club]', '[firm, club, union]'), undefined, off)).toEqual(
+      [],
+    );
+    expect(read('select name, sql from sqlite_schema')).toEqual(schema);
+    expect(read('select count(*) from "__schema"')).toEqual([[1]]);
+  });
+
+  it('off refuses a server that does not', async () => {
+    await serving(former, fill);
+    await expect(serving(later, undefined, { MIGRATE: 'off' })).rejects.toThrow(
+      /column "mood" is missing\nMIGRATE is off/,
+    );
+    expect(read(`select count(*) from pragma_table_info('Company') where name = 'mood'`)).toEqual([
+      [0],
+    ]);
+  });
+
+  it('check waits until another server has brought the database to the model', async () => {
+    await serving(former, fill);
+    let isReady = false;
+    const waiting = serving(
+      later,
+      async (app) => {
+        isReady = true;
+        expect((await all(app, 'Company'))[0]).toMatchObject({ mood: null });
+      },
+      { MIGRATE: 'check' },
+    );
+    await delay(1500);
+    expect(isReady).toBe(false);
+    expect(read(`select count(*) from pragma_table_info('Company') where name = 'mood'`)).toEqual([
+      [0],
+    ]);
+    await serving(later);
+    expect(await waiting).toEqual([
+      expect.stringMatching(/^MIGRATE is check: .*column "mood" is missing/),
+    ]);
+  });
+
+  it('is refused when it is anything else', async () => {
+    await expect(serving(former, undefined, { MIGRATE: 'always' })).rejects.toThrow(
+      'MIGRATE is "always"; it must be auto, check or off.',
+    );
+  });
+});
