@@ -198,7 +198,7 @@ describe('a table that is made anew keeps', () => {
     const tables = (length: number): readonly string[] =>
       names.map(
         (name, index) =>
-          `CREATE TABLE ${quoted(`${name}${index}`)} ("__STAMP" INTEGER NOT NULL DEFAULT 1, ${quoted(name)} TEXT PRIMARY KEY NOT NULL CHECK (length(${quoted(name)}) <= ${length} AND ${quoted(name)} NOT IN ('(', ')', ',', '''"')), "${'and'}" INTEGER NOT NULL)`,
+          `CREATE TABLE ${quoted(`${name}${index}`)} ("__STAMP" INTEGER NOT NULL DEFAULT 1, ${quoted(name)} TEXT PRIMARY KEY NOT NULL CHECK (length(${quoted(name)}) <= ${length} AND ${quoted(name)} NOT IN ('(', ')', ',', '''"')), "and" INTEGER NOT NULL)`,
       );
     await start(...tables(10));
     run(
