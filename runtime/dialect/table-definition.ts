@@ -57,11 +57,6 @@ export function readTableDefinition(sql: string): TableDefinition {
   return { parts, options: normalOf(options) };
 }
 
-/** A statement without what changes nothing of its meaning: spaces, comments, the case of words. */
-export function normalStatement(sql: string): string {
-  return normalOf(tokensOf(sql));
-}
-
 /**
  * The columns that a text may name: names in quotes, and words in lower case as PostgreSQL writes them, but for functions and
  * types.
