@@ -154,7 +154,9 @@ export function missingBytes(
 ): { readonly needed: number; readonly free: number } | undefined {
   if (database.memory || tables.length === 0) return undefined;
   const names = tables.flatMap((each) => [each, ...namesOf(database, 'index', each)]);
-  const size = database.prepare('select sum(pgsize) from dbstat where name = ? and aggregate = true');
+  const size = database.prepare(
+    'select sum(pgsize) from dbstat where name = ? and aggregate = true',
+  );
   const bytes = names.map((each) => Number(size.pluck().get(each) ?? 0));
   const needed = 2 * bytes.reduce((sum, each) => sum + each, 0);
   const { bavail, bsize } = statfsSync(dirname(resolve(database.name)));
