@@ -399,7 +399,7 @@ function addForeignKey(change: Of<'addForeignKey'>, context: Context): Decision 
   const name = quoted(column);
   const isThere = context.actual.get(target)?.columns.some((each) => each.name === targetColumn);
   const condition = isThere
-    ? `${name} IS NOT NULL AND ${name} NOT IN (SELECT "t".${quoted(targetColumn)} FROM ${quoted(target)} AS "t")`
+    ? `${name} IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ${quoted(target)} AS "t" WHERE "t".${quoted(targetColumn)} = ${quoted(table)}.${name})`
     : `${name} IS NOT NULL`;
   return offenders(change, {
     words,
