@@ -5,6 +5,7 @@ import { postgresDialect } from './dialect.js';
 import { expressionFunctions } from './expression-functions.js';
 import { postgresFunctions } from './functions.js';
 import { openConnections } from './open.js';
+import type { WantedSchema } from './schema.js';
 
 /**
  * Opens the database of a `DATABASE_URL` such as `postgres://user:password@host:5432/name`, and creates its schema, or compares
@@ -17,11 +18,12 @@ export async function openPostgres(
   schema: readonly string[],
   fold: Fold,
   options: Omit<PoolOptions, 'url'>,
+  start: Pick<WantedSchema, 'migration' | 'log'> = {},
 ): Promise<Database> {
   const wanted = {
+    ...start,
     statements: schema,
     functions: [...postgresFunctions(), ...expressionFunctions],
-    fold,
   };
   const opened = await openConnections({ ...options, url }, wanted);
   return { dialect: postgresDialect(fold), ...opened };

@@ -36,6 +36,21 @@ export interface JournalEntry {
   readonly time: string;
 }
 
+/** With what was done, in words. */
+export interface StoredEntry extends JournalEntry {
+  readonly changes: readonly string[];
+}
+
+/** What is unused is told once, however many rows it has later. */
+export function notTold(
+  unused: readonly string[],
+  journal: readonly StoredEntry[],
+): readonly string[] {
+  const withoutNumber = (words: string): string => words.replace(/ with \d+ /, ' ');
+  const told = new Set(journal.at(-1)?.changes.map(withoutNumber));
+  return unused.filter((each) => !told.has(withoutNumber(each)));
+}
+
 /** The hash of a model's schema. */
 export function schemaHash(statements: readonly string[]): string {
   const hash = createHash('sha256');
@@ -58,6 +73,11 @@ export function newerThan(
 
 export function olderServerWords({ time }: JournalEntry): string {
   return `An older server: the database was brought to a newer model at ${time}.`;
+}
+
+/** @param column that a row needs, and an older server does not know; in words */
+export function neededWords(column: string): string {
+  return `An older server cannot add rows without a value that it does not know: ${column}.`;
 }
 
 /** Another server has to bring the database to the model first, which may come: `MIGRATE=check`. */
