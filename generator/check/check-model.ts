@@ -12,7 +12,6 @@ import { checkOpenedAliases } from './opened-aliases.js';
 import { checkPostgres } from './postgres.js';
 import { createReports } from './report.js';
 import { checkRoles } from './roles/check-roles.js';
-import { resourcesOf } from './roles/resources.js';
 import { rolesNode, type RolesInput } from './roles/roles-source.js';
 import { settings } from './settings.js';
 import { checkModelShape } from './shape/check-shape.js';
@@ -82,7 +81,7 @@ function buildModel(context: Context, root: SourceNode, rolesInput: RolesInput):
   checkPostgres(context, world, model, expressions);
   checkMandatoryCircles(context, world, dataclasses);
   if (roles === undefined) return model;
-  const checked = checkRoles(context, roles, resourcesOf(parts));
+  const checked = checkRoles(context, roles, parts);
   checkOpenedAliases(context, world, model, checked);
   return { ...withAccess(model, checked), roles: checked };
 }

@@ -3,7 +3,7 @@ import { fold } from './fold.js';
 import type { Place } from '../source/tree.js';
 import type { Dataclass } from '../model/model.js';
 import type { Context } from './context.js';
-import type { AttributeDraft, DataclassDraft, World } from './world.js';
+import { columnOf, type AttributeDraft, type DataclassDraft, type World } from './world.js';
 
 const maxLength = 63;
 
@@ -83,7 +83,7 @@ export function writtenColumns(context: Context, dataclass: DataclassDraft): Col
   return dataclass.attributes.flatMap((draft) => {
     if (draft.kind === 'storage') return [storageColumn(context, draft)];
     const hasColumn = draft.kind === 'computed' && entry(draft.node, 'expression') !== undefined;
-    return hasColumn ? [{ attribute: draft.name, column: draft.name, at: draft.key }] : [];
+    return hasColumn ? [{ attribute: draft.name, column: columnOf(draft), at: draft.key }] : [];
   });
 }
 
@@ -91,7 +91,7 @@ function storageColumn(context: Context, draft: AttributeDraft): ColumnUse {
   const given = entry(draft.node, 'column')?.value;
   const column = textOf(given);
   if (given === undefined || column === undefined) {
-    return { attribute: draft.name, column: draft.name, at: draft.key };
+    return { attribute: draft.name, column: columnOf(draft), at: draft.key };
   }
   checkSqlName(context, 'column', column, given);
   return { attribute: draft.name, column, at: given };

@@ -6,8 +6,14 @@ export interface RolesSettings {
   /** A guest may log in and read the catalog, and nothing else (protocol section 16.2). */
   readonly forceLogin: boolean;
   /** Every declared privilege and all that it includes, itself first. */
-  readonly privileges: readonly { readonly name: string; readonly includes: readonly string[] }[];
-  readonly roles: readonly { readonly name: string; readonly privileges: readonly string[] }[];
+  readonly privileges: readonly (Renamed & { readonly includes: readonly string[] })[];
+  readonly roles: readonly (Renamed & { readonly privileges: readonly string[] })[];
+}
+
+interface Renamed {
+  readonly name: string;
+  /** Earlier names, which users may have been given. */
+  readonly renamedFrom?: readonly string[];
 }
 
 /** Everybody has the first, so that it makes nobody a user; nobody can have the second (protocol decision 30). */
@@ -24,10 +30,14 @@ export class DeclaredPrivileges implements PrivilegeTable {
   constructor({ privileges, roles }: RolesSettings) {
     this.#included = new Map<string, readonly string[]>([
       [administration, [administration]],
-      ...privileges.map(({ name, includes }) => [foldName(name), includes.map(foldName)] as const),
+      ...privileges.flatMap((privilege) =>
+        namesOf(privilege).map((name) => [name, privilege.includes.map(foldName)] as const),
+      ),
     ]);
     this.#roles = new Map(
-      roles.map((role) => [foldName(role.name), role.privileges.map(foldName)] as const),
+      roles.flatMap((role) =>
+        namesOf(role).map((name) => [name, role.privileges.map(foldName)] as const),
+      ),
     );
   }
 
@@ -41,6 +51,10 @@ export class DeclaredPrivileges implements PrivilegeTable {
     for (const name of notHeld) held.delete(name);
     return held;
   }
+}
+
+function namesOf({ name, renamedFrom = [] }: Renamed): readonly string[] {
+  return [...renamedFrom, name].map(foldName);
 }
 
 /** Whether privileges open what needs one of a list. */
