@@ -3,17 +3,28 @@ import type { CheckedModel } from '../check/check-model.js';
 import type { ClassFiles } from '../emit/classes/user-classes.js';
 import type { Model } from '../model/model.js';
 import { Refusal } from '../output/refusal.js';
-import type { EditUserFiles, UserFolder } from '../output/user-edits.js';
+import {
+  editedFolder,
+  type EditUserFiles,
+  type UserEdit,
+  type UserFolder,
+} from '../output/user-edits.js';
 import type { Diagnostic } from '../source/diagnostic.js';
 import type { FoundClasses } from '../stubs/class-files.js';
+import type { RenamedClasses } from '../stubs/review-classes.js';
 import { lineStarts, positionAt } from '../source/position.js';
-import type { Compiler } from './compiler.js';
 import type { Sources } from './render-diagnostics.js';
+import type { World } from './world.js';
 
 /** What one run notices of the classes that users write. */
 export interface ClassReview {
-  /** Where users moved classes to. Comes before {@link edit}, which tells the problems of both. */
+  /**
+   * Where users have their classes. Comes before {@link edit}, which tells the problems of both, and finds names that the model
+   * changed carried into the classes.
+   */
   readonly find: (users: UserFolder | undefined) => Promise<ClassFiles>;
+  /** What {@link find} changes in users' files, for new names of the model. */
+  readonly renames: () => readonly UserEdit[];
   readonly edit: EditUserFiles;
   /** Of the last time that {@link edit} was asked. */
   readonly found: () => { readonly problems: readonly Diagnostic[]; readonly sources: Sources };
@@ -24,7 +35,7 @@ export class ClassRefusal extends Refusal {}
 
 /** @param refuses whether a problem forbids to write */
 export function classReview(
-  compiler: Compiler,
+  { compiler, readFile, isFile }: Pick<World, 'compiler' | 'readFile' | 'isFile'>,
   target: { readonly model: Model; readonly checked: CheckedModel; readonly folder: string },
   refuses: (problem: Diagnostic) => boolean,
 ): ClassReview {
@@ -32,12 +43,21 @@ export function classReview(
   const shown = (path: string): string => posix.join(folder, path);
   const nothing: FoundClasses = { files: new Map(), problems: [], sources: new Map() };
   let places = nothing;
+  let renamed: RenamedClasses | undefined;
   let found: ReturnType<ClassReview['found']> = nothing;
   return {
     find: async (users) => {
-      places = users === undefined ? nothing : await compiler.findClasses({ model, users, shown });
+      if (users === undefined) return nothing.files;
+      const files = { readFile, isFile };
+      renamed = await compiler.renameClasses({ model, users, shown, files, known: renamed });
+      places = await compiler.findClasses({
+        model,
+        users: editedFolder(users, renamed.edits),
+        shown,
+      });
       return places.files;
     },
+    renames: () => renamed?.edits ?? [],
     edit: async (read) => {
       const { edits, problems, sources } = await compiler.reviewClasses({
         model,
@@ -47,8 +67,8 @@ export function classReview(
         modelPlace: (path) => modelPlace(checked, path),
       });
       found = {
-        problems: [...places.problems, ...problems],
-        sources: new Map([...places.sources, ...sources]),
+        problems: [...(renamed?.problems ?? []), ...places.problems, ...problems],
+        sources: new Map([...places.sources, ...sources, ...(renamed?.sources ?? [])]),
       };
       if (found.problems.some(refuses)) {
         throw new ClassRefusal('Classes of yours stand in the way. Nothing was changed.');

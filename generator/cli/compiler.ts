@@ -4,7 +4,12 @@ import type { EmittedFile } from '../emit/file.js';
 import type { Model } from '../model/model.js';
 import type { StubPlan } from '../stubs/plan-stubs.js';
 import type { FoundClasses } from '../stubs/class-files.js';
-import type { FindInput, ReviewInput } from '../stubs/review-classes.js';
+import type {
+  FindInput,
+  RenameInput,
+  RenamedClasses,
+  ReviewInput,
+} from '../stubs/review-classes.js';
 import { UsageError } from './failure.js';
 
 /** The stages of the generator. They are loaded when they are needed, so that `--help` answers at once. */
@@ -12,6 +17,8 @@ export interface Compiler {
   check(input: ModelInput): Promise<CheckedModel>;
   emit(model: Model, input: EmitInput): Promise<readonly EmittedFile[]>;
   serialize(model: Model): Promise<string>;
+  /** Carries names that the model changed into the users' classes; answers at once where there are none. */
+  renameClasses(input: RenameInput): Promise<RenamedClasses>;
   /** Looks for users' classes that were moved. */
   findClasses(input: FindInput): Promise<FoundClasses>;
   /** Looks at the users' classes; answers at once where there are none. */
@@ -33,6 +40,7 @@ export const lazyCompiler: Compiler = {
   },
   emit: async (model, input) => (await import('../emit/emit-server.js')).emitServer(model, input),
   serialize: async (model) => (await import('../model/serialize.js')).serializeModel(model),
+  renameClasses: async (input) => (await import('../stubs/review-classes.js')).renameClasses(input),
   findClasses: async (input) => (await import('../stubs/review-classes.js')).findClasses(input),
   reviewClasses: async (input) => (await import('../stubs/review-classes.js')).reviewClasses(input),
   schema: async () => {

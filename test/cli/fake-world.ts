@@ -109,6 +109,7 @@ function fakeCompiler({ files = [], problems = [] }: FakeOptions): Compiler {
     },
     emit: () => Promise.resolve(files),
     serialize: (value) => Promise.resolve(`${JSON.stringify(value)}\n`),
+    renameClasses: () => Promise.resolve({ edits: [], problems: [], sources: new Map(), seen: '' }),
     findClasses: () => Promise.resolve({ files: new Map(), problems: [], sources: new Map() }),
     reviewClasses: () => Promise.resolve({ edits: [], problems: [], sources: new Map() }),
     schema: () => Promise.resolve('{ "type": "object" }\n'),

@@ -6,6 +6,7 @@ import type { Model } from '../../model/model.js';
 import { modelLockPath } from '../../output/paths.js';
 import { changesAnything, conflictsOf, type Plan } from '../../output/plan.js';
 import { Refusal } from '../../output/refusal.js';
+import { withEdits } from '../../output/user-edits.js';
 import { planOutput, writeOutput, type OutputRequest } from '../../output/write-output.js';
 import { ClassRefusal, classReview, type ClassReview } from '../class-review.js';
 import { diagnosticsJson } from '../diagnostics-json.js';
@@ -18,7 +19,6 @@ import { print, printJson, tell, tellProblems, type Session } from '../session.j
 import { shellWord } from '../shell-word.js';
 import {
   editsOnTop,
-  withEdits,
   type OldLine,
   renderUpgrade,
   upgradeReview,
@@ -54,7 +54,7 @@ export async function generate(
     return exitCode.failed;
   }
   const review = classReview(
-    session.world.compiler,
+    session.world,
     { model, checked, folder },
     ({ severity }) => severity === 'error' || options.warnAsError === true,
   );
@@ -75,11 +75,14 @@ export async function generate(
       generatorVersion: session.world.package.version,
       force: options.force === true,
       editUserFiles: async (read) => {
-        upgrade = await upgradeReview(files, classFiles, read);
-        const upgraded = withEdits(upgrade.edits, read);
+        const renames = review.renames();
+        const renamed = withEdits(renames, read);
+        upgrade = await upgradeReview(files, classFiles, renamed);
+        const upgraded = withEdits(upgrade.edits, renamed);
         missing = await missingPackages(files, upgraded);
-        if (options.upgrade !== true) return review.edit(read);
-        return editsOnTop(upgrade.edits, await review.edit(upgraded));
+        if (options.upgrade !== true) return editsOnTop(renames, await review.edit(renamed));
+        const edits = editsOnTop(upgrade.edits, await review.edit(upgraded));
+        return editsOnTop(renames, edits);
       },
     };
     const { plan, interruption } = await carryOut(session, request, options);
