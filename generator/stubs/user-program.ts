@@ -58,7 +58,12 @@ class ServerFiles extends InMemoryFileSystemHost {
   }
 
   override fileExistsSync(path: string): boolean {
-    return this.files.isFile(path);
+    try {
+      return this.files.isFile(path);
+    } catch {
+      // The compiler tries paths below files too.
+      return false;
+    }
   }
 
   /** Whether a module is there is asked for its file next. */

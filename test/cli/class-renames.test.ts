@@ -228,9 +228,15 @@ export class Employee extends EmployeeBase {
 }
 `;
 
-/** Lines with what was told of them. */
-function told({ err }: Answer): readonly string[] {
-  return err.split('\n').filter((line) => line.includes('  stub/'));
+/** What was told of users' files, each with the word that stands at its place now. */
+function told(project: Project, { err }: Answer): readonly string[] {
+  return [...err.matchAll(/^server\/(\S+):(\d+):(\d+) {2}\w+ {2}(stub\/\S+)$/gm)].map(
+    ([, path = '', line, column, code]) => {
+      const text = project.has(path) ? project.read(path).split('\n')[Number(line) - 1] : '';
+      const [found] = /^\w*/.exec((text ?? '').slice(Number(column) - 1)) ?? [];
+      return `${code ?? ''} ${path}:${line ?? ''} ${found ?? ''}`;
+    },
+  );
 }
 
 describe('an attribute that is renamed', () => {
@@ -263,16 +269,175 @@ describe('an attribute that is renamed', () => {
         .replace('queryFullName', 'queryWholeName')
         .replace('orderByFullName', 'orderByWholeName'),
     );
-    expect(told(answer)).toEqual([
-      'server/src/classes/Employee.ts:19:13  warning  stub/old-name',
-      'server/src/classes/EmployeeEntity.ts:31:66  warning  stub/old-name',
-      'server/src/classes/EmployeeEntity.ts:35:11  warning  stub/old-name',
-      'server/src/classes/EmployeeEntity.ts:35:35  warning  stub/old-name',
-      'server/src/classes/EmployeeEntity.ts:36:59  warning  stub/old-name',
+    expect(told(project, answer)).toEqual([
+      'stub/old-name src/classes/Employee.ts:19 fax',
+      'stub/old-name src/classes/EmployeeEntity.ts:30 fax',
+      'stub/old-name src/classes/EmployeeEntity.ts:34 fax',
+      'stub/old-name src/classes/EmployeeEntity.ts:34 fax',
+      'stub/old-name src/classes/EmployeeEntity.ts:35 fax',
     ]);
     expect(answer.err).toContain('This may mean Employee.fax, which is telefax now.');
     expect(project.errors).toEqual([
       expect.stringContaining("EmployeeEntity.ts: Element implicitly has an 'any' type"),
     ]);
   });
+
+  it('changes nothing and tells nothing with the second run', async () => {
+    const project = await Project.of(model(), { 'src/classes/EmployeeEntity.ts': employeeEntity });
+    const newer = model({ fax: 'telefax' });
+    const dry = await project.generate(newer, '--dry-run');
+    expect(dry.out).toContain('update    src/classes/EmployeeEntity.ts');
+    expect(dry.out).toContain('+    this.telefax    = value;');
+    expect(await project.generate(newer)).toMatchObject({ code: 0 });
+    const tree = project.tree();
+    const again = await project.generate(newer);
+    expect([again.code, told(project, again)]).toEqual([0, []]);
+    expect(project.tree()).toEqual(tree);
+    expect(await project.generate(newer, '--check')).toMatchObject({ code: 0, out: '' });
+  });
+
+  it('keeps line ends, a byte order mark and everything else byte for byte', async () => {
+    const text = `\ufeff${employeeEntity.replaceAll('\n', '\r\n')}`;
+    const project = await Project.of(model(), { 'src/classes/EmployeeEntity.ts': text });
+    await project.generate(model({ fax: 'telefax' }));
+    const after = project.read('src/classes/EmployeeEntity.ts');
+    const changed = after.replaceAll(/telefax: fax\b|telefax/g, 'fax');
+    expect(after).not.toBe(text);
+    expect(changed).toBe(text);
+  });
+
+  it('is told alone where the types of the server are not there, but for members of classes', async () => {
+    const project = await Project.of(model(), {
+      'src/classes/EmployeeEntity.ts': employeeEntity,
+      'src/classes/Employee.ts': employee,
+    });
+    project.remove('src/generated');
+    const answer = await project.generate(model({ fax: 'telefax', fullName: 'wholeName' }));
+    expect(project.read('src/classes/Employee.ts')).toContain('queryWholeName(');
+    expect(project.read('src/classes/EmployeeEntity.ts')).toBe(
+      employeeEntity
+        .replace('get fullName', 'get wholeName')
+        .replace('set fullName', 'set wholeName'),
+    );
+    const lines = [15, 19, 20, 23, 24, 27, 28, 29, 30, 30, 31, 31, 32, 34, 34, 34, 35, 35, 35];
+    const fax = told(project, answer).filter((each) => each.endsWith(' fax'));
+    expect(fax).toEqual([
+      'stub/old-name src/classes/Employee.ts:19 fax',
+      ...lines.map((line) => `stub/old-name src/classes/EmployeeEntity.ts:${String(line)} fax`),
+    ]);
+    expect(answer.err).toContain('stub/no-types');
+  });
+});
+
+/** Class code of a whole server, under some names. */
+function classCode({ company, hire, clock }: Names, folder = ''): Readonly<Record<string, string>> {
+  const up = folder === '' ? '..' : '../..';
+  return {
+    [`src/classes/${folder}${company}.ts`]: `import { ${company}Base, type ${company}Selection } from '${up}/generated/api.js';
+import { helped } from '${up}/classes/help.js';
+
+/** Company has a Company. */
+export class ${company} extends ${company}Base {
+  called(name: string): ${company}Selection {
+    return helped(this.query('name = :1', name));
+  }
+}
+`,
+    [`src/classes/${folder}${company}Entity.ts`]: `import * as api from '${up}/generated/api.js';
+import type { ${company} } from './${company}.js';
+
+export class ${company}Entity extends api.${company}EntityBase implements Partial<api.${company}Values> {
+  async ${hire}(person: api.EmployeeEntity): Promise<api.EmployeeEntity> {
+    const dataclass: ${company} = this.ds.${company};
+    person.employer.set((await dataclass.all().first()) ?? this);
+    return person;
+  }
+
+  saving({ touched }: api.SaveEvent<api.${company}Types>): undefined {
+    const { ${company}: all } = this.ds;
+    if (touched.length > 0 && all === this.ds.${company}) console.log('Company saved');
+  }
+}
+`,
+    [`src/classes/${company}Selection.ts`]: `import { ${company}SelectionBase, notWritten } from '../generated/api.js';
+
+export class ${company}Selection extends ${company}SelectionBase {
+  faxes(): Promise<readonly string[]> {
+    throw notWritten('${company}Selection.faxes', 'src/classes/${company}Selection.ts');
+  }
+}
+`,
+    'src/classes/help.ts': `import type { ${company}Selection as Companies } from '../generated/api.js';
+import type { ${clock} } from './${clock}.js';
+
+export type Time = ReturnType<${clock}['now']>;
+
+export function helped(all: Companies, Company = 1): Companies {
+  return Company > 0 ? all : all;
+}
+`,
+    [`src/classes/${clock}.ts`]: `import { ${clock}Base } from '../generated/api.js';
+export class ${clock} extends ${clock}Base {
+  now(): Date {
+    return new Date();
+  }
+}
+`,
+  };
+}
+
+const newNames: Names = {
+  company: 'Firm',
+  fax: 'telefax',
+  fullName: 'wholeName',
+  hire: 'employ',
+  clock: 'Watch',
+};
+
+describe('a dataclass that is renamed', () => {
+  it.each(['', 'company/'])(
+    'takes its classes, their files in src/classes/%s and their uses with it',
+    async (folder) => {
+      const before = classCode(old, folder);
+      const project = await Project.of(model());
+      if (folder !== '') {
+        for (const name of ['Company', 'CompanyEntity']) project.remove(`src/classes/${name}.ts`);
+      }
+      for (const [path, text] of Object.entries(before)) project.write(path, text);
+      for (const name of ['Employee', 'EmployeeEntity']) {
+        const text = name === 'Employee' ? employee : employeeEntity;
+        project.write(`src/classes/${name}.ts`, text);
+      }
+      await project.generate(model());
+      expect(project.errors).toEqual([]);
+
+      const newer = model({ company: 'Firm', hire: 'employ', clock: 'Watch' });
+      const checked = await project.generate(newer, '--check');
+      expect(checked).toMatchObject({ code: 1 });
+      expect(checked.out).toContain(
+        `rename    src/classes/${folder}Company.ts → src/classes/${folder}Firm.ts`,
+      );
+      const answer = await project.generate(newer);
+      expect(answer.code).toBe(0);
+      expect(answer.err).toContain('4 renamed');
+      const after = classCode({ ...old, company: 'Firm', hire: 'employ', clock: 'Watch' }, folder);
+      const classes = project.tree('src/classes/');
+      expect(classes).toEqual({
+        ...Object.fromEntries(
+          Object.entries(after).map(([path, text]) => [path.slice('src/classes/'.length), text]),
+        ),
+        'Employee.ts': employee,
+        'EmployeeEntity.ts': employeeEntity
+          .replaceAll('CompanyEntity', 'FirmEntity')
+          .replace('ds.Company', 'ds.Firm'),
+      });
+      expect(told(project, answer)).toEqual([
+        `stub/old-name src/classes/${folder}FirmEntity.ts:13 Company`,
+      ]);
+      expect(project.errors).toEqual([]);
+      const tree = project.tree();
+      expect(told(project, await project.generate(newer))).toEqual([]);
+      expect(project.tree()).toEqual(tree);
+    },
+  );
 });
