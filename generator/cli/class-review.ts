@@ -27,24 +27,35 @@ export interface ClassReview {
   readonly renames: () => readonly UserEdit[];
   readonly edit: EditUserFiles;
   /** Of the last time that {@link edit} was asked. */
-  readonly found: () => { readonly problems: readonly Diagnostic[]; readonly sources: Sources };
+  readonly found: () => Noticed;
+}
+
+interface Noticed {
+  readonly problems: readonly Diagnostic[];
+  readonly sources: Sources;
 }
 
 /** Nothing is written, because of what was noticed of the users' classes. */
 export class ClassRefusal extends Refusal {}
 
-/** @param refuses whether a problem forbids to write */
+export interface ReviewOptions {
+  /** Whether a problem forbids to write. */
+  readonly refuses: (problem: Diagnostic) => boolean;
+  /** Whether the run writes; problems are told where they stand after it. */
+  readonly isWritten: boolean;
+}
+
 export function classReview(
   { compiler, readFile, isFile }: Pick<World, 'compiler' | 'readFile' | 'isFile'>,
   target: { readonly model: Model; readonly checked: CheckedModel; readonly folder: string },
-  refuses: (problem: Diagnostic) => boolean,
+  { refuses, isWritten }: ReviewOptions,
 ): ClassReview {
   const { model, checked, folder } = target;
   const shown = (path: string): string => posix.join(folder, path);
   const nothing: FoundClasses = { files: new Map(), problems: [], sources: new Map() };
   let places = nothing;
   let renamed: RenamedClasses | undefined;
-  let found: ReturnType<ClassReview['found']> = nothing;
+  let found: Noticed = nothing;
   return {
     find: async (users) => {
       if (users === undefined) return nothing.files;
@@ -66,11 +77,13 @@ export function classReview(
         classFiles: places.files,
         modelPlace: (path) => modelPlace(checked, path),
       });
-      found = {
-        problems: [...(renamed?.problems ?? []), ...places.problems, ...problems],
-        sources: new Map([...places.sources, ...sources, ...(renamed?.sources ?? [])]),
-      };
+      const all = (renames: Noticed = nothing): Noticed => ({
+        problems: [...renames.problems, ...places.problems, ...problems],
+        sources: new Map([...places.sources, ...sources, ...renames.sources]),
+      });
+      found = all(isWritten ? renamed : renamed?.before);
       if (found.problems.some(refuses)) {
+        found = all(renamed?.before);
         throw new ClassRefusal('Classes of yours stand in the way. Nothing was changed.');
       }
       return edits;

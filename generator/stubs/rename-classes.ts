@@ -7,6 +7,7 @@ import { classFiles } from './class-files.js';
 import { extendsBase } from './class-members.js';
 import { exportedClass, type FoundClass, UnreadableClassError } from './find-class.js';
 import { apiPath } from './names-in-file.js';
+import type { StubCode } from './messages.js';
 import type { StubInput, StubPlan } from './plan-stubs.js';
 import { StubProblems } from './problems.js';
 import { type FileUses, type Replacement, usesIn } from './rename-uses.js';
@@ -23,6 +24,11 @@ export interface RenameRequest extends Pick<StubInput, 'shown'> {
   readonly files: FilesAtOnce;
 }
 
+export interface RenamePlan extends StubPlan {
+  /** What was noticed, at the places where it stands as long as nothing is written. */
+  readonly before: Pick<StubPlan, 'problems' | 'sources'>;
+}
+
 /** A class of the user's, by the name that it has before the change. */
 interface OldClass {
   readonly name: string;
@@ -33,38 +39,30 @@ interface OldClass {
  * Carries new names of the model into class code, and tells where else they may be meant. A file of class code that is no
  * TypeScript is an error, because a second stub would be written for what it holds.
  */
-export async function renameInClasses(request: RenameRequest): Promise<StubPlan> {
+export async function renameInClasses(request: RenameRequest): Promise<RenamePlan> {
   const { names, users, shown } = request;
   const files = new UserFiles(users.read);
   const opened = await Promise.all(request.paths.map((path) => files.open(path)));
   const all = opened.filter((each) => each !== undefined);
-  const problems = new StubProblems(shown);
-  const sources = new Map<string, string>();
-  const classes = await oldClasses(request, { files, all, problems, sources });
+  const notes = new Notes(shown);
+  const classes = await oldClasses(request, { files, all, notes });
   const concerned = all.filter((file) => holdsAny(file.text, names.words));
-  for (const { syntaxError, path, text } of concerned) {
-    if (syntaxError === undefined) continue;
-    const { start, message } = syntaxError;
-    sources.set(shown(path), text);
-    problems.add(
-      'stub/not-searched',
-      `${shown(path)} is not TypeScript (${message}), so names that the model changed are not looked for here.`,
-      { path, start, end: start + 1 },
-    );
+  for (const file of concerned) {
+    if (file.syntaxError === undefined || notes.isOf(file)) continue;
+    const { message } = file.syntaxError;
+    const text = `${shown(file.path)} is not TypeScript (${message}), so names that the model changed are not looked for here.`;
+    notes.syntaxError('stub/not-searched', text, file);
   }
   const sound = concerned.filter(({ syntaxError }) => syntaxError === undefined);
-  if (sound.length === 0) return { edits: [], problems: problems.all, sources };
+  if (sound.length === 0) return { edits: [], ...notes.after, before: notes.before };
 
   const moves = await movedFiles(names, classes, users);
   const holders = new Set(classes.map(({ found }) => found.file.path));
   const uses = searched(request, sound, classes, moves);
   const edits: UserEdit[] = [];
   if (uses.size > 0 && !hasTypes(request)) {
-    problems.add(
-      'stub/no-types',
-      `${shown(apiPath)} is not there, so the types of the server are not known. Classes, imports and members of classes are renamed; other uses are told, and left to you.`,
-      { path: apiPath, start: 0, end: 0 },
-    );
+    const text = `${shown(apiPath)} is not there, so the types of the server are not known. Classes, imports and members of classes are renamed; other uses are told, and left to you.`;
+    notes.add('stub/no-types', text, { path: apiPath, start: 0, end: 0 });
   }
   for (const [file, { replacements, doubts, taken }] of uses) {
     const isOurs = file.path.startsWith('src/classes/') || holders.has(file.path);
@@ -72,21 +70,14 @@ export async function renameInClasses(request: RenameRequest): Promise<StubPlan>
     const done = isOurs ? replacements : [];
     const text = replaced(file, done);
     if (text !== file.text || path !== file.path) {
-      edits.push({
-        path,
-        before: file.text,
-        text,
-        ...(path === file.path ? {} : { from: file.path }),
-      });
+      const from = path === file.path ? {} : { from: file.path };
+      edits.push({ path, before: file.text, text, ...from });
     }
-    const tell = (
-      code: 'stub/not-renamed' | 'stub/old-name' | 'stub/renamed-outside',
-      message: string,
-      { start, end }: { readonly start: number; readonly end: number },
-    ): void => {
-      sources.set(shown(path), text);
+    const tell = (code: StubCode, message: string, { start, end }: Stretch): void => {
+      notes.move(file, { path, text });
       const [first, last] = [shifted(start, done), shifted(end, done)];
-      problems.add(code, message, { path, start: first, end: last });
+      const at = { path: file.path, start, end };
+      notes.add(code, message, at, { path, start: first, end: last });
     };
     for (const { word, ...at } of taken) {
       const now = names.types.get(word) ?? word;
@@ -103,20 +94,68 @@ export async function renameInClasses(request: RenameRequest): Promise<StubPlan>
       tell('stub/renamed-outside', message, each);
     }
   }
-  return { edits, problems: problems.all, sources };
+  return { edits, ...notes.after, before: notes.before };
+}
+
+interface Stretch {
+  readonly start: number;
+  readonly end: number;
+}
+
+type Place = Stretch & { readonly path: string };
+
+/** What is noticed, at the places before and after the change. */
+class Notes {
+  readonly #before: StubProblems;
+  readonly #after: StubProblems;
+  readonly #textsBefore = new Map<string, string>();
+  readonly #textsAfter = new Map<string, string>();
+
+  constructor(private readonly shown: (path: string) => string) {
+    this.#before = new StubProblems(shown);
+    this.#after = new StubProblems(shown);
+  }
+
+  add(code: StubCode, message: string, before: Place, after = before): void {
+    this.#before.add(code, message, before);
+    this.#after.add(code, message, after);
+  }
+
+  /** Notes texts of a file that something is noticed in. */
+  move(file: UserFile, after: { readonly path: string; readonly text: string } = file): void {
+    this.#textsBefore.set(this.shown(file.path), file.text);
+    this.#textsAfter.set(this.shown(after.path), after.text);
+  }
+
+  syntaxError(code: StubCode, message: string, file: UserFile): void {
+    this.move(file);
+    const { start = 0 } = file.syntaxError ?? {};
+    this.add(code, message, { path: file.path, start, end: start + 1 });
+  }
+
+  isOf({ path }: UserFile): boolean {
+    return this.#textsBefore.has(this.shown(path));
+  }
+
+  get before(): RenamePlan['before'] {
+    return { problems: this.#before.all, sources: this.#textsBefore };
+  }
+
+  get after(): RenamePlan['before'] {
+    return { problems: this.#after.all, sources: this.#textsAfter };
+  }
 }
 
 interface Search {
   readonly files: UserFiles;
   readonly all: readonly UserFile[];
-  readonly problems: StubProblems;
-  readonly sources: Map<string, string>;
+  readonly notes: Notes;
 }
 
 /** The user's classes where they stand; those that the user has renamed already are left out. */
 async function oldClasses(
   { names, previous, users, shown, paths }: RenameRequest,
-  { files, all, problems, sources }: Search,
+  { files, all, notes }: Search,
 ): Promise<readonly OldClass[]> {
   const stubs = new Set(previous.map(({ path }) => path));
   const others = paths.filter((path) => !stubs.has(path));
@@ -136,7 +175,7 @@ async function oldClasses(
     const file = await files.open(path);
     if (now !== undefined && files.isUnreadable(path)) {
       const message = `${shown(path)} is no ordinary file of UTF-8 text, so the class ${name} cannot be renamed. Rename it to ${now}, and its file too.`;
-      problems.add('stub/not-renamed', message, { path, start: 0, end: 0 });
+      notes.add('stub/not-renamed', message, { path, start: 0, end: 0 });
     }
     if (file === undefined) continue;
     try {
@@ -146,10 +185,9 @@ async function oldClasses(
       if (!(error instanceof UnreadableClassError)) throw error;
       // A class that keeps its name is complained of where stubs are added to it.
       if (now === undefined) continue;
-      const { start = 0, message = '' } = error.file.syntaxError ?? {};
-      const at = { path: error.file.path, start, end: start + 1 };
-      sources.set(shown(at.path), error.file.text);
-      problems.add('stub/not-typescript', `${shown(at.path)} is not TypeScript: ${message}`, at);
+      const { file: broken } = error;
+      const message = `${shown(broken.path)} is not TypeScript: ${broken.syntaxError?.message ?? ''}`;
+      notes.syntaxError('stub/not-typescript', message, broken);
     }
   }
   return classes;

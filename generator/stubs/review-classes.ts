@@ -8,6 +8,7 @@ import { hashText } from '../output/text.js';
 import { type ChangedNames, changedNames } from './changed-names.js';
 import type { FoundClasses } from './class-files.js';
 import type { StubInput, StubPlan } from './plan-stubs.js';
+import type { RenamePlan } from './rename-classes.js';
 import type { FilesAtOnce } from './user-program.js';
 
 export interface ReviewInput extends Pick<StubInput, 'read' | 'shown' | 'modelPlace'> {
@@ -24,7 +25,7 @@ export interface RenameInput extends Pick<StubInput, 'shown'> {
   readonly known?: RenamedClasses | undefined;
 }
 
-export interface RenamedClasses extends StubPlan {
+export interface RenamedClasses extends RenamePlan {
   /** Hash of all that was looked at. */
   readonly seen: string;
 }
@@ -40,7 +41,8 @@ export async function renameClasses({
   known,
   ...input
 }: RenameInput): Promise<RenamedClasses> {
-  const nothing = { edits: [], problems: [], sources: new Map<string, string>(), seen: '' };
+  const none = { problems: [], sources: new Map<string, string>() };
+  const nothing = { edits: [], ...none, before: none, seen: '' };
   const changed = await changesSince(users.read, model);
   if (changed === undefined) return nothing;
   const { older, names } = changed;

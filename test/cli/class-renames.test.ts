@@ -441,3 +441,136 @@ describe('a dataclass that is renamed', () => {
     },
   );
 });
+
+describe('code outside of class code', () => {
+  it('is told what to write, with each place, and is left alone', async () => {
+    const route = `import type { FastifyRequest } from 'fastify';
+import type { CompanyEntity } from '../generated/api.js';
+import '../generated/app.js';
+
+export async function faxOf({ ds }: FastifyRequest): Promise<string | null> {
+  const person = await ds.Employee.query("fax != ''").first();
+  const company: CompanyEntity | null = (await person?.employer.get()) ?? null;
+  return person?.fax ?? company?.fax ?? null;
+}
+`;
+    const test = `import { Clock } from '../src/classes/Clock.js';\n\nconsole.log(Clock.name);\n`;
+    const broken = 'const { fax = ;\n';
+    const project = await Project.of(model(), {
+      'src/routes/fax.ts': route,
+      'test/clock.test.ts': test,
+      'src/broken.ts': broken,
+    });
+    const answer = await project.generate(
+      model({ company: 'Firm', fax: 'telefax', clock: 'Watch' }),
+    );
+    expect(answer.code).toBe(0);
+    expect(told(project, answer)).toEqual([
+      'stub/not-searched src/broken.ts:1 ',
+      'stub/renamed-outside src/routes/fax.ts:2 CompanyEntity',
+      'stub/old-name src/routes/fax.ts:6 fax',
+      'stub/renamed-outside src/routes/fax.ts:7 CompanyEntity',
+      'stub/renamed-outside src/routes/fax.ts:8 fax',
+      'stub/renamed-outside test/clock.test.ts:1 Clock',
+      'stub/renamed-outside test/clock.test.ts:1 Clock',
+      'stub/renamed-outside test/clock.test.ts:3 Clock',
+    ]);
+    expect(answer.err).toContain('The model renames fax: write telefax.');
+    expect(project.read('src/routes/fax.ts')).toBe(route);
+    expect(project.read('test/clock.test.ts')).toBe(test);
+    expect(project.read('src/broken.ts')).toBe(broken);
+    expect(project.has('src/classes/Watch.ts')).toBe(true);
+  });
+});
+
+describe('a class that cannot be renamed', () => {
+  const newer = model({ company: 'Firm' });
+
+  it('is an error where its file is no TypeScript, and nothing is written', async () => {
+    const project = await Project.of(model());
+    project.write('src/classes/CompanyEntity.ts', 'export class CompanyEntity extends {\n');
+    const tree = project.tree();
+    const answer = await project.generate(newer);
+    expect(answer.code).toBe(3);
+    expect(told(project, answer)).toEqual(['stub/not-typescript src/classes/CompanyEntity.ts:2 ']);
+    expect(project.tree()).toEqual(tree);
+  });
+
+  it('is an error where its file calls something else by the new name', async () => {
+    const project = await Project.of(model(), {
+      'src/classes/CompanyEntity.ts': `import { CompanyEntityBase } from '../generated/api.js';
+const FirmEntity = 1;
+export class CompanyEntity extends CompanyEntityBase {
+  readonly n = FirmEntity;
+}
+`,
+    });
+    const tree = project.tree();
+    const answer = await project.generate(newer);
+    expect(answer.code).toBe(3);
+    expect(answer.err).toContain('The class CompanyEntity is FirmEntity now, and this file calls');
+    expect(told(project, answer)).toContain(
+      'stub/not-renamed src/classes/CompanyEntity.ts:3 CompanyEntity',
+    );
+    expect(project.tree()).toEqual(tree);
+  });
+
+  it('keeps its name in other files that call something else by the new one', async () => {
+    const helper = `import type { CompanyEntity, CompanyTypes } from '../generated/api.js';
+export { CompanySelection } from './CompanySelection.js';
+type FirmEntity = Partial<CompanyTypes>;
+export type Both = CompanyEntity | FirmEntity;
+`;
+    const project = await Project.of(model(), { 'src/classes/helper.ts': helper });
+    expect(await project.generate(newer)).toMatchObject({ code: 0 });
+    expect(project.read('src/classes/helper.ts')).toBe(
+      helper
+        .replace('{ CompanyEntity, CompanyTypes }', '{ FirmEntity as CompanyEntity, FirmTypes }')
+        .replace(
+          "CompanySelection } from './CompanySelection.js'",
+          "FirmSelection } from './FirmSelection.js'",
+        )
+        .replace('<CompanyTypes>', '<FirmTypes>'),
+    );
+    expect(project.errors).toEqual([]);
+  });
+});
+
+it('a class that the user has renamed already is used as it is, without a word', async () => {
+  const project = await Project.of(model());
+  const code = classCode(newNames);
+  for (const name of ['Company', 'CompanyEntity', 'CompanySelection', 'Clock']) {
+    project.remove(`src/classes/${name}.ts`);
+  }
+  for (const [path, text] of Object.entries(code)) project.write(path, text);
+  const answer = await project.generate(model(newNames));
+  expect(answer.code).toBe(0);
+  expect(answer.err).not.toContain('renamed');
+  expect(told(project, answer)).toEqual(['stub/old-name src/classes/FirmEntity.ts:13 Company']);
+  for (const [path, text] of Object.entries(code)) expect(project.read(path)).toBe(text);
+  expect(project.has('src/classes/Company.ts')).toBe(false);
+  expect(project.errors).toEqual([]);
+});
+
+it('a name that was renamed twice between two runs goes to its last name', async () => {
+  const project = await Project.of(model(), { 'src/classes/EmployeeEntity.ts': employeeEntity });
+  const newer = model({ fax: 'telex' }).replace('renamedFrom: fax', 'renamedFrom: [fax, telefax]');
+  expect(await project.generate(newer)).toMatchObject({ code: 0 });
+  expect(project.read('src/classes/EmployeeEntity.ts')).toContain('this.telex    = value');
+});
+
+it('warnings about old names stop the run where warnings are errors', async () => {
+  const project = await Project.of(`${model()}roles: {}\n`, {
+    'src/classes/Employee.ts': employee,
+  });
+  const tree = project.tree();
+  const answer = await project.generate(
+    `${model({ fax: 'telefax' })}roles: {}\n`,
+    '--warn-as-error',
+  );
+  expect([answer.code, told(project, answer)]).toEqual([
+    1,
+    ['stub/old-name src/classes/Employee.ts:19 fax'],
+  ]);
+  expect(project.tree()).toEqual(tree);
+});

@@ -95,6 +95,8 @@ export function fakeWorld(options: FakeOptions = {}): FakeWorld {
   };
 }
 
+const before = { problems: [], sources: new Map() };
+
 function fakeCompiler({ files = [], problems = [] }: FakeOptions): Compiler {
   return {
     check: ({ file, text }): Promise<CheckedModel> => {
@@ -109,7 +111,8 @@ function fakeCompiler({ files = [], problems = [] }: FakeOptions): Compiler {
     },
     emit: () => Promise.resolve(files),
     serialize: (value) => Promise.resolve(`${JSON.stringify(value)}\n`),
-    renameClasses: () => Promise.resolve({ edits: [], problems: [], sources: new Map(), seen: '' }),
+    renameClasses: () =>
+      Promise.resolve({ edits: [], problems: [], sources: new Map(), before, seen: '' }),
     findClasses: () => Promise.resolve({ files: new Map(), problems: [], sources: new Map() }),
     reviewClasses: () => Promise.resolve({ edits: [], problems: [], sources: new Map() }),
     schema: () => Promise.resolve('{ "type": "object" }\n'),

@@ -56,7 +56,10 @@ export async function generate(
   const review = classReview(
     session.world,
     { model, checked, folder },
-    ({ severity }) => severity === 'error' || options.warnAsError === true,
+    {
+      refuses: ({ severity }) => severity === 'error' || options.warnAsError === true,
+      isWritten: !isDry(options),
+    },
   );
   const all = (): CheckedModel => withReview(checked, review);
   try {
@@ -144,6 +147,10 @@ async function emitter(
   };
 }
 
+function isDry({ check, dryRun }: GenerateOptions): boolean {
+  return check === true || dryRun === true;
+}
+
 interface Outcome {
   readonly plan: Plan;
   /** The user asked to stop when it was too late for that. */
@@ -155,7 +162,6 @@ async function carryOut(
   request: OutputRequest,
   options: GenerateOptions,
 ): Promise<Outcome> {
-  const isDry = options.check === true || options.dryRun === true;
   const controller = new AbortController();
   const { signal } = controller;
   const host = { ...world.host, signal };
@@ -163,7 +169,7 @@ async function carryOut(
     controller.abort(new Interruption(name));
   });
   try {
-    const plan = await (isDry ? planOutput(request, host) : writeOutput(request, host));
+    const plan = await (isDry(options) ? planOutput(request, host) : writeOutput(request, host));
     return { plan, interruption: signal.reason };
   } catch (error) {
     if (!isSystemError(error)) throw error;
