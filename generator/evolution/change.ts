@@ -1,3 +1,5 @@
+import { isDeepStrictEqual } from 'node:util';
+
 /** Something that differs between two models, and what it means for those who live with it. */
 export interface Change {
   /**
@@ -51,6 +53,11 @@ export function listed(words: readonly string[]): string {
   return words.length < 2 ? last : `${words.slice(0, -1).join(', ')} and ${last}`;
 }
 
+/** Whether two values mean the same as JSON, where the order of keys says nothing. */
 export function isEqual(a: unknown, b: unknown): boolean {
-  return JSON.stringify(a) === JSON.stringify(b);
+  return isDeepStrictEqual(asJson(a), asJson(b));
+}
+
+function asJson(value: unknown): unknown {
+  return value === undefined ? undefined : JSON.parse(JSON.stringify(value));
 }
