@@ -45,7 +45,7 @@ export function buildDataclass(
   );
   checkColumns(context, [
     ...writtenColumns(context, dataclass),
-    ...made.map((each) => ({ attribute: each.name, column: each.column, at: each.at })),
+    ...made.map((each) => ({ attribute: each, column: each.column, at: each.at })),
   ]);
   const built: Dataclass = {
     name,

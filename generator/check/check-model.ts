@@ -2,13 +2,13 @@ import { entry } from '../source/tree.js';
 import { createAliases } from './aliases.js';
 import { buildDataclass } from './build-dataclass.js';
 import { datastoreFunctions, singletons } from './class-functions.js';
-import { classPlaces, type ClassPlaces } from './class-places.js';
 import { checkDataclasses } from './dataclasses.js';
 import { checkExpressions } from './expressions.js';
 import { checkInverses } from './inverses.js';
 import { createSuggest } from './near-name.js';
 import { checkMandatoryCircles } from './mandatory-circles.js';
 import { checkOpenedAliases } from './opened-aliases.js';
+import { placesOf, type Places } from './places.js';
 import { checkPostgres } from './postgres.js';
 import { createReports } from './report.js';
 import { checkRoles } from './roles/check-roles.js';
@@ -36,8 +36,8 @@ export interface ModelInput {
 export interface CheckedModel extends Checked<Model> {
   /** Text of each file that was read, by the name that origins use; offsets count from its start. */
   readonly sources: ReadonlyMap<string, string>;
-  /** Where the model asks for class code. */
-  readonly classPlaces: ClassPlaces;
+  /** Where each key of the model file stands. */
+  readonly places: Places;
 }
 
 /** Reads and checks a model file. The value is there unless a problem is an error; problems stand in file order. */
@@ -53,8 +53,8 @@ export function checkModel(input: ModelInput): CheckedModel {
   }
   const hasErrors = problems.some(({ severity }) => severity === 'error');
   const value = hasErrors ? undefined : model;
-  const places = root === undefined ? new Map<string, never>() : classPlaces(root);
-  return { value, problems: sortProblems(file, problems), sources, classPlaces: places };
+  const places = root === undefined ? new Map<string, never>() : placesOf(root);
+  return { value, problems: sortProblems(file, problems), sources, places };
 }
 
 /** Goes through everything, whatever has been found before, so that one run tells all problems. */

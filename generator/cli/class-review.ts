@@ -93,8 +93,8 @@ export function classReview(
 }
 
 /** `model.yaml:12:7`. */
-function modelPlace({ classPlaces, sources }: CheckedModel, modelPath: string): string {
-  const place = classPlaces.get(modelPath);
+function modelPlace({ places, sources }: CheckedModel, modelPath: string): string {
+  const place = places.get(modelPath);
   if (place === undefined) return modelPath;
   const { line, column } = positionAt(lineStarts(sources.get(place.file) ?? ''), place.start);
   return `${place.file}:${line}:${column}`;

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { Command, Option, type OutputConfiguration } from 'commander';
 import type { GenerateOptions } from './commands/generate.js';
 import type { CheckOptions } from './commands/check.js';
+import type { DiffOptions } from './commands/diff.js';
 import type { InspectOptions } from './commands/inspect.js';
 import { UsageError } from './failure.js';
 import { helpAfter, purpose } from './help-text.js';
@@ -41,6 +42,16 @@ export function makeProgram(session: Session, finish: (code: number) => void): C
     .option('--warn-as-error', 'exit 1 when there are warnings')
     .action(async (model: string, options: CheckOptions) => {
       finish(await (await import('./commands/check.js')).check(session, model, options));
+    });
+
+  verb(session, program, 'diff')
+    .description('show what a newer model means for data, clients and class code')
+    .argument('<old>', 'model file, folder of a server, or <revision>:<path> of git')
+    .argument('<new>', 'the same')
+    .option('--check', 'exit 1 if values are lost or clients break')
+    .option('--json', 'print the three lists as JSON on stdout')
+    .action(async (older: string, newer: string, options: DiffOptions) => {
+      finish(await (await import('./commands/diff.js')).diff(session, [older, newer], options));
     });
 
   verb(session, program, 'init')

@@ -1,6 +1,7 @@
 import { classNames } from '../emit/classes/class-names.js';
 import { type ClassFiles, type UserClass, userClasses } from '../emit/classes/user-classes.js';
 import type { Model } from '../model/model.js';
+import { parseModel } from '../model/serialize.js';
 import { renamesBetween } from '../evolution/renames.js';
 import type { ReadUserText, UserFolder } from '../output/user-edits.js';
 import { modelLockPath } from '../output/paths.js';
@@ -63,15 +64,11 @@ async function changesSince(
 ): Promise<{ readonly older: Model; readonly names: ChangedNames } | undefined> {
   const older = await lastModel(read);
   if (older === undefined) return undefined;
-  try {
-    const renames = renamesBetween(older, model);
-    if (Object.values(renames).every((each: readonly unknown[]) => each.length === 0))
-      return undefined;
-    return { older, names: changedNames(older, model, renames) };
-  } catch {
-    // As for previousClasses.
+  const renames = renamesBetween(older, model);
+  if (Object.values(renames).every((each: readonly unknown[]) => each.length === 0)) {
     return undefined;
   }
+  return { older, names: changedNames(older, model, renames) };
 }
 
 export interface FindInput extends Pick<StubInput, 'shown'> {
@@ -145,12 +142,8 @@ async function previousClasses(
 
 async function lastModel(read: ReadUserText): Promise<Model | undefined> {
   const lock = await read(modelLockPath);
-  if (lock.kind !== 'file') return undefined;
-  try {
-    return JSON.parse(lock.text) as Model;
-  } catch {
-    return undefined;
-  }
+  const parsed = lock.kind === 'file' ? parseModel(lock.text) : undefined;
+  return parsed !== undefined && 'model' in parsed ? parsed.model : undefined;
 }
 
 const emittedFolder = 'src/generated';

@@ -66,6 +66,7 @@ class Project {
       host: { disk: nodeDisk, pid: 10, isAlive: () => false, pause: () => Promise.resolve() },
       onInterrupt: () => () => undefined,
       readFile: (path) => readFileSync(path),
+      git: () => undefined,
       isFile: (path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true,
       package: { root: packageRoot, version: '1.0.0' },
       compiler: {

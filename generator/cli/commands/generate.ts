@@ -1,14 +1,17 @@
-import { basename, resolve } from 'node:path';
+import { basename, posix, resolve } from 'node:path';
 import type { CheckedModel } from '../../check/check-model.js';
 import type { ClassFiles } from '../../emit/classes/user-classes.js';
 import type { EmittedFile } from '../../emit/file.js';
+import { changesOf } from '../../evolution/compare.js';
+import type { Comparison } from '../../evolution/change.js';
 import type { Model } from '../../model/model.js';
 import { modelLockPath } from '../../output/paths.js';
 import { changesAnything, conflictsOf, type Plan } from '../../output/plan.js';
 import { Refusal } from '../../output/refusal.js';
-import { withEdits } from '../../output/user-edits.js';
+import { type UserFolder, withEdits } from '../../output/user-edits.js';
 import { planOutput, writeOutput, type OutputRequest } from '../../output/write-output.js';
 import { ClassRefusal, classReview, type ClassReview } from '../class-review.js';
+import { comparisonJson, locator, renderShort } from '../comparison-text.js';
 import { diagnosticsJson } from '../diagnostics-json.js';
 import { exitCode } from '../exit-code.js';
 import { Interruption, isSystemError, UsageError } from '../failure.js';
@@ -64,6 +67,7 @@ export async function generate(
   const all = (): CheckedModel => withReview(checked, review);
   try {
     const emit = await emitter(session, { file, model });
+    let comparison: Comparison | undefined;
     let files: readonly EmittedFile[] = [];
     let missing: readonly MissingPackage[] = [];
     let classFiles: ClassFiles = new Map();
@@ -71,6 +75,10 @@ export async function generate(
     const request: OutputRequest = {
       folder: resolve(session.world.cwd, folder),
       files: async (users) => {
+        if (comparison === undefined && users !== undefined) {
+          comparison = await compareWithLast(session, { model, folder, users });
+          if (options.json !== true) tellComparison(session, { comparison, folder, file });
+        }
         classFiles = await review.find(users);
         files = await emit(classFiles);
         return files;
@@ -91,7 +99,7 @@ export async function generate(
     const { plan, interruption } = await carryOut(session, request, options);
     if (options.json === true) {
       const found = { missing, oldLines: options.upgrade === true ? [] : upgrade.lines };
-      printReport(session, all(), { ok: isFine(plan, options), plan, ...found });
+      printReport(session, all(), { ok: isFine(plan, options), plan, comparison, ...found });
     } else {
       tellProblems(session, review.found());
       await tellPlan(session, { plan, folder, options });
@@ -111,6 +119,35 @@ export async function generate(
     if (error instanceof ClassRefusal && !hasError(review)) return exitCode.failed;
     throw error;
   }
+}
+
+const nothing: Comparison = { data: [], clients: [], classCode: [] };
+
+/** What the model means for what was generated last. */
+async function compareWithLast(
+  session: Session,
+  { model, folder, users }: { model: Model; folder: string; users: UserFolder },
+): Promise<Comparison> {
+  const { compiler } = session.world;
+  const lock = await users.read(modelLockPath);
+  if (lock.kind === 'absent') return nothing;
+  const parsed =
+    lock.kind === 'file'
+      ? await compiler.parse(lock.text)
+      : { problem: 'it is no ordinary file of text' };
+  if ('model' in parsed) return compiler.compare(parsed.model, model);
+  const path = posix.join(folder, modelLockPath);
+  tell(session, `${path} cannot be compared with the model: ${parsed.problem}.`);
+  return nothing;
+}
+
+function tellComparison(
+  session: Session,
+  { comparison, folder, file }: { comparison: Comparison; folder: string; file: string },
+): void {
+  const command = `drs-gen diff ${shellWord(folder)} ${shellWord(file)}`;
+  const text = renderShort(comparison, command, session.err);
+  if (text !== '') tell(session, text);
 }
 
 /** The problems of the model and those of the users' classes. */
@@ -221,6 +258,7 @@ function codeFor(plan: Plan, options: GenerateOptions): number {
 interface Report {
   readonly ok: boolean;
   readonly plan?: Plan;
+  readonly comparison?: Comparison | undefined;
   readonly missing?: readonly MissingPackage[];
   readonly oldLines?: readonly OldLine[];
   readonly error?: string;
@@ -228,13 +266,17 @@ interface Report {
 
 function printReport(
   session: Session,
-  { problems, sources }: CheckedModel,
-  { ok, plan, missing = [], oldLines = [], error }: Report,
+  checked: CheckedModel,
+  { ok, plan, comparison, missing = [], oldLines = [], error }: Report,
 ): void {
+  const { problems, sources } = checked;
   printJson(session, {
     ok,
     diagnostics: diagnosticsJson(problems, sources),
     plan: plan === undefined ? [] : planJson(plan),
+    ...(comparison === undefined || changesOf(comparison).length === 0
+      ? {}
+      : { changes: comparisonJson(comparison, locator(checked)) }),
     ...(missing.length === 0 ? {} : { missingPackages: missing }),
     ...(oldLines.length === 0 ? {} : { oldLines }),
     ...(error === undefined ? {} : { error }),
