@@ -170,8 +170,9 @@ async function oldClasses(
   for (const { name, base, path: stub } of previous) {
     const path = places.files.get(name) ?? stub;
     const now = names.types.get(name);
-    if (now !== undefined && (await isThere(files, all, now, names.types.get(base) ?? base)))
-      continue;
+    // Where two classes change names, the other one is there and goes as well.
+    const isFree = now !== undefined && !names.types.has(now);
+    if (isFree && (await isThere(files, all, now, names.types.get(base) ?? base))) continue;
     const file = await files.open(path);
     if (now !== undefined && files.isUnreadable(path)) {
       const message = `${shown(path)} is no ordinary file of UTF-8 text, so the class ${name} cannot be renamed. Rename it to ${now}, and its file too.`;

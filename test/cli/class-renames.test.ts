@@ -13,10 +13,17 @@ import { afterAll, describe, expect, it } from 'vitest';
 import { lazyCompiler } from '../../generator/cli/compiler.js';
 import { run } from '../../generator/cli/run.js';
 import type { World } from '../../generator/cli/world.js';
+import { classNames } from '../../generator/emit/classes/class-names.js';
+import { userClasses } from '../../generator/emit/classes/user-classes.js';
+import { serializeModel } from '../../generator/model/serialize.js';
+import { lookInto } from '../../generator/output/look.js';
 import { nodeDisk } from '../../generator/output/node-disk.js';
+import { userFolder, type UserFolder } from '../../generator/output/user-edits.js';
+import { changedNames } from '../../generator/stubs/changed-names.js';
+import { renameInClasses } from '../../generator/stubs/rename-classes.js';
 import { typeErrors } from '../emitted/type-errors.js';
 import { typedRuntime } from '../support/built-runtime.js';
-import { packageRoot } from '../support/server.js';
+import { modelOf, packageRoot } from '../support/server.js';
 
 /** Below the repository, so that servers find its packages. */
 const scratch = join(packageRoot, '.tmp', 'renames');
@@ -574,4 +581,179 @@ it('warnings about old names stop the run where warnings are errors', async () =
     ['stub/old-name src/classes/Employee.ts:19 fax'],
   ]);
   expect(project.tree()).toEqual(tree);
+});
+
+it('two names that change places are exchanged, and so are files', async () => {
+  const text = model().replace(
+    'fax: string\n      staff',
+    'fax: string\n      telex: string\n      staff',
+  );
+  const project = await Project.of(text, {
+    'src/classes/CompanyEntity.ts': `import { CompanyEntityBase, type EmployeeEntity } from '../generated/api.js';
+export class CompanyEntity extends CompanyEntityBase {
+  async hire(person: EmployeeEntity): Promise<EmployeeEntity> {
+    const { fax, telex } = this;
+    this.ds.Company.new({ fax: telex, telex: fax, name: person.fax });
+    return person;
+  }
+  saving(): undefined {}
+}
+`,
+    'src/classes/EmployeeEntity.ts': `import { EmployeeEntityBase, type CompanyEntity as Employer } from '../generated/api.js';
+export class EmployeeEntity extends EmployeeEntityBase {
+  fullName = '';
+  async send(from: Employer): Promise<string> {
+    return (from.fax ?? from.telex ?? this.fax) ?? '';
+  }
+}
+`,
+  });
+  const users = userFolder(nodeDisk, project.folder, lookInto(nodeDisk, project.folder), new Set());
+  const [same, company] = [modelOf(text), { from: 'Company', to: 'Company' }];
+  const names = changedNames(same, same, {
+    dataclasses: [
+      { from: 'Company', to: 'Employee' },
+      { from: 'Employee', to: 'Company' },
+    ],
+    attributes: [
+      { dataclass: company, from: 'fax', to: 'telex' },
+      { dataclass: company, from: 'telex', to: 'fax' },
+    ],
+    functions: [],
+    singletons: [],
+  });
+  const { edits } = await renameInClasses({
+    names,
+    users,
+    previous: userClasses(same, classNames(same)),
+    paths: ['src/classes/CompanyEntity.ts', 'src/classes/EmployeeEntity.ts'],
+    shown: (path) => path,
+    files: {
+      readFile: readFileSync,
+      isFile: (path) => existsSync(path) && statSync(path).isFile(),
+    },
+  });
+  expect(edits.map(({ path, from, text: after }) => [from, path, after])).toEqual([
+    [
+      'src/classes/CompanyEntity.ts',
+      'src/classes/EmployeeEntity.ts',
+      `import { EmployeeEntityBase, type CompanyEntity } from '../generated/api.js';
+export class EmployeeEntity extends EmployeeEntityBase {
+  async hire(person: CompanyEntity): Promise<CompanyEntity> {
+    const { telex: fax, fax: telex } = this;
+    this.ds.Employee.new({ telex: telex, fax: fax, name: person.fax });
+    return person;
+  }
+  saving(): undefined {}
+}
+`,
+    ],
+    [
+      'src/classes/EmployeeEntity.ts',
+      'src/classes/CompanyEntity.ts',
+      `import { CompanyEntityBase, type EmployeeEntity as Employer } from '../generated/api.js';
+export class CompanyEntity extends CompanyEntityBase {
+  fullName = '';
+  async send(from: Employer): Promise<string> {
+    return (from.telex ?? from.fax ?? this.fax) ?? '';
+  }
+}
+`,
+    ],
+  ]);
+});
+
+it('a model without a new name has no file of the user read, and no compiler loaded', async () => {
+  const asked: string[] = [];
+  const lock = serializeModel(modelOf(model({ fax: 'telefax' })));
+  const users: UserFolder = {
+    root: '/',
+    owns: () => false,
+    read: (path) => {
+      asked.push(path);
+      return Promise.resolve({ kind: 'file', text: lock });
+    },
+    list: (folder) => {
+      asked.push(folder);
+      return Promise.resolve([]);
+    },
+  };
+  const files = { readFile: () => new Uint8Array(), isFile: () => false };
+  const shown = (path: string): string => path;
+  const input = { model: modelOf(model({ fax: 'telefax' })), users, files, shown };
+  expect(await lazyCompiler.renameClasses(input)).toMatchObject({ edits: [], problems: [] });
+  expect(asked).toEqual(['.drs-gen/model.lock.json']);
+});
+
+it('functions of every level are renamed with their calls', async () => {
+  const before = (names: readonly string[], from = ''): string => `drs: 1
+name: functions
+dataclasses:
+  Company:
+    attributes: { ID: { type: integer, key: true } }
+    functions:
+      dataclass: { ${names[0]}: { ${from && `renamedFrom: a1, `}returns: number } }
+      selection: { ${names[1]}: { ${from && `renamedFrom: a2, `}returns: number } }
+      entity: { ${names[2]}: { ${from && `renamedFrom: a3, `}returns: number } }
+datastore:
+  functions: { ${names[3]}: { ${from && `renamedFrom: a4, `}returns: number } }
+singletons:
+  Clock:
+    functions: { ${names[4]}: { ${from && `renamedFrom: a5, `}returns: number } }
+`;
+  const code = ([a1 = '', a2 = '', a3 = '', a4 = '', a5 = '']: readonly string[]): Readonly<
+    Record<string, string>
+  > => ({
+    'src/classes/Company.ts': `import { CompanyBase } from '../generated/api.js';
+export class Company extends CompanyBase {
+  ${a1}(): number {
+    return 1;
+  }
+}
+`,
+    'src/classes/CompanySelection.ts': `import * as api from '../generated/api.js';
+export class CompanySelection extends api.CompanySelectionBase {
+  ${a2} = async (): Promise<number> => (await this.ds.${a4}()) + this.ds.Company.${a1}();
+}
+`,
+    'src/classes/CompanyEntity.ts': `import { CompanyEntityBase } from '../generated/api.js';
+class Middle extends CompanyEntityBase {
+  override ${a3}(): number {
+    return 3;
+  }
+}
+export class CompanyEntity extends Middle {
+  override ${a3}(): number {
+    return super.${a3}();
+  }
+}
+`,
+    'src/classes/DataStore.ts': `import { DataStoreBase } from '../generated/api.js';
+export class DataStore extends DataStoreBase {
+  async ${a4}(): Promise<number> {
+    const first = await this.Company.all().first();
+    return (first?.${a3}() ?? 0) + (await this.Company.all().${a2}());
+  }
+}
+`,
+    'src/classes/Clock.ts': `import { ClockBase } from '../generated/api.js';
+export class Clock extends ClockBase {
+  ${a5}(): number {
+    const a1 = { a2: 1 };
+    return a1.a2;
+  }
+}
+`,
+  });
+  const [old, fresh] = [
+    ['a1', 'a2', 'a3', 'a4', 'a5'],
+    ['b1', 'b2', 'b3', 'b4', 'b5'],
+  ];
+  const project = await Project.of(before(old), code(old));
+  expect(project.errors).toEqual([]);
+  const answer = await project.generate(before(fresh, 'a'));
+  expect(answer.code).toBe(0);
+  for (const [path, text] of Object.entries(code(fresh))) expect(project.read(path)).toBe(text);
+  expect(project.errors).toEqual([]);
+  expect(told(project, answer)).toEqual(['stub/old-name src/classes/Clock.ts:4 a2']);
 });
