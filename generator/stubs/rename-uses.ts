@@ -413,7 +413,9 @@ class Look {
     const { declarations = [], escapedName, flags } = this.#resolved(symbol);
     if (declarations.length > 0) return false;
     // What the compiler answers where it knows nothing.
-    return isAlias(symbol) || (escapedName === 'unknown' && flags === ts.SymbolFlags.Property);
+    return (
+      isAlias(symbol) || (escapedName === 'unknown' && (flags & ts.SymbolFlags.Property) !== 0)
+    );
   }
 
   #isEmitted(file: ts.SourceFile): boolean {

@@ -40,9 +40,7 @@ function optionsOf(root: string, files: ServerFiles): ts.CompilerOptions {
     readDirectory: () => [],
   };
   const { options } = ts.parseJsonConfigFileContent(config ?? {}, host, root);
-  const { incremental, composite, tsBuildInfoFile, ...rest } = options;
-  void [incremental, composite, tsBuildInfoFile];
-  return rest;
+  return options;
 }
 
 /** The disk, to be read only: the program writes nothing. */
