@@ -46,7 +46,8 @@ export async function renameInClasses(request: RenameRequest): Promise<RenamePla
   const all = opened.filter((each) => each !== undefined);
   const notes = new Notes(shown);
   const classes = await oldClasses(request, { files, all, notes });
-  const concerned = all.filter((file) => holdsAny(file.text, names.words));
+  const oldNames = namesBefore(names);
+  const concerned = all.filter((file) => oldNames.some((each) => file.text.includes(each)));
   for (const file of concerned) {
     if (file.syntaxError === undefined || notes.isOf(file)) continue;
     const { message } = file.syntaxError;
@@ -245,6 +246,7 @@ function searched(
   const context = {
     checker: program.getTypeChecker(),
     names,
+    oldNames: new Set(namesBefore(names)),
     pathOf: ({ fileName }: ts.SourceFile) => posix.relative(root, fileName),
     modelClass: (path: string, node: ts.Node) => own.get(key(path, node)),
     moved: new Map([...moves, ...names.modules]),
@@ -270,8 +272,9 @@ function key(path: string, node: ts.Node): string {
   return `${path}:${String(node.pos)}`;
 }
 
-function holdsAny(text: string, words: ReadonlyMap<string, unknown>): boolean {
-  return [...words.keys()].some((each) => text.includes(each));
+function namesBefore({ types, members, words }: ChangedNames): readonly string[] {
+  const ofMembers = [...members.values()].flatMap((each) => [...each.keys()]);
+  return [...new Set([...types.keys(), ...ofMembers, ...words.keys()])];
 }
 
 /** The text with all replacements; all else stays byte for byte. */

@@ -29,6 +29,8 @@ export interface FileUses {
 export interface RenameContext {
   readonly checker: ts.TypeChecker;
   readonly names: ChangedNames;
+  /** All names of before. */
+  readonly oldNames: ReadonlySet<string>;
   /** Path in the server of a file of the program. */
   readonly pathOf: (file: ts.SourceFile) => string;
   /** The class of the model that a user's class declaration is, by its old name. */
@@ -74,14 +76,9 @@ class Look {
     private readonly file: ts.SourceFile,
     private readonly context: RenameContext,
   ) {
-    const { types, members, words } = context.names;
     this.#path = context.pathOf(file);
     this.#checker = context.checker;
-    this.#interesting = new Set([
-      ...types.keys(),
-      ...[...members.values()].flatMap((each) => [...each.keys()]),
-      ...words.keys(),
-    ]);
+    this.#interesting = context.oldNames;
   }
 
   visit(node: ts.Node): void {

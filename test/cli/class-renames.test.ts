@@ -304,6 +304,17 @@ describe('an attribute that is renamed', () => {
     expect(await project.generate(newer, '--check')).toMatchObject({ code: 0, out: '' });
   });
 
+  it('takes accessors with it that are called after it', async () => {
+    const project = await Project.of(model(), { 'src/classes/Employee.ts': employee });
+    const answer = await project.generate(model({ fullName: 'wholeName' }));
+    expect([answer.code, told(project, answer)]).toEqual([0, []]);
+    expect(project.read('src/classes/Employee.ts')).toBe(
+      employee
+        .replace('queryFullName', 'queryWholeName')
+        .replace('orderByFullName', 'orderByWholeName'),
+    );
+  });
+
   it('keeps line ends, a byte order mark and everything else byte for byte', async () => {
     const text = `\ufeff${employeeEntity.replaceAll('\n', '\r\n')}`;
     const project = await Project.of(model(), { 'src/classes/EmployeeEntity.ts': text });
