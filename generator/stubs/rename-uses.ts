@@ -259,7 +259,7 @@ class Look {
       return symbol === undefined ? 'unknown' : this.#symbolMeaning(symbol);
     }
     const type = this.#checker.getContextualType(literal);
-    return type === undefined ? 'unknown' : this.#propertyOf(type, node.text);
+    return type === undefined ? 'unknown' : this.#propertyOf(type, node.text, node.parent);
   }
 
   #shorthand(node: ts.Identifier, parent: ts.ShorthandPropertyAssignment): void {
@@ -288,13 +288,15 @@ class Look {
     this.#replace(node, `${asKey(key)}: ${node.text}`);
   }
 
-  #propertyOf(type: ts.Type, name: string): Meaning {
+  /** @param own a key that the type may have been inferred from, which then says nothing */
+  #propertyOf(type: ts.Type, name: string, own?: ts.Node): Meaning {
     const real = this.#checker.getNonNullableType(type);
     if ((real.flags & (ts.TypeFlags.Any | ts.TypeFlags.Unknown)) !== 0) return 'unknown';
     const parts = real.isUnion() ? real.types : [real];
     const meanings = parts.flatMap((part): readonly Meaning[] => {
       const symbol = this.#checker.getPropertyOfType(this.#checker.getApparentType(part), name);
-      return symbol === undefined ? [] : [this.#symbolMeaning(symbol)];
+      const isOwn = symbol?.declarations?.some((each) => each === own) === true;
+      return symbol === undefined || isOwn ? [] : [this.#symbolMeaning(symbol)];
     });
     if (meanings.length > 0) return agreed(meanings);
     const isOpen = parts.some((part) => part.getStringIndexType() !== undefined);
