@@ -208,6 +208,16 @@ const rows: readonly Row[] = [
     ['data lost database-removed'],
   ],
   [
+    'another default database',
+    [['[sqlite, postgres]', '[postgres, sqlite]']],
+    ['data look database-default'],
+  ],
+  [
+    'the scope of a singleton',
+    [['Clock: {', 'Clock: { scope: session,']],
+    ['clients look scope-changed'],
+  ],
+  [
     'rules that become tighter',
     [
       ['maxLength: 20', 'maxLength: 10'],
@@ -496,6 +506,15 @@ describe('drs-gen diff', () => {
       'data look reference-changed rows',
       'clients breaks type-changed',
     ]);
+  });
+
+  it('tells of a function whose code gets fewer privileges', async () => {
+    const allowed = '      - { applyTo: Customer.greet, type: method, promote: [edit] }\n';
+    const found = await diffOf(base, base + allowed);
+    expect(codes(found)).toEqual(['clients breaks closed']);
+    expect(found.clients[0]?.message).toBe(
+      'Customer.greet() no longer gives its code edit and view.',
+    );
   });
 
   it('prints the line that was probably meant', async () => {
