@@ -36,11 +36,15 @@ export interface Scope {
   readonly parts: readonly { readonly key: SourceKey; readonly node: SourceNode }[];
   /** Names of roles and privileges may be any text. */
   readonly isFreeText?: boolean;
+  /** Names that exist without being written. */
+  readonly builtIn?: readonly string[];
 }
 
 /** An earlier name belongs to one part, and no part bears it now. */
-export function checkRenames(context: Context, { prefix, parts, isFreeText }: Scope): void {
-  const owners = new Map(parts.map(({ key }) => [fold(key.name), key.name]));
+export function checkRenames(context: Context, scope: Scope): void {
+  const { prefix, parts, isFreeText, builtIn = [] } = scope;
+  const names = [...builtIn, ...parts.map(({ key }) => key.name)];
+  const owners = new Map(names.map((name) => [fold(name), name]));
   const renamed = new Map<string, string>();
   for (const { key, node } of parts) {
     const items = soundItems(context, node);

@@ -79,12 +79,24 @@ export function functionAccess(
   path: string,
   [before, after]: readonly [ClassFunction, ClassFunction],
 ): readonly Change[] {
+  const promoted = before.promote?.filter((each) => after.promote?.includes(each) !== true) ?? [];
+  const demoted =
+    promoted.length === 0
+      ? []
+      : [
+          change('breaks', 'closed', path, {
+            message: `${label} no longer gives its code ${listed(promoted)}.`,
+          }),
+        ];
   const from = before.access;
   const to = after.access;
-  if (isEqual(from?.toSorted(), to?.toSorted())) return [];
+  if (isEqual(from?.toSorted(), to?.toSorted())) return demoted;
   const isClosed = isNarrower(from, to);
   const message = `${label} is open to ${holders(to, false)}, and was open to ${holders(from, false)}.`;
-  return [change(isClosed ? 'breaks' : 'look', isClosed ? 'closed' : 'opened', path, { message })];
+  return [
+    ...demoted,
+    change(isClosed ? 'breaks' : 'look', isClosed ? 'closed' : 'opened', path, { message }),
+  ];
 }
 
 /** Whether somebody who might may no longer. */

@@ -107,11 +107,15 @@ export function guessedDataclasses({ dataclasses }: ModelPair): Guess<Dataclass>
   });
 }
 
+/** Of pairs: a model that was written anew is no list of renames. */
+const maxGuessed = 10_000;
+
 function guesses<T extends { readonly name: string; readonly renamedFrom?: readonly string[] }>(
   removed: readonly T[],
   added: readonly T[],
   isAlike: (a: T, b: T) => boolean,
 ): Guess<T>[] {
+  if (removed.length * added.length > maxGuessed) return [];
   const left = new Set(removed);
   return added.flatMap((part) => {
     const [nearest] = [...left]

@@ -34,11 +34,21 @@ export function clientChanges(models: ModelPair): readonly Change[] {
     ...singletons.both.flatMap(([before, after]) => {
       const path = `singletons.${after.name}`;
       const functions = paired(before.functions, after.functions);
+      const isCalled = before.functions.some(({ exposed }) => exposed);
       const renamed = renamedPart(before, after, `The singleton ${before.name}`, path);
-      if (renamed !== undefined && before.functions.some(({ exposed }) => exposed)) {
-        return [renamed, ...functionsOf(after.name, path, functions)];
-      }
-      return functionsOf(after.name, path, functions);
+      const scope =
+        before.scope === after.scope
+          ? []
+          : [
+              change('look', 'scope-changed', `${path}.scope`, {
+                message: `The scope of ${after.name} was ${before.scope} and is ${after.scope}: it may keep other values between calls.`,
+              }),
+            ];
+      return [
+        ...(renamed !== undefined && isCalled ? [renamed] : []),
+        ...(isCalled ? scope : []),
+        ...functionsOf(after.name, path, functions),
+      ];
     }),
   ];
 }

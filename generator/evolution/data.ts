@@ -25,21 +25,26 @@ import type {
 
 /** What becomes of what is stored. */
 export function dataChanges(models: ModelPair): readonly Change[] {
+  const guessed = guessedDataclasses(models);
+  const isGuessed = (dataclass: Dataclass): boolean =>
+    guessed.some(({ added }) => added === dataclass);
   return [
     ...databaseChanges(models),
-    ...models.dataclasses.added.map((each) =>
-      change('fine', 'table-added', pathOf(each), {
-        message: `${each.name} is new: the start makes its table ${each.table}.`,
-        start: 'applied',
-      }),
-    ),
+    ...models.dataclasses.added
+      .filter((each) => !isGuessed(each))
+      .map((each) =>
+        change('fine', 'table-added', pathOf(each), {
+          message: `${each.name} is new: the start makes its table ${each.table}.`,
+          start: 'applied',
+        }),
+      ),
     ...models.dataclasses.removed.map((each) =>
       change('look', 'table-unused', pathOf(each), {
         message: `${each.name} is gone: its table ${each.table} stays with all rows, and nothing uses it.`,
         start: 'applied',
       }),
     ),
-    ...guessedDataclasses(models).map(({ removed, added, line }) =>
+    ...guessed.map(({ removed, added, line }) =>
       change('look', 'dataclass-maybe-renamed', pathOf(added), {
         message: `${added.name} is new, and ${removed.name}, which is like it, is gone: as it stands, ${added.name} begins without rows.`,
         help: `if ${removed.name} was renamed, write ${line}`,
@@ -52,11 +57,22 @@ export function dataChanges(models: ModelPair): readonly Change[] {
 
 function databaseChanges({ older, newer }: ModelPair): readonly Change[] {
   const gone = older.databases.filter((each) => !newer.databases.includes(each));
-  return gone.map((each) =>
+  const [first] = newer.databases;
+  const isMoved = gone.length === 0 && first !== older.databases[0];
+  const words = { sqlite: 'SQLite', postgres: 'PostgreSQL' } as const;
+  const moved = isMoved
+    ? [
+        change('look', 'database-default', 'database', {
+          message: `A server without DATABASE_URL opens a database of ${words[first ?? 'sqlite']} now.`,
+        }),
+      ]
+    : [];
+  const lost = gone.map((each) =>
     change('lost', 'database-removed', 'database', {
-      message: `The server no longer opens a database of ${each === 'sqlite' ? 'SQLite' : 'PostgreSQL'}: what it holds is not moved.`,
+      message: `The server no longer opens a database of ${words[each]}: what it holds is not moved.`,
     }),
   );
+  return [...lost, ...moved];
 }
 
 function tableChanges(models: ModelPair, pair: DataclassPair): readonly Change[] {

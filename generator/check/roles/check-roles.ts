@@ -2,7 +2,7 @@ import { booleanOf, child, entry, itemsOf, textOf } from '../../source/tree.js';
 import { actions as actionWords, isOneOf, permissionTypes } from '../../source/vocabulary.js';
 import { fold } from '../fold.js';
 import { checkRenames, renamedFromOf } from '../renames.js';
-import { checkPrivileges, type Privileges } from './privileges.js';
+import { builtIn, checkPrivileges, type Privileges } from './privileges.js';
 import type { Action, Permission, Roles } from '../../model/model.js';
 import type { SourceNode } from '../../source/tree.js';
 import type { Context } from '../context.js';
@@ -22,7 +22,7 @@ const fittingActions: Readonly<Record<Permission['type'], readonly Action[]>> = 
 /** Privileges, roles and permissions, every name in them found. */
 export function checkRoles(context: Context, roles: SourceNode, parts: ResourceParts): Roles {
   const privileges = checkPrivileges(context, roles);
-  checkItemRenames(context, child(roles, 'privileges'), 'privilege');
+  checkItemRenames(context, child(roles, 'privileges'), 'privilege', builtIn);
   return {
     forceLogin: booleanOf(child(roles, 'forceLogin')) === true,
     restrictedByDefault: booleanOf(child(roles, 'restrictedByDefault')) === true,
@@ -47,13 +47,18 @@ function bundles(context: Context, roles: SourceNode, privileges: Privileges): R
 }
 
 /** Items of a list, whose names stand below a key of theirs. */
-function checkItemRenames(context: Context, list: SourceNode | undefined, nameKey: string): void {
+function checkItemRenames(
+  context: Context,
+  list: SourceNode | undefined,
+  nameKey: string,
+  builtInNames: readonly string[] = [],
+): void {
   const parts = itemsOf(list).flatMap((node) => {
     const at = child(node, nameKey);
     const name = textOf(at);
     return at === undefined || name === undefined ? [] : [{ key: { ...at, name }, node }];
   });
-  checkRenames(context, { prefix: '', parts, isFreeText: true });
+  checkRenames(context, { prefix: '', parts, isFreeText: true, builtIn: builtInNames });
 }
 
 function permissions(

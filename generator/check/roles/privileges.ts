@@ -6,7 +6,7 @@ import type { SourceNode } from '../../source/tree.js';
 import type { Context } from '../context.js';
 
 /** Everyone has guest, nobody has none; WebAdmin belongs to administration. */
-const builtIn = ['guest', 'none', 'WebAdmin'];
+export const builtIn = ['guest', 'none', 'WebAdmin'];
 
 interface Privilege extends Renamed {
   readonly node: SourceNode;

@@ -46,6 +46,7 @@ roles:
   privileges:
     - { privilege: p }
     - { privilege: q, renamedFrom: <<d>>P }
+    - { privilege: chief, renamedFrom: <<g>>webadmin }
   roles:
     - { role: r, renamedFrom: <<e>>r }
 `).replace(
@@ -58,6 +59,7 @@ roles:
       { code: 'rename/itself', at: 'c' },
       { code: 'rename/still-used', at: 'd' },
       { code: 'rename/itself', at: 'e' },
+      { code: 'rename/still-used', at: 'g', says: 'WebAdmin has that name' },
       { code: 'rename/still-used', at: 'f' },
     ],
   },
