@@ -409,12 +409,10 @@ class Look {
   }
 
   #isUnknown(symbol: ts.Symbol): boolean {
-    const { declarations = [], escapedName, flags } = this.#resolved(symbol);
+    const { declarations = [], name, flags } = this.#resolved(symbol);
     if (declarations.length > 0) return false;
     // What the compiler answers where it knows nothing.
-    return (
-      isAlias(symbol) || (escapedName === 'unknown' && (flags & ts.SymbolFlags.Property) !== 0)
-    );
+    return isAlias(symbol) || (name === 'unknown' && (flags & ts.SymbolFlags.Property) !== 0);
   }
 
   #isEmitted(file: ts.SourceFile): boolean {

@@ -44,9 +44,9 @@ export async function renameClasses({
 }: RenameInput): Promise<RenamedClasses> {
   const none = { problems: [], sources: new Map<string, string>() };
   const nothing = { edits: [], ...none, before: none, seen: '' };
-  const changed = await changesSince(users.read, model);
-  if (changed === undefined) return nothing;
-  const { older, names } = changed;
+  const older = await lastModel(users.read);
+  const names = older === undefined ? undefined : changesSince(older, model);
+  if (older === undefined || names === undefined) return nothing;
   const previous = userClasses(older, classNames(older));
   const folders = await Promise.all(['src', 'test'].map((folder) => usersFiles(users, folder)));
   const paths = folders.flat();
@@ -57,18 +57,11 @@ export async function renameClasses({
   return { ...(await renameInClasses({ names, previous, users, paths, ...input })), seen };
 }
 
-/** The model of the last run, and the names that have changed since; `undefined` where none has. */
-async function changesSince(
-  read: ReadUserText,
-  model: Model,
-): Promise<{ readonly older: Model; readonly names: ChangedNames } | undefined> {
-  const older = await lastModel(read);
-  if (older === undefined) return undefined;
+/** The names that have changed since the last run; `undefined` where none has. */
+function changesSince(older: Model, model: Model): ChangedNames | undefined {
   const renames = renamesBetween(older, model);
-  if (Object.values(renames).every((each: readonly unknown[]) => each.length === 0)) {
-    return undefined;
-  }
-  return { older, names: changedNames(older, model, renames) };
+  const isNone = Object.values(renames).every((each: readonly unknown[]) => each.length === 0);
+  return isNone ? undefined : changedNames(older, model, renames);
 }
 
 export interface FindInput extends Pick<StubInput, 'shown'> {
@@ -119,7 +112,7 @@ async function previousClasses(
 ): Promise<readonly UserClass[]> {
   const older = await lastModel(read);
   if (older === undefined) return [];
-  const names = (await changesSince(read, model))?.names;
+  const names = changesSince(older, model);
   try {
     return userClasses(older, classNames(older)).map(({ name, base, path, members }) => {
       const now = names?.types.get(name) ?? name;
@@ -140,6 +133,7 @@ async function previousClasses(
   }
 }
 
+/** The model that the server was generated from last, where it can be read. */
 async function lastModel(read: ReadUserText): Promise<Model | undefined> {
   const lock = await read(modelLockPath);
   const parsed = lock.kind === 'file' ? parseModel(lock.text) : undefined;
