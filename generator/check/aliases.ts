@@ -1,5 +1,6 @@
 import { child, textOf } from '../source/tree.js';
 import { relationTarget } from './relation-target.js';
+import { renamedFromOf, renameHint } from './renames.js';
 import { describedBy, type AttributeDraft, type DataclassDraft, type World } from './world.js';
 import type { AliasAttribute, StorageType } from '../model/model.js';
 import type { SourceNode } from '../source/tree.js';
@@ -64,7 +65,14 @@ export function createAliases(context: Context, world: World): Aliases {
       const resolved = resolve(dataclass, draft);
       if (resolved === undefined) return undefined;
       const { name, exposed, node } = draft;
-      return { kind: 'alias', name, exposed, ...describedBy(node), ...resolved };
+      return {
+        kind: 'alias',
+        name,
+        exposed,
+        ...renamedFromOf(node),
+        ...describedBy(node),
+        ...resolved,
+      };
     },
   };
 }
@@ -122,7 +130,9 @@ function stepOf(
   const found = dataclass.attribute.get(name);
   if (found !== undefined) return found;
   const fill = { alias: draft.label, dataclass: dataclass.name, step: name };
-  const help = context.suggest(name, dataclass.attribute.keys());
+  const help =
+    renameHint(`${dataclass.name}.`, name, dataclass.attributes) ??
+    context.suggest(name, dataclass.attribute.keys());
   context.report('alias/unknown-step', fill, at, help);
   return undefined;
 }

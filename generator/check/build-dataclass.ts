@@ -7,6 +7,7 @@ import { checkShared, madeAttribute, type ForeignKey } from './foreign-keys.js';
 import { compositeIndexes } from './indexes.js';
 import { toManyRelation, toOneRelation, type ToOne } from './relations.js';
 import { storageAttribute } from './storage.js';
+import { renamedFromOf } from './renames.js';
 import { checkColumnCount, checkColumns, writtenColumns } from './tables.js';
 import {
   describedBy,
@@ -44,10 +45,11 @@ export function buildDataclass(
   );
   checkColumns(context, [
     ...writtenColumns(context, dataclass),
-    ...made.map((each) => ({ attribute: each.name, column: each.name, at: each.at })),
+    ...made.map((each) => ({ attribute: each, column: each.column, at: each.at })),
   ]);
   const built: Dataclass = {
     name,
+    ...renamedFromOf(node),
     table: dataclass.table,
     exposed: dataclass.exposed,
     ...describedBy(node),

@@ -2,17 +2,16 @@ import { entry } from '../source/tree.js';
 import { createAliases } from './aliases.js';
 import { buildDataclass } from './build-dataclass.js';
 import { datastoreFunctions, singletons } from './class-functions.js';
-import { classPlaces, type ClassPlaces } from './class-places.js';
 import { checkDataclasses } from './dataclasses.js';
 import { checkExpressions } from './expressions.js';
 import { checkInverses } from './inverses.js';
 import { createSuggest } from './near-name.js';
 import { checkMandatoryCircles } from './mandatory-circles.js';
 import { checkOpenedAliases } from './opened-aliases.js';
+import { placesOf, type Places } from './places.js';
 import { checkPostgres } from './postgres.js';
 import { createReports } from './report.js';
 import { checkRoles } from './roles/check-roles.js';
-import { resourcesOf } from './roles/resources.js';
 import { rolesNode, type RolesInput } from './roles/roles-source.js';
 import { settings } from './settings.js';
 import { checkModelShape } from './shape/check-shape.js';
@@ -37,8 +36,8 @@ export interface ModelInput {
 export interface CheckedModel extends Checked<Model> {
   /** Text of each file that was read, by the name that origins use; offsets count from its start. */
   readonly sources: ReadonlyMap<string, string>;
-  /** Where the model asks for class code. */
-  readonly classPlaces: ClassPlaces;
+  /** Where each key of the model file stands. */
+  readonly places: Places;
 }
 
 /** Reads and checks a model file. The value is there unless a problem is an error; problems stand in file order. */
@@ -54,8 +53,8 @@ export function checkModel(input: ModelInput): CheckedModel {
   }
   const hasErrors = problems.some(({ severity }) => severity === 'error');
   const value = hasErrors ? undefined : model;
-  const places = root === undefined ? new Map<string, never>() : classPlaces(root);
-  return { value, problems: sortProblems(file, problems), sources, classPlaces: places };
+  const places = root === undefined ? new Map<string, never>() : placesOf(root);
+  return { value, problems: sortProblems(file, problems), sources, places };
 }
 
 /** Goes through everything, whatever has been found before, so that one run tells all problems. */
@@ -82,7 +81,7 @@ function buildModel(context: Context, root: SourceNode, rolesInput: RolesInput):
   checkPostgres(context, world, model, expressions);
   checkMandatoryCircles(context, world, dataclasses);
   if (roles === undefined) return model;
-  const checked = checkRoles(context, roles, resourcesOf(parts));
+  const checked = checkRoles(context, roles, parts);
   checkOpenedAliases(context, world, model, checked);
   return { ...withAccess(model, checked), roles: checked };
 }

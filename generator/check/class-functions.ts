@@ -3,6 +3,7 @@ import { isOneOf, singletonScopes } from '../source/vocabulary.js';
 import { fold } from './fold.js';
 import { classFunctions } from './functions.js';
 import { functionNames } from './reserved.js';
+import { renamedFromOf } from './renames.js';
 import { describedBy, type AttributeDraft, type DataclassDraft, type World } from './world.js';
 import type { ClassFunction, Dataclass, Singleton } from '../model/model.js';
 import type { SourceKey } from '../source/tree.js';
@@ -118,6 +119,7 @@ export function singletons(context: Context, world: World): readonly Singleton[]
     const scope = textOf(child(value, 'scope'));
     return {
       name: key.name,
+      ...renamedFromOf(value),
       scope: isOneOf(singletonScopes, scope) ? scope : 'process',
       ...describedBy(value),
       functions: classFunctions(context, world, {

@@ -1,8 +1,9 @@
 import { child, entry, itemsOf, textOf } from '../source/tree.js';
 import { accessors as accessorWords, isOneOf } from '../source/vocabulary.js';
 import { outsideOneExpression } from './expression-text.js';
+import { renamedFromOf } from './renames.js';
 import { checkDateOnly } from './storage.js';
-import { describedBy, type AttributeDraft } from './world.js';
+import { columnOf, describedBy, type AttributeDraft } from './world.js';
 import type { Accessor, CalculatedAttribute, StorageType } from '../model/model.js';
 import type { SourceNode } from '../source/tree.js';
 import type { Context } from './context.js';
@@ -37,9 +38,10 @@ export function computedAttribute(
   return {
     kind: 'calculated',
     name,
+    ...renamedFromOf(node),
     type,
     dateOnly,
-    ...(expression === undefined ? {} : { expression, column: name }),
+    ...(expression === undefined ? {} : { expression, column: columnOf(draft) }),
     accessors: expression === undefined ? accessors : [],
     exposed: draft.exposed,
     ...describedBy(node),

@@ -1,6 +1,7 @@
 import { child, entriesOf, entry, itemsOf, textOf } from '../source/tree.js';
 import { fold } from './fold.js';
 import { checkName, checkReserved, checkUnique } from './names.js';
+import { checkEntryRenames, checkRenames } from './renames.js';
 import { datastoreMembers, entityMembers, protocolNames, selectionMembers } from './reserved.js';
 import { isKey, type AttributeDraft, type DataclassDraft, type World } from './world.js';
 import type { Context } from './context.js';
@@ -21,6 +22,8 @@ function checkClassNames(context: Context, { root, dataclasses }: World): void {
   const keys = [...dataclasses.map(({ key }) => key), ...singletons];
   for (const key of keys) checkName(context, key);
   checkUnique(context, 'The model', keys);
+  checkRenames(context, { prefix: '', parts: dataclasses });
+  checkEntryRenames(context, '', child(root, 'singletons'));
   for (const { key } of dataclasses) {
     checkReserved(context, key, datastoreMembers, 'the datastore');
     // In a roles file ds is the datastore, and names there are compared without regard to case.
@@ -55,6 +58,7 @@ function checkAttributeNames(context: Context, dataclass: DataclassDraft): void 
     name,
     attributes.map(({ key }) => key),
   );
+  checkRenames(context, { prefix: `${name}.`, parts: attributes });
   for (const attribute of attributes) {
     const { key } = attribute;
     checkName(context, key);

@@ -1,4 +1,3 @@
-import { child, textOf } from '../source/tree.js';
 import { soundExpression, type ExpressionUse } from './computed.js';
 import { openProbe, type Probe, type ProbeColumn } from './expression-probe.js';
 import { dependsOnTime } from './expression-time.js';
@@ -6,7 +5,7 @@ import { fold } from './fold.js';
 import type { Dataclass } from '../model/model.js';
 import type { Place } from '../source/tree.js';
 import type { Context } from './context.js';
-import type { DataclassDraft, World } from './world.js';
+import { columnOf, type DataclassDraft, type World } from './world.js';
 
 /**
  * Lets a database look at every expression, in the form in which the server keeps it: a generated column.
@@ -20,13 +19,14 @@ export function checkExpressions(
   const wrong = new Set<Place>();
   const context: Context = {
     ...others,
-    report: (code, fill, at) => {
+    report: (code, fill, at, help) => {
       wrong.add(at);
-      report(code, fill, at);
+      report(code, fill, at, help);
     },
   };
   const tables = world.dataclasses
     .map((dataclass, index) => ({
+      dataclass,
       uses: usesOf(context, dataclass),
       stored: [...storedColumns(dataclasses[index]), ...unknownColumns(dataclass)],
     }))
@@ -34,7 +34,7 @@ export function checkExpressions(
   if (tables.length === 0) return [];
   const probe = openProbe();
   try {
-    for (const { stored, uses } of tables) checkTable(context, probe, stored, uses);
+    for (const table of tables) checkTable(context, probe, table);
   } finally {
     probe.close();
   }
@@ -48,12 +48,17 @@ function usesOf(context: Context, dataclass: DataclassDraft): readonly Expressio
   });
 }
 
+interface ProbedTable {
+  readonly dataclass: DataclassDraft;
+  readonly stored: readonly ProbeColumn[];
+  readonly uses: readonly ExpressionUse[];
+}
+
 /** All expressions at once, since they can refer to each other; each alone where that goes wrong, to tell which it is. */
 function checkTable(
   context: Context,
   probe: Probe,
-  stored: readonly ProbeColumn[],
-  uses: readonly ExpressionUse[],
+  { dataclass, stored, uses }: ProbedTable,
 ): void {
   for (const use of uses) {
     const reason = dependsOnTime(use.expression);
@@ -65,20 +70,37 @@ function checkTable(
     const others = uses.filter((each) => each !== use).map(plainColumn);
     return [use, probe.refusal(distinct([generatedColumn(use), ...stored, ...others]))];
   });
-  for (const [use, reason] of alone) if (reason !== undefined) tell(context, use, reason);
+  for (const [use, reason] of alone)
+    if (reason !== undefined) tell(context, dataclass, use, reason);
   if (alone.some(([, reason]) => reason !== undefined)) return;
-  const culprit = uses.find(({ draft }) => refusal.includes(`"${draft.name}"`)) ?? uses[0];
-  if (culprit !== undefined) tell(context, culprit, refusal);
+  const culprit = uses.find(({ draft }) => refusal.includes(`"${columnOf(draft)}"`)) ?? uses[0];
+  if (culprit !== undefined) tell(context, dataclass, culprit, refusal);
 }
 
-function tell(context: Context, use: ExpressionUse, refusal: string): void {
+function tell(
+  context: Context,
+  dataclass: DataclassDraft,
+  use: ExpressionUse,
+  refusal: string,
+): void {
   const attribute = use.draft.label;
   if (/non-deterministic/i.test(refusal)) {
     // Its text may have told as much already.
     if (dependsOnTime(use.expression) === undefined) notDeterministic(context, use, refusal);
     return;
   }
-  context.report('computed/bad-expression', { attribute, reason: refusal }, use.at);
+  const help = columnHint(dataclass, refusal);
+  context.report('computed/bad-expression', { attribute, reason: refusal }, use.at, help);
+}
+
+/** Expressions name columns, which keep the names that attributes had first. */
+function columnHint({ attribute }: DataclassDraft, refusal: string): string | undefined {
+  const draft = attribute.get(/^no such column: (.+)$/u.exec(refusal)?.[1] ?? '');
+  if (draft === undefined || columnOf(draft) === draft.name) return undefined;
+  const isKept = draft.kind === 'storage' || draft.kind === 'computed';
+  return isKept
+    ? `${draft.label} is kept in the column ${columnOf(draft)}: write ${columnOf(draft)}`
+    : undefined;
 }
 
 function notDeterministic({ report }: Context, use: ExpressionUse, reason: string): void {
@@ -86,11 +108,11 @@ function notDeterministic({ report }: Context, use: ExpressionUse, reason: strin
 }
 
 function generatedColumn({ draft, type, expression }: ExpressionUse): ProbeColumn {
-  return { name: draft.name, type, expression };
+  return { name: columnOf(draft), type, expression };
 }
 
 function plainColumn({ draft, type }: ExpressionUse): ProbeColumn {
-  return { name: draft.name, type };
+  return { name: columnOf(draft), type };
 }
 
 function storedColumns(dataclass: Dataclass | undefined): readonly ProbeColumn[] {
@@ -102,7 +124,7 @@ function storedColumns(dataclass: Dataclass | undefined): readonly ProbeColumn[]
 function unknownColumns({ attributes }: DataclassDraft): readonly ProbeColumn[] {
   return attributes
     .filter(({ kind, type }) => kind === undefined || (kind === 'storage' && type === undefined))
-    .map(({ node, name }) => ({ name: textOf(child(node, 'column')) ?? name, type: 'string' }));
+    .map((draft) => ({ name: columnOf(draft), type: 'string' }));
 }
 
 /** Columns that clash are reported elsewhere, and would hide what is wrong with an expression. */

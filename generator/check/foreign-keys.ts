@@ -1,5 +1,6 @@
 import { booleanOf, child, entry, textOf } from '../source/tree.js';
 import { fold } from './fold.js';
+import { renameHint } from './renames.js';
 import { keyDraft, type AttributeDraft, type DataclassDraft } from './world.js';
 import type { StorageAttribute, StorageType } from '../model/model.js';
 import type { Place, SourceNode } from '../source/tree.js';
@@ -10,6 +11,9 @@ const maxLength = 63;
 /** The attribute that holds the key of a related entity. */
 export interface ForeignKey {
   readonly name: string;
+  /** Of one that is made: those that it had under earlier names of its relation, oldest first. */
+  readonly earlier: readonly string[];
+  readonly column: string;
   /** Of one that the model does not write down. */
   readonly made: boolean;
   readonly type: StorageType;
@@ -32,7 +36,10 @@ export function foreignKeyOf(
     if (entry(relation.node, 'foreignKey') === undefined) {
       checkMadeName(context, dataclass, relation, made);
     }
-    return { name: made, made: true, type, isMandatory: false, at: relation.key };
+    const earlier = relation.earlier.map((each) => `${each}_id`);
+    const column = earlier[0] ?? made;
+    const at = relation.key;
+    return { name: made, earlier, column, made: true, type, isMandatory: false, at };
   }
   const found = dataclass.attribute.get(name);
   if (found === undefined) unknown(context, dataclass, relation, given, name);
@@ -44,7 +51,8 @@ export function foreignKeyOf(
     context.report('relation/foreign-key-type', fill, given);
   }
   const flag = (key: string): boolean => booleanOf(child(found?.node, key)) === true;
-  return { name, made: false, type, isMandatory: flag('mandatory') || flag('key'), at: given };
+  const isMandatory = flag('mandatory') || flag('key');
+  return { name, earlier: [], column: name, made: false, type, isMandatory, at: given };
 }
 
 function unknown(
@@ -56,10 +64,9 @@ function unknown(
 ): void {
   const fill = { relation: relation.label, dataclass: dataclass.name, foreignKey: name };
   const stored = dataclass.attributes.filter(({ kind }) => kind === 'storage');
-  const help = context.suggest(
-    name,
-    stored.map((each) => each.name),
-  );
+  const names = stored.map((each) => each.name);
+  const help =
+    renameHint(`${dataclass.name}.`, name, dataclass.attributes) ?? context.suggest(name, names);
   context.report('relation/foreign-key-unknown', fill, at, help);
 }
 
@@ -103,12 +110,13 @@ export function checkShared(
 
 /** The storage attribute that a relation without a foreign key of its own gets. */
 export function madeAttribute(foreignKey: ForeignKey): StorageAttribute {
-  const { name, type, isMandatory } = foreignKey;
+  const { name, earlier, column, type, isMandatory } = foreignKey;
   return {
     kind: 'storage',
     name,
+    ...(earlier.length === 0 ? {} : { renamedFrom: earlier }),
     type,
-    column: name,
+    column,
     dateOnly: false,
     key: false,
     unique: false,

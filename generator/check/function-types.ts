@@ -1,4 +1,5 @@
 import { isOneOf, storageTypes } from '../source/vocabulary.js';
+import { renameHint } from './renames.js';
 import { functionTypeHint } from './type-hints.js';
 import type { FunctionType } from '../model/model.js';
 import type { SourceNode } from '../source/tree.js';
@@ -50,6 +51,8 @@ function unknownType(context: Context, world: World, type: string, at: SourceNod
     'function/unknown-type',
     { type },
     at,
-    functionTypeHint(type) ?? context.suggest(type, known),
+    renameHint('', type.replace(/\.selection$/, ''), world.dataclasses) ??
+      functionTypeHint(type) ??
+      context.suggest(type, known),
   );
 }

@@ -1,6 +1,7 @@
 import { booleanOf, child, entriesOf, entry, textOf } from '../source/tree.js';
 import { functionType } from './function-types.js';
 import { checkName, checkReserved, checkUnique } from './names.js';
+import { checkEntryRenames, renamedFromOf } from './renames.js';
 import { describedBy, type World } from './world.js';
 import type { ClassFunction, FunctionType, Parameter } from '../model/model.js';
 import type { SourceEntry, SourceNode } from '../source/tree.js';
@@ -25,6 +26,7 @@ export function classFunctions(
     group.owner,
     found.map(({ key }) => key),
   );
+  checkEntryRenames(context, '', group.functions);
   return found.map(({ key, value }) => {
     checkName(context, key);
     checkReserved(context, key, group.reserved, group.owner);
@@ -41,6 +43,7 @@ function classFunction(context: Context, world: World, { key, value }: SourceEnt
   }
   return {
     name: key.name,
+    ...renamedFromOf(value),
     exposed,
     onHTTPGet,
     params: parameters(context, world, child(value, 'params')),

@@ -1,4 +1,5 @@
 import { child, itemsOf, textOf } from '../source/tree.js';
+import { renameHint, type Renamed } from './renames.js';
 import { isIndexable } from './storage.js';
 import type { SourceNode } from '../source/tree.js';
 import type { Context } from './context.js';
@@ -37,7 +38,9 @@ function indexedNames(
     const draft = dataclass.attribute.get(written);
     const name = foreignKeys.get(written) ?? written;
     if (draft === undefined && !isForeignKey(foreignKeys, written)) {
-      const help = context.suggest(written, indexableNames(dataclass));
+      const help =
+        renameHint(`${dataclass.name}.`, written, indexedParts(dataclass)) ??
+        context.suggest(written, indexableNames(dataclass));
       const fill = { dataclass: dataclass.name, attribute: written };
       context.report('index/unknown-attribute', fill, item, help);
     } else if (draft !== undefined && kindWords(draft) !== undefined) {
@@ -52,6 +55,17 @@ function indexedNames(
 
 function isForeignKey(foreignKeys: ReadonlyMap<string, string>, name: string): boolean {
   return [...foreignKeys.values()].includes(name);
+}
+
+/** Attributes, and foreign keys that are made for relations. */
+function indexedParts({ attributes }: DataclassDraft): readonly Renamed[] {
+  const made = attributes
+    .filter(({ kind }) => kind === 'toOne')
+    .map(({ name, earlier }) => ({
+      name: `${name}_id`,
+      earlier: earlier.map((each) => `${each}_id`),
+    }));
+  return [...attributes, ...made];
 }
 
 function indexableNames({ attributes }: DataclassDraft): readonly string[] {

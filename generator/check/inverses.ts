@@ -1,5 +1,6 @@
 import { child, entry, textOf } from '../source/tree.js';
 import { relationTarget } from './relation-target.js';
+import { renameHint } from './renames.js';
 import { inverseIn } from './type-hints.js';
 import type { SourceNode } from '../source/tree.js';
 import type { Context } from './context.js';
@@ -108,7 +109,9 @@ function inverseOf(context: Context, side: Side): AttributeDraft | undefined {
   const found = target.attribute.get(name);
   const relation = draft.label;
   if (found === undefined) {
-    const help = context.suggest(name, target.attribute.keys());
+    const help =
+      renameHint(`${target.name}.`, name, target.attributes) ??
+      context.suggest(name, target.attribute.keys());
     const fill = { relation, target: target.name, inverse: name };
     context.report('relation/inverse-unknown', fill, at, help);
     return undefined;

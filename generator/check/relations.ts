@@ -1,6 +1,7 @@
 import { booleanOf, child, entry, textOf } from '../source/tree.js';
 import { deleteRules, isOneOf } from '../source/vocabulary.js';
 import { foreignKeyOf, type ForeignKey } from './foreign-keys.js';
+import { renamedFromOf, renameHint } from './renames.js';
 import { relationTarget } from './relation-target.js';
 import { describedBy, type AttributeDraft, type DataclassDraft, type World } from './world.js';
 import type { RelatedEntitiesAttribute, RelatedEntityAttribute } from '../model/model.js';
@@ -15,7 +16,8 @@ export function checkTarget(context: Context, world: World, draft: AttributeDraf
   if (at === undefined || name === undefined) return;
   const target = world.dataclass.get(name);
   if (target === undefined) {
-    const help = context.suggest(name, world.dataclass.keys());
+    const help =
+      renameHint('', name, world.dataclasses) ?? context.suggest(name, world.dataclass.keys());
     context.report('relation/unknown-target', { relation: label, target: name }, at, help);
     return;
   }
@@ -51,6 +53,7 @@ export function toOneRelation(
     relation: {
       kind: 'relatedEntity',
       name,
+      ...renamedFromOf(node),
       exposed: draft.exposed && target.exposed,
       ...describedBy(node),
       target: target.name,
@@ -88,6 +91,7 @@ export function toManyRelation(
   return {
     kind: 'relatedEntities',
     name: draft.name,
+    ...renamedFromOf(draft.node),
     exposed: draft.exposed && target.exposed,
     ...describedBy(draft.node),
     target: target.name,

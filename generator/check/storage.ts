@@ -1,7 +1,8 @@
 import { booleanOf, child, entry, numberOf, textOf } from '../source/tree.js';
 import { generatedKinds, isOneOf } from '../source/vocabulary.js';
 import { checkRules } from './storage-rules.js';
-import { describedBy, isKey, type AttributeDraft } from './world.js';
+import { renamedFromOf } from './renames.js';
+import { columnOf, describedBy, isKey, type AttributeDraft } from './world.js';
 import type { StorageAttribute, StorageType } from '../model/model.js';
 import type { Context } from './context.js';
 import type { ValueType } from './values.js';
@@ -37,8 +38,9 @@ export function storageAttribute(
   return {
     kind: 'storage',
     name,
+    ...renamedFromOf(node),
     type,
-    column: textOf(child(node, 'column')) ?? name,
+    column: columnOf(draft),
     dateOnly,
     ...(dimensions === undefined ? {} : { dimensions }),
     key,

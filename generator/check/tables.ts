@@ -2,16 +2,17 @@ import { entry, textOf } from '../source/tree.js';
 import { fold } from './fold.js';
 import type { Place } from '../source/tree.js';
 import type { Dataclass } from '../model/model.js';
+import type { Renamed } from './renames.js';
 import type { Context } from './context.js';
-import type { AttributeDraft, DataclassDraft, World } from './world.js';
+import { columnOf, type AttributeDraft, type DataclassDraft, type World } from './world.js';
 
 const maxLength = 63;
 
 /** Tables differ in more than case, and bear names that a database takes. */
 export function checkTables(context: Context, { dataclasses }: World): void {
-  const owners = new Map<string, string>();
+  const owners = new Map<string, DataclassDraft>();
   for (const dataclass of dataclasses) {
-    const { name, table } = dataclass;
+    const { table } = dataclass;
     const given = entry(dataclass.node, 'table')?.value;
     const at = given ?? dataclass.key;
     const problem = tableProblem(table);
@@ -20,9 +21,20 @@ export function checkTables(context: Context, { dataclasses }: World): void {
       context.report('sql/bad-name', { what: 'table', reason: `${problem}${hint}` }, at);
     } else if (textOf(given) !== undefined) checkSqlName(context, 'table', table, at);
     const other = owners.get(fold(table));
-    if (other === undefined) owners.set(fold(table), name);
-    else context.report('sql/duplicate-table', { table, other }, at);
+    if (other === undefined) owners.set(fold(table), dataclass);
+    else if (!isStillUsed(table, dataclass, other)) {
+      context.report('sql/duplicate-table', { table, other: other.name }, at);
+    }
   }
+}
+
+/** Whether a name is an earlier one of a part and that of another part, which is reported with the renames. */
+function isStillUsed(name: string, ...parts: readonly [Renamed, Renamed]): boolean {
+  const isOf = (names: readonly string[]): boolean =>
+    names.some((each) => fold(each) === fold(name));
+  return parts.some(
+    (part) => isOf(part.earlier) && parts.some((other) => other !== part && isOf([other.name])),
+  );
 }
 
 /** Tables of SQLite's own: one of the same name would stand in their place. */
@@ -38,19 +50,19 @@ function tableProblem(name: string): string | undefined {
 
 /** An attribute that is kept in a column, and where to point when the column cannot be. */
 export interface ColumnUse {
-  readonly attribute: string;
+  readonly attribute: Renamed;
   readonly column: string;
   readonly at: Place;
 }
 
 /** Columns of one table differ in more than case; names that differ in case alone are reported as names already. */
 export function checkColumns(context: Context, uses: readonly ColumnUse[]): void {
-  const owners = new Map<string, string>();
+  const owners = new Map<string, Renamed>();
   for (const { attribute, column, at } of uses) {
     const other = owners.get(fold(column));
     if (other === undefined) owners.set(fold(column), attribute);
-    else if (fold(other) !== fold(attribute)) {
-      context.report('sql/duplicate-column', { column, other }, at);
+    else if (fold(other.name) !== fold(attribute.name) && !isStillUsed(column, attribute, other)) {
+      context.report('sql/duplicate-column', { column, other: other.name }, at);
     }
   }
 }
@@ -83,7 +95,7 @@ export function writtenColumns(context: Context, dataclass: DataclassDraft): Col
   return dataclass.attributes.flatMap((draft) => {
     if (draft.kind === 'storage') return [storageColumn(context, draft)];
     const hasColumn = draft.kind === 'computed' && entry(draft.node, 'expression') !== undefined;
-    return hasColumn ? [{ attribute: draft.name, column: draft.name, at: draft.key }] : [];
+    return hasColumn ? [{ attribute: draft, column: columnOf(draft), at: draft.key }] : [];
   });
 }
 
@@ -91,10 +103,10 @@ function storageColumn(context: Context, draft: AttributeDraft): ColumnUse {
   const given = entry(draft.node, 'column')?.value;
   const column = textOf(given);
   if (given === undefined || column === undefined) {
-    return { attribute: draft.name, column: draft.name, at: draft.key };
+    return { attribute: draft, column: columnOf(draft), at: draft.key };
   }
   checkSqlName(context, 'column', column, given);
-  return { attribute: draft.name, column, at: given };
+  return { attribute: draft, column, at: given };
 }
 
 function checkSqlName({ report }: Context, what: string, name: string, at: Place): void {

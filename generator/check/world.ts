@@ -2,12 +2,15 @@ import { booleanOf, child, entriesOf, textOf } from '../source/tree.js';
 import { isOneOf, storageTypes } from '../source/vocabulary.js';
 import { attributeKind, type AttributeKind } from './attribute-kind.js';
 import { fold } from './fold.js';
+import { earlierNames } from './renames.js';
 import type { StorageType } from '../model/model.js';
 import type { SourceKey, SourceNode } from '../source/tree.js';
 
 /** An attribute as it is written, its kind found; what it refers to is looked for later. */
 export interface AttributeDraft {
   readonly name: string;
+  /** Oldest first. */
+  readonly earlier: readonly string[];
   /** With its dataclass, as messages say it: `Employee.employer`. */
   readonly label: string;
   readonly key: SourceKey;
@@ -22,6 +25,8 @@ export interface AttributeDraft {
 
 export interface DataclassDraft {
   readonly name: string;
+  /** Oldest first. */
+  readonly earlier: readonly string[];
   readonly key: SourceKey;
   readonly node: SourceNode;
   readonly table: string;
@@ -50,11 +55,13 @@ function dataclassDraft(key: SourceKey, node: SourceNode): DataclassDraft {
   const attributes = entriesOf(child(node, 'attributes')).map((each) =>
     attributeDraft(key.name, each.key, each.value),
   );
+  const earlier = earlierNames(node);
   return {
     name: key.name,
+    earlier,
     key,
     node,
-    table: textOf(child(node, 'table')) ?? key.name,
+    table: textOf(child(node, 'table')) ?? earlier[0] ?? key.name,
     exposed: booleanOf(child(node, 'exposed')) ?? true,
     attributes,
     attribute: new Map(attributes.map((each) => [each.name, each])),
@@ -67,6 +74,7 @@ function attributeDraft(dataclass: string, key: SourceKey, node: SourceNode): At
   const type = textOf(node) ?? textOf(child(node, 'type')) ?? textOf(child(node, 'computed')) ?? '';
   return {
     name: key.name,
+    earlier: earlierNames(node),
     label: `${dataclass}.${key.name}`,
     key,
     node,
@@ -75,6 +83,12 @@ function attributeDraft(dataclass: string, key: SourceKey, node: SourceNode): At
     dateOnly: type === 'date' && booleanOf(child(node, 'dateOnly')) === true,
     exposed: booleanOf(child(node, 'exposed')) ?? true,
   };
+}
+
+/** The column of a storage attribute, or of one that the database computes. */
+export function columnOf({ name, earlier, node, kind }: AttributeDraft): string {
+  const given = kind === 'storage' ? textOf(child(node, 'column')) : undefined;
+  return given ?? earlier[0] ?? name;
 }
 
 /** The primary key, the first where there are several. */

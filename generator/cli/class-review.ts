@@ -3,41 +3,72 @@ import type { CheckedModel } from '../check/check-model.js';
 import type { ClassFiles } from '../emit/classes/user-classes.js';
 import type { Model } from '../model/model.js';
 import { Refusal } from '../output/refusal.js';
-import type { EditUserFiles, UserFolder } from '../output/user-edits.js';
+import {
+  editedFolder,
+  type EditUserFiles,
+  type UserEdit,
+  type UserFolder,
+} from '../output/user-edits.js';
 import type { Diagnostic } from '../source/diagnostic.js';
 import type { FoundClasses } from '../stubs/class-files.js';
+import type { RenamedClasses } from '../stubs/review-classes.js';
 import { lineStarts, positionAt } from '../source/position.js';
-import type { Compiler } from './compiler.js';
 import type { Sources } from './render-diagnostics.js';
+import type { World } from './world.js';
 
 /** What one run notices of the classes that users write. */
 export interface ClassReview {
-  /** Where users moved classes to. Comes before {@link edit}, which tells the problems of both. */
+  /**
+   * Where users have their classes. Comes before {@link edit}, which tells the problems of both, and finds names that the model
+   * changed carried into the classes.
+   */
   readonly find: (users: UserFolder | undefined) => Promise<ClassFiles>;
+  /** What {@link find} changes in users' files, for new names of the model. */
+  readonly renames: () => readonly UserEdit[];
   readonly edit: EditUserFiles;
   /** Of the last time that {@link edit} was asked. */
-  readonly found: () => { readonly problems: readonly Diagnostic[]; readonly sources: Sources };
+  readonly found: () => Noticed;
+}
+
+interface Noticed {
+  readonly problems: readonly Diagnostic[];
+  readonly sources: Sources;
 }
 
 /** Nothing is written, because of what was noticed of the users' classes. */
 export class ClassRefusal extends Refusal {}
 
-/** @param refuses whether a problem forbids to write */
+export interface ReviewOptions {
+  /** Whether a problem forbids to write. */
+  readonly refuses: (problem: Diagnostic) => boolean;
+  /** Whether the run writes; problems are told where they stand after it. */
+  readonly isWritten: boolean;
+}
+
 export function classReview(
-  compiler: Compiler,
+  { compiler, readFile, isFile }: Pick<World, 'compiler' | 'readFile' | 'isFile'>,
   target: { readonly model: Model; readonly checked: CheckedModel; readonly folder: string },
-  refuses: (problem: Diagnostic) => boolean,
+  { refuses, isWritten }: ReviewOptions,
 ): ClassReview {
   const { model, checked, folder } = target;
   const shown = (path: string): string => posix.join(folder, path);
   const nothing: FoundClasses = { files: new Map(), problems: [], sources: new Map() };
   let places = nothing;
-  let found: ReturnType<ClassReview['found']> = nothing;
+  let renamed: RenamedClasses | undefined;
+  let found: Noticed = nothing;
   return {
     find: async (users) => {
-      places = users === undefined ? nothing : await compiler.findClasses({ model, users, shown });
+      if (users === undefined) return nothing.files;
+      const files = { readFile, isFile };
+      renamed = await compiler.renameClasses({ model, users, shown, files, known: renamed });
+      places = await compiler.findClasses({
+        model,
+        users: editedFolder(users, renamed.edits),
+        shown,
+      });
       return places.files;
     },
+    renames: () => renamed?.edits ?? [],
     edit: async (read) => {
       const { edits, problems, sources } = await compiler.reviewClasses({
         model,
@@ -46,11 +77,13 @@ export function classReview(
         classFiles: places.files,
         modelPlace: (path) => modelPlace(checked, path),
       });
-      found = {
-        problems: [...places.problems, ...problems],
-        sources: new Map([...places.sources, ...sources]),
-      };
+      const all = (renames: Noticed = nothing): Noticed => ({
+        problems: [...renames.problems, ...places.problems, ...problems],
+        sources: new Map([...places.sources, ...sources, ...renames.sources]),
+      });
+      found = all(isWritten ? renamed : renamed?.before);
       if (found.problems.some(refuses)) {
+        found = all(renamed?.before);
         throw new ClassRefusal('Classes of yours stand in the way. Nothing was changed.');
       }
       return edits;
@@ -60,8 +93,8 @@ export function classReview(
 }
 
 /** `model.yaml:12:7`. */
-function modelPlace({ classPlaces, sources }: CheckedModel, modelPath: string): string {
-  const place = classPlaces.get(modelPath);
+function modelPlace({ places, sources }: CheckedModel, modelPath: string): string {
+  const place = places.get(modelPath);
   if (place === undefined) return modelPath;
   const { line, column } = positionAt(lineStarts(sources.get(place.file) ?? ''), place.start);
   return `${place.file}:${line}:${column}`;

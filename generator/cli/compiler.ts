@@ -1,10 +1,18 @@
 import type { CheckedModel, ModelInput } from '../check/check-model.js';
 import type { EmitInput } from '../emit/emit-server.js';
 import type { EmittedFile } from '../emit/file.js';
+import type { MigrationInput, MigrationReview } from '../migration/migrations.js';
+import type { Comparison } from '../evolution/change.js';
 import type { Model } from '../model/model.js';
+import type { ParsedModel } from '../model/serialize.js';
 import type { StubPlan } from '../stubs/plan-stubs.js';
 import type { FoundClasses } from '../stubs/class-files.js';
-import type { FindInput, ReviewInput } from '../stubs/review-classes.js';
+import type {
+  FindInput,
+  RenameInput,
+  RenamedClasses,
+  ReviewInput,
+} from '../stubs/review-classes.js';
 import { UsageError } from './failure.js';
 
 /** The stages of the generator. They are loaded when they are needed, so that `--help` answers at once. */
@@ -12,6 +20,14 @@ export interface Compiler {
   check(input: ModelInput): Promise<CheckedModel>;
   emit(model: Model, input: EmitInput): Promise<readonly EmittedFile[]>;
   serialize(model: Model): Promise<string>;
+  /** Looks at the migrations of a server, and writes one. */
+  reviewMigrations(input: MigrationInput): Promise<MigrationReview>;
+  /** Carries names that the model changed into the users' classes; answers at once where there are none. */
+  renameClasses(input: RenameInput): Promise<RenamedClasses>;
+  /** Reads a model that was serialised, maybe by another version. */
+  parse(text: string): Promise<ParsedModel>;
+  /** Says what a newer model means for data, clients and class code. */
+  compare(older: Model, newer: Model): Promise<Comparison>;
   /** Looks for users' classes that were moved. */
   findClasses(input: FindInput): Promise<FoundClasses>;
   /** Looks at the users' classes; answers at once where there are none. */
@@ -33,6 +49,12 @@ export const lazyCompiler: Compiler = {
   },
   emit: async (model, input) => (await import('../emit/emit-server.js')).emitServer(model, input),
   serialize: async (model) => (await import('../model/serialize.js')).serializeModel(model),
+  reviewMigrations: async (input) =>
+    (await import('../migration/migrations.js')).reviewMigrations(input),
+  renameClasses: async (input) => (await import('../stubs/review-classes.js')).renameClasses(input),
+  parse: async (text) => (await import('../model/serialize.js')).parseModel(text),
+  compare: async (older, newer) =>
+    (await import('../evolution/compare.js')).compareModels(older, newer),
   findClasses: async (input) => (await import('../stubs/review-classes.js')).findClasses(input),
   reviewClasses: async (input) => (await import('../stubs/review-classes.js')).reviewClasses(input),
   schema: async () => {

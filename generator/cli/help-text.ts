@@ -5,7 +5,10 @@ export const helpAfter = `
 Examples:
   drs-gen init                            a first model.yaml, to be edited
   drs-gen check model.yaml                is it right?
+  drs-gen diff HEAD:model.yaml model.yaml
+                                          what does a change of the model mean?
   drs-gen model.yaml -o server            generate; again after every change of the model
+  drs-gen migrate model.yaml -o server    what becomes of data that do not fit the model?
   drs-gen model.yaml -o server --dry-run  what would change?
   drs-gen model.yaml -o server --check    for CI: does the folder fit the model?
 

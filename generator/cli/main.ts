@@ -1,4 +1,5 @@
 #!/usr/bin/env node
+import { spawnSync } from 'node:child_process';
 import { readFileSync, statSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
@@ -6,7 +7,7 @@ import { nodeDisk } from '../output/node-disk.js';
 import { lazyCompiler } from './compiler.js';
 import { findPackage } from './package-root.js';
 import { run } from './run.js';
-import type { Stream } from './world.js';
+import type { GitAnswer, Stream } from './world.js';
 
 // The only file that touches the process.
 
@@ -42,6 +43,20 @@ function isAlive(pid: number): boolean {
   }
 }
 
+/** A model is some megabytes at most. */
+const maxOutput = 256 * 1024 * 1024;
+
+function git(args: readonly string[]): GitAnswer | undefined {
+  const { error, status, stdout, stderr } = spawnSync('git', args, {
+    maxBuffer: maxOutput,
+    // Its messages are shown, and read by tests.
+    env: { ...process.env, LC_ALL: 'C' },
+  });
+  if (error !== undefined && 'code' in error && error.code === 'ENOENT') return undefined;
+  if (error !== undefined) throw error;
+  return { code: status ?? 1, stdout, stderr: stderr.toString() };
+}
+
 process.exitCode = await run(process.argv.slice(2), {
   cwd: process.cwd(),
   env: process.env,
@@ -58,6 +73,7 @@ process.exitCode = await run(process.argv.slice(2), {
   onInterrupt,
   readFile: (path) => readFileSync(path),
   isFile: (path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true,
+  git,
   package: findPackage(fileURLToPath(import.meta.url)),
   compiler: lazyCompiler,
 });

@@ -14,7 +14,8 @@ export function renderPlan(plan: Plan, colors: Colors): string {
     if (file.action === 'keep' || file.action === 'user-kept') return [];
     const reason = file.action === 'conflict' ? `  ${colors.dim(reasonText[file.reason])}` : '';
     const action = paintOf(file.action, colors)(file.action.padEnd(8));
-    return [`${action}  ${printable(file.path)}${reason}`];
+    const from = file.action === 'rename' ? `${printable(file.from)} → ` : '';
+    return [`${action}  ${from}${printable(file.path)}${reason}`];
   });
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }
@@ -23,7 +24,11 @@ export function renderPlan(plan: Plan, colors: Colors): string {
 export async function renderChanges(plan: Plan, colors: Colors): Promise<string> {
   const blocks: string[] = [];
   for (const file of plan.files) {
-    if (file.action === 'update' && !file.path.startsWith(`${recordFolder}/`)) {
+    if (file.action === 'rename') {
+      const from = { name: `${file.from} (on disk)`, text: file.before };
+      const to = { name: `${file.path} (generated)`, text: file.text };
+      blocks.push(renderDiff(await unifiedDiff(from, to), colors));
+    } else if (file.action === 'update' && !file.path.startsWith(`${recordFolder}/`)) {
       const from = { name: `${file.path} (on disk)`, text: file.before };
       const to = { name: `${file.path} (generated)`, text: file.text };
       blocks.push(renderDiff(await unifiedDiff(from, to), colors));
@@ -59,6 +64,7 @@ export function renderSummary(plan: Plan, folder: string): string {
   const parts: readonly (readonly [number, string])[] = [
     [count('create'), 'created'],
     [count('update'), 'updated'],
+    [count('rename'), 'renamed'],
     [count('keep'), 'unchanged'],
     [count('delete'), 'deleted'],
     [count('user-kept'), 'of yours kept'],
@@ -73,6 +79,7 @@ export function planJson(plan: Plan): readonly object[] {
     path: file.path,
     action: file.action,
     owner: file.owner,
+    ...(file.action === 'rename' ? { from: file.from } : {}),
     ...(file.action === 'conflict' ? { reason: file.reason } : {}),
   }));
 }
@@ -120,6 +127,7 @@ function paintOf(action: PlannedFile['action'], colors: Colors): (text: string) 
     case 'create':
       return colors.green;
     case 'update':
+    case 'rename':
       return colors.cyan;
     case 'delete':
     case 'conflict':

@@ -2,6 +2,7 @@ import { resolve } from 'node:path';
 import { Command, Option, type OutputConfiguration } from 'commander';
 import type { GenerateOptions } from './commands/generate.js';
 import type { CheckOptions } from './commands/check.js';
+import type { DiffOptions } from './commands/diff.js';
 import type { InspectOptions } from './commands/inspect.js';
 import { UsageError } from './failure.js';
 import { helpAfter, purpose } from './help-text.js';
@@ -43,6 +44,16 @@ export function makeProgram(session: Session, finish: (code: number) => void): C
       finish(await (await import('./commands/check.js')).check(session, model, options));
     });
 
+  verb(session, program, 'diff')
+    .description('show what a newer model means for data, clients and class code')
+    .argument('<old>', 'model file, folder of a server, or <revision>:<path> of git')
+    .argument('<new>', 'the same')
+    .option('--check', 'exit 1 if values are lost or clients break')
+    .option('--json', 'print the three lists as JSON on stdout')
+    .action(async (older: string, newer: string, options: DiffOptions) => {
+      finish(await (await import('./commands/diff.js')).diff(session, [older, newer], options));
+    });
+
   verb(session, program, 'init')
     .description('write a first model.yaml, with its schema beside it for the editor')
     .argument('[dir]', 'folder for it', '.')
@@ -59,6 +70,20 @@ export function makeProgram(session: Session, finish: (code: number) => void): C
       finish(await (await import('./commands/inspect.js')).inspect(session, model, options));
     });
 
+  verb(session, program, 'migrate')
+    .description('write a migration for what a changed model does to data, and generate the server')
+    .argument('<model>', 'model file')
+    .requiredOption('-o, --output <dir>', 'folder of the server')
+    .option('--name <name>', 'what the migration is called behind its number: split-name')
+    .option('--dry-run', 'write nothing; print what would change')
+    .option('--json', 'print problems and plan as JSON on stdout')
+    .action(async (model: string, { name, ...options }: MigrateOptions) => {
+      const { generate } = await import('./commands/generate.js');
+      finish(
+        await generate(session, model, { ...options, migration: { name: checkedName(name) } }),
+      );
+    });
+
   verb(session, program, 'schema')
     .description('print the JSON Schema of model files')
     .action(async () => {
@@ -66,6 +91,17 @@ export function makeProgram(session: Session, finish: (code: number) => void): C
     });
 
   return program;
+}
+
+interface MigrateOptions extends Pick<GenerateOptions, 'output' | 'dryRun' | 'json'> {
+  readonly name?: string;
+}
+
+function checkedName(name: string | undefined): string | undefined {
+  if (name === undefined || /^[a-z0-9]+(?:-[a-z0-9]+)*$/.test(name)) return name;
+  throw new UsageError(
+    `--name is ${JSON.stringify(name)}; write letters a to z, digits and hyphens: split-name.`,
+  );
 }
 
 function tooMany({ world }: Session, args: readonly string[]): UsageError {

@@ -128,15 +128,6 @@ export function renderUpgrade(
   return told.join('\n');
 }
 
-/** Reads files as they are after edits. */
-export function withEdits(edits: readonly UserEdit[], read: ReadUserText): ReadUserText {
-  const texts = new Map(edits.map(({ path, text }) => [path, text]));
-  return async (path) => {
-    const text = texts.get(path);
-    return text === undefined ? read(path) : { kind: 'file', text };
-  };
-}
-
 /** Edits on top of others: those were made of what these give. */
 export function editsOnTop(
   first: readonly UserEdit[],
@@ -146,6 +137,6 @@ export function editsOnTop(
   const above = new Set(then.map(({ path }) => path));
   return [
     ...first.filter(({ path }) => !above.has(path)),
-    ...then.map((edit) => ({ ...edit, before: below.get(edit.path)?.before ?? edit.before })),
+    ...then.map((edit) => ({ ...edit, ...below.get(edit.path), text: edit.text })),
   ];
 }

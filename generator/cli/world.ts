@@ -16,9 +16,17 @@ export interface World {
   readFile(path: string): Uint8Array;
   /** Whether a path leads to an ordinary file. */
   isFile(path: string): boolean;
+  /** Runs git in the folder that the user is in; `undefined` where git is not installed. */
+  git(args: readonly string[]): GitAnswer | undefined;
   /** This package. */
   readonly package: { readonly root: string; readonly version: string };
   readonly compiler: Compiler;
+}
+
+export interface GitAnswer {
+  readonly code: number;
+  readonly stdout: Uint8Array;
+  readonly stderr: string;
 }
 
 export interface Stream {

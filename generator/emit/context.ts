@@ -20,13 +20,22 @@ export interface EmitContext {
   /** Names of the classes that class code is written in. */
   readonly classNames: AllClassNames;
   readonly namePlaces: NamePlaces;
+  /** Names of the files in `src/migrations`, without their endings, in order. */
+  readonly migrations: readonly string[];
 }
 
-/** @param classFiles where users moved classes to, by the names of the classes */
+/** What of the user's stands in the folder of the server. */
+export interface UsersParts {
+  /** Where users moved classes to, by the names of the classes. */
+  readonly classFiles?: ClassFiles;
+  /** Names of the files in `src/migrations`, without their endings, in order. */
+  readonly migrations?: readonly string[];
+}
+
 export function emitContext(
   model: Model,
   modelFileName: string,
-  classFiles: ClassFiles = new Map(),
+  { classFiles = new Map(), migrations = [] }: UsersParts = {},
 ): EmitContext {
   const names = identifiers(model.dataclasses.map((dataclass) => dataclass.name));
   const lowerNames = identifiers(model.dataclasses.map(({ name }) => lowerFirst(name)));
@@ -42,6 +51,7 @@ export function emitContext(
     routesName: (dataclass) => `${lowerName(dataclass)}Routes`,
     classNames: classes,
     namePlaces: namePlaces(model, classes, classFiles),
+    migrations,
   };
 }
 

@@ -1,31 +1,33 @@
 import { join } from 'node:path';
 import type { Model } from '../model/model.js';
-import { type ClassFiles, userClasses } from './classes/user-classes.js';
-import { emitContext } from './context.js';
+import { userClasses } from './classes/user-classes.js';
+import { emitContext, type UsersParts } from './context.js';
 import type { EmittedFile } from './file.js';
 import { runtimeFiles } from './runtime-files.js';
 import { Templates } from './templates.js';
 import { dataclassUnits, modelUnits } from './units.js';
 import { userClassView } from './views/classes/user-class.js';
 
-export interface EmitInput {
+export interface EmitInput extends UsersParts {
   /** Folder of this package, which holds `templates/` and `dist/`. */
   readonly packageRoot: string;
   /** Holds the compiled runtime, when not `dist/runtime`. */
   readonly runtimeFolder?: string;
   /** Named in the emitted files. */
   readonly modelFileName: string;
-  /** Where users moved classes to: these files are there. */
-  readonly classFiles?: ClassFiles;
 }
 
 /** Every file of the server for a model, in order of path. Pure, but for reading templates and the compiled runtime. */
 export function emitServer(model: Model, input: EmitInput): EmittedFile[] {
-  const context = emitContext(model, input.modelFileName, input.classFiles);
+  const context = emitContext(model, input.modelFileName, input);
   const templates = new Templates(join(input.packageRoot, 'templates'));
-  const files = runtimeFiles(input.runtimeFolder ?? join(input.packageRoot, 'dist/runtime'), model);
+  const files = runtimeFiles(
+    input.runtimeFolder ?? join(input.packageRoot, 'dist/runtime'),
+    model,
+    input.migrations,
+  );
   for (const { path, when, owner, template, view } of modelUnits) {
-    if (when?.(model) === false) continue;
+    if (when?.(model, context) === false) continue;
     files.push({ path, owner, text: templates.render(template, view(context)) });
   }
   for (const { path, when, owner, template, view } of dataclassUnits) {

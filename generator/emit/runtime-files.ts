@@ -11,11 +11,12 @@ import {
 import type { EmittedFile } from './file.js';
 
 /** Which servers have files of the runtime, by their names up to the first dot; what is not named here, every server has. */
-const needed: Readonly<Record<string, (model: Model) => boolean>> = {
+const needed: Readonly<Record<string, (model: Model, migrations: readonly string[]) => boolean>> = {
   access: ({ roles }) => roles !== undefined,
   class: hasClassCode,
   functions: hasExposedFunctions,
   media: hasMedia,
+  migrations: (_model, migrations) => migrations.length > 0,
   permissions: limitsSessions,
   postgres: ({ databases }) => databases.includes('postgres'),
   'reader-process': ({ databases }) => databases.includes('sqlite'),
@@ -28,9 +29,13 @@ const needed: Readonly<Record<string, (model: Model) => boolean>> = {
  * The runtime as it was compiled with the generator, with the parts that the model needs.
  * @throws Error when it is not there
  */
-export function runtimeFiles(runtimeFolder: string, model: Model): EmittedFile[] {
+export function runtimeFiles(
+  runtimeFolder: string,
+  model: Model,
+  migrations: readonly string[] = [],
+): EmittedFile[] {
   return readdirSync(runtimeFolder)
-    .filter((name) => needed[name.replace(/\..*$/s, '')]?.(model) !== false)
+    .filter((name) => needed[name.replace(/\..*$/s, '')]?.(model, migrations) !== false)
     .map((name) => ({
       path: `runtime/${name}`,
       owner: 'generator',

@@ -13,6 +13,7 @@ import { singletonsView } from './views/classes/singletons.js';
 import { databasesView, schemaView } from './views/databases.js';
 import { dataclassView } from './views/dataclass.js';
 import { functionRoutesView, hasFunctionRoutes } from './views/function-routes.js';
+import { migrateView, migrationsView } from './views/migrations.js';
 import { queriesView } from './views/queries.js';
 import { routesView } from './views/routes.js';
 import {
@@ -27,7 +28,7 @@ import { emptyView, headerView, mainView, settingsView } from './views/server.js
 /** A file that is printed once for the whole model. */
 export interface ModelUnit {
   /** Whether the model needs it; it does when this is left out. */
-  readonly when?: (model: Model) => boolean;
+  readonly when?: (model: Model, context: EmitContext) => boolean;
   readonly path: string;
   readonly owner: EmittedFile['owner'];
   readonly template: string;
@@ -117,6 +118,11 @@ export const modelUnits: readonly ModelUnit[] = [
   })),
   ours('src/generated/database.ts', databaseView),
   ours('src/generated/settings.ts', settingsView),
+  {
+    ...ours('src/generated/migrations.ts', migrationsView),
+    when: (_model, { migrations }) => migrations.length > 0,
+  },
+  ours('src/migrate.ts', migrateView),
   ours('src/generated/classes/DataStore.ts', dataStoreView),
   ...forClassCode(
     ours('src/generated/api.ts', apiView),
@@ -182,7 +188,7 @@ function forClassCode(...units: readonly ModelUnit[]): readonly ModelUnit[] {
 function forRoles(...units: readonly ModelUnit[]): readonly ModelUnit[] {
   return units.map((unit) => ({
     ...unit,
-    when: (model) => model.roles !== undefined && unit.when?.(model) !== false,
+    when: (model, context) => model.roles !== undefined && unit.when?.(model, context) !== false,
   }));
 }
 

@@ -54,6 +54,8 @@ export interface ProtocolOptions {
 
 export interface Dataclass {
   readonly name: string;
+  /** Earlier names, oldest first. */
+  readonly renamedFrom?: readonly string[];
   readonly table: string;
   readonly exposed: boolean;
   readonly description?: string;
@@ -112,6 +114,8 @@ export type Attribute =
 
 interface AttributeBase {
   readonly name: string;
+  /** Earlier names, oldest first. */
+  readonly renamedFrom?: readonly string[];
   /** Already `false` where the attribute leads to a dataclass that is not exposed. */
   readonly exposed: boolean;
   readonly description?: string;
@@ -191,6 +195,8 @@ export type EventName =
 
 export interface ClassFunction {
   readonly name: string;
+  /** Earlier names, oldest first. */
+  readonly renamedFrom?: readonly string[];
   readonly exposed: boolean;
   readonly onHTTPGet: boolean;
   readonly params: readonly Parameter[];
@@ -219,6 +225,8 @@ export type FunctionType =
 
 export interface Singleton {
   readonly name: string;
+  /** Earlier names, oldest first. */
+  readonly renamedFrom?: readonly string[];
   readonly scope: 'process' | 'shared' | 'session';
   readonly description?: string;
   readonly functions: readonly ClassFunction[];
@@ -229,9 +237,23 @@ export interface Roles {
   readonly forceLogin: boolean;
   readonly restrictedByDefault: boolean;
   /** Every declared privilege with all that it includes, itself first; transitive. */
-  readonly privileges: readonly { readonly name: string; readonly includes: readonly string[] }[];
-  readonly roles: readonly { readonly name: string; readonly privileges: readonly string[] }[];
+  readonly privileges: readonly Privilege[];
+  readonly roles: readonly Role[];
   readonly permissions: readonly Permission[];
+}
+
+export interface Privilege {
+  readonly name: string;
+  /** Earlier names, oldest first. */
+  readonly renamedFrom?: readonly string[];
+  readonly includes: readonly string[];
+}
+
+export interface Role {
+  readonly name: string;
+  /** Earlier names, oldest first. */
+  readonly renamedFrom?: readonly string[];
+  readonly privileges: readonly string[];
 }
 
 /** Who may do what with one resource; an absent action is not restricted here. */

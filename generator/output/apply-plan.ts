@@ -18,7 +18,11 @@ import { hashText } from './text.js';
 import { exactText } from './user-edits.js';
 import { finishJournal, undoJournal } from './heal.js';
 
-type Change = Extract<PlannedFile, { action: 'create' | 'update' | 'delete' }>;
+type Write = Extract<PlannedFile, { action: 'create' | 'update' }>;
+
+/** What is done to one path; `before` is the text of a file of the user's that goes. */
+type Change =
+  Write | { readonly action: 'delete'; readonly path: string; readonly before?: string };
 
 /**
  * Carries out a plan without conflicts; the lock is held and the folder healed. Either all of it happens or nothing:
@@ -56,11 +60,32 @@ export async function applyPlan(plan: Plan, host: Host): Promise<void> {
 function orderedChanges(plan: Plan): readonly Change[] {
   const rank = (change: Change) =>
     change.action === 'delete' ? 0 : change.path === manifestPath ? 2 : 1;
-  return plan.files
-    .filter(
-      (file) => file.action === 'create' || file.action === 'update' || file.action === 'delete',
-    )
-    .sort((a, b) => rank(a) - rank(b));
+  return changesOf(plan).sort((a, b) => rank(a) - rank(b));
+}
+
+/** A file that gets another name leaves one path, where another one may come, and comes to another path. */
+function changesOf({ files }: Plan): Change[] {
+  const left = new Map(
+    files.flatMap((file) => (file.action === 'rename' ? [[file.from, file.before] as const] : [])),
+  );
+  const writes = files.flatMap((file): readonly Write[] => {
+    if (file.action === 'update') return [file];
+    if (file.action !== 'create' && file.action !== 'rename') return [];
+    const { path, owner, text } = file;
+    const before = left.get(path);
+    return before === undefined
+      ? [{ action: 'create', path, owner, text }]
+      : [{ action: 'update', path, owner, text, before }];
+  });
+  const written = new Set(writes.map(({ path }) => path));
+  const emptied = [...left].filter(([path]) => !written.has(path));
+  return [
+    ...files
+      .filter((file) => file.action === 'delete')
+      .map(({ action, path }) => ({ action, path })),
+    ...emptied.map(([path, before]) => ({ action: 'delete', path, before }) as const),
+    ...writes,
+  ];
 }
 
 function stepOf(change: Change): Step {
@@ -123,7 +148,11 @@ async function assertUnchanged(
   change: Change | undefined,
   backup: string,
 ): Promise<void> {
-  if (change?.action !== 'update' || change.owner !== 'user') return;
+  const isUsers =
+    change?.action === 'delete'
+      ? change.before !== undefined
+      : change?.action === 'update' && change.owner === 'user';
+  if (change === undefined || change.action === 'create' || !isUsers) return;
   if (exactText(await disk.read(backup)) === change.before) return;
   throw new Refusal(`${change.path} was changed while the files were being written.`);
 }

@@ -2,6 +2,8 @@
 export const recordFolder = '.drs-gen';
 export const manifestPath = `${recordFolder}/manifest.json`;
 export const modelLockPath = `${recordFolder}/model.lock.json`;
+/** The model that data may still have, as long as no migration leads from it. */
+export const beforeLockPath = `${recordFolder}/before.lock.json`;
 
 /** Control characters, and what Windows allows in no file name. */
 const forbidden = /[\p{Cc}\\<>:"|?*]/u;
@@ -17,7 +19,7 @@ export function assertSoundPaths(paths: readonly string[]): void {
   const seen = new Map<string, string>();
   for (const path of paths) {
     if (!isSafePath(path)) throw new Error(`The emitted path ${JSON.stringify(path)} is not safe.`);
-    if (path.startsWith(`${recordFolder}/`) && path !== modelLockPath) {
+    if (path.startsWith(`${recordFolder}/`) && path !== modelLockPath && path !== beforeLockPath) {
       throw new Error(`The emitted path ${path} is in the folder of the records.`);
     }
     const other = seen.get(foldCase(path));

@@ -36,20 +36,21 @@ export async function planFiles(input: PlanInput): Promise<Plan> {
   const look = lookInto(disk, root);
   const record = await look(manifestPath);
   const last = readRecord(record, join(root, manifestPath));
-  const users = last === undefined ? undefined : userFolder(disk, root, look);
+  const users = last === undefined ? undefined : userFolder(disk, root, look, last.files);
   const files = typeof input.files === 'function' ? await input.files(users) : input.files;
   assertSoundPaths(files.map((file) => file.path));
   const stale = await planStale(look, files, last);
   const gone = new Set(
     stale.flatMap((file) => (file.action === 'delete' ? [foldCase(file.path)] : [])),
   );
+  const edits = users === undefined ? [] : ((await input.editUserFiles?.(users.read)) ?? []);
+  const left = new Set(edits.map(({ from }) => from));
   const wanted = await mapInBatches(files, async (file) => {
-    const seen = await look(file.path);
+    const seen: Seen = left.has(file.path) ? { kind: 'absent' } : await look(file.path);
     const known = { hasManifest: last !== undefined, hash: last?.files.get(file.path) };
     return decideWanted(file, withoutGone(file.path, seen, gone), known);
   });
   const manifest = planManifest(record, printManifest(manifestOf(input, files)));
-  const edits = users === undefined ? [] : ((await input.editUserFiles?.(users.read)) ?? []);
   const planned = [...withEdits([...stale, ...wanted], edits), manifest];
   return {
     root,
@@ -64,11 +65,20 @@ function withEdits(
   edits: readonly UserEdit[],
 ): readonly PlannedFile[] {
   const edited = new Set(edits.map(({ path }) => path));
-  const others = planned.filter((file) => file.action !== 'user-kept' || !edited.has(file.path));
+  const moved = new Set(edits.flatMap(({ path, from }) => (from === undefined ? [] : [path])));
+  // Where a file goes, nothing of the user's stays; what would be created there is made for who has none.
+  const others = planned.filter(
+    ({ action, owner, path }) =>
+      !(edited.has(path) && action === 'user-kept') && !(moved.has(path) && owner === 'user'),
+  );
   const changed = others.find(({ path }) => edited.has(path));
   if (changed !== undefined) throw new Error(`${changed.path} is no file of the user's.`);
-  const updates = edits.map((edit) => ({ action: 'update', owner: 'user', ...edit }) as const);
-  return [...others, ...updates];
+  const changes = edits.map(({ from, ...edit }): PlannedFile =>
+    from === undefined
+      ? { action: 'update', owner: 'user', ...edit }
+      : { action: 'rename', owner: 'user', from, ...edit },
+  );
+  return [...others, ...changes];
 }
 
 async function planStale(

@@ -9,6 +9,7 @@ export type PlannedFile =
       readonly text: string;
     }
   | Update
+  | Move
   | { readonly action: 'keep'; readonly path: string; readonly owner: 'generator' }
   | { readonly action: 'user-kept'; readonly path: string; readonly owner: 'user' }
   | { readonly action: 'delete'; readonly path: string; readonly owner: 'generator' }
@@ -17,10 +18,21 @@ export type PlannedFile =
 export interface Update {
   readonly action: 'update';
   readonly path: string;
-  /** A file of the user's is only ever added to. */
+  /** A file of the user's is only ever added to, or follows new names of the model. */
   readonly owner: Owner;
   readonly text: string;
   /** The text that is replaced. */
+  readonly before: string;
+}
+
+/** A file of the user's gets another name, and another text. */
+export interface Move {
+  readonly action: 'rename';
+  /** Its new path. */
+  readonly path: string;
+  readonly from: string;
+  readonly owner: 'user';
+  readonly text: string;
   readonly before: string;
 }
 

@@ -1,4 +1,4 @@
-import { join } from 'node:path';
+import { join, posix } from 'node:path';
 import type { Disk } from './disk.js';
 import type { Look } from './look.js';
 import { mapInBatches } from './map-in-batches.js';
@@ -16,6 +16,10 @@ export type ReadUserText = (path: string) => Promise<UserText>;
 
 /** The files of an output folder that was generated before, to look for those of the user. */
 export interface UserFolder {
+  /** Its real path. */
+  readonly root: string;
+  /** Whether a run of drs-gen wrote a file, and writes it again. */
+  readonly owns: (path: string) => boolean;
   readonly read: ReadUserText;
   /** What stands in a folder of the output, links left out; nothing where there is no such folder. */
   readonly list: (
@@ -23,9 +27,11 @@ export interface UserFolder {
   ) => Promise<readonly { readonly path: string; readonly kind: 'file' | 'folder' }[]>;
 }
 
-/** A file of the user's that something is added to. */
+/** A file of the user's that something is added to, or that follows new names of the model. */
 export interface UserEdit {
   readonly path: string;
+  /** Where it stands before, if that is somewhere else. */
+  readonly from?: string;
   /** Its text before, with its own line ends. */
   readonly before: string;
   readonly text: string;
@@ -44,8 +50,16 @@ export function userTextReader(disk: Disk, root: string, look: Look): ReadUserTe
   };
 }
 
-export function userFolder(disk: Disk, root: string, look: Look): UserFolder {
+/** @param owned paths of the files that the last run wrote as its own */
+export function userFolder(
+  disk: Disk,
+  root: string,
+  look: Look,
+  owned: { readonly has: (path: string) => boolean },
+): UserFolder {
   return {
+    root,
+    owns: (path) => owned.has(path),
     read: userTextReader(disk, root, look),
     list: async (folder) => {
       if ((await disk.kind(join(root, folder))) !== 'folder') return [];
@@ -55,6 +69,37 @@ export function userFolder(disk: Disk, root: string, look: Look): UserFolder {
         const kind = kinds[at];
         return kind === 'file' || kind === 'folder' ? [{ path: `${folder}/${name}`, kind }] : [];
       });
+    },
+  };
+}
+
+/** Reads files as they are after edits. */
+export function withEdits(edits: readonly UserEdit[], read: ReadUserText): ReadUserText {
+  const texts = new Map(edits.map(({ path, text }) => [path, text]));
+  const gone = new Set(edits.map(({ from }) => from));
+  return async (path) => {
+    const text = texts.get(path);
+    if (text !== undefined) return { kind: 'file', text };
+    return gone.has(path) ? { kind: 'absent' } : read(path);
+  };
+}
+
+/** A folder as it is after edits. */
+export function editedFolder(users: UserFolder, edits: readonly UserEdit[]): UserFolder {
+  if (edits.length === 0) return users;
+  const added = new Set(edits.map(({ path }) => path));
+  const gone = new Set(edits.map(({ from }) => from));
+  return {
+    ...users,
+    read: withEdits(edits, users.read),
+    list: async (folder) => {
+      const there = await users.list(folder);
+      const known = new Set(there.map(({ path }) => path));
+      const fresh = [...added].filter((path) => posix.dirname(path) === folder && !known.has(path));
+      return [
+        ...there.filter(({ path }) => added.has(path) || !gone.has(path)),
+        ...fresh.map((path) => ({ path, kind: 'file' as const })),
+      ];
     },
   };
 }

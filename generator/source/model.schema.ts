@@ -10,12 +10,28 @@ import {
   named,
   originPattern,
   ref,
+  renamedFrom,
   reportFormatPattern,
   text,
   type Definitions,
   type JsonSchema,
 } from './schema/json-schema.js';
 import { databases, dateOnlyFormats, eventNames } from './vocabulary.js';
+
+const earlierNames: JsonSchema = {
+  description:
+    'Its earlier name, or a list of them, oldest first. What is stored under the oldest one stays where it is.',
+  anyOf: [
+    { type: 'string', minLength: 1 },
+    {
+      type: 'array',
+      items: { type: 'string', minLength: 1 },
+      minItems: 1,
+      uniqueItems: true,
+    },
+  ],
+  examples: ['fax', ['fax', 'telefax']],
+};
 
 const description = text('Kept in the catalog, the OpenAPI document and the doc comments.');
 
@@ -54,7 +70,8 @@ export const modelDefinition = mapping(
 const dataclass = mapping(
   'A dataclass: a table and what clients see of it.',
   {
-    table: sqlName('SQL table. The dataclass’s name when left out.'),
+    table: sqlName('SQL table. The dataclass’s oldest name when left out.'),
+    renamedFrom,
     exposed: flag('Whether clients can see it. What is not exposed does not exist for them.', true),
     description,
     collectionName: text(
@@ -121,6 +138,7 @@ export const definitions: Definitions = {
   database,
   databaseName,
   databaseList,
+  earlierNames,
   limits: mapping(
     'Limits; each can be overridden by an environment variable of the server.',
     Object.fromEntries(

@@ -12,9 +12,23 @@ export const stubMessages = {
     severity: 'warning',
     meaning: 'A file of class code exports no class of its name.',
   },
+  'stub/no-types': {
+    severity: 'warning',
+    meaning:
+      'The model renames something, and the types of the server are not there: uses that need them are told, and not renamed.',
+  },
   'stub/not-added': {
     severity: 'warning',
     meaning: 'A member is missing in a class, and may come from a base that cannot be looked into.',
+  },
+  'stub/not-renamed': {
+    severity: 'error',
+    meaning:
+      'A class cannot get the new name that the model gives it: its file cannot be read, or uses the name already.',
+  },
+  'stub/not-searched': {
+    severity: 'warning',
+    meaning: 'A file is not TypeScript, so names that the model changed are not looked for in it.',
   },
   'stub/not-text': {
     severity: 'warning',
@@ -24,9 +38,17 @@ export const stubMessages = {
     severity: 'error',
     meaning: 'A file of class code is not TypeScript, so nothing can be added to it.',
   },
+  'stub/old-name': {
+    severity: 'warning',
+    meaning: 'A text, or code without types, holds a name that the model changed, and may mean it.',
+  },
   'stub/removed': {
     severity: 'warning',
     meaning: 'A class has a member that the model does not ask for any more.',
+  },
+  'stub/renamed-outside': {
+    severity: 'warning',
+    meaning: 'Code outside of class code uses something that the model renames.',
   },
   'stub/signature': {
     severity: 'warning',

@@ -1,15 +1,67 @@
 import { classNames } from '../emit/classes/class-names.js';
 import { type ClassFiles, type UserClass, userClasses } from '../emit/classes/user-classes.js';
 import type { Model } from '../model/model.js';
+import { parseModel } from '../model/serialize.js';
+import { renamesBetween } from '../evolution/renames.js';
 import type { ReadUserText, UserFolder } from '../output/user-edits.js';
 import { modelLockPath } from '../output/paths.js';
+import { hashText } from '../output/text.js';
+import { type ChangedNames, changedNames } from './changed-names.js';
 import type { FoundClasses } from './class-files.js';
 import type { StubInput, StubPlan } from './plan-stubs.js';
+import type { RenamePlan } from './rename-classes.js';
+import type { FilesAtOnce } from './user-program.js';
 
 export interface ReviewInput extends Pick<StubInput, 'read' | 'shown' | 'modelPlace'> {
   readonly model: Model;
   /** What {@link findClasses} has found. */
   readonly classFiles: ClassFiles;
+}
+
+export interface RenameInput extends Pick<StubInput, 'shown'> {
+  readonly model: Model;
+  readonly users: UserFolder;
+  readonly files: FilesAtOnce;
+  /** What an earlier call has answered, which is answered again where nothing has changed. */
+  readonly known?: RenamedClasses | undefined;
+}
+
+export interface RenamedClasses extends RenamePlan {
+  /** Hash of all that was looked at. */
+  readonly seen: string;
+}
+
+/**
+ * Carries names that the model changed since the last run into the users' classes.
+ *
+ * Like {@link findClasses}, it loads the TypeScript compiler only when a name has changed.
+ */
+export async function renameClasses({
+  model,
+  users,
+  known,
+  ...input
+}: RenameInput): Promise<RenamedClasses> {
+  const none = { problems: [], sources: new Map<string, string>() };
+  const nothing = { edits: [], ...none, before: none, seen: '' };
+  const older = await lastModel(users.read);
+  const names = older === undefined ? undefined : changesSince(older, model);
+  if (older === undefined || names === undefined) return nothing;
+  const previous = userClasses(older, classNames(older));
+  const folders = await Promise.all(['src', 'test'].map((folder) => usersFiles(users, folder)));
+  const paths = folders.flat();
+  const texts = await Promise.all(paths.map((path) => users.read(path)));
+  const seen = hashText(JSON.stringify([older, paths, texts]));
+  if (known?.seen === seen) return known;
+  const { renameInClasses } = await import('./rename-classes.js');
+  return { ...(await renameInClasses({ names, previous, users, paths, ...input })), seen };
+}
+
+/** The names that have changed since the last run; `undefined` where none has. */
+function changesSince(older: Model, model: Model): ChangedNames | undefined {
+  const renames = renamesBetween(older, model);
+  const isNone = Object.values(renames).every((each: readonly unknown[]) => each.length === 0);
+  return isNone ? undefined : changedNames(older, model, renames);
 }
 
 export interface FindInput extends Pick<StubInput, 'shown'> {
@@ -24,7 +76,7 @@ export interface FindInput extends Pick<StubInput, 'shown'> {
  */
 export async function findClasses({ model, users, shown }: FindInput): Promise<FoundClasses> {
   const classes = userClasses(model, classNames(model));
-  const previous = await previousClasses(users.read, new Map());
+  const previous = await previousClasses(users.read, model, new Map());
   const wanted = new Set(classes.map(({ name }) => name));
   const unused = previous.filter(({ name }) => !wanted.has(name));
   const stubs = new Set([...classes, ...unused].map(({ path }) => path));
@@ -42,7 +94,7 @@ export async function reviewClasses({
   ...input
 }: ReviewInput): Promise<StubPlan> {
   const classes = userClasses(model, classNames(model), classFiles);
-  const previous = await previousClasses(input.read, classFiles);
+  const previous = await previousClasses(input.read, model, classFiles);
   for (const { path } of [...classes, ...previous]) {
     const { kind } = await input.read(path);
     if (kind === 'absent') continue;
@@ -52,32 +104,54 @@ export async function reviewClasses({
   return { edits: [], problems: [], sources: new Map() };
 }
 
-/** The classes that the model asked for when the server was generated last. */
+/** The classes that the model asked for when the server was generated last, by the names that they have now. */
 async function previousClasses(
   read: ReadUserText,
+  model: Model,
   classFiles: ClassFiles,
 ): Promise<readonly UserClass[]> {
-  const lock = await read(modelLockPath);
-  if (lock.kind !== 'file') return [];
+  const older = await lastModel(read);
+  if (older === undefined) return [];
+  const names = changesSince(older, model);
   try {
-    const model = JSON.parse(lock.text) as Model;
-    return userClasses(model, classNames(model), classFiles);
+    return userClasses(older, classNames(older)).map(({ name, base, path, members }) => {
+      const now = names?.types.get(name) ?? name;
+      const newMembers = names?.members.get(base);
+      return {
+        name: now,
+        base: names?.types.get(base) ?? base,
+        path: classFiles.get(now) ?? (now === name ? path : `src/classes/${now}.ts`),
+        members: members.map((each) => ({
+          ...each,
+          name: newMembers?.get(each.name) ?? each.name,
+        })),
+      };
+    });
   } catch {
     // It is ours, and may be of another version; without it nothing is lost but the hint about what was removed.
     return [];
   }
 }
 
+/** The model that the server was generated from last, where it can be read. */
+async function lastModel(read: ReadUserText): Promise<Model | undefined> {
+  const lock = await read(modelLockPath);
+  const parsed = lock.kind === 'file' ? parseModel(lock.text) : undefined;
+  return parsed !== undefined && 'model' in parsed ? parsed.model : undefined;
+}
+
 const emittedFolder = 'src/generated';
 
 /** TypeScript files below a folder, but for those that every run writes. */
-async function usersFiles({ list }: UserFolder, folder: string): Promise<readonly string[]> {
+async function usersFiles({ list, owns }: UserFolder, folder: string): Promise<readonly string[]> {
   const found: string[] = [];
   const folders = [folder];
   for (let next = folders.pop(); next !== undefined; next = folders.pop()) {
     for (const { path, kind } of await list(next)) {
       if (kind === 'folder' && path !== emittedFolder) folders.push(path);
-      if (kind === 'file' && path.endsWith('.ts') && !path.endsWith('.d.ts')) found.push(path);
+      if (kind === 'file' && path.endsWith('.ts') && !path.endsWith('.d.ts') && !owns(path)) {
+        found.push(path);
+      }
     }
   }
   return found.sort((a, b) => Number(a > b) - Number(a < b));

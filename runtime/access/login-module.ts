@@ -67,6 +67,12 @@ export interface RolesSettings {
   /** A guest may log in and read the catalog, and nothing else (protocol section 16.2). */
   readonly forceLogin: boolean;
   /** Every declared privilege and all that it includes, itself first. */
-  readonly privileges: readonly { readonly name: string; readonly includes: readonly string[] }[];
-  readonly roles: readonly { readonly name: string; readonly privileges: readonly string[] }[];
+  readonly privileges: readonly (Renamed & { readonly includes: readonly string[] })[];
+  readonly roles: readonly (Renamed & { readonly privileges: readonly string[] })[];
+}
+
+interface Renamed {
+  readonly name: string;
+  /** Earlier names, which users may have been given. */
+  readonly renamedFrom?: readonly string[];
 }

@@ -12,6 +12,8 @@ import type { Restriction } from './restriction.js';
 /** A definition with its names looked up: what queries are written from. */
 export interface Dataclass {
   readonly name: string;
+  /** Earlier names, oldest first. */
+  readonly renamedFrom?: readonly string[] | undefined;
   readonly table: string;
   readonly exposed: boolean;
   readonly key: StorageDefinition;
@@ -66,6 +68,7 @@ function link(
     known(dataclasses.get(relation.target), relation.target);
   return {
     name: definition.name,
+    renamedFrom: definition.renamedFrom,
     table: definition.table,
     exposed: definition.exposed,
     key: known(allAttributes.get(definition.key), definition.key) as StorageDefinition,

@@ -7,8 +7,10 @@ export interface Database {
   readonly executor: Executor;
   /** 32 hexadecimal digits, made with the schema: `__UNIQID` of the catalog. */
   readonly uniqueId: string;
+  /** Tells servers of one model from those of another. */
+  readonly schemaHash: string;
   /** No other process can open it: it is in memory. */
   readonly isOfOneProcess?: boolean;
-  /** What the start has added to tables that were there, in words. */
+  /** What the start has changed in a schema that was there, and what it has found to be unused, in words. */
   readonly added?: readonly string[];
 }

@@ -1,6 +1,7 @@
 import type { Environment } from '../protocol/environment.js';
 import type { Fold } from '../protocol/fold.js';
 import type { Database } from './database.js';
+import type { DataOptions } from './schema/migrate-data.js';
 import type { VectorAccess } from './vector-access.js';
 
 /** Opens databases of one kind. */
@@ -21,6 +22,13 @@ export interface DatabaseDriver {
     fold: Fold,
     options: DriverOptions,
   ): Promise<Database>;
+  /** What migrations would do to the data, in words; changes nothing of them. */
+  plan(
+    url: string,
+    schema: readonly string[],
+    fold: Fold,
+    data: DataOptions,
+  ): Promise<readonly string[]>;
 }
 
 export interface DriverOptions {
@@ -30,6 +38,10 @@ export interface DriverOptions {
   readonly queryTimeout: number | null;
   /** Where a driver's own settings are looked up. */
   readonly environment: Environment;
+  /** What the server knows of its data beside their schema. */
+  readonly data?: DataOptions;
+  /** Is told what a start waits for, while it does. */
+  readonly log?: (words: string) => void;
 }
 
 /** A kind of database that a server takes, and what the model wants to be in it. */

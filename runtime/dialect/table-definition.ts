@@ -6,6 +6,8 @@ export interface DefinitionPart {
   readonly text: string;
   /** The same for texts that differ in spaces, comments and the case of words alone. */
   readonly normal: string;
+  /** Its words, names, numbers, texts and signs, as they were written. */
+  readonly tokens: readonly string[];
 }
 
 export interface TableDefinition {
@@ -19,9 +21,12 @@ interface Token {
   readonly start: number;
 }
 
-/** A quote that is doubled inside a quoted text begins the next piece of it. Letters beyond ASCII may stand in any word. */
+/**
+ * A quote that is doubled inside a quoted text begins the next piece of it. Letters beyond ASCII may stand in any word. Numbers,
+ * BLOBs and operators are whole, so that tokens with spaces between them mean the same.
+ */
 const tokenPattern =
-  /[ \t\n\f\r]+|--[^\n]*|\/\*[^]*?(?:\*\/|$)|(?:'[^']*')+|(?:"[^"]*")+|(?:`[^`]*`)+|\[[^\]]*\]|[\w$\u{80}-\u{10ffff}]+|[^]/gu;
+  /[ \t\n\f\r]+|--[^\n]*|\/\*[^]*?(?:\*\/|$)|[xX]'[^']*'|(?:'[^']*')+|(?:"[^"]*")+|(?:`[^`]*`)+|\[[^\]]*\]|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w$\u{80}-\u{10ffff}])|[\w$\u{80}-\u{10ffff}]+|->>|->|<=|>=|<>|!=|==|\|\||<<|>>|::|[^]/gu;
 
 const isBlank = /^(?:[ \t\n\f\r]|--|\/\*)/;
 
@@ -52,9 +57,17 @@ export function readTableDefinition(sql: string): TableDefinition {
   return { parts, options: normalOf(options) };
 }
 
-/** A statement without what changes nothing of its meaning: spaces, comments, the case of words. */
-export function normalStatement(sql: string): string {
-  return normalOf(tokensOf(sql));
+/**
+ * The columns that a text may name: names in quotes, and words in lower case as PostgreSQL writes them, but for functions and
+ * types.
+ */
+export function wordsOf(sql: string): readonly string[] {
+  const tokens = tokensOf(sql);
+  return tokens.flatMap(({ text }, index) => {
+    if (text.startsWith('"')) return [nameIn(text)];
+    const isCalled = tokens[index + 1]?.text === '(' || tokens[index - 1]?.text === '::';
+    return !isCalled && /^[a-z_\u{80}-\u{10ffff}][^A-Z]*$/u.test(text) ? [text] : [];
+  });
 }
 
 function tokensOf(sql: string): Token[] {
@@ -74,11 +87,22 @@ function partOf(sql: string, tokens: readonly Token[]): DefinitionPart {
     name,
     text: sql.slice(first.start, last.start + last.text.length),
     normal: [beginning, normalOf(tokens.slice(1))].join(' ').trimEnd(),
+    tokens: tokens.map((each) => each.text),
   };
 }
 
 function normalOf(tokens: readonly Token[]): string {
   return tokens.map(({ text }) => normalToken(text)).join(' ');
+}
+
+/** The pieces of a text that mean something. */
+export function sqlTokens(sql: string): readonly string[] {
+  return tokensOf(sql).map(({ text }) => text);
+}
+
+/** What a token is without its quotes; `undefined` for a word, a sign, a number or a text. */
+export function quotedName(token: string): string | undefined {
+  return /^["`[]/.test(token) ? nameIn(token) : undefined;
 }
 
 function normalToken(text: string): string {

@@ -19,6 +19,7 @@ import {
 } from './entity-set-store.js';
 import type { KeyList } from './key-list.js';
 import { KeysReader } from './keys-reader.js';
+import { hasRenames, withNewNames } from './renamed-definition.js';
 import type { SetAsker } from './set-asker.js';
 import { definitionJson, type SetDefinition, type SetDefinitions } from './set-definitions.js';
 
@@ -35,6 +36,7 @@ export interface SetLimits {
 /** The life of entity sets: made, found, made again when they are gone, released (specification, "Entity set lifecycle"). */
 export class EntitySets {
   readonly #keys: KeysReader;
+  readonly #hasRenames: boolean;
 
   constructor(
     private readonly context: ReadingContext,
@@ -44,6 +46,7 @@ export class EntitySets {
     private readonly limits: SetLimits,
   ) {
     this.#keys = new KeysReader(context);
+    this.#hasRenames = hasRenames(dataclasses);
   }
 
   /** The keys of a selection; `undefined` when the entity does not exist whose relation is read. */
@@ -112,10 +115,31 @@ export class EntitySets {
     const claim = { session: asker.owner, dataclass: dataclass.name };
     return whenThere(this.#alive(id, claim, timeout), (set) => {
       if (set !== undefined || !isSetId(id)) return set;
-      return whenThere(this.definitions.find(id, dataclass.name, asker.keeper), (definition) =>
+      return whenThere(this.#kept(namesOf(dataclass), asker, id), (definition) =>
         definition === undefined ? undefined : this.#revive(dataclass, asker, id, definition),
       );
     });
+  }
+
+  /** A definition that was kept under one of the names of a dataclass. */
+  #kept(
+    [name, ...others]: readonly string[],
+    asker: SetAsker,
+    id: string,
+  ): Pending<SetDefinition | undefined> {
+    if (name === undefined) return undefined;
+    const found = this.definitions.find(id, name, asker.keeper);
+    return whenThere(found, (definition) => definition ?? this.#kept(others, asker, id));
+  }
+
+  #isHeldByAnother(
+    [name, ...others]: readonly string[],
+    asker: SetAsker,
+    id: string,
+  ): Pending<boolean> {
+    if (name === undefined) return true;
+    const held = this.definitions.isHeldByAnother(id, name, asker.keeper);
+    return whenThere(held, (isHeld) => isHeld && this.#isHeldByAnother(others, asker, id));
   }
 
   release(
@@ -155,7 +179,7 @@ export class EntitySets {
       params,
       orderby,
     });
-    const held = this.definitions.isHeldByAnother(id, dataclass.name, asker.keeper);
+    const held = this.#isHeldByAnother(namesOf(dataclass), asker, id);
     return whenThere(held, (isHeld) => {
       if (isHeld) throw missingSet(id);
       const keys = this.#keys.read(request);
@@ -187,10 +211,10 @@ export class EntitySets {
     return this.#recreated(dataclass, asker, id, request, keys);
   }
 
-  #requestOf(
-    dataclass: Dataclass,
-    { filter, params, orderby, related }: SetDefinition,
-  ): SelectionRequest | undefined {
+  #requestOf(dataclass: Dataclass, kept: SetDefinition): SelectionRequest | undefined {
+    const { filter, params, orderby, related } = this.#hasRenames
+      ? withNewNames(this.dataclasses, this.context.filters, dataclass, kept)
+      : kept;
     const texts = { filter, params, orderby };
     if (related === undefined) {
       return selectionRequest(this.context.filters, dataclass, { kind: 'all' }, null, texts);
@@ -247,6 +271,10 @@ export class EntitySets {
       throw error instanceof EntitySetTooLargeError ? tooLarge(error) : error;
     }
   }
+}
+
+function namesOf({ name, renamedFrom = [] }: Dataclass): readonly string[] {
+  return [name, ...renamedFrom];
 }
 
 /** 32 upper-case hexadecimal digits: what an ID that a client brings must be (protocol decision 21). */

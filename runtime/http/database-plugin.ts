@@ -1,12 +1,17 @@
+import { parseArgs } from 'node:util';
 import { fastifyPlugin } from 'fastify-plugin';
 import type { Database } from '../dialect/database.js';
 import type { ServedDatabase } from '../dialect/driver.js';
 import { observedExecutor } from '../dialect/observed-executor.js';
+import type { DataOptions } from '../dialect/schema/migrate-data.js';
+import { announceServer } from '../dialect/schema/presence.js';
+import type { Migrations } from '../dialect/schema/migration.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
-import { setting } from '../protocol/environment.js';
-import { fold, foldWithoutAccents } from '../protocol/fold.js';
-import { chooseDatabase } from './choose-database.js';
+import { type Environment, setting } from '../protocol/environment.js';
+import { fold, type Fold, foldWithoutAccents } from '../protocol/fold.js';
+import { type ChosenDatabase, chooseDatabase } from './choose-database.js';
 import type { ServerSetup } from './create-server.js';
+import type { Settings } from './settings.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -20,6 +25,8 @@ export interface DatabaseOptions {
   /** The databases that the server takes; the first is the default. */
   readonly databases: readonly ServedDatabase[];
   readonly definitions: readonly DataclassDefinition[];
+  /** Those of `src/migrations`. */
+  readonly migrations?: Migrations;
 }
 
 /** Opens the database that `DATABASE_URL` names; the schema of the model is created in it, or compared. */
@@ -28,6 +35,7 @@ export const database = fastifyPlugin<DatabaseOptions>(
     const { setup } = app;
     const opened = await open(options, setup);
     setup.closeAtEnd(() => opened.executor.close());
+    if (opened.isOfOneProcess !== true) setup.closeAtEnd(await announceServer(opened));
     for (const each of opened.added ?? []) setup.log.info(`In the database, ${each}.`);
     app.decorate('database', opened);
     app.decorate('definitions', options.definitions);
@@ -35,34 +43,113 @@ export const database = fastifyPlugin<DatabaseOptions>(
   { name: 'drs-database' },
 );
 
+/** How a database is opened, and what may be done to it then. */
+interface Opening extends DatabaseOptions {
+  readonly accentInsensitive: boolean;
+  readonly queryTimeout: number | null;
+  readonly environment: Environment;
+  readonly databaseUrl?: string | undefined;
+  readonly withContracts?: boolean;
+  readonly log: (words: string) => void;
+}
+
 /** @throws Error that says why, when it cannot be opened or is none that the server takes */
-async function open(
-  { definitions, databases }: DatabaseOptions,
-  { settings, limits, environment, options }: ServerSetup,
-): Promise<Database> {
-  const inEnvironment = setting(environment, 'DATABASE_URL', '');
-  const given = options.databaseUrl ?? (inEnvironment === '' ? undefined : inEnvironment);
-  const chosen = chooseDatabase(databases, given);
-  const textFold = settings.accentInsensitive ? foldWithoutAccents : fold;
-  const hasVectors = definitions.some(({ attributes }) =>
-    attributes.some((each) => each.kind === 'storage' && each.type === 'vector'),
-  );
+async function openDatabase(opening: Opening): Promise<Database> {
+  const { chosen, textFold, hasVectors, data } = chosenFor(opening);
   const { vectors } = chosen;
   if (hasVectors && vectors === undefined) {
     throw new Error(
       'The model has vectors: each of the databases needs what compares them, of #runtime/vectors.',
     );
   }
-  const opened = await chosen.driver.open(chosen.url, chosen.schema, textFold, {
-    hasVectors,
+  const { queryTimeout, environment, log } = opening;
+  const options = { hasVectors, queryTimeout, environment, data, log };
+  const opened = await chosen.driver.open(chosen.url, chosen.schema, textFold, options);
+  return { ...opened, dialect: { ...opened.dialect, vectors } };
+}
+
+interface Chosen {
+  readonly chosen: ChosenDatabase;
+  readonly textFold: Fold;
+  readonly hasVectors: boolean;
+  readonly data: DataOptions;
+}
+
+function chosenFor(opening: Opening): Chosen {
+  const { definitions, databases, environment, databaseUrl, migrations } = opening;
+  const inEnvironment = setting(environment, 'DATABASE_URL', '');
+  const given = databaseUrl ?? (inEnvironment === '' ? undefined : inEnvironment);
+  const stored = definitions.flatMap(({ table, attributes }) =>
+    attributes.flatMap((each) => (each.kind === 'storage' ? [{ table, attribute: each }] : [])),
+  );
+  const forms = stored.map(({ table, attribute: { column, type, dateOnly } }) => ({
+    table,
+    column,
+    form: dateOnly === true ? 'date only' : type,
+  }));
+  return {
+    chosen: chooseDatabase(databases, given),
+    textFold: opening.accentInsensitive ? foldWithoutAccents : fold,
+    hasVectors: stored.some(({ attribute }) => attribute.type === 'vector'),
+    data: { forms, migrations, withContracts: opening.withContracts === true },
+  };
+}
+
+async function open(
+  options: DatabaseOptions,
+  { settings, limits, environment, options: given, log }: ServerSetup,
+): Promise<Database> {
+  const opened = await openDatabase({
+    ...options,
+    accentInsensitive: settings.accentInsensitive,
     queryTimeout: limits.queryTimeout,
     environment,
+    databaseUrl: given.databaseUrl,
+    log: (words) => {
+      log.info(words);
+    },
   });
-  const { onStatement } = options;
-  return {
-    ...opened,
-    dialect: { ...opened.dialect, vectors },
-    executor:
-      onStatement === undefined ? opened.executor : observedExecutor(opened.executor, onStatement),
+  const { onStatement } = given;
+  return onStatement === undefined
+    ? opened
+    : { ...opened, executor: observedExecutor(opened.executor, onStatement) };
+}
+
+interface MigrateOptions extends DatabaseOptions {
+  readonly settings: Settings;
+}
+
+/**
+ * `node dist/src/migrate.js`: brings the database that `DATABASE_URL` names to the model, with the steps that a start leaves out.
+ * Prints what it does; with `--plan`, what migrations would do. An error is told on stderr, and the process ends with 1.
+ */
+export async function migrate({ settings, ...options }: MigrateOptions): Promise<void> {
+  const log = (words: string): void => {
+    process.stdout.write(`${words}\n`);
   };
+  const opening: Opening = {
+    ...options,
+    accentInsensitive: settings.accentInsensitive,
+    queryTimeout: null,
+    environment: { ...process.env, MIGRATE: 'auto' },
+    withContracts: true,
+    log,
+  };
+  try {
+    const { values } = parseArgs({ options: { plan: { type: 'boolean', default: false } } });
+    if (values.plan) {
+      const { chosen, textFold, data } = chosenFor(opening);
+      const lines = await chosen.driver.plan(chosen.url, chosen.schema, textFold, data);
+      for (const line of lines) log(line);
+      if (lines.length === 0) log('No step of a migration is left.');
+      return;
+    }
+    const { executor, added = [] } = await openDatabase(opening);
+    for (const each of added) log(`In the database, ${each}.`);
+    await executor.close();
+    log('The database has the model of this server.');
+  } catch (error) {
+    process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
+    process.exitCode = 1;
+  }
 }

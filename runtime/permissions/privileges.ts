@@ -16,10 +16,14 @@ export class DeclaredPrivileges implements PrivilegeTable {
   constructor({ privileges, roles }: RolesSettings) {
     this.#included = new Map<string, readonly string[]>([
       [administration, [administration]],
-      ...privileges.map(({ name, includes }) => [foldName(name), includes.map(foldName)] as const),
+      ...privileges.flatMap((privilege) =>
+        namesOf(privilege).map((name) => [name, privilege.includes.map(foldName)] as const),
+      ),
     ]);
     this.#roles = new Map(
-      roles.map((role) => [foldName(role.name), role.privileges.map(foldName)] as const),
+      roles.flatMap((role) =>
+        namesOf(role).map((name) => [name, role.privileges.map(foldName)] as const),
+      ),
     );
   }
 
@@ -33,6 +37,13 @@ export class DeclaredPrivileges implements PrivilegeTable {
     for (const name of notHeld) held.delete(name);
     return held;
   }
+}
+
+function namesOf({
+  name,
+  renamedFrom = [],
+}: Pick<RolesSettings['roles'][number], 'name' | 'renamedFrom'>): readonly string[] {
+  return [...renamedFrom, name].map(foldName);
 }
 
 /** Whether privileges open what needs one of a list. */

@@ -6,6 +6,8 @@ import type { QueriesModule } from './queries.js';
  */
 export interface DataclassDefinition {
   readonly name: string;
+  /** Earlier names, oldest first, which definitions of entity sets that are kept may have. */
+  readonly renamedFrom?: readonly string[];
   readonly table: string;
   readonly collectionName: string;
   /** `false`: reachable by relations inside the server alone. */
@@ -68,6 +70,8 @@ export type AttributeDefinition =
 
 interface NamedDefinition {
   readonly name: string;
+  /** As those of a dataclass. */
+  readonly renamedFrom?: readonly string[];
   /** Only ever `false`: a client cannot name this attribute. */
   readonly exposed?: false;
   /** What its dataclass asks for is needed beside. Who may read what clients may name stands in the queries. */

@@ -3,7 +3,7 @@ export type { AppOptions } from '../http/app-options.js';
 export { createServer } from '../http/create-server.js';
 // Declares `app.dataclass`.
 export type { DataclassRoutes } from '../http/dataclass-handlers.js';
-export { database } from '../http/database-plugin.js';
+export { database, migrate } from '../http/database-plugin.js';
 export { datastore } from '../http/datastore-plugin.js';
 export { sessions } from '../http/open-sessions.js';
 export { protocol } from '../http/rest-plugin.js';

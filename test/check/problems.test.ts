@@ -7,6 +7,7 @@ import { fileCases, shapeCases } from './cases/file-cases.js';
 import { nameCases } from './cases/name-cases.js';
 import { postgresCases } from './cases/postgres-cases.js';
 import { relationCases } from './cases/relation-cases.js';
+import { renameCases } from './cases/rename-cases.js';
 import { expectProblems, metCodes } from './expect-problems.js';
 
 const families = {
@@ -16,6 +17,7 @@ const families = {
   'storage attributes': storageCases,
   'computed attributes and aliases': computedCases,
   relations: relationCases,
+  renames: renameCases,
   functions: functionCases,
   roles: roleCases,
   postgres: postgresCases,

@@ -77,6 +77,7 @@ export function fakeWorld(options: FakeOptions = {}): FakeWorld {
     onInterrupt: options.onInterrupt ?? (() => () => undefined),
     readFile: (path) => readNow(disk, path),
     isFile: (path) => path.slice(1) in disk.tree(''),
+    git: () => undefined,
     package: { root: '/package', version: '1.2.3' },
     compiler: { ...fakeCompiler(options), ...options.compiler },
   };
@@ -95,6 +96,8 @@ export function fakeWorld(options: FakeOptions = {}): FakeWorld {
   };
 }
 
+const before = { problems: [], sources: new Map() };
+
 function fakeCompiler({ files = [], problems = [] }: FakeOptions): Compiler {
   return {
     check: ({ file, text }): Promise<CheckedModel> => {
@@ -104,11 +107,16 @@ function fakeCompiler({ files = [], problems = [] }: FakeOptions): Compiler {
         value: hasError ? undefined : model,
         problems,
         sources: new Map([[file, source]]),
-        classPlaces: new Map(),
+        places: new Map(),
       });
     },
     emit: () => Promise.resolve(files),
     serialize: (value) => Promise.resolve(`${JSON.stringify(value)}\n`),
+    reviewMigrations: () => Promise.resolve({ names: [], files: [], open: [] }),
+    renameClasses: () =>
+      Promise.resolve({ edits: [], problems: [], sources: new Map(), before, seen: '' }),
+    parse: () => Promise.resolve({ model }),
+    compare: () => Promise.resolve({ data: [], clients: [], classCode: [] }),
     findClasses: () => Promise.resolve({ files: new Map(), problems: [], sources: new Map() }),
     reviewClasses: () => Promise.resolve({ edits: [], problems: [], sources: new Map() }),
     schema: () => Promise.resolve('{ "type": "object" }\n'),

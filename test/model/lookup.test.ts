@@ -8,7 +8,7 @@ import {
   storageNamed,
   targetOf,
 } from '../../generator/model/lookup.js';
-import { serializeModel } from '../../generator/model/serialize.js';
+import { parseModel, serializeModel } from '../../generator/model/serialize.js';
 import type { Model } from '../../generator/model/model.js';
 
 const text = readFileSync(new URL('../check/models/complete.yaml', import.meta.url), 'utf8');
@@ -43,7 +43,6 @@ describe('the serialised model', () => {
     const model = complete();
     const serialized = serializeModel(model);
     expect(serializeModel(complete())).toBe(serialized);
-    expect(JSON.parse(serialized)).toEqual(model);
-    expect(serializeModel(JSON.parse(serialized) as Model)).toBe(serialized);
+    expect(parseModel(serialized)).toEqual({ model });
   });
 });

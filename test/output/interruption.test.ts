@@ -1,5 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import type { EmittedFile } from '../../generator/emit/file.js';
+import type { EditUserFiles } from '../../generator/output/user-edits.js';
 import { heal, needsHealing } from '../../generator/output/heal.js';
 import { writeOutput } from '../../generator/output/write-output.js';
 import { faultyDisk, type Fault } from './faulty-disk.js';
@@ -15,6 +16,9 @@ const before: readonly EmittedFile[] = [
   ours('gone/deep/c.ts'),
   ours('gen/foo.ts'),
   theirs('main.ts'),
+  theirs('classes/A.ts'),
+  theirs('classes/B.ts'),
+  theirs('classes/C.ts'),
 ];
 const after: readonly EmittedFile[] = [
   ours('a.ts', 'new a\n'),
@@ -23,7 +27,32 @@ const after: readonly EmittedFile[] = [
   ours('fresh/deep/d.ts'),
   theirs('fresh/main.ts'),
   theirs('main.ts', 'other\n'),
+  theirs('classes/A.ts', 'new A\n'),
+  theirs('classes/B.ts', 'new B\n'),
+  theirs('classes/D.ts', 'new D\n'),
 ];
+
+/** Exchanges two of the user's files, and renames a third one. */
+const editUserFiles: EditUserFiles = async (read) => {
+  const text = async (path: string): Promise<string | undefined> => {
+    const found = await read(path);
+    return found.kind === 'file' ? found.text : undefined;
+  };
+  if ((await text('classes/D.ts')) !== undefined) return [];
+  const moves = [
+    ['A', 'B'],
+    ['B', 'A'],
+    ['C', 'D'],
+  ].map(([from = '', to = '']) => ({ from: `classes/${from}.ts`, path: `classes/${to}.ts` }));
+  return Promise.all(
+    moves.map(async (move) => {
+      const old = (await text(move.from)) ?? '';
+      return { ...move, before: old, text: `moved ${old}` };
+    }),
+  );
+};
+
+const next = () => request(after, { editUserFiles });
 
 async function started(isFirst: boolean, ignoresCase = false): Promise<MemoryDisk> {
   const disk = memoryDisk({ ignoresCase });
@@ -42,7 +71,7 @@ interface Trees {
 async function treesOf(isFirst: boolean): Promise<Trees> {
   const disk = await started(isFirst);
   const old = disk.tree(out);
-  await writeOutput(request(after), host(disk));
+  await writeOutput(next(), host(disk));
   return { old, new: disk.tree(out), count: disk.changes.length };
 }
 
@@ -68,10 +97,10 @@ describe.each([
     const ends = new Set<string>();
     for (const fault of faultsOf('crash', trees.count)) {
       const disk = await started(isFirst);
-      await expect(writeOutput(request(after), host(faultyDisk(disk, fault)))).rejects.toThrow();
+      await expect(writeOutput(next(), host(faultyDisk(disk, fault)))).rejects.toThrow();
       await heal(disk, out);
       ends.add(expectWhole(disk, trees, fault));
-      await writeOutput(request(after), host(disk, { pid: 11 }));
+      await writeOutput(next(), host(disk, { pid: 11 }));
       expect(disk.tree(out), JSON.stringify(fault)).toEqual(trees.new);
       expect(await needsHealing(disk, out)).toBe(false);
       expect(disk.emptyFolders(out)).toEqual([]);
@@ -84,12 +113,12 @@ describe.each([
     for (const fault of faultsOf('crash', trees.count)) {
       const broken = await started(isFirst);
       const first = host(faultyDisk(broken, fault));
-      await writeOutput(request(after), first).catch(() => undefined);
+      await writeOutput(next(), first).catch(() => undefined);
       broken.changes.length = 0;
       for (let at = 0; ; at += 3) {
         const disk = copyOf(broken);
         const faulty = faultyDisk(disk, { at, moment: 'before', kind: 'crash' });
-        await writeOutput(request(after), host(faulty, { pid: 11 })).catch(() => undefined);
+        await writeOutput(next(), host(faulty, { pid: 11 })).catch(() => undefined);
         await heal(disk, out);
         expectWhole(disk, trees, fault);
         if (!faulty.hasFailed()) break;
@@ -101,10 +130,9 @@ describe.each([
     const trees = await treesOf(isFirst);
     for (const fault of faultsOf(kind, trees.count)) {
       const disk = await started(isFirst);
-      const failure: unknown = await writeOutput(
-        request(after),
-        host(faultyDisk(disk, fault)),
-      ).catch((error: unknown) => error);
+      const failure: unknown = await writeOutput(next(), host(faultyDisk(disk, fault))).catch(
+        (error: unknown) => error,
+      );
       const end = expectWhole(disk, trees, fault);
       if (end === 'old' && !isFirst) expect(failure).toBeInstanceOf(Error);
       // Only a lock may stay behind, when the very change that made it failed.
@@ -121,7 +149,7 @@ it('is undone when the user interrupts it', async () => {
     const controller = new AbortController();
     const interrupting = interruptAt(disk, at, controller);
     const failure: unknown = await writeOutput(
-      request(after),
+      next(),
       host(interrupting, { signal: controller.signal }),
     ).catch((error: unknown) => error);
     const end = expectWhole(disk, trees, at);
@@ -133,10 +161,10 @@ it('is undone when the user interrupts it', async () => {
 it('keeps what the user wrote between the interruption and the next run', async () => {
   const disk = await started(false);
   const faulty = faultyDisk(disk, { at: 30, moment: 'before', kind: 'crash' });
-  await writeOutput(request(after), host(faulty)).catch(() => undefined);
+  await writeOutput(next(), host(faulty)).catch(() => undefined);
   expect(disk.tree(out)).toMatchObject({ 'a.ts': 'new a\n' });
   disk.put(`${out}/a.ts`, 'precious');
-  const plan = await writeOutput(request(after), host(disk));
+  const plan = await writeOutput(next(), host(disk));
   expect(plan.files).toContainEqual(
     expect.objectContaining({ path: 'a.ts', action: 'conflict', before: 'precious' }),
   );

@@ -318,3 +318,49 @@ describe('output folders that cannot be', () => {
     expect(disk.changes).toEqual([]);
   });
 });
+
+describe('files of the user that get other names', () => {
+  const move = { path: 'b.ts', from: 'a.ts', before: 'old\n', text: 'new\n' };
+  const files = [theirs('b.ts', 'stub\n')];
+
+  async function withUsersFile(ignoresCase = false) {
+    const disk = memoryDisk({ ignoresCase });
+    disk.folder('/home');
+    await writeOutput(request([theirs('a.ts', 'old\n')]), host(disk));
+    return disk;
+  }
+
+  it('are there once, under the new name, in the place of a stub', async () => {
+    const disk = await withUsersFile();
+    const changes = { editUserFiles: () => Promise.resolve([move]) };
+    expect(await actions(disk, [files, changes])).toMatchObject({ 'b.ts': 'rename' });
+    await writeOutput(request(files, changes), host(disk));
+    expect(disk.tree(out)).toMatchObject({ 'b.ts': 'new\n' });
+    expect(disk.tree(out)).not.toHaveProperty(['a.ts']);
+  });
+
+  it('may leave their name to a new file, and may differ from it in case alone', async () => {
+    const disk = await withUsersFile();
+    const changes = { editUserFiles: () => Promise.resolve([move]) };
+    await writeOutput(request([...files, theirs('a.ts', 'fresh\n')], changes), host(disk));
+    expect(disk.tree(out)).toMatchObject({ 'a.ts': 'fresh\n', 'b.ts': 'new\n' });
+
+    const other = await withUsersFile(true);
+    const upper = { ...move, path: 'A.ts' };
+    const renaming = { editUserFiles: () => Promise.resolve([upper]) };
+    await writeOutput(request([theirs('A.ts', 'stub\n')], renaming), host(other));
+    expect(Object.entries(other.tree(out)).filter(([path]) => /^a/i.test(path))).toEqual([
+      ['A.ts', 'new\n'],
+    ]);
+  });
+
+  it('are not lost when they are saved meanwhile', async () => {
+    const disk = await withUsersFile();
+    const changes = { editUserFiles: () => Promise.resolve([{ ...move, before: 'older\n' }]) };
+    const tree = disk.tree(out);
+    await expect(writeOutput(request(files, changes), host(disk))).rejects.toThrow(
+      'a.ts was changed while',
+    );
+    expect(disk.tree(out)).toEqual(tree);
+  });
+});

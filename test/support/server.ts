@@ -47,7 +47,10 @@ export function writeServer(
   runtimeFolder = builtRuntime(),
 ): string {
   const databases: Model['databases'] = isOnPostgres ? ['postgres', 'sqlite'] : model.databases;
-  const input = { packageRoot, modelFileName: 'model.yaml', runtimeFolder };
+  const migrations = Object.keys(written).flatMap(
+    (path) => /^src\/migrations\/(\d{4}-.*)\.ts$/.exec(path)?.[1] ?? [],
+  );
+  const input = { packageRoot, modelFileName: 'model.yaml', runtimeFolder, migrations };
   const emitted = emitServer({ ...model, databases }, input);
   const files = [
     ...emitted.filter(({ path }) => !Object.hasOwn(written, path)),

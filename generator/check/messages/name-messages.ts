@@ -59,6 +59,24 @@ export const nameMessages = {
     text: (f: { name: string; length: number }) =>
       `The name ${f.name} has ${f.length} characters, and may have 63.`,
   },
+  'rename/itself': {
+    severity: 'error',
+    meaning: 'renamedFrom names the part itself, and no name that it had in between.',
+    text: (f: { part: string; earlier: string }) =>
+      `${f.part} cannot be renamed from ${f.earlier}, which is its name now.`,
+  },
+  'rename/still-used': {
+    severity: 'error',
+    meaning: 'renamedFrom gives a name that another part of the same kind bears.',
+    text: (f: { part: string; earlier: string; other: string }) =>
+      `${f.part} was not renamed from ${f.earlier}: ${f.other} has that name now. Remove or rename that one, or take the name out of renamedFrom.`,
+  },
+  'rename/twice': {
+    severity: 'error',
+    meaning: 'An earlier name stands in renamedFrom twice, at one part or at two.',
+    text: (f: { part: string; earlier: string; other: string }) =>
+      `${f.earlier} is an earlier name of ${f.other} already.`,
+  },
   'sql/bad-name': {
     severity: 'error',
     meaning: 'A table or column name is one that a database refuses or keeps for itself.',

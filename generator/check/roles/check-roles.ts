@@ -1,11 +1,12 @@
 import { booleanOf, child, entry, itemsOf, textOf } from '../../source/tree.js';
 import { actions as actionWords, isOneOf, permissionTypes } from '../../source/vocabulary.js';
 import { fold } from '../fold.js';
-import { checkPrivileges, type Privileges } from './privileges.js';
+import { checkRenames, renamedFromOf } from '../renames.js';
+import { builtIn, checkPrivileges, type Privileges } from './privileges.js';
 import type { Action, Permission, Roles } from '../../model/model.js';
 import type { SourceNode } from '../../source/tree.js';
 import type { Context } from '../context.js';
-import type { Resources } from './resources.js';
+import { resourcesOf, type ResourceParts } from './resources.js';
 
 const dataActions: readonly Action[] = ['create', 'read', 'update', 'drop', 'execute', 'describe'];
 
@@ -19,19 +20,21 @@ const fittingActions: Readonly<Record<Permission['type'], readonly Action[]>> = 
 };
 
 /** Privileges, roles and permissions, every name in them found. */
-export function checkRoles(context: Context, roles: SourceNode, resources: Resources): Roles {
+export function checkRoles(context: Context, roles: SourceNode, parts: ResourceParts): Roles {
   const privileges = checkPrivileges(context, roles);
+  checkItemRenames(context, child(roles, 'privileges'), 'privilege', builtIn);
   return {
     forceLogin: booleanOf(child(roles, 'forceLogin')) === true,
     restrictedByDefault: booleanOf(child(roles, 'restrictedByDefault')) === true,
     privileges: privileges.declared,
     roles: bundles(context, roles, privileges),
-    permissions: permissions(context, roles, privileges, resources),
+    permissions: permissions(context, roles, privileges, parts),
   };
 }
 
 function bundles(context: Context, roles: SourceNode, privileges: Privileges): Roles['roles'] {
   const known = new Set<string>();
+  checkItemRenames(context, child(roles, 'roles'), 'role');
   return itemsOf(child(roles, 'roles')).flatMap((item) => {
     const at = child(item, 'role');
     const name = textOf(at);
@@ -39,17 +42,34 @@ function bundles(context: Context, roles: SourceNode, privileges: Privileges): R
     if (at === undefined || name === undefined) return [];
     if (known.has(fold(name))) context.report('roles/duplicate', { what: 'role', name }, at);
     known.add(fold(name));
-    return [{ name, privileges: held }];
+    return [{ name, ...renamedFromOf(item), privileges: held }];
   });
+}
+
+/** Items of a list, whose names stand below a key of theirs. */
+function checkItemRenames(
+  context: Context,
+  list: SourceNode | undefined,
+  nameKey: string,
+  builtInNames: readonly string[] = [],
+): void {
+  const parts = itemsOf(list).flatMap((node) => {
+    const at = child(node, nameKey);
+    const name = textOf(at);
+    return at === undefined || name === undefined ? [] : [{ key: { ...at, name }, node }];
+  });
+  checkRenames(context, { prefix: '', parts, isFreeText: true, builtIn: builtInNames });
 }
 
 function permissions(
   context: Context,
   roles: SourceNode,
   privileges: Privileges,
-  resources: Resources,
+  parts: ResourceParts,
 ): readonly Permission[] {
   const known = new Set<string>();
+  const resources = resourcesOf(parts);
+  const earlier = resourcesOf(parts, (each) => each.renamedFrom ?? []);
   return itemsOf(child(child(roles, 'permissions'), 'allowed')).flatMap((item) => {
     const type = textOf(child(item, 'type'));
     const at = child(item, 'applyTo');
@@ -58,7 +78,11 @@ function permissions(
     const applyTo = resources[type].get(fold(written));
     const fitting = fittingPrivileges(context, item, type, privileges);
     if (applyTo === undefined) {
-      const help = context.suggest(written, resources[type].values());
+      const now = earlier[type].get(fold(written));
+      const help =
+        now === undefined
+          ? context.suggest(written, resources[type].values())
+          : `${written} was renamed: write ${now}`;
       context.report('roles/unknown-resource', { type, applyTo: written }, at, help);
       return [];
     }

@@ -1,14 +1,15 @@
 import { child, entriesOf, itemsOf, textOf } from '../../source/tree.js';
 import { fold } from '../fold.js';
+import { earlierNames, renamedFromOf, renameHint, type Renamed } from '../renames.js';
 import type { Roles } from '../../model/model.js';
 import type { SourceNode } from '../../source/tree.js';
 import type { Context } from '../context.js';
 
 /** Everyone has guest, nobody has none; WebAdmin belongs to administration. */
-const builtIn = ['guest', 'none', 'WebAdmin'];
+export const builtIn = ['guest', 'none', 'WebAdmin'];
 
-interface Privilege {
-  readonly name: string;
+interface Privilege extends Renamed {
+  readonly node: SourceNode;
   readonly includes: readonly SourceNode[];
 }
 
@@ -31,7 +32,8 @@ export function checkPrivileges(context: Context, roles: SourceNode): Privileges
       if (written === undefined) return [];
       const name = names.get(fold(written));
       if (name !== undefined) return [name];
-      const help = context.suggest(written, names.values());
+      const help =
+        renameHint('', written, declared.values()) ?? context.suggest(written, names.values());
       context.report('roles/unknown-privilege', { name: written }, item, help);
       return [];
     });
@@ -42,7 +44,11 @@ export function checkPrivileges(context: Context, roles: SourceNode): Privileges
     [...declared.values()].map(({ name, includes }) => [name, includes.flatMap(named)]),
   );
   checkCycles(context, declared);
-  const all = [...included.keys()].map((name) => ({ name, includes: allIncluded(included, name) }));
+  const all = [...declared.values()].map(({ name, node }) => ({
+    name,
+    ...renamedFromOf(node),
+    includes: allIncluded(included, name),
+  }));
   return { declared: all, named };
 }
 
@@ -62,7 +68,7 @@ function declaredPrivileges(
       report('roles/reserved-privilege', { name }, at);
     }
     if (declared.has(fold(name))) report('roles/duplicate', { what: 'privilege', name }, at);
-    else declared.set(fold(name), { name, includes });
+    else declared.set(fold(name), { name, earlier: earlierNames(item), node: item, includes });
   }
   return declared;
 }

@@ -4,29 +4,45 @@ import type { Model, Permission } from '../../model/model.js';
 /** What permissions can speak of: for each type, the names as they are written in the model, by their folded form. */
 export type Resources = Readonly<Record<Permission['type'], ReadonlyMap<string, string>>>;
 
+export type ResourceParts = Pick<Model, 'dataclasses' | 'functions' | 'singletons'>;
+
+interface Named {
+  readonly name: string;
+  readonly renamedFrom?: readonly string[];
+}
+
+/** @param earlier gives the earlier names of a part, for a map from what resources were once called */
 export function resourcesOf(
-  model: Pick<Model, 'dataclasses' | 'functions' | 'singletons'>,
+  { dataclasses, functions, singletons }: ResourceParts,
+  earlier: (of: Named) => readonly string[] = () => [],
 ): Resources {
-  const { dataclasses, functions, singletons } = model;
-  const ofDataclasses = dataclasses.flatMap(({ name, functions: classes }) =>
-    members(name, [...classes.dataclass, ...classes.selection, ...classes.entity]),
-  );
+  const namesOf = (part: Named): readonly string[] => [part.name, ...earlier(part)];
+  const names = (of: readonly Named[]): readonly Entry[] =>
+    of.flatMap((each) => namesOf(each).map((name): Entry => [name, each.name]));
+  const members = (owner: Named, of: readonly Named[]): readonly Entry[] =>
+    namesOf(owner).flatMap((before) =>
+      names(of).map(([name, now]): Entry => [`${before}.${name}`, `${owner.name}.${now}`]),
+    );
+  const ds: Named = { name: 'ds' };
   return {
-    datastore: byFolded(['ds']),
-    dataclass: byFolded(dataclasses.map(({ name }) => name)),
-    attribute: byFolded(dataclasses.flatMap(({ name, attributes }) => members(name, attributes))),
-    method: byFolded([...members('ds', functions), ...ofDataclasses]),
-    singleton: byFolded(singletons.map(({ name }) => name)),
-    singletonMethod: byFolded(
-      singletons.flatMap((singleton) => members(singleton.name, singleton.functions)),
-    ),
+    datastore: byFolded(names([ds])),
+    dataclass: byFolded(names(dataclasses)),
+    attribute: byFolded(dataclasses.flatMap((each) => members(each, each.attributes))),
+    method: byFolded([
+      ...members(ds, functions),
+      ...dataclasses.flatMap((each) => {
+        const { dataclass, selection, entity } = each.functions;
+        return members(each, [...dataclass, ...selection, ...entity]);
+      }),
+    ]),
+    singleton: byFolded(names(singletons)),
+    singletonMethod: byFolded(singletons.flatMap((each) => members(each, each.functions))),
   };
 }
 
-function members(owner: string, of: readonly { readonly name: string }[]): readonly string[] {
-  return of.map(({ name }) => `${owner}.${name}`);
-}
+/** A name, and the one that is right now. */
+type Entry = readonly [string, string];
 
-function byFolded(names: readonly string[]): ReadonlyMap<string, string> {
-  return new Map(names.map((name) => [fold(name), name]));
+function byFolded(entries: readonly Entry[]): ReadonlyMap<string, string> {
+  return new Map(entries.map(([name, now]) => [fold(name), now]));
 }

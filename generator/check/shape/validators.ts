@@ -4,7 +4,7 @@ import type { ErrorObject, ValidateFunction } from 'ajv';
 import type { JsonSchema } from '../../source/schema/json-schema.js';
 
 /** Parts of the file that the schema lets have several forms; each form is chosen in code, then held against its own schema. */
-const chosenInCode = ['attribute', 'parameter', 'rolesOrPath', 'database'] as const;
+const chosenInCode = ['attribute', 'parameter', 'rolesOrPath', 'database', 'earlierNames'] as const;
 
 const compiled = new Map<string, ValidateFunction>();
 let ajv: Ajv | undefined;

@@ -1,13 +1,19 @@
-import { basename, resolve } from 'node:path';
+import { basename, posix, resolve } from 'node:path';
 import type { CheckedModel } from '../../check/check-model.js';
 import type { ClassFiles } from '../../emit/classes/user-classes.js';
+import type { UsersParts } from '../../emit/context.js';
 import type { EmittedFile } from '../../emit/file.js';
+import type { MigrationReview } from '../../migration/migrations.js';
+import { changesOf } from '../../evolution/compare.js';
+import type { Comparison } from '../../evolution/change.js';
 import type { Model } from '../../model/model.js';
 import { modelLockPath } from '../../output/paths.js';
 import { changesAnything, conflictsOf, type Plan } from '../../output/plan.js';
 import { Refusal } from '../../output/refusal.js';
+import { type UserFolder, withEdits } from '../../output/user-edits.js';
 import { planOutput, writeOutput, type OutputRequest } from '../../output/write-output.js';
 import { ClassRefusal, classReview, type ClassReview } from '../class-review.js';
+import { comparisonJson, locator, renderShort } from '../comparison-text.js';
 import { diagnosticsJson } from '../diagnostics-json.js';
 import { exitCode } from '../exit-code.js';
 import { Interruption, isSystemError, UsageError } from '../failure.js';
@@ -18,7 +24,6 @@ import { print, printJson, tell, tellProblems, type Session } from '../session.j
 import { shellWord } from '../shell-word.js';
 import {
   editsOnTop,
-  withEdits,
   type OldLine,
   renderUpgrade,
   upgradeReview,
@@ -34,6 +39,8 @@ export interface GenerateOptions {
   readonly upgrade?: boolean;
   readonly json?: boolean;
   readonly warnAsError?: boolean;
+  /** Write a migration for what a start does not do by itself. */
+  readonly migration?: { readonly name: string | undefined };
 }
 
 /** `drs-gen <model> -o <dir>`: makes a folder hold the server of a model. */
@@ -54,38 +61,57 @@ export async function generate(
     return exitCode.failed;
   }
   const review = classReview(
-    session.world.compiler,
+    session.world,
     { model, checked, folder },
-    ({ severity }) => severity === 'error' || options.warnAsError === true,
+    {
+      refuses: ({ severity }) => severity === 'error' || options.warnAsError === true,
+      isWritten: !isDry(options),
+    },
   );
   const all = (): CheckedModel => withReview(checked, review);
   try {
     const emit = await emitter(session, { file, model });
+    let comparison: Comparison | undefined;
     let files: readonly EmittedFile[] = [];
     let missing: readonly MissingPackage[] = [];
     let classFiles: ClassFiles = new Map();
+    let migrations: MigrationReview = { names: [], files: [], open: [] };
     let upgrade: UpgradeReview = { lines: [], edits: [], unused: [] };
     const request: OutputRequest = {
       folder: resolve(session.world.cwd, folder),
       files: async (users) => {
+        if (comparison === undefined && users !== undefined) {
+          comparison = await compareWithLast(session, { model, folder, users });
+          if (options.json !== true) tellComparison(session, { comparison, folder, file });
+        }
         classFiles = await review.find(users);
-        files = await emit(classFiles);
+        migrations = await session.world.compiler.reviewMigrations({
+          model,
+          users,
+          packageRoot: session.world.package.root,
+          ...(options.migration === undefined ? {} : { wanted: options.migration }),
+        });
+        const emitted = await emit({ classFiles, migrations: migrations.names });
+        files = [...emitted, ...migrations.files];
         return files;
       },
       generatorVersion: session.world.package.version,
       force: options.force === true,
       editUserFiles: async (read) => {
-        upgrade = await upgradeReview(files, classFiles, read);
-        const upgraded = withEdits(upgrade.edits, read);
+        const renames = review.renames();
+        const renamed = withEdits(renames, read);
+        upgrade = await upgradeReview(files, classFiles, renamed);
+        const upgraded = withEdits(upgrade.edits, renamed);
         missing = await missingPackages(files, upgraded);
-        if (options.upgrade !== true) return review.edit(read);
-        return editsOnTop(upgrade.edits, await review.edit(upgraded));
+        if (options.upgrade !== true) return editsOnTop(renames, await review.edit(renamed));
+        const edits = editsOnTop(upgrade.edits, await review.edit(upgraded));
+        return editsOnTop(renames, edits);
       },
     };
     const { plan, interruption } = await carryOut(session, request, options);
     if (options.json === true) {
       const found = { missing, oldLines: options.upgrade === true ? [] : upgrade.lines };
-      printReport(session, all(), { ok: isFine(plan, options), plan, ...found });
+      printReport(session, all(), { ok: isFine(plan, options), plan, comparison, ...found });
     } else {
       tellProblems(session, review.found());
       await tellPlan(session, { plan, folder, options });
@@ -107,6 +133,35 @@ export async function generate(
   }
 }
 
+const nothing: Comparison = { data: [], clients: [], classCode: [] };
+
+/** What the model means for what was generated last. */
+async function compareWithLast(
+  session: Session,
+  { model, folder, users }: { model: Model; folder: string; users: UserFolder },
+): Promise<Comparison> {
+  const { compiler } = session.world;
+  const lock = await users.read(modelLockPath);
+  if (lock.kind === 'absent') return nothing;
+  const parsed =
+    lock.kind === 'file'
+      ? await compiler.parse(lock.text)
+      : { problem: 'it is no ordinary file of text' };
+  if ('model' in parsed) return compiler.compare(parsed.model, model);
+  const path = posix.join(folder, modelLockPath);
+  tell(session, `${path} cannot be compared with the model: ${parsed.problem}.`);
+  return nothing;
+}
+
+function tellComparison(
+  session: Session,
+  { comparison, folder, file }: { comparison: Comparison; folder: string; file: string },
+): void {
+  const command = `drs-gen diff ${shellWord(folder)} ${shellWord(file)}`;
+  const text = renderShort(comparison, command, session.err);
+  if (text !== '') tell(session, text);
+}
+
 /** The problems of the model and those of the users' classes. */
 function withReview(checked: CheckedModel, review: ClassReview): CheckedModel {
   const { problems, sources } = review.found();
@@ -125,20 +180,24 @@ function hasError(review: ClassReview): boolean {
 async function emitter(
   { world }: Session,
   { file, model }: { readonly file: string; readonly model: Model },
-): Promise<(classFiles: ClassFiles) => Promise<readonly EmittedFile[]>> {
+): Promise<(users: UsersParts) => Promise<readonly EmittedFile[]>> {
   const lock: EmittedFile = {
     path: modelLockPath,
     owner: 'generator',
     text: await world.compiler.serialize(model),
   };
   const emitted = new Map<string, readonly EmittedFile[]>();
-  return async (classFiles) => {
-    const key = JSON.stringify([...classFiles]);
-    const input = { packageRoot: world.package.root, modelFileName: basename(file), classFiles };
+  return async (users) => {
+    const key = JSON.stringify([[...(users.classFiles ?? [])], users.migrations]);
+    const input = { packageRoot: world.package.root, modelFileName: basename(file), ...users };
     const files = emitted.get(key) ?? [...(await world.compiler.emit(model, input)), lock];
     emitted.set(key, files);
     return files;
   };
+}
+
+function isDry({ check, dryRun }: GenerateOptions): boolean {
+  return check === true || dryRun === true;
 }
 
 interface Outcome {
@@ -152,7 +211,6 @@ async function carryOut(
   request: OutputRequest,
   options: GenerateOptions,
 ): Promise<Outcome> {
-  const isDry = options.check === true || options.dryRun === true;
   const controller = new AbortController();
   const { signal } = controller;
   const host = { ...world.host, signal };
@@ -160,7 +218,7 @@ async function carryOut(
     controller.abort(new Interruption(name));
   });
   try {
-    const plan = await (isDry ? planOutput(request, host) : writeOutput(request, host));
+    const plan = await (isDry(options) ? planOutput(request, host) : writeOutput(request, host));
     return { plan, interruption: signal.reason };
   } catch (error) {
     if (!isSystemError(error)) throw error;
@@ -212,6 +270,7 @@ function codeFor(plan: Plan, options: GenerateOptions): number {
 interface Report {
   readonly ok: boolean;
   readonly plan?: Plan;
+  readonly comparison?: Comparison | undefined;
   readonly missing?: readonly MissingPackage[];
   readonly oldLines?: readonly OldLine[];
   readonly error?: string;
@@ -219,13 +278,17 @@ interface Report {
 
 function printReport(
   session: Session,
-  { problems, sources }: CheckedModel,
-  { ok, plan, missing = [], oldLines = [], error }: Report,
+  checked: CheckedModel,
+  { ok, plan, comparison, missing = [], oldLines = [], error }: Report,
 ): void {
+  const { problems, sources } = checked;
   printJson(session, {
     ok,
     diagnostics: diagnosticsJson(problems, sources),
     plan: plan === undefined ? [] : planJson(plan),
+    ...(comparison === undefined || changesOf(comparison).length === 0
+      ? {}
+      : { changes: comparisonJson(comparison, locator(checked)) }),
     ...(missing.length === 0 ? {} : { missingPackages: missing }),
     ...(oldLines.length === 0 ? {} : { oldLines }),
     ...(error === undefined ? {} : { error }),

@@ -119,7 +119,7 @@ function accessorsOf(dataclass: Dataclass): readonly AccessorCode[] {
 }
 
 /** `queryFullName` of `fullName`: filters and orders speak of no entity, so they are methods of the dataclass. */
-function accessorMember(name: string, accessor: Accessor): string {
+export function accessorMember(name: string, accessor: Accessor): string {
   if (accessor === 'get' || accessor === 'set') return name;
   return `${accessor}${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;
 }

@@ -4,6 +4,8 @@ import { columnChecks } from './column-checks.js';
 import { indexesOf, keyOf } from './indexes.js';
 import { sqlName } from '../../model/sql-text.js';
 import {
+  defaultOf,
+  defaultText,
   type ExpressionAttribute,
   referenceOf,
   type TableColumn,
@@ -32,7 +34,7 @@ function columnText(model: Model, dataclass: Dataclass, column: TableColumn): st
     case 'timestamp':
       return '"__TIMESTAMP" TEXT NOT NULL';
     case 'folded':
-      return `${sqlName(column.column)} TEXT`;
+      return [`${sqlName(column.column)} TEXT`, ...defaultText(column.default)].join(' ');
     case 'norm':
       return `${sqlName(column.column)} REAL`;
     case 'unit':
@@ -52,6 +54,7 @@ function storedColumn(model: Model, dataclass: Dataclass, attribute: StorageAttr
     }
   }
   if (attribute.mandatory || attribute.key) parts.push('NOT NULL');
+  parts.push(...defaultText(defaultOf(attribute)));
   for (const check of columnChecks(attribute, atLeast)) parts.push(`CHECK (${check})`);
   const reference = referenceOf(model, dataclass, attribute);
   // No ON DELETE: what it changes has its stamp raised, which the server does, and SQLite cascades over 1000 levels at most.

@@ -6,13 +6,15 @@ import type {
   RelatedEntityAttribute,
   StorageAttribute,
 } from '../../model/model.js';
+import { sqlConstant } from '../../model/sql-text.js';
 import { foldedColumn, isLarge, vectorColumns } from '../../model/columns.js';
 
 /** A column of a dataclass's table. */
 export type TableColumn =
   | { readonly kind: 'stored'; readonly attribute: StorageAttribute }
   | { readonly kind: 'stamp' | 'timestamp' }
-  | { readonly kind: 'folded' | 'norm' | 'unit'; readonly column: string }
+  | { readonly kind: 'folded'; readonly column: string; readonly default?: string | undefined }
+  | { readonly kind: 'norm' | 'unit'; readonly column: string }
   | { readonly kind: 'expression'; readonly attribute: ExpressionAttribute };
 
 /** A computed attribute that the database computes. */
@@ -39,7 +41,9 @@ export function tableColumns(model: Model, dataclass: Dataclass): readonly Table
       .map(stored),
     ...attributes.flatMap((each): TableColumn[] => {
       const column = foldedColumn(model, dataclass, each);
-      return column === undefined ? [] : [{ kind: 'folded', column }];
+      return column === undefined
+        ? []
+        : [{ kind: 'folded', column, default: foldedDefault(model, each) }];
     }),
     ...ofVectors.map(({ norm }): TableColumn => ({ kind: 'norm', column: norm })),
     ...expressionsOf(dataclass).map((attribute): TableColumn => ({
@@ -50,6 +54,46 @@ export function tableColumns(model: Model, dataclass: Dataclass): readonly Table
     ...vectors.map(stored),
     ...attributes.filter((each) => isLarge(each.type)).map(stored),
   ];
+}
+
+/**
+ * The `DEFAULT` of an attribute's column: what a server of an older model stores, which does not know the attribute, and what
+ * rows get that were there before it. Vectors have none, since what they are compared by needs more than SQL.
+ */
+export function defaultOf({ type, default: value }: StorageAttribute): string | undefined {
+  if (value === undefined || type === 'vector') return undefined;
+  if (typeof value === 'boolean') return value ? '1' : '0';
+  if (typeof value === 'number') return Number.isFinite(value) ? String(value) : undefined;
+  return textConstant(typeof value === 'string' ? value : JSON.stringify(value));
+}
+
+/** The words of a column's definition that give it a default, where it has one. */
+export function defaultText(value: string | undefined): readonly string[] {
+  return value === undefined ? [] : [`DEFAULT ${value}`];
+}
+
+function foldedDefault(
+  { protocol }: Model,
+  { default: value }: StorageAttribute,
+): string | undefined {
+  return typeof value === 'string' ? textConstant(folded(value, protocol)) : undefined;
+}
+
+/** No text of SQL can hold the character U+0000. */
+function textConstant(text: string): string | undefined {
+  return text.includes('\0') ? undefined : sqlConstant(text);
+}
+
+/** As the server folds texts, but for one with more than 30 marks on a character, which it corrects at its next start. */
+function folded(text: string, { accentInsensitive }: Model['protocol']): string {
+  const bare = accentInsensitive
+    ? text
+        .normalize('NFD')
+        .toLowerCase()
+        .normalize('NFD')
+        .replace(/(?=\p{Mn})\p{Script=Inherited}/gu, '')
+    : text;
+  return bare.normalize('NFC').toLowerCase().replaceAll('ς', 'σ');
 }
 
 /** The attributes of a dataclass that the database computes. */

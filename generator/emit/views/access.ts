@@ -14,7 +14,15 @@ export function rolesLiteral(roles: Roles | undefined): Literal | undefined {
   const { forceLogin, privileges, roles: bundles } = roles;
   return {
     forceLogin,
-    privileges: privileges.map(({ name, includes }) => ({ name, includes })),
-    roles: bundles.map(({ name, privileges: held }) => ({ name, privileges: held })),
+    privileges: privileges.map(({ name, renamedFrom, includes }) => ({
+      name,
+      renamedFrom,
+      includes,
+    })),
+    roles: bundles.map(({ name, renamedFrom, privileges: held }) => ({
+      name,
+      renamedFrom,
+      privileges: held,
+    })),
   };
 }

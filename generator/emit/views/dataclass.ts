@@ -35,6 +35,7 @@ export function dataclassView(context: EmitContext, dataclass: Dataclass): objec
 function definition(model: Model, dataclass: Dataclass): Properties {
   return {
     name: dataclass.name,
+    renamedFrom: dataclass.renamedFrom,
     table: dataclass.table,
     collectionName: dataclass.collectionName,
     exposed: dataclass.exposed,
@@ -63,6 +64,8 @@ type Properties = { readonly [name: string]: Literal | undefined };
 
 function attributeDefinition(model: Model, dataclass: Dataclass, attribute: Attribute): Properties {
   const hidden = {
+    // Clients can have named no others.
+    renamedFrom: attribute.exposed ? attribute.renamedFrom : undefined,
     ...(attribute.exposed ? {} : { exposed: false }),
     // Who may read what clients may name stands in the queries.
     access: accessLiteral(attribute.exposed ? unread(attribute.access) : attribute.access),

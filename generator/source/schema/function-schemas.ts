@@ -1,5 +1,5 @@
 import { singletonScopes } from '../vocabulary.js';
-import { flag, mapping, named, ref, text, type Definitions } from './json-schema.js';
+import { flag, mapping, named, ref, renamedFrom, text, type Definitions } from './json-schema.js';
 
 const description = text('Kept in the catalog, the OpenAPI document and the doc comments.');
 const typeName = text(
@@ -13,6 +13,7 @@ const typeName = text(
 export const functionSchemas: Definitions = {
   functions: named('Functions by name.', 'function'),
   function: mapping('A function of class code.', {
+    renamedFrom,
     exposed: flag('Whether clients can call it.', false),
     onHTTPGet: flag('May be called with GET.', false),
     params: named('Parameters by name, in order.', 'parameter'),
@@ -34,6 +35,7 @@ export const functionSchemas: Definitions = {
     ['type'],
   ),
   singleton: mapping('An object that lives in the server.', {
+    renamedFrom,
     scope: {
       description:
         'process: one for each server process; shared: the same, callable concurrently; session: one for each session.',

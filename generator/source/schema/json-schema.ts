@@ -59,6 +59,9 @@ export function text(description: string, ...examples: readonly string[]): JsonS
   return examples.length === 0 ? base : { ...base, examples };
 }
 
+/** At everything that has a name of its own. */
+export const renamedFrom = ref('earlierNames');
+
 export function ref(definition: string): JsonSchema {
   return { $ref: `#/definitions/${definition}` };
 }

@@ -4,6 +4,7 @@ import {
   list,
   mapping,
   ref,
+  renamedFrom,
   text,
   type Definitions,
   type JsonSchema,
@@ -29,6 +30,7 @@ export const roleSchemas: Definitions = {
         'A privilege.',
         {
           privilege: text('Its name.'),
+          renamedFrom,
           includes: privilegeNames('Privileges it brings along.'),
           id,
         },
@@ -39,7 +41,12 @@ export const roleSchemas: Definitions = {
       'Named bundles of privileges.',
       mapping(
         'A role.',
-        { role: text('Its name.'), privileges: privilegeNames('What it brings along.'), id },
+        {
+          role: text('Its name.'),
+          renamedFrom,
+          privileges: privilegeNames('What it brings along.'),
+          id,
+        },
         ['role'],
       ),
     ),

@@ -1,97 +1,152 @@
 import type { ClientBase } from 'pg';
-import type { Fold } from '../../protocol/fold.js';
-import type { SchemaDifference } from '../schema-mismatch.js';
+import type { SchemaShape, TableShape } from '../schema/shape.js';
 import { quoted } from '../table-definition.js';
-import { refusalOf } from './attempt.js';
-import type { CatalogEntry } from './catalog.js';
+import { type LockWait, whenUnlocked } from './lock-wait.js';
 
-export interface Filled {
-  /** What has been filled, in words. */
-  readonly filled: readonly string[];
-  readonly refused: readonly SchemaDifference[];
+/** How columns are filled. */
+export interface Filling {
+  readonly client: ClientBase;
+  readonly lockWait: LockWait;
+  readonly log: ((words: string) => void) | undefined;
 }
 
-interface TextRow {
-  readonly row: string;
-  readonly text: string;
+/** A column that holds what comparisons need of another one. */
+interface DerivedColumn {
+  readonly table: TableShape;
+  readonly source: string;
+  readonly column: string;
 }
 
-const foldedPrefixes = ['__folded_', '__unaccented_'];
+/** By how the names of columns begin, what folds a text in SQL. */
+const foldFunctions = { __folded_: 'drs_fold', __unaccented_: 'drs_fold_without_accents' };
+
+const foldedPrefixes = Object.keys(foldFunctions);
 
 const vectorPrefixes = ['__norm_'];
 
 const rowsAtOnce = 10_000;
 
+/** Servers of an older model may write rows meanwhile that lack the column. */
+const mostPasses = 10;
+
 /**
- * Fills the columns beside texts where a row has none though it has the text: without them, filters would find nothing. Vectors
- * without their norm are told instead.
- * @param columns that the model wants, and that are there; a transaction is open
+ * Fills the columns beside texts where somebody else has written the rows, or where such a column is new: without them, filters
+ * would find nothing. Each batch of rows is a transaction of its own.
+ * @param shape whose columns are all there
+ * @returns what has been filled, in words
  */
-export async function fillDerivedColumns(
-  client: ClientBase,
-  columns: readonly CatalogEntry[],
-  fold: Fold,
-): Promise<Filled> {
+export async function fillFoldedColumns(
+  filling: Filling,
+  shape: SchemaShape,
+): Promise<readonly string[]> {
   const filled: string[] = [];
-  const refused: SchemaDifference[] = [];
-  for (const { table, name: column } of columns) {
-    const name = `table "${table}": column "${column}"`;
-    const has = (source: string): boolean =>
-      columns.some((each) => each.table === table && each.name === source);
-    const text = sourceOf(column, foldedPrefixes);
-    const vector = sourceOf(column, vectorPrefixes);
-    if (text !== undefined && has(text)) {
-      let rows = 0;
-      const reason = await refusalOf(client, async () => {
-        rows = await fill(client, { table, source: text, column }, fold);
-      });
-      if (rows > 0) filled.push(`${name} is filled for ${rows} rows`);
-      if (reason !== undefined) refused.push({ what: `${name} cannot be filled: ${reason}` });
-    } else if (vector !== undefined && has(vector)) {
-      const where = lacking(vector, column);
-      const { rows } = await client.query(`select from ${quoted(table)} where ${where} limit 1`);
-      if (rows.length > 0) {
-        refused.push({ what: `${name} is empty where "${vector}" is not` });
-      }
+  for (const derived of derivedColumns(shape, foldedPrefixes)) {
+    let rows = 0;
+    for (let pass = 0; pass < mostPasses; pass += 1) {
+      const found = await fillOnce(filling, derived);
+      rows += found;
+      if (found === 0) break;
     }
+    const { table, column } = derived;
+    if (rows > 0)
+      filled.push(`table "${table.name}": column "${column}" is filled for ${rows} rows`);
   }
-  return { filled, refused };
+  return filled;
 }
 
-function sourceOf(column: string, prefixes: readonly string[]): string | undefined {
-  const prefix = prefixes.find((each) => column.startsWith(each));
-  return prefix === undefined ? undefined : column.slice(prefix.length);
-}
-
-function lacking(source: string, column: string): string {
-  return `${quoted(source)} is not null and ${quoted(column)} is null`;
-}
-
-/** @returns how many rows had no value */
-async function fill(
+/**
+ * Finds vectors without their norm, which only the server computes.
+ * @param actual what is there
+ */
+export async function vectorsWithoutNorm(
   client: ClientBase,
-  {
-    table,
-    source,
-    column,
-  }: { readonly table: string; readonly source: string; readonly column: string },
-  fold: Fold,
-): Promise<number> {
-  await client.query(
-    `declare "filling" no scroll cursor for select ctid::text as "row", ${quoted(source)} as "text"
-      from ${quoted(table)} where ${lacking(source, column)}`,
-  );
-  let count = 0;
-  for (;;) {
-    const { rows } = await client.query<TextRow>(`fetch ${rowsAtOnce} from "filling"`);
-    if (rows.length === 0) break;
-    await client.query(
-      `update ${quoted(table)} as "t" set ${quoted(column)} = "given"."text"
-        from unnest(cast($1 as tid[]), cast($2 as text[])) as "given" ("row", "text") where "t".ctid = "given"."row"`,
-      [rows.map(({ row }) => row), rows.map(({ text }) => fold(text))],
-    );
-    count += rows.length;
+  actual: SchemaShape,
+  wanted: SchemaShape,
+): Promise<readonly DerivedColumn[]> {
+  const found: DerivedColumn[] = [];
+  for (const derived of derivedColumns(wanted, vectorPrefixes)) {
+    const { table, source, column } = derived;
+    const present = actual.tables.find(({ name }) => name === table.name)?.columns ?? [];
+    const has = (wantedName: string): boolean => present.some(({ name }) => name === wantedName);
+    if (!has(source)) continue;
+    const where = `${quoted(source)} is not null${has(column) ? ` and ${quoted(column)} is null` : ''}`;
+    const { rows } = await client.query(`select from ${quoted(table.name)} where ${where} limit 1`);
+    if (rows.length > 0) found.push(derived);
   }
-  await client.query('close "filling"');
-  return count;
+  return found;
+}
+
+/** What folds the text beside which a column stands, in SQL; `undefined` for other columns. */
+export function foldOf(column: string): { source: string; functionName: string } | undefined {
+  const found = Object.entries(foldFunctions).find(([prefix]) => column.startsWith(prefix));
+  if (found === undefined) return undefined;
+  const [prefix, functionName] = found;
+  return { source: column.slice(prefix.length), functionName };
+}
+
+function derivedColumns(
+  { tables }: SchemaShape,
+  prefixes: readonly string[],
+): readonly DerivedColumn[] {
+  return tables.flatMap((table) =>
+    table.columns.flatMap(({ name: column }) => {
+      const prefix = prefixes.find((each) => column.startsWith(each));
+      const source = prefix === undefined ? '' : column.slice(prefix.length);
+      return table.columns.some(({ name }) => name === source) ? [{ table, source, column }] : [];
+    }),
+  );
+}
+
+/**
+ * Goes through the rows whose column is wrong in the order of the key.
+ * @returns how many there were
+ */
+async function fillOnce(filling: Filling, derived: DerivedColumn): Promise<number> {
+  const { client, lockWait, log } = filling;
+  const table = derived.table.name;
+  const what = `fill the column ${quoted(derived.column)}`;
+  let count = 0;
+  let last: string | undefined;
+  for (;;) {
+    let batch: Batch = { rows: 0, last: null };
+    const run = async (): Promise<void> => {
+      batch = await fillBatch(client, derived, last);
+    };
+    await whenUnlocked(client, lockWait, { tables: [table], what, run, log });
+    if (last === undefined && batch.rows === rowsAtOnce) {
+      log?.(`In the database, table ${quoted(table)}: this takes a while: ${what}`);
+    }
+    count += batch.rows;
+    if (batch.last === null || batch.rows < rowsAtOnce) return count;
+    last = batch.last;
+  }
+}
+
+interface Batch {
+  readonly rows: number;
+  /** Key of the last row. */
+  readonly last: string | null;
+}
+
+/** @param last key of the batch before */
+async function fillBatch(
+  client: ClientBase,
+  { table, source, column }: DerivedColumn,
+  last: string | undefined,
+): Promise<Batch> {
+  const name = quoted(table.name);
+  const key = quoted(table.columns.find(({ isKey }) => isKey)?.name ?? 'ctid');
+  const value = `${foldOf(column)?.functionName ?? ''}(${quoted(source)})`;
+  const { rows } = await client.query<{ rows: number; last: string | null }>(
+    `with "batch" as (
+      select ${key} as "key" from ${name}
+      where ${quoted(column)} is distinct from ${value}${last === undefined ? '' : ` and ${key} > $1`}
+      order by ${key} limit ${rowsAtOnce} for no key update),
+    "filled" as (
+      update ${name} set ${quoted(column)} = ${value} from "batch" where ${name}.${key} = "batch"."key")
+    select count(*)::integer as "rows",
+      (select "key"::text from "batch" order by "key" desc limit 1) as "last" from "batch"`,
+    last === undefined ? [] : [last],
+  );
+  return rows[0] ?? { rows: 0, last: null };
 }

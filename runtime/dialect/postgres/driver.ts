@@ -1,13 +1,22 @@
 import { type Environment, setting } from '../../protocol/environment.js';
 import type { DatabaseDriver } from '../driver.js';
-import { openPostgres } from './open-database.js';
+import { migrateOptions } from '../schema/start.js';
+import { openPostgres, planPostgres } from './open-database.js';
 
 /** Databases of a PostgreSQL server. */
 export const postgresDriver: DatabaseDriver = {
   schemes: ['postgres', 'postgresql'],
   urls: 'postgres://<user>:<password>@<host>:<port>/<database>',
-  open: (url, schema, fold, { queryTimeout, environment }) =>
-    openPostgres(url, schema, fold, { queryTimeout, size: poolSize(environment) }),
+  open: (url, schema, fold, { queryTimeout, environment, data, log }) => {
+    const start = {
+      migration: migrateOptions(environment),
+      ...(data === undefined ? {} : { data }),
+      ...(log === undefined ? {} : { log }),
+    };
+    const options = { queryTimeout, size: poolSize(environment) };
+    return openPostgres(url, schema, fold, options, start);
+  },
+  plan: planPostgres,
 };
 
 /**

@@ -1,10 +1,12 @@
 import type { Fold } from '../../protocol/fold.js';
 import type { Database } from '../database.js';
+import type { DataOptions } from '../schema/migrate-data.js';
 import type { PoolOptions } from './connect.js';
 import { postgresDialect } from './dialect.js';
 import { expressionFunctions } from './expression-functions.js';
 import { postgresFunctions } from './functions.js';
-import { openConnections } from './open.js';
+import { openConnections, planConnection } from './open.js';
+import type { WantedSchema } from './schema.js';
 
 /**
  * Opens the database of a `DATABASE_URL` such as `postgres://user:password@host:5432/name`, and creates its schema, or compares
@@ -17,12 +19,28 @@ export async function openPostgres(
   schema: readonly string[],
   fold: Fold,
   options: Omit<PoolOptions, 'url'>,
+  start: Pick<WantedSchema, 'migration' | 'log'> & { readonly data?: DataOptions } = {},
 ): Promise<Database> {
+  const { data, ...rest } = start;
   const wanted = {
-    statements: schema,
-    functions: [...postgresFunctions(), ...expressionFunctions],
-    fold,
+    ...rest,
+    ...wantedOf(schema),
+    ...(data === undefined ? {} : { data: { ...data, fold } }),
   };
   const opened = await openConnections({ ...options, url }, wanted);
   return { dialect: postgresDialect(fold), ...opened };
+}
+
+/** What migrations would do, in words. */
+export function planPostgres(
+  url: string,
+  schema: readonly string[],
+  fold: Fold,
+  data: DataOptions,
+): Promise<readonly string[]> {
+  return planConnection(url, { ...wantedOf(schema), data: { ...data, fold } });
+}
+
+function wantedOf(statements: readonly string[]): Pick<WantedSchema, 'statements' | 'functions'> {
+  return { statements, functions: [...postgresFunctions(), ...expressionFunctions] };
 }

@@ -1,9 +1,14 @@
 import { Client } from 'pg';
 import { DatabaseUnavailableError, type Executor } from '../executor.js';
 import { SchemaMismatchError } from '../schema-mismatch.js';
+import { migrateData, noteData, planData } from '../schema/migrate-data.js';
+import { MigrationError } from '../schema/migration.js';
+import { usualMigration } from '../schema/start.js';
 import { clientOptions, Connections, type PoolOptions, prepareSession } from './connect.js';
 import { PostgresExecutor } from './executor.js';
-import { prepareSchema, type WantedSchema } from './schema.js';
+import { defaultLockWait } from './lock-wait.js';
+import { MigratedSchema } from './migrated-schema.js';
+import { hashOf, prepareSchema, wantedCatalog, type WantedSchema } from './schema.js';
 
 /** The oldest version whose SQL the statements keep to. */
 const oldestVersion = 15;
@@ -11,6 +16,7 @@ const oldestVersion = 15;
 export interface Opened {
   readonly executor: Executor;
   readonly uniqueId: string;
+  readonly schemaHash: string;
   /** What the start has added to tables that were there, in words. */
   readonly added: readonly string[];
 }
@@ -28,28 +34,77 @@ interface Facts {
  * that pg knows (`sslmode`, for one), and creates its schema, or adds to the one that is there what it lacks.
  * @throws Error that says why, when it cannot be opened; SchemaMismatchError when it was made for another model
  */
-export async function openConnections(options: PoolOptions, wanted: WantedSchema): Promise<Opened> {
-  const client = new Client(clientOptions(options.url));
-  // What it tells beside its answers, while nothing is asked.
-  client.on('error', () => undefined);
-  try {
-    await client.connect();
-    const schema = await checkDatabase(client);
-    await prepareSession(client, schema, null);
-    const added = await prepareSchema(client, schema, wanted);
+export function openConnections(options: PoolOptions, wanted: WantedSchema): Promise<Opened> {
+  return withClient(options.url, async (client, schema) => {
+    const added = await prepareDatabase(client, schema, wanted);
     const uniqueId = await readUniqueId(client);
     const uniqueColumns = await readUniqueColumns(client);
     const connections = new Connections(options, schema);
     return {
       executor: new PostgresExecutor(connections, { ...options, uniqueColumns }),
       uniqueId,
+      schemaHash: hashOf(wanted),
       added,
     };
+  });
+}
+
+/** What migrations would do to the data, in words. */
+export function planConnection(url: string, wanted: WantedSchema): Promise<readonly string[]> {
+  const { data } = wanted;
+  return withClient(url, async (client, schema) =>
+    data === undefined ? [] : planData(migrated(client, schema, wanted), data, data.fold),
+  );
+}
+
+/** @throws Error that names the database, when it cannot be opened */
+async function withClient<T>(
+  url: string,
+  use: (client: Client, schema: string) => Promise<T>,
+): Promise<T> {
+  const client = new Client(clientOptions(url));
+  // What it tells beside its answers, while nothing is asked.
+  client.on('error', () => undefined);
+  try {
+    await client.connect();
+    const schema = await checkDatabase(client);
+    await prepareSession(client, schema, null);
+    return await use(client, schema);
   } catch (error) {
-    throw cannotOpen(options.url, error);
+    throw cannotOpen(url, error);
   } finally {
     await client.end().catch(() => undefined);
   }
+}
+
+function migrated(client: Client, name: string, wanted: WantedSchema): MigratedSchema {
+  const { lockWait = defaultLockWait, log } = wanted;
+  return new MigratedSchema({
+    client,
+    name,
+    wanted: () => wantedCatalog(client, name, wanted),
+    lockWait,
+    log,
+  });
+}
+
+/** Brings data and schema to the model, in this order. */
+async function prepareDatabase(
+  client: Client,
+  name: string,
+  wanted: WantedSchema,
+): Promise<readonly string[]> {
+  const { data, log, migration = usualMigration } = wanted;
+  if (data === undefined) return prepareSchema(client, name, wanted);
+  const database = migrated(client, name, wanted);
+  const start = { ...data, log, migration, hash: hashOf(wanted) };
+  const { wasThere, contractedAt } = await migrateData(database, start);
+  const added = await prepareSchema(client, name, {
+    ...wanted,
+    migration: { ...migration, since: contractedAt },
+  });
+  await noteData(database, wasThere, data);
+  return added;
 }
 
 /** @returns the schema where new tables go, as the URL or the user's settings say: `public` where they say nothing */
@@ -106,8 +161,13 @@ async function readUniqueColumns(client: Client): Promise<Map<string, string>> {
 }
 
 function cannotOpen(url: string, error: unknown): unknown {
-  if (error instanceof SchemaMismatchError || error instanceof DatabaseUnavailableError)
+  if (
+    error instanceof SchemaMismatchError ||
+    error instanceof MigrationError ||
+    error instanceof DatabaseUnavailableError
+  ) {
     return error;
+  }
   const reason = error instanceof AggregateError ? messagesOf(error) : messageOf(error);
   return new Error(`Cannot open the database ${shownUrl(url)}: ${reason}.`, { cause: error });
 }

@@ -2,8 +2,8 @@ import type { Database } from 'better-sqlite3';
 import { directionOf, normOf, singlePrecision } from '../../protocol/vector.js';
 import type { SchemaDifference } from '../schema-mismatch.js';
 import { refusalOf } from './attempt.js';
-import { columnNames, tableNames } from './schema-differences.js';
 import { quoted } from '../table-definition.js';
+import { columnNames, tableNames } from './shape.js';
 
 export interface Filled {
   /** What has been filled, in words. */

@@ -1,20 +1,25 @@
 import { availableParallelism } from 'node:os';
 import { type Environment, setting } from '../../protocol/environment.js';
 import type { DatabaseDriver } from '../driver.js';
+import { migrateOptions } from '../schema/start.js';
 import type { Synchronous } from './open.js';
-import { openDatabase } from './open-database.js';
+import { openDatabase, planDatabase } from './open-database.js';
 
 /** Databases in a file, or in the server's memory. */
 export const sqliteDriver: DatabaseDriver = {
   schemes: ['sqlite'],
   urls: 'sqlite:<path> or sqlite::memory:',
-  open: (url, schema, fold, { hasVectors, queryTimeout, environment }) =>
+  open: (url, schema, fold, { hasVectors, queryTimeout, environment, data, log }) =>
     openDatabase(url, schema, fold, {
       hasVectors,
       queryTimeout,
       synchronous: synchronousFrom(environment),
       readers: readersFrom(environment),
+      migration: migrateOptions(environment),
+      ...(data === undefined ? {} : { data }),
+      ...(log === undefined ? {} : { log }),
     }),
+  plan: planDatabase,
 };
 
 /** @throws Error that names `SQLITE_SYNCHRONOUS`, when it is neither `normal` nor `full` */

@@ -1,17 +1,39 @@
+import { statSync } from 'node:fs';
 import { resolve } from 'node:path';
+import { setTimeout } from 'node:timers/promises';
+import Sqlite from 'better-sqlite3';
 import type { Database } from '../database.js';
 import { type Fold, foldWithoutAccents } from '../../protocol/fold.js';
+import {
+  type MigrateOptions,
+  schemaHash,
+  SchemaPendingError,
+  usualMigration,
+  waitMilliseconds,
+} from '../schema/start.js';
+import { type DataOptions, migrateData, noteData, planData } from '../schema/migrate-data.js';
 import { sqliteDialect } from './dialect.js';
 import { SqliteExecutor } from './executor.js';
-import { type Connections, openConnections, type Prepare, type Synchronous } from './open.js';
+import { MigratedFile } from './migrated-file.js';
+import {
+  type Connections,
+  cannotOpen,
+  databaseFile,
+  openConnections,
+  type Prepare,
+  type Synchronous,
+} from './open.js';
 import { PlacedReads } from './readers/placed-reads.js';
 import { ReaderPool } from './readers/reader-pool.js';
 import { WriteAheadLog } from './readers/write-ahead-log.js';
-import { prepareSchema } from './schema.js';
+import { type Prepared, prepareSchema } from './schema.js';
 import { vectorExtension } from './vector-extension.js';
 
 /** How many processes there may be for reads that take long, where nothing is said. */
 const usualReaders = 2;
+
+/** So often, 6 seconds each time, a start waits for another process that holds the database. */
+const mostBusy = 100;
 
 export interface OpenOptions {
   readonly hasVectors?: boolean;
@@ -20,6 +42,12 @@ export interface OpenOptions {
   readonly readers?: number;
   /** Milliseconds that a statement may run; none, or `null`, for no limit. */
   readonly queryTimeout?: number | null;
+  /** What the start may do to the schema; brings it to the model where nothing is said. */
+  readonly migration?: MigrateOptions;
+  /** What the server knows of its data beside their schema. */
+  readonly data?: DataOptions;
+  /** Is told what the start finds, and what it waits for. */
+  readonly log?: (words: string) => void;
 }
 
 /**
@@ -33,19 +61,29 @@ export async function openDatabase(
   fold: Fold,
   options: OpenOptions = {},
 ): Promise<Database> {
-  const loadVectors = options.hasVectors === true ? await vectorExtension() : undefined;
-  let added: readonly string[] = [];
+  const { hasVectors, migration = usualMigration, synchronous = 'normal', log } = options;
+  const loadVectors = hasVectors === true ? await vectorExtension() : undefined;
+  const hash = schemaHash(schema);
+  const found = await withMigrated(url, schema, fold, options, (file) =>
+    migrateData(file, { ...dataOf(options), hash, fold, migration, log }),
+  );
+  let prepared: Prepared = { changes: [], remarks: [] };
   const prepare: Prepare = (database) => {
-    added = prepareSchema(database, schema, fold);
+    prepared = prepareSchema(
+      database,
+      { statements: schema, fold },
+      { ...migration, since: found?.contractedAt },
+    );
   };
-  const connections = openConnections(
-    url,
-    fold,
-    options.synchronous ?? 'normal',
-    prepare,
-    loadVectors,
+  const connections = await whenFree(
+    () => openConnections(url, fold, synchronous, prepare, loadVectors),
+    log,
   );
   try {
+    await withMigrated(url, schema, fold, options, (file) =>
+      noteData(file, found?.wasThere === true, dataOf(options)),
+    );
+    for (const each of prepared.remarks) log?.(each);
     const uniqueId = connections.writer
       .prepare(`select "value" from "__datastore" where "name" = 'uniqueID'`)
       .pluck()
@@ -54,14 +92,80 @@ export async function openDatabase(
       dialect: sqliteDialect(fold),
       executor: executorOf(connections, fold, options),
       uniqueId: String(uniqueId),
+      schemaHash: hash,
       isOfOneProcess: connections.file === undefined,
-      added,
+      added: prepared.changes,
     };
   } catch (error) {
     connections.reader.close();
     connections.writer.close();
     throw error;
   }
+}
+
+/** What migrations would do, in words. */
+export async function planDatabase(
+  url: string,
+  schema: readonly string[],
+  fold: Fold,
+  data: DataOptions,
+): Promise<readonly string[]> {
+  const planned = withMigrated(url, schema, fold, { data }, (file) => planData(file, data, fold));
+  return (await planned) ?? [];
+}
+
+function dataOf({ data = { forms: [] } }: OpenOptions): DataOptions {
+  return data;
+}
+
+/** Uses a connection of its own to a database in a file that is there: one in memory is always new. */
+async function withMigrated<T>(
+  url: string,
+  schema: readonly string[],
+  fold: Fold,
+  { data }: OpenOptions,
+  use: (file: MigratedFile) => Promise<T>,
+): Promise<T | undefined> {
+  const path = databaseFile(url);
+  const isFile =
+    path !== ':memory:' && statSync(path, { throwIfNoEntry: false })?.isFile() === true;
+  if (data === undefined || !isFile) return undefined;
+  let file: MigratedFile | undefined;
+  try {
+    file = new MigratedFile(path, schema, fold);
+    return await use(file);
+  } catch (error) {
+    throw cannotOpen(path, error);
+  } finally {
+    file?.close();
+  }
+}
+
+/** While another server changes the database, or has to, this one waits. */
+async function whenFree(open: () => Connections, log: OpenOptions['log']): Promise<Connections> {
+  let told = '';
+  for (let attempt = 1; ; attempt += 1) {
+    try {
+      return open();
+    } catch (error) {
+      const words = waitingFor(error);
+      if (words === undefined || (attempt > mostBusy && !(error instanceof SchemaPendingError))) {
+        throw error;
+      }
+      if (words !== told) log?.(words);
+      told = words;
+      await setTimeout(waitMilliseconds);
+    }
+  }
+}
+
+function waitingFor(error: unknown): string | undefined {
+  if (error instanceof SchemaPendingError) return error.message;
+  const cause = error instanceof Error ? error.cause : undefined;
+  const isBusy = cause instanceof Sqlite.SqliteError && cause.code.startsWith('SQLITE_BUSY');
+  return isBusy
+    ? 'Another process changes the database: the server waits until it has ended.'
+    : undefined;
 }
 
 function executorOf(connections: Connections, fold: Fold, options: OpenOptions): SqliteExecutor {

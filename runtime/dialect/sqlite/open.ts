@@ -1,5 +1,6 @@
 import Database from 'better-sqlite3';
 import type { Fold } from '../../protocol/fold.js';
+import { SchemaPendingError } from '../schema/start.js';
 import { SchemaMismatchError } from '../schema-mismatch.js';
 import { DatabaseFile } from './database-file.js';
 import { registerFunctions } from './functions.js';
@@ -74,7 +75,7 @@ export function openConnections(
     return { writer, reader, file: new DatabaseFile(file), path: file };
   } catch (error) {
     writer?.close();
-    if (error instanceof SchemaMismatchError) throw error;
+    if (error instanceof SchemaMismatchError || error instanceof SchemaPendingError) throw error;
     throw cannotOpen(file, error);
   }
 }
@@ -101,7 +102,7 @@ export function openReader(
   }
 }
 
-function databaseFile(url: string): string {
+export function databaseFile(url: string): string {
   const scheme = 'sqlite:';
   if (!url.startsWith(scheme) || url.length === scheme.length) {
     throw new Error(
@@ -120,7 +121,7 @@ function connect(file: string, readonly: boolean, fold: Fold): Database.Database
 }
 
 /** @param error SQLite's own tells neither the file nor what was tried */
-function cannotOpen(file: string, error: unknown): unknown {
+export function cannotOpen(file: string, error: unknown): unknown {
   if (!(error instanceof Database.SqliteError || error instanceof TypeError)) return error;
   return new Error(`Cannot open the database ${file}: ${error.message}`, { cause: error });
 }

@@ -2,10 +2,29 @@ import { createHash } from 'node:crypto';
 import Database from 'better-sqlite3';
 import type { Fold } from '../../protocol/fold.js';
 import { newUuid } from '../../protocol/uuid.js';
-import { requireMatch, type SchemaDifference, SchemaMismatchError } from '../schema-mismatch.js';
+import { type SchemaChange, schemaChanges } from '../schema/changes.js';
+import { decide, missingIn, neededByNewer, type Outcome } from '../schema/rules.js';
+import { dataTables } from '../schema/migrate-data.js';
+import type { SchemaShape } from '../schema/shape.js';
+import {
+  advice,
+  foreignAdvice,
+  type JournalEntry,
+  type MigrateOptions,
+  newerThan,
+  offAdvice,
+  olderAdvice,
+  olderServerWords,
+  pendingWords,
+  SchemaPendingError,
+  schemaHash,
+} from '../schema/start.js';
+import { type SchemaDifference, SchemaMismatchError } from '../schema-mismatch.js';
+import { applyChanges, columnAddition, type WantedSchema } from './apply-changes.js';
+import { refusalOf } from './attempt.js';
+import { fillDerivedColumns } from './derived-columns.js';
 import { registerFunctions } from './functions.js';
-import { addMissing } from './schema-additions.js';
-import { schemaDifferences } from './schema-differences.js';
+import { lowerAscii, readShape, statementOf } from './shape.js';
 
 /** One row for each thing that the datastore remembers about itself. */
 const datastoreTable = `CREATE TABLE "__datastore" (
@@ -22,88 +41,264 @@ const entitySetTable = `CREATE TABLE "__entityset" (
   "definition" TEXT NOT NULL
 )`;
 
-/** What a refusal of a database of this server's ends with. */
-const advice = `Copy the database before you change it. Tables, indexes and columns that may be empty are added by the server itself; everything else is changed by hand, with the SQL above where there is some. Where there is none, a table is made anew: https://www.sqlite.org/lang_altertable.html#otheralter. The columns beside texts and vectors (__folded_…) are filled at the next start.`;
+/** The schemas that servers have brought the database to, and a JSON array of what was done, in words. */
+const journalTable = `CREATE TABLE "__schema" (
+  "position" INTEGER PRIMARY KEY AUTOINCREMENT,
+  "hash" TEXT NOT NULL,
+  "time" TEXT NOT NULL,
+  "changes" TEXT NOT NULL
+)`;
 
-const foreignAdvice =
-  'No server has made this database, since its table "__datastore" is missing: nothing is added to it. DATABASE_URL may name another one, or a file that is not there yet.';
+/** What the model wants to be in a database. */
+export interface ModelSchema {
+  /** One SQL statement each. */
+  readonly statements: readonly string[];
+  /** How the datastore compares texts. */
+  readonly fold: Fold;
+}
+
+/** What a start has found, in words. */
+export interface Prepared {
+  /** What it has done, and what is unused. */
+  readonly changes: readonly string[];
+  /** Whole sentences. */
+  readonly remarks: readonly string[];
+}
+
+const nothing: Prepared = { changes: [], remarks: [] };
 
 /**
- * Creates the schema in an empty database; adds what is missing in one that a server has made, all or nothing. Nothing is ever
- * dropped or changed.
- * @param statements the model's schema, one SQL statement each
- * @param fold how the datastore compares texts
- * @returns what was added to tables that were there, in words
- * @throws SchemaMismatchError with every difference, when there are others
+ * Brings a database to the model, all or nothing; creates the schema in an empty one.
+ * @throws SchemaMismatchError with every difference that cannot be ended, and SchemaPendingError where the server may not do it
  */
 export function prepareSchema(
   database: Database.Database,
-  statements: readonly string[],
-  fold: Fold,
-): readonly string[] {
-  const all = [datastoreTable, entitySetTable, ...statements];
-  // Another process may start on the same empty file at the same time.
-  const isCreated = database
-    .transaction(() => {
-      if (!isEmpty(database)) return false;
-      create(database, all);
-      return true;
-    })
-    .immediate();
-  if (isCreated) return [];
+  schema: ModelSchema,
+  migration: MigrateOptions,
+): Prepared {
+  const all = [datastoreTable, entitySetTable, journalTable, ...dataTables, ...schema.statements];
   // A database that was found to match is not compared again until its schema or the model's changes.
-  if (knownStamp(database) === stampOf(database, all)) return [];
-  return database
-    .transaction(() => {
-      const added = withExpected(all, fold, (expected) => adapt(database, expected));
-      remember(database, stampOf(database, all));
-      return added;
-    })
-    .immediate();
+  if (isStamped(database, all)) return nothing;
+  if (migration.mode !== 'auto') return takeAsItIs(database, schema, migration);
+  // No part of a transaction can change this; a table that is made anew is dropped.
+  database.pragma('foreign_keys = OFF');
+  try {
+    // Another process may start at the same time.
+    return database
+      .transaction(() => {
+        if (isEmpty(database)) return create(database, all, schema);
+        if (isStamped(database, all)) return nothing;
+        return withWanted(all, schema, (wanted) => adapt(database, wanted, schema, migration));
+      })
+      .immediate();
+  } finally {
+    database.pragma('foreign_keys = ON');
+  }
+}
+
+function isStamped(database: Database.Database, all: readonly string[]): boolean {
+  return hasTable(database, '__datastore') && knownStamp(database) === stampOf(database, all);
 }
 
 /** Has a look at the schema that the model wants, in a database of its own. */
-function withExpected<T>(
+function withWanted<T>(
   statements: readonly string[],
-  fold: Fold,
-  use: (expected: Database.Database) => T,
+  { fold }: ModelSchema,
+  use: (wanted: WantedSchema) => T,
 ): T {
   const expected = new Database(':memory:');
   try {
     registerFunctions(expected, fold);
     for (const statement of statements) expected.exec(statement);
-    return use(expected);
+    return use({ database: expected, shape: readShape(expected), statements });
   } finally {
     expected.close();
   }
 }
 
-/**
- * @returns what was added
- * @throws SchemaMismatchError with every difference, when something cannot be added
- */
-function adapt(database: Database.Database, expected: Database.Database): readonly string[] {
-  const differences = schemaDifferences(expected, database);
-  if (!isOurs(database)) {
-    throw new SchemaMismatchError({
-      differences: differences.map((each) => withoutOwnStatement(each)),
-      advice: foreignAdvice,
-    });
+function create(
+  database: Database.Database,
+  all: readonly string[],
+  { statements }: ModelSchema,
+): Prepared {
+  for (const statement of all) database.exec(statement);
+  const insert = database.prepare('insert into "__datastore" values (?, ?)');
+  insert.run('globalStamp', 0n);
+  insert.run('uniqueID', newUuid());
+  enterInJournal(database, schemaHash(statements), ['the schema is created']);
+  remember(database, all);
+  return nothing;
+}
+
+/** @throws SchemaMismatchError when something cannot be done: nothing is, then */
+function adapt(
+  database: Database.Database,
+  wanted: WantedSchema,
+  { statements }: ModelSchema,
+  { keep, since }: MigrateOptions,
+): Prepared {
+  const actual = readShape(database);
+  if (!hasTable(database, '__datastore')) throw foreignDatabase(actual, wanted);
+  const hash = schemaHash(statements);
+  const journal = journalOf(database);
+  const newer = newerThan(hash, journal, since);
+  if (newer !== undefined) return startOlder(database, wanted, actual, newer);
+  const decided = decidedChanges(database, actual, wanted, keep);
+  refuse(decided.map(({ outcome }) => outcome));
+  const changes = decided
+    .filter(({ outcome }) => outcome.kind === 'apply')
+    .map(({ change }) => change);
+  const { refused, filled } = applyChanges(database, wanted, actual, changes);
+  if (refused.length > 0) throw new SchemaMismatchError({ differences: refused, advice });
+  const done = [
+    // A default alone is no reason to make a table anew: the server stores defaults itself.
+    ...wordsOf(
+      'apply',
+      decided.filter(({ change }) => change.kind !== 'changeDefault'),
+    ),
+    ...filled,
+  ];
+  const unused = wordsOf('keep', decided);
+  if (done.length > 0 || journal.at(-1)?.hash !== hash) {
+    enterInJournal(database, hash, [...done, ...unused]);
   }
-  const { added, refused } = addMissing(expected, database);
-  const after = schemaDifferences(expected, database);
-  requireMatch({ before: differences, after, refused }, advice);
-  return added;
+  remember(database, wanted.statements);
+  const told = new Set(journal.at(-1)?.changes.map(withoutNumber));
+  return {
+    changes: [...done, ...unused.filter((each) => !told.has(withoutNumber(each)))],
+    remarks: [],
+  };
 }
 
-/** The tables of the server itself hold what only a server writes into them. */
-function withoutOwnStatement({ what, remedy }: SchemaDifference): SchemaDifference {
-  return what.startsWith('table "__') || remedy === undefined ? { what } : { what, remedy };
+interface Decided {
+  readonly change: SchemaChange;
+  readonly outcome: Outcome;
 }
 
-function isOurs(database: Database.Database): boolean {
-  const text = "select 1 from sqlite_schema where type = 'table' and name = '__datastore'";
-  return database.prepare(text).get() !== undefined;
+function decidedChanges(
+  database: Database.Database,
+  actual: SchemaShape,
+  wanted: WantedSchema,
+  keep: ReadonlySet<string>,
+): readonly Decided[] {
+  const decisions = decide(actual, wanted.shape, {
+    keep,
+    isLossless: (_, to) => to === 'TEXT',
+    derived: (column, source) =>
+      /^__(?:folded|unaccented)_/.test(column) ? `drs_fold(${source})` : source,
+  });
+  return decisions.map(({ change, count, outcome }) => ({
+    change,
+    outcome:
+      sameName(change, actual) ?? outcome(count === undefined ? 0 : numberFrom(database, count)),
+  }));
+}
+
+/** SQLite takes names for the same that differ in the case of their letters. */
+function sameName(change: SchemaChange, { tables }: SchemaShape): Outcome | undefined {
+  const isColumn = change.kind === 'addColumn';
+  if (!isColumn && change.kind !== 'addTable') return undefined;
+  const name = isColumn ? change.column.name : change.table;
+  const columns = tables.find((each) => each.name === change.table)?.columns ?? [];
+  const same = (isColumn ? columns : tables).find(
+    (each) => lowerAscii(each.name) === lowerAscii(name),
+  );
+  if (same === undefined) return undefined;
+  return {
+    kind: 'refuse',
+    what: `${isColumn ? `table "${change.table}": column` : 'table'} "${name}" cannot be added, since there is "${same.name}"`,
+    remedy: `Add this line to the ${isColumn ? 'attribute' : 'dataclass'} in the model: renamedFrom: ${same.name}`,
+  };
+}
+
+/** What cannot be counted yet is found when the change is made. */
+function numberFrom(database: Database.Database, count: string): number {
+  let found = 0;
+  refusalOf(() => (found = Number(database.prepare(count).pluck().get())));
+  return found;
+}
+
+function refuse(outcomes: readonly Outcome[]): void {
+  const differences = outcomes.filter((each) => each.kind === 'refuse');
+  if (differences.length === 0) return;
+  const additions = outcomes
+    .filter((each) => each.kind === 'apply')
+    .map(({ words }) => ({ what: words }));
+  throw new SchemaMismatchError({ differences, additions, advice });
+}
+
+function wordsOf(kind: 'apply' | 'keep', decided: readonly Decided[]): readonly string[] {
+  return decided.flatMap(({ outcome }) => (outcome.kind === kind ? [outcome.words] : []));
+}
+
+/** What is unused is told once, however many rows it has later. */
+function withoutNumber(words: string): string {
+  return words.replace(/ with \d+ /, ' ');
+}
+
+/** It changes no schema, but for columns that hold what its own comparisons need, which the newer one may not have filled. */
+function startOlder(
+  database: Database.Database,
+  wanted: WantedSchema,
+  actual: SchemaShape,
+  newer: JournalEntry,
+): Prepared {
+  const missing = missingIn(actual, wanted.shape).map((what) => ({ what }));
+  if (missing.length > 0) {
+    throw new SchemaMismatchError({ differences: missing, advice: olderAdvice(newer) });
+  }
+  const { filled, refused } = fillDerivedColumns(wanted.database, database);
+  if (refused.length > 0) throw new SchemaMismatchError({ differences: refused, advice });
+  // What this server writes lacks what the newer one needs: it has to look again.
+  database.prepare(`delete from "__datastore" where "name" = 'schema'`).run();
+  return {
+    changes: filled,
+    remarks: [
+      olderServerWords(newer),
+      ...neededByNewer(actual, wanted.shape).map(
+        (each) => `An older server cannot add rows without a value that it does not know: ${each}.`,
+      ),
+    ],
+  };
+}
+
+/** A server that may change nothing takes what is compatible. */
+function takeAsItIs(
+  database: Database.Database,
+  schema: ModelSchema,
+  { mode }: MigrateOptions,
+): Prepared {
+  const all = [datastoreTable, entitySetTable, ...schema.statements];
+  const missing = withWanted(all, schema, ({ shape }) => missingIn(readShape(database), shape));
+  const hash = schemaHash(schema.statements);
+  const isKnown = mode === 'off' || journalOf(database).some((each) => each.hash === hash);
+  if (isKnown && missing.length === 0) return nothing;
+  const differences = missing.map((what) => ({ what }));
+  if (mode === 'off') throw new SchemaMismatchError({ differences, advice: offAdvice });
+  throw new SchemaPendingError(pendingWords(missing));
+}
+
+function foreignDatabase(actual: SchemaShape, wanted: WantedSchema): SchemaMismatchError {
+  const statementFor = (name: string): string => statementOf(wanted.database, name);
+  const differences = schemaChanges(actual, wanted.shape).flatMap((change): SchemaDifference[] => {
+    const table = `table "${change.table}"`;
+    if (change.kind === 'addTable') {
+      const what = `${table} is missing`;
+      // The tables of the server itself hold what only a server writes into them.
+      const isOwn = change.table.startsWith('__');
+      return [isOwn ? { what } : { what, remedy: `${statementFor(change.table)};` }];
+    }
+    if (change.kind === 'addColumn') {
+      const what = `${table}: column "${change.column.name}" is missing`;
+      return [{ what, remedy: `${columnAddition(wanted, change.table, change.column.name)};` }];
+    }
+    if (change.kind === 'addIndex') {
+      const what = `${table}: index "${change.index.name}" is missing`;
+      return [{ what, remedy: `${statementFor(change.index.name)};` }];
+    }
+    return [];
+  });
+  return new SchemaMismatchError({ differences, advice: foreignAdvice });
 }
 
 function isEmpty(database: Database.Database): boolean {
@@ -113,12 +308,31 @@ function isEmpty(database: Database.Database): boolean {
   return count.pluck().get() === 0;
 }
 
-function create(database: Database.Database, statements: readonly string[]): void {
-  for (const statement of statements) database.exec(statement);
-  const insert = database.prepare('insert into "__datastore" values (?, ?)');
-  insert.run('globalStamp', 0n);
-  insert.run('uniqueID', newUuid());
-  insert.run('schema', stampOf(database, statements));
+function hasTable(database: Database.Database, name: string): boolean {
+  const text = "select 1 from sqlite_schema where type = 'table' and name = ?";
+  return database.prepare(text).get(name) !== undefined;
+}
+
+interface StoredEntry extends JournalEntry {
+  /** In words. */
+  readonly changes: readonly string[];
+}
+
+/** A database that an earlier version of the runtime has made has none. */
+function journalOf(database: Database.Database): readonly StoredEntry[] {
+  if (!hasTable(database, '__schema')) return [];
+  const text = 'select "hash", "time", "changes" from "__schema" order by "position"';
+  const rows = database.prepare(text).all() as { hash: string; time: string; changes: string }[];
+  return rows.map((row) => ({ ...row, changes: JSON.parse(row.changes) as readonly string[] }));
+}
+
+function enterInJournal(
+  database: Database.Database,
+  hash: string,
+  changes: readonly string[],
+): void {
+  const text = 'insert into "__schema" ("hash", "time", "changes") values (?, ?, ?)';
+  database.prepare(text).run(hash, new Date().toISOString(), JSON.stringify(changes));
 }
 
 /**
@@ -135,14 +349,13 @@ function stampOf(database: Database.Database, wanted: readonly string[]): string
 }
 
 function knownStamp(database: Database.Database): unknown {
-  if (!isOurs(database)) return undefined;
   return database
     .prepare('select "value" from "__datastore" where "name" = ?')
     .pluck()
     .get('schema');
 }
 
-function remember(database: Database.Database, stamp: string): void {
+function remember(database: Database.Database, all: readonly string[]): void {
   const text = 'insert or replace into "__datastore" values (?, ?)';
-  database.prepare(text).run('schema', stamp);
+  database.prepare(text).run('schema', stampOf(database, all));
 }

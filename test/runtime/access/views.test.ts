@@ -179,3 +179,18 @@ it('privileges are resolved in any case, with what they include, without what do
   );
   expect(declared.resolve(['WebAdmin'], [])).toEqual(new Set(['webadmin']));
 });
+
+it('privileges and roles that were renamed are held under their earlier names too', () => {
+  const declared = new DeclaredPrivileges({
+    forceLogin: false,
+    privileges: [
+      { name: 'change', renamedFrom: ['write', 'Edit'], includes: ['change', 'view'] },
+      { name: 'view', includes: ['view'] },
+    ],
+    roles: [{ name: 'agent', renamedFrom: ['clerk'], privileges: ['change'] }],
+  });
+  for (const name of ['change', 'write', 'edit']) {
+    expect(declared.resolve([name], [])).toEqual(new Set(['change', 'view']));
+  }
+  expect(declared.resolve([], ['Clerk'])).toEqual(declared.resolve([], ['agent']));
+});

@@ -8,7 +8,8 @@ import { afterEach, beforeEach, expect, it } from 'vitest';
 import { sqliteSchema } from '../../../generator/emit/schema/sqlite.js';
 import type { Attribute, Dataclass, Model } from '../../../generator/model/model.js';
 import { openDatabase } from '../../../runtime/dialect/sqlite/open-database.js';
-import { schemaDifferences } from '../../../runtime/dialect/sqlite/schema-differences.js';
+import { schemaChanges } from '../../../runtime/dialect/schema/changes.js';
+import { readShape } from '../../../runtime/dialect/sqlite/shape.js';
 import { registerFunctions } from '../../../runtime/dialect/sqlite/functions.js';
 import { type Fold, fold, foldWithoutAccents } from '../../../runtime/protocol/fold.js';
 import { load, opened } from '../../property/memory/load.js';
@@ -28,7 +29,7 @@ afterEach(() => {
   rmSync(folder, { recursive: true });
 });
 
-it('a database of a smaller model becomes that of the larger one, with its rows', async () => {
+it('a database of a smaller model becomes that of the larger one and back, with its rows', async () => {
   await fc.assert(fc.asyncProperty(fc.noShrink(fc.integer()), growOne), { numRuns: models });
 }, 3_600_000);
 
@@ -48,9 +49,25 @@ async function growOne(seed: number): Promise<void> {
   expect(differencesOf(grown, sqliteSchema(larger), textFold)).toEqual([]);
   for (const each of larger.dataclasses) {
     const former = smaller.dataclasses.find(({ name }) => name === each.name);
-    compareRows(whole, grown, each, former);
+    compareRows(whole, grown, each, former, textFold);
   }
   expect(await start(grown, sqliteSchema(larger), textFold)).toEqual([]);
+  const before = larger.dataclasses.map((each) => rowsOf(grown, each));
+  // What the smaller model does not use is there when it is used again.
+  for (const model of [smaller, larger]) {
+    forgetModels(grown);
+    await start(grown, sqliteSchema(model), textFold);
+    expect(await start(grown, sqliteSchema(model), textFold)).toEqual([]);
+  }
+  expect(differencesOf(grown, sqliteSchema(larger), textFold)).toEqual([]);
+  expect(larger.dataclasses.map((each) => rowsOf(grown, each))).toEqual(before);
+}
+
+/** A model that was used before is no older one then. */
+function forgetModels(file: string): void {
+  const database = new Database(file);
+  database.exec('DELETE FROM "__schema"');
+  database.close();
 }
 
 async function filled(
@@ -183,7 +200,9 @@ function differencesOf(file: string, statements: readonly string[], textFold: Fo
   const actual = new Database(file, { readonly: true });
   registerFunctions(fresh, textFold);
   for (const statement of statements) fresh.exec(statement);
-  const found = schemaDifferences(fresh, actual);
+  const found = schemaChanges(readShape(actual), readShape(fresh)).filter(
+    ({ table }) => !table.startsWith('__'),
+  );
   expect(actual.pragma('foreign_key_check')).toEqual([]);
   expect(actual.pragma('integrity_check', { simple: true })).toBe('ok');
   fresh.close();
@@ -191,12 +210,13 @@ function differencesOf(file: string, statements: readonly string[], textFold: Fo
   return found;
 }
 
-/** Columns of the smaller model, and what is beside them, are those of the larger one's rows; others are empty. */
+/** Columns of the smaller model, and what is beside them, are those of the larger one's rows; others have their default. */
 function compareRows(
   whole: string,
   grown: string,
   dataclass: Dataclass,
   former: Dataclass | undefined,
+  textFold: Fold,
 ): void {
   const wanted = rowsOf(whole, dataclass);
   const formerColumns = new Set(
@@ -207,11 +227,22 @@ function compareRows(
       Object.entries(row).map(([column, value]) => {
         const source = column.replace(/^__(?:folded|unaccented|norm|unit)_/, '');
         const isKnown = formerColumns.has(source) || /^__(?:STAMP|TIMESTAMP)$/.test(column);
-        return [column, isKnown ? value : null];
+        if (isKnown) return [column, value];
+        const filled = defaultOf(dataclass, source);
+        return [column, column === source || filled === null ? filled : textFold(String(filled))];
       }),
     ),
   );
   expect(rowsOf(grown, dataclass)).toEqual(expected);
+}
+
+/** What the rows of the smaller model get in a column that is new, as the database keeps it. */
+function defaultOf({ attributes }: Dataclass, column: string): string | number | null {
+  const attribute = attributes.find((each) => each.kind === 'storage' && each.column === column);
+  if (attribute?.kind !== 'storage' || attribute.type === 'vector') return null;
+  const { default: value = null } = attribute;
+  if (typeof value === 'boolean') return Number(value);
+  return value !== null && typeof value === 'object' ? JSON.stringify(value) : value;
 }
 
 function rowsOf(file: string, dataclass: Dataclass): Record<string, unknown>[] {

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { normalStatement, readTableDefinition } from '../../../runtime/dialect/table-definition.js';
+import { readTableDefinition, wordsOf } from '../../../runtime/dialect/table-definition.js';
 
 function normals(list: string, options = ''): readonly string[] {
   return readTableDefinition(`CREATE TABLE "T" (${list})${options}`).parts.map(
@@ -62,8 +62,14 @@ describe('the columns of a table', () => {
   });
 });
 
-it('statements are compared without spaces and comments', () => {
-  expect(normalStatement('create index "i"  on "t"("a") -- x')).toBe(
-    normalStatement('CREATE INDEX "i" ON "t" ("a")'),
-  );
+describe('the columns that a text may name', () => {
+  it.each([
+    [`LENGTH ( "name" ) <= 120`, ['name']],
+    [`(length(name) <= 120)`, ['name']],
+    [`(name = ANY (ARRAY['firm'::text, 'a "b"'::text]))`, ['name']],
+    [`( "a" || 'x' , "b""c" )`, ['a', 'b"c']],
+    [`X'00' 1.5e3 "x"`, ['x']],
+  ])('are those of %s', (sql, names) => {
+    expect(wordsOf(sql)).toEqual(names);
+  });
 });

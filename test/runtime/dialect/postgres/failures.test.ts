@@ -7,7 +7,6 @@ import {
 } from '../../../../runtime/dialect/executor.js';
 import { openConnections } from '../../../../runtime/dialect/postgres/open.js';
 import { Slot } from '../../../../runtime/dialect/statement.js';
-import { fold } from '../../../../runtime/protocol/fold.js';
 import { installedPostgres } from '../../../support/postgres/binaries.js';
 import { PostgresServer } from '../../../support/postgres/server.js';
 import { run, statement } from './opened.js';
@@ -16,7 +15,6 @@ const installed = installedPostgres();
 const count = statement('select count(*) from "t"');
 const insert = statement('insert into "t" values ($1)', new Slot(0));
 const wanted = {
-  fold,
   functions: [],
   statements: [
     'create table "t" ("a" integer primary key)',

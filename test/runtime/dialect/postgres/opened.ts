@@ -1,5 +1,4 @@
 import { type Opened, openConnections } from '../../../../runtime/dialect/postgres/open.js';
-import { fold } from '../../../../runtime/protocol/fold.js';
 import type { RunResult, Transaction } from '../../../../runtime/dialect/executor.js';
 import type { Slot, SqlValue, Statement } from '../../../../runtime/dialect/statement.js';
 import { postgresDatabase, type TestDatabase } from '../../../support/postgres.js';
@@ -18,7 +17,7 @@ export async function database(
   ...statements: readonly string[]
 ): Promise<TestDatabase & { readonly open: (options?: OpenOptions) => Promise<Opened> }> {
   const created = await postgresDatabase();
-  const wanted = { statements, functions: [], fold };
+  const wanted = { statements, functions: [] };
   return {
     ...created,
     open: ({ size = 4, queryTimeout } = {}) =>

@@ -10,7 +10,7 @@ export const sqliteSchema: readonly string[] = [
   "city" TEXT,
   "founded" TEXT,
   "revenue" NUMERIC CHECK ("revenue" >= 0),
-  "active" INTEGER CHECK ("active" IN (0, 1)),
+  "active" INTEGER DEFAULT 1 CHECK ("active" IN (0, 1)),
   "extra" TEXT,
   "internalRating" INTEGER,
   "manager_id" TEXT REFERENCES "Employee" ("ID"),

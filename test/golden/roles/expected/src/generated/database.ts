@@ -5,7 +5,7 @@ import type { Generated } from 'kysely';
 export interface Database {
   readonly Patient: PatientTable;
   readonly Record: RecordTable;
-  readonly Complaint: ComplaintTable;
+  readonly Grievance: ComplaintTable;
   readonly Audit: AuditTable;
 }
 
@@ -13,7 +13,7 @@ export interface Database {
 export interface PatientTable {
   ID: Generated<number>;
   name: string;
-  doctor: string | null;
+  medic: string | null;
   __STAMP: Generated<number>;
   __TIMESTAMP: string;
 }

@@ -36,11 +36,15 @@ export const settings: Settings = {
     privileges: [
       { name: 'readPatients', includes: ['readPatients'] },
       { name: 'createPatient', includes: ['createPatient', 'readPatients'] },
-      { name: 'medicalAction', includes: ['medicalAction', 'readPatients'] },
+      {
+        name: 'medicalAction',
+        renamedFrom: ['treat', 'medical'],
+        includes: ['medicalAction', 'readPatients'],
+      },
     ],
     roles: [
       { name: 'The Doctor', privileges: ['medicalAction'] },
-      { name: 'Front desk', privileges: ['createPatient'] },
+      { name: 'Front desk', renamedFrom: ['Reception'], privileges: ['createPatient'] },
     ],
   },
 };

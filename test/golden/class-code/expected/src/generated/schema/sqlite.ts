@@ -9,7 +9,7 @@ export const sqliteSchema: readonly string[] = [
   "name" TEXT NOT NULL,
   "city" TEXT,
   "founded" TEXT,
-  "active" INTEGER CHECK ("active" IN (0, 1)),
+  "active" INTEGER DEFAULT 1 CHECK ("active" IN (0, 1)),
   "extra" TEXT,
   "manager_id" TEXT REFERENCES "Employee" ("ID"),
   "__folded_name" TEXT,

@@ -4,7 +4,8 @@ import * as complaintQueries from '../queries/Complaint.js';
 
 export const ComplaintDataclass: DataclassDefinition = {
   name: 'Complaint',
-  table: 'Complaint',
+  renamedFrom: ['Grievance'],
+  table: 'Grievance',
   collectionName: 'ComplaintSelection',
   exposed: true,
   key: 'ID',

@@ -4,8 +4,8 @@ import type { Attributes, Row, Value } from '#runtime/definition';
 import type { ComplaintTable, Database } from '../database.js';
 
 /** The tables that these queries name. */
-type Tables = Pick<Database, 'Complaint'>;
-type Entities = SelectQueryBuilder<Tables, 'Complaint', object>;
+type Tables = Pick<Database, 'Grievance'>;
+type Entities = SelectQueryBuilder<Tables, 'Grievance', object>;
 type EntityRow = Row<ComplaintTable>;
 
 /**
@@ -19,12 +19,12 @@ export const attributes: Attributes<EntityRow> = {
 
 /** All entities; the filter of a request is added to it. */
 export function entities(db: Kysely<Tables>) {
-  return db.selectFrom('Complaint');
+  return db.selectFrom('Grievance');
 }
 
 /** A page of entities in the order of their keys; `$orderby` takes the place of that order. */
 export function page(query: Entities, top: Value<number>, skip: Value<number>) {
-  return query.orderBy('Complaint.ID').limit(top).offset(skip);
+  return query.orderBy('Grievance.ID').limit(top).offset(skip);
 }
 
 /** How many entities there are. */
@@ -34,7 +34,7 @@ export function count(query: Entities) {
 
 /** GET /rest/Complaint(<ID>) */
 export function byKey(db: Kysely<Tables>, key: Value<number>) {
-  return entities(db).where('Complaint.ID', '=', key);
+  return entities(db).where('Grievance.ID', '=', key);
 }
 
 /** By the value of a unique attribute, a text folded: GET /rest/Complaint:<attribute>(<value>) */
@@ -45,7 +45,7 @@ export const of = {};
 
 /** Stores a new entity. */
 export function insert(db: Kysely<Tables>, row: Insertable<ComplaintTable>) {
-  return db.insertInto('Complaint').values(row);
+  return db.insertInto('Grievance').values(row);
 }
 
 /** Changes the entity of a key, if its stamp is still the one that the client has read. */
@@ -56,10 +56,10 @@ export function change(
   changes: Updateable<ComplaintTable>,
 ) {
   return db
-    .updateTable('Complaint')
+    .updateTable('Grievance')
     .set(changes)
-    .where('Complaint.ID', '=', key)
-    .where('Complaint.__STAMP', '=', stamp);
+    .where('Grievance.ID', '=', key)
+    .where('Grievance.__STAMP', '=', stamp);
 }
 
 /** The same, and raises its stamp: POST /rest/Complaint?$method=update */
@@ -74,5 +74,5 @@ export function update(
 
 /** Deletes the entities of keys: $method=delete */
 export function remove(db: Kysely<Tables>, keys: Expression<number>) {
-  return db.deleteFrom('Complaint').where('Complaint.ID', 'in', keys);
+  return db.deleteFrom('Grievance').where('Grievance.ID', 'in', keys);
 }

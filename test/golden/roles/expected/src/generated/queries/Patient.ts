@@ -15,7 +15,7 @@ type EntityRow = Row<PatientTable>;
 export const attributes: Attributes<EntityRow> = {
   ID: { value: (row) => row.column('ID') },
   name: { value: (row) => row.column('name') },
-  doctor: { value: (row) => row.column('doctor') },
+  doctor: { value: (row) => row.column('medic') },
   records: { value: (row) => row.column('ID') },
 };
 

@@ -7,7 +7,7 @@ export const sqliteSchema: readonly string[] = [
   "__STAMP" INTEGER NOT NULL DEFAULT 1,
   "__TIMESTAMP" TEXT NOT NULL,
   "name" TEXT NOT NULL,
-  "doctor" TEXT
+  "medic" TEXT
 )`,
   `CREATE TABLE "Record" (
   "ID" INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL CHECK ("ID" <= 9007199254740991),
@@ -19,7 +19,7 @@ export const sqliteSchema: readonly string[] = [
   "patient_id" INTEGER REFERENCES "Patient" ("ID")
 )`,
   `CREATE INDEX "__Record.patient_id" ON "Record" ("patient_id")`,
-  `CREATE TABLE "Complaint" (
+  `CREATE TABLE "Grievance" (
   "ID" INTEGER PRIMARY KEY AUTOINCREMENT NOT NULL CHECK ("ID" <= 9007199254740991),
   "__STAMP" INTEGER NOT NULL DEFAULT 1,
   "__TIMESTAMP" TEXT NOT NULL,

@@ -1,0 +1,111 @@
+import { child, entriesOf, itemsOf, textOf } from '../source/tree.js';
+import { fold } from './fold.js';
+import { checkName } from './names.js';
+import { foundWords } from './shape/describe-error.js';
+import type { SourceKey, SourceNode } from '../source/tree.js';
+import type { Context } from './context.js';
+
+/** A part of the model that may have had other names. */
+export interface Renamed {
+  readonly name: string;
+  /** Oldest first. */
+  readonly earlier: readonly string[];
+}
+
+/** The earlier names that stand at a part, oldest first. */
+export function earlierNames(node: SourceNode): readonly string[] {
+  return earlierNodes(node).flatMap((each) => textOf(each) ?? []);
+}
+
+/** The same for the model, where what is absent is left out. */
+export function renamedFromOf(node: SourceNode): { readonly renamedFrom?: readonly string[] } {
+  const earlier = earlierNames(node);
+  return earlier.length === 0 ? {} : { renamedFrom: earlier };
+}
+
+function earlierNodes(node: SourceNode): readonly SourceNode[] {
+  const at = child(node, 'renamedFrom');
+  if (at === undefined) return [];
+  return at.kind === 'list' ? at.items : [at];
+}
+
+/** Parts that share one scope, such as the attributes of a dataclass. */
+export interface Scope {
+  /** What stands before their names in messages, `Employee.` for one. */
+  readonly prefix: string;
+  readonly parts: readonly { readonly key: SourceKey; readonly node: SourceNode }[];
+  /** Names of roles and privileges may be any text. */
+  readonly isFreeText?: boolean;
+  /** Names that exist without being written. */
+  readonly builtIn?: readonly string[];
+}
+
+/** An earlier name belongs to one part, and no part bears it now. */
+export function checkRenames(context: Context, scope: Scope): void {
+  const { prefix, parts, isFreeText, builtIn = [] } = scope;
+  const names = [...builtIn, ...parts.map(({ key }) => key.name)];
+  const owners = new Map(names.map((name) => [fold(name), name]));
+  const renamed = new Map<string, string>();
+  for (const { key, node } of parts) {
+    const items = soundItems(context, node);
+    const own = new Set<string>();
+    for (const [index, { name, ...at }] of items.entries()) {
+      if (isFreeText !== true) checkName(context, { ...at, name });
+      const fill = { part: `${prefix}${key.name}`, earlier: name };
+      const other = owners.get(fold(name));
+      const taken = renamed.get(fold(name));
+      // A part may get back the name that it once had.
+      if (name === key.name && index === items.length - 1) {
+        context.report('rename/itself', fill, at);
+      } else if (other !== undefined && other !== key.name) {
+        context.report('rename/still-used', { ...fill, other: `${prefix}${other}` }, at);
+      } else if (own.has(name) || (taken !== undefined && taken !== key.name)) {
+        const first = `${prefix}${taken ?? key.name}`;
+        context.report('rename/twice', { ...fill, other: first }, at);
+      }
+      own.add(name);
+      renamed.set(fold(name), taken ?? key.name);
+    }
+  }
+}
+
+/** The same for functions and other parts that stand in a mapping by their names. */
+export function checkEntryRenames(
+  context: Context,
+  prefix: string,
+  node: SourceNode | undefined,
+): void {
+  const parts = entriesOf(node).map(({ key, value }) => ({ key, node: value }));
+  checkRenames(context, { prefix, parts });
+}
+
+/** The names that are texts; what else stands there is reported. */
+function soundItems(context: Context, node: SourceNode): readonly SourceKey[] {
+  const at = child(node, 'renamedFrom');
+  if (at?.kind === 'list' && itemsOf(at).length === 0) {
+    context.report('shape/too-few', { what: 'renamedFrom', needed: 'one' }, at);
+  }
+  return earlierNodes(node).flatMap((item) => {
+    const name = textOf(item);
+    if (name !== undefined && name !== '') return [{ ...item, name }];
+    if (name === '') context.report('name/empty', {}, item);
+    else {
+      const fill = { what: 'renamedFrom', expected: 'a name or a list of names' };
+      context.report('shape/wrong-type', { ...fill, found: foundWords(item) }, item);
+    }
+    return [];
+  });
+}
+
+/** What to write where an earlier name is used; `undefined` where a name is none. */
+export function renameHint(
+  prefix: string,
+  name: string,
+  parts: Iterable<Renamed>,
+): string | undefined {
+  for (const part of parts) {
+    if (!part.earlier.includes(name)) continue;
+    return `${prefix}${name} was renamed to ${part.name}: write ${part.name}`;
+  }
+  return undefined;
+}

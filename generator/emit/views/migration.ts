@@ -1,0 +1,82 @@
+import type { FillStep, PlannedStep } from '../../migration/steps.js';
+import { field } from '../classes/members.js';
+import { identifiers } from '../identifiers.js';
+import { type Literal, literal, propertyName, RawCode, stringLiteral, width } from '../layout.js';
+
+/** Between which models, told by what their data look like. */
+export interface MigrationSpan {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** The file of a migration, with what a person has to decide marked. */
+export function migrationView(steps: readonly PlannedStep[], { from, to }: MigrationSpan): object {
+  const fills = new Map(
+    steps.flatMap((each) => (each.kind === 'fill' ? [[each.table, each] as const] : [])),
+  );
+  const types = identifiers([...fills.values()].map(({ dataclass }) => dataclass));
+  const typeOf = ({ dataclass }: FillStep): string => `${types.get(dataclass) ?? dataclass}Row`;
+  const undecided = steps.some(
+    (each) => each.kind === 'fill' || (each.kind === 'convert' && each.value === undefined),
+  );
+  return {
+    imports: [
+      "import type { Migration } from '#runtime/definition';",
+      ...(undecided ? ["import { decide } from '#runtime/migrations';"] : []),
+    ],
+    rows: [...fills.values()].map((fill) => ({
+      name: fill.dataclass,
+      type: typeOf(fill),
+      fields: fill.row.map(([column, type]) => field('readonly', column, type)),
+    })),
+    from: stringLiteral(from),
+    to: stringLiteral(to),
+    steps: steps.map((step) => ({
+      comment: commentOf(step),
+      code: literal(literalOf(step, typeOf), 4, 4, 1),
+    })),
+  };
+}
+
+function literalOf(step: PlannedStep, typeOf: (step: FillStep) => string): Literal {
+  switch (step.kind) {
+    case 'fill': {
+      const { kind, table, where } = step;
+      return { kind, table, where, set: fillCode(step, typeOf(step)) };
+    }
+    case 'convert': {
+      const { kind, table, column, value, loses } = step;
+      const told = value ?? new RawCode(`decide(${stringLiteral(`${step.words} of ${column}`)})`);
+      return { kind, table, column, value: sqlOf(told), loses };
+    }
+    case 'rename':
+    case 'drop':
+      return { ...step };
+  }
+}
+
+function sqlOf(value: RawCode | { readonly sqlite: string; readonly postgres: string }): Literal {
+  if (value instanceof RawCode) return value;
+  return value.sqlite === value.postgres ? value.sqlite : value;
+}
+
+/** `set` begins behind its label, six columns in. */
+function fillCode({ column, question }: FillStep, type: string): RawCode {
+  const head = `(row: ${type}) =>`;
+  const body = `({ ${propertyName(column)}: decide(${stringLiteral(question)}, row) })`;
+  const isShort = width(`      set: ${head} ${body},`) <= 100;
+  return new RawCode(isShort ? `${head} ${body}` : `${head}\n        ${body}`);
+}
+
+function commentOf(step: PlannedStep): string {
+  switch (step.kind) {
+    case 'fill':
+      return `${step.question}: what are the rows filled with that the model does not allow now?`;
+    case 'convert':
+      return `${step.words}. Servers of the older model cannot run any more.`;
+    case 'rename':
+      return 'Servers of the older model cannot run any more.';
+    case 'drop':
+      return 'Waits until atMost says how many values may be lost.';
+  }
+}

@@ -1,0 +1,155 @@
+import { pathOf, type DataclassPair, type ModelPair } from './attributes.js';
+import { typeText } from './clients.js';
+import { change, listed, type Change } from './change.js';
+import { functionLevels, paired, type Paired } from './renames.js';
+import type { Attribute, CalculatedAttribute, ClassFunction, Dataclass } from '../model/model.js';
+
+/** What the classes of the server's author must do. */
+export function classCodeChanges(models: ModelPair): readonly Change[] {
+  const { older, newer, dataclasses, pairs } = models;
+  const singletons = paired(older.singletons, newer.singletons);
+  return [
+    ...dataclasses.added.flatMap((each) => addedCode(each)),
+    ...dataclasses.removed
+      .filter(hasCode)
+      .map((each) => uncalled(pathOf(each), `The classes of ${each.name}`)),
+    ...pairs.flatMap(pairChanges),
+    ...functionsOf('ds', 'datastore.functions', paired(older.functions, newer.functions)),
+    ...singletons.removed.map(({ name }) =>
+      uncalled(`singletons.${name}`, `The class of the singleton ${name}`),
+    ),
+    ...singletons.added.map(({ name }) => missing(`singletons.${name}`, `The singleton ${name}`)),
+    ...singletons.both.flatMap(([before, after]) => [
+      ...renamed(`singletons.${after.name}`, before, after),
+      ...functionsOf(
+        after.name,
+        `singletons.${after.name}.functions`,
+        paired(before.functions, after.functions),
+      ),
+    ]),
+  ];
+}
+
+function missing(path: string, what: string): Change {
+  const message = `${what} needs class code: the next run writes a stub.`;
+  return change('look', 'code-missing', path, { message });
+}
+
+function uncalled(path: string, what: string): Change {
+  const message = `${what} is no longer called; drs-gen leaves the code where it is.`;
+  return change('look', 'code-uncalled', path, { message });
+}
+
+function renamed(
+  path: string,
+  before: { readonly name: string },
+  after: { readonly name: string },
+  owner = '',
+): readonly Change[] {
+  if (before.name === after.name) return [];
+  const message = `${owner}${before.name} is called ${after.name} in class code.`;
+  return [change('look', 'code-renamed', path, { message })];
+}
+
+function hasCode({ functions, events, restrict, attributes }: Dataclass): boolean {
+  return (
+    restrict ||
+    events.length > 0 ||
+    functionLevels.some((level) => functions[level].length > 0) ||
+    attributes.some((each) => each.kind === 'calculated' && each.accessors.length > 0)
+  );
+}
+
+function addedCode(dataclass: Dataclass): readonly Change[] {
+  return hasCode(dataclass) ? [missing(pathOf(dataclass), dataclass.name)] : [];
+}
+
+function pairChanges({ older, newer, path, attributes }: DataclassPair): readonly Change[] {
+  const label = newer.name;
+  const lost = older.events.filter((each) => !newer.events.includes(each));
+  const added = newer.events.filter((each) => !older.events.includes(each));
+  const changes: Change[] = [];
+  const events = `${path}.events`;
+  if (added.length > 0) {
+    changes.push(missing(events, `${plural('The event', added)} ${listed(added)} of ${label}`));
+  }
+  if (lost.length > 0) {
+    changes.push(uncalled(events, `${plural('The event', lost)} ${listed(lost)} of ${label}`));
+  }
+  if (newer.restrict && !older.restrict) {
+    changes.push(missing(`${path}.restrict`, `restrict of ${label}`));
+  }
+  if (!newer.restrict && older.restrict) changes.push(uncalled(path, `restrict of ${label}`));
+  return [
+    ...(hasCode(newer) || hasCode(older) ? renamed(path, older, newer) : []),
+    ...attributes.both.flatMap(([before, after]) =>
+      before.exposed || after.exposed
+        ? renamed(`${path}.attributes.${after.name}`, before, after, `${label}: `)
+        : [],
+    ),
+    ...changes,
+    ...accessorChanges({ older, newer, path, attributes }),
+    ...functionLevels.flatMap((level) =>
+      functionsOf(
+        label,
+        `${path}.functions.${level}`,
+        paired(older.functions[level], newer.functions[level]),
+      ),
+    ),
+  ];
+}
+
+function plural(word: string, of: readonly unknown[]): string {
+  return of.length === 1 ? word : `${word}s`;
+}
+
+/** Accessors of computed attributes. */
+function accessorChanges({ newer, path, attributes }: DataclassPair): readonly Change[] {
+  const accessorsOf = (attribute: Attribute | undefined): CalculatedAttribute['accessors'] =>
+    attribute?.kind === 'calculated' ? attribute.accessors : [];
+  const sides: readonly (readonly [Attribute | undefined, Attribute | undefined])[] = [
+    ...attributes.both,
+    ...attributes.removed.map((each) => [each, undefined] as const),
+    ...attributes.added.map((each) => [undefined, each] as const),
+  ];
+  return sides.flatMap(([before, after]) => {
+    const [from, to] = [accessorsOf(before), accessorsOf(after)];
+    const name = (after ?? before)?.name ?? '';
+    const at = `${path}.attributes.${name}`;
+    const of = (list: readonly string[]): string =>
+      `${plural('The accessor', list)} ${listed(list)} of ${newer.name}.${name}`;
+    const added = to.filter((each) => !from.includes(each));
+    const lost = from.filter((each) => !to.includes(each));
+    return [
+      ...(added.length === 0 ? [] : [missing(at, of(added))]),
+      ...(lost.length === 0 ? [] : [uncalled(at, of(lost))]),
+    ];
+  });
+}
+
+function functionsOf(
+  owner: string,
+  path: string,
+  { both, removed, added }: Paired<ClassFunction>,
+): readonly Change[] {
+  return [
+    ...removed.map(({ name }) => uncalled(`${path}.${name}`, `${owner}.${name}()`)),
+    ...added.map(({ name }) => missing(`${path}.${name}`, `${owner}.${name}()`)),
+    ...both.flatMap(([before, after]) => {
+      const at = `${path}.${after.name}`;
+      const [from, to] = [signature(before), signature(after)];
+      const message = `${owner}.${after.name} had the signature ${from} and has ${to}.`;
+      return [
+        ...renamed(at, before, after, `${owner}: `),
+        ...(from === to ? [] : [change('look', 'code-signature', at, { message })]),
+      ];
+    }),
+  ];
+}
+
+function signature({ params, returns }: ClassFunction): string {
+  const list = params.map(
+    ({ name, type, optional }) => `${name}${optional ? '?' : ''}: ${typeText(type)}`,
+  );
+  return `(${list.join(', ')}) => ${typeText(returns)}`;
+}

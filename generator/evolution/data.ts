@@ -1,0 +1,427 @@
+import { foldedColumn } from '../model/columns.js';
+import { postgresTypes } from '../model/postgres-types.js';
+import { sqliteTypes } from '../model/sqlite-types.js';
+import {
+  attributePath,
+  columnOf,
+  guessedAttributes,
+  guessedDataclasses,
+  labelOf,
+  madeFor,
+  pathOf,
+  renamedFromLine,
+  type DataclassPair,
+  type ModelPair,
+} from './attributes.js';
+import { change, isEqual, listed, type Change } from './change.js';
+import type {
+  Attribute,
+  Dataclass,
+  Model,
+  RelatedEntityAttribute,
+  StorageAttribute,
+  StorageType,
+} from '../model/model.js';
+
+/** What becomes of what is stored. */
+export function dataChanges(models: ModelPair): readonly Change[] {
+  const guessed = guessedDataclasses(models);
+  const isGuessed = (dataclass: Dataclass): boolean =>
+    guessed.some(({ added }) => added === dataclass);
+  return [
+    ...databaseChanges(models),
+    ...models.dataclasses.added
+      .filter((each) => !isGuessed(each))
+      .map((each) =>
+        change('fine', 'table-added', pathOf(each), {
+          message: `${each.name} is new: the start makes its table ${each.table}.`,
+          start: 'applied',
+        }),
+      ),
+    ...models.dataclasses.removed.map((each) =>
+      change('look', 'table-unused', pathOf(each), {
+        message: `${each.name} is gone: its table ${each.table} stays with all rows, and nothing uses it.`,
+        start: 'applied',
+      }),
+    ),
+    ...guessed.map(({ removed, added, line }) =>
+      change('look', 'dataclass-maybe-renamed', pathOf(added), {
+        message: `${added.name} is new, and ${removed.name}, which is like it, is gone: as it stands, ${added.name} begins without rows.`,
+        help: `if ${removed.name} was renamed, write ${line}`,
+        start: 'plan',
+      }),
+    ),
+    ...models.pairs.flatMap((pair) => tableChanges(models, pair)),
+  ];
+}
+
+function databaseChanges({ older, newer }: ModelPair): readonly Change[] {
+  const gone = older.databases.filter((each) => !newer.databases.includes(each));
+  const [first] = newer.databases;
+  const isMoved = gone.length === 0 && first !== older.databases[0];
+  const words = { sqlite: 'SQLite', postgres: 'PostgreSQL' } as const;
+  const moved = isMoved
+    ? [
+        change('look', 'database-default', 'database', {
+          message: `A server without DATABASE_URL opens a database of ${words[first ?? 'sqlite']} now.`,
+        }),
+      ]
+    : [];
+  const lost = gone.map((each) =>
+    change('lost', 'database-removed', 'database', {
+      message: `The server no longer opens a database of ${words[each]}: what it holds is not moved.`,
+    }),
+  );
+  return [...lost, ...moved];
+}
+
+function tableChanges(models: ModelPair, pair: DataclassPair): readonly Change[] {
+  const { older, newer, path, attributes } = pair;
+  if (older.table !== newer.table) {
+    const message = `${newer.name} was kept in the table ${older.table}, and would be kept in ${newer.table}: its rows would not be found.`;
+    const help =
+      older.renamedFrom !== undefined && newer.renamedFrom !== undefined
+        ? `write ${renamedFromLine(older)}`
+        : `write table: ${older.table}`;
+    return [change('lost', 'table-changed', path, { message, help, start: 'plan' })];
+  }
+  return [
+    ...(older.name === newer.name ? [] : [renamedTable(pair)]),
+    ...keyChanges(pair),
+    ...attributes.removed.flatMap((each) => removedColumn(pair, each)),
+    ...attributes.added.flatMap((each) => addedColumn(pair, each)),
+    ...guessedAttributes(pair).map(({ removed, added, line }) =>
+      change('look', 'attribute-maybe-renamed', attributePath(newer, added), {
+        message: `${labelOf(newer, added)} is new, and ${labelOf(older, removed)} of the same type is gone: as it stands, the values stay behind.`,
+        help: `if it was renamed, write ${line}`,
+      }),
+    ),
+    ...attributes.both.flatMap(([before, after]) => columnChanges(models, pair, before, after)),
+    ...indexChanges(pair),
+  ];
+}
+
+function renamedTable({ older, newer, path }: DataclassPair): Change {
+  const message = `${older.name} is called ${newer.name} now: its rows stay in the table ${newer.table}.`;
+  return change('fine', 'dataclass-renamed', path, { message, start: 'applied' });
+}
+
+function keyChanges({ older, newer, attributes }: DataclassPair): readonly Change[] {
+  const key = attributes.both.find(([before]) => before.name === older.key)?.[1];
+  if (key?.name === newer.key) return [];
+  const message = `The primary key of ${newer.name} was ${older.key} and is ${newer.key}: the start is refused, and relations to it hold the old keys.`;
+  const path = `${pathOf(newer)}.attributes.${newer.key}`;
+  return [change('lost', 'key-changed', path, { message, start: 'plan' })];
+}
+
+function removedColumn({ older, newer }: DataclassPair, attribute: Attribute): readonly Change[] {
+  const column = columnOf(attribute);
+  if (column === undefined) return [];
+  const label = labelOf(older, attribute);
+  const path = attributePath({ ...older, name: newer.name }, attribute);
+  if (column.expression !== undefined) {
+    const message = `${label} is gone: nothing was stored for it.`;
+    return [change('fine', 'computed-removed', path, { message, start: 'applied' })];
+  }
+  const isTaken = newer.attributes.some((each) => columnOf(each)?.name === column.name);
+  if (isTaken) {
+    const message = `${label} is gone, and another attribute has its column ${column.name} and the values in it.`;
+    return [change('look', 'column-taken', path, { message })];
+  }
+  const message = `${label} is gone: its column ${column.name} stays with all values, and nothing uses it.`;
+  return [change('look', 'column-unused', path, { message, start: 'applied' })];
+}
+
+function addedColumn({ older, newer }: DataclassPair, attribute: Attribute): readonly Change[] {
+  const column = columnOf(attribute);
+  if (column === undefined) return [];
+  const label = labelOf(newer, attribute);
+  const path = attributePath(newer, attribute);
+  // Of a foreign key that was made, and is written down now with a name of its own.
+  if (older.attributes.some((each) => columnOf(each)?.name === column.name)) return [];
+  if (attribute.kind !== 'storage') {
+    const message = `${label} is new: the database computes it for all rows.`;
+    return [change('fine', 'computed-added', path, { message, start: 'applied' })];
+  }
+  if (attribute.default !== undefined) {
+    const message = `${label} is new: the start gives existing rows its default, ${JSON.stringify(attribute.default)}.`;
+    return [change('fine', 'column-filled', path, { message, start: 'applied' })];
+  }
+  if (!attribute.mandatory || attribute.key) {
+    const message = `${label} is new: existing rows have no value.`;
+    return [change('fine', 'column-added', path, { message, start: 'applied' })];
+  }
+  const message = `${label} is new and mandatory, and existing rows have no value: the start is refused unless the table is empty.`;
+  const help = 'give it a default, or make it optional, fill it, and make it mandatory then';
+  return [change('look', 'column-mandatory', path, { message, help, start: 'rows' })];
+}
+
+function columnChanges(
+  models: ModelPair,
+  pair: DataclassPair,
+  before: Attribute,
+  after: Attribute,
+): readonly Change[] {
+  const { older, newer } = pair;
+  const [from, to] = [columnOf(before), columnOf(after)];
+  const path = attributePath(newer, after);
+  const label = labelOf(newer, after);
+  if (from === undefined) return to === undefined ? [] : addedColumn(pair, after);
+  if (to === undefined) return removedColumn(pair, before);
+  const isMoved = from.name !== to.name && before.kind === 'storage' && after.kind === 'storage';
+  if (isMoved) {
+    const message = `${label} was kept in the column ${from.name}, and would be kept in ${to.name}: its values would not be found.`;
+    const isChain = madeFor(newer, after) !== undefined || after.renamedFrom !== undefined;
+    const line = isChain ? renamedFromLine(madeFor(older, before) ?? before) : undefined;
+    const help = `write ${line ?? `column: ${from.name}`}`;
+    return [change('lost', 'column-changed', path, { message, help, start: 'applied' })];
+  }
+  const renamed =
+    labelOf(older, before).split('.')[1] === label.split('.')[1]
+      ? []
+      : [
+          change('fine', 'attribute-renamed', path, {
+            message: `${labelOf(older, before)} is called ${label} now: its values stay in the column ${to.name}.`,
+            start: 'applied',
+          }),
+        ];
+  if (before.kind === 'storage' && after.kind === 'storage') {
+    return [...renamed, ...storageChanges(models, pair, before, after)];
+  }
+  return [...renamed, ...expressionChanges(pair, before, after)];
+}
+
+function expressionChanges(
+  { newer }: DataclassPair,
+  before: Attribute,
+  after: Attribute,
+): readonly Change[] {
+  const path = attributePath(newer, after, 'expression');
+  const label = labelOf(newer, after);
+  if (before.kind === 'calculated' && after.kind === 'calculated') {
+    const key = (each: typeof before): unknown => [each.type, each.dateOnly, each.expression];
+    if (isEqual(key(before), key(after))) return [];
+    const message = `${label} is computed in another way: the start computes it anew for all rows.`;
+    return [change('fine', 'expression-changed', path, { message, start: 'applied' })];
+  }
+  const isStored = after.kind === 'storage';
+  const message = isStored
+    ? `${label} was computed and is stored now: existing rows have no value of their own.`
+    : `${label} was stored and is computed now: the values that are stored would be replaced.`;
+  return [change('lost', 'column-kind', attributePath(newer, after), { message, start: 'plan' })];
+}
+
+/** What each rule says of values: with the newer one, those that the older one allowed may be forbidden. */
+function storageChanges(
+  models: ModelPair,
+  pair: DataclassPair,
+  before: StorageAttribute,
+  after: StorageAttribute,
+): readonly Change[] {
+  const { newer } = pair;
+  const label = labelOf(newer, after);
+  const at = (key: string): string => attributePath(newer, after, key);
+  const made = typeChange(models.newer, newer, before, after);
+  const refused = made?.start === 'plan' ? [made] : undefined;
+  if (refused !== undefined) return refused;
+  const changes: Change[] = made === undefined ? [] : [made];
+  const rows = (key: string, offends: string): void => {
+    const message = `${label}: the start is refused while rows ${offends}.`;
+    changes.push(change('look', `${key}-tightened`, at(key), { message, start: 'rows' }));
+  };
+  const applied = (key: string, what: string): void => {
+    const message = `${label} ${what}: no row can break that.`;
+    changes.push(change('fine', `${key}-loosened`, at(key), { message, start: 'applied' }));
+  };
+  if (!before.mandatory && after.mandatory) rows('mandatory', 'have no value');
+  if (before.mandatory && !after.mandatory) applied('mandatory', 'is optional now');
+  if (!before.unique && after.unique) rows('unique', 'have the same value');
+  if (before.unique && !after.unique) applied('unique', 'need not be unique now');
+  for (const { key, isTighter, isLooser, words } of ruleChanges(before, after)) {
+    if (isTighter && key === 'pattern') {
+      const message = `${label} has another pattern: values that are stored are not held against it.`;
+      changes.push(change('look', 'pattern-changed', at(key), { message }));
+    } else if (isTighter) rows(key, `hold ${words}`);
+    else if (isLooser) applied(key, `allows more (${key})`);
+  }
+  if (before.generated !== after.generated) {
+    const isPlan = before.generated === 'sequence' || after.generated === 'sequence';
+    const message = `${label} is ${after.generated === undefined ? 'no longer assigned by the server' : `assigned by the server (${after.generated})`}: existing rows keep their keys.`;
+    const start = isPlan ? 'plan' : 'applied';
+    changes.push(change('look', 'generated-changed', at('generated'), { message, start }));
+  }
+  if (!isEqual(before.default, after.default)) {
+    const message = `${label} has another default: existing rows keep their values.`;
+    changes.push(change('fine', 'default-changed', at('default'), { message, start: 'applied' }));
+  }
+  return [
+    ...changes,
+    ...lookupChanges(models, pair, before, after),
+    ...referenceChanges(pair, before, after),
+  ];
+}
+
+interface RuleChange {
+  readonly key: 'enum' | 'minLength' | 'maxLength' | 'min' | 'max' | 'pattern';
+  /** A value that was allowed may be forbidden now. */
+  readonly isTighter: boolean;
+  readonly isLooser: boolean;
+  /** The values that are forbidden now. */
+  readonly words: string;
+}
+
+/** The rules of an attribute that differ. */
+export function ruleChanges(
+  before: StorageAttribute,
+  after: StorageAttribute,
+): readonly RuleChange[] {
+  const changes: RuleChange[] = [];
+  const gone = before.enum?.filter((each) => after.enum?.includes(each) === false) ?? [];
+  if (!isEqual(before.enum?.toSorted(), after.enum?.toSorted()) && before.type === after.type) {
+    const isNew = before.enum === undefined;
+    const words = isNew
+      ? 'a value that is not in the enum'
+      : `one of ${gone.map((each) => JSON.stringify(each)).join(', ')}`;
+    const isTighter = isNew || gone.length > 0;
+    changes.push({ key: 'enum', isTighter, isLooser: !isTighter, words });
+  }
+  const bound = (
+    key: 'minLength' | 'maxLength' | 'min' | 'max',
+    isLower: boolean,
+    words: string,
+  ): void => {
+    const [from, to] = [before[key], after[key]];
+    if (from === to) return;
+    const isTighter =
+      to !== undefined && (from === undefined || (isLower ? isAbove(to, from) : isAbove(from, to)));
+    changes.push({ key, isTighter, isLooser: !isTighter, words: `${words} ${String(to)}` });
+  };
+  bound('minLength', true, 'a text with fewer characters than');
+  bound('maxLength', false, 'a text with more characters than');
+  bound('min', true, 'a value below');
+  bound('max', false, 'a value above');
+  if (before.pattern !== after.pattern) {
+    const isTighter = after.pattern !== undefined;
+    const words = `a text that does not match ${after.pattern ?? ''}`;
+    changes.push({ key: 'pattern', isTighter, isLooser: !isTighter, words });
+  }
+  return changes;
+}
+
+/** Numbers and durations by size, dates by their text. */
+function isAbove(a: number | string, b: number | string): boolean {
+  return typeof a === 'number' && typeof b === 'number' ? a > b : String(a) > String(b);
+}
+
+/** Every value of the first type is one of the others, once it is written so. */
+const exact: Readonly<Partial<Record<StorageType, readonly StorageType[]>>> = {
+  uuid: ['string'],
+  integer: ['number', 'duration', 'string'],
+  duration: ['integer', 'number', 'string'],
+  number: ['string'],
+  boolean: ['integer', 'number', 'string'],
+  date: ['string'],
+  object: ['string'],
+  vector: ['object', 'string'],
+  image: ['blob'],
+};
+
+function typeChange(
+  { databases }: Model,
+  newer: Dataclass,
+  before: StorageAttribute,
+  after: StorageAttribute,
+): Change | undefined {
+  const words = ({ type, dateOnly, dimensions }: StorageAttribute): string =>
+    `${dateOnly ? 'date without time' : type}${dimensions === undefined ? '' : ` of ${String(dimensions)} dimensions`}`;
+  const [from, to] = [words(before), words(after)];
+  if (from === to) return undefined;
+  const label = labelOf(newer, after);
+  const isSameColumn =
+    (!databases.includes('sqlite') || sqliteTypes[before.type] === sqliteTypes[after.type]) &&
+    (!databases.includes('postgres') || postgresTypes[before.type] === postgresTypes[after.type]);
+  const path = attributePath(newer, after, before.type === after.type ? undefined : 'type');
+  const isExact =
+    before.type === after.type
+      ? before.dateOnly && !after.dateOnly
+      : exact[before.type]?.includes(after.type) === true;
+  const what = `${label} was ${article(from)} and is ${article(to)}`;
+  const severity = isExact ? 'look' : 'lost';
+  const code = 'type-changed';
+  const loss = isExact ? '' : `; a value that is no ${to} cannot be kept`;
+  if (isSameColumn) {
+    const message = `${what}: values stay as they are stored${isExact ? '' : `, and one that is no ${to} cannot be read as such`}.`;
+    return change(severity, code, path, { message, start: 'applied' });
+  }
+  const message = `${what}: a migration has to convert the values${loss}.`;
+  return change(severity, code, path, { message, start: 'plan' });
+}
+
+function article(words: string): string {
+  return `${/^[aeio]/.test(words) ? 'an' : 'a'} ${words}`;
+}
+
+/** Indexes, and the folded texts that they are over. */
+function lookupChanges(
+  { older, newer }: ModelPair,
+  pair: DataclassPair,
+  before: StorageAttribute,
+  after: StorageAttribute,
+): readonly Change[] {
+  const label = labelOf(pair.newer, after);
+  const had = before.indexed || before.unique;
+  const has = after.indexed || after.unique;
+  const folded = [
+    foldedColumn(older, pair.older, before),
+    foldedColumn(newer, pair.newer, after),
+  ] as const;
+  const isFoldedAnew = folded[1] !== undefined && folded[0] !== folded[1];
+  if (had === has && !isFoldedAnew) return [];
+  const path = attributePath(pair.newer, after, 'indexed');
+  const made = has ? 'gets an index' : 'loses its index';
+  const what = had === has ? 'is looked up in another way' : made;
+  const cost = isFoldedAnew ? ', and the start folds the texts of all rows' : '';
+  const message = `${label} ${what}${cost}.`;
+  return [change('fine', 'index-changed', path, { message, start: 'applied' })];
+}
+
+/** A foreign key that refers to another table. */
+function referenceChanges(
+  pair: DataclassPair,
+  before: StorageAttribute,
+  after: StorageAttribute,
+): readonly Change[] {
+  const relationOf = (dataclass: Dataclass, key: string): RelatedEntityAttribute | undefined =>
+    dataclass.attributes.find(
+      (each): each is RelatedEntityAttribute =>
+        each.kind === 'relatedEntity' && each.foreignKey === key,
+    );
+  const relation = relationOf(pair.newer, after.name);
+  const from = relationOf(pair.older, before.name)?.target;
+  const to = relation?.target;
+  if (from === to) return [];
+  const path = attributePath(pair.newer, relation ?? after);
+  if (relation === undefined) {
+    const message = `${labelOf(pair.newer, after)} refers to nothing any more: no row can break that.`;
+    return [change('fine', 'reference-removed', path, { message, start: 'applied' })];
+  }
+  const message = `${labelOf(pair.newer, after)} refers to ${relation.target} now: the start is refused while rows hold a key that ${relation.target} does not have.`;
+  return [change('look', 'reference-changed', path, { message, start: 'rows' })];
+}
+
+function indexChanges({ older, newer, path, attributes }: DataclassPair): readonly Change[] {
+  const now = new Map(attributes.both.map(([before, after]) => [before.name, after.name]));
+  const before = new Set(
+    older.indexes.map((list) => list.map((each) => now.get(each) ?? each).join(', ')),
+  );
+  const after = new Set(newer.indexes.map((list) => list.join(', ')));
+  const made = [...after].filter((each) => !before.has(each));
+  const dropped = [...before].filter((each) => !after.has(each));
+  const words = [
+    ...(made.length === 0 ? [] : [`gets an index over ${listed(made)}`]),
+    ...(dropped.length === 0 ? [] : [`loses the index over ${listed(dropped)}`]),
+  ];
+  if (words.length === 0) return [];
+  const message = `${newer.name} ${listed(words)}.`;
+  return [change('fine', 'indexes-changed', `${path}.indexes`, { message, start: 'applied' })];
+}

@@ -1,0 +1,118 @@
+import type { ClassFunction, Dataclass, Model } from '../model/model.js';
+
+export interface Rename {
+  readonly from: string;
+  readonly to: string;
+}
+
+/** What bears another name in a newer model; parts of a dataclass that was renamed itself are among them. */
+export interface Renames {
+  readonly dataclasses: readonly Rename[];
+  /** `dataclass` has the names of the dataclass in both models, which may be the same. */
+  readonly attributes: readonly (Rename & { readonly dataclass: Rename })[];
+  readonly functions: readonly (Rename & { readonly owner: FunctionOwner })[];
+  readonly singletons: readonly Rename[];
+}
+
+/** The class that has a function; `name` has the names of the dataclass or singleton in both models. */
+export type FunctionOwner =
+  | { readonly level: 'datastore' }
+  | { readonly level: 'dataclass' | 'selection' | 'entity' | 'singleton'; readonly name: Rename };
+
+/** The parts that `renamedFrom` of the newer model connects with parts of the older one under another name. */
+export function renamesBetween(older: Model, newer: Model): Renames {
+  const dataclasses = paired(older.dataclasses, newer.dataclasses).both;
+  const singletons = paired(older.singletons, newer.singletons).both;
+  return {
+    dataclasses: dataclasses.flatMap(changedName),
+    attributes: dataclasses.flatMap(([before, after]) =>
+      paired(before.attributes, after.attributes)
+        .both.flatMap(changedName)
+        .map((rename) => ({ ...rename, dataclass: names([before, after]) })),
+    ),
+    functions: [
+      ...renamedFunctions(older.functions, newer.functions, { level: 'datastore' }),
+      ...dataclasses.flatMap(([before, after]) =>
+        functionLevels.flatMap((level) =>
+          renamedFunctions(before.functions[level], after.functions[level], {
+            level,
+            name: names([before, after]),
+          }),
+        ),
+      ),
+      ...singletons.flatMap(([before, after]) =>
+        renamedFunctions(before.functions, after.functions, {
+          level: 'singleton',
+          name: names([before, after]),
+        }),
+      ),
+    ],
+    singletons: singletons.flatMap(changedName),
+  };
+}
+
+export const functionLevels = [
+  'dataclass',
+  'selection',
+  'entity',
+] as const satisfies readonly (keyof Dataclass['functions'])[];
+
+export interface Named {
+  readonly name: string;
+  readonly renamedFrom?: readonly string[];
+}
+
+export interface Paired<T> {
+  /** The older part and the newer one, in the order of the newer ones. */
+  readonly both: readonly (readonly [T, T])[];
+  readonly removed: readonly T[];
+  readonly added: readonly T[];
+}
+
+/** Finds each part of the newer list in the older one, by its earlier names or its own. */
+export function paired<T extends Named>(older: readonly T[], newer: readonly T[]): Paired<T> {
+  const left = new Map(older.map((each) => [each.name, each]));
+  const take = (name: string): T | undefined => {
+    const found = left.get(name);
+    left.delete(name);
+    return found;
+  };
+  const both = new Map<T, T>();
+  // A part that was renamed to the name of one that was removed is not that one, so earlier names come first.
+  for (const part of newer) {
+    const from = (part.renamedFrom ?? []).findLast((name) => left.has(name));
+    const found = from === undefined ? undefined : take(from);
+    if (found !== undefined) both.set(part, found);
+  }
+  for (const part of newer) {
+    const found = both.has(part) ? undefined : take(part.name);
+    if (found !== undefined) both.set(part, found);
+  }
+  return {
+    both: newer.flatMap((part) => {
+      const found = both.get(part);
+      return found === undefined ? [] : [[found, part] as const];
+    }),
+    removed: [...left.values()],
+    added: newer.filter((part) => !both.has(part)),
+  };
+}
+
+function renamedFunctions(
+  older: readonly ClassFunction[],
+  newer: readonly ClassFunction[],
+  owner: FunctionOwner,
+): Renames['functions'] {
+  return paired(older, newer)
+    .both.flatMap(changedName)
+    .map((rename) => ({ ...rename, owner }));
+}
+
+function names([before, after]: readonly [Named, Named]): Rename {
+  return { from: before.name, to: after.name };
+}
+
+function changedName(pair: readonly [Named, Named]): readonly Rename[] {
+  const rename = names(pair);
+  return rename.from === rename.to ? [] : [rename];
+}

@@ -1,0 +1,145 @@
+import { createHash } from 'node:crypto';
+import { join } from 'node:path';
+import type { EmittedFile } from '../emit/file.js';
+import { postgresSchema } from '../emit/schema/postgres.js';
+import { sqliteSchema } from '../emit/schema/sqlite.js';
+import { migrationView } from '../emit/views/migration.js';
+import { Templates } from '../emit/templates.js';
+import type { Model } from '../model/model.js';
+import { parseModel, serializeModel } from '../model/serialize.js';
+import { beforeLockPath, modelLockPath } from '../output/paths.js';
+import { Refusal } from '../output/refusal.js';
+import type { UserFolder } from '../output/user-edits.js';
+import { plannedSteps, type PlannedStep } from './steps.js';
+
+/** Migrations are files of the user's: drs-gen writes each once, and lists those that are there. */
+export interface MigrationReview {
+  /** Names of all migrations, without their endings, in order. */
+  readonly names: readonly string[];
+  /** A new migration, and the model that data may still have. */
+  readonly files: readonly EmittedFile[];
+  /** What a start does not do by itself, and no migration does yet. */
+  readonly open: readonly PlannedStep[];
+}
+
+export interface MigrationInput {
+  readonly model: Model;
+  /** Nothing where the folder is not ours yet. */
+  readonly users: UserFolder | undefined;
+  /** Of this package. */
+  readonly packageRoot: string;
+  /** Whether a migration shall be written, and how it is called behind its number. */
+  readonly wanted?: { readonly name: string | undefined };
+}
+
+const folder = 'src/migrations';
+const filePattern = /^(\d{4})-[a-z0-9]+(?:-[a-z0-9]+)*$/;
+
+/**
+ * Looks at the migrations of a server, and writes one where it is wanted.
+ * @throws Refusal for migrations of two branches that exclude each other
+ */
+export async function reviewMigrations(input: MigrationInput): Promise<MigrationReview> {
+  const { model, users, packageRoot, wanted } = input;
+  if (users === undefined) return { names: [], files: [], open: [] };
+  const names = await migrationNames(users);
+  const before = (await modelBefore(users)) ?? model;
+  const open = plannedSteps(before, model);
+  if (open.length === 0) return { names, files: [], open };
+  if (wanted === undefined) {
+    const kept = {
+      path: beforeLockPath,
+      owner: 'generator',
+      text: serializeModel(before),
+    } as const;
+    return { names, files: [kept], open };
+  }
+  const name = nextName(names, wanted.name ?? nameOf(open));
+  const span = { from: dataHash(before), to: dataHash(model) };
+  const templates = new Templates(join(packageRoot, 'templates'));
+  const text = templates.render('src/migrations/migration.ts', migrationView(open, span));
+  const file = { path: `${folder}/${name}.ts`, owner: 'user', text } as const;
+  return { names: [...names, name], files: [file], open };
+}
+
+/** @throws Refusal */
+async function migrationNames(users: UserFolder): Promise<readonly string[]> {
+  const files = (await users.list(folder)).filter(
+    ({ path, kind }) => kind === 'file' && path.endsWith('.ts'),
+  );
+  const names: string[] = [];
+  const byNumber = new Map<string, string>();
+  const byFrom = new Map<string, string>();
+  for (const { path } of files) {
+    const name = path.slice(folder.length + 1, -'.ts'.length);
+    const number = filePattern.exec(name)?.[1];
+    // A module that migrations import.
+    if (number === undefined) continue;
+    names.push(name);
+    const read = await users.read(path);
+    const from =
+      read.kind === 'file' ? /\bfrom: ['"]([0-9a-f]+)['"]/.exec(read.text)?.[1] : undefined;
+    refuseTwo(byNumber, number, path, 'have the same number');
+    if (from !== undefined) refuseTwo(byFrom, from, path, 'lead from the same model');
+  }
+  return names;
+}
+
+/** @throws Refusal */
+function refuseTwo(known: Map<string, string>, key: string, path: string, what: string): void {
+  const other = known.get(key);
+  if (other === undefined) {
+    known.set(key, path);
+    return;
+  }
+  throw new Refusal(
+    `${other} and ${path} ${what}: they come from two branches. Keep the one that ran somewhere, delete the other one, and write it again with drs-gen migrate.`,
+  );
+}
+
+/** The model that data have for which no migration was written yet, else that of the last run. */
+async function modelBefore(users: UserFolder): Promise<Model | undefined> {
+  for (const path of [beforeLockPath, modelLockPath]) {
+    const read = await users.read(path);
+    const parsed = read.kind === 'file' ? parseModel(read.text) : { problem: '' };
+    // What cannot be read is told by the comparison with the last run.
+    if ('model' in parsed) return parsed.model;
+  }
+  return undefined;
+}
+
+function nextName(names: readonly string[], name: string): string {
+  const last = Math.max(0, ...names.map((each) => Number(each.slice(0, 4))));
+  return `${String(last + 1).padStart(4, '0')}-${name}`;
+}
+
+/** What the first step does. */
+function nameOf([first]: readonly PlannedStep[]): string {
+  if (first === undefined) return 'change';
+  const what = first.column ?? first.table;
+  const slug = what
+    .normalize('NFKD')
+    .toLowerCase()
+    .replace(/[^a-z0-9]+/g, '-')
+    .replace(/^-|-$/g, '');
+  return slug === '' ? first.kind : `${first.kind}-${slug}`;
+}
+
+/** Tells models apart by what their data look like. */
+function dataHash(model: Model): string {
+  const schemas = [sqliteSchema, postgresSchema].filter((_, at) =>
+    model.databases.includes(at === 0 ? 'sqlite' : 'postgres'),
+  );
+  const text = JSON.stringify([schemas.map((schema) => schema(model)), types(model)]);
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}
+
+/** What no column says: a date and a date only are both a text. */
+function types({ dataclasses }: Model): readonly unknown[] {
+  return dataclasses.map(({ table, attributes }) => [
+    table,
+    attributes.flatMap((each) =>
+      each.kind === 'storage' ? [[each.column, each.type, each.dateOnly]] : [],
+    ),
+  ]);
+}

@@ -1,0 +1,150 @@
+import { columnChecks } from '../emit/schema/column-checks.js';
+import { paired } from '../evolution/renames.js';
+import { columnTypes } from '../emit/views/classes/database.js';
+import { isLarge } from '../model/columns.js';
+import type { Dataclass, Model, StorageAttribute } from '../model/model.js';
+import { sqlName } from '../model/sql-text.js';
+import { conversionOf, type Conversion } from './conversions.js';
+
+/** What a plan does to the data, in the order of the plan; tables and columns have their names in the database. */
+export type PlannedStep =
+  | FillStep
+  | ConvertStep
+  | {
+      readonly kind: 'rename';
+      readonly table: string;
+      /** Absent for the table itself. */
+      readonly column?: string;
+      readonly to: string;
+    }
+  | { readonly kind: 'drop'; readonly table: string; readonly column?: string };
+
+/** Gives values to rows that break a rule of the new model. */
+export interface FillStep {
+  readonly kind: 'fill';
+  readonly dataclass: string;
+  readonly table: string;
+  readonly column: string;
+  /** SQL that finds these rows. */
+  readonly where: string;
+  /** What a person has to decide. */
+  readonly question: string;
+  /** The columns of a row, old and new ones, with their TypeScript types. */
+  readonly row: readonly (readonly [column: string, type: string])[];
+}
+
+export interface ConvertStep extends Conversion {
+  readonly kind: 'convert';
+  readonly table: string;
+  readonly column: string;
+}
+
+/** What has to be done to the data of `before` beside what a start does by itself. */
+export function plannedSteps(before: Model, after: Model): readonly PlannedStep[] {
+  const dataclasses = paired(before.dataclasses, after.dataclasses);
+  const steps = dataclasses.both.flatMap(([old, now]) => dataclassSteps(old, now));
+  const isUsed = ({ table }: Dataclass): boolean =>
+    after.dataclasses.some((each) => each.table === table);
+  const drops = dataclasses.removed
+    .filter((old) => !isUsed(old))
+    .map(({ table }): PlannedStep => ({ kind: 'drop', table }));
+  const order = ['rename', 'convert', 'fill', 'drop'];
+  return [...steps, ...drops].sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
+}
+
+function dataclassSteps(old: Dataclass, now: Dataclass): readonly PlannedStep[] {
+  const { table } = now;
+  const olds = old.attributes.filter((each) => each.kind === 'storage');
+  const news = now.attributes.filter((each) => each.kind === 'storage');
+  const attributes = paired(olds, news);
+  const columns = new Set(news.map(({ column }) => column));
+  const row = rowOf(olds, news);
+  const steps: PlannedStep[] = [];
+  if (old.table !== table) steps.push({ kind: 'rename', table: old.table, to: table });
+  for (const { column } of attributes.removed) {
+    if (!columns.has(column)) steps.push({ kind: 'drop', table, column });
+  }
+  for (const [before, after] of attributes.both) {
+    if (before.column !== after.column) {
+      steps.push({ kind: 'rename', table, column: before.column, to: after.column });
+    }
+    // A key stands in other tables, and in what clients keep.
+    const isKey = after.key || isForeignKey(now, after);
+    const conversion = isKey ? undefined : conversionOf(before, after);
+    if (conversion !== undefined) {
+      steps.push({ kind: 'convert', table, column: after.column, ...conversion });
+    }
+  }
+  const known = new Map(attributes.both.map(([before, after]) => [after, before]));
+  for (const after of news) {
+    const where = tighter(known.get(after), after);
+    if (where === undefined) continue;
+    const { column } = after;
+    const question = `${now.name}.${after.name}`;
+    steps.push({ kind: 'fill', dataclass: now.name, table, column, where, question, row });
+  }
+  return steps;
+}
+
+function isForeignKey({ attributes }: Dataclass, { name }: StorageAttribute): boolean {
+  return attributes.some((each) => each.kind === 'relatedEntity' && each.foreignKey === name);
+}
+
+/** SQL that finds the rows which break a rule that the attribute did not have before; nothing when there is none. */
+function tighter(
+  before: StorageAttribute | undefined,
+  after: StorageAttribute,
+): string | undefined {
+  const column = sqlName(after.column);
+  const broken =
+    before === undefined
+      ? []
+      : columnChecks(
+          withNewRules(before, after),
+          (value, length) => `length(${value}) >= ${length}`,
+        ).map((each) => `NOT (${each})`);
+  const isNewlyMandatory =
+    after.mandatory &&
+    before?.mandatory !== true &&
+    (before !== undefined || after.default === undefined);
+  const all = [...(isNewlyMandatory ? [`${column} IS NULL`] : []), ...broken];
+  return all.length === 0 || after.key ? undefined : all.join(' OR ');
+}
+
+/** An attribute with those of its rules that the older one's do not imply; what its type demands is a matter of conversions. */
+function withNewRules(before: StorageAttribute, after: StorageAttribute): StorageAttribute {
+  const { enum: values, minLength, maxLength, min, max, ...rest } = after;
+  const isTighter = (
+    bound: number | string | undefined,
+    old: typeof bound,
+    sign: number,
+  ): boolean => bound !== undefined && (old === undefined || sign * compare(bound, old) > 0);
+  return {
+    ...rest,
+    type: 'string',
+    key: false,
+    ...(values !== undefined && before.enum?.every((each) => values.includes(each)) !== true
+      ? { enum: values }
+      : {}),
+    ...(isTighter(minLength, before.minLength, 1) ? { minLength } : {}),
+    ...(isTighter(maxLength, before.maxLength, -1) ? { maxLength } : {}),
+    ...(isTighter(min, before.min, 1) ? { min } : {}),
+    ...(isTighter(max, before.max, -1) ? { max } : {}),
+  };
+}
+
+function compare(a: number | string, b: number | string): number {
+  return a < b ? -1 : Number(a > b);
+}
+
+function rowOf(
+  olds: readonly StorageAttribute[],
+  news: readonly StorageAttribute[],
+): FillStep['row'] {
+  const row = new Map<string, string>();
+  for (const { column, type, key } of [...olds, ...news]) {
+    if (row.has(column) || isLarge(type)) continue;
+    row.set(column, key ? columnTypes[type] : `${columnTypes[type]} | null`);
+  }
+  return [...row];
+}

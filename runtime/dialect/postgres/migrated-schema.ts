@@ -1,0 +1,199 @@
+import type { ClientBase } from 'pg';
+import type {
+  ColumnValue,
+  MigratedDatabase,
+  PresentColumn,
+  Row,
+  UpdatedRow,
+  WantedColumn,
+} from '../schema/migration.js';
+import { namedColumns } from '../schema/rules.js';
+import type { SchemaShape, TableShape } from '../schema/shape.js';
+import { quoted } from '../table-definition.js';
+import { type Catalog, type CatalogTable, readCatalog } from './catalog.js';
+import { type LockWait, whenUnlocked } from './lock-wait.js';
+
+interface MigratedParts {
+  readonly client: ClientBase;
+  /** Of PostgreSQL's schema that holds the tables. */
+  readonly name: string;
+  /** What the model wants to be in it. */
+  readonly wanted: () => Promise<SchemaShape>;
+  readonly lockWait: LockWait;
+  readonly log: ((words: string) => void) | undefined;
+}
+
+/** A schema of a PostgreSQL database whose data are migrated. */
+export class MigratedSchema implements MigratedDatabase {
+  readonly kind = 'postgres';
+  readonly forUpdate = 'FOR UPDATE';
+
+  #shape: SchemaShape | undefined;
+
+  constructor(private readonly parts: MigratedParts) {}
+
+  async query(sql: string, values: readonly ColumnValue[] = []): Promise<readonly Row[]> {
+    const { rows, fields } = await this.parts.client.query<Record<string, unknown>>(sql, [
+      ...values,
+    ]);
+    const whole = fields.filter(({ dataTypeID }) => dataTypeID === bigint).map(({ name }) => name);
+    return rows.map((row) => {
+      const read = Object.fromEntries(whole.map((name) => [name, integerFrom(row[name])]));
+      return { ...(row as Row), ...read };
+    });
+  }
+
+  /** One statement for all rows; the table's own row type says how their values are read. */
+  async update(table: string, key: string, rows: readonly UpdatedRow[]): Promise<void> {
+    const columns = Object.keys(rows[0]?.values ?? {});
+    if (columns.length === 0) return;
+    const sets = columns.map((each) => `${quoted(each)} = "given".${quoted(each)}`);
+    const given = rows.map((row) => ({ ...row.values, [key]: row.key }));
+    await this.parts.client.query(
+      `UPDATE ${quoted(table)} AS "row" SET ${sets.join(', ')}, "__STAMP" = "row"."__STAMP" + 1
+        FROM json_populate_recordset(null::${quoted(table)}, $1) AS "given"
+        WHERE "row".${quoted(key)} = "given".${quoted(key)}`,
+      [JSON.stringify(given, jsonValue)],
+    );
+  }
+
+  async transaction<T>(work: () => Promise<T>, use?: 'rebuilding'): Promise<T> {
+    if (use === undefined) return this.#transaction(work);
+    const { client, lockWait, log } = this.parts;
+    const results: T[] = [];
+    await whenUnlocked(client, lockWait, {
+      tables: [],
+      what: 'a step of a migration',
+      run: async () => results.push(await this.#transaction(work)),
+      log,
+    });
+    return results[0] as T;
+  }
+
+  async #transaction<T>(work: () => Promise<T>): Promise<T> {
+    const { client, name } = this.parts;
+    await client.query('BEGIN');
+    try {
+      // Of two servers that start at once, each does what the other one has not done.
+      await client.query(
+        `SELECT pg_advisory_xact_lock(hashtextextended('drs-gen migration ' || $1, 0))`,
+        [name],
+      );
+      const result = await work();
+      await client.query('COMMIT');
+      return result;
+    } catch (error) {
+      await client.query('ROLLBACK');
+      throw error;
+    }
+  }
+
+  async hasTable(name: string): Promise<boolean> {
+    const text = `SELECT to_regclass($1) IS NOT NULL AS "isThere"`;
+    const path = `${quoted(this.parts.name)}.${quoted(name)}`;
+    const { rows } = await this.parts.client.query<{ isThere: boolean }>(text, [path]);
+    return rows[0]?.isThere === true;
+  }
+
+  async columns(table: string): Promise<readonly PresentColumn[]> {
+    const found = await this.#table(table);
+    return (found?.columns ?? [])
+      .filter(({ expression }) => expression === undefined)
+      .map(({ name, isKey, type }) => ({ name, isKey, isLarge: type === 'bytea' }));
+  }
+
+  async wantedColumns(table: string): Promise<readonly WantedColumn[]> {
+    const columns = (await this.#wanted(table))?.columns ?? [];
+    return columns.filter(({ expression }) => expression === undefined);
+  }
+
+  async expand(table: string): Promise<void> {
+    const [actual, wanted] = [await this.#table(table), await this.#wanted(table)];
+    if (actual === undefined || wanted === undefined) return;
+    const present = new Map(actual.columns.map((column) => [column.name, column]));
+    const actions = [
+      // A default is given to the rows when the start adds the column.
+      ...wanted.columns
+        .filter((each) => !present.has(each.name) && each.default === undefined)
+        .filter(({ expression }) => expression === undefined)
+        .map(({ name, type }) => `ADD COLUMN ${quoted(name)} ${type}`),
+      ...wanted.columns
+        .filter(({ name, isMandatory }) => !isMandatory && present.get(name)?.isMandatory === true)
+        .map(({ name }) => `ALTER COLUMN ${quoted(name)} DROP NOT NULL`),
+      ...actual.constraints
+        .filter(({ check }) => check !== undefined && !wanted.checks.includes(check))
+        .map(({ name }) => `DROP CONSTRAINT ${quoted(name)}`),
+    ];
+    if (actions.length === 0) return;
+    await this.parts.client.query(`ALTER TABLE ${quoted(table)} ${actions.join(', ')}`);
+  }
+
+  async referring(table: string): Promise<readonly string[]> {
+    const { tables } = await this.#catalog();
+    return tables
+      .filter(({ name, foreignKeys }) => name !== table && foreignKeys.some(isTo(table)))
+      .map(({ name }) => name);
+  }
+
+  /** Constraints and indexes go along. What somebody else has made of the columns, a view for one, stands in the way. */
+  async dropColumns(table: string, columns: readonly string[]): Promise<void> {
+    const actual = await this.#table(table);
+    // What is computed from them is computed anew by the start that follows, if the model wants it.
+    const computed = (actual?.columns ?? []).filter(
+      ({ expression }) => expression !== undefined && namedColumns(expression, columns).length > 0,
+    );
+    // A trigger that keeps a column beside a text has the name of that column.
+    const triggers = (actual?.triggers ?? []).filter((each) => columns.includes(each));
+    for (const each of triggers) {
+      await this.parts.client.query(`DROP TRIGGER ${quoted(each)} ON ${quoted(table)}`);
+    }
+    const drops = [...computed.map(({ name }) => name), ...columns].map(
+      (each) => `DROP COLUMN ${quoted(each)}`,
+    );
+    await this.parts.client.query(`ALTER TABLE ${quoted(table)} ${drops.join(', ')}`);
+  }
+
+  async #wanted(table: string): Promise<TableShape | undefined> {
+    this.#shape ??= await this.parts.wanted();
+    return this.#shape.tables.find(({ name }) => name === table);
+  }
+
+  async #table(table: string): Promise<CatalogTable | undefined> {
+    return (await this.#catalog()).tables.find(({ name }) => name === table);
+  }
+
+  #catalog(): Promise<Catalog> {
+    return readCatalog(this.parts.client, this.parts.name);
+  }
+}
+
+/** Numbers beyond what JSON holds, and bytes, as PostgreSQL reads them from a text. */
+function jsonValue(_name: string, value: unknown): unknown {
+  if (typeof value === 'bigint') return value.toString();
+  return isBufferJson(value) ? `\\x${Buffer.from(value.data).toString('hex')}` : value;
+}
+
+/** JSON.stringify asks a Buffer first. */
+function isBufferJson(value: unknown): value is { readonly data: readonly number[] } {
+  return (
+    typeof value === 'object' &&
+    value !== null &&
+    'type' in value &&
+    value.type === 'Buffer' &&
+    'data' in value
+  );
+}
+
+/** Number of the type in PostgreSQL's catalog. */
+const bigint = 20;
+
+/** pg reads such numbers as texts, since a number of JavaScript does not hold all of them. */
+function integerFrom(value: unknown): number | bigint | null {
+  if (value === null || value === undefined) return null;
+  const number = Number(value);
+  return Number.isSafeInteger(number) ? number : BigInt(value as string);
+}
+
+function isTo(table: string): (foreignKey: { readonly target: string }) => boolean {
+  return ({ target }) => target === table;
+}

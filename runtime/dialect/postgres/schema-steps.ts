@@ -1,0 +1,370 @@
+import { createHash } from 'node:crypto';
+import type { SchemaChange } from '../schema/changes.js';
+import type { ColumnShape, ForeignKeyShape, IndexShape, SchemaShape } from '../schema/shape.js';
+import { quoted, readTableDefinition } from '../table-definition.js';
+import type { Catalog, CatalogTable, Constraint } from './catalog.js';
+import { foldOf } from './derived-columns.js';
+
+/**
+ * Statements that are sent together, which are one transaction. A step takes its locks for a moment only, leaves a schema that
+ * servers of both models can use, and may run again.
+ */
+export interface SchemaStep {
+  /** What it locks. */
+  readonly tables: readonly string[];
+  readonly sql: string;
+  /** It reads all rows, or waits for other transactions, while they go on. */
+  readonly isConcurrent?: true;
+  /** Takes back what a step that fails leaves behind. */
+  readonly undo?: string;
+}
+
+/** What is wanted: a shape, and its statements by the names of what they make. */
+export interface Wanted {
+  readonly shape: SchemaShape;
+  readonly tables: ReadonlyMap<string, string>;
+  /** Names of indexes are those of the whole schema. */
+  readonly indexes: ReadonlyMap<string, string>;
+}
+
+/** What an index is called while it is built to replace another one. */
+const successor = '__new index';
+
+/** Nothing may be used before it is there, and no rule ends before the one that replaces it holds. */
+const order: readonly (readonly SchemaChange['kind'][])[] = [
+  ['addTable'],
+  ['dropMandatory'],
+  ['addColumn'],
+  ['changeDefault'],
+  ['changeExpression'],
+];
+
+const orderAfterFilling: readonly (readonly SchemaChange['kind'][])[] = [
+  ['setMandatory', 'addCheck', 'addForeignKey'],
+  ['addIndex', 'changeIndex'],
+  ['dropCheck', 'dropForeignKey', 'dropIndex'],
+];
+
+/** The steps of a start, before and after columns are filled. */
+export interface SchemaSteps {
+  readonly before: readonly SchemaStep[];
+  readonly after: readonly SchemaStep[];
+}
+
+/**
+ * Writes the steps that make some changes.
+ * @param actual what is there; what an end in the middle of a change has left behind is dropped first
+ */
+export function schemaSteps(
+  changes: readonly SchemaChange[],
+  actual: Catalog,
+  wanted: Wanted,
+): SchemaSteps {
+  const renamed = renamedIndexes(changes);
+  const renamedOnes: readonly SchemaChange[] = renamed.flat();
+  const others = changes.filter((each) => !renamedOnes.includes(each));
+  const stepsIn = (kinds: typeof order): readonly SchemaStep[] =>
+    kinds.flatMap((each) =>
+      others
+        .filter(({ kind }) => each.includes(kind))
+        .sort((a, b) => Number(isGenerated(a)) - Number(isGenerated(b)))
+        .flatMap((change) => stepsOf(change, actual, wanted)),
+    );
+  return {
+    before: [
+      ...actual.tables.flatMap(leftBehind),
+      ...renamed.map(([{ table, index }, { index: to }]) => ({
+        tables: [table],
+        sql: `ALTER INDEX ${quoted(index.name)} RENAME TO ${quoted(to.name)}`,
+      })),
+      ...stepsIn(order),
+      ...actual.tables.flatMap((each) => followedTexts(each, wanted)),
+    ],
+    after: stepsIn(orderAfterFilling),
+  };
+}
+
+/** Invalid indexes, and constraints that no change is about to make valid again under the same name. */
+function leftBehind({ name: table, invalidIndexes, constraints }: CatalogTable): SchemaStep[] {
+  return [
+    ...invalidIndexes.map((index) => dropIndex(table, index)),
+    ...constraints
+      .filter(({ name, isValid }) => !isValid && name.startsWith('__'))
+      .map(({ name }) => dropConstraint(table, name)),
+  ];
+}
+
+/** This server writes a text, and not the column beside it that it has no use for: one of another model looks it up. */
+function followedTexts(
+  { name: table, columns, triggers }: CatalogTable,
+  { shape }: Wanted,
+): readonly SchemaStep[] {
+  const used = shape.tables.find(({ name }) => name === table)?.columns ?? [];
+  const isWritten = (column: string | undefined): boolean =>
+    used.some((each) => each.name === column && !isComputed(each));
+  return columns
+    .filter(({ name }) => isWritten(foldOf(name)?.source) && !isWritten(name))
+    .filter(({ name }) => !triggers.includes(name))
+    .map(({ name }) => ({ tables: [table], sql: followText(table, name) }));
+}
+
+/** A text and the column beside it stay together, whoever writes: a server of another model may know one of them alone. */
+function followText(table: string, column: string): string {
+  const { source, functionName } = foldOf(column) ?? { source: column, functionName: '' };
+  const value = `${functionName}(new.${quoted(source)})`;
+  const name = quoted(`drs_follow_${shortHash(`${table}\0${column}`)}`);
+  const body = `BEGIN new.${quoted(column)} := ${value}; RETURN new; END`;
+  return [
+    `CREATE OR REPLACE FUNCTION ${name}() RETURNS trigger LANGUAGE plpgsql SET search_path FROM CURRENT AS '${body.replaceAll("'", "''")}'`,
+    `CREATE OR REPLACE TRIGGER ${quoted(column)} BEFORE INSERT OR UPDATE ON ${quoted(table)} FOR EACH ROW WHEN (new.${quoted(column)} IS DISTINCT FROM ${value}) EXECUTE FUNCTION ${name}()`,
+  ].join(';\n');
+}
+
+type IndexChange = Extract<SchemaChange, { readonly index: IndexShape }>;
+
+/** An attribute that is renamed has the same index under another name. */
+function renamedIndexes(
+  changes: readonly SchemaChange[],
+): readonly (readonly [IndexChange, IndexChange])[] {
+  const added = changes.filter((each): each is IndexChange => each.kind === 'addIndex');
+  return changes.flatMap((each) => {
+    if (each.kind !== 'dropIndex') return [];
+    const at = added.findIndex(
+      ({ table, index }) =>
+        table === each.table &&
+        index.isUnique === each.index.isUnique &&
+        index.columns === each.index.columns,
+    );
+    const [to] = at === -1 ? [] : added.splice(at, 1);
+    return to === undefined ? [] : [[each, to] as const];
+  });
+}
+
+function isComputed({ expression }: ColumnShape): boolean {
+  return expression !== undefined;
+}
+
+/** PostgreSQL computes a column from plain ones, which must be there. */
+function isGenerated(change: SchemaChange): boolean {
+  return change.kind === 'addColumn' && isComputed(change.column);
+}
+
+function stepsOf(change: SchemaChange, actual: Catalog, wanted: Wanted): readonly SchemaStep[] {
+  const { table } = change;
+  const found = actual.tables.find(({ name }) => name === table);
+  const present = found?.constraints ?? [];
+  const alter = (action: string): SchemaStep => ({
+    tables: [table],
+    sql: `ALTER TABLE ${quoted(table)} ${action}`,
+  });
+  switch (change.kind) {
+    case 'addTable':
+      return [{ tables: [table], sql: newTable(table, wanted) }];
+    case 'addColumn': {
+      const { tables, sql } = alter(`ADD COLUMN ${columnText(table, change.column, wanted)}`);
+      const columns = found?.columns ?? [];
+      const { source } = foldOf(change.column.name) ?? {};
+      const isFollowing = columns.some((each) => each.name === source && !isComputed(each));
+      const following = isFollowing ? [followText(table, change.column.name)] : [];
+      return [{ tables, sql: [sql, ...following].join(';\n') }];
+    }
+    case 'changeExpression':
+      return [madeAnew(change, found, wanted)];
+    case 'changeDefault': {
+      const { name, default: value } = change.to;
+      const action = value === undefined ? 'DROP DEFAULT' : `SET DEFAULT ${value}`;
+      return [alter(`ALTER COLUMN ${quoted(name)} ${action}`)];
+    }
+    case 'dropMandatory':
+      return [alter(`ALTER COLUMN ${quoted(change.to.name)} DROP NOT NULL`)];
+    case 'setMandatory':
+      return setMandatory(table, change.to.name);
+    case 'addCheck':
+      return addConstraint([table], `CHECK (${change.check})`);
+    case 'addForeignKey':
+      return addConstraint([table, change.foreignKey.target], foreignKeyText(change.foreignKey));
+    case 'dropCheck':
+      return namesOf(present, ({ check }) => check === change.check).map((name) =>
+        dropConstraint(table, name),
+      );
+    case 'dropForeignKey': {
+      const text = foreignKeyText(change.foreignKey);
+      return namesOf(
+        present,
+        ({ foreignKey }) => foreignKey !== undefined && foreignKeyText(foreignKey) === text,
+      ).map((name) => dropConstraint(table, name, change.foreignKey.target));
+    }
+    case 'addIndex':
+      return [buildIndex(table, change.index.name, wanted.indexes.get(change.index.name) ?? '')];
+    case 'changeIndex':
+      return changeIndex(table, change.index, wanted);
+    case 'dropIndex':
+      return [dropIndex(table, change.index.name)];
+    case 'changeType':
+    case 'changeKey':
+    case 'changeIdentity':
+    case 'unusedColumn':
+    case 'unusedTable':
+      throw new Error(`A start does not make the change "${change.kind}" of table "${table}".`);
+  }
+}
+
+/** Nobody sees the table before it has its indexes. */
+export function newTable(table: string, { tables, indexes }: Wanted): string {
+  const own = [...indexes.values()].filter(
+    (sql) => indexPattern.exec(sql)?.[2] === inQuotes(table),
+  );
+  return [tables.get(table) ?? '', ...own].join(';\n');
+}
+
+/** Its checks are changes of their own, since PostgreSQL would read all rows for them while others wait. */
+function columnText(table: string, column: ColumnShape, wanted: Wanted): string {
+  // PostgreSQL may read its own spelling of an expression in another way than the generator's.
+  if (column.expression !== undefined) return columnDefinition(table, column.name, wanted);
+  return [
+    `${quoted(column.name)} ${column.type}`,
+    ...(column.default === undefined ? [] : [`DEFAULT ${column.default}`]),
+    ...(column.isMandatory ? ['NOT NULL'] : []),
+  ].join(' ');
+}
+
+function madeAnew(
+  { table, to }: { readonly table: string; readonly to: ColumnShape },
+  actual: CatalogTable | undefined,
+  wanted: Wanted,
+): SchemaStep {
+  // Nobody writes it from now on.
+  const followers = actual?.triggers.filter((each) => foldOf(each)?.source === to.name) ?? [];
+  return {
+    tables: [table],
+    sql: [
+      ...followers.map((each) => `DROP TRIGGER ${quoted(each)} ON ${quoted(table)}`),
+      `ALTER TABLE ${quoted(table)} DROP COLUMN ${quoted(to.name)}, ADD COLUMN ${columnText(table, to, wanted)}`,
+    ].join(';\n'),
+  };
+}
+
+/** A column as the statement that makes its table has it. */
+export function columnDefinition(table: string, column: string, { tables }: Wanted): string {
+  const { parts } = readTableDefinition(tables.get(table) ?? '');
+  return parts.find(({ name }) => name === column)?.text ?? quoted(column);
+}
+
+/** Once a valid check says that there is no null, PostgreSQL reads no row while others wait. */
+function setMandatory(table: string, column: string): readonly SchemaStep[] {
+  const name = constraintName(`${quoted(column)} IS NOT NULL`);
+  const { sql: drop } = dropConstraint(table, name);
+  return [
+    ...addConstraint([table], `CHECK (${quoted(column)} IS NOT NULL)`, name),
+    {
+      tables: [table],
+      sql: `ALTER TABLE ${quoted(table)} ALTER COLUMN ${quoted(column)} SET NOT NULL;\n${drop}`,
+    },
+  ];
+}
+
+/** Added for what is written from now on, and then found to hold for the rows that are there, while others write. */
+function addConstraint(
+  tables: readonly [string, ...(readonly string[])],
+  text: string,
+  name = constraintName(text),
+): readonly SchemaStep[] {
+  const [table] = tables;
+  const { sql: drop } = dropConstraint(table, name);
+  const alter = `ALTER TABLE ${quoted(table)}`;
+  return [
+    { tables, sql: `${drop};\n${alter} ADD CONSTRAINT ${quoted(name)} ${text} NOT VALID` },
+    {
+      tables,
+      sql: `${alter} VALIDATE CONSTRAINT ${quoted(name)}`,
+      isConcurrent: true,
+      undo: drop,
+    },
+  ];
+}
+
+/** The same name for the same text, so that a constraint that is there half is found. */
+function constraintName(text: string): string {
+  return `__${shortHash(text)}`;
+}
+
+function shortHash(text: string): string {
+  return createHash('sha256').update(text).digest('hex').slice(0, 16);
+}
+
+function namesOf(
+  constraints: readonly Constraint[],
+  isMeant: (constraint: Constraint) => boolean,
+): readonly string[] {
+  return constraints
+    .filter(isMeant)
+    .slice(0, 1)
+    .map(({ name }) => name);
+}
+
+/** @param others what a foreign key refers to */
+function dropConstraint(table: string, name: string, ...others: readonly string[]): SchemaStep {
+  return {
+    tables: [table, ...others],
+    sql: `ALTER TABLE ${quoted(table)} DROP CONSTRAINT IF EXISTS ${quoted(name)}`,
+  };
+}
+
+function buildIndex(table: string, name: string, sql: string): SchemaStep {
+  return {
+    tables: [table],
+    sql: sql.replace(/^create (unique )?index/i, '$& CONCURRENTLY'),
+    isConcurrent: true,
+    undo: dropIndex(table, name).sql,
+  };
+}
+
+function dropIndex(table: string, name: string): SchemaStep {
+  return { tables: [table], sql: `DROP INDEX IF EXISTS ${quoted(name)}` };
+}
+
+/** The former index serves until the new one is there. */
+function changeIndex(
+  table: string,
+  { name }: IndexShape,
+  { indexes }: Wanted,
+): readonly SchemaStep[] {
+  const sql = (indexes.get(name) ?? '').replace(quoted(name), () => quoted(successor));
+  return [
+    dropIndex(table, successor),
+    buildIndex(table, successor, sql),
+    {
+      tables: [table],
+      sql: `DROP INDEX ${quoted(name)};\nALTER INDEX ${quoted(successor)} RENAME TO ${quoted(name)}`,
+    },
+  ];
+}
+
+function foreignKeyText({ column, target, targetColumn, options }: ForeignKeyShape): string {
+  return `FOREIGN KEY (${quoted(column)}) REFERENCES ${quoted(target)} (${quoted(targetColumn)}) ${options}`.trimEnd();
+}
+
+const namePattern = '"((?:[^"]|"")*)"';
+const tablePattern = new RegExp(`^create table ${namePattern}`, 'i');
+const indexPattern = new RegExp(`^create (?:unique )?index ${namePattern} on ${namePattern}`, 'i');
+
+/** @param statements as the generator writes them */
+export function wantedOf(shape: SchemaShape, statements: readonly string[]): Wanted {
+  const tables = new Map<string, string>();
+  const indexes = new Map<string, string>();
+  for (const sql of statements) {
+    const [, table] = tablePattern.exec(sql) ?? [];
+    const [, index] = indexPattern.exec(sql) ?? [];
+    if (table !== undefined) tables.set(unquoted(table), sql);
+    if (index !== undefined) indexes.set(unquoted(index), sql);
+  }
+  return { shape, tables, indexes };
+}
+
+function inQuotes(name: string): string {
+  return name.replaceAll('"', '""');
+}
+
+function unquoted(text: string): string {
+  return text.replaceAll('""', '"');
+}

@@ -1,0 +1,114 @@
+import { setTimeout } from 'node:timers/promises';
+import type { Fold } from '../../protocol/fold.js';
+import { SchemaMismatchError } from '../schema-mismatch.js';
+import { type ColumnForm, formDifferences, noteForms } from './forms.js';
+import { type MigratedDatabase, MigrationError, type Migrations } from './migration.js';
+import { advice, type MigrateOptions, waitMilliseconds } from './start.js';
+
+/** What a server knows of its data beside their schema. */
+export interface DataOptions {
+  readonly forms: readonly ColumnForm[];
+  /** None where `src/migrations` is empty. */
+  readonly migrations?: Migrations | undefined;
+  /** Whether steps are done after which servers of the older model cannot run. */
+  readonly withContracts?: boolean;
+}
+
+interface DataStart extends DataOptions {
+  /** Of the schema that the model wants. */
+  readonly hash: string;
+  readonly fold: Fold;
+  readonly migration: MigrateOptions;
+  readonly log: ((words: string) => void) | undefined;
+}
+
+/** Tables in which the server notes what no schema tells. */
+export const dataTables: readonly string[] = [
+  `CREATE TABLE "__form" ("table" text NOT NULL, "column" text NOT NULL, "form" text NOT NULL, PRIMARY KEY ("table", "column"))`,
+  `CREATE TABLE "__migration" ("name" text NOT NULL, "step" integer NOT NULL, "position" text, "done" text, PRIMARY KEY ("name", "step"))`,
+  `CREATE TABLE "__server" ("id" text PRIMARY KEY NOT NULL, "hash" text NOT NULL, "seen" text NOT NULL)`,
+];
+
+/** What is known of a database before its schema is looked at. */
+export interface MigratedData {
+  readonly wasThere: boolean;
+  /** When this server's migrations last took something away: schemas of before are none that it has to give way to. */
+  readonly contractedAt: string | undefined;
+}
+
+/**
+ * Brings the data of a database that was made before to the model, as far as that has to come before its schema.
+ * @throws MigrationError, and SchemaMismatchError for values that would mean something else than they did
+ */
+export async function migrateData(
+  database: MigratedDatabase,
+  start: DataStart,
+): Promise<MigratedData> {
+  if (!(await database.hasTable('__datastore'))) {
+    return { wasThere: false, contractedAt: undefined };
+  }
+  await makeTables(database);
+  const { migrations, withContracts = false, fold, hash, log } = start;
+  if (migrations !== undefined) {
+    const tell = (line: string): void => log?.(line);
+    if (start.migration.mode === 'auto') {
+      const waiting = await migrations.run(database, { fold, hash, withContracts, tell });
+      for (const line of waiting) tell(line);
+    } else await untilMigrated(database, migrations, start);
+  }
+  const differences = await formDifferences(database, start.forms);
+  if (differences.length > 0) throw new SchemaMismatchError({ differences, advice });
+  return { wasThere: true, contractedAt: await migrations?.contractedAt(database) };
+}
+
+/** What the steps would do that are not done, in words. */
+export async function planData(
+  database: MigratedDatabase,
+  { migrations }: DataOptions,
+  fold: Fold,
+): Promise<readonly string[]> {
+  if (migrations === undefined || !(await database.hasTable('__datastore'))) return [];
+  await makeTables(database);
+  const tell = (): void => undefined;
+  return migrations.plan(database, { fold, hash: '', withContracts: true, tell });
+}
+
+/** Where nothing of them is there yet, no step is done. */
+async function makeTables(database: MigratedDatabase): Promise<void> {
+  for (const statement of dataTables) {
+    await database.query(statement.replace('CREATE TABLE', '$& IF NOT EXISTS'));
+  }
+}
+
+/** Notes what the values are that are written from now on; the schema is there. */
+export async function noteData(
+  database: MigratedDatabase,
+  wasThere: boolean,
+  { forms, migrations }: DataOptions,
+): Promise<void> {
+  await database.transaction(async () => {
+    if (!wasThere) await migrations?.skip(database);
+    await noteForms(database, forms);
+  });
+}
+
+/** A server that may change nothing needs another one that does what comes before its own start. */
+async function untilMigrated(
+  database: MigratedDatabase,
+  migrations: Migrations,
+  { migration, log }: DataStart,
+): Promise<void> {
+  for (let told = ''; ;) {
+    const pending = await migrations.pending(database);
+    if (pending.length === 0) return;
+    const words = pending.join('; ');
+    if (migration.mode === 'off') {
+      throw new MigrationError(
+        `MIGRATE is off, and steps of migrations are not done: ${words}. Run: node dist/src/migrate.js`,
+      );
+    }
+    if (words !== told) log?.(`Waits for another server that does: ${words}`);
+    told = words;
+    await setTimeout(waitMilliseconds);
+  }
+}

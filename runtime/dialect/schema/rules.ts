@@ -1,0 +1,564 @@
+import { quoted, wordsOf } from '../table-definition.js';
+import { type SchemaChange, schemaChanges } from './changes.js';
+import type { ColumnShape, ForeignKeyShape, IndexShape, SchemaShape, TableShape } from './shape.js';
+
+/** What a start does about one change. */
+export type Outcome =
+  | { readonly kind: 'apply'; readonly words: string }
+  /** Nothing has to be done; `words` are told once. */
+  | { readonly kind: 'keep'; readonly words: string }
+  | { readonly kind: 'refuse'; readonly what: string; readonly remedy: string };
+
+export interface Decision {
+  readonly change: SchemaChange;
+  /** SQL that yields one number, which the outcome rests on; none where it rests on nothing. */
+  readonly count?: string;
+  readonly outcome: (count: number) => Outcome;
+}
+
+/** What the rules have to know of a database beside the two shapes. */
+export interface RuleOptions {
+  /** Unused tables that somebody has said are no former name of a new one. */
+  readonly keep: ReadonlySet<string>;
+  /** SQL that computes what a column such as `__folded_name` holds, where the database can. */
+  readonly derived?: (column: string, source: string) => string;
+  /** Types to which a value changes without a loss. */
+  readonly isLossless: (from: string, to: string) => boolean;
+}
+
+/** Columns that hold what comparisons need of another one. */
+const derivedPrefix = /^__(?:folded|unaccented|norm|unit)_/;
+
+/** The column beside which a derived one stands. */
+export function sourceOf(column: string): string | undefined {
+  const prefix = derivedPrefix.exec(column)?.[0];
+  return prefix === undefined ? undefined : column.slice(prefix.length);
+}
+
+/**
+ * What a database is brought to: what the model wants, and what is there and unused, in a form that stands in nobody's way. Each
+ * difference between it and what is there has to be applied; a database that is like it needs nothing.
+ */
+export function targetOf(actual: SchemaShape, wanted: SchemaShape): SchemaShape {
+  const present = new Map(actual.tables.map((table) => [table.name, table]));
+  const used = new Set(wanted.tables.map(({ name }) => name));
+  return {
+    tables: [
+      ...wanted.tables.map((table) => withUnused(table, present.get(table.name))),
+      ...actual.tables
+        .filter(({ name }) => !used.has(name))
+        .map((table) => (isOurs(table) ? relaxedTable(table, used) : table)),
+    ],
+  };
+}
+
+/** A table of a dataclass, not one that somebody else has made. */
+export function isOurs({ columns }: TableShape): boolean {
+  return columns.some(({ name }) => name === '__STAMP');
+}
+
+/** The columns that a table has and the model does not use, and what concerns them alone. */
+function withUnused(wanted: TableShape, actual: TableShape | undefined): TableShape {
+  if (actual === undefined) return wanted;
+  const used = new Set(wanted.columns.map(({ name }) => name));
+  const unused = actual.columns.filter(({ name }) => !used.has(name));
+  if (unused.length === 0) return wanted;
+  const names = new Set(unused.map(({ name }) => name));
+  const present = actual.columns.map(({ name }) => name);
+  const isUnusedAlone = (text: string): boolean => {
+    const columns = namedColumns(text, present);
+    return columns.length > 0 && columns.every((each) => names.has(each));
+  };
+  const foreignKeys = actual.foreignKeys.filter(({ column }) => names.has(column));
+  const referring = new Set(foreignKeys.map(({ column }) => column));
+  const hasDefault = (text: string): boolean =>
+    unused.some((each) => each.default !== undefined && namedColumns(text, [each.name]).length > 0);
+  // An attribute that is no longer indexed, or unique, is used still.
+  const gone = [...names].filter((each) => !used.has(sourceOf(each) ?? each));
+  const isKept = (index: IndexShape): boolean =>
+    !wanted.indexes.some(({ name }) => name === index.name) &&
+    namedColumns(index.columns, gone).length > 0 &&
+    (!index.isUnique || (isUnusedAlone(index.columns) && !hasDefault(index.columns)));
+  return {
+    ...wanted,
+    columns: [...wanted.columns, ...unused.map((each) => relaxedColumn(each, referring))],
+    checks: [...wanted.checks, ...actual.checks.filter(isUnusedAlone)],
+    foreignKeys: [...wanted.foreignKeys, ...foreignKeys.map(relaxedForeignKey)],
+    indexes: [...wanted.indexes, ...actual.indexes.filter(isKept)],
+  };
+}
+
+/** Rows are written without the column, and what it refers to may go. */
+function relaxedColumn(column: ColumnShape, referring: ReadonlySet<string>): ColumnShape {
+  const isFree = column.isKey || column.expression !== undefined;
+  const isWritten = column.default !== undefined && !referring.has(column.name);
+  return isFree || isWritten ? column : { ...column, isMandatory: false };
+}
+
+function relaxedForeignKey(foreignKey: ForeignKeyShape): ForeignKeyShape {
+  const { options } = foreignKey;
+  if (options.includes('ON DELETE SET NULL')) return foreignKey;
+  const others = options.replace(/ON DELETE (?:NO ACTION|RESTRICT|CASCADE|SET DEFAULT)/, '');
+  return { ...foreignKey, options: `ON DELETE SET NULL ${others.trim()}`.trim() };
+}
+
+function relaxedTable(table: TableShape, used: ReadonlySet<string>): TableShape {
+  const keys = new Set(table.columns.filter(({ isKey }) => isKey).map(({ name }) => name));
+  const isRelaxed = ({ target }: ForeignKeyShape): boolean => used.has(target);
+  // A key cannot become empty: what it refers to is let go.
+  const foreignKeys = table.foreignKeys.filter(
+    (each) => !isRelaxed(each) || !keys.has(each.column),
+  );
+  const referring = new Set(foreignKeys.filter(isRelaxed).map(({ column }) => column));
+  return {
+    ...table,
+    columns: table.columns.map((each) =>
+      referring.has(each.name) ? relaxedColumn(each, referring) : each,
+    ),
+    foreignKeys: foreignKeys.map((each) => (isRelaxed(each) ? relaxedForeignKey(each) : each)),
+  };
+}
+
+/**
+ * Which of some columns an SQL text names. A word before a parenthesis is a function.
+ * @param text a condition, an expression or the columns of an index, in the spelling of a shape
+ */
+export function namedColumns(text: string, columns: readonly string[]): readonly string[] {
+  const words = new Set(wordsOf(text));
+  return columns.filter((each) => words.has(each));
+}
+
+/**
+ * Decides each change that leads from `actual` to {@link targetOf}, and tells what is unused. All are decided before the first
+ * one is made: if one is refused, none is made. What has no decision comes along with another change: the rules of a new column.
+ */
+export function decide(
+  actual: SchemaShape,
+  wanted: SchemaShape,
+  options: RuleOptions,
+): readonly Decision[] {
+  const changes = schemaChanges(actual, targetOf(actual, wanted));
+  const unused = schemaChanges(actual, wanted).filter(
+    ({ kind }) => kind === 'unusedTable' || kind === 'unusedColumn',
+  );
+  const context: Context = { ...options, actual: byName(actual), wanted: byName(wanted), changes };
+  // What may be a new name is told first: it may explain the rest.
+  return [...unused, ...changes].flatMap((change) => decisionOf(change, context) ?? []);
+}
+
+interface Context extends RuleOptions {
+  readonly actual: ReadonlyMap<string, TableShape>;
+  readonly wanted: ReadonlyMap<string, TableShape>;
+  readonly changes: readonly SchemaChange[];
+}
+
+type Of<Kind extends SchemaChange['kind']> = OfKind<SchemaChange, Kind>;
+type OfKind<Change, Kind> = Change extends { readonly kind: infer Own }
+  ? [Kind & Own] extends [never]
+    ? never
+    : Change
+  : never;
+
+function byName({ tables }: SchemaShape): ReadonlyMap<string, TableShape> {
+  return new Map(tables.map((table) => [table.name, table]));
+}
+
+function decisionOf(change: SchemaChange, context: Context): Decision | undefined {
+  const name = `table "${change.table}"`;
+  switch (change.kind) {
+    case 'addTable':
+      return applied(change, `${name} is added`);
+    case 'unusedTable':
+      return unusedTable(change, context);
+    case 'addColumn':
+      return addColumn(change);
+    case 'unusedColumn':
+      return unusedColumn(change);
+    case 'changeType':
+      return changeType(change, context);
+    case 'changeKey':
+    case 'changeIdentity':
+      return changeKey(change);
+    case 'changeDefault':
+      return applied(change, `${name}: column "${change.to.name}" has another default`);
+    case 'changeExpression':
+      return changeExpression(change);
+    case 'setMandatory':
+      return setMandatory(change, context);
+    case 'dropMandatory':
+      return applied(change, `${name}: column "${change.to.name}" may be empty`);
+    case 'addCheck':
+      return addCheck(change, context);
+    case 'dropCheck':
+      return applied(change, `${name}: the rule ${change.check} is dropped`);
+    case 'addForeignKey':
+      return addForeignKey(change, context);
+    case 'dropForeignKey':
+      return applied(change, `${name}: the foreign key ${referenceOf(change)} is dropped`);
+    case 'addIndex':
+    case 'changeIndex':
+      return addIndex(change, context);
+    case 'dropIndex':
+      return applied(change, `${name}: index "${change.index.name}" is dropped`);
+  }
+}
+
+function applied(change: SchemaChange, words: string): Decision {
+  return { change, outcome: () => ({ kind: 'apply', words }) };
+}
+
+function refused(change: SchemaChange, what: string, remedy: string): Decision {
+  return { change, outcome: () => ({ kind: 'refuse', what, remedy }) };
+}
+
+function addColumn(change: Of<'addColumn'>): Decision {
+  const { table, column } = change;
+  const name = `table "${table}": column "${column.name}"`;
+  const value = sourceOf(column.name) === undefined ? column.default : undefined;
+  const added = `${name} is added${value === undefined ? '' : `, with ${value} in each row`}`;
+  return isNeeded(column)
+    ? { change, count: countOf(table), outcome: (rows) => neededColumn(name, added, rows) }
+    : applied(change, added);
+}
+
+function neededColumn(name: string, words: string, rows: number): Outcome {
+  if (rows === 0) return { kind: 'apply', words };
+  return {
+    kind: 'refuse',
+    what: `${name} is mandatory, and ${counted(rows, 'row')} would have no value`,
+    remedy:
+      'Give the attribute a "default" in the model: these rows get it. Or make the attribute optional, start the server, give each row a value, and make it mandatory then.',
+  };
+}
+
+/** A row cannot be written without it. */
+export function isNeeded(column: ColumnShape): boolean {
+  const { isMandatory, isKey, expression } = column;
+  return isMandatory && !isKey && expression === undefined && column.default === undefined;
+}
+
+function unusedColumn(change: Of<'unusedColumn'>): Decision | undefined {
+  const { table, column } = change;
+  // What is computed holds nothing of its own.
+  if (column.expression !== undefined || sourceOf(column.name) !== undefined) return undefined;
+  return {
+    change,
+    count: `SELECT count(${quoted(column.name)}) FROM ${quoted(table)}`,
+    outcome: (values) => ({
+      kind: 'keep',
+      words: `table "${table}": column "${column.name}" is kept with ${counted(values, 'value')}, and no attribute of the model uses it`,
+    }),
+  };
+}
+
+function unusedTable(change: Of<'unusedTable'>, context: Context): Decision | undefined {
+  const { table } = change;
+  const shape = context.actual.get(table);
+  if (shape === undefined || !isOurs(shape)) return undefined;
+  const successor = context.changes.find(
+    (each) => each.kind === 'addTable' && isAlike(shape, context.wanted.get(each.table)),
+  )?.table;
+  return {
+    change,
+    count: countOf(table),
+    outcome: (rows) =>
+      rows === 0 || successor === undefined || context.keep.has(table)
+        ? {
+            kind: 'keep',
+            words: `table "${table}" is kept with ${counted(rows, 'row')}, and no dataclass of the model uses it`,
+          }
+        : {
+            kind: 'refuse',
+            what: `table "${table}" has ${counted(rows, 'row')} and no dataclass of the model, and table "${successor}", which would be new and empty, looks like it`,
+            remedy: `If the dataclass has a new name, add this line to it in the model: renamedFrom: ${table}\nIf it is another one, set MIGRATE_KEEP=${table} in the environment for one start: table "${table}" is kept as it is, unused.`,
+          },
+  };
+}
+
+/** Whether a new table has the same key, and at least half of the columns of one that is unused. */
+function isAlike(former: TableShape, added: TableShape | undefined): boolean {
+  if (added === undefined || keyOf(former).join() !== keyOf(added).join()) return false;
+  const columns = ownColumns(former);
+  const known = new Set(ownColumns(added));
+  return columns.filter((each) => known.has(each)).length * 2 >= columns.length;
+}
+
+function keyOf({ columns }: TableShape): readonly string[] {
+  return columns.filter(({ isKey }) => isKey).map(({ name }) => quoted(name));
+}
+
+/** Those that not every table has. */
+function ownColumns({ columns }: TableShape): readonly string[] {
+  return columns
+    .filter(({ name, isKey }) => !isKey && !name.startsWith('__'))
+    .map(({ name }) => name);
+}
+
+function changeType(change: Of<'changeType'>, { isLossless }: Context): Decision {
+  const { table, from, to } = change;
+  const isSafe = isLossless(from.type, to.type);
+  return refused(
+    change,
+    `table "${table}": column "${to.name}" is ${from.type}, the model wants ${to.type}`,
+    `Run "npx drs-gen migrate", which writes a migration that converts the values.${isSafe ? ' None of them is lost.' : ''} Or give the attribute its former type.`,
+  );
+}
+
+function changeKey(change: Of<'changeKey' | 'changeIdentity'>): Decision {
+  const { table, from, to } = change;
+  const text = ({ isKey }: ColumnShape): string =>
+    isKey ? 'the primary key' : 'not the primary key';
+  return refused(
+    change,
+    change.kind === 'changeKey'
+      ? `table "${table}": column "${to.name}" is ${text(from)}, the model wants it to be ${text(to)}`
+      : `table "${table}": the values of the key "${to.name}" are ${drawn(from)}, the model wants them to be ${drawn(to)}`,
+    'No migration changes a key. Give the model its former key, or make a new dataclass with the new one and fill it.',
+  );
+}
+
+function drawn({ identity }: ColumnShape): string {
+  return identity === undefined ? 'given by clients' : 'drawn by the database';
+}
+
+function changeExpression(change: Of<'changeExpression'>): Decision {
+  const { table, from, to } = change;
+  const name = `table "${table}": column "${to.name}"`;
+  // A column that holds values of its own becomes one that is computed: they would be gone.
+  if (from.expression === undefined) {
+    return {
+      change,
+      count: `SELECT count(${quoted(from.name)}) FROM ${quoted(table)}`,
+      outcome: (values) =>
+        values === 0
+          ? { kind: 'apply', words: `${name} is computed` }
+          : {
+              kind: 'refuse',
+              what: `${name} holds ${counted(values, 'value')}, and the model wants it to be computed: they would be lost`,
+              remedy: `ALTER TABLE ${quoted(table)} RENAME COLUMN ${quoted(from.name)} TO ${quoted(`former ${from.name}`)}; -- keeps them there, unused`,
+            },
+    };
+  }
+  return {
+    change,
+    count: countOf(table),
+    outcome: (rows) => {
+      if (to.expression !== undefined) {
+        return { kind: 'apply', words: `${name} is computed anew for ${counted(rows, 'row')}` };
+      }
+      const words = `${name} is no longer computed, and begins empty`;
+      return isNeeded(to) ? neededColumn(name, words, rows) : { kind: 'apply', words };
+    },
+  };
+}
+
+function setMandatory(change: Of<'setMandatory'>, context: Context): Decision {
+  const { table, to } = change;
+  const name = quoted(to.name);
+  const condition = `${name} IS NULL`;
+  const filled = `UPDATE ${quoted(table)} SET ${name} = ${to.default ?? '<a value>'} WHERE ${condition};`;
+  return offenders(change, {
+    words: `table "${table}": column "${to.name}" is mandatory`,
+    count: countOf(table, condition),
+    what: (rows) =>
+      `table "${table}": column "${to.name}" is mandatory, and ${counted(rows, 'row')} ${rows === 1 ? 'has' : 'have'} no value`,
+    list: listOf(context, table, [], condition),
+    then: `${filled} -- gives each of them a value`,
+  });
+}
+
+function addCheck(change: Of<'addCheck'>, context: Context): Decision | undefined {
+  const { table, check } = change;
+  if (isBroughtAlong(namedColumns(check, wantedNames(context, table)), table, context)) {
+    return undefined;
+  }
+  const condition = `NOT (${check})`;
+  const columns = namedColumns(check, wantedNames(context, table));
+  return offenders(change, {
+    words: `table "${table}": the rule ${check} is added`,
+    count: countOf(table, condition),
+    what: (rows) =>
+      `table "${table}": the rule ${check} is new, and ${counted(rows, 'row')} ${rows === 1 ? 'breaks' : 'break'} it`,
+    list: listOf(context, table, columns, condition),
+    then: `UPDATE ${quoted(table)} SET ${columns.map((each) => `${quoted(each)} = <a value>`).join(', ')} WHERE ${condition}; -- or loosen the rule in the model`,
+  });
+}
+
+function addForeignKey(change: Of<'addForeignKey'>, context: Context): Decision | undefined {
+  const { table, foreignKey } = change;
+  const { column, target, targetColumn, options } = foreignKey;
+  if (isBroughtAlong([column], table, context)) return undefined;
+  const words = `table "${table}": the foreign key ${referenceOf(change)}${options === '' ? '' : ` ${options}`} is added`;
+  const isKnown = context.actual
+    .get(table)
+    ?.foreignKeys.some(
+      (each) =>
+        each.column === column && each.target === target && each.targetColumn === targetColumn,
+    );
+  if (isKnown === true) return applied(change, words);
+  const name = quoted(column);
+  const isThere = context.actual.get(target)?.columns.some((each) => each.name === targetColumn);
+  const condition = isThere
+    ? `${name} IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ${quoted(target)} AS "t" WHERE "t".${quoted(targetColumn)} = ${quoted(table)}.${name})`
+    : `${name} IS NOT NULL`;
+  return offenders(change, {
+    words,
+    count: countOf(table, condition),
+    what: (rows) =>
+      `table "${table}": column "${column}" refers to table "${target}", and ${counted(rows, 'row')} ${rows === 1 ? 'refers' : 'refer'} to nothing there`,
+    list: listOf(context, table, [column], condition),
+    then: [
+      ...(isThere
+        ? []
+        : [`If the dataclass of "${target}" has a new name, renamedFrom ends this. Otherwise:`]),
+      `UPDATE ${quoted(table)} SET ${name} = NULL WHERE ${condition}; -- if they are to refer to nothing`,
+    ].join('\n'),
+  });
+}
+
+function addIndex(change: Of<'addIndex' | 'changeIndex'>, context: Context): Decision {
+  const { table, index } = change;
+  const words = `table "${table}": index "${index.name}" is ${change.kind === 'addIndex' ? 'added' : 'made anew'}`;
+  if (!index.isUnique) return applied(change, words);
+  // Unique is one attribute at a time.
+  const [column] = namedColumns(index.columns, wantedNames(context, table));
+  const value = column === undefined ? undefined : valueOf(column, table, context);
+  // Nobody but the database driver can tell what the column will hold.
+  if (column === undefined || value === undefined) return applied(change, words);
+  return offenders(change, {
+    words,
+    count: `SELECT coalesce(sum("n"), 0) FROM (${repeated(table, value)}) AS "r"`,
+    what: (rows) =>
+      `table "${table}": "${sourceOf(column) ?? column}" must be unique, and ${counted(rows, 'row')} have a value that another row has, too`,
+    list: `${repeated(table, shownValue(column, table, context))};`,
+    then: 'Give all but one of each another value, or take "unique" from the attribute in the model.',
+  });
+}
+
+/** The values that several rows have. */
+function repeated(table: string, value: string): string {
+  return `SELECT "value", count(*) AS "n" FROM (SELECT ${value} AS "value" FROM ${quoted(table)}) AS "v" WHERE "value" IS NOT NULL GROUP BY "value" HAVING count(*) > 1`;
+}
+
+/** SQL of what a column holds when all columns are there and filled. */
+function valueOf(column: string, table: string, context: Context): string | undefined {
+  const present = context.actual.get(table)?.columns ?? [];
+  const source = sourceOf(column);
+  if (source !== undefined && present.some(({ name }) => name === source)) {
+    return context.derived?.(column, quoted(source));
+  }
+  if (present.some(({ name }) => name === column)) return quoted(column);
+  const wanted = context.wanted.get(table)?.columns.find(({ name }) => name === column);
+  return wanted?.expression ?? wanted?.default ?? 'NULL';
+}
+
+/** The same in SQL that anybody can run. */
+function shownValue(column: string, table: string, context: Context): string {
+  const present = context.actual.get(table)?.columns ?? [];
+  if (present.some(({ name }) => name === column)) return quoted(column);
+  const source = sourceOf(column);
+  if (source !== undefined && present.some(({ name }) => name === source)) {
+    return `lower(${quoted(source)})`;
+  }
+  return valueOf(column, table, context) ?? 'NULL';
+}
+
+interface Offenders {
+  readonly words: string;
+  readonly count: string;
+  readonly what: (rows: number) => string;
+  /** The query that lists them. */
+  readonly list: string;
+  readonly then: string;
+}
+
+function offenders(change: SchemaChange, of: Offenders): Decision {
+  return {
+    change,
+    count: of.count,
+    outcome: (rows) =>
+      rows === 0
+        ? { kind: 'apply', words: of.words }
+        : {
+            kind: 'refuse',
+            what: of.what(rows),
+            remedy: `${of.list} -- lists them\n${of.then}`,
+          },
+  };
+}
+
+function countOf(table: string, condition?: string): string {
+  return `SELECT count(*) FROM ${quoted(table)}${condition === undefined ? '' : ` WHERE ${condition}`}`;
+}
+
+function listOf(
+  { actual }: Context,
+  table: string,
+  columns: readonly string[],
+  condition: string,
+): string {
+  const shape = actual.get(table);
+  const keys = shape === undefined ? [] : keyOf(shape);
+  const shown = [...new Set([...keys, ...columns.map(quoted)])];
+  return `SELECT ${shown.length === 0 ? '*' : shown.join(', ')} FROM ${quoted(table)} WHERE ${condition};`;
+}
+
+function wantedNames({ wanted }: Context, table: string): readonly string[] {
+  return wanted.get(table)?.columns.map(({ name }) => name) ?? [];
+}
+
+/** The definition of a new column holds the rules that concern it alone. */
+function isBroughtAlong(columns: readonly string[], table: string, { changes }: Context): boolean {
+  return (
+    columns.length > 0 &&
+    columns.every((name) =>
+      changes.some(
+        (each) =>
+          each.table === table &&
+          ((each.kind === 'addColumn' && each.column.name === name) ||
+            (each.kind === 'changeExpression' && each.to.name === name)),
+      ),
+    )
+  );
+}
+
+function referenceOf({ foreignKey }: Of<'addForeignKey' | 'dropForeignKey'>): string {
+  const { column, target, targetColumn } = foreignKey;
+  return `"${column}" to "${target}" ("${targetColumn}")`;
+}
+
+function counted(count: number, noun: string): string {
+  return `${count} ${noun}${count === 1 ? '' : 's'}`;
+}
+
+/**
+ * What a server needs and a database does not have, in words, where the server leaves the database as it is: what else is there
+ * stands in nobody's way.
+ */
+export function missingIn(actual: SchemaShape, wanted: SchemaShape): readonly string[] {
+  const tables = byName(actual);
+  return wanted.tables.flatMap((table) => {
+    const present = tables.get(table.name);
+    if (present === undefined) return [`table "${table.name}" is missing`];
+    const columns = new Map(present.columns.map((column) => [column.name, column]));
+    return table.columns.flatMap(({ name, type }) => {
+      const column = columns.get(name);
+      if (column === undefined) return [`table "${table.name}": column "${name}" is missing`];
+      return column.type === type
+        ? []
+        : [`table "${table.name}": column "${name}" is ${column.type}, the model wants ${type}`];
+    });
+  });
+}
+
+/** Columns without which an older server cannot add rows, since it does not know them; in words. */
+export function neededByNewer(actual: SchemaShape, wanted: SchemaShape): readonly string[] {
+  const tables = byName(wanted);
+  return actual.tables.flatMap(({ name: table, columns }) => {
+    const known = tables.get(table)?.columns;
+    if (known === undefined) return [];
+    return columns
+      .filter((column) => isNeeded(column) && !known.some(({ name }) => name === column.name))
+      .map(({ name }) => `table "${table}": column "${name}"`);
+  });
+}

@@ -1,0 +1,109 @@
+import { createHash } from 'node:crypto';
+import { type Environment, setting } from '../../protocol/environment.js';
+
+/**
+ * What a start may do to the schema of a database: `auto` brings it to the model; `check` waits until another server has done
+ * so; `off` takes it as it is.
+ */
+export type MigrateMode = 'auto' | 'check' | 'off';
+
+export interface MigrateOptions {
+  readonly mode: MigrateMode;
+  /** Unused tables that are no former name of a new one. */
+  readonly keep: ReadonlySet<string>;
+  /** See {@link newerThan}. */
+  readonly since?: string | undefined;
+}
+
+export const usualMigration: MigrateOptions = { mode: 'auto', keep: new Set() };
+
+/** @throws Error that names `MIGRATE`, when it is none of its values */
+export function migrateOptions(environment: Environment): MigrateOptions {
+  const mode = setting(environment, 'MIGRATE', 'auto');
+  if (mode !== 'auto' && mode !== 'check' && mode !== 'off') {
+    throw new Error(`MIGRATE is ${JSON.stringify(mode)}; it must be auto, check or off.`);
+  }
+  const kept = setting(environment, 'MIGRATE_KEEP', '');
+  // A table's name may hold a comma, too.
+  return { mode, keep: new Set([kept, ...kept.split(',').map((each) => each.trim())]) };
+}
+
+/** How long a server that may not change the schema waits before it looks again. */
+export const waitMilliseconds = 1000;
+
+/** A row of `__schema`: a schema that a server has brought the database to. The newest one has the highest position. */
+export interface JournalEntry {
+  readonly hash: string;
+  /** When, as the protocol writes dates. */
+  readonly time: string;
+}
+
+/** With what was done, in words. */
+export interface StoredEntry extends JournalEntry {
+  readonly changes: readonly string[];
+}
+
+/** What is unused is told once, however many rows it has later. */
+export function notTold(
+  unused: readonly string[],
+  journal: readonly StoredEntry[],
+): readonly string[] {
+  const withoutNumber = (words: string): string => words.replace(/ with \d+ /, ' ');
+  const told = new Set(journal.at(-1)?.changes.map(withoutNumber));
+  return unused.filter((each) => !told.has(withoutNumber(each)));
+}
+
+/** The hash of a model's schema. */
+export function schemaHash(statements: readonly string[]): string {
+  const hash = createHash('sha256');
+  for (const statement of statements) hash.update(statement).update('\0');
+  return hash.digest('hex');
+}
+
+/**
+ * @param journal in order, oldest first
+ * @param since what is older is not looked at: a server whose own migrations took something away is newer than that
+ * @returns the entry of the newer model that the database was brought to, when that of `hash` is an older one
+ */
+export function newerThan(
+  hash: string,
+  journal: readonly JournalEntry[],
+  since = '',
+): JournalEntry | undefined {
+  const newest = journal.at(-1);
+  const isKnown = journal.some((each) => each.hash === hash && each.time >= since);
+  return isKnown && newest?.hash !== hash ? newest : undefined;
+}
+
+export function olderServerWords({ time }: JournalEntry): string {
+  return `An older server: the database was brought to a newer model at ${time}.`;
+}
+
+/** @param column that a row needs, and an older server does not know; in words */
+export function neededWords(column: string): string {
+  return `An older server cannot add rows without a value that it does not know: ${column}.`;
+}
+
+/** Another server has to bring the database to the model first, which may come: `MIGRATE=check`. */
+export class SchemaPendingError extends Error {}
+
+export function pendingWords(missing: readonly string[]): string {
+  const list = missing.length === 0 ? '' : ` (${missing.join('; ')})`;
+  return `MIGRATE is check: the server waits until another one has brought the database to this model${list}.`;
+}
+
+/** What a refusal ends with, whose differences each have a remedy. */
+export const advice =
+  'Each difference is followed by what ends it. Copy the database before you change it by hand. Then start the server again.';
+
+export const foreignAdvice =
+  'No server has made this database, since its table "__datastore" is missing: nothing is added to it. DATABASE_URL may name another one, or a file that is not there yet.';
+
+/** What the refusal of an older server ends with. */
+export function olderAdvice({ time }: JournalEntry): string {
+  return `A server of a newer model has changed the database at ${time}, and this older one needs what is missing. Start the newer server again, or this one on a copy of the database from before.`;
+}
+
+/** What the refusal of a server with `MIGRATE=off` ends with. */
+export const offAdvice =
+  'MIGRATE is off: this server changes no schema. Start it once with MIGRATE=auto.';

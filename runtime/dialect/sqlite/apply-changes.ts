@@ -1,0 +1,246 @@
+import type Database from 'better-sqlite3';
+import type { SchemaChange } from '../schema/changes.js';
+import { namedColumns, targetOf } from '../schema/rules.js';
+import type { SchemaShape, TableShape } from '../schema/shape.js';
+import type { SchemaDifference } from '../schema-mismatch.js';
+import { quoted, readTableDefinition } from '../table-definition.js';
+import { refusalOf } from './attempt.js';
+import { fillDerivedColumns } from './derived-columns.js';
+import { missingBytes, type Rebuilt, rebuildTable } from './rebuild.js';
+import { namesOf, statementOf } from './shape.js';
+
+export interface WantedSchema {
+  /** An empty database that is as the model wants it. */
+  readonly database: Database.Database;
+  readonly shape: SchemaShape;
+  /** What made it. */
+  readonly statements: readonly string[];
+}
+
+export interface Applied {
+  /** Which columns beside texts and vectors had to be filled, in words. */
+  readonly filled: readonly string[];
+  /** What the rows, or something else in the database, do not let happen. */
+  readonly refused: readonly SchemaDifference[];
+}
+
+/**
+ * Makes changes that were decided. Foreign keys are not enforced, and a transaction is open, which is undone when something is
+ * refused.
+ */
+export function applyChanges(
+  database: Database.Database,
+  wanted: WantedSchema,
+  actual: SchemaShape,
+  changes: readonly SchemaChange[],
+): Applied {
+  const work = new Work(database, wanted, actual);
+  const before = work.danglingReferences();
+  work.dropIndexes(changes);
+  work.addTables(changes);
+  work.changeTables(changes);
+  // A unique index tells of equal texts only when they are there.
+  const derived = fillDerivedColumns(wanted.database, database);
+  work.addIndexes(changes);
+  work.requireNoMore(before);
+  return { filled: derived.filled, refused: [...work.refused, ...derived.refused] };
+}
+
+/** `ALTER TABLE … ADD COLUMN` with the definition that the model wants. */
+export function columnAddition(wanted: WantedSchema, table: string, column: string): string {
+  const { parts } = readTableDefinition(statementOf(wanted.database, table));
+  // Columns stand before constraints, whose first word could be their name.
+  const definition = parts.find(({ name }) => name === column)?.text ?? quoted(column);
+  return `ALTER TABLE ${quoted(table)} ADD COLUMN ${definition}`;
+}
+
+/** These are made with whole tables only, and so are others where SQLite, or an earlier version of it, does not know a way. */
+function needsRebuild(change: SchemaChange): boolean {
+  const { kind } = change;
+  if (kind === 'changeExpression') {
+    return change.from.expression === undefined || change.to.expression === undefined;
+  }
+  return kind === 'dropCheck' || kind === 'addForeignKey' || kind === 'dropForeignKey';
+}
+
+class Work {
+  readonly refused: SchemaDifference[] = [];
+  readonly #actual: ReadonlyMap<string, TableShape>;
+  readonly #wanted: ReadonlyMap<string, TableShape>;
+  readonly #target: ReadonlyMap<string, TableShape>;
+  #isRebuilt = false;
+
+  constructor(
+    private readonly database: Database.Database,
+    private readonly wanted: WantedSchema,
+    actual: SchemaShape,
+  ) {
+    const byName = ({ tables }: SchemaShape): ReadonlyMap<string, TableShape> =>
+      new Map(tables.map((table) => [table.name, table]));
+    this.#actual = byName(actual);
+    this.#wanted = byName(wanted.shape);
+    this.#target = byName(targetOf(actual, wanted.shape));
+  }
+
+  dropIndexes(changes: readonly SchemaChange[]): void {
+    for (const change of changes) {
+      if (change.kind === 'dropIndex' || change.kind === 'changeIndex') {
+        this.database.exec(`DROP INDEX ${quoted(change.index.name)}`);
+      }
+    }
+  }
+
+  addTables(changes: readonly SchemaChange[]): void {
+    for (const { kind, table } of changes) {
+      if (kind !== 'addTable') continue;
+      this.#attempt(`table "${table}" cannot be added`, () => {
+        this.database.exec(statementOf(this.wanted.database, table));
+        for (const index of namesOf(this.wanted.database, 'index', table)) {
+          this.database.exec(statementOf(this.wanted.database, index));
+        }
+      });
+    }
+  }
+
+  /** Each table once, whatever the number of its changes. */
+  changeTables(changes: readonly SchemaChange[]): void {
+    const tables = new Set(changes.map(({ table }) => table));
+    const rebuilt: string[] = [];
+    for (const table of tables) {
+      const own = changes.filter((each) => each.table === table);
+      if (own.some(needsRebuild) || !this.#isAltered(own)) rebuilt.push(table);
+    }
+    const missing = missingBytes(this.database, rebuilt);
+    if (missing !== undefined) {
+      this.refused.push({
+        what: `the tables ${rebuilt.map((each) => `"${each}"`).join(', ')} have to be made anew, which needs up to ${megabytes(missing.needed)} beside the database, and ${megabytes(missing.free)} are free`,
+        remedy: 'Make room on that disk, or move the database to a larger one.',
+      });
+      return;
+    }
+    this.#isRebuilt = rebuilt.length > 0;
+    for (const table of rebuilt) {
+      const plan = this.#rebuilt(table);
+      if (plan === undefined) continue;
+      this.#attempt(`table "${table}" cannot be made anew`, () => {
+        rebuildTable(this.database, plan);
+      });
+    }
+  }
+
+  #rebuilt(table: string): Rebuilt | undefined {
+    const actual = this.#actual.get(table);
+    const target = this.#target.get(table);
+    const shape = this.#wanted.get(table);
+    if (actual === undefined || target === undefined) return undefined;
+    const statement = shape === undefined ? '' : statementOf(this.wanted.database, table);
+    return { actual, target, wanted: shape === undefined ? undefined : { shape, statement } };
+  }
+
+  /** @returns whether `ALTER TABLE` has made all changes of a table, some of which may need others; otherwise none is made */
+  #isAltered(changes: readonly SchemaChange[]): boolean {
+    const statements = changes.map((change) => this.#alterations(change));
+    try {
+      this.database.transaction(() => {
+        let left = statements.filter((each) => each.length > 0);
+        while (left.length > 0) {
+          const failed = left.filter(
+            (each) =>
+              refusalOf(() => {
+                this.#runTogether(each);
+              }) !== undefined,
+          );
+          if (failed.length === left.length) throw new NotAltered();
+          left = failed;
+        }
+      })();
+      return true;
+    } catch (error) {
+      if (error instanceof NotAltered) return false;
+      throw error;
+    }
+  }
+
+  #runTogether(statements: readonly string[]): void {
+    this.database.transaction(() => {
+      for (const each of statements) this.database.exec(each);
+    })();
+  }
+
+  #alterations(change: SchemaChange): readonly string[] {
+    const { kind, table } = change;
+    const altered = `ALTER TABLE ${quoted(table)}`;
+    if (kind === 'addColumn') return [columnAddition(this.wanted, table, change.column.name)];
+    if (kind === 'addCheck') return [`${altered} ADD CHECK (${change.check})`];
+    if (kind === 'setMandatory' || kind === 'dropMandatory') {
+      const verb = kind === 'setMandatory' ? 'SET' : 'DROP';
+      return [`${altered} ALTER COLUMN ${quoted(change.to.name)} ${verb} NOT NULL`];
+    }
+    if (kind !== 'changeExpression') return [];
+    const { name } = change.to;
+    const indexes = this.#indexesOn(table, name);
+    return [
+      ...indexes.map((each) => `DROP INDEX ${quoted(each)}`),
+      `${altered} DROP COLUMN ${quoted(name)}`,
+      columnAddition(this.wanted, table, name),
+      ...indexes.map((each) => statementOf(this.database, each)),
+    ];
+  }
+
+  #indexesOn(table: string, column: string): readonly string[] {
+    const present = new Set(namesOf(this.database, 'index', table));
+    const indexes = this.#actual.get(table)?.indexes ?? [];
+    return indexes
+      .filter(
+        ({ name, columns }) => present.has(name) && namedColumns(columns, [column]).length > 0,
+      )
+      .map(({ name }) => name);
+  }
+
+  addIndexes(changes: readonly SchemaChange[]): void {
+    for (const change of changes) {
+      if (change.kind !== 'addIndex' && change.kind !== 'changeIndex') continue;
+      const { name } = change.index;
+      this.#attempt(`table "${change.table}": index "${name}" cannot be made`, () => {
+        this.database.exec(statementOf(this.wanted.database, name));
+      });
+    }
+  }
+
+  /** How many rows of each table refer to nothing: somebody else may have written them. */
+  danglingReferences(): ReadonlyMap<string, number> {
+    const counts = new Map<string, number>();
+    refusalOf(() => {
+      const rows = this.database.prepare(
+        'select "table", count(*) as "count" from pragma_foreign_key_check group by 1',
+      );
+      for (const row of rows.all() as { table: string; count: number }[]) {
+        counts.set(row.table, row.count);
+      }
+    });
+    return counts;
+  }
+
+  requireNoMore(before: ReadonlyMap<string, number>): void {
+    if (!this.#isRebuilt) return;
+    for (const [table, count] of this.danglingReferences()) {
+      const former = before.get(table) ?? 0;
+      if (count <= former) continue;
+      this.refused.push({
+        what: `table "${table}": ${count - former} rows would refer to nothing`,
+        remedy: `PRAGMA foreign_key_check(${quoted(table)}); -- lists them`,
+      });
+    }
+  }
+
+  #attempt(what: string, run: () => void): void {
+    const reason = refusalOf(run);
+    if (reason !== undefined) this.refused.push({ what: `${what}: ${reason}` });
+  }
+}
+
+class NotAltered extends Error {}
+
+function megabytes(bytes: number): string {
+  return `${Math.ceil(bytes / 1_000_000)} MB`;
+}

@@ -1,0 +1,189 @@
+import Database from 'better-sqlite3';
+import type { Fold } from '../../protocol/fold.js';
+import type {
+  ColumnValue,
+  MigratedDatabase,
+  PresentColumn,
+  Row,
+  UpdatedRow,
+  WantedColumn,
+} from '../schema/migration.js';
+import { namedColumns } from '../schema/rules.js';
+import type { TableShape } from '../schema/shape.js';
+import { quoted } from '../table-definition.js';
+import { registerFunctions } from './functions.js';
+import { rebuildTable } from './rebuild.js';
+import { readShape } from './shape.js';
+
+/** A database file whose data are migrated, by a connection of its own. */
+export class MigratedFile implements MigratedDatabase {
+  readonly kind = 'sqlite';
+  /** A transaction that writes is the only one. */
+  readonly forUpdate = '';
+  readonly #database: Database.Database;
+  readonly #wanted: () => ReadonlyMap<string, TableShape>;
+
+  /** @param statements the schema that the model wants */
+  constructor(file: string, statements: readonly string[], fold: Fold) {
+    let wanted: ReadonlyMap<string, TableShape> | undefined;
+    this.#wanted = () => (wanted ??= wantedTables(statements, fold));
+    this.#database = new Database(file, { timeout: 30_000 });
+    registerFunctions(this.#database, fold);
+    this.#database.pragma('foreign_keys = ON');
+  }
+
+  close(): void {
+    this.#database.close();
+  }
+
+  query(sql: string, values: readonly ColumnValue[] = []): Promise<readonly Row[]> {
+    const statement = this.#database.prepare(sql);
+    const named = Object.fromEntries(values.map((each, index) => [String(index + 1), each]));
+    const given = values.length === 0 ? [] : [named];
+    if (!statement.reader) {
+      statement.run(...given);
+      return Promise.resolve([]);
+    }
+    return Promise.resolve(
+      statement
+        .safeIntegers()
+        .all(...given)
+        .map(plainRow),
+    );
+  }
+
+  update(table: string, key: string, rows: readonly UpdatedRow[]): Promise<void> {
+    const columns = Object.keys(rows[0]?.values ?? {});
+    if (columns.length === 0) return Promise.resolve();
+    const sets = columns.map((each) => `${quoted(each)} = ?`);
+    const statement = this.#database.prepare(
+      `UPDATE ${quoted(table)} SET ${[...sets, raisedStamp].join(', ')} WHERE ${quoted(key)} = ?`,
+    );
+    for (const row of rows) statement.run(...columns.map((each) => row.values[each]), row.key);
+    return Promise.resolve();
+  }
+
+  async transaction<T>(work: () => Promise<T>, use?: 'rebuilding'): Promise<T> {
+    const database = this.#database;
+    // No part of a transaction can change this.
+    if (use === 'rebuilding') database.pragma('foreign_keys = OFF');
+    try {
+      database.exec('BEGIN IMMEDIATE');
+      try {
+        const result = await work();
+        database.exec('COMMIT');
+        return result;
+      } catch (error) {
+        if (database.inTransaction) database.exec('ROLLBACK');
+        throw error;
+      }
+    } finally {
+      database.pragma('foreign_keys = ON');
+    }
+  }
+
+  hasTable(name: string): Promise<boolean> {
+    const text = "select 1 from sqlite_schema where type = 'table' and name = ?";
+    return Promise.resolve(this.#database.prepare(text).get(name) !== undefined);
+  }
+
+  columns(table: string): Promise<readonly PresentColumn[]> {
+    const columns = this.#shape(table)?.columns.filter(
+      ({ expression }) => expression === undefined,
+    );
+    return Promise.resolve(
+      (columns ?? []).map(({ name, isKey, type }) => ({ name, isKey, isLarge: type === 'BLOB' })),
+    );
+  }
+
+  wantedColumns(table: string): Promise<readonly WantedColumn[]> {
+    const columns = this.#wanted().get(table)?.columns ?? [];
+    return Promise.resolve(columns.filter(({ expression }) => expression === undefined));
+  }
+
+  expand(table: string): Promise<void> {
+    const [actual, wanted] = [this.#shape(table), this.#wanted().get(table)];
+    if (actual === undefined || wanted === undefined) return Promise.resolve();
+    const present = new Set(actual.columns.map(({ name }) => name));
+    for (const { name, type, default: value, expression } of wanted.columns) {
+      // A default is given to the rows when the start adds the column.
+      if (present.has(name) || value !== undefined || expression !== undefined) continue;
+      this.#database.exec(`ALTER TABLE ${quoted(table)} ADD COLUMN ${quoted(name)} ${type}`);
+    }
+    const isOptional = (name: string): boolean =>
+      wanted.columns.some((each) => each.name === name && !each.isMandatory);
+    const checks = actual.checks.filter((each) => wanted.checks.includes(each));
+    const loosened = actual.columns.filter(
+      ({ name, isMandatory }) => isMandatory && isOptional(name),
+    );
+    if (checks.length === actual.checks.length && loosened.length === 0) return Promise.resolve();
+    const widened = this.#shape(table) ?? actual;
+    this.#rebuild(widened, {
+      ...widened,
+      checks,
+      columns: widened.columns.map((each) =>
+        isOptional(each.name) ? { ...each, isMandatory: false } : each,
+      ),
+    });
+    return Promise.resolve();
+  }
+
+  referring(table: string): Promise<readonly string[]> {
+    const referring = readShape(this.#database).tables.filter(
+      ({ name, foreignKeys }) =>
+        name !== table && foreignKeys.some(({ target }) => target === table),
+    );
+    return Promise.resolve(referring.map(({ name }) => name));
+  }
+
+  dropColumns(table: string, columns: readonly string[]): Promise<void> {
+    const actual = this.#shape(table);
+    if (actual === undefined) return Promise.resolve();
+    const isNamed = (text: string | undefined): boolean =>
+      text !== undefined && namedColumns(text, columns).length > 0;
+    for (const { name } of actual.indexes.filter((each) => isNamed(each.columns))) {
+      this.#database.exec(`DROP INDEX ${quoted(name)}`);
+    }
+    this.#rebuild(actual, {
+      ...actual,
+      // What is computed from them is computed anew by the start that follows, if the model wants it.
+      columns: actual.columns.filter(
+        ({ name, expression }) => !columns.includes(name) && !isNamed(expression),
+      ),
+      checks: actual.checks.filter((each) => !isNamed(each)),
+      foreignKeys: actual.foreignKeys.filter(({ column }) => !columns.includes(column)),
+    });
+    return Promise.resolve();
+  }
+
+  #rebuild(actual: TableShape, target: TableShape): void {
+    rebuildTable(this.#database, { actual, target, wanted: undefined });
+  }
+
+  #shape(table: string): TableShape | undefined {
+    return readShape(this.#database).tables.find(({ name }) => name === table);
+  }
+}
+
+function wantedTables(statements: readonly string[], fold: Fold): ReadonlyMap<string, TableShape> {
+  const wanted = new Database(':memory:');
+  try {
+    registerFunctions(wanted, fold);
+    for (const statement of statements) wanted.exec(statement);
+    return new Map(readShape(wanted).tables.map((table) => [table.name, table]));
+  } finally {
+    wanted.close();
+  }
+}
+
+const raisedStamp = '"__STAMP" = "__STAMP" + 1';
+
+/** Whole numbers as numbers, where these can hold them. */
+function plainRow(row: unknown): Row {
+  return Object.fromEntries(
+    Object.entries(row as Row).map(([name, value]) => [
+      name,
+      typeof value === 'bigint' && Number.isSafeInteger(Number(value)) ? Number(value) : value,
+    ]),
+  );
+}

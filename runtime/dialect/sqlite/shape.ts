@@ -1,0 +1,229 @@
+import type { Database } from 'better-sqlite3';
+import type {
+  ColumnShape,
+  ForeignKeyShape,
+  IndexShape,
+  SchemaShape,
+  TableShape,
+} from '../schema/shape.js';
+import {
+  type DefinitionPart,
+  quoted,
+  quotedName,
+  readTableDefinition,
+  sqlTokens,
+} from '../table-definition.js';
+
+interface ColumnRow {
+  readonly name: string;
+  readonly type: string;
+  readonly notnull: number;
+  readonly dflt_value: string | null;
+  readonly pk: number;
+  /** 2 or 3 for a generated column. */
+  readonly hidden: number;
+}
+
+interface ForeignKeyRow {
+  readonly id: number;
+  readonly from: string;
+  readonly table: string;
+  readonly to: string | null;
+  readonly on_delete: string;
+  readonly on_update: string;
+}
+
+/** Words of expressions that are no columns, even where a column has such a name. */
+const keywords = new Set(
+  'AND AS BETWEEN CASE CAST COLLATE DISTINCT ELSE END ESCAPE EXISTS FALSE FROM GLOB IN IS ISNULL LIKE MATCH NOT NOTNULL NULL OR REGEXP THEN TRUE WHEN'.split(
+    ' ',
+  ),
+);
+
+/** The tables of a database, without SQLite's own, virtual ones, and those in which these keep their data. */
+export function readShape(database: Database): SchemaShape {
+  return { tables: tableNames(database).map((name) => tableShape(database, name)) };
+}
+
+/** In the order in which they were made. */
+export function tableNames(database: Database): readonly string[] {
+  const text = `select s.name from sqlite_schema s join pragma_table_list t on t.name = s.name and t.schema = 'main'
+    where s.type = 'table' and t.type = 'table' and s.name not like 'sqlite\\_%' escape '\\' order by s.rowid`;
+  return database.prepare(text).pluck().all() as string[];
+}
+
+/** The columns of a table, generated ones too. */
+export function columnNames(database: Database, table: string): readonly string[] {
+  const text = 'select name from pragma_table_xinfo(?)';
+  return database.prepare(text).pluck().all(table) as string[];
+}
+
+/** The statement that made a table, an index or a trigger. */
+export function statementOf(database: Database, name: string): string {
+  const text = database.prepare('select sql from sqlite_schema where name = ?').pluck().get(name);
+  return String(text);
+}
+
+/** Those of a table that a statement has made, in the order in which that happened. */
+export function namesOf(
+  database: Database,
+  type: 'index' | 'trigger',
+  table: string,
+): readonly string[] {
+  const text =
+    'select name from sqlite_schema where type = ? and lower(tbl_name) = lower(?) and sql is not null order by rowid';
+  return database.prepare(text).pluck().all(type, table) as string[];
+}
+
+function tableShape(database: Database, name: string): TableShape {
+  const text = 'select * from pragma_table_xinfo(?)';
+  const rows = database.prepare(text).all(name) as ColumnRow[];
+  const { parts } = readTableDefinition(statementOf(database, name));
+  const names = rows.map((row) => row.name);
+  const reader = new Spelling(names);
+  const definitions = new Map<string, DefinitionPart>();
+  // Columns stand before constraints, whose first word could be a column's name.
+  parts.slice(0, rows.length).forEach((part, index) => definitions.set(names[index] ?? '', part));
+  return {
+    name,
+    columns: rows.map((row) => columnShape(row, definitions.get(row.name), reader)),
+    checks: parts.flatMap(({ tokens }) => checksIn(tokens).map((each) => reader.of(each))),
+    foreignKeys: foreignKeys(database, name),
+    indexes: namesOf(database, 'index', name).map((index) => indexShape(database, index, reader)),
+  };
+}
+
+/** Brings expressions to one spelling, which is SQL still: names in quotes, words in capitals. */
+class Spelling {
+  readonly #columns: ReadonlyMap<string, string>;
+
+  constructor(columns: readonly string[]) {
+    this.#columns = new Map(columns.map((each) => [lowerAscii(each), each]));
+  }
+
+  of(tokens: readonly string[]): string {
+    return tokens.map((each, index) => this.#token(each, tokens[index + 1])).join(' ');
+  }
+
+  #token(token: string, next: string | undefined): string {
+    if (token.startsWith("'") || /^[xX]'/.test(token)) return token;
+    const name = quotedName(token);
+    const word = token.replace(/[a-z]+/g, (letters) => letters.toUpperCase());
+    if (name === undefined && (keywords.has(word) || next === '(')) return word;
+    const column = this.#columns.get(lowerAscii(name ?? token));
+    if (column !== undefined) return quoted(column);
+    return name === undefined ? word : quoted(name);
+  }
+}
+
+function columnShape(
+  row: ColumnRow,
+  definition: DefinitionPart | undefined,
+  spelling: Spelling,
+): ColumnShape {
+  const tokens = definition?.tokens ?? [];
+  const collation = wordAfter(tokens, 'COLLATE');
+  const type = row.type.toUpperCase();
+  const isBinary = collation === undefined || collation.toUpperCase() === 'BINARY';
+  const isKey = row.pk > 0;
+  const expression = row.hidden > 1 ? spelling.of(after(tokens, 'AS') ?? []) : undefined;
+  const isDrawn = isKey && has(tokens, 'AUTOINCREMENT');
+  return {
+    name: row.name,
+    type: isBinary ? type : `${type} COLLATE ${collation.toUpperCase()}`.trim(),
+    isMandatory: row.notnull === 1,
+    isKey,
+    ...(isDrawn ? { identity: 'AUTOINCREMENT' } : {}),
+    ...(row.dflt_value === null ? {} : { default: spelling.of(sqlTokens(row.dflt_value)) }),
+    ...(expression === undefined
+      ? {}
+      : { expression: row.hidden === 3 ? `(${expression}) STORED` : expression }),
+  };
+}
+
+/** The words of conditions of a column's definition, or of a constraint. */
+function checksIn(tokens: readonly string[]): readonly (readonly string[])[] {
+  return tokens.flatMap((token, index) => {
+    const isCheck = token.toUpperCase() === 'CHECK' && depthOf(tokens, index) === 0;
+    return isCheck && tokens[index + 1] === '(' ? [inParentheses(tokens, index + 1)] : [];
+  });
+}
+
+function depthOf(tokens: readonly string[], end: number): number {
+  let depth = 0;
+  for (const token of tokens.slice(0, end)) {
+    if (token === '(') depth += 1;
+    if (token === ')') depth -= 1;
+  }
+  return depth;
+}
+
+function inParentheses(tokens: readonly string[], start: number): readonly string[] {
+  let depth = 0;
+  for (let index = start; index < tokens.length; index += 1) {
+    if (tokens[index] === '(') depth += 1;
+    if (tokens[index] === ')') depth -= 1;
+    if (depth === 0) return tokens.slice(start + 1, index);
+  }
+  return [];
+}
+
+/** What stands in parentheses behind a word, which is none of an expression. */
+function after(tokens: readonly string[], word: string): readonly string[] | undefined {
+  const at = tokens.findIndex(
+    (each, index) => each.toUpperCase() === word && depthOf(tokens, index) === 0 && index > 0,
+  );
+  return at === -1 ? undefined : inParentheses(tokens, at + 1);
+}
+
+function wordAfter(tokens: readonly string[], word: string): string | undefined {
+  const at = tokens.findIndex(
+    (each, index) => each.toUpperCase() === word && depthOf(tokens, index) === 0 && index > 0,
+  );
+  const found = at === -1 ? undefined : tokens[at + 1];
+  return found === undefined ? undefined : (quotedName(found) ?? found);
+}
+
+function has(tokens: readonly string[], word: string): boolean {
+  return tokens.some((each, index) => index > 0 && each.toUpperCase() === word);
+}
+
+/** Those of one column each; others are none of a server's. */
+function foreignKeys(database: Database, table: string): readonly ForeignKeyShape[] {
+  const rows = database
+    .prepare('select * from pragma_foreign_key_list(?) order by id desc, seq')
+    .all(table) as ForeignKeyRow[];
+  const single = rows.filter((row) => rows.filter(({ id }) => id === row.id).length === 1);
+  return single.map((row) => ({
+    column: row.from,
+    target: row.table,
+    targetColumn: row.to ?? keyOf(database, row.table),
+    options: [optionOf('ON DELETE', row.on_delete), optionOf('ON UPDATE', row.on_update)]
+      .filter((each) => each !== '')
+      .join(' '),
+  }));
+}
+
+function optionOf(words: string, action: string): string {
+  return action === 'NO ACTION' ? '' : `${words} ${action}`;
+}
+
+function keyOf(database: Database, table: string): string {
+  const text = 'select name from pragma_table_info(?) where pk = 1';
+  return (database.prepare(text).pluck().get(table) ?? '') as string;
+}
+
+function indexShape(database: Database, name: string, spelling: Spelling): IndexShape {
+  const tokens = sqlTokens(statementOf(database, name));
+  const start = tokens.indexOf('(');
+  return {
+    name,
+    isUnique: tokens[1]?.toUpperCase() === 'UNIQUE',
+    columns: spelling.of(tokens.slice(start)),
+  };
+}
+
+/** What SQLite takes for the same name. */
+export function lowerAscii(text: string): string {
+  return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
+}

@@ -1,0 +1,447 @@
+import {
+  type ColumnValue,
+  type ConvertStep,
+  type DropStep,
+  type FillStep,
+  isContract,
+  type MigratedDatabase,
+  type Migration,
+  MigrationError,
+  type MigrationOptions,
+  type Migrations,
+  type MigrationStep,
+  type PresentColumn,
+  type RenameStep,
+  type Row,
+  type RowValues,
+  type Sql,
+  stepWords,
+  type UpdatedRow,
+} from '../dialect/schema/migration.js';
+import { requireNoOthers } from '../dialect/schema/presence.js';
+import { quoted } from '../dialect/table-definition.js';
+import type { Fold } from '../protocol/fold.js';
+import { nowText } from '../protocol/now-text.js';
+
+/**
+ * Stands in a migration where a person has to say something: the migration stops at the first row that asks for it.
+ * @throws Error that says what is to be decided
+ */
+export function decide(what: string, row?: object): never {
+  const of = row === undefined ? '' : `, for the row ${JSON.stringify(row)}`;
+  throw new Error(`nobody has decided yet what ${what} is to be${of}.`);
+}
+
+/** The migrations of a server by their names, in order. */
+export function plannedMigrations(byName: Readonly<Record<string, Migration>>): Migrations {
+  const migrations = Object.entries(byName).map(([name, { steps }]) => ({ name, steps }));
+  return {
+    run: async (database, options) => {
+      const waiting: string[] = [];
+      for (const each of stepsOf(migrations)) {
+        const words = await new StepRun(database, each, options).run();
+        if (words !== undefined) waiting.push(words);
+      }
+      return waiting;
+    },
+    plan: async (database, options) => {
+      const lines: string[] = [];
+      for (const each of stepsOf(migrations)) {
+        const line = await new StepRun(database, each, options).plan();
+        if (line !== undefined) lines.push(line);
+      }
+      return lines;
+    },
+    pending: async (database) => {
+      const words: string[] = [];
+      for (const each of stepsOf(migrations)) {
+        if (each.step.kind === 'drop' || (await journalOf(database, each)).done !== undefined)
+          continue;
+        words.push(`${each.migration}: ${stepWords(each.step)}`);
+      }
+      return words;
+    },
+    contractedAt: async (database) => {
+      const times: string[] = [];
+      for (const each of stepsOf(migrations).filter(({ step }) => isContract(step))) {
+        const { done } = await journalOf(database, each);
+        if (done !== undefined) times.push(done);
+      }
+      return times.sort().at(-1);
+    },
+    skip: async (database) => {
+      for (const each of stepsOf(migrations)) await finish(database, each);
+    },
+  };
+}
+
+interface NamedSteps extends Pick<Migration, 'steps'> {
+  readonly name: string;
+}
+
+/** A step, and how the journal names it. */
+interface NamedStep {
+  readonly migration: string;
+  readonly index: number;
+  readonly step: MigrationStep;
+}
+
+function stepsOf(migrations: readonly NamedSteps[]): readonly NamedStep[] {
+  return migrations.flatMap(({ name, steps }) =>
+    steps.map((step, index) => ({ migration: name, index, step })),
+  );
+}
+
+/** How many rows are filled in one transaction: others that write wait so long. */
+const batchSize = 500;
+
+/** One step, on one database. */
+class StepRun {
+  constructor(
+    private readonly database: MigratedDatabase,
+    private readonly named: NamedStep,
+    private readonly options: MigrationOptions,
+  ) {}
+
+  /** @returns what it waits for, in words; nothing when it is done */
+  async run(): Promise<string | undefined> {
+    const { migration, step } = this.named;
+    const { done } = await journalOf(this.database, this.named);
+    if (done !== undefined) return undefined;
+    const what = `Migration ${migration}: ${stepWords(step)}`;
+    if (isContract(step) && !this.options.withContracts) {
+      if (step.kind === 'drop') return `${what}: waits for node dist/src/migrate.js.`;
+      throw new MigrationError(
+        `The migration ${migration} has to ${stepWords(step)} before this server can start. Stop the servers of the older model, then run: node dist/src/migrate.js`,
+      );
+    }
+    try {
+      if (isContract(step)) await requireNoOthers(this.database, this.options.hash);
+      const result = await this.#carryOut();
+      if (result.waits !== undefined) return `${what}: waits. ${result.waits}`;
+      this.options.tell(`${what}: done${result.told ?? ''}.`);
+      return undefined;
+    } catch (error) {
+      const reason = error instanceof Error ? error.message : String(error);
+      throw new MigrationError(
+        `The migration ${migration} stopped at step ${this.named.index + 1} (${stepWords(step)}): ${reason} What was done before stays; the next run goes on here.`,
+        { cause: error },
+      );
+    }
+  }
+
+  /** What the step would do, with the number of rows where it can be known now; nothing when it is done. */
+  async plan(): Promise<string | undefined> {
+    const { migration, step } = this.named;
+    const { done } = await journalOf(this.database, this.named);
+    if (done !== undefined) return undefined;
+    const counted = await this.#concerned(step).catch(
+      () => 'its rows can be counted when the steps before it are done',
+    );
+    return `Migration ${migration}: ${stepWords(step)}: ${counted}.`;
+  }
+
+  async #concerned(step: MigrationStep): Promise<string> {
+    switch (step.kind) {
+      case 'fill': {
+        const condition = step.where === undefined ? '1 = 1' : this.#sql(step.where);
+        return `${await this.#count(step.table, condition)} rows`;
+      }
+      case 'rename':
+        return 'no row is changed';
+      case 'convert': {
+        const all = await this.#count(step.table, `${quoted(step.column)} IS NOT NULL`);
+        const lost = await this.#count(step.table, this.#lostBy(step));
+        return `${all} values, of which ${lost} would be lost or changed`;
+      }
+      case 'drop':
+        return `${Object.values(await this.#dropped(step)).join(' ')} would be lost`;
+    }
+  }
+
+  async #carryOut(): Promise<{ readonly waits?: string; readonly told?: string }> {
+    const { step } = this.named;
+    switch (step.kind) {
+      case 'fill':
+        return { told: `, ${await this.#fill(step)} rows` };
+      case 'rename':
+        await this.database.transaction(() => this.#rename(step), 'rebuilding');
+        return {};
+      case 'convert':
+        await this.database.transaction(() => this.#convert(step), 'rebuilding');
+        return {};
+      case 'drop': {
+        const waits = await this.database.transaction(() => this.#drop(step), 'rebuilding');
+        return waits === undefined ? {} : { waits };
+      }
+    }
+  }
+
+  /** @returns how many rows were filled by this run */
+  async #fill(step: FillStep): Promise<number> {
+    await this.#columns(step.table);
+    await this.database.transaction(() => this.database.expand(step.table), 'rebuilding');
+    const columns = await this.#columns(step.table);
+    const key = columns.find(({ isKey }) => isKey)?.name;
+    if (key === undefined) throw new Error('the table has no primary key.');
+    const filled: Filled = { step, key, columns, names: new Set(columns.map(({ name }) => name)) };
+    let rows = 0;
+    for (;;) {
+      const done = await this.database.transaction(() => this.#fillBatch(filled));
+      rows += done.rows;
+      if (done.isLast) return rows;
+    }
+  }
+
+  async #fillBatch({ step, key, columns, names }: Filled): Promise<{
+    readonly rows: number;
+    readonly isLast: boolean;
+  }> {
+    const { database } = this;
+    // Another server may have gone on meanwhile.
+    const { done, position } = await journalOf(database, this.named);
+    if (done !== undefined) return { rows: 0, isLast: true };
+    const { set, table } = step;
+    const isFunction = typeof set === 'function';
+    const read = isFunction
+      ? columns
+          .filter(({ isLarge, name }) => !isLarge && !isDerived(name))
+          .map(({ name }) => quoted(name))
+      : Object.entries(set).map(([name, sql]) => `${this.#sql(sql)} AS ${quoted(name)}`);
+    const conditions = [
+      ...(position === undefined ? [] : [`${quoted(key)} > $1`]),
+      ...(step.where === undefined ? [] : [`(${this.#sql(step.where)})`]),
+    ];
+    const where = conditions.length === 0 ? '' : `WHERE ${conditions.join(' AND ')}`;
+    const batch = await database.query(
+      `SELECT ${quoted(key)} AS "__key", ${read.join(', ')} FROM ${quoted(table)} ${where}
+        ORDER BY ${quoted(key)} LIMIT ${batchSize} ${database.forUpdate}`,
+      position === undefined ? [] : [position],
+    );
+    // What a function takes is declared where it stands.
+    const compute = set as (row: unknown) => RowValues | PromiseLike<RowValues>;
+    const rows: UpdatedRow[] = [];
+    for (const { __key = null, ...row } of batch) {
+      const values = isFunction ? await compute(row) : row;
+      rows.push({ key: __key, values: completed(values, names, this.options.fold) });
+    }
+    await updateRows(database, table, key, rows);
+    if (batch.length > 0) {
+      await database.query(
+        `UPDATE "__datastore" SET "value" = "value" + ${batch.length} WHERE "name" = 'globalStamp'`,
+      );
+    }
+    const isLast = batch.length < batchSize;
+    if (isLast) await finish(database, this.named);
+    else await note(database, this.named, { position: JSON.stringify(batch.at(-1)?.__key) });
+    return { rows: batch.length, isLast };
+  }
+
+  async #rename({ table, column, to }: RenameStep): Promise<void> {
+    const alter = `ALTER TABLE ${quoted(table)} RENAME`;
+    const names = new Set((await this.#columns(table)).map(({ name }) => name));
+    if (column === undefined) await this.database.query(`${alter} TO ${quoted(to)}`);
+    else {
+      const targets = withDerived(to);
+      for (const [index, from] of withDerived(column).entries()) {
+        if (index > 0 && !names.has(from)) continue;
+        await this.database.query(
+          `${alter} COLUMN ${quoted(from)} TO ${quoted(targets[index] ?? to)}`,
+        );
+      }
+    }
+    await finish(this.database, this.named);
+  }
+
+  /** The new values stand in a column of their own at first, which then takes the place of the old one. */
+  async #convert(step: ConvertStep): Promise<void> {
+    const { database } = this;
+    const { table, column, atMost = 0 } = step;
+    const columns = await database.wantedColumns(table);
+    const wanted = columns.find(({ name }) => name === column);
+    if (wanted === undefined) throw new Error('the model has no such column.');
+    const [old, made] = [quoted(column), quoted(`__converted_${column}`)];
+    const text = this.#sql(step.value);
+    const condition = this.#lostBy(step);
+    const lost = await this.#count(table, condition);
+    if (lost > atMost) {
+      throw new Error(
+        `${lost} values would be lost or changed, and atMost is ${atMost}. This finds them: SELECT * FROM ${quoted(table)} WHERE ${condition}.`,
+      );
+    }
+    await database.query(`ALTER TABLE ${quoted(table)} ADD COLUMN ${made} ${wanted.type}`);
+    await database.query(`UPDATE ${quoted(table)} SET ${made} = ${text} WHERE ${old} IS NOT NULL`);
+    await this.#dropWithDerived(table, column);
+    await database.query(`ALTER TABLE ${quoted(table)} RENAME COLUMN ${made} TO ${old}`);
+    await database.query(`DELETE FROM "__form" WHERE "table" = $1 AND "column" = $2`, [
+      table,
+      column,
+    ]);
+    await finish(database, this.named);
+  }
+
+  /** SQL that finds the rows whose value is not the same afterwards. */
+  #lostBy({ column, value, loses }: ConvertStep): string {
+    const losing = [
+      `(${this.#sql(value)}) IS NULL`,
+      ...(loses === undefined ? [] : [`(${this.#sql(loses)})`]),
+    ];
+    return `${quoted(column)} IS NOT NULL AND (${losing.join(' OR ')})`;
+  }
+
+  /** @returns why it waits */
+  async #drop(step: DropStep): Promise<string | undefined> {
+    const { database } = this;
+    const { table, column, atMost } = step;
+    const wanted = await database.wantedColumns(table);
+    if (column === undefined ? wanted.length > 0 : wanted.some(({ name }) => name === column)) {
+      throw new Error(`the model uses the ${column === undefined ? 'table' : 'column'}.`);
+    }
+    const present = await database.columns(table);
+    if (present.some(({ name }) => column === undefined || name === column)) {
+      const { lost, what } = await this.#dropped(step);
+      if (atMost === undefined) {
+        return `${lost} ${what} would be lost: add atMost: ${lost} to the step to allow it.`;
+      }
+      if (lost > atMost) throw new Error(`${lost} ${what} would be lost, and atMost is ${atMost}.`);
+      if (column === undefined) await this.#dropTable(table);
+      else await this.#dropWithDerived(table, column);
+    }
+    await finish(database, this.named);
+    return undefined;
+  }
+
+  async #dropped({
+    table,
+    column,
+  }: DropStep): Promise<{ readonly lost: number; readonly what: string }> {
+    return column === undefined
+      ? { lost: await this.#count(table, '1 = 1'), what: 'rows' }
+      : { lost: await this.#count(table, `${quoted(column)} IS NOT NULL`), what: 'values' };
+  }
+
+  async #dropTable(table: string): Promise<void> {
+    const referring = await this.database.referring(table);
+    if (referring.length > 0) {
+      const names = referring.map(quoted).join(', ');
+      throw new Error(`columns of ${names} refer to it: drop these columns first.`);
+    }
+    await this.database.query(`DROP TABLE ${quoted(table)}`);
+  }
+
+  async #dropWithDerived(table: string, column: string): Promise<void> {
+    const names = new Set((await this.#columns(table)).map(({ name }) => name));
+    const columns = withDerived(column).filter((each) => names.has(each));
+    await this.database.dropColumns(table, columns);
+  }
+
+  async #columns(table: string): Promise<readonly PresentColumn[]> {
+    const columns = await this.database.columns(table);
+    if (columns.length === 0) throw new Error(`the database has no table "${table}".`);
+    return columns;
+  }
+
+  async #count(table: string, condition: string): Promise<number> {
+    const text = `SELECT count(*) AS "count" FROM ${quoted(table)} WHERE ${condition}`;
+    const [row] = await this.database.query(text);
+    return Number(row?.count ?? 0);
+  }
+
+  #sql(sql: Sql): string {
+    const { kind } = this.database;
+    const text = typeof sql === 'string' ? sql : sql[kind];
+    if (text === undefined) throw new Error(`the step has no SQL for ${kind}.`);
+    return text;
+  }
+}
+
+interface Filled {
+  readonly step: FillStep;
+  readonly key: string;
+  readonly columns: readonly PresentColumn[];
+  readonly names: ReadonlySet<string>;
+}
+
+/** What a save would write beside the values: what texts are compared by, and the time. */
+function completed(values: RowValues, names: ReadonlySet<string>, fold: Fold): RowValues {
+  const all: Record<string, ColumnValue> = {};
+  for (const [column, value] of Object.entries(values)) {
+    if (!names.has(column)) throw new Error(`the table has no column "${column}".`);
+    for (const each of withDerived(column).filter((name) => names.has(name))) {
+      const isFolded = each.startsWith('__folded_') || each.startsWith('__unaccented_');
+      if (each === column) all[each] = value;
+      // What a vector is compared by, the start computes that follows.
+      else all[each] = isFolded && typeof value === 'string' ? fold(value) : null;
+    }
+  }
+  if (names.has('__TIMESTAMP')) all['__TIMESTAMP'] = nowText();
+  return all;
+}
+
+/** A function may give other columns for each row. */
+async function updateRows(
+  database: MigratedDatabase,
+  table: string,
+  key: string,
+  rows: readonly UpdatedRow[],
+): Promise<void> {
+  const groups = new Map<string, UpdatedRow[]>();
+  for (const row of rows) {
+    const columns = JSON.stringify(Object.keys(row.values));
+    const group = groups.get(columns);
+    if (group === undefined) groups.set(columns, [row]);
+    else group.push(row);
+  }
+  for (const group of groups.values()) await database.update(table, key, group);
+}
+
+const derivedPrefixes = ['__folded_', '__unaccented_', '__norm_', '__unit_'];
+
+/** A column, and those that may stand beside it, by which its values are compared. */
+function withDerived(column: string): readonly string[] {
+  return [column, ...derivedPrefixes.map((prefix) => `${prefix}${column}`)];
+}
+
+function isDerived(column: string): boolean {
+  return derivedPrefixes.some((prefix) => column.startsWith(prefix));
+}
+
+interface Noted {
+  /** When. */
+  readonly done: string | undefined;
+  /** The key of the last row that is filled. */
+  readonly position: ColumnValue | undefined;
+}
+
+async function journalOf(
+  database: MigratedDatabase,
+  { migration, index }: NamedStep,
+): Promise<Noted> {
+  const [row] = await database.query(
+    `SELECT "position", "done" FROM "__migration" WHERE "name" = $1 AND "step" = $2`,
+    [migration, index],
+  );
+  const { position, done }: Row = row ?? {};
+  return {
+    done: typeof done === 'string' ? done : undefined,
+    position: typeof position === 'string' ? (JSON.parse(position) as ColumnValue) : undefined,
+  };
+}
+
+async function finish(database: MigratedDatabase, named: NamedStep): Promise<void> {
+  await note(database, named, { done: nowText() });
+}
+
+async function note(
+  database: MigratedDatabase,
+  { migration, index }: NamedStep,
+  { position, done }: { readonly position?: string; readonly done?: string },
+): Promise<void> {
+  await database.query(
+    `INSERT INTO "__migration" ("name", "step", "position", "done") VALUES ($1, $2, $3, $4)
+      ON CONFLICT ("name", "step") DO UPDATE SET "position" = excluded."position", "done" = excluded."done"`,
+    [migration, index, position ?? null, done ?? null],
+  );
+  // The start that follows compares the schema, and fills what vectors are compared by.
+  await database.query(`DELETE FROM "__datastore" WHERE "name" = 'schema'`);
+}

@@ -1,0 +1,297 @@
+import { spawn } from 'node:child_process';
+import { join } from 'node:path';
+import type { FastifyInstance } from 'fastify';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { compiledServer } from '../support/compiled-server.js';
+import { describeDatabases } from '../support/databases.js';
+import type { TestDatabase } from '../support/postgres.js';
+import { create, modelOf, serverOf, writeServer } from '../support/server.js';
+
+interface Ended {
+  readonly code: number | null;
+  readonly out: string;
+  readonly err: string;
+}
+
+type Written = Readonly<Record<string, string>>;
+
+/** A migration with these steps. */
+function migration(steps: string, from = '1'): string {
+  return `import type { Migration } from '#runtime/definition';
+import { decide } from '#runtime/migrations';
+export const migration: Migration = { from: '${from}', to: '2', steps: [${steps}] };
+export const open = decide;
+`;
+}
+
+const first = 'src/migrations/0001-first.ts';
+const second = 'src/migrations/0002-second.ts';
+
+describeDatabases('A migration', (databases) => {
+  let database: TestDatabase;
+
+  beforeEach(async () => {
+    database = await databases.create();
+  });
+  afterEach(async () => {
+    await database.drop();
+  });
+
+  const modelWith = (attributes: string, others = ''): string => `
+drs: 1
+name: migrated
+database: ${databases.driver}
+dataclasses:
+  Person:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+${attributes}
+${others}`;
+
+  const serving = async (
+    model: string,
+    use: (app: FastifyInstance) => Promise<void> = () => Promise.resolve(),
+    written: Written = {},
+  ): Promise<void> => {
+    const app = await serverOf(model, { databaseUrl: database.url }, written);
+    try {
+      await app.ready();
+      await use(app);
+    } finally {
+      await app.close();
+    }
+  };
+
+  /** Runs `node dist/src/migrate.js`. */
+  const migrate = (
+    model: string,
+    written: Written,
+    args: readonly string[] = [],
+    whenOutput: (text: string, kill: () => void) => void = () => undefined,
+  ): Promise<Ended> =>
+    new Promise((resolve) => {
+      const folder = compiledServer(writeServer(modelOf(model), written));
+      const child = spawn(process.execPath, [join(folder, 'dist/src/migrate.js'), ...args], {
+        env: { ...process.env, DATABASE_URL: database.url },
+      });
+      let out = '';
+      let err = '';
+      child.stdout.on('data', (data: Buffer) => {
+        out += data.toString();
+        whenOutput(out, () => child.kill('SIGKILL'));
+      });
+      child.stderr.on('data', (data: Buffer) => (err += data.toString()));
+      child.on('close', (code) => {
+        resolve({ code, out, err });
+      });
+    });
+
+  const createPeople =
+    (...list: readonly object[]) =>
+    async (app: FastifyInstance): Promise<void> => {
+      await create(app, 'Person', list);
+    };
+
+  const people = async (app: FastifyInstance, query = ''): Promise<readonly object[]> => {
+    const response = await app.inject(`/rest/Person?$orderby=ID&$top=5000${query}`);
+    expect([response.statusCode, response.body]).toEqual([200, response.body]);
+    return response.json<{ __ENTITIES: object[] }>().__ENTITIES;
+  };
+
+  it('fills rows by a function before a rule becomes tighter, raises stamps, and is done once', async () => {
+    const older = modelWith('      fullName: string\n      role: { type: string, enum: [a, b] }');
+    const newer = modelWith(`      fullName: string
+      lastName: { type: string, mandatory: true, indexed: true }
+      role: { type: string, enum: [a, c] }`);
+    await serving(older, async (app) => {
+      const many = Array.from({ length: 1203 }, (_, index) => ({
+        fullName: `Ann Élan${index}`,
+        role: 'b',
+      }));
+      await create(app, 'Person', [...many, { fullName: 'Zoe Zed', role: 'a' }]);
+    });
+    // Without a migration the rows stand in the way.
+    await expect(serving(newer)).rejects.toThrow(/lastName/);
+    const steps = `{ kind: 'fill', table: 'Person', where: '"lastName" IS NULL', set: (row: { fullName: string }) => ({ lastName: row.fullName.split(' ')[1] ?? '' }) },
+      { kind: 'fill', table: 'Person', where: "\\"role\\" = 'b'", set: { role: "'c'" } }`;
+    const written = { [first]: migration(steps) };
+    for (let start = 1; start <= 2; start += 1) {
+      await serving(
+        newer,
+        async (app) => {
+          expect(await people(app, `&$filter="lastName = 'élan7'"`)).toMatchObject([
+            { ID: 8, lastName: 'Élan7', role: 'c', __STAMP: 3 },
+          ]);
+          expect(await people(app, `&$filter="role = 'c'"`)).toHaveLength(1203);
+          const refused = await app.inject({
+            method: 'POST',
+            url: '/rest/Person?$method=update',
+            payload: '{"fullName":"x"}',
+          });
+          expect(refused.body).toMatch(/lastName must not be null/);
+        },
+        written,
+      );
+    }
+  });
+
+  it('converts values by the command alone, and an older server does not run then', async () => {
+    const older = modelWith('      zip: { type: integer, unique: true }\n      born: date');
+    const newer = modelWith(
+      '      zip: { type: string, unique: true, maxLength: 9 }\n      born: { type: date, dateOnly: true }',
+    );
+    await serving(older, async (app) => {
+      await create(app, 'Person', [
+        { zip: 8000, born: '2001-02-03T00:00:00.000Z' },
+        { zip: null, born: '2001-02-03T10:00:00.000Z' },
+      ]);
+    });
+    await expect(serving(newer)).rejects.toThrow(/npx drs-gen migrate/);
+    const steps = (atMost: string): string =>
+      `{ kind: 'convert', table: 'Person', column: 'zip', value: { sqlite: 'CAST("zip" AS TEXT)', postgres: 'CAST("zip" AS text)' } },
+      { kind: 'convert', table: 'Person', column: 'born', value: 'substr("born", 1, 10)', loses: '"born" NOT LIKE \\'%T00:00:00.000Z\\'', ${atMost} }`;
+    const strict = { [first]: migration(steps('')) };
+    await expect(serving(newer, undefined, strict)).rejects.toThrow(
+      /0001-first has to convert "Person"\."zip".*node dist\/src\/migrate\.js/s,
+    );
+    // Nothing has changed yet.
+    await serving(older, async (app) => {
+      expect(await people(app)).toMatchObject([{ zip: 8000 }, { zip: null }]);
+    });
+    const stopped = await migrate(newer, strict);
+    expect(stopped.code).toBe(1);
+    expect(stopped.err).toMatch(/1 values would be lost or changed, and atMost is 0/);
+    const written = { [first]: migration(steps('atMost: 1')) };
+    expect(await migrate(newer, written)).toMatchObject({ code: 0, err: '' });
+    await serving(
+      newer,
+      async (app) => {
+        expect(await people(app)).toMatchObject([
+          { zip: '8000', born: '2001-02-03' },
+          { zip: null, born: '2001-02-03' },
+        ]);
+        expect(await people(app, `&$filter="zip = '8000'"`)).toHaveLength(1);
+      },
+      written,
+    );
+    await expect(serving(older)).rejects.toThrow(/zip/);
+  });
+
+  it('drops what nothing uses when it is said how much may be lost, and may add it again', async () => {
+    const older = modelWith(
+      '      fax: { type: string, indexed: true }\n      name: string',
+      '  Old:\n    attributes:\n      ID: { type: integer, key: true }\n',
+    );
+    const newer = modelWith('      name: string');
+    await serving(older, async (app) => {
+      await create(app, 'Person', [{ fax: '1', name: 'Ann' }, { fax: '2' }, { name: 'Bob' }]);
+      await create(app, 'Old', [{ ID: 1 }]);
+    });
+    const steps = (fax: string, old: string): Written => ({
+      [first]: migration(
+        `{ kind: 'drop', table: 'Person', column: 'fax'${fax} }, { kind: 'drop', table: 'Old'${old} }`,
+      ),
+    });
+    await serving(newer, undefined, steps('', ''));
+    const waiting = await migrate(newer, steps('', ''));
+    expect(waiting).toMatchObject({ code: 0 });
+    expect(waiting.out).toMatch(/waits\. 2 values would be lost: add atMost: 2/);
+    expect(waiting.out).toMatch(/waits\. 1 rows would be lost: add atMost: 1/);
+    const planned = await migrate(newer, steps('', ''), ['--plan']);
+    expect(planned.out).toBe(
+      `Migration 0001-first: drop "Person"."fax": 2 values would be lost.
+Migration 0001-first: drop table "Old": 1 rows would be lost.
+`,
+    );
+    const tooFew = await migrate(newer, steps(', atMost: 1', ''));
+    expect(tooFew).toMatchObject({ code: 1 });
+    expect(tooFew.err).toMatch(/2 values would be lost, and atMost is 1/);
+    // The server of before runs until then.
+    await serving(older, async (app) => {
+      expect(await people(app)).toMatchObject([{ fax: '1' }, { fax: '2' }, { fax: null }]);
+    });
+    const written = steps(', atMost: 2', ', atMost: 1');
+    expect(await migrate(newer, written)).toMatchObject({ code: 0, err: '' });
+    await expect(serving(older)).rejects.toThrow(/fax/);
+    await serving(newer, undefined, written);
+    const again = modelWith('      fax: { type: string, indexed: true }\n      name: string');
+    await serving(
+      again,
+      async (app) => {
+        expect(await people(app)).toMatchObject([{ fax: null, name: 'Ann' }, {}, { name: 'Bob' }]);
+      },
+      written,
+    );
+  });
+
+  it('refuses to take something away while a server of another model runs', async () => {
+    const older = modelWith('      fax: string');
+    const newer = modelWith('      name: string');
+    const written = {
+      [first]: migration(`{ kind: 'drop', table: 'Person', column: 'fax', atMost: 9 }`),
+    };
+    await serving(older, async (app) => {
+      await create(app, 'Person', [{ fax: '1' }]);
+      const refused = await migrate(newer, written);
+      expect(refused).toMatchObject({ code: 1 });
+      expect(refused.err).toMatch(/a server of another model has used the database/);
+      expect(await people(app)).toMatchObject([{ fax: '1' }]);
+    });
+    expect(await migrate(newer, written)).toMatchObject({ code: 0, err: '' });
+  });
+
+  it('goes on after kill -9 in the middle of a fill, each row once', async () => {
+    const older = modelWith('      amount: integer');
+    const newer = modelWith('      amount: integer\n      note: string');
+    await serving(older, async (app) => {
+      const many = Array.from({ length: 1000 }, (_, index) => ({ amount: index }));
+      for (let i = 0; i < 4; i += 1) await create(app, 'Person', many);
+    });
+    // What adds would show a row that was filled twice.
+    const slow = `{ kind: 'fill', table: 'Person', set: (row: { ID: number; amount: number }) => { if (row.ID % 500 === 1) console.log('batch'); return { amount: row.amount + 10000 }; } }`;
+    const written = {
+      [first]: migration(slow),
+      [second]: migration(`{ kind: 'fill', table: 'Person', set: { note: "'done'" } }`, '2'),
+    };
+    let isKilled = false;
+    const killed = await migrate(newer, written, [], (text, kill) => {
+      if (text.split('batch').length > 4) {
+        isKilled = true;
+        kill();
+      }
+    });
+    expect([isKilled, killed.code]).toEqual([true, null]);
+    expect(await migrate(newer, written)).toMatchObject({ code: 0, err: '' });
+    await serving(
+      newer,
+      async (app) => {
+        const all = await people(app);
+        const sums = all.map((each) => (each as { amount: number }).amount);
+        expect(sums).toEqual(Array.from({ length: 4000 }, (_, i) => 10000 + (i % 1000)));
+        expect(await people(app, `&$filter="note = 'done'"`)).toHaveLength(4000);
+      },
+      written,
+    );
+  });
+
+  it('says which row nobody has decided about, and does nothing in a new database', async () => {
+    const older = modelWith('      name: string');
+    const newer = modelWith('      name: { type: string, mandatory: true }');
+    const written = {
+      [first]: migration(
+        `{ kind: 'fill', table: 'Person', where: '"name" IS NULL', set: (row: object) => ({ name: decide('Person.name', row) }) }`,
+      ),
+    };
+    await serving(newer, createPeople({ name: 'x' }), written);
+    await serving(newer, undefined, written);
+    await database.drop();
+    database = await databases.create();
+    await serving(older, createPeople({ name: null }));
+    await expect(serving(newer, undefined, written)).rejects.toThrow(
+      /0001-first stopped at step 1.*nobody has decided yet what Person\.name is to be, for the row \{"ID":1/s,
+    );
+    await serving(older, async (app) => {
+      expect(await people(app)).toMatchObject([{ name: null }]);
+    });
+  });
+});

@@ -1,0 +1,697 @@
+import { mkdtempSync, rmSync } from 'node:fs';
+import { tmpdir } from 'node:os';
+import { join } from 'node:path';
+import { setTimeout as delay } from 'node:timers/promises';
+import Database from 'better-sqlite3';
+import type { FastifyInstance } from 'fastify';
+import { afterEach, beforeEach, describe, expect, it } from 'vitest';
+import { serverOf } from '../../support/server.js';
+
+/** A model that changes while its data stays: servers of both models start in turns on one database. */
+const former = `
+drs: 1
+name: staff
+dataclasses:
+  Company:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      name: { type: string, mandatory: true, maxLength: 12 }
+      city: { type: string, indexed: true }
+      kind: { type: string, enum: [firm, club] }
+      size: { type: integer, min: 0, max: 500 }
+      active: { type: boolean }
+      founded: { type: date, dateOnly: true }
+      fax: { type: string, indexed: true }
+      label: { computed: string, expression: "name || '!'" }
+      chief: { to: Person }
+      staff: { to: Person, many: true, inverse: employer }
+  Person:
+    attributes:
+      ID: { type: uuid, key: true, generated: uuid }
+      lastName: { type: string, mandatory: true, unique: true }
+      employer: { to: Company }
+`;
+
+function changed(from: string, to: string): string {
+  expect(former).toContain(from);
+  return former.replace(from, to);
+}
+
+function without(...lines: readonly string[]): string {
+  return former
+    .split('\n')
+    .filter((line) => !lines.some((each) => line.startsWith(`      ${each}:`)))
+    .join('\n');
+}
+
+const companies = 40;
+
+let folder: string;
+let databaseUrl: string;
+
+beforeEach(() => {
+  folder = mkdtempSync(join(tmpdir(), 'drs-evolution-'));
+  databaseUrl = `sqlite:${join(folder, 'data.sqlite')}`;
+});
+afterEach(() => {
+  rmSync(folder, { recursive: true });
+});
+
+interface Entity {
+  readonly __KEY: string;
+  readonly __STAMP: number;
+  readonly [attribute: string]: unknown;
+}
+
+/** @returns what the log says about the database */
+async function serving(
+  model: string,
+  use: (app: FastifyInstance) => Promise<void> = () => Promise.resolve(),
+  environment: Readonly<Record<string, string>> = {},
+): Promise<readonly string[]> {
+  const logged: string[] = [];
+  const stream = { write: (line: string) => void logged.push(line) };
+  const app = await serverOf(model, {
+    databaseUrl,
+    environment,
+    logger: { level: 'info', stream },
+  });
+  try {
+    await use(app);
+  } finally {
+    await app.close();
+  }
+  return logged
+    .map((line) => (JSON.parse(line) as { msg: string }).msg)
+    .filter((message) => /^In the database, |older server|^MIGRATE/.test(message));
+}
+
+async function save(app: FastifyInstance, dataclass: string, body: object): Promise<Entity> {
+  const url = `/rest/${dataclass}?$method=update`;
+  const entity = (await app.inject({ method: 'POST', url, body })).json<Entity>();
+  expect(entity).not.toHaveProperty('__ERROR');
+  return entity;
+}
+
+async function all(app: FastifyInstance, dataclass: string): Promise<readonly Entity[]> {
+  const answer = await app.inject(`/rest/${dataclass}?$orderby=ID&$top=1000`);
+  return answer.json<{ __ENTITIES: readonly Entity[] }>().__ENTITIES;
+}
+
+/** A filter's answer, which goes by an index where there is one. */
+async function count(app: FastifyInstance, dataclass: string, filter: string): Promise<number> {
+  const query = encodeURIComponent(`"${filter}"`);
+  const answer = await app.inject(`/rest/${dataclass}?$filter=${query}`);
+  return answer.json<{ __COUNT: number }>().__COUNT;
+}
+
+async function fill(app: FastifyInstance): Promise<void> {
+  for (let index = 1; index <= companies; index += 1) {
+    const company = await save(app, 'Company', {
+      name: `Größe ${index}`,
+      city: index % 3 === 0 ? null : `ÉBÈNE ${index % 5}`,
+      kind: index % 2 === 0 ? 'firm' : 'club',
+      size: index,
+      active: index % 2 === 0,
+      founded: '2020-01-01',
+      fax: `0${index}`,
+    });
+    const person = await save(app, 'Person', { lastName: `P ${index}`, employer: company.__KEY });
+    await save(app, 'Company', {
+      __KEY: company.__KEY,
+      __STAMP: company.__STAMP,
+      chief: person.__KEY,
+    });
+  }
+}
+
+function read(text: string): unknown[][] {
+  const database = new Database(join(folder, 'data.sqlite'), { readonly: true });
+  const rows = database.prepare(text).raw().all() as unknown[][];
+  database.close();
+  return rows;
+}
+
+function run(...statements: readonly string[]): void {
+  const database = new Database(join(folder, 'data.sqlite'));
+  for (const each of statements) database.exec(each);
+  database.close();
+}
+
+function isSound(): void {
+  expect(read('pragma integrity_check')).toEqual([['ok']]);
+  expect(read('pragma foreign_key_check')).toEqual([]);
+}
+
+/** What of the entities both models know. */
+function common(entities: readonly Entity[], others: readonly Entity[]): unknown {
+  const names = new Set(Object.keys(others[0] ?? {}));
+  return entities.map((each) =>
+    Object.fromEntries(Object.entries(each).filter(([name]) => names.has(name))),
+  );
+}
+
+interface Change {
+  readonly what: string;
+  readonly later: string;
+  /** What the start of the new model says. */
+  readonly says: readonly (string | RegExp)[];
+  /** What of an entity of the former model the new one changes. */
+  readonly filled?: Readonly<Record<string, unknown>>;
+  /** An entity that only the new model takes. */
+  readonly accepts?: Readonly<Record<string, unknown>>;
+}
+
+const changes: readonly Change[] = [
+  {
+    what: 'a value of an enum is added',
+    later: changed('[firm, club]', '[firm, club, union]'),
+    says: [/the rule .*'club' \) is dropped/, /the rule .*'union' \) is added/],
+    accepts: { kind: 'union' },
+  },
+  {
+    what: 'a maxLength is raised',
+    later: changed('maxLength: 12', 'maxLength: 20'),
+    says: [/<= 12 is dropped/, /<= 20 is added/],
+    accepts: { name: 'x'.repeat(20) },
+  },
+  {
+    what: 'limits are loosened and dropped',
+    later: changed('min: 0, max: 500', 'min: -5'),
+    says: [/>= 0 is dropped/, /<= 500 is dropped/, />= - 5 is added/],
+    accepts: { size: -5 },
+  },
+  {
+    what: 'an attribute is no longer mandatory',
+    later: changed('mandatory: true, maxLength: 12', 'maxLength: 12'),
+    says: ['table "Company": column "name" may be empty'],
+    accepts: { name: null },
+  },
+  {
+    what: 'an attribute becomes mandatory, and all rows have a value',
+    later: changed('fax: { type: string', 'fax: { type: string, mandatory: true'),
+    says: ['table "Company": column "fax" is mandatory'],
+  },
+  {
+    what: 'a rule is tightened that all rows keep',
+    later: changed('min: 0, max: 500', 'min: 1, max: 100'),
+    says: [/>= 0 is dropped/, /<= 500 is dropped/, />= 1 is added/, /<= 100 is added/],
+  },
+  {
+    what: 'an attribute becomes unique, and no values are equal',
+    later: changed('fax: { type: string, indexed: true', 'fax: { type: string, unique: true'),
+    says: ['table "Company": index "__Company.fax" is made anew'],
+  },
+  {
+    what: 'an attribute is no longer unique',
+    later: changed('mandatory: true, unique: true', 'mandatory: true'),
+    says: ['table "Person": index "__Person.lastName" is dropped'],
+    accepts: {},
+  },
+  {
+    what: 'an index is added',
+    later: changed('name: { type: string,', 'name: { type: string, indexed: true,'),
+    says: [
+      'table "Company": column "__folded_name" is added',
+      'table "Company": index "__Company.name" is added',
+      /"__folded_name" is filled for 40 rows/,
+    ],
+  },
+  {
+    what: 'an index is removed',
+    later: changed('city: { type: string, indexed: true }', 'city: { type: string }'),
+    says: ['table "Company": index "__Company.city" is dropped'],
+  },
+  {
+    what: 'an optional attribute is added',
+    later: changed('label:', 'rating: { type: integer, min: 0 }\n      label:'),
+    says: ['table "Company": column "rating" is added'],
+    filled: { rating: null },
+    accepts: { rating: 3 },
+  },
+  {
+    what: 'an attribute with a default is added',
+    later: changed('label:', 'mood: { type: string, indexed: true, default: Ébène }\n      label:'),
+    says: [
+      /column "mood" is added, with 'Ébène' in each row/,
+      /"__folded_mood" is added/,
+      /index "__Company.mood" is added/,
+    ],
+    filled: { mood: 'Ébène' },
+  },
+  {
+    what: 'a mandatory attribute with a default is added',
+    later: changed(
+      'label:',
+      'paid: { type: boolean, mandatory: true, default: true }\n      label:',
+    ),
+    says: ['table "Company": column "paid" is added, with 1 in each row'],
+    filled: { paid: true },
+  },
+  {
+    what: 'a default is changed',
+    later: changed('kind: { type: string,', 'kind: { type: string, default: firm,'),
+    says: [],
+  },
+  {
+    what: 'the expression of a computed attribute is changed',
+    later: changed(`name || '!'`, `name || '?'`),
+    says: ['table "Company": column "label" is computed anew for 40 rows'],
+  },
+  {
+    what: 'a computed attribute is added and one is removed',
+    later: changed(
+      'label: { computed: string, expression',
+      'title: { computed: string, expression',
+    ),
+    says: ['table "Company": column "title" is added'],
+  },
+  {
+    what: 'an attribute is removed',
+    later: without('fax'),
+    says: [/column "fax" is kept with 40 values, and no attribute of the model uses it/],
+  },
+  {
+    what: 'a mandatory attribute is removed',
+    later: without('name', 'label'),
+    says: ['table "Company": column "name" may be empty', /column "name" is kept with 40 values/],
+  },
+  {
+    what: 'a relation is removed, and what it referred to may be deleted',
+    later: without('employer', 'staff'),
+    says: [
+      /foreign key "employer_id" to "Company" \("ID"\) is dropped/,
+      /foreign key "employer_id" to "Company" \("ID"\) ON DELETE SET NULL is added/,
+      /column "employer_id" is kept with 40 values/,
+    ],
+  },
+  {
+    what: 'a relation and a dataclass are added',
+    later: `${changed('label:', 'country: { to: Country }\n      label:')}
+  Country:
+    attributes:
+      ID: { type: string, key: true }
+      companies: { to: Company, many: true, inverse: country }
+`,
+    says: ['table "Country" is added', /column "country_id" is added/, /index .*is added/],
+  },
+  {
+    what: 'a dataclass is removed',
+    later: without('chief', 'staff').replace(/ {2}Person:[^]*/, ''),
+    says: [
+      /foreign key "employer_id" .* is dropped/,
+      /foreign key "employer_id" .* ON DELETE SET NULL is added/,
+      /table "Person" is kept with 40 rows, and no dataclass of the model uses it/,
+    ],
+  },
+];
+
+describe('a server of a changed model', () => {
+  it.each(changes)('starts where $what', async ({ later, says, filled = {}, accepts }) => {
+    let before: readonly Entity[] = [];
+    let people: readonly Entity[] = [];
+    await serving(former, async (app) => {
+      await fill(app);
+      before = await all(app, 'Company');
+      people = await all(app, 'Person');
+    });
+    const said = await serving(later, async (app) => {
+      const found = await all(app, 'Company');
+      const kept = common(before, found);
+      const isComputed = /is computed anew/.test(String(says));
+      expect(common(found, before)).toEqual(
+        isComputed
+          ? found.map((each) => expect.objectContaining({ name: each['name'] }) as unknown)
+          : kept,
+      );
+      for (const each of found) expect(each).toMatchObject(filled);
+      if (accepts !== undefined) {
+        const other = await save(app, 'Company', { name: 'new', ...accepts });
+        await app.inject({ method: 'POST', url: `/rest/Company(${other.__KEY})?$method=delete` });
+      }
+    });
+    for (const each of says) {
+      expect(said).toContainEqual(
+        typeof each === 'string' ? `In the database, ${each}.` : expect.stringMatching(each),
+      );
+    }
+    const unexpected = said.filter((each) => !/filled|is dropped|is added|is kept/.test(each));
+    expect(unexpected.length).toBeLessThanOrEqual(says.length);
+    isSound();
+    const schema = read('select name, sql from sqlite_schema order by name');
+    // The second start changes nothing.
+    expect(await serving(later)).toEqual([]);
+    expect(read('select name, sql from sqlite_schema order by name')).toEqual(schema);
+    expect(read('select count(*) from "__schema"')).toEqual([[2]]);
+
+    // The older server finds what it had, writes, and changes nothing of the schema.
+    let added: Entity | undefined;
+    const older = await serving(former, async (app) => {
+      expect(withoutLabels(await all(app, 'Company'))).toEqual(withoutLabels(before));
+      expect(await all(app, 'Person')).toEqual(people);
+      expect(await count(app, 'Company', `city = 'ébène 1'`)).toBe(
+        before.filter(({ city }) => city === 'ÉBÈNE 1').length,
+      );
+      added = await save(app, 'Company', { name: 'by older', kind: 'firm', size: 7, fax: 'f' });
+      const { __KEY } = await save(app, 'Person', { lastName: 'older', employer: added.__KEY });
+      expect(await count(app, 'Person', `lastName = 'OLDER'`)).toBe(1);
+      await save(app, 'Company', { __KEY: added.__KEY, __STAMP: added.__STAMP, chief: __KEY });
+    });
+    expect(older).toContainEqual(
+      expect.stringMatching(
+        /^An older server: the database was brought to a newer model at \d{4}-.*Z\.$/,
+      ),
+    );
+    expect(read('select name, sql from sqlite_schema order by name')).toEqual(schema);
+    const again = await serving(later, async (app) => {
+      const found = await all(app, 'Company');
+      expect(found).toHaveLength(companies + 1);
+      expect(found.at(-1)).toMatchObject({ ...filled, __KEY: added?.__KEY });
+      for (const each of Object.keys(filled).filter((name) => name === 'mood')) {
+        expect(await count(app, 'Company', `${each} = 'éBÈNE'`)).toBe(companies + 1);
+      }
+    });
+    expect(again.filter((each) => !each.includes('is filled'))).toEqual([]);
+    expect(read('select name, sql from sqlite_schema order by name')).toEqual(schema);
+    isSound();
+  });
+});
+
+function withoutLabels(entities: readonly Entity[]): unknown {
+  return entities.map((each) => ({ ...each, label: undefined }));
+}
+
+/** What stops a start, which has changed nothing. */
+async function refusal(model: string): Promise<string> {
+  const content = (): unknown => [
+    read('select name, sql from sqlite_schema order by name'),
+    read('select * from "Company"'),
+    read('select * from "Person"'),
+    read('select * from "__datastore"'),
+    read('select * from "__schema"'),
+  ];
+  const before = content();
+  const error = await serving(model).then(
+    () => undefined,
+    (reason: unknown) => reason as Error,
+  );
+  expect(error).toBeInstanceOf(Error);
+  expect(content()).toEqual(before);
+  return error?.message ?? '';
+}
+
+/** The rows that the query of a message lists. */
+function listed(message: string): unknown[][] {
+  return read(/SELECT [^]*?;(?= -- lists them)/.exec(message)?.[0] ?? '');
+}
+
+const refusals = [
+  {
+    what: 'an attribute becomes mandatory, and rows have no value',
+    later: changed('city: { type: string,', 'city: { type: string, mandatory: true,'),
+    says: 'table "Company": column "city" is mandatory, and 13 rows have no value',
+    lists: 13,
+    remedy: `UPDATE "Company" SET "city" = 'none' WHERE "city" IS NULL`,
+  },
+  {
+    what: 'an enum loses a value that rows have',
+    later: changed('[firm, club]', '[firm]'),
+    says: /the rule "kind" IN \( 'firm' \) is new, and 20 rows break it/,
+    lists: 20,
+    remedy: `UPDATE "Company" SET "kind" = 'firm' WHERE "kind" = 'club'`,
+  },
+  {
+    what: 'a limit is tightened, and one row breaks it',
+    later: changed('max: 500', 'max: 39'),
+    says: /the rule "size" <= 39 is new, and 1 row breaks it/,
+    lists: 1,
+    remedy: `UPDATE "Company" SET "size" = NULL WHERE "size" > 39`,
+  },
+  {
+    what: 'an attribute becomes unique, and rows have equal values',
+    later: changed('city: { type: string, indexed: true', 'city: { type: string, unique: true'),
+    says: 'table "Company": "city" must be unique, and 27 rows have a value that another row has, too',
+    lists: 5,
+    remedy: `UPDATE "Company" SET "city" = 'C' || "ID"`,
+  },
+  {
+    what: 'an attribute becomes a relation, and rows refer to nothing',
+    later: changed('size: { type: integer, min: 0, max: 500 }', 'size: { type: integer }').replace(
+      'label:',
+      'mother: { to: Company, foreignKey: size }\n      label:',
+    ),
+    says: 'table "Company": column "size" refers to table "Company", and 1 row refers to nothing there',
+    lists: 1,
+    remedy: `UPDATE "Company" SET "size" = NULL WHERE "size" = 41`,
+    before: `UPDATE "Company" SET "size" = 41 WHERE "size" = 40`,
+  },
+];
+
+describe('a server of a tighter model', () => {
+  it.each(refusals)(
+    'is refused with the number of rows and a query where $what, and starts after the remedy',
+    async ({ later, says, lists, remedy, before }) => {
+      await serving(former, fill);
+      if (before !== undefined) run(before);
+      const message = await refusal(later);
+      expect(message.replaceAll('\n', ' ')).toEqual(
+        typeof says === 'string' ? expect.stringContaining(says) : expect.stringMatching(says),
+      );
+      expect(listed(message)).toHaveLength(lists);
+      run(remedy);
+      await serving(later, async (app) => {
+        expect(await all(app, 'Company')).toHaveLength(companies);
+      });
+      isSound();
+      expect(await serving(later)).toEqual([]);
+    },
+  );
+});
+
+describe('a server whose model needs more than a start does', () => {
+  beforeEach(async () => {
+    await serving(former, fill);
+  });
+
+  it('is refused where a mandatory attribute without a default is added', async () => {
+    const line = 'owner: { type: string, mandatory: true }\n      label:';
+    expect(await refusal(changed('label:', line))).toMatch(
+      /column "owner" is mandatory, and 40 rows would have no value\n +Give the attribute a "default"/,
+    );
+    const optional = 'owner: { type: string }\n      label:';
+    await serving(changed('label:', optional));
+    run(`UPDATE "Company" SET "owner" = 'somebody'`);
+    await serving(changed('label:', line), async (app) => {
+      const [first] = await all(app, 'Company');
+      expect(first).toMatchObject({ owner: 'somebody' });
+    });
+  });
+
+  it('starts where such an attribute is added to a dataclass without entities', async () => {
+    run('UPDATE "Company" SET "chief_id" = NULL', 'DELETE FROM "Person"');
+    const later = changed(
+      'employer:',
+      'firstName: { type: string, mandatory: true }\n      employer:',
+    );
+    expect(await serving(later)).toEqual([
+      'In the database, table "Person": column "firstName" is added.',
+    ]);
+    const older = await serving(former, async (app) => {
+      const url = '/rest/Person?$method=update';
+      const answer = await app.inject({ method: 'POST', url, body: { lastName: 'x' } });
+      expect(answer.statusCode).toBeLessThan(500);
+      expect(answer.json()).toHaveProperty('__ERROR');
+    });
+    expect(older.join('\n')).toContain(
+      'An older server cannot add rows without a value that it does not know: table "Person": column "firstName".',
+    );
+  });
+
+  it('is refused where a type changes', async () => {
+    const message = await refusal(
+      changed('size: { type: integer, min: 0, max: 500 }', 'size: { type: string }'),
+    );
+    expect(message).toMatch(
+      /values of column "size" are those of integer, the model wants string\n +Run "npx drs-gen migrate"/,
+    );
+  });
+
+  it('is refused where the values of an attribute would give way to computed ones', async () => {
+    const message = await refusal(
+      changed(
+        'fax: { type: string, indexed: true }',
+        `fax: { computed: string, expression: "city" }`,
+      ),
+    );
+    expect(message).toMatch(/column "fax" holds 40 values, .*they would be lost\n +ALTER TABLE/);
+    run(/ALTER TABLE .*;/.exec(message)?.[0] ?? '');
+    await serving(
+      changed(
+        'fax: { type: string, indexed: true }',
+        `fax: { computed: string, expression: "city" }`,
+      ),
+      async (app) => {
+        const [first] = await all(app, 'Company');
+        expect(first?.['fax']).toBe(first?.['city']);
+      },
+    );
+    expect(read('select count("former fax") from "Company"')).toEqual([[40]]);
+  });
+
+  it('is refused where a dataclass seems to have a new name, and takes MIGRATE_KEEP for an answer', async () => {
+    const renamed = former.replaceAll('Person', 'Human');
+    expect(await refusal(renamed)).toMatch(
+      /table "Person" has 40 rows and no dataclass.* "Human", .*\n.*renamedFrom: Person\n.*MIGRATE_KEEP=Person/,
+    );
+    expect(await refusal(renamed)).toMatch(
+      /"chief_id" refers to table "Human"[^]*renamedFrom ends this/,
+    );
+    run('UPDATE "Company" SET "chief_id" = NULL');
+    const said = await serving(renamed, undefined, { MIGRATE_KEEP: 'Person' });
+    expect(said.join('\n')).toContain('table "Person" is kept with 40 rows');
+    expect(await serving(renamed)).toEqual([]);
+    expect(read('select count(*) from "Person"')).toEqual([[40]]);
+  });
+
+  it('is refused with every difference at once, and what it would do itself', async () => {
+    const message = await refusal(
+      changed('city: { type: string,', 'city: { type: string, mandatory: true,')
+        .replace('[firm, club]', '[firm]')
+        .replace('label:', 'mood: { type: string }\n      label:'),
+    );
+    expect(message).toMatch(/"city" is mandatory[^]*"kind"[^]*does itself[^]*"mood" is added/);
+  });
+});
+
+describe('a server of an older model', () => {
+  it('is refused where something that it needs is gone', async () => {
+    await serving(former, fill);
+    await serving(without('fax'));
+    run('DROP INDEX "__Company.fax"', 'ALTER TABLE "Company" DROP COLUMN "fax"');
+    expect(await refusal(former)).toMatch(
+      /table "Company": column "fax" is missing\n.*A server of a newer model has changed the database at/,
+    );
+    expect(await serving(without('fax'))).toEqual([]);
+  });
+
+  it('becomes the newest one where its entry in the journal is deleted', async () => {
+    await serving(former, fill);
+    const later = changed('[firm, club]', '[firm, club, union]');
+    await serving(later);
+    run('DELETE FROM "__schema" WHERE "position" = 1');
+    const said = await serving(former);
+    expect(said.join('\n')).toMatch(/the rule .*'union' \) is dropped/);
+    expect(await serving(former)).toEqual([]);
+  });
+
+  it('stays older when it is started again and again', async () => {
+    await serving(former, fill);
+    const later = changed('label:', 'mood: { type: string }\n      label:');
+    await serving(later);
+    for (let start = 0; start < 3; start += 1) {
+      expect(await serving(former)).toEqual([expect.stringContaining('An older server')]);
+    }
+    expect(await serving(later)).toEqual([]);
+  });
+});
+
+describe('an attribute that is renamed by its column', () => {
+  it('keeps its values, and its index gets the new name', async () => {
+    await serving(former, fill);
+    const later = changed(
+      'fax: { type: string, indexed',
+      'telefax: { type: string, column: fax, indexed',
+    );
+    const said = await serving(later, async (app) => {
+      expect((await all(app, 'Company'))[0]).toMatchObject({ telefax: '01' });
+    });
+    expect(said).toEqual([
+      'In the database, table "Company": index "__Company.fax" is dropped.',
+      'In the database, table "Company": index "__Company.telefax" is added.',
+    ]);
+    expect(await serving(later)).toEqual([]);
+  });
+});
+
+describe('a row of an unused column', () => {
+  it('does not keep what it refers to from being deleted', async () => {
+    await serving(former, fill);
+    await serving(without('employer', 'staff'), async (app) => {
+      const url = '/rest/Company(1)?$method=delete';
+      await app.inject({ method: 'POST', url });
+      expect(await all(app, 'Company')).toHaveLength(companies - 1);
+    });
+    expect(read('select count(*) from "Person" where "employer_id" is null')).toEqual([[1]]);
+    isSound();
+  });
+
+  it('does not, when its whole table is unused', async () => {
+    await serving(former, fill);
+    await serving(without('chief', 'staff').replace(/ {2}Person:[^]*/, ''), async (app) => {
+      await app.inject({ method: 'POST', url: '/rest/Company(1)?$method=delete' });
+      expect(await all(app, 'Company')).toHaveLength(companies - 1);
+    });
+    expect(read('select count(*) from "Person" where "employer_id" is null')).toEqual([[1]]);
+    isSound();
+  });
+});
+
+describe('MIGRATE', () => {
+  const later = changed('label:', 'mood: { type: string }\n      label:');
+
+  it('off starts a server that finds what it needs, and changes nothing', async () => {
+    await serving(later, fill);
+    const schema = read('select name, sql from sqlite_schema');
+    const off = { MIGRATE: 'off' };
+    await serving(
+      former,
+      async (app) => {
+        expect(await all(app, 'Company')).toHaveLength(companies);
+      },
+      off,
+    );
+    expect(await serving(changed('[firm, club]', '[firm, club, union]'), undefined, off)).toEqual(
+      [],
+    );
+    expect(read('select name, sql from sqlite_schema')).toEqual(schema);
+    expect(read('select count(*) from "__schema"')).toEqual([[1]]);
+  });
+
+  it('off refuses a server that does not', async () => {
+    await serving(former, fill);
+    await expect(serving(later, undefined, { MIGRATE: 'off' })).rejects.toThrow(
+      /column "mood" is missing\nMIGRATE is off/,
+    );
+    expect(read(`select count(*) from pragma_table_info('Company') where name = 'mood'`)).toEqual([
+      [0],
+    ]);
+  });
+
+  it('check waits until another server has brought the database to the model', async () => {
+    await serving(former, fill);
+    let isReady = false;
+    const waiting = serving(
+      later,
+      async (app) => {
+        isReady = true;
+        expect((await all(app, 'Company'))[0]).toMatchObject({ mood: null });
+      },
+      { MIGRATE: 'check' },
+    );
+    await delay(1500);
+    expect(isReady).toBe(false);
+    expect(read(`select count(*) from pragma_table_info('Company') where name = 'mood'`)).toEqual([
+      [0],
+    ]);
+    await serving(later);
+    expect(await waiting).toEqual([
+      expect.stringMatching(/^MIGRATE is check: .*column "mood" is missing/),
+    ]);
+  });
+
+  it('is refused when it is anything else', async () => {
+    await expect(serving(former, undefined, { MIGRATE: 'always' })).rejects.toThrow(
+      'MIGRATE is "always"; it must be auto, check or off.',
+    );
+  });
+});
