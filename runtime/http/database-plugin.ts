@@ -35,7 +35,7 @@ export const database = fastifyPlugin<DatabaseOptions>(
     const { setup } = app;
     const opened = await open(options, setup);
     setup.closeAtEnd(() => opened.executor.close());
-    if (opened.isOfOneProcess !== true) setup.closeAtEnd(await announceServer(opened));
+    if (opened.isOfOneProcess !== true) setup.closeAtEnd(announceServer(opened));
     for (const each of opened.added ?? []) setup.log.info(`In the database, ${each}.`);
     app.decorate('database', opened);
     app.decorate('definitions', options.definitions);

@@ -227,9 +227,7 @@ class StepRun {
     }
     await updateRows(database, table, key, rows);
     if (batch.length > 0) {
-      await database.query(
-        `UPDATE "__datastore" SET "value" = "value" + ${batch.length} WHERE "name" = 'globalStamp'`,
-      );
+      await raiseGlobalStamp(database, batch.length);
     }
     const isLast = batch.length < batchSize;
     if (isLast) await finish(database, this.named);
@@ -270,7 +268,14 @@ class StepRun {
       );
     }
     await database.query(`ALTER TABLE ${quoted(table)} ADD COLUMN ${made} ${wanted.type}`);
-    await database.query(`UPDATE ${quoted(table)} SET ${made} = ${text} WHERE ${old} IS NOT NULL`);
+    const all = await this.#count(table, `${old} IS NOT NULL`);
+    // Clients see another value: the entity has changed.
+    await database.query(
+      `UPDATE ${quoted(table)} SET ${made} = ${text}, "__STAMP" = "__STAMP" + 1, "__TIMESTAMP" = $1
+        WHERE ${old} IS NOT NULL`,
+      [nowText()],
+    );
+    await raiseGlobalStamp(database, all);
     await this.#dropWithDerived(table, column);
     await database.query(`ALTER TABLE ${quoted(table)} RENAME COLUMN ${made} TO ${old}`);
     await database.query(`DELETE FROM "__form" WHERE "table" = $1 AND "column" = $2`, [
@@ -360,6 +365,12 @@ interface Filled {
   readonly key: string;
   readonly columns: readonly PresentColumn[];
   readonly names: ReadonlySet<string>;
+}
+
+async function raiseGlobalStamp(database: MigratedDatabase, changes: number): Promise<void> {
+  await database.query(
+    `UPDATE "__datastore" SET "value" = "value" + ${changes} WHERE "name" = 'globalStamp'`,
+  );
 }
 
 /** What a save would write beside the values: what texts are compared by, and the time. */

@@ -52,8 +52,9 @@ ${others}`;
     model: string,
     use: (app: FastifyInstance) => Promise<void> = () => Promise.resolve(),
     written: Written = {},
+    environment: Readonly<Record<string, string>> = {},
   ): Promise<void> => {
-    const app = await serverOf(model, { databaseUrl: database.url }, written);
+    const app = await serverOf(model, { databaseUrl: database.url, environment }, written);
     try {
       await app.ready();
       await use(app);
@@ -115,6 +116,9 @@ ${others}`;
     const steps = `{ kind: 'fill', table: 'Person', where: '"lastName" IS NULL', set: (row: { fullName: string }) => ({ lastName: row.fullName.split(' ')[1] ?? '' }) },
       { kind: 'fill', table: 'Person', where: "\\"role\\" = 'b'", set: { role: "'c'" } }`;
     const written = { [first]: migration(steps) };
+    await expect(serving(newer, undefined, written, { MIGRATE: 'off' })).rejects.toThrow(
+      /MIGRATE is off, and steps of migrations are not done: 0001-first: fill "Person"/,
+    );
     for (let start = 1; start <= 2; start += 1) {
       await serving(
         newer,
@@ -167,7 +171,7 @@ ${others}`;
       newer,
       async (app) => {
         expect(await people(app)).toMatchObject([
-          { zip: '8000', born: '2001-02-03' },
+          { zip: '8000', born: '2001-02-03', __STAMP: 3 },
           { zip: null, born: '2001-02-03' },
         ]);
         expect(await people(app, `&$filter="zip = '8000'"`)).toHaveLength(1);

@@ -36,14 +36,21 @@ export async function formDifferences(
   });
 }
 
+/** The columns of which it is not noted yet what their values are. */
+export async function unknownForms(
+  database: MigratedDatabase,
+  wanted: readonly ColumnForm[],
+): Promise<readonly ColumnForm[]> {
+  const known = await knownForms(database);
+  return wanted.filter(({ table, column, form }) => known.get(keyOf(table, column)) !== form);
+}
+
 /** Notes what the values are that are written from now on. */
 export async function noteForms(
   database: MigratedDatabase,
-  wanted: readonly ColumnForm[],
+  forms: readonly ColumnForm[],
 ): Promise<void> {
-  const known = await knownForms(database);
-  for (const { table, column, form } of wanted) {
-    if (known.get(keyOf(table, column)) === form) continue;
+  for (const { table, column, form } of forms) {
     await database.query(
       `INSERT INTO "__form" ("table", "column", "form") VALUES ($1, $2, $3)
         ON CONFLICT ("table", "column") DO UPDATE SET "form" = excluded."form"`,

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Fold } from '../../protocol/fold.js';
 import { SchemaMismatchError } from '../schema-mismatch.js';
-import { type ColumnForm, formDifferences, noteForms } from './forms.js';
+import { type ColumnForm, formDifferences, noteForms, unknownForms } from './forms.js';
 import { type MigratedDatabase, MigrationError, type Migrations } from './migration.js';
 import { advice, type MigrateOptions, waitMilliseconds } from './start.js';
 
@@ -86,9 +86,12 @@ export async function noteData(
   wasThere: boolean,
   { forms, migrations }: DataOptions,
 ): Promise<void> {
+  const unknown = await unknownForms(database, forms);
+  // Most starts have nothing to write, and do not wait for others that do.
+  if (wasThere && unknown.length === 0) return;
   await database.transaction(async () => {
     if (!wasThere) await migrations?.skip(database);
-    await noteForms(database, forms);
+    await noteForms(database, unknown);
   });
 }
 

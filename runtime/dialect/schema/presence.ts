@@ -12,11 +12,7 @@ const livingMilliseconds = 60_000;
 /**
  * Says in the database that a server uses it, until the answer is called: what an older model needs is not taken away meanwhile.
  */
-export async function announceServer({
-  dialect,
-  executor,
-  schemaHash,
-}: Database): Promise<() => void> {
+export function announceServer({ dialect, executor, schemaHash }: Database): () => void {
   const id = newUuid();
   const slot = (index: number): ReturnType<typeof sql> => sql`${new Slot(index)}`;
   const note = dialect.compile(
@@ -34,7 +30,7 @@ export async function announceServer({
     write((transaction) =>
       whenThere(transaction.run(note, [id, schemaHash, new Date().toISOString()]), () => undefined),
     );
-  await beat();
+  void beat();
   const timer = setInterval(() => void beat(), beatMilliseconds).unref();
   // Nobody waits for it: another transaction may hold the database, and the server is forgotten after a minute anyway.
   return () => {

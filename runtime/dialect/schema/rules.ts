@@ -227,7 +227,7 @@ function neededColumn(name: string, words: string, rows: number): Outcome {
     kind: 'refuse',
     what: `${name} is mandatory, and ${counted(rows, 'row')} would have no value`,
     remedy:
-      'Give the attribute a "default" in the model: these rows get it. Or make the attribute optional, start the server, give each row a value, and make it mandatory then.',
+      'Give the attribute a "default" in the model: these rows get it. Or run "npx drs-gen migrate", which writes a migration that gives each row a value.',
   };
 }
 
@@ -352,6 +352,10 @@ function changeExpression(change: Of<'changeExpression'>): Decision {
   };
 }
 
+/** Where a value is not the same for all rows, and for databases that nobody works on by hand. */
+const byMigration =
+  'Or run "npx drs-gen migrate", which writes a migration that gives them values.';
+
 function setMandatory(change: Of<'setMandatory'>, context: Context): Decision {
   const { table, to } = change;
   const name = quoted(to.name);
@@ -363,7 +367,7 @@ function setMandatory(change: Of<'setMandatory'>, context: Context): Decision {
     what: (rows) =>
       `table "${table}": column "${to.name}" is mandatory, and ${counted(rows, 'row')} ${rows === 1 ? 'has' : 'have'} no value`,
     list: listOf(context, table, [], condition),
-    then: `${filled} -- gives each of them a value`,
+    then: `${filled} -- gives each of them a value\n${byMigration}`,
   });
 }
 
@@ -380,7 +384,7 @@ function addCheck(change: Of<'addCheck'>, context: Context): Decision | undefine
     what: (rows) =>
       `table "${table}": the rule ${check} is new, and ${counted(rows, 'row')} ${rows === 1 ? 'breaks' : 'break'} it`,
     list: listOf(context, table, columns, condition),
-    then: `UPDATE ${quoted(table)} SET ${columns.map((each) => `${quoted(each)} = <a value>`).join(', ')} WHERE ${condition}; -- or loosen the rule in the model`,
+    then: `UPDATE ${quoted(table)} SET ${columns.map((each) => `${quoted(each)} = <a value>`).join(', ')} WHERE ${condition}; -- or loosen the rule in the model\n${byMigration}`,
   });
 }
 
@@ -399,7 +403,7 @@ function addForeignKey(change: Of<'addForeignKey'>, context: Context): Decision 
   const name = quoted(column);
   const isThere = context.actual.get(target)?.columns.some((each) => each.name === targetColumn);
   const condition = isThere
-    ? `${name} IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ${quoted(target)} AS "t" WHERE "t".${quoted(targetColumn)} = ${quoted(table)}.${name})`
+    ? `${name} IS NOT NULL AND NOT EXISTS (SELECT 1 FROM ${quoted(target)} AS "__target" WHERE "__target".${quoted(targetColumn)} = ${quoted(table)}.${name})`
     : `${name} IS NOT NULL`;
   return offenders(change, {
     words,
