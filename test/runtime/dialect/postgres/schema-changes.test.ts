@@ -448,7 +448,11 @@ describePostgres('a PostgreSQL whose model has changed', () => {
         { rating: '"rating" text COLLATE "C"' },
         [/"rating" is bigint, the model wants text/, /drs-gen migrate/],
       ],
-      ['another key', { id: '"ID" bigint', more: '' }, [/key "ID" are drawn/, /No migration changes a key/]],
+      [
+        'another key',
+        { id: '"ID" bigint', more: '' },
+        [/key "ID" are drawn/, /No migration changes a key/],
+      ],
     ])('%s', async (_, changed, expected) => {
       const indexes = changed.rating?.includes('text') === true ? [] : [byRating];
       const { message } = await refusal([
