@@ -165,16 +165,24 @@ class StepRun {
       case 'fill':
         return { told: `, ${await this.#fill(step)} rows` };
       case 'rename':
-        await this.database.transaction(() => this.#rename(step), 'rebuilding');
+        await this.#once(() => this.#rename(step));
         return {};
       case 'convert':
-        await this.database.transaction(() => this.#convert(step), 'rebuilding');
+        await this.#once(() => this.#convert(step));
         return {};
       case 'drop': {
-        const waits = await this.database.transaction(() => this.#drop(step), 'rebuilding');
+        const waits = await this.#once(() => this.#drop(step));
         return waits === undefined ? {} : { waits };
       }
     }
+  }
+
+  /** In a transaction that finds out first whether another run has done the step meanwhile: values must not be converted twice. */
+  #once<T>(work: () => Promise<T>): Promise<T | undefined> {
+    return this.database.transaction(async () => {
+      const { done } = await journalOf(this.database, this.named);
+      return done === undefined ? work() : undefined;
+    }, 'rebuilding');
   }
 
   /** @returns how many rows were filled by this run */

@@ -181,6 +181,26 @@ ${others}`;
     await expect(serving(older)).rejects.toThrow(/zip/);
   });
 
+  it('converts values once where two run at the same time', async () => {
+    const older = modelWith('      price: integer');
+    const newer = modelWith('      price: number');
+    await serving(older, createPeople({ price: 7 }));
+    const step = `{ kind: 'convert', table: 'Person', column: 'price', value: '"price" * 100.0' }`;
+    const written = { [first]: migration(step) };
+    const both = await Promise.all([migrate(newer, written), migrate(newer, written)]);
+    expect(both.map(({ code, err }) => ({ code, err }))).toEqual([
+      { code: 0, err: '' },
+      { code: 0, err: '' },
+    ]);
+    await serving(
+      newer,
+      async (app) => {
+        expect(await people(app)).toMatchObject([{ price: 700 }]);
+      },
+      written,
+    );
+  });
+
   it('drops what nothing uses when it is said how much may be lost, and may add it again', async () => {
     const older = modelWith(
       '      fax: { type: string, indexed: true }\n      name: string',

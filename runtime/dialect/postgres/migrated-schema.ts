@@ -59,6 +59,8 @@ export class MigratedSchema implements MigratedDatabase {
 
   async transaction<T>(work: () => Promise<T>, use?: 'rebuilding'): Promise<T> {
     if (use === undefined) return this.#transaction(work);
+    // It is found in a transaction of its own, which is undone: within this one, all would be undone.
+    this.#shape ??= await this.parts.wanted();
     const { client, lockWait, log } = this.parts;
     const results: T[] = [];
     await whenUnlocked(client, lockWait, {
@@ -102,13 +104,13 @@ export class MigratedSchema implements MigratedDatabase {
       .map(({ name, isKey, type }) => ({ name, isKey, isLarge: type === 'bytea' }));
   }
 
-  async wantedColumns(table: string): Promise<readonly WantedColumn[]> {
-    const columns = (await this.#wanted(table))?.columns ?? [];
-    return columns.filter(({ expression }) => expression === undefined);
+  wantedColumns(table: string): Promise<readonly WantedColumn[]> {
+    const columns = this.#wanted(table)?.columns ?? [];
+    return Promise.resolve(columns.filter(({ expression }) => expression === undefined));
   }
 
   async expand(table: string): Promise<void> {
-    const [actual, wanted] = [await this.#table(table), await this.#wanted(table)];
+    const [actual, wanted] = [await this.#table(table), this.#wanted(table)];
     if (actual === undefined || wanted === undefined) return;
     const present = new Map(actual.columns.map((column) => [column.name, column]));
     const actions = [
@@ -153,8 +155,9 @@ export class MigratedSchema implements MigratedDatabase {
     await this.parts.client.query(`ALTER TABLE ${quoted(table)} ${drops.join(', ')}`);
   }
 
-  async #wanted(table: string): Promise<TableShape | undefined> {
-    this.#shape ??= await this.parts.wanted();
+  /** Only within a transaction that rebuilds. */
+  #wanted(table: string): TableShape | undefined {
+    if (this.#shape === undefined) throw new Error('What the model wants is not known yet.');
     return this.#shape.tables.find(({ name }) => name === table);
   }
 

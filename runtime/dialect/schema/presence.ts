@@ -1,6 +1,7 @@
 import { newUuid } from '../../protocol/uuid.js';
 import type { Database } from '../database.js';
 import { whenThere } from '../pending.js';
+import { settledWithin } from '../settled-within.js';
 import { Slot } from '../statement.js';
 import { sql } from 'kysely';
 import { type MigratedDatabase, MigrationError } from './migration.js';
@@ -9,10 +10,13 @@ import { type MigratedDatabase, MigrationError } from './migration.js';
 const beatMilliseconds = 20_000;
 const livingMilliseconds = 60_000;
 
+/** How long the end of a server waits until that is taken back, in milliseconds. */
+const longestFarewell = 1_000;
+
 /**
  * Says in the database that a server uses it, until the answer is called: what an older model needs is not taken away meanwhile.
  */
-export function announceServer({ dialect, executor, schemaHash }: Database): () => void {
+export function announceServer({ dialect, executor, schemaHash }: Database): () => Promise<void> {
   const id = newUuid();
   const slot = (index: number): ReturnType<typeof sql> => sql`${new Slot(index)}`;
   const note = dialect.compile(
@@ -32,12 +36,13 @@ export function announceServer({ dialect, executor, schemaHash }: Database): () 
     );
   void beat();
   const timer = setInterval(() => void beat(), beatMilliseconds).unref();
-  // Nobody waits for it: another transaction may hold the database, and the server is forgotten after a minute anyway.
-  return () => {
+  return async () => {
     clearInterval(timer);
-    void write((transaction) =>
+    const forgotten = write((transaction) =>
       whenThere(transaction.run(forget, [id, oldest()]), () => undefined),
     );
+    // Another transaction may hold the database; the server is forgotten after a minute anyway.
+    await settledWithin(forgotten, longestFarewell);
   };
 }
 
