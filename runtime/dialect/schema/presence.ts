@@ -34,12 +34,15 @@ export function announceServer({ dialect, executor, schemaHash }: Database): () 
     write((transaction) =>
       whenThere(transaction.run(note, [id, schemaHash, new Date().toISOString()]), () => undefined),
     );
-  void beat();
-  const timer = setInterval(() => void beat(), beatMilliseconds).unref();
+  let lastBeat = beat();
+  const timer = setInterval(() => {
+    lastBeat = beat();
+  }, beatMilliseconds).unref();
   return async () => {
     clearInterval(timer);
-    const forgotten = write((transaction) =>
-      whenThere(transaction.run(forget, [id, oldest()]), () => undefined),
+    // A pool has many connections: a beat that is still on its way on another one would note the server again.
+    const forgotten = lastBeat.then(() =>
+      write((transaction) => whenThere(transaction.run(forget, [id, oldest()]), () => undefined)),
     );
     // Another transaction may hold the database; the server is forgotten after a minute anyway.
     await settledWithin(forgotten, longestFarewell);
