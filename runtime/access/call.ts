@@ -1,5 +1,5 @@
 import { AsyncLocalStorage } from 'node:async_hooks';
-import type { Restriction } from '../dataclass/restriction.js';
+import type { Restriction } from '../dataclass/dataclasses.js';
 import type { Pending } from '../dialect/pending.js';
 import type { SqlValue } from '../dialect/statement.js';
 import type { TransactionScope } from '../dialect/transaction-scope.js';

@@ -1,4 +1,13 @@
-import { foldName, type Grant, type PrivilegeSet, type PrivilegeTable } from './session.js';
+import {
+  foldName,
+  type Grant,
+  type PrivilegeSet,
+  type PrivilegeTable,
+  type Session,
+  type SessionQuotas,
+  MemoryStorage,
+} from './session.js';
+import { quotaNames } from './quota-values.js';
 
 /** What a guest holds: nothing beside `guest`, which everyone holds. */
 export const noPrivileges: PrivilegeSet = new Set<string>();
@@ -57,4 +66,42 @@ function isList(given: unknown): given is readonly string[] {
 /** Protocol decision 30. */
 export function isGuest(userName: string, privileges: PrivilegeSet): boolean {
   return userName === '' && privileges.size === 0;
+}
+
+/** Holds everything but `none`, whatever is declared. */
+class EveryPrivilege extends Set<string> {
+  override has(): boolean {
+    return true;
+  }
+}
+
+/** The server itself, for code that runs outside of any request: it holds every privilege, and its session never ends. */
+export function systemSession(): Session {
+  const privileges: PrivilegeSet = new EveryPrivilege();
+  const storage = new MemoryStorage();
+  const fixed = (): never => {
+    throw new Error(
+      'The server’s own session holds every privilege; there is no request to log in by.',
+    );
+  };
+  const quotas = {
+    currentValues: {},
+    ...Object.fromEntries(quotaNames.map((n) => [n, undefined])),
+  };
+  return {
+    id: 'system',
+    userName: 'system',
+    isGuest: false,
+    privileges,
+    storage,
+    quotas: quotas as SessionQuotas,
+    origin: undefined,
+    hasPrivilege: (name) => holds(privileges, name),
+    require: () => undefined,
+    setPrivileges: fixed,
+    clearPrivileges: fixed,
+    login: fixed,
+    promote: async (_privileges, work) => work(),
+    keep: () => 'system',
+  };
 }

@@ -2,8 +2,7 @@ import type { Clock } from '../entity-set/clock.js';
 import { ExpiryBuckets, type Expiring } from '../entity-set/expiry-buckets.js';
 import { newUuid } from '../protocol/uuid.js';
 import { isGuest } from './grants.js';
-import { GuestPlaces } from './guest-places.js';
-import { hasRates, RateWindows } from './rate-windows.js';
+import { hasRates, RateWindows, network } from './quota-values.js';
 import type {
   NewSession,
   SessionChange,
@@ -11,7 +10,8 @@ import type {
   SessionRecord,
   SessionStore,
 } from './session-store.js';
-import { MemoryStorage } from './storage.js';
+import { MemoryStorage } from './session.js';
+import { ownText } from '../protocol/own-text.js';
 
 /** A session as it stands in the store. */
 interface HeldSession extends Held, Expiring {}
@@ -168,5 +168,31 @@ export class MemorySessionStore implements SessionStore {
       for (const held of this.#byExpiry.expired(this.clock.now())) this.#end(held);
       this.#tickLater();
     });
+  }
+}
+
+/** Guests' sessions that live, by the address that they began from. */
+export class GuestPlaces {
+  readonly #taken = new Map<string, number>();
+
+  /** How many addresses are remembered: those with a session that lives. */
+  get size(): number {
+    return this.#taken.size;
+  }
+
+  takenBy(address: string): number {
+    return this.#taken.get(network(address)) ?? 0;
+  }
+
+  take(address: string): void {
+    const name = network(address);
+    this.#taken.set(ownText(name), (this.#taken.get(name) ?? 0) + 1);
+  }
+
+  free(address: string): void {
+    const name = network(address);
+    const left = (this.#taken.get(name) ?? 0) - 1;
+    if (left > 0) this.#taken.set(name, left);
+    else this.#taken.delete(name);
   }
 }

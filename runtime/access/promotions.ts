@@ -1,8 +1,16 @@
 import type { Pending } from '../dialect/pending.js';
 import type { Call, Calls } from './call.js';
-import { listOf } from './grants.js';
-import { PromotedSession } from './promoted-session.js';
-import { foldName, type PrivilegeTable, type Session } from './session.js';
+import { listOf, holds } from './grants.js';
+import {
+  foldName,
+  type PrivilegeTable,
+  type Session,
+  type Grant,
+  type Origin,
+  type PrivilegeSet,
+  type SessionQuotas,
+  type SessionStorage,
+} from './session.js';
 
 /** Runs class code with more privileges than its session holds (protocol section 17.6). */
 export class Promotions {
@@ -39,4 +47,81 @@ export class Promotions {
 
 function call(session: Session): Call {
   return { session };
+}
+
+/**
+ * A session whose code holds some privileges more: for one call of a function, or for a part of it (protocol sections 17.3 and
+ * 17.6, `promote`). What is kept, granted and told of the session is its own.
+ */
+export class PromotedSession implements Session {
+  readonly #session: Session;
+  readonly #added: readonly string[];
+  /** The session's own, which are replaced and never changed, and all. */
+  #privileges: { readonly own: PrivilegeSet; readonly all: PrivilegeSet } | undefined;
+
+  /** @param added names of privileges, all that they include among them */
+  constructor(session: Session, added: readonly string[]) {
+    this.#session = session;
+    this.#added = added.map(foldName);
+  }
+
+  get id(): string | undefined {
+    return this.#session.id;
+  }
+
+  get userName(): string {
+    return this.#session.userName;
+  }
+
+  get isGuest(): boolean {
+    return this.#session.isGuest;
+  }
+
+  get privileges(): PrivilegeSet {
+    const { privileges: own } = this.#session;
+    if (this.#privileges?.own !== own) {
+      this.#privileges = { own, all: new Set([...own, ...this.#added]) };
+    }
+    return this.#privileges.all;
+  }
+
+  get storage(): SessionStorage {
+    return this.#session.storage;
+  }
+
+  get quotas(): SessionQuotas {
+    return this.#session.quotas;
+  }
+
+  get origin(): Origin | undefined {
+    return this.#session.origin;
+  }
+
+  hasPrivilege(name: string): boolean {
+    return this.#added.includes(foldName(name)) || holds(this.#session.privileges, name);
+  }
+
+  require(privilege: string): void {
+    if (!this.hasPrivilege(privilege)) this.#session.require(privilege);
+  }
+
+  setPrivileges(grant: string | readonly string[] | Grant): void {
+    this.#session.setPrivileges(grant);
+  }
+
+  clearPrivileges(): void {
+    this.#session.clearPrivileges();
+  }
+
+  login(user: string, password: string): Promise<boolean> {
+    return this.#session.login(user, password);
+  }
+
+  promote<T>(privileges: string | readonly string[], work: () => T | Promise<T>): Promise<T> {
+    return this.#session.promote(privileges, work);
+  }
+
+  keep(): string {
+    return this.#session.keep();
+  }
 }

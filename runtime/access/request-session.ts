@@ -14,10 +14,10 @@ import {
   type Session,
   type SessionQuotas,
   type SessionStorage,
+  storageOf,
 } from './session.js';
 import type { SessionRecord } from './session-store.js';
 import type { Sessions } from './sessions.js';
-import { storageOf } from './storage.js';
 
 /** What brings a session's token to its client. */
 export interface Carrier {

@@ -1,6 +1,5 @@
 import type { Pending } from '../dialect/pending.js';
-import type { QuotaValues } from './quota-values.js';
-import type { Rates } from './rate-windows.js';
+import type { QuotaValues, Rates } from './quota-values.js';
 import type { PrivilegeSet, SessionStorage } from './session.js';
 
 /** What is kept of a session. Its store alone changes it. */

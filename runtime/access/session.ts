@@ -1,4 +1,5 @@
 import { fold } from '../protocol/fold.js';
+import type { SetAsker } from '../entity-set/entity-set-store.js';
 
 /** The names of privileges are compared without regard to case; a session holds them folded by {@link foldName}. */
 export type PrivilegeSet = ReadonlySet<string>;
@@ -120,4 +121,86 @@ export interface Session {
 /** A name of a privilege, a role or a user as it is compared. */
 export function foldName(name: string): string {
   return fold(name);
+}
+
+/**
+ * The storage of a session that may not be there yet.
+ * @param find what is kept, if there is something
+ * @param make the same, made when it is needed
+ */
+export function storageOf(
+  find: () => SessionStorage | undefined,
+  make: () => SessionStorage,
+): SessionStorage {
+  return {
+    get size() {
+      return find()?.size ?? 0;
+    },
+    get: (name) => find()?.get(name),
+    has: (name) => find()?.has(name) ?? false,
+    set: (name, value) => {
+      make().set(name, value);
+    },
+    delete: (name) => find()?.delete(name) ?? false,
+    clear: () => find()?.clear(),
+    keys: () => find()?.keys() ?? [],
+  };
+}
+
+/** Values in the memory of this process. */
+export class MemoryStorage implements SessionStorage {
+  readonly #values = new Map<string, unknown>();
+
+  get size(): number {
+    return this.#values.size;
+  }
+
+  get(name: string): unknown {
+    return this.#values.get(name);
+  }
+
+  has(name: string): boolean {
+    return this.#values.has(name);
+  }
+
+  set(name: string, value: unknown): void {
+    this.#values.set(name, value);
+  }
+
+  delete(name: string): boolean {
+    return this.#values.delete(name);
+  }
+
+  clear(): void {
+    this.#values.clear();
+  }
+
+  keys(): readonly string[] {
+    return [...this.#values.keys()];
+  }
+}
+
+/** A session as entity sets see it: those of a user are the session's own, those of a guest are open to all (protocol decision 15). */
+export function setAskerOf(session: Session): SetAsker {
+  const counted = (): string => session.keep();
+  if (session.id === undefined) return { owner: undefined, keeper: undefined, counted };
+  const { defaultEntitySetTimeout, maxEntitySetTimeout, nbEntitySets } = session.quotas;
+  return {
+    owner: session.isGuest ? undefined : session.id,
+    keeper: keeperOf(session),
+    defaultTimeout: defaultEntitySetTimeout,
+    maxTimeout: maxEntitySetTimeout,
+    maxSets: nbEntitySets,
+    counted,
+  };
+}
+
+/**
+ * A kept definition outlives the session of its user, who has another one after a restart (protocol decision 16): it is found by the
+ * name that logging in has given. Who holds privileges and has no name is known by the session alone. What is made of a
+ * definition is read with what the asking session may see.
+ */
+function keeperOf({ id, isGuest, userName }: Session): string | undefined {
+  if (isGuest) return undefined;
+  return userName === '' ? `session:${id ?? ''}` : `user:${userName}`;
 }

@@ -3,9 +3,8 @@ import type { Pending } from '../dialect/pending.js';
 import type { Clock } from '../entity-set/clock.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';
 import { grantedPrivileges, isGuest, noPrivileges } from './grants.js';
-import { noQuotas, type QuotaValues } from './quota-values.js';
+import { noQuotas, type QuotaValues, hasRates } from './quota-values.js';
 import type { Promotions } from './promotions.js';
-import { hasRates } from './rate-windows.js';
 import type { Grant, PrivilegeTable, Session } from './session.js';
 import type { SessionChange, SessionCounts, SessionRecord, SessionStore } from './session-store.js';
 

@@ -9,7 +9,7 @@ import {
   type SqlValue,
   type Statement,
 } from '../dialect/statement.js';
-import { always } from '../filter/logic.js';
+import { always } from '../filter/context.js';
 import type { CallRestriction, CallRestrictions } from '../access/call.js';
 
 /** A statement with the restrictions of a call, whose values are bound like those of the request, behind them. */

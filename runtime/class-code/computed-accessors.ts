@@ -1,8 +1,9 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { ComputedDefinition } from '../protocol/definition.js';
-import { accessorFailure } from './accessor-failure.js';
-import type { ComputedOrder, ComputedQuery, FilterWithValues } from '../class/answers.js';
+import type { ComputedOrder, ComputedQuery, FilterWithValues } from '../class/types.js';
 import type { ClassHost } from '../class/class-host.js';
+import { DatabaseUnavailableError } from '../dialect/executor.js';
+import { RequestError, RestError } from '../protocol/errors.js';
 
 /** What code of a dataclass's class said of an attribute, and how its errors name it. */
 export interface Said<T> {
@@ -79,4 +80,28 @@ export function checked<T, R>({ shown, value }: Said<T>, work: (value: T) => R):
   } catch (error) {
     throw accessorFailure(shown, error);
   }
+}
+
+/** An accessor of a computed attribute failed; what it threw is the cause, which is logged and not told. */
+class AccessorFailedError extends Error {
+  constructor(shown: string, cause: unknown) {
+    const reason = cause instanceof Error ? `: ${cause.message}` : '';
+    super(`${shown} failed${reason}`, { cause });
+    this.name = 'AccessorFailedError';
+  }
+}
+
+/** Refusals that no code of the accessor is at fault for: one that is not written, and a database that is out of reach. */
+const passed: ReadonlySet<number> = new Set([501, 503]);
+
+/**
+ * What a request is answered with whose accessor threw. A `RestError` is for clients; all else is a mistake of the class code,
+ * also what the runtime says about the filter or the order that it gave.
+ * @param shown the accessor with its class, as `EmployeeEntity.fullName`
+ */
+export function accessorFailure(shown: string, thrown: unknown): Error {
+  if (thrown instanceof AccessorFailedError || thrown instanceof RestError) return thrown;
+  if (thrown instanceof DatabaseUnavailableError) return thrown;
+  if (thrown instanceof RequestError && passed.has(thrown.status)) return thrown;
+  return new AccessorFailedError(shown, thrown);
 }

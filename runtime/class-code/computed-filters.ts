@@ -1,10 +1,10 @@
-import type { NameScope } from '../dataclass/attribute-path.js';
+import { type NameScope, resolvePath } from '../dataclass/attribute-path.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { Aliases, From } from '../dataclass/source.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { Pending } from '../dialect/pending.js';
 import type { ComparisonNode, FilterNode } from '../filter/ast.js';
-import { wrongComparator, written } from '../filter/comparing.js';
+import { wrongComparator, written } from '../filter/value-condition.js';
 import type { FilterInputs } from '../filter/inputs.js';
 import {
   filterInputs,
@@ -17,18 +17,13 @@ import { Similarities } from '../filter/similarities.js';
 import { type FilterInput, FilterSlots } from '../filter/slots.js';
 import { filterCondition } from '../filter/to-sql.js';
 import { refuse } from '../protocol/errors.js';
-import { comparedValue } from '../class/compared-value.js';
 import { checked, type ComputedAccessors } from './computed-accessors.js';
-import { type ComputedComparison, computedIn } from './computed-comparisons.js';
 import { paramsOf } from '../class/selection-values.js';
-import {
-  type Given,
-  givenAt,
-  rebuilt,
-  type Settled,
-  type SettledFilter,
-  together,
-} from './settled-filter.js';
+import type { ComputedDefinition } from '../protocol/definition.js';
+import { checkComparator } from '../filter/condition.js';
+import { isList } from '../filter/params.js';
+import { comparisonValue } from '../protocol/comparison-value.js';
+import { shapeOf } from '../filter/print.js';
 
 /** What class code was asked for one filter. */
 interface Asked {
@@ -205,4 +200,164 @@ export class ComputedFilters {
     filterCondition(context, new From(aliases, dataclass), filter.filter);
     slots.fill(inputs.inputs, []);
   }
+}
+
+/** A comparison with an attribute that class code computes. */
+interface ComputedComparison {
+  readonly node: ComparisonNode;
+  readonly attribute: ComputedDefinition;
+  /** That has the attribute. */
+  readonly owner: Dataclass;
+  readonly properties: readonly string[];
+}
+
+/** What a filter compares with such attributes. Comparisons whose path leads nowhere are refused where the filter is written. */
+function computedIn(
+  dataclass: Dataclass,
+  filter: FilterNode,
+  names: NameScope,
+): ComputedComparison[] {
+  const found: ComputedComparison[] = [];
+  const waiting: FilterNode[] = [filter];
+  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+    if (node.kind === 'comparison') {
+      const path = node.path.steps.map(({ name }) => name);
+      const resolved = path.length === 0 ? undefined : resolvePath(dataclass, path, names);
+      if (resolved === undefined || 'kind' in resolved || resolved.end.kind !== 'computed')
+        continue;
+      const { relations, end: attribute, properties } = resolved;
+      const owner = relations.reduce((here, relation) => here.target(relation), dataclass);
+      found.push({ node, attribute, owner, properties });
+    } else if (node.kind === 'not') waiting.push(node.operand);
+    else if (node.kind !== 'computed') waiting.push(node.right, node.left);
+  }
+  return found;
+}
+
+/** What an attribute is compared with, as class code reads it. */
+interface ComparedValue {
+  readonly value: unknown;
+  /** Null is looked for, alone or in a list. */
+  readonly isNullWanted: boolean;
+}
+
+const asWritten = (text: string): string => text;
+
+/**
+ * The value of a comparison in the form of the attribute's type: a `Date`, `YYYY-MM-DD` for a date only, a boolean, a list
+ * behind `IN`, null.
+ * @param input none for a written `null`
+ * @returns `undefined` for what can be no value of the type, and so equals none
+ * @throws RequestError 400 with 1112 for a comparator that does not apply to the type
+ */
+function comparedValue(
+  attribute: ComputedDefinition,
+  node: ComparisonNode,
+  input: FilterInput | undefined,
+): ComparedValue | undefined {
+  const { comparator } = node;
+  if (comparator === 'in') return comparedList(attribute, node, input);
+  if (input === undefined || input.value === null) {
+    if (!equalities.has(comparator)) {
+      throw wrongComparator(node, 'null is compared with = or != only');
+    }
+    return { value: null, isNullWanted: true };
+  }
+  refuseOthers(attribute, node);
+  const value = typedInput(attribute, input);
+  return value === undefined ? undefined : { value, isNullWanted: false };
+}
+
+const equalities: ReadonlySet<string> = new Set(['=', '!=', '===', '!==']);
+
+function comparedList(
+  attribute: ComputedDefinition,
+  node: ComparisonNode,
+  input: FilterInput | undefined,
+): ComparedValue {
+  refuseOthers(attribute, node);
+  const given = isList(input?.value) ? input.value : [];
+  const items = input?.items ?? given.map((value): FilterInput => ({ value }));
+  const typed = items.map((each) => typedInput(attribute, each));
+  const value = typed.filter((each) => each !== undefined);
+  return { value, isNullWanted: value.includes(null) };
+}
+
+function refuseOthers(attribute: ComputedDefinition, node: ComparisonNode): void {
+  const { type } = attribute;
+  if (type === 'object' || type === 'vector') {
+    const problem = `class code computes the ${type} ${written(node)}`;
+    throw wrongComparator(node, `${problem}, so it can be compared with null only`);
+  }
+  checkComparator(attribute, { node, comparator: node.comparator });
+}
+
+function typedInput({ type, dateOnly }: ComputedDefinition, input: FilterInput): unknown {
+  const stored = comparisonValue(type, dateOnly === true, input, asWritten);
+  if (stored === null || stored === undefined) return stored;
+  if (type === 'boolean') return stored === 1;
+  return type === 'date' && dateOnly !== true ? new Date(stored) : stored;
+}
+
+/** A filter with the values of one request, in which nothing is left for class code to say. */
+export interface SettledFilter {
+  readonly filter: PreparedFilter;
+  readonly inputs: FilterInputs;
+}
+
+/** The value of one comparison. */
+interface Given {
+  readonly input: FilterInput;
+  readonly isNull: boolean;
+  readonly isPattern: boolean;
+}
+
+/** A tree that is settled, and its values. */
+interface Settled {
+  readonly node: FilterNode;
+  /** None for a written `null`. */
+  readonly given: ReadonlyMap<ComparisonNode, Given>;
+}
+
+/** The same tree with other comparisons. */
+function rebuilt(node: FilterNode, other: (comparison: ComparisonNode) => FilterNode): FilterNode {
+  switch (node.kind) {
+    case 'comparison':
+      return other(node);
+    case 'computed':
+      throw new Error('A filter is settled once.');
+    case 'not':
+      return { kind: 'not', operand: rebuilt(node.operand, other) };
+    case 'and':
+    case 'or':
+    case 'except':
+      return {
+        kind: node.kind,
+        left: rebuilt(node.left, other),
+        right: rebuilt(node.right, other),
+      };
+  }
+}
+
+/** The value at a position of a filter. */
+function givenAt({ inputs, nulls, patterns }: FilterInputs, position: number): Given {
+  return {
+    input: inputs[position] as FilterInput,
+    isNull: nulls.includes(position),
+    isPattern: patterns.includes(position),
+  };
+}
+
+/** Numbers the values as the shape of the filter numbers them. */
+function together({ orderBy }: PreparedFilter, { node, given }: Settled): SettledFilter {
+  const { shape, comparisons } = shapeOf(node);
+  const values = comparisons.map((each) => given.get(each) as Given);
+  const marked = (isMarked: (value: Given) => boolean): number[] =>
+    values.flatMap((value, index) => (isMarked(value) ? [index] : []));
+  const inputs: FilterInputs = {
+    inputs: values.map(({ input }) => input),
+    nulls: marked(({ isNull }) => isNull),
+    patterns: marked(({ isPattern }) => isPattern),
+  };
+  return { filter: { filter: node, orderBy, shape, sources: [], constants: inputs }, inputs };
 }

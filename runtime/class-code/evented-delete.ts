@@ -2,9 +2,8 @@ import type { LockTable } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
-import type { DeleteOptions } from '../entity/delete-options.js';
 import type { DeletionReach } from '../entity/delete-reach.js';
-import { DeletionRefused } from '../entity/delete-refusal.js';
+import { DeletionRefused, refusedByDropEvent } from '../entity/delete-refusal.js';
 import {
   cascade,
   checkLocks,
@@ -12,12 +11,12 @@ import {
   type Deletion,
   removeListed,
 } from '../entity/delete-steps.js';
-import { DroppedEntities, type EventedDataclass } from './dropped-entities.js';
 import { EventedList, type EventedStatements, planEventedDeletion } from './evented-list.js';
-import { EventFailure } from '../entity/lifecycle.js';
-import type { EventedDeletion } from '../entity/surroundings.js';
+import { EventFailure, type AfterDropEvent, type LiveEntity } from '../entity/lifecycle.js';
+import type { EventedDeletion, DeleteOptions } from '../entity/surroundings.js';
 import type { DataclassEvents, ModelEvents } from './dataclass-events.js';
 import { Pace } from '../entity/pace.js';
+import type { SqlValue } from '../dialect/statement.js';
 
 /** How often the events of one deletion may add entities to it, beyond once for each dataclass and kind of event. */
 const mostAdditions = 100;
@@ -117,5 +116,155 @@ export class EventedDeleter implements EventedDeletion {
     const plan = planEventedDeletion(this.dialect, this.reach, depth);
     this.#plans.set(depth, plan);
     return plan;
+  }
+}
+
+/** A dataclass with events for deletions. */
+interface EventedDataclass {
+  /** Its number on the list. */
+  readonly number: number;
+  readonly dataclass: Dataclass;
+  readonly events: DataclassEvents;
+}
+
+/** How many entities are one object through all of their events. */
+const mostHeld = 1000;
+
+type Key = string | number;
+
+/** Runs the events of the entities of one deletion. */
+class DroppedEntities {
+  /** By the number of the dataclass. */
+  readonly #held = new Map<number, Map<Key, LiveEntity>>();
+  #heldCount = 0;
+  /** Those of the held ones that are deleted. */
+  readonly #dropped: { readonly dataclass: EventedDataclass; readonly entity: LiveEntity }[] = [];
+
+  /** @param live the object that class code deletes; of the list's first dataclass */
+  constructor(
+    private readonly list: EventedList,
+    private readonly dataclasses: readonly EventedDataclass[],
+    private readonly pace: Pace,
+    private readonly live: LiveEntity | undefined,
+  ) {
+    if (live?.key !== undefined) this.#hold(0, live.key, live);
+  }
+
+  /**
+   * Asks the entities of one dataclass that were not asked yet; others are asked after they were listed anew.
+   * @returns whether there were any
+   * @throws DeletionRefused, and whatever an event throws
+   */
+  async ask(kind: 'validateDrop' | 'dropping'): Promise<boolean> {
+    for (const dataclass of this.dataclasses) {
+      if (!dataclass.events.has(kind)) continue;
+      if (!(await this.list.enlist(dataclass.number, kind))) continue;
+      await this.#each(dataclass, kind, async (entity) => {
+        const event = { kind, dataClassName: dataclass.dataclass.name };
+        const error = await dataclass.events.run(entity, event);
+        if (error !== undefined) throw refusedByDropEvent(dataclass.dataclass, kind, error);
+      });
+      return true;
+    }
+    return false;
+  }
+
+  /** Keeps what `afterDrop` needs of the entities on the list. */
+  async keep(): Promise<void> {
+    for (const dataclass of this.dataclasses) {
+      const { events, number } = dataclass;
+      if (!events.has('afterDrop') || !(await this.list.enlist(number, 'kept'))) continue;
+      await this.#each(dataclass, 'kept', async (entity, key) => {
+        if (this.#held.get(number)?.get(key) === entity) this.#dropped.push({ dataclass, entity });
+        else await this.list.keepText(number, events.textOf(entity));
+      });
+    }
+  }
+
+  /** Runs `afterDrop` of what was kept; what it returns counts for nothing. */
+  async tell(dropStatus: AfterDropEvent['dropStatus']): Promise<void> {
+    for (const { dataclass, entity } of this.#dropped) {
+      await this.#tell(dataclass, entity, dropStatus);
+    }
+    for (const dataclass of this.dataclasses) {
+      const { events, number } = dataclass;
+      if (!events.has('afterDrop')) continue;
+      for (;;) {
+        const texts = await this.list.takeTexts(number);
+        if (texts.length === 0) break;
+        for (const text of texts) await this.#tell(dataclass, events.revived(text), dropStatus);
+        await this.pace.keep();
+      }
+    }
+  }
+
+  async #tell(
+    { events, dataclass }: EventedDataclass,
+    entity: LiveEntity,
+    dropStatus: AfterDropEvent['dropStatus'],
+  ): Promise<void> {
+    await events.run(entity, { kind: 'afterDrop', dataClassName: dataclass.name, dropStatus });
+  }
+
+  /** Goes through a pass; an event that runs in it may delete entities that come later, or change them. */
+  async #each(
+    dataclass: EventedDataclass,
+    stage: 'validateDrop' | 'dropping' | 'kept',
+    work: (entity: LiveEntity, key: Key) => Promise<void>,
+  ): Promise<void> {
+    const { number } = dataclass;
+    for (;;) {
+      const keys = await this.list.next(number, stage);
+      const last = keys.at(-1);
+      if (last === undefined) return;
+      const loaded = await this.#load(dataclass, keys);
+      for (const key of keys as readonly Key[]) {
+        const entity = await this.#current(dataclass, key, loaded);
+        if (entity !== undefined) await work(entity, key);
+      }
+      await this.list.advance(number, stage, last);
+      await this.pace.keep();
+    }
+  }
+
+  async #load(
+    { number, events }: EventedDataclass,
+    keys: readonly SqlValue[],
+  ): Promise<ReadonlyMap<Key, LiveEntity>> {
+    const held = this.#held.get(number);
+    const missing = (keys as readonly Key[]).filter((key) => held?.has(key) !== true);
+    const loaded = new Map<Key, LiveEntity>();
+    if (missing.length === 0) return loaded;
+    for (const entity of await events.load(missing)) {
+      const { key } = entity;
+      if (key === undefined) continue;
+      if (this.#heldCount < mostHeld) this.#hold(number, key, entity);
+      else loaded.set(key, entity);
+    }
+    return loaded;
+  }
+
+  /** The entity as it is now. */
+  async #current(
+    { number, events }: EventedDataclass,
+    key: Key,
+    loaded: ReadonlyMap<Key, LiveEntity>,
+  ): Promise<LiveEntity | undefined> {
+    const stamp = await this.list.stampOf(number, key);
+    if (stamp === undefined) return undefined;
+    const held = this.#held.get(number)?.get(key);
+    const known = held ?? loaded.get(key);
+    // Whether the object that class code deletes is up to date is asked when its events have run.
+    if (known !== undefined && (known === this.live || known.stamp === stamp)) return known;
+    const [entity] = await events.load([key]);
+    if (held !== undefined && entity !== undefined) this.#held.get(number)?.set(key, entity);
+    return entity;
+  }
+
+  #hold(number: number, key: Key, entity: LiveEntity): void {
+    const held = this.#held.get(number);
+    if (held === undefined) this.#held.set(number, new Map([[key, entity]]));
+    else held.set(key, entity);
+    this.#heldCount += 1;
   }
 }

@@ -1,13 +1,11 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Transaction } from '../dialect/executor.js';
-import { isDenialStatus, PermissionError } from '../protocol/denial.js';
-import { addressOf } from '../entity/address.js';
-import { decodeReceived } from '../entity/decode.js';
+import { isDenialStatus, PermissionError } from '../protocol/errors.js';
+import { decodeReceived, addressOf } from '../entity/decode.js';
 import type { Body } from '../entity/decoded.js';
 import { EventFailure, type LiveEntity } from '../entity/lifecycle.js';
 import type { Refusal } from '../entity/refusals.js';
-import type { SaveOptions, SaveResult } from '../entity/save-options.js';
-import type { EventedSaving, SaveParts } from '../entity/surroundings.js';
+import type { EventedSaving, SaveParts, SaveOptions, SaveResult } from '../entity/surroundings.js';
 import type { DataclassEvents, ModelEvents } from './dataclass-events.js';
 
 function hasSaveEvents(events: DataclassEvents): boolean {

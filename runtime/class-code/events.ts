@@ -15,11 +15,10 @@ import type {
   SaveParts,
 } from '../entity/surroundings.js';
 import type { DeletionReach } from '../entity/delete-reach.js';
-import { isSettable } from '../entity/settable.js';
+import { isSettable } from '../entity/decoded.js';
 import type { DataclassDefinition, EventName } from '../protocol/definition.js';
 import type { ClassHost } from '../class/class-host.js';
-import type { DataclassEvents, ModelEvents } from './dataclass-events.js';
-import { eventError } from './event-error.js';
+import { type DataclassEvents, type ModelEvents, eventError } from './dataclass-events.js';
 import { EventedDeleter, hasDropEvents } from './evented-delete.js';
 import { EventedSaver } from './evented-save.js';
 import { LiveEntityObject } from '../class/live-entity.js';

@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
-import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { Restriction } from '../dataclass/restriction.js';
+import type { Dataclass, Restriction } from '../dataclass/dataclasses.js';
 import { Aliases, From } from '../dataclass/source.js';
 import { BoundedCache } from '../dialect/bounded-cache.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
@@ -19,7 +18,7 @@ import { FilterSlots } from '../filter/slots.js';
 import { filterCondition } from '../filter/to-sql.js';
 import type { CallRestriction, CallRestrictions, SessionRestrictions } from '../access/call.js';
 import { holds } from '../access/grants.js';
-import { PromotedSession } from '../access/promoted-session.js';
+import { PromotedSession } from '../access/promotions.js';
 import type { PrivilegeSet, Session } from '../access/session.js';
 
 /** What `restrict(session)` of one dataclass returned: a filter with its values, or that all may be seen. */

@@ -1,6 +1,6 @@
 import type { RelatedEntityDefinition } from '../protocol/definition.js';
 import type { DataclassCode } from './class-host.js';
-import { stateOf } from './entity-holder.js';
+import { stateOf } from './entity-state.js';
 import type { Field } from './entity-layout.js';
 import { MediaHandle } from './media-handle.js';
 import { RelatedEntityHandle } from './related-entity.js';

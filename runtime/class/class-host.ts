@@ -10,12 +10,12 @@ import type { TransactionScope } from '../dialect/transaction-scope.js';
 import type { Lifecycle } from '../entity/surroundings.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
-import type { Aggregate } from '../query/compute-keyword.js';
+import type { Aggregate } from '../query/compute.js';
 import type { AfterCommit } from './after-commit.js';
 import type { EntityLayout } from './entity-layout.js';
-import type { SeenModel } from './seen-model.js';
 import type { SelectionNode } from './selection-node.js';
 import type { EntityObject } from './types.js';
+import type { ReadingContext } from '../query/reading-context.js';
 
 /** Reads inside the transaction of the code that asks, where there is one; else what is committed. */
 export type Reading = Pick<Executor, 'read' | 'value' | 'rows' | 'table'>;
@@ -156,4 +156,19 @@ export interface Selections {
    * @param key of the other entity; `null` for one that is not saved, which has none
    */
   related(relation: RelatedEntitiesDefinition, key: string | number | null): object;
+}
+
+/** The model as the session of a call sees it, and what its reads share. */
+export interface SeenModel extends ReadingContext {
+  readonly dataclasses: ReadonlyMap<string, Dataclass>;
+}
+
+/** A dataclass of the whole model as a view has it. */
+export function seenDataclass(
+  { dataclasses }: Pick<SeenModel, 'dataclasses'>,
+  { name }: Pick<Dataclass, 'name'>,
+): Dataclass {
+  const dataclass = dataclasses.get(name);
+  if (dataclass === undefined) throw new Error(`The model has no dataclass ${name}.`);
+  return dataclass;
 }

@@ -8,7 +8,7 @@ import type {
   CalculatedDefinition,
   StorageDefinition,
 } from '../protocol/definition.js';
-import { AttributeError } from './attribute-error.js';
+import { AttributeError } from './failure.js';
 
 /** An attribute whose value an entity's row holds. */
 export interface Field {

@@ -1,5 +1,5 @@
 import type { AttributeDefinition } from '../protocol/definition.js';
-import { AttributeError } from './attribute-error.js';
+import { AttributeError } from './failure.js';
 import type { Field } from './entity-layout.js';
 import type { EntityState } from './entity-state.js';
 import { setMedia } from './media-handle.js';

@@ -1,7 +1,7 @@
 import type { SqlValue } from '../dialect/statement.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import type { StoredValue } from '../protocol/values.js';
-import { AttributeError } from './attribute-error.js';
+import { AttributeError } from './failure.js';
 import type { DataclassCode } from './class-host.js';
 import type { Field } from './entity-layout.js';
 import { isGranted, requireReadableField } from './readable.js';
@@ -196,4 +196,31 @@ export class EntityState {
     this.#sent = undefined;
     this.#typed = undefined;
   }
+}
+
+let stateWithin: (holder: object) => EntityState | undefined;
+
+/** Holds what an entity object is made of, where nothing that lists its properties finds it. */
+export abstract class EntityHolder {
+  readonly #state: EntityState;
+
+  static {
+    stateWithin = (holder) => (#state in holder ? holder.#state : undefined);
+  }
+
+  constructor(state: EntityState) {
+    this.#state = state;
+  }
+}
+
+/** What an entity object holds; `undefined` for an object that is none. */
+export function findState(object: object): EntityState | undefined {
+  return stateWithin(object);
+}
+
+/** What an entity object holds. */
+export function stateOf(entity: object): EntityState {
+  const state = stateWithin(entity);
+  if (state === undefined) throw new TypeError('This is no entity.');
+  return state;
 }

@@ -8,15 +8,12 @@ import { chooseByKey, EntityDeleter } from '../entity/delete.js';
 import { DeletionRefused, refusedByDatabase } from '../entity/delete-refusal.js';
 import { entityStatuses, Refusals } from '../entity/refusals.js';
 import { EntitySaver } from '../entity/save.js';
-import { isDenialStatus } from '../protocol/denial.js';
-import { RequestError } from '../protocol/errors.js';
-import { nowText } from '../protocol/now-text.js';
-import type { DataclassCode, Writing } from './class-host.js';
-import { type SeenModel, seenDataclass } from './seen-model.js';
-import { stateOf } from './entity-holder.js';
-import type { EntityState } from './entity-state.js';
+import { RequestError, isDenialStatus } from '../protocol/errors.js';
+import { nowText } from '../protocol/dates.js';
+import { type DataclassCode, type Writing, type SeenModel, seenDataclass } from './class-host.js';
+import { type EntityState, stateOf } from './entity-state.js';
 import { LiveEntityObject } from './live-entity.js';
-import { SaveError, type SaveProblem } from './save-error.js';
+import { SaveError, type SaveProblem } from './failure.js';
 import type { EntityObject } from './types.js';
 
 /** Stores and deletes the entities of one dataclass for class code, by what stores and deletes them for clients. */

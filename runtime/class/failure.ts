@@ -1,13 +1,15 @@
-import { RestError } from '../protocol/rest-error.js';
-import { SaveError } from './save-error.js';
 import { DatabaseUnavailableError } from '../dialect/executor.js';
-import { denialNames, isDenialStatus, PermissionError } from '../protocol/denial.js';
 import {
   errorCodes,
   type ErrorName,
   type ProtocolError,
   protocolError,
   RequestError,
+  refuse,
+  RestError,
+  denialNames,
+  isDenialStatus,
+  PermissionError,
 } from '../protocol/errors.js';
 
 /** The code of a function failed; what it threw is the cause, which is logged and not told. */
@@ -62,4 +64,56 @@ function deniedInCode(
   const codes = problems.map(({ errCode }) => errCode);
   const name = Object.values(denialNames).find((each) => codes.includes(errorCodes[each].code));
   return new DeniedInCodeError(shown, name ?? 'readDenied', status, error);
+}
+
+/** What {@link SaveError} is made of: a refusal of the saver is one. */
+export interface SaveProblem {
+  readonly problems: readonly ProtocolError[];
+  /** Of HTTP. */
+  readonly status: number;
+  /** `status` of `__STATUS` (protocol section 11.4). */
+  readonly entityStatus: number;
+}
+
+/** An entity was not saved or not deleted, and nothing of it was stored. */
+export class SaveError extends Error {
+  /** As the protocol has it in `__STATUS` (section 11.4): 2 its stamp has changed, 3 it is locked, 5 it does not exist any more. */
+  readonly status: number;
+  /** Everything that is wrong, as `__ERROR` would tell it. */
+  readonly errors: readonly ProtocolError[];
+  /** What a request that saves the entity would be answered with. */
+  readonly httpStatus: number;
+
+  constructor({ problems, status, entityStatus }: SaveProblem) {
+    super(problems.map(({ message }) => message).join(' '));
+    this.name = 'SaveError';
+    this.status = entityStatus;
+    this.errors = problems;
+    this.httpStatus = status;
+  }
+}
+
+/** Class code gives an attribute a value that it cannot have; nothing was changed. */
+export class AttributeError extends TypeError {
+  /**
+   * @param attribute its name
+   * @param predicate of a sentence that begins with the attribute
+   */
+  constructor(
+    dataclass: string,
+    readonly attribute: string,
+    readonly predicate: string,
+  ) {
+    super(`${dataclass}.${attribute} ${predicate}.`);
+  }
+}
+
+/**
+ * What a function throws that nobody has written yet: 501 with the file where it is to be written.
+ * @param name with its class, as `Company.fromCity`
+ * @param given its arguments, which a function that is not written has no other use for
+ */
+export function notWritten(name: string, file: string, ...given: readonly unknown[]): RequestError;
+export function notWritten(name: string, file: string): RequestError {
+  return refuse('notBuilt', `${name} is not written yet: ${file}.`);
 }

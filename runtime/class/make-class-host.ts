@@ -6,22 +6,39 @@ import type { Database } from '../dialect/database.js';
 import type { BindTransaction, TransactionScope } from '../dialect/transaction-scope.js';
 import type { Lifecycle } from '../entity/surroundings.js';
 import { AfterCommit } from './after-commit.js';
-import { defineAccessors } from './accessors.js';
-import type {
-  ClassHost,
-  DataclassCode,
-  Entities,
-  Reading,
-  Seen,
-  Selections,
+import { defineAccessors, prototypeBelow } from './accessors.js';
+import {
+  type ClassHost,
+  type DataclassCode,
+  type Entities,
+  type Reading,
+  type Seen,
+  type Selections,
+  type Rows,
+  type Writing,
+  type SeenModel,
+  seenDataclass,
 } from './class-host.js';
-import { DataclassEntities } from './entities.js';
 import { Entity } from './entity.js';
 import { EntityLayout } from './entity-layout.js';
 import type { ClassRegistry, DataclassClasses } from './registry.js';
-import { SeenDataclass } from './seen-dataclass.js';
-import type { SeenModel } from './seen-model.js';
-import { DataclassSelections } from './selections.js';
+import { EntityRows } from './entity-rows.js';
+import { EntityWriting } from './entity-writing.js';
+import { SelectionReader } from './selection-reader.js';
+import { requireReadInCode } from '../dataclass/permissions.js';
+import type { From } from '../dataclass/source.js';
+import type { Sql } from '../dialect/dialect.js';
+import type { SqlValue } from '../dialect/statement.js';
+import { storedValue } from '../protocol/values.js';
+import { EntityState } from './entity-state.js';
+import type { EntityObject } from './types.js';
+import type { KeyType } from '../entity-set/key-list.js';
+import { keysOf } from '../entity-set/keys-of.js';
+import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
+import { decodeKey } from '../protocol/key.js';
+import { allOf, entityOf, listed, related, type SelectionNode } from './selection-node.js';
+import { type SelectionState, nodeOf, selectionOf, HeldEntities } from './selection-state.js';
+import { EntitySelection, queried } from './selection.js';
 
 /** What the classes of a server are made of. */
 export interface ClassParts {
@@ -176,4 +193,175 @@ class Code implements DataclassCode {
     }
     return seen;
   }
+}
+
+/** What reads and writes a dataclass as it is seen; each is made when it is first needed. */
+class SeenDataclass implements Seen {
+  readonly dataclass: Dataclass;
+  #rows: Rows | undefined;
+  #reader: SelectionReader | undefined;
+  #writing: Writing | undefined;
+
+  constructor(
+    private readonly code: DataclassCode,
+    readonly model: SeenModel,
+  ) {
+    this.dataclass = seenDataclass(model, code.dataclass);
+  }
+
+  get rows(): Rows {
+    if (this.dataclass === this.code.dataclass) return this.code.entities.allRows;
+    return (this.#rows ??= new EntityRows(this.code.host, this.dataclass, this.code.layout));
+  }
+
+  get reader(): SelectionReader {
+    return (this.#reader ??= new SelectionReader(this.code, this.model));
+  }
+
+  get writing(): Writing {
+    return (this.#writing ??= new EntityWriting(this.code, this.model));
+  }
+}
+
+/** Makes the entities of one dataclass, as instances of the user's class. */
+class DataclassEntities implements Entities {
+  readonly allRows: Rows;
+  readonly #defaults: readonly SqlValue[];
+
+  /** @param make the user's class */
+  constructor(
+    private readonly code: DataclassCode,
+    private readonly make: new (state: EntityState) => EntityObject,
+  ) {
+    this.allRows = new EntityRows(code.host, code.dataclass, code.layout);
+    this.#defaults = defaultRow(code);
+  }
+
+  columns(from: From): readonly Sql[] {
+    return this.code.layout.columns(from);
+  }
+
+  fromRow(row: readonly SqlValue[]): EntityObject {
+    return new this.make(new EntityState(this.code, row, false));
+  }
+
+  create(): EntityObject {
+    return new this.make(new EntityState(this.code, this.#defaults, true));
+  }
+
+  async load(key: string | number): Promise<EntityObject | undefined> {
+    const row = await this.readRow(key);
+    return row === undefined ? undefined : this.fromRow(row);
+  }
+
+  async loadAll(
+    keys: readonly (string | number)[],
+  ): Promise<readonly (EntityObject | undefined)[]> {
+    const rows = await this.#readable().byKeys(keys);
+    return rows.map((row) => (row === undefined ? undefined : this.fromRow(row)));
+  }
+
+  async readRow(key: string | number): Promise<readonly SqlValue[] | undefined> {
+    return this.#readable().byKey(key);
+  }
+
+  /** @throws PermissionError */
+  #readable(): Rows {
+    const { dataclass, rows } = this.code.seen();
+    requireReadInCode(dataclass);
+    return rows;
+  }
+}
+
+/** The row of an entity that is not saved yet: what the model says, null for anything else. */
+function defaultRow({ layout }: DataclassCode): readonly SqlValue[] {
+  const row: SqlValue[] = new Array<SqlValue>(layout.width).fill(null);
+  row[0] = 0;
+  for (const { attribute, index } of layout.fields) {
+    if (attribute.kind !== 'storage' || attribute.default === undefined) continue;
+    const result = storedValue(attribute, attribute.default);
+    if (result.ok) row[index] = result.value;
+  }
+  return row;
+}
+
+/** Makes the lazy selections of one dataclass, as instances of the user's class. */
+class DataclassSelections implements Selections {
+  /** @param make the user's class */
+  constructor(
+    private readonly code: DataclassCode,
+    private readonly make: new (state: SelectionState) => object,
+  ) {
+    defineSelectionRelations(code.dataclass, make);
+  }
+
+  all(): object {
+    return this.of(allOf(this.code.dataclass));
+  }
+
+  query(filter: string, values: readonly unknown[]): object {
+    return this.of(queried(this.code, allOf(this.code.dataclass), filter, values));
+  }
+
+  none(): object {
+    return this.#make(new HeldEntities(this.code.dataclass));
+  }
+
+  fromKeys(keys: Iterable<string | number>): object {
+    const { dataclass } = this.code;
+    const type = dataclass.key.type as KeyType;
+    const stored = [...keys].flatMap((key) => decodeKey(type, String(key)) ?? []);
+    return this.of(listed(dataclass, keysOf(type, stored)));
+  }
+
+  related(relation: RelatedEntitiesDefinition, key: string | number | null): object {
+    if (key === null) return this.fromKeys([]);
+    const { dataclass } = this.code;
+    const inverse = dataclass.allAttributes.get(relation.inverse);
+    if (inverse?.kind !== 'relatedEntity') {
+      throw new Error(`${relation.name} does not lead to ${dataclass.name}.`);
+    }
+    return this.of(related(entityOf(dataclass.target(inverse), key), relation));
+  }
+
+  of(node: SelectionNode): object {
+    return this.#make(node);
+  }
+
+  #make(content: SelectionState['content']): object {
+    return new this.make({ code: this.code, content });
+  }
+}
+
+/**
+ * Gives the selections of a dataclass its relations, once: on the prototype of the emitted base class. They know the model and
+ * no server: several may run in one process.
+ */
+function defineSelectionRelations(
+  dataclass: Dataclass,
+  userClass: { readonly prototype: object },
+): void {
+  const prototype = prototypeBelow(userClass.prototype, EntitySelection.prototype);
+  for (const { kind, name } of dataclass.attributes) {
+    const isRelation = kind === 'relatedEntity' || kind === 'relatedEntities';
+    if (!isRelation || Object.hasOwn(prototype, name)) continue;
+    Object.defineProperty(prototype, name, {
+      get(this: object) {
+        return relatedSelection(this, name);
+      },
+      enumerable: true,
+      configurable: true,
+    });
+  }
+}
+
+/** The entities that a relation leads to from those of a selection, each once. */
+function relatedSelection(selection: object, name: string): object {
+  const state = selectionOf(selection);
+  const relation = state.code.dataclass.allAttributes.get(name);
+  if (relation?.kind !== 'relatedEntity' && relation?.kind !== 'relatedEntities') {
+    throw new Error(`${name} is no relation.`);
+  }
+  const { selections } = state.code.host.codeOf(relation.target);
+  return selections.of(related(nodeOf(state), relation));
 }

@@ -3,7 +3,7 @@ import { Aliases, From, selecting } from '../dataclass/source.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 import { contentTypeOf, contentTypes, imageType } from '../protocol/image-types.js';
 import type { StorageDefinition } from '../protocol/definition.js';
-import { AttributeError } from './attribute-error.js';
+import { AttributeError } from './failure.js';
 import type { Field } from './entity-layout.js';
 import type { EntityState } from './entity-state.js';
 import { requireReadableField } from './readable.js';

@@ -1,8 +1,7 @@
 import type { RelatedEntityDefinition } from '../protocol/definition.js';
-import { AttributeError } from './attribute-error.js';
+import { AttributeError } from './failure.js';
 import type { Field } from './entity-layout.js';
-import { findState } from './entity-holder.js';
-import type { EntityState } from './entity-state.js';
+import { type EntityState, findState } from './entity-state.js';
 import { requireReadableRelation } from './readable.js';
 import type { EntityObject, EntityTypes, RelatedEntity } from './types.js';
 

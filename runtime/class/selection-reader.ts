@@ -5,18 +5,21 @@ import type { KeyList } from '../entity-set/key-list.js';
 import { KeysReader } from '../entity-set/keys-reader.js';
 import { FilterSlots } from '../filter/slots.js';
 import { planCount, type SelectionPlan } from '../query/collection.js';
-import { planCompute } from '../query/compute.js';
-import { type Aggregate, checkAggregate } from '../query/compute-keyword.js';
+import { planCompute, type Aggregate, checkAggregate } from '../query/compute.js';
 import type { AnswerOptions } from '../query/context.js';
 import { planDistinct } from '../query/distinct.js';
 import { firstFilterSlot, queryContext, type Selection } from '../query/selection.js';
 import { planFor, shapeName } from '../query/selection-request.js';
 import { type Aggregation, type ValuePath, valuePath } from '../query/value-path.js';
-import type { DataclassCode, SelectionReading } from './class-host.js';
-import { type SeenModel, seenDataclass } from './seen-model.js';
+import {
+  type DataclassCode,
+  type SelectionReading,
+  type SeenModel,
+  seenDataclass,
+} from './class-host.js';
 import type { SelectionNode } from './selection-node.js';
 import { type TreeRequest, treeRequest } from './selection-tree.js';
-import { readableNode, settledTree } from './readable-selection.js';
+import { readableNode, settledTree } from './readable.js';
 import type { EntityObject } from './types.js';
 
 /** Reads selections of class code of one dataclass: one statement for each read, written once for all of one shape. */

@@ -1,6 +1,9 @@
 import type { DataclassCode, SelectionReading } from './class-host.js';
-import { HeldEntities } from './held-entities.js';
-import type { SelectionNode } from './selection-node.js';
+import { type SelectionNode, type KeysNode, listed } from './selection-node.js';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { KeyType } from '../entity-set/key-list.js';
+import { keysOf } from '../entity-set/keys-of.js';
+import type { EntityObject } from './types.js';
 
 /** What a selection of class code is made by; opaque to class code. */
 export interface SelectionState {
@@ -44,4 +47,33 @@ export function nodeOf({ content }: SelectionState): SelectionNode {
 /** What reads a selection for the code that asks. */
 export function readerOf({ code }: SelectionState): SelectionReading {
   return code.seen().reader;
+}
+
+/** The entities of a selection that class code fills itself: `newSelection()`. */
+export class HeldEntities {
+  readonly #entities = new Map<string | number, EntityObject>();
+  #node: KeysNode | undefined;
+
+  constructor(private readonly dataclass: Dataclass) {}
+
+  /** In the order in which they were added. */
+  get entities(): readonly EntityObject[] {
+    return [...this.#entities.values()];
+  }
+
+  /** The same as a selection of the database: what of them is stored. */
+  get node(): KeysNode {
+    const type = this.dataclass.key.type as KeyType;
+    return (this.#node ??= listed(this.dataclass, keysOf(type, this.#entities.keys())));
+  }
+
+  has(key: string | number): boolean {
+    return this.#entities.has(key);
+  }
+
+  /** An object of an entity that is there already takes the place of the former one. */
+  add(key: string | number, entity: EntityObject): void {
+    this.#entities.set(key, entity);
+    this.#node = undefined;
+  }
 }

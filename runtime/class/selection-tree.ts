@@ -9,7 +9,7 @@ import type { FilterInput, FilterSlots } from '../filter/slots.js';
 import type { QueryContext } from '../query/context.js';
 import type { Selection, SelectionTree } from '../query/selection.js';
 import { requestName, type SelectionRequest, shapeName } from '../query/selection-request.js';
-import { type SeenModel, seenDataclass } from './seen-model.js';
+import { type SeenModel, seenDataclass } from './class-host.js';
 import {
   type FilterNode,
   isOrderedNode,

@@ -1,6 +1,6 @@
 import type { FilterParams } from '../filter/params.js';
 import { type RequestError, refuse } from '../protocol/errors.js';
-import { findState } from './entity-holder.js';
+import { findState } from './entity-state.js';
 
 /**
  * The values that class code gives for the placeholders of a filter, as `$params` would hold them: a list for `:1`, `:2`, …, or

@@ -1,31 +1,32 @@
 import { sql } from 'kysely';
 import { comparableColumn } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { From, keyColumn, selecting } from '../dataclass/source.js';
+import { From, keyColumn, selecting, type Source, column } from '../dataclass/source.js';
 import type { BuiltQuery } from '../dialect/compile.js';
 import type { OrderTerm, Sql } from '../dialect/dialect.js';
 import type { SqlValue } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
-import { all, always, any, never, not } from '../filter/logic.js';
+import { all, always, any, never, not } from '../filter/context.js';
 import { inputPositions } from '../filter/prepared-filter.js';
 import { Similarities } from '../filter/similarities.js';
 import type { FilterSlots } from '../filter/slots.js';
 import { filterCondition } from '../filter/to-sql.js';
 import type { EntityQuery } from '../protocol/queries.js';
 import type { QueryContext } from '../query/context.js';
-import { orderList } from '../query/order-sql.js';
+import { orderList, keyOrder, orderTerms } from '../query/order-sql.js';
 import type { Selection } from '../query/selection.js';
-import type { SeenModel } from './seen-model.js';
+import { type SeenModel, seenDataclass } from './class-host.js';
 import {
   alternatives,
   type FilterNode,
   isOrderedNode,
   type SelectionNode,
   type SliceNode,
+  type KeysNode,
+  type RelatedNode,
 } from './selection-node.js';
-import { orderOfNode } from './selection-order.js';
-import { relatedCondition } from './selection-related.js';
-import type { NodeWriter } from './selection-writing.js';
+import type { OrderItem } from '../query/order-by.js';
+import type { RelatedEntitiesDefinition, RelatedEntityDefinition } from '../protocol/definition.js';
 
 /** Writes the columns that are read of each entity. */
 export type WriteColumns = (from: From) => readonly Sql[];
@@ -197,4 +198,206 @@ export class SelectionWriter implements NodeWriter {
 
 function reversed(term: OrderTerm): OrderTerm {
   return { ...term, descending: !term.descending };
+}
+
+/** What the parts of a tree need to be written. */
+export interface NodeWriter {
+  readonly context: QueryContext;
+  /** As the code sees it that reads the tree. */
+  readonly model: SeenModel;
+  /**
+   * The condition that an entity of `from` belongs to a selection; none where all do.
+   * @param nesting subqueries around it
+   */
+  condition(from: From, node: SelectionNode, nesting: number): Sql | undefined;
+  /**
+   * A query for columns of the entities of a selection, which are those of `from`, in order.
+   * @param from a `table`
+   * @param hasLimit a limit is written for a selection that is no slice, too
+   */
+  select(
+    from: From,
+    node: SelectionNode,
+    columns: Sql,
+    nesting: number,
+    hasLimit?: boolean,
+  ): EntityQuery;
+  /** A value that a node has itself. */
+  value(node: SelectionNode, offset: number): Sql;
+  /** The same statement, with filters that tell others what vectors they compare. */
+  within(similarities: Similarities): NodeWriter;
+}
+
+export function whereOf(condition: Sql | undefined): Sql {
+  return condition === undefined ? sql`` : sql` where ${condition}`;
+}
+
+/** Similarities for an order whose filters may stand elsewhere in the statement: they are asked when one is wanted. */
+export class WrittenSimilarities extends Similarities {
+  #isWritten = false;
+
+  /** @param write writes the filters, whose text is not used */
+  constructor(private readonly write: (similarities: Similarities) => void) {
+    super();
+  }
+
+  override rankOf(source: Source, attribute: string): Sql | undefined {
+    if (!this.#isWritten) {
+      this.#isWritten = true;
+      this.write(this);
+    }
+    return super.rankOf(source, attribute);
+  }
+}
+
+/** The order of a selection whose entities are those of `from`, the key last; its condition is written before. */
+function orderOfNode(writer: NodeWriter, from: From, node: SelectionNode): readonly OrderTerm[] {
+  const key = {
+    value: keyOrder(writer.context, from.root),
+    descending: false,
+    isNeverNull: true,
+  };
+  return [...ownOrder(writer, from, node), key];
+}
+
+/** None where the order is that of keys. */
+function ownOrder(writer: NodeWriter, from: From, node: SelectionNode): readonly OrderTerm[] {
+  switch (node.kind) {
+    case 'all':
+    case 'entity':
+    case 'related':
+      return [];
+    case 'keys':
+      return listOrder(writer, from, node);
+    case 'ordered':
+      return givenOrder(writer, from, node.of, node.items);
+    case 'filter':
+      return node.items.length > 0
+        ? givenOrder(writer, from, node, node.items)
+        : ownOrder(writer, from, node.of);
+    case 'asked':
+    case 'slice':
+      return ownOrder(writer, from, node.of);
+    case 'and':
+    case 'minus':
+      return ownOrder(writer, from, node.left);
+    case 'or':
+      return appendedOrder(writer, from, alternatives(node));
+  }
+}
+
+function listOrder(writer: NodeWriter, from: From, node: KeysNode): readonly OrderTerm[] {
+  const { dialect } = writer.context;
+  const { key } = from.root.dataclass;
+  const type = valueTypeOf(key.type);
+  const compared = comparableColumn(dialect, from.root, key);
+  const list = dialect.each(writer.value(node, 0), type);
+  const value = from.positionIn(list, dialect.plainKey(compared, type));
+  return [{ value, descending: false }];
+}
+
+/** @param of what is ordered: its filters tell what vectors are compared with */
+function givenOrder(
+  writer: NodeWriter,
+  from: From,
+  of: SelectionNode,
+  items: readonly OrderItem[],
+): readonly OrderTerm[] {
+  const similarities = new WrittenSimilarities((written) => {
+    writer.within(written).condition(from, of, 0);
+  });
+  return orderTerms({ ...writer.context, similarities }, from, items, 'all');
+}
+
+/**
+ * The entities of the first selection in its order, then those that the second one adds, and so on. An entity belongs to the
+ * first that has it, and so to none before: their terms are null for it, and those behind make no difference any more.
+ */
+function appendedOrder(
+  writer: NodeWriter,
+  from: From,
+  parts: readonly SelectionNode[],
+): readonly OrderTerm[] {
+  const last = parts.length - 1;
+  const conditions = parts.map((each) => writer.condition(from, each, 0) ?? always);
+  const cases = conditions
+    .slice(0, last)
+    .map((condition, index) => sql`when ${condition} then ${sql.lit(index)}`);
+  const part = sql`case ${sql.join(cases, sql` `)} else ${sql.lit(last)} end`;
+  const orders = parts.map((each) => ownOrder(writer, from, each));
+  const lastOrdered = orders.findLastIndex((terms) => terms.length > 0);
+  const key = { value: keyOrder(writer.context, from.root), descending: false };
+  const terms = orders.slice(0, lastOrdered + 1).flatMap((own, index): readonly OrderTerm[] => {
+    if (index === last) return own;
+    const isHere = conditions[index] ?? always;
+    return [...own, key].map((term) => ({
+      ...term,
+      isNeverNull: false,
+      value: sql`case when ${isHere} then ${term.value} end`,
+    }));
+  });
+  return [{ value: part, descending: false }, ...terms];
+}
+
+/** The condition that an entity of `from` is at the other end of a relation of one entity of a selection at least. */
+function relatedCondition(
+  writer: NodeWriter,
+  from: From,
+  { of, relation }: RelatedNode,
+  nesting: number,
+): Sql {
+  return relation.kind === 'relatedEntity'
+    ? relatedByOne(writer, from, of, relation, nesting)
+    : relatedByMany(writer, from, of, relation, nesting);
+}
+
+function relatedByOne(
+  writer: NodeWriter,
+  from: From,
+  of: SelectionNode,
+  relation: RelatedEntityDefinition,
+  nesting: number,
+): Sql {
+  const owners = ownersOf(writer, of);
+  const foreignKey = column(owners.root, of.dataclass.foreignKey(relation).column);
+  const condition = writer.condition(owners, of, nesting + 1);
+  const isThere = sql`${foreignKey} is not null`;
+  const where = condition === undefined ? isThere : sql`${condition} and ${isThere}`;
+  return sql`${keyColumn(from.root)} in (select ${foreignKey} ${owners.clause} where ${where})`;
+}
+
+function relatedByMany(
+  writer: NodeWriter,
+  from: From,
+  of: SelectionNode,
+  relation: RelatedEntitiesDefinition,
+  nesting: number,
+): Sql {
+  const { column: name } = from.root.dataclass.foreignKey(of.dataclass.inverse(relation));
+  const foreignKey = column(from.root, name);
+  // The schema lets a foreign key hold keys of entities alone; some of those may be hidden.
+  const isWhole = seenDataclass(writer.model, of.dataclass).restriction === undefined;
+  if (of.kind === 'all' && isWhole) return sql`${foreignKey} is not null`;
+  if (of.kind === 'entity') return sql`${foreignKey} = ${writer.value(of, 0)}`;
+  return sql`${foreignKey} in ${ownerKeys(writer, of, nesting + 1)}`;
+}
+
+/** In parentheses. */
+function ownerKeys(writer: NodeWriter, of: SelectionNode, nesting: number): Sql {
+  if (of.kind === 'slice') {
+    const sliced = ownersOf(writer, of, 'table');
+    return sql`${writer.select(sliced, of, keyColumn(sliced.root), nesting)}`;
+  }
+  const owners = ownersOf(writer, of);
+  const where = whereOf(writer.condition(owners, of, nesting));
+  return sql`(select ${keyColumn(owners.root)} ${owners.clause}${where})`;
+}
+
+/** Those that the code may see that reads the tree. */
+function ownersOf(
+  { context, model }: NodeWriter,
+  { dataclass }: SelectionNode,
+  root?: 'table',
+): From {
+  return new From(context.aliases, seenDataclass(model, dataclass), root);
 }

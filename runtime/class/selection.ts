@@ -1,19 +1,44 @@
 import type { Session } from '../access/session.js';
 import {
-  addEntity,
-  checkPosition,
-  containsEntity,
-  countOf,
-  entitiesOf,
-  entityAt,
-  iterate,
-  otherNode,
-} from './selection-actions.js';
-import { dropSelection } from './selection-drop.js';
-import { combined, type SelectionNode, sliced } from './selection-node.js';
-import { nodeOf, readerOf, SelectionHolder, selectionOf } from './selection-state.js';
-import { orderedBy, queried } from './selection-queries.js';
-import type { EntityTypes } from './types.js';
+  combined,
+  type SelectionNode,
+  sliced,
+  entityOf,
+  listed,
+  filtered,
+  ordered,
+} from './selection-node.js';
+import {
+  nodeOf,
+  readerOf,
+  SelectionHolder,
+  selectionOf,
+  findSelection,
+  type SelectionState,
+  HeldEntities,
+} from './selection-state.js';
+import type { EntityTypes, EntityObject } from './types.js';
+import { except } from '../entity-set/algebra.js';
+import type { Key, KeyList, KeyType } from '../entity-set/key-list.js';
+import { keysOf } from '../entity-set/keys-of.js';
+import { findState } from './entity-state.js';
+import { From } from '../dataclass/source.js';
+import { chooseEntities } from '../entity/delete.js';
+import { always } from '../filter/context.js';
+import { FilterSlots } from '../filter/slots.js';
+import type { SelectionPlan } from '../query/collection.js';
+import {
+  firstFilterSlot,
+  queryContext,
+  type Selection,
+  selectionCondition,
+} from '../query/selection.js';
+import { planFor } from '../query/selection-request.js';
+import { settledTree } from './readable.js';
+import { filterInputs } from '../filter/prepared-filter.js';
+import { parseOrderBy } from '../query/order-by.js';
+import type { DataclassCode, SeenModel } from './class-host.js';
+import { paramsOf } from './selection-values.js';
 
 /** An attribute with values: its name, or a path to one such as `employer.name`, `staff.salary` or `extra.size`. */
 export type ValuePath<T extends EntityTypes> = AttributeName<T> | `${string}.${string}`;
@@ -195,4 +220,157 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
   #of(node: SelectionNode): T['selection'] {
     return selectionOf(this).code.selections.of(node);
   }
+}
+
+/** Entities that `for await` reads with one statement. */
+const chunkSize = 500;
+
+async function entitiesOf(state: SelectionState): Promise<EntityObject[]> {
+  const { content } = state;
+  return content instanceof HeldEntities
+    ? [...content.entities]
+    : readerOf(state).entities(content);
+}
+
+async function countOf(state: SelectionState): Promise<number> {
+  const { content } = state;
+  return content instanceof HeldEntities ? content.entities.length : readerOf(state).count(content);
+}
+
+/** @throws RangeError for what is no whole number */
+async function entityAt(state: SelectionState, position: number): Promise<EntityObject | null> {
+  checkPosition(position);
+  const { content } = state;
+  if (content instanceof HeldEntities) return content.entities.at(position) ?? null;
+  const [entity] = await readerOf(state).entities(
+    sliced(content, position, position === -1 ? undefined : position + 1),
+  );
+  return entity ?? null;
+}
+
+/** @throws RangeError for what is no whole number */
+function checkPosition(position: number): void {
+  if (!Number.isSafeInteger(position)) throw new RangeError(`${position} is no position.`);
+}
+
+/** Keys, once there are more entities than one statement reads; so nothing is held open while class code runs. */
+async function* iterate(state: SelectionState): AsyncGenerator<EntityObject, undefined, undefined> {
+  const { content } = state;
+  if (content instanceof HeldEntities) {
+    yield* content.entities;
+    return;
+  }
+  const first = await readerOf(state).entities(sliced(content, 0, chunkSize));
+  // What is changed while these are gone through shall not decide which are to come.
+  const isAll = first.length < chunkSize;
+  const rest = isAll
+    ? undefined
+    : except(await readerOf(state).keys(content), keysOfEntities(state, first));
+  yield* first;
+  if (rest === undefined) return;
+  for (let start = 0; start < rest.length; start += chunkSize) {
+    const node = listed(content.dataclass, part(rest, start, start + chunkSize));
+    yield* await readerOf(state).entities(node);
+  }
+}
+
+/** @throws TypeError for an entity of another dataclass */
+async function containsEntity(state: SelectionState, entity: object): Promise<boolean> {
+  const key = keyOf(state, entity);
+  if (key === null) return false;
+  const { content } = state;
+  if (content instanceof HeldEntities) return content.has(key);
+  const one = entityOf(content.dataclass, key);
+  return (await readerOf(state).count(combined('and', one, content))) > 0;
+}
+
+/** @throws TypeError for a selection that is no list in memory, and for an entity that cannot be in it */
+function addEntity(state: SelectionState, entity: object): void {
+  const { content } = state;
+  if (!(content instanceof HeldEntities)) {
+    throw new TypeError(
+      'Entities are added to a selection that newSelection() made; other selections are combined with or().',
+    );
+  }
+  const key = keyOf(state, entity);
+  if (key === null) {
+    throw new TypeError('An entity without a key cannot be added to a selection: save it first.');
+  }
+  content.add(key, entity as EntityObject);
+}
+
+/**
+ * Another selection of the same dataclass, to be combined with this one.
+ * @throws TypeError for anything else
+ */
+function otherNode({ code }: SelectionState, other: object): SelectionNode {
+  const state = findSelection(other);
+  if (state?.code === code) return nodeOf(state);
+  throw new TypeError(`A selection of ${code.dataclass.name} is combined with another one of it.`);
+}
+
+function keyOf({ code }: SelectionState, entity: object): Key | null {
+  const state = findState(entity);
+  if (state?.code === code) return state.key;
+  throw new TypeError(`An entity of ${code.dataclass.name} is expected.`);
+}
+
+function keysOfEntities({ code }: SelectionState, entities: readonly EntityObject[]): KeyList {
+  const keys = entities.flatMap(({ key }) => key ?? []);
+  return keysOf(code.dataclass.key.type as KeyType, keys);
+}
+
+function part(keys: KeyList, from: number, to: number): KeyList {
+  const end = Math.min(to, keys.length);
+  const some = Array.from({ length: end - from }, (_, index) => keys.keyAt(from + index));
+  return keysOf(keys.type, some);
+}
+
+/**
+ * Deletes the entities of a selection; their keys never leave the database.
+ * @returns how many they were
+ * @throws SaveError, PermissionError
+ */
+async function dropSelection(state: SelectionState): Promise<number> {
+  const { model, writing } = state.code.seen();
+  const request = await settledTree(model, nodeOf(state));
+  const { plan, values } = planFor(model.plans.selections, request, 'code drop', {}, (selection) =>
+    planChoice(model, selection),
+  );
+  return writing.dropChosen(plan.statement, values);
+}
+
+function planChoice({ database, options }: SeenModel, selection: Selection): SelectionPlan {
+  const context = queryContext(database.dialect, options);
+  const filterSlots = new FilterSlots(firstFilterSlot);
+  const from = new From(context.aliases, selection.dataclass);
+  const condition = selectionCondition(context, from, selection, filterSlots) ?? always;
+  const statement = chooseEntities(database.dialect, from, condition);
+  return { statement, filterSlots, mostRelated: 0 };
+}
+
+/**
+ * What of a selection a filter holds for.
+ * @throws RequestError 400 for a filter that cannot be read, or lacks values
+ */
+export function queried(
+  { host }: DataclassCode,
+  node: SelectionNode,
+  text: string,
+  values: readonly unknown[],
+): SelectionNode {
+  const params = paramsOf(values);
+  const filter = host.context.filters.prepare(text, params);
+  const inputs = filterInputs(filter, params);
+  const { orderBy } = filter;
+  const items =
+    orderBy === undefined
+      ? []
+      : parseOrderBy(orderBy.text, { parameter: '$filter', start: orderBy.start });
+  return filtered(node, filter, inputs, items);
+}
+
+/** @throws RequestError 400 with 1810 for an order that cannot be read */
+function orderedBy(node: SelectionNode, text: string): SelectionNode {
+  return ordered(node, text, parseOrderBy(text));
 }

@@ -1,7 +1,7 @@
 import type { SqlValue } from '../dialect/statement.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { type StoredValue, storedValue } from '../protocol/values.js';
-import { AttributeError } from './attribute-error.js';
+import { AttributeError } from './failure.js';
 import type { Field } from './entity-layout.js';
 
 /**

@@ -1,6 +1,13 @@
 import type { Dialect, Sql } from '../dialect/dialect.js';
-import type { ColumnDefinition } from './attribute-path.js';
-import { column, type Source } from './source.js';
+import { type ColumnDefinition, followAll } from './attribute-path.js';
+import { column, type Source, type From } from './source.js';
+import type { JsonPlace } from '../dialect/json-access.js';
+import type {
+  RelatedEntityDefinition,
+  StorageDefinition,
+  AttributeDefinition,
+} from '../protocol/definition.js';
+import type { AnyRow } from '../protocol/queries.js';
 
 /** A column in the form that comparison and order use: text is folded, by its folded column where it has one. */
 export function comparableColumn(
@@ -19,4 +26,67 @@ export function comparableColumn(
 export function nullableColumn(source: Source, attribute: ColumnDefinition): Sql {
   const folded = attribute.kind === 'storage' ? attribute.foldedColumn : undefined;
   return column(source, folded ?? attribute.column);
+}
+
+/** The document that an object attribute holds; an expression may yield what is none. */
+export function objectDocument(dialect: Dialect, source: Source, attribute: ColumnDefinition): Sql {
+  const value = column(source, attribute.column);
+  return attribute.kind === 'calculated' ? dialect.json.ifJson(value) : value;
+}
+
+/** What stands at the end of names in a document; `length` of an array is its length (protocol 7.8). */
+export function objectProperty(
+  dialect: Dialect,
+  document: Sql,
+  names: readonly string[],
+): JsonPlace {
+  return names.at(-1) === 'length'
+    ? dialect.json.length(document, names)
+    : dialect.json.property(document, names);
+}
+
+/**
+ * What properties are ordered by, most significant first: null, arrays and objects, then false, true, numbers and texts
+ * (protocol section 8, decision 24).
+ */
+export function propertyOrder(dialect: Dialect, place: JsonPlace): readonly Sql[] {
+  return dialect.json.order(place, (text) => dialect.fold(text));
+}
+
+/**
+ * Where the related key of a to-one relation stands: in the foreign key, or, where entities of the target may be hidden, in
+ * the target itself, so that a relation to a hidden entity is null (protocol decision 28).
+ */
+export function relatedKeyOf(
+  from: From,
+  source: Source,
+  relation: RelatedEntityDefinition,
+): { readonly source: Source; readonly attribute: StorageDefinition; readonly isJoined: boolean } {
+  const target = source.dataclass.target(relation);
+  if (target.restriction === undefined) {
+    return { source, attribute: source.dataclass.foreignKey(relation), isJoined: false };
+  }
+  return { source: from.follow(source, relation), attribute: target.key, isJoined: true };
+}
+
+/** The value of an attribute that clients may name, as the emitted queries say; of a relation, the key that it leads by. */
+export function attributeValue(from: From, source: Source, { name }: AttributeDefinition): Sql {
+  const { attributes } = source.dataclass.queries;
+  const value = Object.hasOwn(attributes, name) ? attributes[name]?.value : undefined;
+  if (value === undefined) throw new Error(`${source.dataclass.name}.${name} has no column.`);
+  return value(rowOf(from, source));
+}
+
+function rowOf(from: From, source: Source): AnyRow {
+  return {
+    column: (name) => column(source, name),
+    related: (...path) => rowOf(from, followPath(from, source, path)),
+  };
+}
+
+function followPath(from: From, source: Source, path: readonly string[]): Source {
+  return path.reduce((at, name) => {
+    const relation = at.dataclass.allAttributes.get(name) as RelatedEntityDefinition;
+    return followAll(from, at, [relation]);
+  }, source);
 }

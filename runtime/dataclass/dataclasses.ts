@@ -7,7 +7,9 @@ import type {
 } from '../protocol/definition.js';
 import { type DataclassQueries, queriesOf } from '../protocol/queries.js';
 import type { Permissions } from './permissions.js';
-import type { Restriction } from './restriction.js';
+import { sql } from 'kysely';
+import type { Sql } from '../dialect/dialect.js';
+import { RestrictionSlot } from '../dialect/statement.js';
 
 /** A definition with its names looked up: what queries are written from. */
 export interface Dataclass {
@@ -94,4 +96,29 @@ function link(
 function known<T>(found: T | undefined, name: string): T {
   if (found === undefined) throw new Error(`The generated definitions do not hold ${name}.`);
   return found;
+}
+
+/** A dataclass with all of its entities, for what the data itself needs: unique values, keys that are taken, references. */
+export function unrestricted(dataclass: Dataclass): Dataclass {
+  return dataclass.restriction === undefined ? dataclass : { ...dataclass, restriction: undefined };
+}
+
+/**
+ * Which entities of a dataclass may be seen: what `restrict(session)` of its class says (protocol section 17.9). To all who
+ * read or write, the others do not exist.
+ */
+export interface Restriction {
+  /**
+   * The condition that an entity may be seen; it brings no table into the statement around it.
+   * @param alias the table's name there
+   */
+  condition(alias: string): Sql;
+}
+
+/**
+ * The restriction of a dataclass for whatever call reads it: which condition it is, is asked when a statement runs.
+ * @param name of the dataclass
+ */
+export function restrictionOf(name: string): Restriction {
+  return { condition: (alias) => sql`${new RestrictionSlot(name, alias)}` };
 }

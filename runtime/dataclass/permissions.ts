@@ -1,4 +1,4 @@
-import { denied, type DenialStatus, PermissionError } from '../protocol/denial.js';
+import { denied, type DenialStatus, PermissionError } from '../protocol/errors.js';
 import type { AttributeDefinition } from '../protocol/definition.js';
 
 /**

@@ -1,5 +1,4 @@
-import { refuseBusy } from '../protocol/busy.js';
-import type { RequestError } from '../protocol/errors.js';
+import { type RequestError, refuseBusy } from '../protocol/errors.js';
 import type { Pending } from './pending.js';
 
 /** Transactions that may wait for their turn: each holds what a client sent. A second's work for single entities. */

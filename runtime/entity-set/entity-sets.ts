@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';
-import { shortened } from '../protocol/found.js';
+import { shortened } from '../protocol/names.js';
 import type { Parameters } from '../query/parameters.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import {
@@ -16,12 +16,17 @@ import {
   EntitySetTooLargeError,
   type NewEntitySet,
   type SetClaim,
+  type SetAsker,
 } from './entity-set-store.js';
 import type { KeyList } from './key-list.js';
 import { KeysReader } from './keys-reader.js';
-import { hasRenames, withNewNames } from './renamed-definition.js';
-import type { SetAsker } from './set-asker.js';
-import { definitionJson, type SetDefinition, type SetDefinitions } from './set-definitions.js';
+import {
+  definitionJson,
+  type SetDefinition,
+  type SetDefinitions,
+  hasRenames,
+  withNewNames,
+} from './set-definitions.js';
 
 /** Lifetimes in seconds (specification, "Limits"). */
 export interface SetLimits {

@@ -8,9 +8,7 @@ import {
   type SetClaim,
 } from './entity-set-store.js';
 import { ExpiryBuckets, type Expiring } from './expiry-buckets.js';
-import { HeldKeys } from './held-keys.js';
 import type { KeyList } from './key-list.js';
-import { UseOrder, type Used } from './use-order.js';
 import { ownText } from '../protocol/own-text.js';
 
 /** A set as it stands in the store, where its time changes. */
@@ -215,3 +213,82 @@ export class MemoryEntitySetStore implements EntitySetStore {
 
 /** What a set takes up beside the bytes of its keys: 600 to 1,150 were measured. */
 export const bytesOfSet = 1024;
+
+/** The lists of keys that sets hold. One that several hold, since a set without dropped entities was cleaned, counts once. */
+class HeldKeys {
+  readonly #holders = new Map<KeyList, number>();
+  #bytes = 0;
+
+  /** Of all lists that are held. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** How many bytes more it is when one more set holds `keys`. */
+  bytesToHold(keys: KeyList): number {
+    return this.#holders.has(keys) ? 0 : keys.byteLength;
+  }
+
+  hold(keys: KeyList): void {
+    this.#bytes += this.bytesToHold(keys);
+    this.#holders.set(keys, (this.#holders.get(keys) ?? 0) + 1);
+  }
+
+  letGo(keys: KeyList): void {
+    const others = (this.#holders.get(keys) ?? 1) - 1;
+    if (others > 0) {
+      this.#holders.set(keys, others);
+      return;
+    }
+    this.#holders.delete(keys);
+    this.#bytes -= keys.byteLength;
+  }
+}
+
+/** What stands in a {@link UseOrder}. */
+interface Used {
+  older: Used | undefined;
+  newer: Used | undefined;
+}
+
+/** Items in the order of their last use. Each operation costs the same, however many there are. */
+class UseOrder<T extends Used> {
+  #oldest: T | undefined;
+  #newest: T | undefined;
+
+  /** @param item that is not among these */
+  add(item: T): void {
+    item.older = this.#newest;
+    item.newer = undefined;
+    if (this.#newest === undefined) this.#oldest = item;
+    else this.#newest.newer = item;
+    this.#newest = item;
+  }
+
+  /** @param item that is among these */
+  remove(item: T): void {
+    const { older, newer } = item as { older: T | undefined; newer: T | undefined };
+    if (older === undefined) this.#oldest = newer;
+    else older.newer = newer;
+    if (newer === undefined) this.#newest = older;
+    else newer.older = older;
+    item.older = undefined;
+    item.newer = undefined;
+  }
+
+  use(item: T): void {
+    if (item === this.#newest) return;
+    this.remove(item);
+    this.add(item);
+  }
+
+  /** The oldest first; the item that is given may be removed. */
+  *[Symbol.iterator](): IterableIterator<T> {
+    let item = this.#oldest;
+    while (item !== undefined) {
+      const next = item.newer as T | undefined;
+      yield item;
+      item = next;
+    }
+  }
+}

@@ -2,8 +2,13 @@ import { sql } from 'kysely';
 import type { Database } from '../dialect/database.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import { Slot, type Statement } from '../dialect/statement.js';
-import type { FilterParams } from '../filter/params.js';
+import { type FilterParams, isList } from '../filter/params.js';
 import { refuse } from '../protocol/errors.js';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { AttributePath, ComparisonNode, FilterNode } from '../filter/ast.js';
+import type { FilterParser } from '../filter/prepared-filter.js';
+import type { AttributeDefinition } from '../protocol/definition.js';
+import { parseOrderBy } from '../query/order-by.js';
 
 /** What an entity set is made from again when it is gone (protocol section 10.4, decision 16). */
 export interface SetDefinition {
@@ -126,4 +131,163 @@ function written(definition: SetDefinition): string {
     if (!(error instanceof RangeError)) throw error;
     throw refuse('invalidQuery', 'The parameters of a definition that is kept nest too deeply.');
   }
+}
+
+type Dataclasses = ReadonlyMap<string, Dataclass>;
+
+/** Whether a model has renamed anything that a definition can name. */
+export function hasRenames(dataclasses: Dataclasses): boolean {
+  return [...dataclasses.values()].some(
+    ({ renamedFrom, exposedAttributes }) =>
+      renamedFrom !== undefined ||
+      [...exposedAttributes.values()].some((each) => each.renamedFrom !== undefined),
+  );
+}
+
+/**
+ * A definition that was kept under earlier names, with those that hold now. What it names and the model has no more keeps its
+ * name, and is refused as it would be without this.
+ * @throws RequestError for texts that are not right
+ */
+export function withNewNames(
+  dataclasses: Dataclasses,
+  filters: FilterParser,
+  dataclass: Dataclass,
+  { filter, params, orderby, related }: SetDefinition,
+): SetDefinition {
+  const texts =
+    filter === undefined ? { params } : renamedFilter(filters, dataclass, filter, params);
+  return {
+    ...(texts.filter === undefined ? {} : { filter: texts.filter }),
+    ...(texts.params === undefined ? {} : { params: texts.params }),
+    ...(orderby === undefined ? {} : { orderby: renamedOrder(dataclass, orderby) }),
+    ...(related === undefined ? {} : { related: renamedRelation(dataclasses, related) }),
+  };
+}
+
+function renamedRelation(
+  dataclasses: Dataclasses,
+  related: NonNullable<SetDefinition['related']>,
+): NonNullable<SetDefinition['related']> {
+  const { dataclass, relation } = related;
+  const owner =
+    dataclasses.get(dataclass) ??
+    [...dataclasses.values()].find(({ renamedFrom }) => renamedFrom?.includes(dataclass));
+  if (owner === undefined) return related;
+  const found = attributeOf(owner, relation);
+  return { ...related, dataclass: owner.name, relation: found?.name ?? relation };
+}
+
+/** A name in a text, and the one that takes its place. */
+interface Replacement {
+  readonly start: number;
+  readonly end: number;
+  readonly name: string;
+}
+
+function renamedFilter(
+  filters: FilterParser,
+  dataclass: Dataclass,
+  text: string,
+  params: FilterParams | undefined,
+): { readonly filter?: string; readonly params?: FilterParams | undefined } {
+  const { filter, orderBy } = filters.prepare(text, params);
+  const replacements: Replacement[] = [];
+  let given = params;
+  for (const { path } of comparisonsOf(filter)) {
+    const names = renamed(
+      dataclass,
+      path.steps.map(({ name }) => name),
+    );
+    if (path.placeholder === undefined) {
+      for (const [index, { name, start }] of path.steps.entries()) {
+        replacements.push({ start, end: start + name.length, name: names[index] ?? name });
+      }
+    } else given = withParam(given, path.placeholder.key, pathText(path, names));
+  }
+  if (orderBy !== undefined) {
+    const name = ` ${renamedOrder(dataclass, orderBy.text)}`;
+    replacements.push({ start: orderBy.start, end: text.length, name });
+  }
+  return { filter: replaced(text, replacements), params: given };
+}
+
+/** Without recursion: a filter may be deep. */
+function comparisonsOf(filter: FilterNode): readonly ComparisonNode[] {
+  const found: ComparisonNode[] = [];
+  const waiting: FilterNode[] = [filter];
+  for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
+    if (node.kind === 'comparison') found.push(node);
+    else if (node.kind === 'not') waiting.push(node.operand);
+    else if (node.kind !== 'computed') waiting.push(node.left, node.right);
+  }
+  return found;
+}
+
+function replaced(text: string, replacements: readonly Replacement[]): string {
+  let result = '';
+  let at = 0;
+  for (const { start, end, name } of replacements.toSorted((a, b) => a.start - b.start)) {
+    result += text.slice(at, start) + name;
+    at = end;
+  }
+  return result + text.slice(at);
+}
+
+/** A path that a parameter holds, which may have names that no filter can. */
+function pathText({ steps }: AttributePath, names: readonly string[]): string {
+  return steps
+    .map(({ name, ordinal, element }, index) => {
+      const braces = ordinal === 1 ? '' : `{${ordinal}}`;
+      return `${names[index] ?? name}${braces}${element === undefined ? '' : `[${element}]`}`;
+    })
+    .join('.');
+}
+
+function withParam(
+  params: FilterParams | undefined,
+  key: number | string,
+  path: string,
+): FilterParams | undefined {
+  if (params === undefined) return undefined;
+  if (isList(params)) return params.map((each, index) => (index === key ? path : each));
+  return withMember(params, String(key).split('.'), path);
+}
+
+function withMember(
+  value: Readonly<Record<string, unknown>>,
+  [name = '', ...others]: readonly string[],
+  path: string,
+): Readonly<Record<string, unknown>> {
+  const inner = (value[name] ?? {}) as Readonly<Record<string, unknown>>;
+  return { ...value, [name]: others.length === 0 ? path : withMember(inner, others, path) };
+}
+
+function renamedOrder(dataclass: Dataclass, text: string): string {
+  return parseOrderBy(text)
+    .map(
+      ({ path, descending }) => `${renamed(dataclass, path).join('.')}${descending ? ' desc' : ''}`,
+    )
+    .join(', ');
+}
+
+/** The names of a path as they are now; behind what is no relation stand properties of an object. */
+function renamed(start: Dataclass, path: readonly string[]): readonly string[] {
+  let dataclass: Dataclass | undefined = start;
+  return path.map((name) => {
+    const attribute: AttributeDefinition | undefined =
+      dataclass === undefined ? undefined : attributeOf(dataclass, name);
+    const isRelation = attribute?.kind === 'relatedEntity' || attribute?.kind === 'relatedEntities';
+    dataclass = isRelation ? dataclass?.target(attribute) : undefined;
+    return attribute?.name ?? name;
+  });
+}
+
+/** What a client can have meant by a name. */
+function attributeOf(dataclass: Dataclass, name: string): AttributeDefinition | undefined {
+  const { exposedAttributes } = dataclass;
+  return (
+    exposedAttributes.get(name) ??
+    [...exposedAttributes.values()].find(({ renamedFrom }) => renamedFrom?.includes(name))
+  );
 }

@@ -1,4 +1,4 @@
-import type { ComputedDefinition } from '../protocol/definition.js';
+import type { ComputedDefinition, AttributeDefinition } from '../protocol/definition.js';
 import type { ProtocolError } from '../protocol/errors.js';
 import type { Fold } from '../protocol/fold.js';
 import type { StoredValue } from '../protocol/values.js';
@@ -44,4 +44,9 @@ export type Body = Readonly<Record<string, unknown>>;
 export interface Existing {
   readonly key: string | number;
   readonly fold: Fold;
+}
+
+/** Whether class code has a setter for an attribute that it computes. */
+export function isSettable(attribute: AttributeDefinition): attribute is ComputedDefinition {
+  return attribute.kind === 'computed' && attribute.accessors.includes('set');
 }

@@ -1,12 +1,10 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { ConstraintError } from '../dialect/executor.js';
 import { errorCodes, type ProtocolError, protocolError } from '../protocol/errors.js';
-import { shortened } from '../protocol/found.js';
+import { shortened } from '../protocol/names.js';
 import type { Reference } from './delete-reach.js';
-import { eventProblem } from './event-problem.js';
 import type { EventError } from './lifecycle.js';
-import { entityStatuses } from './refusals.js';
-import { knownProblem } from './shown-name.js';
+import { entityStatuses, knownProblem, eventProblem } from './refusals.js';
 
 /** Nothing was deleted: other entities depend on what would have been. */
 export class DeletionRefused extends Error {

@@ -1,6 +1,5 @@
 import { sql } from 'kysely';
-import type { Dataclass } from '../dataclass/dataclasses.js';
-import { unrestricted } from '../dataclass/unrestricted.js';
+import { type Dataclass, unrestricted } from '../dataclass/dataclasses.js';
 import { Aliases, From, keyColumn, selecting } from '../dataclass/source.js';
 import type { BuiltQuery } from '../dialect/compile.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';

@@ -3,7 +3,7 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import { ConstraintError, type Transaction } from '../dialect/executor.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { Fold } from '../protocol/fold.js';
-import type { DeleteOptions } from './delete-options.js';
+import type { DeleteOptions } from './surroundings.js';
 import {
   type Dependents,
   type LockedEntity,

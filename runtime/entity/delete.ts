@@ -5,7 +5,6 @@ import { Aliases, column, From, keyColumn, selecting } from '../dataclass/source
 import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
-import type { DeleteOptions } from './delete-options.js';
 import { deletionReach } from './delete-reach.js';
 import { DeletionRefused } from './delete-refusal.js';
 import {
@@ -13,12 +12,13 @@ import {
   type DeletionStatements,
   planDeletion,
   startList,
+  listedKeys,
 } from './delete-statements.js';
 import { cascade, countListed, type Deletion, removeListed } from './delete-steps.js';
 import { Pace } from './pace.js';
 import { Refusals } from './refusals.js';
-import type { EventedDeletion, Surroundings } from './surroundings.js';
-import { Undroppable } from './undroppable.js';
+import type { EventedDeletion, Surroundings, DeleteOptions } from './surroundings.js';
+import { denied } from '../protocol/errors.js';
 
 /** Deletes entities of one dataclass, with what the model's `onDelete` wants for those that refer to them. */
 export class EntityDeleter {
@@ -128,4 +128,41 @@ export function chooseByKey(dialect: Dialect, dataclass: Dataclass): Statement {
   const from = new From(new Aliases(), dataclass);
   const key = comparableColumn(dialect, from.root, dataclass.key);
   return chooseEntities(dialect, from, sql`${key} = ${new Slot(0)}`);
+}
+
+/** Keeps entities whose values the session may not drop: with an entity, its values go (protocol section 17.3). */
+class Undroppable {
+  readonly #found: Statement | undefined;
+
+  constructor(
+    dialect: Dialect,
+    private readonly dataclass: Dataclass,
+  ) {
+    const { attributes, key, permissions, table } = dataclass;
+    const held = attributes.flatMap((each) =>
+      each.kind === 'storage' && permissions?.notDropped.has(each.name) === true
+        ? [sql`${sql.id('held', each.column)} is not null`]
+        : [],
+    );
+    if (held.length === 0) return;
+    const listed = listedKeys(dialect, deletionList, startList, dataclass);
+    this.#found = dialect.compile(
+      sql`select 1 from ${sql.id(table)} as "held" where ${sql.id('held', key.column)} in (${listed}) and (${sql.join(held, sql` or `)}) limit 1`,
+    );
+  }
+
+  /**
+   * Looks at the entities that are listed to be deleted.
+   * @throws RequestError 401 or 403 with 1559 when one of them has a value that must stay
+   */
+  async refuse(transaction: Transaction): Promise<void> {
+    const { name, permissions } = this.dataclass;
+    if (this.#found === undefined || permissions === undefined) return;
+    if ((await transaction.value(this.#found, [])) === undefined) return;
+    throw denied(
+      'drop',
+      `values that entities of the "${name}" dataclass hold`,
+      permissions.status,
+    );
+  }
 }

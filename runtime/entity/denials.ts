@@ -1,15 +1,16 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Permissions } from '../dataclass/permissions.js';
-import { denialNames, isDenialStatus } from '../protocol/denial.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import {
   errorCodes,
   type ErrorName,
   protocolError,
   type ProtocolError,
+  denialNames,
+  isDenialStatus,
 } from '../protocol/errors.js';
 import type { StoredValue } from '../protocol/values.js';
-import { knownName, shownName } from './shown-name.js';
+import { knownName, shownName } from './refusals.js';
 
 /** A value that must stay as it is stored, and would not. */
 export interface KeptValue {

@@ -1,11 +1,16 @@
-import type { Dataclass } from '../dataclass/dataclasses.js';
+import { type Dataclass, unrestricted } from '../dataclass/dataclasses.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { ConstraintError, Transaction } from '../dialect/executor.js';
 import type { Decoded } from './decoded.js';
 import { type Faults, type Refusal, Refusals } from './refusals.js';
-import { RelatedKeys } from './related-keys.js';
-import { Sequences } from './sequences.js';
-import { UniqueValues } from './unique-values.js';
+import { sql } from 'kysely';
+import { Aliases, From, selecting, keyColumn } from '../dataclass/source.js';
+import type { Pending } from '../dialect/pending.js';
+import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
+import type { RelatedEntityDefinition, StorageDefinition } from '../protocol/definition.js';
+import type { StoredValue } from '../protocol/values.js';
+import { comparableColumn } from '../dataclass/comparable.js';
+import { queryOf } from '../protocol/queries.js';
 
 /** What creating and changing entities of one dataclass have in common. */
 export class SaveTools {
@@ -53,5 +58,264 @@ export class SaveTools {
       }
     }
     return this.refusals.brokenRule(error, existing);
+  }
+}
+
+const none: readonly RelatedEntityDefinition[] = [];
+
+/** Looks up the entities that the to-one relations of one dataclass name. */
+class RelatedKeys {
+  readonly #relations: readonly RelatedEntityDefinition[];
+  /** Those whose keys the database's own constraint says too little about. */
+  readonly #lookedUp: readonly RelatedEntityDefinition[];
+  readonly #find = new Map<string, Statement>();
+  /** To-one relations to a dataclass of which entities may be hidden. */
+  readonly toRestricted: readonly RelatedEntityDefinition[];
+
+  constructor(
+    private readonly dialect: Dialect,
+    private readonly dataclass: Dataclass,
+  ) {
+    this.#relations = dataclass.attributes.filter((each) => each.kind === 'relatedEntity');
+    this.#lookedUp = this.#relations.filter(
+      (each) => this.#hasTextKey(each) || dataclass.target(each).restriction !== undefined,
+    );
+    this.toRestricted = this.#relations.filter(
+      (each) => dataclass.target(each).restriction !== undefined,
+    );
+    for (const relation of this.#relations) {
+      this.#find.set(relation.name, planFindKey(dialect, dataclass.target(relation)));
+    }
+  }
+
+  /**
+   * A text key may come in another case than it is stored in; the foreign key holds it as it is stored. An entity that may not
+   * be seen is none that others could be related to.
+   * @param values of one entity; its text keys are replaced
+   * @returns the relations that name no entity, as far as the database does not tell itself
+   */
+  resolve(
+    transaction: Transaction,
+    values: Map<string, StoredValue>,
+  ): Pending<readonly RelatedEntityDefinition[]> {
+    // Most changes are of no relation, and go on at once.
+    return this.#lookedUp.some(({ foreignKey }) => (values.get(foreignKey) ?? null) !== null)
+      ? this.#resolveAll(transaction, values)
+      : none;
+  }
+
+  async #resolveAll(
+    transaction: Transaction,
+    values: Map<string, StoredValue>,
+  ): Promise<readonly RelatedEntityDefinition[]> {
+    const missing: RelatedEntityDefinition[] = [];
+    for (const relation of this.#lookedUp) {
+      const given = values.get(relation.foreignKey);
+      if (typeof given !== 'string' && typeof given !== 'number') continue;
+      const found = await this.#relatedKey(transaction, relation, given, values);
+      if (typeof found === 'string') values.set(relation.foreignKey, found);
+      else if (found === undefined) missing.push(relation);
+    }
+    return missing;
+  }
+
+  /** Whether an entity may be seen that is related by a key as it is stored. */
+  async isShown(
+    transaction: Transaction,
+    relation: RelatedEntityDefinition,
+    key: string | number,
+  ): Promise<boolean> {
+    const compared = this.#hasTextKey(relation) ? this.dialect.foldText(String(key)) : key;
+    const find = this.#find.get(relation.name) as Statement;
+    return (await transaction.value(find, [compared])) !== undefined;
+  }
+
+  /** All relations that name no entity. */
+  async missing(
+    transaction: Transaction,
+    values: ReadonlyMap<string, StoredValue>,
+  ): Promise<RelatedEntityDefinition[]> {
+    const missing: RelatedEntityDefinition[] = [];
+    for (const relation of this.#relations) {
+      const key = values.get(relation.foreignKey) ?? null;
+      if (key === null || key instanceof Uint8Array) continue;
+      const found = await this.#relatedKey(transaction, relation, key, values);
+      if (found === undefined) missing.push(relation);
+    }
+    return missing;
+  }
+
+  /** The related key as it is stored; an entity may be related to itself before it is. */
+  async #relatedKey(
+    transaction: Transaction,
+    relation: RelatedEntityDefinition,
+    key: string | number,
+    values: ReadonlyMap<string, StoredValue>,
+  ): Promise<SqlValue | undefined> {
+    const compared = this.#hasTextKey(relation) ? this.dialect.foldText(String(key)) : key;
+    if (relation.target === this.dataclass.name) {
+      const own = values.get(this.dataclass.key.name) ?? undefined;
+      const isText = typeof own === 'string' && this.#hasTextKey(relation);
+      if ((isText ? this.dialect.foldText(own) : own) === compared) return own;
+    }
+    return transaction.value(this.#find.get(relation.name) as Statement, [compared]);
+  }
+
+  #hasTextKey(relation: RelatedEntityDefinition): boolean {
+    return this.dataclass.target(relation).key.type === 'string';
+  }
+}
+
+/** Finds the key of an entity as it is stored; its value is the key, folded if it is a text. */
+function planFindKey(dialect: Dialect, dataclass: Dataclass): Statement {
+  const from = new From(new Aliases(), dataclass, 'table');
+  const byKey = dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
+  return dialect.compile(selecting(from.complete(byKey), keyColumn(from.root)));
+}
+
+/** Numbers the attributes of one dataclass that are `generated: sequence` and no key, whose numbers the table itself draws. */
+class Sequences {
+  readonly #attributes: readonly StorageDefinition[];
+  readonly #draw: Statement;
+  readonly #ended: Statement;
+  readonly #raise: Statement;
+
+  constructor(
+    dialect: Dialect,
+    private readonly dataclass: Dataclass,
+  ) {
+    this.#attributes = dataclass.attributes.filter(
+      (each): each is StorageDefinition =>
+        each.kind === 'storage' && each.generated === 'sequence' && each.key !== true,
+    );
+    const name = sql`${new Slot(0)}`;
+    const value = sql.id('__datastore', 'value');
+    const last = sql.lit(Number.MAX_SAFE_INTEGER);
+    this.#ended = dialect.compile(
+      sql`select 1 from "__datastore" where "name" = ${name} and ${value} >= ${last}`,
+    );
+    this.#draw = dialect.compile(
+      sql`insert into "__datastore" ("name", "value") values (${name}, 1) on conflict ("name") do update set "value" = ${value} + 1 where ${value} < ${last} returning "value"`,
+    );
+    this.#raise = dialect.compile(
+      sql`insert into "__datastore" ("name", "value") values (${name}, ${dialect.integer(sql`${new Slot(1)}`)}) on conflict ("name") do update set "value" = "excluded"."value" where ${value} < "excluded"."value"`,
+    );
+  }
+
+  /** The attribute that {@link draw} would answer; nothing is drawn. */
+  async ended(
+    transaction: Pick<Transaction, 'value'>,
+    values: ReadonlyMap<string, StoredValue>,
+  ): Promise<StorageDefinition | undefined> {
+    for (const attribute of this.#attributes) {
+      if (values.get(attribute.name) !== null) continue;
+      const isEnded = await transaction.value(this.#ended, [this.#nameOf(attribute)]);
+      if (isEnded !== undefined) return attribute;
+    }
+    return undefined;
+  }
+
+  /** Gives a number to each attribute that has none; answers the attribute whose sequence has no further number. */
+  draw(
+    transaction: Transaction,
+    values: Map<string, StoredValue>,
+  ): Pending<StorageDefinition | undefined> {
+    return this.#attributes.length === 0 ? undefined : this.#drawAll(transaction, values);
+  }
+
+  /** What {@link raise} is told of an entity: its values before numbers are drawn for it. */
+  given(values: ReadonlyMap<string, StoredValue>): ReadonlyMap<string, StoredValue> {
+    return this.#attributes.length === 0 ? values : new Map(values);
+  }
+
+  async #drawAll(
+    transaction: Transaction,
+    values: Map<string, StoredValue>,
+  ): Promise<StorageDefinition | undefined> {
+    for (const attribute of this.#attributes) {
+      if (values.get(attribute.name) !== null) continue;
+      const drawn = await transaction.value(this.#draw, [this.#nameOf(attribute)]);
+      if (drawn === undefined) return attribute;
+      values.set(attribute.name, Number(drawn));
+    }
+    return undefined;
+  }
+
+  /** Lets the sequences go on behind the numbers that a client gave for an entity, which is stored by now. */
+  raise(transaction: Transaction, given: ReadonlyMap<string, StoredValue>): Pending<void> {
+    return this.#attributes.length === 0 ? undefined : this.#raiseAll(transaction, given);
+  }
+
+  async #raiseAll(
+    transaction: Transaction,
+    given: ReadonlyMap<string, StoredValue>,
+  ): Promise<void> {
+    for (const attribute of this.#attributes) {
+      const value = given.get(attribute.name);
+      if (typeof value !== 'number' || value < 1) continue;
+      await transaction.run(this.#raise, [this.#nameOf(attribute), value]);
+    }
+  }
+
+  #nameOf({ name }: StorageDefinition): string {
+    return `sequence ${this.dataclass.table}.${name}`;
+  }
+}
+
+/** Looks up which unique values are taken: the database names the first of them alone. */
+class UniqueValues {
+  readonly #attributes: readonly StorageDefinition[];
+  readonly #find = new Map<string, Statement>();
+
+  constructor(
+    private readonly dialect: Dialect,
+    private readonly dataclass: Dataclass,
+  ) {
+    this.#attributes = dataclass.attributes.filter(
+      (each): each is StorageDefinition =>
+        each.kind === 'storage' && (each.unique === true || each.key === true),
+    );
+  }
+
+  /**
+   * The attributes whose values another entity has.
+   * @param own key of the entity that the values are for, where it exists
+   */
+  async taken(
+    transaction: Transaction,
+    values: ReadonlyMap<string, StoredValue>,
+    own: string | number | undefined,
+  ): Promise<StorageDefinition[]> {
+    const taken: StorageDefinition[] = [];
+    const ownKey = this.#comparable(this.dataclass.key, own ?? null);
+    for (const attribute of this.#attributes) {
+      const value = values.get(attribute.name) ?? null;
+      if (value === null) continue;
+      const compared = this.#comparable(attribute, value);
+      const found = await transaction.value(this.#statement(attribute), [compared, ownKey]);
+      if (found !== undefined) taken.push(attribute);
+    }
+    return taken;
+  }
+
+  #comparable({ type }: StorageDefinition, value: StoredValue): StoredValue {
+    return type === 'string' && typeof value === 'string' ? this.dialect.foldText(value) : value;
+  }
+
+  #statement(attribute: StorageDefinition): Statement {
+    const known = this.#find.get(attribute.name);
+    if (known !== undefined) return known;
+    // A value that an entity has which may not be seen is taken all the same.
+    const { dialect, dataclass } = this;
+    const from = new From(new Aliases(), unrestricted(dataclass), 'table');
+    const { queries } = dataclass;
+    const query = attribute === dataclass.key ? queries.byKey : queryOf(queries.by, attribute.name);
+    if (query === undefined)
+      throw new Error(`${dataclass.name} has no query for ${attribute.name}.`);
+    const isOther = sql`${comparableColumn(dialect, from.root, dataclass.key)} is distinct from ${new Slot(1)}`;
+    const taken = from.complete(query(dialect.db, sql`${new Slot(0)}`), isOther);
+    const statement = dialect.compile(selecting(taken.limit(1), sql.lit(1)));
+    this.#find.set(attribute.name, statement);
+    return statement;
   }
 }

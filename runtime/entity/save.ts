@@ -1,26 +1,26 @@
-import { sql } from 'kysely';
+import { sql, type AliasedExpression } from 'kysely';
 import type { LockTable } from '../access/locks.js';
 import { comparableColumn } from '../dataclass/comparable.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { Aliases, From, keyColumn } from '../dataclass/source.js';
 import type { BoundedCache } from '../dialect/bounded-cache.js';
 import type { Dialect } from '../dialect/dialect.js';
-import type { Transaction } from '../dialect/executor.js';
-import { type Pending, whenThere } from '../dialect/pending.js';
-import { Slot, type Statement } from '../dialect/statement.js';
+import { type Transaction, ConstraintError } from '../dialect/executor.js';
+import { type Pending, whenThere, caught } from '../dialect/pending.js';
+import { Slot, type Statement, type SqlValue } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
 import type { Fold } from '../protocol/fold.js';
 import { errorCodes } from '../protocol/errors.js';
-import { isWellFormed } from '../protocol/well-formed.js';
-import { addressOf } from './address.js';
-import { EntityCreator } from './create.js';
-import type { Body } from './decoded.js';
+import { isWellFormed } from '../protocol/own-text.js';
+import { addressOf, decodeNewEntity } from './decode.js';
+import { type Body, isSettable, type Author, type Decoded } from './decoded.js';
 import type { Refusal, Refusals } from './refusals.js';
-import type { SaveOptions, SaveResult } from './save-options.js';
-import { isSettable } from './settable.js';
 import { SaveTools } from './save-tools.js';
-import type { EventedSaving, Surroundings } from './surroundings.js';
+import type { EventedSaving, Surroundings, SaveOptions, SaveResult } from './surroundings.js';
 import { EntityUpdater } from './update.js';
+import type { StoredValue } from '../protocol/values.js';
+import type { StorageDefinition } from '../protocol/definition.js';
+import { derivedColumns } from './derived-columns.js';
 
 /** Creates or changes entities of one dataclass: `__KEY` and `__STAMP` tell which (protocol section 11.2). */
 export class EntitySaver {
@@ -225,4 +225,154 @@ function planLock(dialect: Dialect, dataclass: Dataclass): Statement | undefined
   const lock = dialect.lockRows(from.root.alias, keyColumn(from.root), 'change');
   const rows = sql`select 1 ${from.clause} where ${isNamed}${lock}`;
   return dialect.compile(sql`select count(*) from (${rows}) as "locked"`);
+}
+
+interface Created {
+  readonly key: string | number;
+}
+
+/** Stores new entities of one dataclass. */
+class EntityCreator {
+  readonly #insert: InsertPlan;
+
+  constructor(
+    dialect: Dialect,
+    private readonly dataclass: Dataclass,
+    private readonly tools: SaveTools,
+  ) {
+    this.#insert = planInsert(dialect, dataclass);
+  }
+
+  /**
+   * Stores one entity, or tells everything that is wrong with it; the transaction goes on either way.
+   * @returns its key as it is stored, or why it was not
+   */
+  create(
+    transaction: Transaction,
+    body: Body,
+    options: Author & { readonly timestamp: string },
+  ): Pending<Created | Refusal> {
+    const { relations, sequences, refusals } = this.tools;
+    const decoded = decodeNewEntity(this.dataclass, body, options);
+    const { values, problems } = decoded;
+    const given = sequences.given(values);
+    return whenThere(relations.resolve(transaction, values), ({ length: unknown }) => {
+      if (unknown > 0 || problems.length > 0) return this.#faulty(transaction, decoded);
+      return whenThere(sequences.draw(transaction, values), (ended) =>
+        ended === undefined
+          ? this.#store(transaction, decoded, given, options.timestamp)
+          : refusals.sequenceEnded(ended),
+      );
+    });
+  }
+
+  /**
+   * Tells everything that {@link create} would find wrong, by reads alone.
+   * @returns what would be stored, or why it would not
+   */
+  async check(
+    transaction: Transaction,
+    body: Body,
+    author: Author,
+  ): Promise<Pick<Decoded, 'values'> | Refusal> {
+    const { relations, sequences, refusals } = this.tools;
+    const decoded = decodeNewEntity(this.dataclass, body, author);
+    const { values, problems } = decoded;
+    await relations.resolve(transaction, values);
+    const faults = await this.tools.faults(transaction, decoded);
+    if (problems.length + faults.missing.length + faults.taken.length > 0) {
+      return { ...refusals.faulty(faults), values };
+    }
+    const ended = await sequences.ended(transaction, values);
+    return ended === undefined ? { values } : refusals.sequenceEnded(ended);
+  }
+
+  #store(
+    transaction: Transaction,
+    decoded: Decoded,
+    given: ReadonlyMap<string, StoredValue>,
+    timestamp: string,
+  ): Pending<Created | Refusal> {
+    const { values } = decoded;
+    return caught(
+      () => {
+        const bound = this.#insert.values(values, timestamp);
+        const stored = transaction.run(this.#insert.statement, bound);
+        return whenThere(stored, ({ insertedKey }): Pending<Created | Refusal> => {
+          const key = values.get(this.dataclass.key.name) as string | number | null | undefined;
+          const created = { key: key ?? insertedKey };
+          return whenThere(this.tools.sequences.raise(transaction, given), () => created);
+        });
+      },
+      (error) => {
+        if (!(error instanceof ConstraintError)) throw error;
+        return this.#refused(transaction, error, decoded);
+      },
+    );
+  }
+
+  async #refused(
+    transaction: Transaction,
+    error: ConstraintError,
+    decoded: Decoded,
+  ): Promise<Refusal> {
+    const { key } = this.dataclass;
+    const isDrawn = key.generated === 'sequence' && (decoded.values.get(key.name) ?? null) === null;
+    // Rules of the model were checked before: what the database refuses is the number that it drew.
+    if (error.kind !== 'check' || !isDrawn) {
+      return this.tools.refusedByDatabase(transaction, error, decoded);
+    }
+    const faults = await this.tools.faults(transaction, decoded);
+    const { refusals } = this.tools;
+    return faults.missing.length + faults.taken.length > 0
+      ? refusals.faulty(faults)
+      : refusals.sequenceEnded(key);
+  }
+
+  async #faulty(transaction: Transaction, decoded: Decoded): Promise<Refusal> {
+    return this.tools.refusals.faulty(await this.tools.faults(transaction, decoded));
+  }
+}
+
+/** How a dataclass's new entities are stored: one statement for all of them. */
+interface InsertPlan {
+  readonly statement: Statement;
+  /** The values to bind for an entity that is created at `timestamp`. */
+  readonly values: (entity: ReadonlyMap<string, StoredValue>, timestamp: string) => SqlValue[];
+}
+
+function planInsert(dialect: Dialect, dataclass: Dataclass): InsertPlan {
+  const stored = dataclass.attributes.filter(
+    (each): each is StorageDefinition => each.kind === 'storage',
+  );
+  const derived = stored.flatMap((each) => derivedColumns(each, dialect) ?? []);
+  const columns = [
+    ...stored.map((each) => each.column),
+    ...derived.flatMap((each) => each.columns),
+    '__STAMP',
+    '__TIMESTAMP',
+  ];
+  const { key } = dataclass;
+  const isDrawn = key.generated === 'sequence';
+  const row = columns.map((name, index) => {
+    const slot = sql`${new Slot(index)}`;
+    const isDrawnKey = isDrawn && name === key.column;
+    return [name, isDrawnKey ? dialect.insertedKey(slot, dataclass.table, name) : slot] as const;
+  });
+  const insert = dataclass.queries.insert(dialect.db, Object.fromEntries(row));
+  return {
+    statement: dialect.compile(
+      isDrawn && dialect.returnsKey ? insert.returning(keyAlone(key)) : insert,
+    ),
+    values: (entity, timestamp) => [
+      ...stored.map((each) => entity.get(each.name) ?? null),
+      ...derived.flatMap((each) => each.derive(entity.get(each.attribute) ?? null)),
+      1,
+      timestamp,
+    ],
+  };
+}
+
+function keyAlone({ column }: StorageDefinition): AliasedExpression<unknown, string> {
+  return sql.id(column).as(column);
 }

@@ -1,9 +1,11 @@
 import type { ColumnDefinition, NameScope } from '../dataclass/attribute-path.js';
-import type { Aliases, Source } from '../dataclass/source.js';
-import type { Dialect } from '../dialect/dialect.js';
-import type { ComparisonNode } from './ast.js';
+import { type Aliases, type Source, type From, maxJoins } from '../dataclass/source.js';
+import type { Dialect, Sql } from '../dialect/dialect.js';
+import type { ComparisonNode, FilterNode } from './ast.js';
 import type { Similarities } from './similarities.js';
 import type { FilterSlots } from './slots.js';
+import { sql } from 'kysely';
+import { filterError } from './lexer.js';
 
 export type Compared = (
   comparison: ComparisonNode,
@@ -29,4 +31,86 @@ export interface FilterContext {
   readonly patterns: ReadonlySet<number>;
   /** Inputs that cannot be a value of the type they are compared with: such a comparison holds for nothing. */
   readonly mismatched: ReadonlySet<number>;
+}
+
+// A column may be called true, so that word is never written.
+export const always = sql`1 = 1`;
+export const never = sql`1 = 0`;
+
+/** NOT: a condition over null is no true one, and so its opposite holds (protocol decision 23). */
+export function not(condition: Sql): Sql {
+  return sql`not coalesce(${condition}, ${never})`;
+}
+
+/** @param conditions one at least */
+export function all(conditions: readonly Sql[]): Sql {
+  return balanced(conditions, sql` and `);
+}
+
+/** @param conditions one at least */
+export function any(conditions: readonly Sql[]): Sql {
+  return balanced(conditions, sql` or `);
+}
+
+/** Joins conditions as a balanced tree: SQLite's parser refuses expressions that are nested deeper than 1000. */
+function balanced(conditions: readonly Sql[], operator: Sql): Sql {
+  const [only] = conditions;
+  if (conditions.length === 1 && only !== undefined) return only;
+  const middle = conditions.length >> 1;
+  const left = balanced(conditions.slice(0, middle), operator);
+  const right = balanced(conditions.slice(middle), operator);
+  return sql`(${left}${operator}${right})`;
+}
+
+/** Of one filter: each of them is a table, and the time to plan a statement grows with them. */
+const maxFollowed = 1000;
+
+/** Conditions with tables of their own, one inside the other; SQLite takes less than 30. */
+const maxNested = 20;
+
+/** Counts the relations and arrays that the conditions of one filter follow. */
+export class Followed {
+  #count = 0;
+
+  /** @throws RequestError 400 with 1162 when a filter follows too many */
+  add(count: number, node: ComparisonNode): void {
+    this.#count += count;
+    if (this.#count > maxFollowed) {
+      const problem = `the filter follows more than ${maxFollowed} relations and arrays up to here`;
+      throw filterError(node.path.start, problem);
+    }
+  }
+
+  /** Adds the to-one relations that `follow` joins. */
+  joined<T>(from: From, node: ComparisonNode, follow: () => T): T {
+    const before = from.joinCount;
+    const result = follow();
+    this.add(from.joinCount - before, node);
+    if (from.joinCount > maxJoins) {
+      const problem = `the filter follows more than ${maxJoins} to-one relations of one entity`;
+      throw filterError(node.path.start, problem);
+    }
+    return result;
+  }
+}
+
+/** A filter's context, and what is counted while its conditions are written. */
+export interface WritingContext extends FilterContext {
+  readonly followed: Followed;
+  /** Conditions with tables of their own around the place that is written. */
+  readonly nesting: number;
+  /** Writes what class code gave for a comparison, over the entity that has the attribute. */
+  readonly within: (context: WritingContext, from: From, source: Source, filter: FilterNode) => Sql;
+}
+
+/**
+ * The context inside one more condition with tables of its own.
+ * @throws RequestError 400 with 1162 when there are too many
+ */
+export function nested(context: WritingContext, node: ComparisonNode): WritingContext {
+  if (context.nesting === maxNested) {
+    const problem = `a path leads over at most ${maxNested} to-many relations and arrays`;
+    throw filterError(node.path.start, problem);
+  }
+  return { ...context, nesting: context.nesting + 1 };
 }

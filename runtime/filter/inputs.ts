@@ -1,7 +1,6 @@
 import type { Comparator, ComparisonNode, FilterValue, ListValue, SingleValue } from './ast.js';
-import { filterError } from './filter-error.js';
-import { type FilterParams, isList, paramOf, wrongParam } from './params.js';
-import { placeholderName } from './placeholder.js';
+import { filterError } from './lexer.js';
+import { type FilterParams, isList, paramOf, wrongParam, placeholderName } from './params.js';
 import type { FilterInput } from './slots.js';
 
 /** The values of a filter in one request. */

@@ -1,6 +1,5 @@
-import { found } from '../protocol/found.js';
-import { nameCharacterWidth } from '../protocol/names.js';
-import { filterError } from './filter-error.js';
+import { nameCharacterWidth, found } from '../protocol/names.js';
+import { type ErrorName, type RequestError, refuse } from '../protocol/errors.js';
 
 /** A place in a filter's text. What a word means depends on where it stands, so there is no list of tokens. */
 export interface Cursor {
@@ -93,4 +92,18 @@ function notConnective(text: string, at: number): Error {
       ? '; a quote inside a quoted value is written \\u0027 or \\u0022'
       : '';
   return filterError(at, `expected AND, OR, EXCEPT or the end, ${found(text, at)}${hint}`);
+}
+
+/**
+ * Refuses a filter (protocol decision 12): where, and what is wrong or was expected. Characters are counted from 1, in
+ * UTF-16 code units of the filter without the quotes around it.
+ *
+ * @example throw filterError(0, 'expected an attribute, found the end');
+ */
+export function filterError(
+  offset: number,
+  problem: string,
+  name: ErrorName = 'invalidQuery',
+): RequestError {
+  return refuse(name, `Character ${offset + 1} of $filter: ${problem}.`);
 }

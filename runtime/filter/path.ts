@@ -1,12 +1,10 @@
 import { maxPathLength } from '../dataclass/attribute-path.js';
-import { found } from '../protocol/found.js';
-import { nameEnd } from '../protocol/names.js';
+import { nameEnd, found } from '../protocol/names.js';
 import { digitsEnd } from '../protocol/numbers.js';
-import { isWellFormed } from '../protocol/well-formed.js';
+import { isWellFormed } from '../protocol/own-text.js';
 import type { AttributePath, PathStep, PlaceholderValue } from './ast.js';
-import { filterError } from './filter-error.js';
-import type { Cursor } from './lexer.js';
-import { placeholderName, takePlaceholder } from './placeholder.js';
+import { type Cursor, filterError } from './lexer.js';
+import { placeholderName, takePlaceholder } from './params.js';
 
 /** Where a path is written: that decides what its names may hold, and what an error says. */
 interface PathPlace {

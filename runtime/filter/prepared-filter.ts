@@ -1,6 +1,6 @@
 import { BoundedCache } from '../dialect/bounded-cache.js';
 import type { AttributePath, ComparisonNode, FilterNode, PlaceholderValue } from './ast.js';
-import { filterError } from './filter-error.js';
+import { filterError } from './lexer.js';
 import {
   type FilterInputs,
   type InputSource,
@@ -8,10 +8,9 @@ import {
   maxListSize,
   readInputs,
 } from './inputs.js';
-import { type FilterParams, paramOf, wrongParam } from './params.js';
+import { type FilterParams, paramOf, wrongParam, placeholderName } from './params.js';
 import { type FilterLimits, type ParsedFilter, parseFilter } from './parser.js';
 import { pathFromParam } from './path.js';
-import { placeholderName } from './placeholder.js';
 import { shapeOf } from './print.js';
 import { ownText } from '../protocol/own-text.js';
 

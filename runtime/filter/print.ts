@@ -8,7 +8,7 @@ import type {
   AttributePath,
 } from './ast.js';
 import type { ParsedFilter } from './parser.js';
-import { placeholderText } from './placeholder.js';
+import { placeholderText } from './params.js';
 
 /** A filter without its values: filters of one shape need one SQL statement. */
 export interface FilterShape {

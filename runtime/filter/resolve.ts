@@ -13,8 +13,8 @@ import type {
 } from '../protocol/definition.js';
 import { protocolError, RequestError } from '../protocol/errors.js';
 import type { Comparator, ComparisonNode, ComputedNode, PathStep } from './ast.js';
-import { wrongComparator, written } from './comparing.js';
-import { filterError } from './filter-error.js';
+import { wrongComparator, written } from './value-condition.js';
+import { filterError } from './lexer.js';
 
 /** A relation of a path, and the number that tells apart related entities (protocol decision 23). */
 export interface Hop {

@@ -1,11 +1,23 @@
-import type { From, Source } from '../dataclass/source.js';
+import { From, type Source, column, keyColumn } from '../dataclass/source.js';
 import type { Sql } from '../dialect/dialect.js';
-import type { FilterNode } from './ast.js';
-import type { FilterContext } from './context.js';
-import { Followed, type WritingContext } from './followed.js';
-import { all, any, not } from './logic.js';
-import { comparisons } from './related.js';
-import { type Pending, resolve } from './resolve.js';
+import type { FilterNode, ComputedNode } from './ast.js';
+import {
+  type FilterContext,
+  all,
+  any,
+  not,
+  Followed,
+  type WritingContext,
+  never,
+  nested,
+} from './context.js';
+import { type Pending, resolve, type Hop } from './resolve.js';
+import { sql } from 'kysely';
+import { type ColumnDefinition, followAll } from '../dataclass/attribute-path.js';
+import { objectDocument } from '../dataclass/comparable.js';
+import type { RelatedEntitiesDefinition, RelatedEntityDefinition } from '../protocol/definition.js';
+import { condition } from './condition.js';
+import { elementConditions } from './elements.js';
 
 /**
  * Writes a filter as a condition over a table (protocol section 7, decisions 11, 12, 23, 24).
@@ -78,4 +90,131 @@ export function conjuncts(
       ? conjuncts(member.node)
       : [member],
   );
+}
+
+/** Comparisons with what one object attribute of one entity holds. */
+interface InObject {
+  readonly source: Source;
+  readonly attribute: ColumnDefinition;
+  readonly comparisons: Pending[];
+}
+
+/** Conditions over `source` for comparisons that AND joins and whose paths begin there. */
+function comparisons(
+  context: WritingContext,
+  from: From,
+  source: Source,
+  pending: readonly Pending[],
+): Sql[] {
+  const conditions: Sql[] = [];
+  const related = new Map<string, Pending[]>();
+  const inObjects = new Map<string, InObject>();
+  for (const each of pending) {
+    const toMany = toManyAt(each);
+    if (toMany === -1) {
+      const end = follow(context, from, source, each, each.hops);
+      if (each.computed !== undefined) conditions.push(computedCondition(context, from, end, each));
+      else if (each.moves.length === 0) conditions.push(condition(context, end, each));
+      else addInObject(inObjects, end, each);
+    } else if (each.comparator === '!=') {
+      // `!=` is always NOT (`=`): no related entity has the value.
+      const positive: Pending = { ...each, comparator: '=' };
+      conditions.push(not(someRelated(context, from, source, [positive])));
+    } else {
+      const way = wayOf(each, toMany);
+      related.set(way, [...(related.get(way) ?? []), each]);
+    }
+  }
+  for (const group of related.values()) conditions.push(someRelated(context, from, source, group));
+  for (const { source: owner, attribute, comparisons: group } of inObjects.values()) {
+    const document = objectDocument(context.dialect, owner, attribute);
+    conditions.push(...elementConditions(context, document, group));
+  }
+  return conditions;
+}
+
+/** What class code gave; an entity that a to-one relation does not lead to has the value null (protocol decision 23). */
+function computedCondition(
+  context: WritingContext,
+  from: From,
+  end: Source,
+  { computed, hops }: Pending,
+): Sql {
+  const { filter, isNullWanted } = computed as ComputedNode;
+  const condition = filter === undefined ? never : context.within(context, from, end, filter);
+  if (hops.length === 0) return condition;
+  const key = keyColumn(end);
+  return isNullWanted
+    ? sql`(${key} is null or ${condition})`
+    : sql`(${key} is not null and ${condition})`;
+}
+
+function addInObject(inObjects: Map<string, InObject>, source: Source, pending: Pending): void {
+  const attribute = pending.end as ColumnDefinition;
+  const name = `${source.alias}.${attribute.name}`;
+  const known = inObjects.get(name);
+  if (known === undefined) inObjects.set(name, { source, attribute, comparisons: [pending] });
+  else known.comparisons.push(pending);
+}
+
+function toManyAt({ hops }: Pick<Pending, 'hops'>): number {
+  return hops.findIndex(({ relation }) => relation.kind === 'relatedEntities');
+}
+
+/**
+ * Comparisons with the same way speak of the same related entity (decision 23). A number behind a to-one relation speaks of
+ * the entity that it starts from as well: `roles.actor{2}` is the actor of another role than `roles.actor`.
+ */
+function wayOf({ hops, end, endOrdinal }: Pending, toMany: number): string {
+  const beyond: readonly Hop[] =
+    end.kind === 'relatedEntity' ? [...hops, { relation: end, ordinal: endOrdinal }] : hops;
+  const further = beyond.slice(toMany + 1);
+  const next = toManyAt({ hops: further });
+  const toOnes = next === -1 ? further : further.slice(0, next);
+  const numbered = toOnes.findIndex(({ ordinal }) => ordinal !== 1);
+  return beyond
+    .slice(0, toMany + numbered + 2)
+    .map(({ relation, ordinal }) => `${relation.name}{${ordinal}}`)
+    .join('.');
+}
+
+function follow(
+  context: WritingContext,
+  from: From,
+  source: Source,
+  { node }: Pending,
+  hops: readonly Hop[],
+): Source {
+  const relations = hops.map(({ relation }) => relation as RelatedEntityDefinition);
+  return context.followed.joined(from, node, () => followAll(from, source, relations));
+}
+
+/**
+ * At least one entity at the other end of the first to-many relation fulfils all of `pending`, whose way there is one. Null
+ * where it is not known.
+ *
+ * Inside of another such condition the database looks for the owners once, and not anew for each entity around them: along
+ * a path that goes back and forth, `albums.artist.albums.artist`, that would be as many times as there are ways.
+ */
+function someRelated(
+  context: WritingContext,
+  from: From,
+  source: Source,
+  pending: readonly Pending[],
+): Sql {
+  const first = pending[0] as Pending;
+  const toMany = toManyAt(first);
+  const owner = follow(context, from, source, first, first.hops.slice(0, toMany));
+  const relation = (first.hops[toMany] as Hop).relation as RelatedEntitiesDefinition;
+  context.followed.add(1, first.node);
+  const target = owner.dataclass.target(relation);
+  const inner = new From(context.aliases, target);
+  const foreignKey = target.foreignKey(owner.dataclass.inverse(relation));
+  const rest = pending.map((each) => ({ ...each, hops: each.hops.slice(toMany + 1) }));
+  const within = nested(context, first.node);
+  const condition = all(comparisons(within, inner, inner.root, rest));
+  const ownerKey = column(inner.root, foreignKey.column);
+  return context.nesting > 0
+    ? sql`${keyColumn(owner)} in (select ${ownerKey} ${inner.clause} where ${condition})`
+    : sql`exists (select 1 ${inner.clause} where ${ownerKey} = ${keyColumn(owner)} and ${condition})`;
 }

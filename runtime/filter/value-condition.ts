@@ -2,11 +2,15 @@ import { sql } from 'kysely';
 import type { Operator, Sql } from '../dialect/dialect.js';
 import type { SqlValue } from '../dialect/statement.js';
 import type { ValueType } from '../dialect/value-type.js';
-import type { Comparator } from './ast.js';
+import type { Comparator, ComparisonNode } from './ast.js';
 import type { FilterContext } from './context.js';
-import { endOfPrefix, patternParts, type PatternParts, withoutStar } from './pattern.js';
 import type { Convert, FilterInput } from './slots.js';
-import { itemsOf, listOf } from './values.js';
+import type { ColumnDefinition } from '../dataclass/attribute-path.js';
+import { comparisonValue } from '../protocol/comparison-value.js';
+import { numberJson } from '../protocol/numbers.js';
+import { isList, wrongParam } from './params.js';
+import type { RequestError } from '../protocol/errors.js';
+import { filterError } from './lexer.js';
 
 /** What a value is compared with. */
 export interface Operand {
@@ -145,4 +149,130 @@ function patternsOf(convert: Convert): Convert {
     );
     return `{${members.join()}}`;
   };
+}
+
+/** A value of an attribute's type. */
+export function attributeValue({ dialect }: FilterContext, attribute: ColumnDefinition): Convert {
+  const { type } = attribute;
+  const dateOnly = attribute.dateOnly === true;
+  return single((input) => comparisonValue(type, dateOnly, input, dialect.foldText));
+}
+
+/** Text of a property of an object; null for everything that is no text. */
+export function propertyText({ dialect }: FilterContext): Convert {
+  return single((input) =>
+    typeof input.value === 'string'
+      ? (comparisonValue('string', false, input, dialect.foldText) ?? null)
+      : null,
+  );
+}
+
+/** Number of a property of an object; null for everything that is no number. */
+export const propertyNumber = single(({ value }) => (typeof value === 'number' ? value + 0 : null));
+
+/** 0 or 1 for a boolean of a property of an object; null for everything else. */
+export const propertyBoolean = single(({ value }) =>
+  typeof value === 'boolean' ? Number(value) : null,
+);
+
+/** A list or an object is no value that anything can be compared with (protocol 7.7). */
+function single(convert: Convert): Convert {
+  return (input) => {
+    const { value, placeholder } = input;
+    if (typeof value === 'object' && value !== null && placeholder !== undefined) {
+      throw wrongParam(placeholder, 'a text, a number, true, false or null', value);
+    }
+    return convert(input);
+  };
+}
+
+/**
+ * The members of a list that `convert` makes something of, as one JSON list; nulls are left out.
+ * @throws RequestError 400 with 1280 for what is no list
+ */
+function listOf(convert: Convert): Convert {
+  return (input) => {
+    const members: string[] = [];
+    for (const item of itemsOf(input)) {
+      const value = item.value === null ? null : (convert(item) ?? null);
+      if (value !== null) members.push(jsonOf(value));
+    }
+    return `[${members.join()}]`;
+  };
+}
+
+/** The members of a list; their placeholder is that of the list, where it came as a whole. */
+function itemsOf({ value, placeholder, items }: FilterInput): readonly FilterInput[] {
+  if (items !== undefined) return items;
+  if (isList(value)) {
+    return value.map((member) =>
+      placeholder === undefined ? { value: member } : { value: member, placeholder },
+    );
+  }
+  if (placeholder !== undefined) throw wrongParam(placeholder, 'a list', value);
+  throw new Error('IN stands before a list.');
+}
+
+function jsonOf(value: Exclude<SqlValue, null>): string {
+  return typeof value === 'number' ? numberJson(value) : JSON.stringify(value);
+}
+
+export type OrderComparator = Extract<Comparator, '<' | '<=' | '>' | '>='>;
+
+export const orders: Readonly<Record<OrderComparator, Sql>> = {
+  '<': sql`<`,
+  '<=': sql`<=`,
+  '>': sql`>`,
+  '>=': sql`>=`,
+};
+
+/** Whether a comparison takes the wildcards that its value holds as such (protocol 7.3). */
+export function takesPattern(context: FilterContext, node: ComparisonNode, input: number): boolean {
+  const { comparator } = node;
+  const isWild = comparator === '=' || comparator === '!=' || comparator === 'in';
+  return isWild && context.patterns.has(input);
+}
+
+export function wrongComparator(node: ComparisonNode, reason: string): RequestError {
+  return filterError(node.path.start, reason, 'wrongComparator');
+}
+
+/** The path as the client wrote it: what it leads to may have a name that clients do not know. */
+export function written({ path }: ComparisonNode): string {
+  return path.steps.map((step) => step.name).join('.');
+}
+
+/** A folded text with wildcards, taken apart for the database (protocol decision 12). */
+interface PatternParts {
+  /** What a text must begin with. */
+  readonly prefix: string;
+  /** The whole pattern, `@` for any run of characters; none where the prefix says it all. */
+  readonly pattern: string | null;
+  /** The longest piece behind the prefix. */
+  readonly piece: string;
+}
+
+/** `*` at the end of what a client wrote is a wildcard as well. */
+function withoutStar(text: string): string {
+  return text.endsWith('*') ? `${text.slice(0, -1)}@` : text;
+}
+
+/** @param pattern folded, `@` for any run of characters */
+function patternParts(pattern: string): PatternParts {
+  const [prefix, ...others] = pattern.split('@');
+  const isPrefix = others.length > 0 && others.every((each) => each === '');
+  let piece = '';
+  for (const other of others) if (other.length > piece.length) piece = other;
+  return { prefix: prefix as string, pattern: isPrefix ? null : pattern, piece };
+}
+
+/** The least text, by code point, that is greater than every text with this prefix; `undefined` where there is none. */
+function endOfPrefix(prefix: string): string | undefined {
+  const points = Array.from(prefix, (character) => character.codePointAt(0) as number);
+  for (let last = points.pop(); last !== undefined; last = points.pop()) {
+    // Surrogates are no characters.
+    const next = last === 0xd7ff ? 0xe000 : last + 1;
+    if (next <= 0x10ffff) return String.fromCodePoint(...points, next);
+  }
+  return undefined;
 }

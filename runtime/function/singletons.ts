@@ -1,6 +1,6 @@
 import type { Session } from '../access/session.js';
 import type { SingletonClass } from '../class/registry.js';
-import type { SingletonState } from '../class/singleton.js';
+import type { SingletonState } from '../class/dataclass.js';
 
 /** Tells of sessions that end, each by its ID. */
 export type OnSessionEnd = (listener: (session: string) => void) => void;

@@ -3,11 +3,10 @@ import type { Transaction } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import type { Body } from '../entity/decoded.js';
 import type { EntitySaver } from '../entity/save.js';
-import type { SaveResult } from '../entity/save-options.js';
+import type { SaveResult } from '../entity/surroundings.js';
 import { failureOf } from '../class/failure.js';
-import type { RequestError } from '../protocol/errors.js';
-import { RestError } from '../protocol/rest-error.js';
-import { nowText } from '../protocol/now-text.js';
+import { type RequestError, RestError } from '../protocol/errors.js';
+import { nowText } from '../protocol/dates.js';
 import type { AppliedUploads } from './served-media.js';
 import { AnswerLength, asNew, ListedErrors, type WriteAnswers } from './write-answers.js';
 

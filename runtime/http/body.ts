@@ -1,7 +1,6 @@
 import { refuse } from '../protocol/errors.js';
-import { firstRoundedInteger } from '../protocol/exact-integers.js';
-import { shortened } from '../protocol/found.js';
-import { isTooDeep, maxRequestDepth } from '../protocol/json-problem.js';
+import { shortened } from '../protocol/names.js';
+import { isTooDeep, maxRequestDepth, firstRoundedInteger } from '../protocol/json-problem.js';
 
 const decoder = new TextDecoder('utf-8', { fatal: true });
 

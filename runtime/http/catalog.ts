@@ -4,15 +4,16 @@ import type {
   AttributeDefinition,
   DataclassDefinition,
   RelatedEntitiesDefinition,
+  FunctionDefinition,
 } from '../protocol/definition.js';
 import { methodNotAllowed, refuse } from '../protocol/errors.js';
-import { shortened } from '../protocol/found.js';
+import { shortened } from '../protocol/names.js';
 import { refuseForms } from '../query/answer-form.js';
-import { methodEntry, type ServerFunctions, singletonEntries } from './catalog-functions.js';
 import { missingDataclass } from './not-found.js';
 import { readingParameters } from './reading-parameters.js';
 import { sendJson } from './reply.js';
 import type { Settings } from './settings.js';
+import type { ClassRegistry } from '../class/registry.js';
 
 interface CatalogInput {
   /** What is listed, as far as it is exposed. */
@@ -277,5 +278,83 @@ function valueType(type: string, dateOnly: true | undefined): object {
     type: wireTypes[type] ?? type,
     ...(type === 'date' ? { simpleDate: dateOnly === true } : {}),
     ...(type === 'vector' ? { classID: '4D.Vector' } : {}),
+  };
+}
+
+/** The functions of a server that belong to no dataclass. */
+interface ServerFunctions {
+  readonly datastore: readonly FunctionDefinition[];
+  readonly singletons: readonly {
+    readonly name: string;
+    readonly functions: readonly FunctionDefinition[];
+  }[];
+}
+
+/** @param registry none for a model without class code */
+export function serverFunctions(registry: ClassRegistry | undefined): ServerFunctions {
+  if (registry === undefined) return { datastore: [], singletons: [] };
+  const singletons = Object.entries(registry.singletons);
+  return {
+    datastore: registry.datastoreFunctions,
+    singletons: singletons.map(([name, { functions }]) => ({ name, functions })),
+  };
+}
+
+export function allFunctions({
+  datastore,
+  singletons,
+}: ServerFunctions): readonly FunctionDefinition[] {
+  return [...datastore, ...singletons.flatMap(({ functions }) => functions)];
+}
+
+/** Those that a session sees. */
+export function listedFunctions(
+  { datastore, singletons }: ServerFunctions,
+  lists: (definition: FunctionDefinition) => boolean,
+): ServerFunctions {
+  return {
+    datastore: datastore.filter(lists),
+    singletons: singletons.map(({ name, functions }) => ({
+      name,
+      functions: functions.filter(lists),
+    })),
+  };
+}
+
+const levels = {
+  datastore: 'dataStore',
+  dataclass: 'dataClass',
+  selection: 'entitySelection',
+  entity: 'entity',
+  singleton: 'singleton',
+} as const satisfies Readonly<Record<FunctionDefinition['level'], string>>;
+
+/** A function as the catalog lists it (protocol section 3.5). */
+function methodEntry({ name, level, onHTTPGet }: FunctionDefinition): object {
+  return {
+    name,
+    applyTo: levels[level],
+    scope: 'public',
+    from: 'remoteServer',
+    allowedOnHTTPGET: onHTTPGet === true,
+    exposed: true,
+  };
+}
+
+/** Singletons with functions that can be called (protocol section 3.6); nothing where there is none. */
+function singletonEntries({ singletons }: ServerFunctions): {
+  readonly singletons?: readonly object[];
+} {
+  const open = singletons.filter(({ functions }) => functions.length > 0);
+  if (open.length === 0) return {};
+  return {
+    singletons: open.map(({ name, functions }) => ({
+      name,
+      methods: functions.map((each) => ({
+        name: each.name,
+        allowedOnHTTPGET: each.onHTTPGet === true,
+        exposed: true,
+      })),
+    })),
   };
 }

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
 import { ambientDatabase } from '../class/make-class-host.js';
 import type { ClassRegistry } from '../class/registry.js';
@@ -7,9 +7,22 @@ import { ComputedValues } from '../class-code/computed-values.js';
 import { classEvents } from '../class-code/events.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import type { AppState } from '../shared-state/joined-state.js';
-import { restrictingBy } from './asked-restrictions.js';
-import { computedRequests, handlersInCall } from './computed-attributes.js';
-import type { ServedAccessors, ServedClasses } from './served-classes.js';
+import type { ServedAccessors, ServedClasses, SessionOf } from './served-classes.js';
+import type { Calls, SessionRestrictions } from '../access/call.js';
+import type { Session } from '../access/session.js';
+import type { ClassHost } from '../class/class-host.js';
+import { SettledRequests } from '../class-code/settled-requests.js';
+import type { ComputedRequests } from '../query/computed-requests.js';
+import type { DataclassHandlers } from './dataclass-handlers.js';
+import { type Sent, sentBy } from './reply.js';
+import {
+  type AskedFilter,
+  type AskRestriction,
+  RestrictionError,
+  Restrictions,
+} from '../class-code/restrictions.js';
+import { paramsOf } from '../class/selection-values.js';
+import { failureOf } from '../class/failure.js';
 
 /**
  * Frames of a stack that errors keep: the runtime has more than Node's 10 between class code and what refuses it, and the log has
@@ -83,4 +96,137 @@ function unsharedSingletons(
   return new Error(
     `PROCESSES is ${processes}, and the model has singletons of sessions (${ofSessions.join(', ')}), whose instances live in one process. Keep what they hold in session.storage, or run one process.`,
   );
+}
+
+/**
+ * What asks class code; the classes are made later.
+ * @param hostOf gives them, when the first request comes
+ */
+function computedRequests(hostOf: () => ClassHost | undefined): ComputedRequests {
+  let requests: SettledRequests | undefined;
+  return {
+    settle(request) {
+      if (requests === undefined) {
+        const host = hostOf();
+        if (host === undefined) throw new Error('The classes of the model are not given.');
+        requests = new SettledRequests(host);
+      }
+      return requests.settle(request);
+    },
+  };
+}
+
+/** Handlers whose class code knows the session that it runs for: a read runs accessors. */
+function handlersInCall(
+  handlers: DataclassHandlers,
+  calls: Calls,
+  sessionOf: SessionOf,
+): DataclassHandlers {
+  const reading =
+    <Q extends FastifyRequest>(read: (request: Q, reply: FastifyReply) => void) =>
+    (request: Q, reply: FastifyReply): void => {
+      const run = (session: Session): void => {
+        calls.run({ session }, () => {
+          read(request, reply);
+        });
+      };
+      const session = sessionOf(request, reply);
+      if (!(session instanceof Promise)) run(session);
+      else {
+        session.then(run).catch((error: unknown) => {
+          reply.send(error);
+        });
+      }
+    };
+  const writing =
+    <Q extends FastifyRequest>(write: (request: Q, reply: FastifyReply) => Sent) =>
+    (request: Q, reply: FastifyReply): Sent =>
+      sentBy(reply, sessionOf(request, reply), (session) =>
+        calls.run({ session }, () => write(request, reply)),
+      );
+  return {
+    readCollection: reading((request, reply) => {
+      handlers.readCollection(request, reply);
+    }),
+    readEntity: reading((request, reply) => {
+      handlers.readEntity(request, reply);
+    }),
+    readByValue: reading((request, reply) => {
+      handlers.readByValue(request, reply);
+    }),
+    readEntitySet: reading((request, reply) => {
+      handlers.readEntitySet(request, reply);
+    }),
+    writeCollection: writing((request, reply) => handlers.writeCollection(request, reply)),
+    writeEntity: writing((request, reply) => handlers.writeEntity(request, reply)),
+    writeAttributes: writing((request, reply) => handlers.writeAttributes(request, reply)),
+    writeEntitySet: writing((request, reply) => handlers.writeEntitySet(request, reply)),
+  };
+}
+
+/** Asks the users' dataclass classes which entities a session may see. */
+function restrictingBy(host: ClassHost): SessionRestrictions {
+  const { calls, context } = host;
+  const { dataclasses, database, filters } = context;
+  const { dialect } = database;
+  const restrictions = new Restrictions(dataclasses, dialect, filters, asked(host));
+  calls.restrictions = restrictions;
+  return restrictions;
+}
+
+/** `restrict` runs as the server itself: what it reads is not restricted. */
+function asked(host: ClassHost): AskRestriction {
+  return (dataclass, session) => {
+    const { instance } = host.codeOf(dataclass);
+    const failed = (thrown: unknown): never => {
+      throw failureOf(`${dataclass}.restrict`, thrown);
+    };
+    let returned: unknown;
+    try {
+      const ask = restrictOf(dataclass, instance);
+      // A database with one connection has no other reads while a transaction is open.
+      returned = host.calls.asServerWithin(() => ask(session));
+    } catch (thrown) {
+      return failed(thrown);
+    }
+    if (!isThenable(returned)) return askedFilter(dataclass, returned);
+    return Promise.resolve(returned)
+      .catch(failed)
+      .then((each) => askedFilter(dataclass, each));
+  };
+}
+
+function restrictOf(dataclass: string, instance: object): (session: Session) => unknown {
+  if (!('restrict' in instance) || typeof instance.restrict !== 'function') {
+    throw new Error(`The class ${dataclass} has no restrict(session).`);
+  }
+  return instance.restrict.bind(instance) as (session: Session) => unknown;
+}
+
+/** Nothing but null opens all entities: a function that forgets to return something does not. */
+function askedFilter(dataclass: string, returned: unknown): AskedFilter {
+  if (returned === null) return null;
+  if (typeof returned === 'string') return { text: returned, params: undefined };
+  try {
+    const { filter, values } = parts(returned);
+    return { text: filter, params: paramsOf(values) };
+  } catch (error) {
+    throw new RestrictionError(dataclass, error);
+  }
+}
+
+function parts(returned: unknown): {
+  readonly filter: string;
+  readonly values: readonly unknown[];
+} {
+  if (typeof returned === 'object' && returned !== null && 'filter' in returned) {
+    const { filter } = returned;
+    const values = 'values' in returned ? (returned.values ?? []) : [];
+    if (typeof filter === 'string' && Array.isArray(values)) return { filter, values };
+  }
+  throw new Error('expected a filter, { filter, values } with a list of values, or null');
+}
+
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value;
 }

@@ -10,8 +10,6 @@ import { pino } from 'pino';
 import { type ReadQuotas, readServerQuotas } from '../access/server-quotas.js';
 import { type Environment, setting } from '../protocol/environment.js';
 import { type AppState, nextAppState } from '../shared-state/joined-state.js';
-import type { AppOptions } from './app-options.js';
-import { answerClientError } from './client-error.js';
 import { type Origins, originsFrom } from './cross-site.js';
 import {
   type ErrorHandler,
@@ -20,17 +18,20 @@ import {
   errorTeller,
   type ErrorTeller,
 } from './errors.js';
-import { gatedServers } from './gated-server.js';
 import { parseQuery } from './known-queries.js';
-import { loadSettings } from './load-settings.js';
 import { http } from './node-http.js';
 import { prepareOwnRoutes } from './own-routes.js';
 import { maxUrlLength } from './reading-parameters.js';
 import { sendJson } from './reply.js';
-import { type LoadLog, RequestGate } from './request-gate.js';
+import { type LoadLog, RequestGate, loadSettings, gatedServers } from './request-gate.js';
 import { isBelowRest, rewriteUrl } from './rewrite-url.js';
 import { type Limits, limitsFrom, logLevel, type Settings, trustedProxies } from './settings.js';
 import { isSendHooked } from './spent-bytes.js';
+import type { Socket } from 'node:net';
+import { type ErrorName, protocolError } from '../protocol/errors.js';
+import type { FastifyServerOptions } from 'fastify';
+import type { LoginModule } from '../access/login-module.js';
+import type { StatementObserver } from '../dialect/observed-executor.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -168,4 +169,63 @@ class ErrorsAlone extends LogController {
 /** As Fastify writes it. */
 function plainError({ statusCode = 500, code, message }: FastifyError): object {
   return { statusCode, code, error: http.STATUS_CODES[statusCode], message };
+}
+
+/** What Node's HTTP parser finds wrong, before there is a request that Fastify could answer. */
+const parserErrors: Readonly<
+  Record<string, { readonly status: string; readonly name: ErrorName; readonly message: string }>
+> = {
+  HPE_HEADER_OVERFLOW: {
+    status: '431 Request Header Fields Too Large',
+    name: 'uriTooLong',
+    message: 'The address and the headers are too long.',
+  },
+  ERR_HTTP_REQUEST_TIMEOUT: {
+    status: '408 Request Timeout',
+    name: 'malformedUrl',
+    message: 'The request did not arrive in time.',
+  },
+};
+
+const malformed = {
+  status: '400 Bad Request',
+  name: 'malformedUrl',
+  message:
+    'This is no HTTP request: characters of an address that are not ASCII are percent-encoded.',
+} as const;
+
+/** Answers a broken request with an `__ERROR` body as well, and closes the connection. */
+function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
+  if (error.code === 'ECONNRESET' || socket.destroyed || !socket.writable) return;
+  const { status, name, message } = parserErrors[error.code ?? ''] ?? malformed;
+  const body = JSON.stringify({ __ERROR: [protocolError(name, message)] });
+  socket.end(
+    [
+      `HTTP/1.1 ${status}`,
+      'Content-Type: application/json; charset=utf-8',
+      `Content-Length: ${Buffer.byteLength(body)}`,
+      'Connection: close',
+      '',
+      body,
+    ].join('\r\n'),
+  );
+}
+
+/** What whoever builds the service decides. */
+export interface AppOptions {
+  /** As in `DATABASE_URL`, which is taken when this is left out. */
+  readonly databaseUrl?: string;
+  /** Fastify's `logger`. When left out, warnings and errors go to stderr as JSON lines, from `LOG_LEVEL` (info) up. */
+  readonly logger?: FastifyServerOptions['logger'];
+  /** Called with each SQL statement and its values before it runs: for tracing. */
+  readonly onStatement?: StatementObserver;
+  /** In the place of the user's `src/login.ts`: for tests. A model without roles takes none. */
+  readonly login?: LoginModule;
+  /** Where limits are looked up; `process.env` when left out. */
+  readonly environment?: Readonly<Record<string, string | undefined>>;
+  /**
+   * Called before the routes below `/rest` are there: for plugins that look at each route which is registered after them, as those
+   * for rate limits or API descriptions do. Hooks may be added later as well.
+   */
+  readonly extend?: (app: FastifyInstance) => void;
 }

@@ -9,7 +9,6 @@ import type { Migrations } from '../dialect/schema/migration.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import { type Environment, setting } from '../protocol/environment.js';
 import { fold, type Fold, foldWithoutAccents } from '../protocol/fold.js';
-import { type ChosenDatabase, chooseDatabase } from './choose-database.js';
 import type { ServerSetup } from './create-server.js';
 import type { Settings } from './settings.js';
 
@@ -152,4 +151,36 @@ export async function migrate({ settings, ...options }: MigrateOptions): Promise
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = 1;
   }
+}
+
+/** A database that the server takes, and where it is. */
+interface ChosenDatabase extends ServedDatabase {
+  readonly url: string;
+}
+
+/**
+ * The kind of database that a `DATABASE_URL` is one of.
+ * @param databases those that the server takes; the first is the default
+ * @param url `undefined` when none is given
+ * @throws Error that says what the server takes
+ */
+function chooseDatabase(
+  databases: readonly ServedDatabase[],
+  url: string | undefined,
+): ChosenDatabase {
+  const [first] = databases;
+  if (first === undefined) throw new Error('The server takes no database.');
+  if (url === undefined) return { ...first, url: first.defaultUrl };
+  const scheme = url.slice(0, Math.max(0, url.indexOf(':')));
+  const found = databases.find(({ driver }) => driver.schemes.includes(scheme));
+  if (found !== undefined) return { ...found, url };
+  const urls = databases.map(({ driver }) => driver.urls).join(', or ');
+  throw new Error(
+    `DATABASE_URL is ${JSON.stringify(withoutPassword(url))}; this server takes ${urls}.`,
+  );
+}
+
+/** What is told may stand in a log. */
+function withoutPassword(url: string): string {
+  return url.replace(/^(\w+:\/\/[^/?#:@]*):[^/?#]*@/, '$1:***@');
 }

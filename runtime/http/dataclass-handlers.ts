@@ -1,8 +1,8 @@
 import type { FastifyReply } from 'fastify';
 import type { Opening } from '../protocol/definition.js';
-import type { DataclassReads } from './dataclass-reads.js';
-import type { DataclassWrites } from './dataclass-writes.js';
-import type { DataclassRequest } from './service-context.js';
+import { DataclassReads } from './dataclass-reads.js';
+import { DataclassWrites } from './dataclass-writes.js';
+import type { DataclassRequest, ServiceContext } from './service-context.js';
 
 /** What answers the requests to one dataclass. */
 export type DataclassHandlers = Pick<
@@ -128,4 +128,24 @@ function wildcardParts({ params, raw }: DataclassRequest, mark: '/' | ':'): read
     .slice(path.indexOf(mark) + 1, end)
     .split('/')
     .map(decodeURIComponent);
+}
+
+/** What the addresses of one dataclass are answered by, as Fastify handlers. */
+export function dataclassService(context: ServiceContext, name: string): DataclassHandlers {
+  const dataclass = context.dataclasses.get(name);
+  if (dataclass === undefined) throw new Error(`There is no dataclass ${name}.`);
+  const reads = new DataclassReads(context, dataclass);
+  const { readCollection, readEntity, readByValue, readEntitySet } = reads;
+  const writes = new DataclassWrites(context, dataclass, reads);
+  const { writeCollection, writeEntity, writeAttributes, writeEntitySet } = writes;
+  return {
+    readCollection,
+    readEntity,
+    readByValue,
+    readEntitySet,
+    writeCollection,
+    writeEntity,
+    writeAttributes,
+    writeEntitySet,
+  };
 }

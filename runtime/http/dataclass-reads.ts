@@ -1,16 +1,15 @@
 import type { FastifyReply } from 'fastify';
-import type { SetAsker } from '../entity-set/set-asker.js';
-import { setAskerOf } from '../access/set-asker.js';
+import type { SetAsker } from '../entity-set/entity-set-store.js';
+import { setAskerOf } from '../access/session.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';
 import type { PendingAnswer } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import type { RelatedEntitiesDefinition, StorageDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
-import { decodeKey, readKeyClause } from '../protocol/key.js';
+import { decodeKey, readKeyClause, readLookup } from '../protocol/key.js';
 import type { Parameters } from '../query/parameters.js';
-import { refuseForms } from '../query/answer-form.js';
-import { beyondRelation } from '../query/beyond-relation.js';
+import { refuseForms, answerForm } from '../query/answer-form.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import {
   relatedRequest,
@@ -18,18 +17,25 @@ import {
   type SelectionRequest,
 } from '../query/selection-request.js';
 import { refuseCrossSite } from './cross-site.js';
-import { EntitySetService } from './entity-set-service.js';
+import { EntitySetService, pageForms } from './entity-set-service.js';
 import { AggregateReader, aggregationOf } from '../query/aggregate-reader.js';
 import { EntityReader } from '../query/entity-reader.js';
 import { notApplicable } from '../query/value-path.js';
-import { readLookup } from '../protocol/lookup.js';
-import { readingParameters, refusedMethod, refuseLock } from './reading-parameters.js';
+import {
+  readingParameters,
+  refusedMethod,
+  refuseLock,
+  refuseSetParameters,
+} from './reading-parameters.js';
 import { LockService } from './lock-service.js';
 import { type DataclassMedia, requireMedia } from './served-media.js';
-import { SelectionReader } from './selection-reader.js';
-import { missingEntity, sendAnswer } from './send-answer.js';
-import { refuseSetParameters } from './set-parameters.js';
+import { missingEntity, sendAnswer } from './reply.js';
 import type { DataclassRequest, ServiceContext } from './service-context.js';
+import { whenSettled } from '../query/computed-requests.js';
+import { MadeOfParameters } from '../query/made-of-parameters.js';
+import { explainedAnswer } from '../query/query-plan.js';
+import { preparePage, type PreparedPage } from '../query/read-page.js';
+import type { ReadingContext } from '../query/reading-context.js';
 
 /** Answers what reads one dataclass, its entities and their sets; its members are registered as Fastify handlers. */
 export class DataclassReads {
@@ -266,4 +272,69 @@ function askedMedia(
   if (attribute?.kind !== 'storage') return undefined;
   const isAsked = attribute.type === 'image' || (attribute.type === 'blob' && binary);
   return isAsked && expand.trim() === name ? attribute : undefined;
+}
+
+/** Answers reads of the entities of one dataclass, in the form that each request asks for. */
+class SelectionReader {
+  /** Of all entities of the dataclass, without a list of attributes in the path. */
+  readonly #pages = new MadeOfParameters<PreparedPage>();
+
+  constructor(
+    private readonly context: ReadingContext,
+    private readonly dataclass: Dataclass,
+  ) {}
+
+  /** @param attributes the list in the path */
+  read(parameters: Parameters, attributes: string | undefined): PendingAnswer {
+    const known = attributes === undefined ? this.#pages.get(parameters) : undefined;
+    if (known !== undefined) return known.read();
+    const { filters } = this.context;
+    const request = selectionRequest(filters, this.dataclass, { kind: 'all' }, null, parameters);
+    return this.#answer(request, parameters, attributes);
+  }
+
+  /** The entities that a to-many relation of one entity leads to; no answer when there is no such entity. */
+  readRelated(
+    relation: RelatedEntitiesDefinition,
+    key: string | number,
+    parameters: Parameters,
+  ): PendingAnswer {
+    const request = relatedRequest(this.context, this.dataclass, relation, key, parameters);
+    const expand = beyondRelation(relation.name, parameters.expand);
+    return this.#answer(request, { ...parameters, expand }, undefined);
+  }
+
+  #answer(
+    request: SelectionRequest,
+    parameters: Parameters,
+    attributes: string | undefined,
+  ): PendingAnswer {
+    const { context } = this;
+    const name = answerForm(parameters, context.options);
+    const form = pageForms[name](context, request.dataclass, parameters, attributes);
+    const answer = whenSettled(context, request, (settled) => {
+      const page = preparePage(context, settled, parameters, form);
+      // What class code has a say in, it is asked about again.
+      const isSame = settled === request && request.base.kind === 'all';
+      if (isSame && attributes === undefined) this.#remember(parameters, page);
+      return page.read();
+    });
+    return name === 'collection' ? explainedAnswer(context, request, parameters, answer) : answer;
+  }
+
+  #remember(parameters: Parameters, page: PreparedPage): void {
+    const { queryplan, querypath } = parameters;
+    if (!queryplan && !querypath) this.#pages.set(parameters, page, page.statement);
+  }
+}
+
+/** What `$expand` of a relation's own read names beside the relation: `orders,orders.lines` expands `lines` of each order. */
+function beyondRelation(relation: string, expand: string | undefined): string | undefined {
+  if (expand === undefined) return undefined;
+  const paths = expand
+    .split(',')
+    .map((path) => path.trim())
+    .filter((path) => path !== relation && path !== `${relation}.*`)
+    .map((path) => (path.startsWith(`${relation}.`) ? path.slice(relation.length + 1) : path));
+  return paths.length === 0 ? undefined : paths.join();
 }

@@ -1,5 +1,5 @@
 import type { FastifyReply } from 'fastify';
-import { setAskerOf } from '../access/set-asker.js';
+import { setAskerOf } from '../access/session.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
@@ -13,8 +13,7 @@ import { DeleteService } from './delete-service.js';
 import { readRawPict } from '../protocol/image-types.js';
 import { parametersOf, refusedMethod, refuseLock } from './reading-parameters.js';
 import { bodyTooLarge } from './receive-body.js';
-import { type Sent, sendWhenThere } from './sent.js';
-import { missingEntity } from './send-answer.js';
+import { type Sent, sendWhenThere, missingEntity } from './reply.js';
 import type { AddressKey } from './write-body.js';
 import type { WriteCaller, WriteMode } from './body-saving.js';
 import { WriteService } from './write-service.js';

@@ -3,22 +3,24 @@ import { fastifyPlugin } from 'fastify-plugin';
 import type { Call } from '../access/call.js';
 import type { Session } from '../access/session.js';
 import type { ClassHost } from '../class/class-host.js';
-import { ambientDatabase } from '../class/make-class-host.js';
-import type { ClassRegistry } from '../class/registry.js';
+import { ambientDatabase, type ClassParts, createClassHost } from '../class/make-class-host.js';
+import type { ClassRegistry, DataclassClasses } from '../class/registry.js';
 import { linkDataclasses } from '../dataclass/dataclasses.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import type { Pending } from '../dialect/pending.js';
 import { emptyPlans } from '../query/reading-context.js';
-import { Catalog } from './catalog.js';
-import { allFunctions, serverFunctions } from './catalog-functions.js';
-import type { DataclassHandlers } from './dataclass-handlers.js';
-import { dataclassService } from './dataclass-service.js';
-import { openHost, plainClasses } from './open-classes.js';
+import { Catalog, allFunctions, serverFunctions } from './catalog.js';
+import { type DataclassHandlers, dataclassService } from './dataclass-handlers.js';
 import { requireClassCode, type ServedClasses } from './served-classes.js';
 import { requireMedia, type ServedMedia } from './served-media.js';
 import { permissionsOf, type Restricting, type ServedViews } from './served-permissions.js';
 import type { ServiceContext } from './service-context.js';
 import { serviceContexts } from './service-contexts.js';
+import { DataclassObject } from '../class/dataclass.js';
+import { Datastore } from '../class/datastore.js';
+import { Entity } from '../class/entity.js';
+import { EntitySelection } from '../class/selection.js';
+import type { EntityTypes } from '../class/types.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -172,4 +174,26 @@ function hasMedia(definitions: readonly DataclassDefinition[]): boolean {
 function once<T extends object>(make: () => T): () => T {
   let made: T | undefined;
   return () => (made ??= make());
+}
+
+/** Makes the objects of class code. */
+function openHost(app: FastifyInstance, parts: ClassParts): ClassHost {
+  const host = createClassHost(parts);
+  app.setup.closeAtEnd(() => host.afterCommit.end());
+  return host;
+}
+
+/** The classes of a model for which nobody writes code: what the emitted types declare is made when it is asked for. */
+function plainClasses(definitions: readonly DataclassDefinition[]): ClassRegistry {
+  const classes = (): DataclassClasses => ({
+    dataclass: class extends DataclassObject<EntityTypes> {},
+    entity: class extends Entity<EntityTypes> {},
+    selection: class extends EntitySelection<EntityTypes> {},
+  });
+  return {
+    datastore: class extends Datastore {},
+    datastoreFunctions: [],
+    dataclasses: Object.fromEntries(definitions.map(({ name }) => [name, classes()])),
+    singletons: {},
+  };
 }

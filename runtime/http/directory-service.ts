@@ -3,11 +3,10 @@ import type { RequestSession } from '../access/request-session.js';
 import { methodNotAllowed, refuse } from '../protocol/errors.js';
 import { readJson } from './body.js';
 import { refuseCrossSite } from './cross-site.js';
-import { readCredentials } from './credentials.js';
-import { getAndPost } from './get-and-post.js';
 import { parametersOf } from './reading-parameters.js';
-import { sendJson } from './reply.js';
+import { sendJson, getAndPost } from './reply.js';
 import type { RequestSessions } from './request-sessions.js';
+import type { IncomingHttpHeaders } from 'node:http';
 
 /** `$directory/login`, `logout`, `currentUser`, `currentUserBelongsTo` (protocol section 16.5, decisions 18 and 20). */
 export function registerDirectory(app: FastifyInstance, sessions: RequestSessions): void {
@@ -66,4 +65,71 @@ function readGroups({ body, headers }: FastifyRequest): readonly string[] {
 
 function sendResult(reply: FastifyReply, result: boolean | object | null): FastifyReply {
   return sendJson(reply, JSON.stringify({ result }));
+}
+
+interface Credentials {
+  readonly user: string;
+  readonly password: string;
+  /** Seconds without a request after which the session shall end. */
+  readonly idleTimeout: number | undefined;
+}
+
+/** The shortest idle timeout that the header can name, in minutes (protocol section 16.5). */
+const shortestMinutes = 60;
+
+/**
+ * User and password of a login: the headers `username-4D`, `password-4D` and `session-4D-length` (minutes), or a body
+ * `[user, password, seconds]` or `{"user", "password", "seconds"}` (protocol decision 18). Without a user there is an empty one,
+ * whom no login knows.
+ * @throws RequestError 400 when the body is neither; it does not repeat what was sent
+ */
+function readCredentials(body: unknown, headers: IncomingHttpHeaders): Credentials {
+  const user = headers['username-4d'];
+  if (user !== undefined) return ofHeaders(String(user), headers);
+  // What cannot be read as JSON may be a password.
+  const json = readJson(body, headers['content-type'], 'The body is not JSON.');
+  if (json === undefined) return { user: '', password: '', idleTimeout: undefined };
+  if (Array.isArray(json)) {
+    const [name, password, seconds, ...others] = json as readonly unknown[];
+    if (others.length > 0) throw wrong();
+    return checked(name, password, seconds);
+  }
+  if (typeof json !== 'object' || json === null) throw wrong();
+  const { user: name, userName, password, seconds } = json as Readonly<Record<string, unknown>>;
+  return checked(name ?? userName, password, seconds);
+}
+
+function ofHeaders(user: string, headers: IncomingHttpHeaders): Credentials {
+  const password = String(headers['password-4d'] ?? '');
+  const length = headers['session-4d-length'];
+  if (length === undefined)
+    return { user: utf8(user), password: utf8(password), idleTimeout: undefined };
+  const minutes = Number(length);
+  if (!/^\d{1,9}$/.test(String(length))) {
+    throw refuse('badBody', 'session-4D-length must be a whole number of minutes.');
+  }
+  const idleTimeout = Math.max(minutes, shortestMinutes) * 60;
+  return { user: utf8(user), password: utf8(password), idleTimeout };
+}
+
+/** Node reads headers as Latin-1; clients send names of other scripts in UTF-8. What is no UTF-8 stays as it is. */
+function utf8(text: string): string {
+  const decoded = Buffer.from(text, 'latin1').toString('utf8');
+  return decoded.includes('\ufffd') ? text : decoded;
+}
+
+function checked(user: unknown, password: unknown, seconds: unknown): Credentials {
+  if (typeof user !== 'string' || typeof password !== 'string') throw wrong();
+  if (seconds === undefined || seconds === null) return { user, password, idleTimeout: undefined };
+  if (typeof seconds === 'number' && Number.isSafeInteger(seconds) && seconds >= 0) {
+    return { user, password, idleTimeout: seconds };
+  }
+  throw wrong();
+}
+
+function wrong(): Error {
+  return refuse(
+    'badBody',
+    'The body must be ["user", "password", seconds] or {"user": …, "password": …, "seconds": …}; seconds may be left out.',
+  );
 }

@@ -3,23 +3,26 @@ import type { PendingAnswer } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import { and, except, intersect, or } from '../entity-set/algebra.js';
 import { type EntitySets, expressionOf, missingSet, notFound } from '../entity-set/entity-sets.js';
-import type { EntitySet } from '../entity-set/entity-set-store.js';
+import type { EntitySet, SetAsker } from '../entity-set/entity-set-store.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import { membersRequest, narrowed } from '../entity-set/narrow.js';
-import type { SetAsker } from '../entity-set/set-asker.js';
 import type { SetDefinition } from '../entity-set/set-definitions.js';
 import { refuse } from '../protocol/errors.js';
-import { shortened } from '../protocol/found.js';
+import { shortened } from '../protocol/names.js';
 import { AggregateReader, aggregationOf } from '../query/aggregate-reader.js';
 import { type AnswerForm, answerForm, refuseForms } from '../query/answer-form.js';
-import { collectionForm } from '../query/collection-form.js';
-import { pageTop } from '../query/page-size.js';
-import { type PageForm, preparePageOfKeys, type ReadPreparedPage } from '../query/read-page.js';
+import {
+  type PageForm,
+  preparePageOfKeys,
+  type ReadPreparedPage,
+  collectionForm,
+} from '../query/read-page.js';
 import type { Parameters } from '../query/parameters.js';
 import { explainedAnswer } from '../query/query-plan.js';
-import type { ReadingContext } from '../query/reading-context.js';
+import { type ReadingContext, pageTop } from '../query/reading-context.js';
 import type { SelectionRequest } from '../query/selection-request.js';
-import { pageForms } from './page-forms.js';
+import { arrayForm } from '../query/array-form.js';
+import { reportForm } from '../report/report.js';
 
 /** Answers what concerns the entity sets of one dataclass (specification, "Entity sets"). */
 export class EntitySetService {
@@ -285,3 +288,10 @@ function refuseDefinition(parameters: Parameters): void {
 function setUri(dataclass: Dataclass, id: string): string {
   return `/rest/${encodeURIComponent(dataclass.name)}/$entityset/${id}`;
 }
+
+/** How the page of each form of answer is written. */
+export const pageForms = {
+  collection: collectionForm,
+  array: arrayForm,
+  report: reportForm,
+} as const satisfies Readonly<Record<AnswerForm, unknown>>;

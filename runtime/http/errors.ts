@@ -7,9 +7,14 @@ import {
   UnusableValueError,
 } from '../dialect/executor.js';
 import { DeniedInCodeError, failureOf } from '../class/failure.js';
-import { refuseBusy } from '../protocol/busy.js';
-import { PermissionError } from '../protocol/denial.js';
-import { type ErrorName, protocolError, refuse, RequestError } from '../protocol/errors.js';
+import {
+  type ErrorName,
+  protocolError,
+  refuse,
+  RequestError,
+  PermissionError,
+  refuseBusy,
+} from '../protocol/errors.js';
 import { sendError } from './reply.js';
 
 /** Errors that Fastify meets before a handler runs, by their status. */

@@ -1,5 +1,5 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { SetAsker } from '../entity-set/set-asker.js';
+import type { SetAsker } from '../entity-set/entity-set-store.js';
 import {
   entityAnswer,
   entityDataclass,
@@ -12,9 +12,8 @@ import { type ClassKinds, type Result, ResultError } from '../function/result.js
 import type { Media } from '../class/types.js';
 import type { JsonAnswer } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
-import { collectionForm } from '../query/collection-form.js';
 import type { Parameters } from '../query/parameters.js';
-import { readPage } from '../query/read-page.js';
+import { readPage, collectionForm } from '../query/read-page.js';
 import type { SelectionRequest } from '../query/selection-request.js';
 import type { ServiceContext } from './service-context.js';
 import { EntitySetService } from './entity-set-service.js';

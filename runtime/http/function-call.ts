@@ -1,21 +1,33 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import type { Call } from '../access/call.js';
-import type { Session } from '../access/session.js';
-import { setAskerOf } from '../access/set-asker.js';
+import { type Session, setAskerOf } from '../access/session.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { decodeArguments } from '../function/arguments.js';
 import { failureOf, FunctionFailedError } from '../class/failure.js';
 import { ResultError, resultOf } from '../function/result.js';
-import type { FunctionDefinition } from '../protocol/definition.js';
+import type {
+  FunctionDefinition,
+  DataclassDefinition,
+  FunctionType,
+} from '../protocol/definition.js';
 import { type FunctionAnswer, functionAnswer } from './function-answer.js';
-import { argumentMakers, classKinds, requestOf } from './function-classes.js';
-import type { FunctionContext, SeenModel } from './function-context.js';
-import { sendMedia } from './function-media.js';
-import { sendMessage } from './function-message.js';
-import { checkOutput } from './function-output.js';
+import { argumentMakers, classKinds, requestOf, refuseObject } from './function-classes.js';
 import { type FunctionRequest, readFunctionRequest } from './function-parameters.js';
 import { sendJson } from './reply.js';
-
+import type { ClassHost } from '../class/class-host.js';
+import type { ClassRegistry } from '../class/registry.js';
+import type { Pending } from '../dialect/pending.js';
+import type { Singletons } from '../function/singletons.js';
+import type { ServiceContext } from './service-context.js';
+import type { Media } from '../class/types.js';
+import { contentTypeOf, imageType } from '../protocol/image-types.js';
+import { pageTop } from '../query/reading-context.js';
+import type { Parameters } from '../query/parameters.js';
+import { projectionOf } from '../query/projection-of.js';
+import { Readable, pipeline, Transform } from 'node:stream';
+import { ReadableStream } from 'node:stream/web';
+import type { MessageBody, OutgoingMessage } from '../class/outgoing-message.js';
+import { plainValue } from '../function/plain-value.js';
 /** A request that calls a function. */
 export type CallRequest = FastifyRequest<{
   Params: { readonly key?: string; readonly set?: string };
@@ -142,4 +154,183 @@ async function run(
   } catch (thrown) {
     throw failureOf(shown, thrown);
   }
+}
+
+/** The model as a session sees it. */
+export interface SeenModel {
+  readonly context: ServiceContext;
+  /**
+   * Refuses a call that the session has no privilege for.
+   * @param shown the function with its class, as `Company.hire`
+   * @throws RequestError 401 or 403 with 1561
+   */
+  requireExecution(definition: FunctionDefinition, shown: string): void;
+  /** The session that a function's code runs with. */
+  actingOf(session: Session, definition: FunctionDefinition): Session;
+}
+
+/** What functions of all classes are called with. */
+export interface FunctionContext {
+  readonly host: ClassHost;
+  readonly definitions: readonly DataclassDefinition[];
+  readonly registry: ClassRegistry;
+  readonly singletons: Singletons;
+  readonly sessionOf: (request: FastifyRequest, reply: FastifyReply) => Pending<Session>;
+  /** A call of a session, which can ask what it may see. */
+  readonly callOf: (session: Session) => Call;
+  readonly seenBy: (call: Call) => SeenModel;
+}
+
+/** What bytes could do in a browser, they shall not do in the name of this server. */
+const harmless = {
+  'cache-control': 'no-store',
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "sandbox; default-src 'none'",
+} as const;
+
+/** Sends an image or BLOB that a function returned, as it is (protocol section 15.5). */
+async function sendMedia(reply: FastifyReply, media: Uint8Array | Media): Promise<FastifyReply> {
+  const bytes = media instanceof Uint8Array ? media : await media.read();
+  reply.headers(harmless);
+  if (bytes === null || bytes.length === 0) return reply.send();
+  const type = imageType(bytes);
+  reply.header('content-type', contentTypeOf(type));
+  // A drawing is a document with scripts.
+  if (type === undefined || type === 'svg') reply.header('content-disposition', 'attachment');
+  return reply.send(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
+}
+
+/**
+ * Refuses what the declared result of a function cannot be answered with, before the function changes something: attributes
+ * that its entities do not have, as far as the session sees them, and pages that are too long.
+ * @throws RequestError 400
+ */
+function checkOutput(context: ServiceContext, returns: FunctionType, output: Parameters): void {
+  const name = dataclassOf(returns);
+  if (name === undefined) return;
+  pageTop(context, output.top);
+  const dataclass = context.dataclasses.get(name);
+  if (dataclass?.exposed !== true || dataclass.permissions?.read === false) return;
+  projectionOf(dataclass, undefined, output, context);
+}
+
+function dataclassOf(type: FunctionType): string | undefined {
+  if (typeof type !== 'object') return undefined;
+  if ('list' in type) return dataclassOf(type.list);
+  return 'entity' in type ? type.entity : type.selection;
+}
+
+/** What a stream of a message is read with. */
+interface MessageSurroundings {
+  /** Told of a stream that fails when its answer has begun: the connection is cut then, so that the client knows. */
+  readonly tell: (error: Error) => void;
+  /** Runs code of the function, which has returned. */
+  readonly within: <T>(code: () => T) => T;
+}
+
+/** Statuses that HTTP allows no body with. */
+const withoutBody: ReadonlySet<number> = new Set([204, 205, 304]);
+
+/**
+ * Sends a function's own answer (protocol section 15.5). What the session adds, its cookie, goes with it.
+ */
+function sendMessage(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { status, headers, body }: OutgoingMessage,
+  { tell, within }: MessageSurroundings,
+): FastifyReply {
+  const payload = payloadOf(body);
+  reply.code(status);
+  reply.header('cache-control', 'no-store').header('x-content-type-options', 'nosniff');
+  for (const [name, value] of headers) reply.header(name, value);
+  if (withoutBody.has(status) || body === null) {
+    discard(payload.content);
+    return reply.send();
+  }
+  if (!headers.has('content-type')) reply.header('content-type', payload.type);
+  if (request.method === 'HEAD' && payload.content instanceof Readable) {
+    discard(payload.content);
+    return reply.send('');
+  }
+  if (payload.content instanceof Readable) {
+    readWithin(payload.content, within);
+    const bytes = byteStream(payload.content);
+    bytes.on('error', (error) => {
+      // Before that it is answered, and told there.
+      if (reply.raw.headersSent) tell(error);
+    });
+    return reply.send(bytes);
+  }
+  return reply.send(payload.content);
+}
+
+interface Payload {
+  readonly content: string | Uint8Array | Readable;
+  readonly type: string;
+}
+
+function payloadOf(body: MessageBody): Payload {
+  if (typeof body === 'string') return { content: body, type: 'text/plain; charset=utf-8' };
+  const bytes = 'application/octet-stream';
+  if (body instanceof Uint8Array) return { content: asBuffer(body), type: bytes };
+  if (body instanceof Readable) return { content: body, type: bytes };
+  if (body instanceof ReadableStream) return { content: Readable.fromWeb(body), type: bytes };
+  if (typeof body === 'object' && body !== null) {
+    refuseObject(body);
+    if (Symbol.asyncIterator in body) {
+      return { content: Readable.from(body as AsyncIterable<unknown>), type: bytes };
+    }
+  }
+  const json = JSON.stringify(plainValue(body, refuseObject));
+  return { content: json, type: 'application/json; charset=utf-8' };
+}
+
+/** Fastify takes no other bytes than Node's own. */
+function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
+  return Buffer.from(buffer, byteOffset, byteLength);
+}
+
+/**
+ * What a stream reads, it reads as the call of its function, with the privileges of that: it is asked for more by the client's
+ * connection, which knows no call, and would be taken for the server itself.
+ */
+function readWithin(stream: Readable, within: MessageSurroundings['within']): void {
+  const read = stream._read.bind(stream);
+  const destroy = stream._destroy.bind(stream);
+  stream._read = (size) => {
+    within(() => {
+      read(size);
+    });
+  };
+  stream._destroy = (error, done) => {
+    within(() => {
+      destroy(error, done);
+    });
+  };
+}
+
+/** A stream that nobody reads would hold what it reads from. */
+function discard(content: Payload['content']): void {
+  if (!(content instanceof Readable)) return;
+  content.on('error', () => undefined);
+  content.destroy();
+}
+
+/**
+ * A stream of anything, as `Readable.from` makes it, as one of bytes: an item that is neither a text nor bytes is an error of
+ * the stream. Sent as it is, such an item would end the process: a socket throws where nobody catches.
+ */
+function byteStream(source: Readable): Readable {
+  if (!source.readableObjectMode) return source;
+  const bytes = new Transform({
+    writableObjectMode: true,
+    transform(item: unknown, _encoding, done) {
+      if (typeof item === 'string' || item instanceof Uint8Array) done(null, item);
+      else done(new TypeError('A stream of a message yields texts or bytes, and yielded neither.'));
+    },
+  });
+  // An error of either is one of both, and is told by the one that is sent.
+  pipeline(source, bytes, () => undefined);
+  return bytes;
 }

@@ -1,9 +1,8 @@
-import type { Session } from '../access/session.js';
-import { setAskerOf } from '../access/set-asker.js';
+import { type Session, setAskerOf } from '../access/session.js';
 import type { ClassHost, DataclassCode } from '../class/class-host.js';
 import { MediaHandle } from '../class/media-handle.js';
 import { RelatedEntityHandle } from '../class/related-entity.js';
-import { readableNode } from '../class/readable-selection.js';
+import { readableNode } from '../class/readable.js';
 import { listed } from '../class/selection-node.js';
 import {
   findSelection,
@@ -15,15 +14,19 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import type { ArgumentMakers } from '../function/arguments.js';
-import { entityArgument, type EntityArgumentContext } from '../function/entity-argument.js';
+import {
+  entityArgument,
+  type EntityArgumentContext,
+  selectionArgument,
+} from '../function/entity-argument.js';
 import { entityDataclass } from '../function/entity-result.js';
-import { GivenMedia } from '../function/given-media.js';
 import { type ClassKinds, ResultError } from '../function/result.js';
-import { selectionArgument } from '../function/selection-argument.js';
 import { readParameters } from '../query/parameters.js';
 import type { SelectionRequest } from '../query/selection-request.js';
 import { type AppliedUploads, requireMedia, type SessionUploads } from './served-media.js';
 import type { ServiceContext } from './service-context.js';
+import type { Media } from '../class/types.js';
+import { contentTypeOf, imageType } from '../protocol/image-types.js';
 
 export const classKinds: ClassKinds = {
   entityOf: entityDataclass,
@@ -119,4 +122,32 @@ function ofUploads(uploads: SessionUploads | undefined): EntityArgumentContext['
     }
     return applied.applied(body);
   };
+}
+
+/** An image or BLOB that a client sent as an argument: an upload, whose bytes are there. */
+class GivenMedia implements Media {
+  readonly #bytes: Uint8Array;
+  readonly #isImage: boolean;
+
+  constructor(bytes: Uint8Array, isImage: boolean) {
+    this.#bytes = bytes;
+    this.#isImage = isImage;
+  }
+
+  get size(): number {
+    return this.#bytes.length;
+  }
+
+  get contentType(): Promise<string> {
+    return Promise.resolve(contentTypeOf(this.#isImage ? imageType(this.#bytes) : undefined));
+  }
+
+  read(): Promise<Uint8Array> {
+    return Promise.resolve(this.#bytes);
+  }
+
+  /** @throws TypeError always: it belongs to no entity */
+  set(): never {
+    throw new TypeError('An argument belongs to no entity: set its bytes in an attribute of one.');
+  }
 }

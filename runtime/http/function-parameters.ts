@@ -1,15 +1,13 @@
 import type { FastifyRequest } from 'fastify';
-import { argumentList } from '../function/argument-list.js';
 import type { FunctionDefinition, FunctionType } from '../protocol/definition.js';
-import { refuse } from '../protocol/errors.js';
+import { refuse, type RequestError } from '../protocol/errors.js';
 import { aggregationOf } from '../query/aggregate-reader.js';
 import { refuseForms } from '../query/answer-form.js';
 import type { AnswerOptions } from '../query/context.js';
 import type { Parameters } from '../query/parameters.js';
 import { notApplicable } from '../query/value-path.js';
 import { readJson } from './body.js';
-import { readingParameters, refusedMethod } from './reading-parameters.js';
-import { refuseSetParameters } from './set-parameters.js';
+import { readingParameters, refusedMethod, refuseSetParameters } from './reading-parameters.js';
 
 /** What a request says beside naming a function. */
 export interface FunctionRequest {
@@ -91,4 +89,26 @@ function refuseMisplaced(
               : undefined;
   if (misplaced === undefined) return;
   throw refuse('methodNotApplicable', `${misplaced} says nothing to the function ${name}.`);
+}
+
+/**
+ * The arguments that a request brings: a list, or `{"params": […]}` (protocol section 15.3). Nothing is no arguments.
+ * @param json a body, or `$params`
+ * @throws RequestError 400 for anything else
+ */
+export function argumentList(json: unknown): readonly unknown[] {
+  if (json === undefined) return [];
+  if (Array.isArray(json)) return json;
+  if (typeof json === 'object' && json !== null) {
+    const { params } = json as { readonly params?: unknown };
+    if (Array.isArray(params)) return params;
+  }
+  throw notAList();
+}
+
+function notAList(): RequestError {
+  return refuse(
+    'wrongArgument',
+    'The arguments of a function are a JSON list, one item for each parameter, or {"params": [...]} with such a list.',
+  );
 }

@@ -1,9 +1,9 @@
 import { fastifyPlugin } from 'fastify-plugin';
 import type { Call } from '../access/call.js';
-import { PromotedSession } from '../access/promoted-session.js';
+import { PromotedSession } from '../access/promotions.js';
 import { Singletons } from '../function/singletons.js';
 import type { FunctionParts } from './datastore-plugin.js';
-import type { SeenModel } from './function-context.js';
+import type { SeenModel } from './function-call.js';
 import { FunctionService } from './function-service.js';
 
 /** Makes `app.functions`, of which the routes of functions are made. */

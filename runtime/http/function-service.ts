@@ -1,13 +1,42 @@
-import { setAskerOf } from '../access/set-asker.js';
+import { setAskerOf } from '../access/session.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';
 import type { FunctionDefinition } from '../protocol/definition.js';
-import { protocolError, RequestError } from '../protocol/errors.js';
+import { protocolError, RequestError, refuse } from '../protocol/errors.js';
 import { decodeKey, readKeyClause } from '../protocol/key.js';
-import { type CallHandler, FunctionCalls } from './function-call.js';
-import type { FunctionContext, SeenModel } from './function-context.js';
-import { inputSelection } from './function-input.js';
-import { missingEntity } from './send-answer.js';
+import {
+  type CallHandler,
+  FunctionCalls,
+  type FunctionContext,
+  type SeenModel,
+} from './function-call.js';
+import { missingEntity } from './reply.js';
+import { sql } from 'kysely';
+import type { Call } from '../access/call.js';
+import type { DataclassCode } from '../class/class-host.js';
+import { allOf, asked, filtered, ordered, type SelectionNode } from '../class/selection-node.js';
+import { From } from '../dataclass/source.js';
+import { type Pending, whenThere } from '../dialect/pending.js';
+import type { SetAsker } from '../entity-set/entity-set-store.js';
+import { always } from '../filter/context.js';
+import { FilterSlots } from '../filter/slots.js';
+import { whenSettled } from '../query/computed-requests.js';
+import type { OrderItem } from '../query/order-by.js';
+import { orderSql } from '../query/order-sql.js';
+import { firstFilterSlot, queryContext, selectionCondition } from '../query/selection.js';
+import { missingSet } from '../entity-set/entity-sets.js';
+import type { KeyList } from '../entity-set/key-list.js';
+import { narrowed } from '../entity-set/narrow.js';
+import { type Parameters, readParameters } from '../query/parameters.js';
+import {
+  orderOf,
+  planFor,
+  selectionRequest,
+  type SelectionRequest,
+  shapeName,
+} from '../query/selection-request.js';
+import type { ServiceContext } from './service-context.js';
+import { selectionOf } from './function-classes.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -132,4 +161,101 @@ function found(
   const definition = functions.find((each) => each.name === name);
   if (definition === undefined) throw new Error(`${owner} has no exposed function ${name}.`);
   return definition;
+}
+
+/** What chooses the entities that a selection function is called on. */
+interface Input extends Pick<Parameters, 'filter' | 'params' | 'orderby'> {
+  /** ID of an entity set. */
+  readonly set: string | undefined;
+}
+
+/**
+ * The selection that a selection function is called on: all entities, those that a filter holds for, or members of a set
+ * (specification, "Class function calls"). A client's filter and order may name what the client may read, unlike those of
+ * class code: what is wrong with them is told here, before any of that runs. They are part of the statements that the
+ * function's code reads by. Without them, the caller has seen to it that the dataclass may be read.
+ * @param own call of the session that asks
+ * @throws RequestError for a filter or an order that is not right, 404 with 1802 for an unknown set
+ */
+function inputSelection(
+  code: DataclassCode,
+  context: ServiceContext,
+  own: Call,
+  input: Input,
+  asker: SetAsker,
+): Pending<object> {
+  const { filter, orderby, set } = input;
+  if (set === undefined && filter === undefined && orderby === undefined) {
+    return code.selections.all();
+  }
+  const dataclass = context.dataclasses.get(code.dataclass.name);
+  if (dataclass === undefined) throw new Error(`There is no dataclass ${code.dataclass.name}.`);
+  requirePermission(dataclass, 'read');
+  if (!dataclass.exposed) throw refuse('notFound', `There is no dataclass "${dataclass.name}".`);
+  if (set !== undefined) {
+    return membersOf(code, context, input, asker).then((keys) => selectionOf(code, keys));
+  }
+  const request = selectionRequest(context.filters, dataclass, { kind: 'all' }, null, input);
+  return whenSettled(context, request, (settled) => {
+    // What class code says of attributes that it computes is said to the client, once.
+    if (settled !== request) {
+      return whenThere(keysOf(context, settled), (keys) => selectionOf(code, keys));
+    }
+    checkRequest(context, request);
+    const { calls } = code.host;
+    return code.selections.of(
+      asked(chosenBy(code, request), {
+        seesTheSame: () =>
+          code.host.seen() === context && calls.current().restrictions === own.restrictions,
+        keys: () => calls.runWithin(own, () => keysOf(context, request)),
+      }),
+    );
+  });
+}
+
+/** The same as nodes of a selection of class code; their paths name what is exposed. */
+function chosenBy({ dataclass }: DataclassCode, request: SelectionRequest): SelectionNode {
+  const { filter, inputs, orderBy } = request;
+  const items = orderOf(request).map((each): OrderItem => ({ ...each, names: 'exposed' }));
+  const all = allOf(dataclass);
+  const matching = filter === undefined ? all : filtered(all, filter, inputs, [], 'exposed');
+  return orderBy === undefined ? matching : ordered(matching, orderBy, items);
+}
+
+function keysOf(context: ServiceContext, request: SelectionRequest): Pending<KeyList> {
+  return whenThere(context.sets.keysOf(request), (keys) => {
+    if (keys === undefined) throw new Error('A dataclass has keys, if none.');
+    return keys;
+  });
+}
+
+/** Finds out by writing it, once for all requests of one shape, what is wrong with a filter or an order. */
+function checkRequest(context: ServiceContext, request: SelectionRequest): void {
+  const { database, options, plans } = context;
+  const name = shapeName(['input', request.orderBy]);
+  planFor(plans.selections, request, name, {}, (selection) => {
+    const writing = queryContext(database.dialect, options);
+    const filterSlots = new FilterSlots(firstFilterSlot);
+    const from = new From(writing.aliases, selection.dataclass);
+    const condition = selectionCondition(writing, from, selection, filterSlots) ?? always;
+    const order = orderSql(writing, from, orderOf(request));
+    const statement = database.dialect.compile(
+      sql`select 1 ${from.clause} where ${condition} order by ${order}`,
+    );
+    return { statement, filterSlots, mostRelated: 0 };
+  });
+}
+
+/** The members of a set that a client names, and that a filter holds for. */
+async function membersOf(
+  { dataclass: { name } }: DataclassCode,
+  context: ServiceContext,
+  { set = '', filter, params, orderby }: Input,
+  asker: SetAsker,
+): Promise<KeyList> {
+  const dataclass = context.dataclasses.get(name);
+  if (dataclass === undefined) throw missingSet(set);
+  const texts = { ...readParameters({}, 'read'), filter, params, orderby };
+  const { keys } = await context.sets.find(dataclass, asker, set.toUpperCase(), texts);
+  return narrowed(context, dataclass, keys, texts);
 }

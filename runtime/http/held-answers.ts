@@ -1,7 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { http } from './node-http.js';
-import { whenClosed } from './socket-end.js';
+import { http, whenClosed } from './node-http.js';
 import type { SpentBytes } from './spent-bytes.js';
 
 /** A connection whose client has not taken its answers yet. */

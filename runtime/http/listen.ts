@@ -3,8 +3,7 @@ import { inspect } from 'node:util';
 import type { FastifyInstance } from 'fastify';
 import { pino } from 'pino';
 import { setting } from '../protocol/environment.js';
-import type { AppOptions } from './app-options.js';
-import { closeUnready } from './create-server.js';
+import { closeUnready, type AppOptions } from './create-server.js';
 import { mapStacks } from './mapped-stacks.js';
 import { stopOnSignal } from './stop.js';
 

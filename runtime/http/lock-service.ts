@@ -4,7 +4,7 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import { protocolError, RequestError } from '../protocol/errors.js';
 import { readParameters } from '../query/parameters.js';
 import type { EntityReader } from '../query/entity-reader.js';
-import { missingEntity } from './send-answer.js';
+import { missingEntity } from './reply.js';
 
 const locked = '{"result":true,"__STATUS":{"success":true}}';
 const bare = readParameters({}, 'read');

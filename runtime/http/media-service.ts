@@ -3,15 +3,12 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Database } from '../dialect/database.js';
 import type { Pending } from '../dialect/pending.js';
 import type { Body } from '../entity/decoded.js';
-import { convertImage } from '../media/convert.js';
-import { readImageFormat, type TargetFormat } from '../media/image-format.js';
+import { convertImage, readImageFormat, type TargetFormat } from '../media/convert.js';
 import { contentTypeOf, imageType, type ImageType } from '../protocol/image-types.js';
-import { MediaReader, type MediaVersion } from '../media/media-reader.js';
-import { namesTag, readRange } from '../media/range.js';
+import { MediaReader, type MediaVersion, namesTag, readRange } from '../media/media-reader.js';
 import { noImage } from '../media/upload-store.js';
 import type { StorageDefinition } from '../protocol/definition.js';
-import { refuseBusy } from '../protocol/busy.js';
-import { errorCodes, protocolError, refuse, RequestError } from '../protocol/errors.js';
+import { errorCodes, protocolError, refuse, RequestError, refuseBusy } from '../protocol/errors.js';
 import type { Parameters } from '../query/parameters.js';
 import type { DataclassMedia } from './served-media.js';
 

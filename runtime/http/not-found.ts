@@ -1,6 +1,6 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { methodNotAllowed, refuse, type RequestError } from '../protocol/errors.js';
-import { shortened } from '../protocol/found.js';
+import { shortened } from '../protocol/names.js';
 import { sendError } from './reply.js';
 
 const allowedMethods = new Set(['GET', 'HEAD', 'POST']);

@@ -1,23 +1,37 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
 import { Calls } from '../access/call.js';
-import { undeclaredPrivileges } from '../access/grants.js';
+import { undeclaredPrivileges, systemSession } from '../access/grants.js';
 import { Promotions } from '../access/promotions.js';
-import { hasRates } from '../access/rate-windows.js';
+import { hasRates, type QuotaValues, type Rates } from '../access/quota-values.js';
 import type { ReadQuotas } from '../access/server-quotas.js';
 import type { BearerTokens, LoginAttempts } from '../access/login-module.js';
 import type { PrivilegeTable, Session } from '../access/session.js';
-import { systemSession } from '../access/system-session.js';
 import { type SessionLimits, Sessions } from '../access/sessions.js';
 import { registerDirectory } from './directory-service.js';
-import { openStores } from './open-stores.js';
 import { decorateOwnRequests } from './own-routes.js';
-import { registerQuotas } from './quota-hooks.js';
 import { RequestSessions } from './request-sessions.js';
-import { closeStores, followSessions, type ServerStores } from './server-stores.js';
+import {
+  closeStores,
+  followSessions,
+  type ServerStores,
+  memoryStores,
+  type StoreLimits,
+} from './server-stores.js';
 import { cookieName } from './session-cookie.js';
 import { permissionsOf, type ServedPermissions } from './served-permissions.js';
 import type { Settings } from './settings.js';
+import type { RequestSession } from '../access/request-session.js';
+import { whenThere } from '../dialect/pending.js';
+import { protocolError, RequestError } from '../protocol/errors.js';
+import type { Database } from '../dialect/database.js';
+import type { AppState } from '../shared-state/joined-state.js';
+import type { Fold } from '../protocol/fold.js';
+import { openSharing } from '../shared-state/open-sharing.js';
+import { SharedLockTable } from '../shared-state/shared-lock-table.js';
+import { RateTable, serverRates, SharedRates } from '../shared-state/shared-rates.js';
+import { SharedSessionStore } from '../shared-state/shared-session-store.js';
+import { SharedEntitySetStore } from '../shared-state/shared-set-store.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -133,4 +147,126 @@ function settleSessions(app: FastifyInstance, found: RequestSessions): void {
     }
     done(null, payload);
   });
+}
+
+/** Requests and bytes that are counted together. */
+interface Counter {
+  readonly quotas: QuotaValues;
+  readonly rates: Rates;
+}
+
+/**
+ * Refuses requests of who has used up a rate: first the session's, then the server's (protocol section 19.3). Bytes are counted
+ * when the answer is sent, so that the request that uses them up is the last one that is answered.
+ * @param server what the server as a whole may use, and has used
+ */
+function registerQuotas(app: FastifyInstance, sessions: RequestSessions, server: Counter): void {
+  const { clock } = sessions.sessions;
+  const shared: readonly Counter[] = hasRates(server.quotas) ? [server] : [];
+  const isUnlimited = (): boolean => shared.length === 0 && !sessions.sessions.hasRates;
+  const countersOf = (session: RequestSession | undefined): readonly Counter[] => {
+    const { quotas, rates } = session?.record ?? {};
+    return quotas === undefined || rates === undefined ? shared : [{ quotas, rates }, ...shared];
+  };
+
+  app.addHook('onRequest', (request, reply, done) => {
+    if (isUnlimited()) {
+      done();
+      return;
+    }
+    const checked = whenThere(sessions.of(request, reply), (session) => {
+      const counters = countersOf(session);
+      const now = clock.now();
+      for (const { quotas, rates } of counters) {
+        const seconds = rates.exceeded(quotas, now);
+        if (seconds !== undefined) {
+          done(exceeded(seconds));
+          return;
+        }
+      }
+      for (const { quotas, rates } of counters) rates.count(quotas, 'nbRequests', 1, now);
+      done();
+    });
+    if (checked instanceof Promise) checked.catch(done);
+  });
+
+  app.addHook('onSend', function drsCountBytes(request, reply, payload, done) {
+    const counters = isUnlimited() ? [] : countersOf(sessions.known(request));
+    if (counters.length > 0) {
+      const now = clock.now();
+      const received = bytesOfRequest(request);
+      const sent = bytesOf(payload) ?? Number(reply.getHeader('content-length') ?? 0);
+      for (const { quotas, rates } of counters) {
+        rates.count(quotas, 'inBytes', received, now);
+        rates.count(quotas, 'outBytes', sent, now);
+      }
+    }
+    done(null, payload);
+  });
+}
+
+/** A line of a header has a colon, a blank and its end beside name and value. */
+function bytesOfRequest({ raw, headers, body }: FastifyRequest): number {
+  let bytes = (raw.url ?? '').length;
+  for (const part of raw.rawHeaders) bytes += part.length + 2;
+  return bytes + Math.max(bytesOf(body) ?? 0, Number(headers['content-length'] ?? 0) || 0);
+}
+
+/** `undefined` for what is sent piece by piece. */
+function bytesOf(content: unknown): number | undefined {
+  if (content === undefined || content === null) return 0;
+  if (typeof content === 'string') return Buffer.byteLength(content);
+  return content instanceof Uint8Array ? content.length : undefined;
+}
+
+function exceeded(seconds: number): RequestError {
+  const message = `A quota of requests or bytes is used up. Try again in ${seconds} s.`;
+  return new RequestError(429, [protocolError('quotaExceeded', message)], {
+    'retry-after': String(seconds),
+  });
+}
+
+/**
+ * What outlives requests: in the memory of this process where it serves alone, else where the other processes have it.
+ * @param joined what this process is a part of; `undefined` where it serves alone
+ * @throws Error for a database in memory, which several processes cannot share
+ */
+async function openStores(
+  joined: AppState | undefined,
+  limits: StoreLimits,
+  database: Database,
+): Promise<ServerStores> {
+  const { foldText } = database.dialect;
+  if (joined === undefined) return memoryStores(limits, foldText);
+  if (database.isOfOneProcess === true) {
+    throw new Error(
+      `PROCESSES is ${joined.processes}, and DATABASE_URL names a database in memory, which one process alone can have. Name a file, or run one process.`,
+    );
+  }
+  return sharedStores(joined, limits, foldText);
+}
+
+/**
+ * Stores for a process that is one of several of a server, in files that all of them have open.
+ * @param foldText the form in which the database compares texts
+ * @throws Error when the package better-sqlite3 is missing, or the files cannot be opened
+ */
+async function sharedStores(
+  joined: AppState,
+  limits: StoreLimits,
+  foldText: Fold,
+): Promise<ServerStores> {
+  const sharing = await openSharing(joined);
+  return {
+    clock: sharing.clock,
+    sessions: new SharedSessionStore(sharing),
+    sets: new SharedEntitySetStore(sharing, limits.entitySetMemory, joined.processes),
+    locks: new SharedLockTable(sharing, limits.maxLocksPerSession, foldText),
+    rates: new SharedRates(new RateTable(sharing.state), serverRates),
+    sharing,
+    close: () => {
+      sharing.generations.close();
+      sharing.state.close();
+    },
+  };
 }

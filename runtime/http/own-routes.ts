@@ -6,7 +6,6 @@ import type {
   onRequestHookHandler,
   onSendHookHandler,
 } from 'fastify';
-import { SaveError } from '../class/save-error.js';
 import {
   ConflictError,
   DatabaseUnavailableError,
@@ -14,8 +13,8 @@ import {
   UnusableValueError,
 } from '../dialect/executor.js';
 import { whenThere } from '../dialect/pending.js';
-import { failureOf } from '../class/failure.js';
-import { PermissionError } from '../protocol/denial.js';
+import { failureOf, SaveError } from '../class/failure.js';
+import { PermissionError } from '../protocol/errors.js';
 import { refuseCrossSite } from './cross-site.js';
 import type { Session } from '../access/session.js';
 

@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream';
 import type { FastifyRequest } from 'fastify';
-import { refuseBusy } from '../protocol/busy.js';
-import { refuse, type RequestError } from '../protocol/errors.js';
-import { countedBody, noRoom } from './body-memory.js';
+import { refuse, type RequestError, refuseBusy } from '../protocol/errors.js';
+import type { IncomingMessage, ServerResponse } from 'node:http';
+import { whenClosed } from './node-http.js';
 
 type Done = (error: Error | null, body?: Buffer) => void;
 
@@ -59,4 +59,86 @@ export function receiveBody(
 /** 413. */
 export function bodyTooLarge(most: number): RequestError {
   return refuse('tooLarge', `The body has at most ${most} bytes.`);
+}
+
+/** Bodies that are not larger are not counted: a connection has as much in any case. */
+const notCounted = 16 * 1024;
+
+/** What is told of a body that there is no room for. */
+export const noRoom = 'The bodies of other requests take up the memory that is meant for them.';
+
+/** The bodies of requests that are not answered yet: no more bytes than there may be. */
+export class BodyMemory {
+  #bytes = 0;
+
+  /** @param most bytes of all of them */
+  constructor(private readonly most: number) {}
+
+  /** Bytes that are counted now. */
+  get bytes(): number {
+    return this.#bytes;
+  }
+
+  /** Whether there is room for the body that a request says it has; for one that says nothing, when it comes. */
+  hasRoom({ headers }: IncomingMessage): boolean {
+    const declared = Number(headers['content-length'] ?? 0);
+    return declared <= notCounted || declared > this.most || this.#bytes + declared <= this.most;
+  }
+
+  /** Counts what comes of the body of a request, until it is answered. */
+  count(request: IncomingMessage, response: ServerResponse): void {
+    const { 'content-length': declared, 'transfer-encoding': encoding } = request.headers;
+    if (encoding === undefined && Number(declared ?? 0) <= notCounted) return;
+    const counted = new CountedBody((bytes) => this.#take(bytes));
+    (request as Counted)[ofRequest] = counted;
+    const end = (): void => {
+      this.#bytes -= counted.end();
+      forget();
+    };
+    const forget = whenClosed(request.socket, end);
+    response.once('close', end);
+  }
+
+  #take(bytes: number): boolean {
+    if (this.#bytes + bytes > this.most) return false;
+    this.#bytes += bytes;
+    return true;
+  }
+}
+
+const ofRequest = Symbol('body');
+
+interface Counted {
+  [ofRequest]?: CountedBody;
+}
+
+/** The body of one request, while it comes. */
+class CountedBody {
+  #bytes = 0;
+  #isOver = false;
+
+  constructor(private readonly takes: (bytes: number) => boolean) {}
+
+  /** @returns whether there is room for so many more bytes of it */
+  grow(bytes: number): boolean {
+    if (this.#isOver) return true;
+    if (!this.takes(bytes)) return false;
+    this.#bytes += bytes;
+    return true;
+  }
+
+  /**
+   * Its request is answered, or nobody waits for that: what still comes is thrown away.
+   * @returns what was counted of it, the first time
+   */
+  end(): number {
+    const bytes = this.#isOver ? 0 : this.#bytes;
+    this.#isOver = true;
+    return bytes;
+  }
+}
+
+/** The counted body of a request; none where it is small, or came by no connection. */
+export function countedBody(request: IncomingMessage): CountedBody | undefined {
+  return (request as Counted)[ofRequest];
 }

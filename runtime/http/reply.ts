@@ -1,5 +1,9 @@
-import type { FastifyReply } from 'fastify';
-import type { RequestError } from '../protocol/errors.js';
+import type { FastifyReply, FastifyInstance, FastifyRequest } from 'fastify';
+import { type RequestError, refuse } from '../protocol/errors.js';
+import type { Pending } from '../dialect/pending.js';
+import { AbandonablePromise } from '../dialect/abandonable.js';
+import type { JsonAnswer, PendingAnswer } from '../dialect/executor.js';
+import { tellOwnBytes } from './spent-bytes.js';
 
 /** What every answer in JSON has; {@link sendJson} sets them one by one, which is faster than a list of them. */
 const jsonHeaders = {
@@ -30,4 +34,86 @@ export function errorJson({ errors }: RequestError): string {
 /** The headers of an error, for what is sent without Fastify. */
 export function errorHeaders({ headers }: RequestError): Readonly<Record<string, string>> {
   return { ...jsonHeaders, ...headers };
+}
+
+/** What a handler gives back: nothing where the answer is sent, or is sent by whoever was asked for it; or when it is. */
+export type Sent = undefined | Promise<FastifyReply>;
+
+/** An answer that is a text already. */
+interface StatusAndJson {
+  /** Of HTTP. */
+  readonly status: number;
+  readonly json: string;
+}
+
+/** Sends an answer, at once where it is there. */
+export function sendWhenThere(reply: FastifyReply, pending: Pending<StatusAndJson>): Sent {
+  if (pending instanceof Promise) return pending.then((answer) => sendNow(reply, answer));
+  sendNow(reply, pending);
+  return undefined;
+}
+
+/** Has an answer sent by what may still have to be found. */
+export function sentBy<T>(reply: FastifyReply, found: Pending<T>, send: (found: T) => Sent): Sent {
+  if (!(found instanceof Promise)) return send(found);
+  return found.then(async (sender) => {
+    await send(sender);
+    // Fastify waits for it: a read sends its answer later.
+    return reply;
+  });
+}
+
+function sendNow(reply: FastifyReply, { status, json }: StatusAndJson): FastifyReply {
+  return sendJson(reply.code(status), json);
+}
+
+/**
+ * Sends an answer when it is there; none means that an entity of the dataclass is missing. A read is too short for what
+ * Fastify does around a handler's promise.
+ */
+export function sendAnswer(reply: FastifyReply, dataclass: string, answer: PendingAnswer): void {
+  if (!(answer instanceof Promise)) {
+    sendFound(reply, dataclass, answer);
+    return;
+  }
+  abandonWithClient(reply, answer);
+  answer.then(
+    (json) => {
+      sendFound(reply, dataclass, json);
+    },
+    (error: unknown) => {
+      reply.send(error);
+    },
+  );
+}
+
+/** A long read of a client that goes away is given up. */
+function abandonWithClient(reply: FastifyReply, answer: Promise<unknown>): void {
+  if (!(answer instanceof AbandonablePromise)) return;
+  reply.raw.once('close', () => {
+    if (!reply.raw.writableFinished) answer.abandon();
+  });
+}
+
+function sendFound(reply: FastifyReply, dataclass: string, json: JsonAnswer | undefined): void {
+  if (json === undefined) reply.send(missingEntity(dataclass));
+  else {
+    if (typeof json !== 'string') tellOwnBytes(reply.raw, json);
+    sendJson(reply, json);
+  }
+}
+
+/** 404 with 1543. */
+export function missingEntity(dataclass: string): RequestError {
+  return refuse('entityMissing', `The entity cannot be found in the "${dataclass}" dataclass.`);
+}
+
+/** An address that answers alike to GET and POST (protocol decision 20); two routes, since POST has guards of its own. */
+export function getAndPost(
+  app: FastifyInstance,
+  address: string,
+  handler: (request: FastifyRequest, reply: FastifyReply) => Promise<FastifyReply>,
+): void {
+  app.get(address, handler);
+  app.post(address, handler);
 }

@@ -1,14 +1,16 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
-import { refuseBusy } from '../protocol/busy.js';
-import { BodyMemory, countedBody, noRoom } from './body-memory.js';
+import { refuseBusy } from '../protocol/errors.js';
+import { BodyMemory, countedBody, noRoom } from './receive-body.js';
 import type { Origins } from './cross-site.js';
-import { HeldAnswers } from './held-answers.js';
-import type { LoadSettings } from './load-settings.js';
+import { HeldAnswers, watchedResponse } from './held-answers.js';
 import { errorHeaders, errorJson } from './reply.js';
 import { isBelowRest } from './rewrite-url.js';
 import { SpentBytes } from './spent-bytes.js';
-import { TurnWatch } from './turn-watch.js';
 import { WaitingRequests } from './waiting-requests.js';
+import { type Environment, setting } from '../protocol/environment.js';
+import type { Limits } from './settings.js';
+import type { FastifyServerFactory } from 'fastify';
+import { http } from './node-http.js';
 
 /** Where what is refused is told: what, and how often since it was told last. */
 export interface LoadLog {
@@ -144,3 +146,151 @@ function prepared(message: string): Refusal {
 
 const crowded = prepared('More requests have come at once than the server can answer.');
 const bodiesFull = prepared(noRoom);
+
+/** Of what may lie before a request, what the slowest one of a turn counts for at most: a slow one alone makes no crowd. */
+const mostOfOne = 1 / 10;
+
+/**
+ * Tells how long requests wait that come all at once. This process has one thread: what has come while it worked is taken one
+ * after the other in one turn of its event loop, so the last one waits for all the others. How long they have taken is known
+ * without a clock of its own for each: what lies between two of them is the work of the first.
+ */
+export class TurnWatch {
+  readonly #mostOfOne: number;
+  #last = 0;
+  #spent = 0;
+  #slowest = 0;
+
+  /** @param most milliseconds of work that may lie before a request */
+  constructor(private readonly most: number) {
+    this.#mostOfOne = most * mostOfOne;
+  }
+
+  /**
+   * To be called when a request's turn comes.
+   * @param now milliseconds
+   * @returns whether it is taken: so much work was done for those before it, and no more
+   */
+  takes(now: number): boolean {
+    const since = now - this.#last;
+    this.#last = now;
+    this.#spent += since;
+    if (since > this.#slowest) this.#slowest = since;
+    const excess = this.#slowest - this.#mostOfOne;
+    return this.#spent - (excess > 0 ? excess : 0) <= this.most;
+  }
+
+  /**
+   * To be called by a timer: none runs before a turn has ended.
+   * @param now milliseconds
+   */
+  begin(now: number): void {
+    this.#last = now;
+    this.#spent = 0;
+    this.#slowest = 0;
+  }
+}
+
+/** How much a server takes on at once, and how long it waits for its clients. */
+export interface LoadSettings {
+  /** Milliseconds of work that may lie before a request when its turn comes; those behind it are refused. */
+  readonly maxWait: number;
+  readonly maxConnections: number;
+  /** Bytes of bodies that have come and are not answered yet; as many of answers that their clients have not taken yet. */
+  readonly transferMemory: number;
+  /** Seconds in which a request must have come as a whole, and in which a client takes at least a part of its answer. */
+  readonly requestTimeout: number;
+  /** Seconds that a connection without a request is kept: more than proxies keep theirs, which are 60 mostly. */
+  readonly keepAliveTimeout: number;
+}
+
+const variables: Readonly<
+  Record<keyof LoadSettings, { readonly variable: string; readonly usual: number }>
+> = {
+  maxWait: { variable: 'MAX_WAIT', usual: 1000 },
+  maxConnections: { variable: 'MAX_CONNECTIONS', usual: 20_000 },
+  transferMemory: { variable: 'TRANSFER_MEMORY', usual: 128 * 1024 * 1024 },
+  requestTimeout: { variable: 'REQUEST_TIMEOUT', usual: 60 },
+  keepAliveTimeout: { variable: 'KEEP_ALIVE_TIMEOUT', usual: 72 },
+};
+
+/** Timers of Node take no more, in milliseconds. */
+const longest = 2 ** 31 - 1;
+
+/**
+ * @param limits of bodies that are held in memory, which the largest one fits into
+ * @throws Error that names the variable that is no positive whole number, or is too large or too small
+ */
+export function loadSettings(
+  environment: Environment,
+  { bodySize, uploadSize }: Pick<Limits, 'bodySize' | 'uploadSize'>,
+): LoadSettings {
+  const largestBody = Math.max(bodySize, uploadSize);
+  const settings = {
+    maxWait: positive(environment, 'maxWait', longest),
+    maxConnections: positive(environment, 'maxConnections', longest),
+    transferMemory: positive(environment, 'transferMemory', Number.MAX_SAFE_INTEGER),
+    requestTimeout: positive(environment, 'requestTimeout', Math.floor(longest / 1000)),
+    keepAliveTimeout: positive(environment, 'keepAliveTimeout', Math.floor(longest / 1000)),
+  };
+  const { transferMemory } = settings;
+  if (transferMemory >= largestBody) return settings;
+  const { variable } = variables.transferMemory;
+  if (setting(environment, variable, '') === '')
+    return { ...settings, transferMemory: largestBody };
+  throw new Error(
+    `${variable} is ${transferMemory}; it must not be less than the largest body, ${largestBody}.`,
+  );
+}
+
+function positive(environment: Environment, name: keyof LoadSettings, most: number): number {
+  const { variable, usual } = variables[name];
+  const text = setting(environment, variable, String(usual));
+  const value = Number(text);
+  if (/^\d+$/.test(text) && value >= 1 && value <= most) return value;
+  throw new Error(
+    `${variable} is ${JSON.stringify(text)}; it must be a whole number from 1 to ${most}.`,
+  );
+}
+
+/** Bytes of an address and all headers together; beyond them it is 431. */
+interface HeaderSize {
+  readonly maxHeaderSize: number;
+}
+
+/** How often clients that are too slow are looked for, at most, in milliseconds. */
+const longestInterval = 30_000;
+
+/** Makes HTTP servers that pass on what the gate lets in. */
+export function gatedServers(
+  gate: RequestGate,
+  { requestTimeout, keepAliveTimeout, maxConnections }: LoadSettings,
+  { maxHeaderSize }: HeaderSize,
+): FastifyServerFactory {
+  return (handler) => {
+    const server = http.createServer(
+      {
+        maxHeaderSize,
+        ServerResponse: watchedResponse(gate.held, gate.spent),
+        keepAliveTimeout: keepAliveTimeout * 1000,
+        // A connection that sends nothing, or never the end of a request, is closed by these.
+        requestTimeout: requestTimeout * 1000,
+        headersTimeout: requestTimeout * 1000,
+        connectionsCheckingInterval: Math.min(longestInterval, requestTimeout * 500),
+      },
+      (request, response) => {
+        if (!gate.admits(request, response)) return;
+        handler(request, response);
+        gate.leave(request, response);
+      },
+    );
+    server.maxConnections = maxConnections;
+    server.on('listening', () => {
+      gate.open();
+    });
+    server.on('close', () => {
+      gate.close();
+    });
+    return server;
+  };
+}

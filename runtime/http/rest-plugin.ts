@@ -1,14 +1,23 @@
-import type { FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyReply, FastifyRequest, FastifyInstance, onRequestHookHandler } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
 import { registerCatalog } from './catalog.js';
-import { allowOrigins } from './cross-site.js';
+import { allowOrigins, refuseCrossSite } from './cross-site.js';
 import { lazyRoutes } from './dataclass-handlers.js';
-import { registerInfo } from './info-service.js';
 import { answerNotFound } from './not-found.js';
 import { guardSessions } from './open-sessions.js';
-import { registerRelease } from './release-sets.js';
-import { guardRequests } from './request-guards.js';
 import { permissionsOf } from './served-permissions.js';
+import type { RequestSession } from '../access/request-session.js';
+import type { SessionRecord } from '../access/session-store.js';
+import type { EntitySetStore, ListedSet } from '../entity-set/entity-set-store.js';
+import { readingParameters, parametersOf } from './reading-parameters.js';
+import { sendJson, getAndPost } from './reply.js';
+import type { RequestSessions } from './request-sessions.js';
+import { setAskerOf } from '../access/session.js';
+import type { EntitySets } from '../entity-set/entity-sets.js';
+import { methodNotAllowed, refuse } from '../protocol/errors.js';
+import { readJson } from './body.js';
+import type { IncomingHttpHeaders } from 'node:http';
+import { receiveBody } from './receive-body.js';
 
 /**
  * The protocol, for the routes of the instance that registers it: bodies are read as the protocol says, errors are told by
@@ -55,3 +64,116 @@ export const protocol = fastifyPlugin(
   },
   { name: 'drs-protocol', dependencies: ['drs-datastore'] },
 );
+
+/** The privilege that opens what belongs to others (protocol, list b, b36). */
+const administration = 'WebAdmin';
+
+/** `GET|POST /rest/$info`: the session's own entity sets, lifetime and privileges (protocol section 16.8). */
+function registerInfo(
+  app: FastifyInstance,
+  sessions: RequestSessions,
+  store: EntitySetStore,
+  { entitySetMemory }: { readonly entitySetMemory: number },
+): void {
+  getAndPost(app, '/rest/$info', async (request, reply) => {
+    readingParameters(request);
+    const session = await sessions.of(request, reply);
+    const seesAll = session.hasPrivilege(administration);
+    const sets = await setsOf(session, store, seesAll);
+    const records = await (seesAll ? sessions.sessions.list() : [session.record ?? []].flat());
+    const info = {
+      cacheSize: entitySetMemory,
+      usedCache: sets.reduce((sum, { keys }) => sum + keys.byteLength, 0),
+      entitySetCount: sets.length,
+      entitySet: sets.map(setInfo),
+      ProgressInfo: [],
+      sessionInfo: records.map(sessionInfo),
+      privileges: { privileges: [...session.privileges].map((privilege) => ({ privilege })) },
+    };
+    return sendJson(reply, JSON.stringify(info));
+  });
+}
+
+async function setsOf(
+  { id }: RequestSession,
+  store: EntitySetStore,
+  seesAll: boolean,
+): Promise<readonly ListedSet[]> {
+  if (seesAll) return store.list();
+  return id === undefined ? [] : store.listOf(id);
+}
+
+function setInfo({ id, dataclass, keys, isSorted, refreshed, expires }: ListedSet): object {
+  return {
+    id,
+    dataClass: dataclass,
+    tableName: dataclass,
+    selectionSize: keys.length,
+    sorted: isSorted,
+    refreshed: iso(refreshed),
+    expires: iso(expires),
+  };
+}
+
+function sessionInfo({ id, userName, idleTimeout, expires }: SessionRecord): object {
+  return { sessionID: id, userName, lifeTime: idleTimeout, expiration: iso(expires) };
+}
+
+function iso(milliseconds: number): string {
+  return new Date(milliseconds).toISOString();
+}
+
+/**
+ * `POST /rest/$entityset/$release` with a list of IDs (protocol section 10.5, decision 16). Sets that do not exist, or are
+ * another session's, are passed over.
+ */
+function registerRelease(app: FastifyInstance, sets: EntitySets, sessions: RequestSessions): void {
+  app.post('/rest/$entityset/$release', async (request, reply) => {
+    parametersOf(request, 'write');
+    const ids: unknown = readJson(request.body, request.headers['content-type']);
+    if (!Array.isArray(ids) || !ids.every((id) => typeof id === 'string')) {
+      throw refuse('badBody', 'The body must be a list of entity set IDs: ["7D20F1…","0C9A33…"].');
+    }
+    const asker = setAskerOf(await sessions.of(request, reply));
+    for (const id of ids) await sets.release(undefined, asker, id.toUpperCase());
+    return sendJson(reply, '{"ok":true}');
+  });
+  app.get('/rest/$entityset/$release', () => {
+    throw methodNotAllowed('A list of entity sets to release is sent with POST.', 'POST');
+  });
+}
+
+/** Guards are put on the routes that need them: what runs for every request is paid for by every read. */
+function guardRequests(app: FastifyInstance): void {
+  acceptEveryBody(app);
+  app.addHook('onRoute', (route) => {
+    if (![route.method].flat().includes('POST')) return;
+    route.onRequest = [guardPost, ...[route.onRequest ?? []].flat()];
+  });
+}
+
+const guardPost: onRequestHookHandler = (request, _reply, done) => {
+  if (request.method === 'POST') {
+    refuseCrossSite(request);
+    passOverContentType(request.headers);
+  }
+  done();
+};
+
+/** Bodies arrive as bytes: clients label JSON as all sorts of things, or send none with a label (protocol decision 3). */
+function acceptEveryBody(app: FastifyInstance): void {
+  app.removeAllContentTypeParsers();
+  const { bodyLimit = 0 } = app.initialConfig;
+  // An expression that every type matches: what Fastify finds by one it finds at once the next time, unlike '*'.
+  app.addContentTypeParser(/^/, (request, payload, done) => {
+    receiveBody(request, payload, bodyLimit, done);
+  });
+}
+
+/** Fastify refuses a content type that is none; here it says nothing, whatever it is (protocol decision 3). */
+function passOverContentType(headers: IncomingHttpHeaders): void {
+  const type = headers['content-type'];
+  if (type !== undefined && !/^[^\s/;]+\/[^\s/;]+\s*(?:;|$)/.test(type)) {
+    delete headers['content-type'];
+  }
+}

@@ -1,7 +1,7 @@
 import { setting } from '../protocol/environment.js';
 import { joinedBy } from '../shared-state/joined-state.js';
 import { type BuildServer, listen } from './listen.js';
-import { processCount } from './process-count.js';
+import { availableParallelism } from 'node:os';
 
 /**
  * Starts a server and stops it again when the process is told to: `PORT` (8080, 0 for any), `HOST` (127.0.0.1). Prints one
@@ -32,4 +32,20 @@ export async function serve(build: BuildServer): Promise<void> {
 async function startAll(processes: number): Promise<string | undefined> {
   const { startProcesses } = await import('./server-processes.js');
   return startProcesses(processes);
+}
+
+/** More are a mistake: each has caches and connections of its own. */
+const most = 256;
+
+/**
+ * How many processes serve, from `PROCESSES`: a number, or `auto` for one per processor.
+ * @throws Error that names the variable
+ */
+function processCount(text: string): number {
+  if (text === 'auto') return Math.min(availableParallelism(), most);
+  const count = Number(text);
+  if (/^\d{1,3}$/.test(text) && count >= 1 && count <= most) return count;
+  throw new Error(
+    `PROCESSES is ${JSON.stringify(text)}; it must be a whole number from 1 to ${most}, or auto for one per processor.`,
+  );
 }

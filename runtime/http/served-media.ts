@@ -4,7 +4,7 @@ import type { Database } from '../dialect/database.js';
 import type { Pending } from '../dialect/pending.js';
 import type { Body } from '../entity/decoded.js';
 import type { StorageDefinition } from '../protocol/definition.js';
-import type { UnusableUpload } from '../protocol/media-value.js';
+import type { UnusableUpload } from '../protocol/values.js';
 import type { Parameters } from '../query/parameters.js';
 
 declare module 'fastify' {

@@ -7,9 +7,9 @@ import { joiningEnvironment } from '../shared-state/joined-state.js';
 import { KeptState } from '../shared-state/kept-state.js';
 import { removeLeftovers } from '../shared-state/leftovers.js';
 import { timeBase } from '../shared-state/shared-clock.js';
-import { closeUnreceived } from './handed-over.js';
 import { type ListeningMessage, stopMessage } from './serve-as-one-of-several.js';
 import { exitCodeOf, isSecondWish, longestMilliseconds, stopSignals } from './stop.js';
+import type { ChildProcess } from 'node:child_process';
 
 /** A process that has served so long is started anew at once when it dies; others wait, twice as long each time. */
 const provenMilliseconds = 10_000;
@@ -233,4 +233,38 @@ class ServerProcesses {
   #finish(): void {
     process.exit(this.#exitCode);
   }
+}
+
+/** A connection that Node's cluster hands over, which is none of its public types. */
+interface Handle {
+  close(): void;
+}
+
+/**
+ * Closes what was being handed over to a process when it died. Node keeps such a connection open for ever, since nobody has said
+ * that it has arrived; it hands one over at a time.
+ */
+function closeUnreceived(child: ChildProcess): void {
+  let last: Handle | undefined;
+  const send = child.send.bind(child) as (...given: unknown[]) => boolean;
+  const noting = (...given: unknown[]): boolean => {
+    const [message, handle] = given;
+    if (isHandOver(message) && isHandle(handle)) last = handle;
+    return send(...given);
+  };
+  child.send = noting;
+  child.once('exit', () => {
+    // One that has arrived is closed here already, and nothing happens.
+    last?.close();
+  });
+}
+
+function isHandOver(message: unknown): boolean {
+  return (
+    typeof message === 'object' && message !== null && Reflect.get(message, 'act') === 'newconn'
+  );
+}
+
+function isHandle(handle: unknown): handle is Handle {
+  return typeof handle === 'object' && handle !== null && 'close' in handle;
 }

@@ -1,8 +1,8 @@
 import type { IncomingMessage } from 'node:http';
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
-import { network } from '../access/network.js';
+import { network } from '../access/quota-values.js';
 import type { RequestSession } from '../access/request-session.js';
-import { setAskerOf } from '../access/set-asker.js';
+import { setAskerOf } from '../access/session.js';
 import { firstFile, isMultipart } from '../media/multipart.js';
 import {
   tooLarge,

@@ -1,6 +1,6 @@
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import type { Socket } from 'node:net';
-import { whenClosed } from './socket-end.js';
+import { whenClosed } from './node-http.js';
 
 /** Requests that a client may send over one connection before the first of them is answered. */
 const mostBehind = 100;

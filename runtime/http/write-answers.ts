@@ -1,11 +1,10 @@
-import type { Dataclass } from '../dataclass/dataclasses.js';
-import { unrestricted } from '../dataclass/unrestricted.js';
+import { type Dataclass, unrestricted } from '../dataclass/dataclasses.js';
 import type { JsonAnswer } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { Body } from '../entity/decoded.js';
 import { entityStatuses, type Refusal } from '../entity/refusals.js';
-import type { SaveResult } from '../entity/save-options.js';
+import type { SaveResult } from '../entity/surroundings.js';
 import { protocolError, refuse } from '../protocol/errors.js';
 import type { Fold } from '../protocol/fold.js';
 import { planEntity, planSavedEntity } from '../query/entity.js';

@@ -1,7 +1,7 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
-import { UnusableUpload } from '../protocol/media-value.js';
+import { UnusableUpload } from '../protocol/values.js';
 import type { Upload, Uploads } from './upload-store.js';
 
 type Body = Readonly<Record<string, unknown>>;

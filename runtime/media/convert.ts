@@ -1,6 +1,6 @@
 import { refuse } from '../protocol/errors.js';
-import type { TargetFormat } from './image-format.js';
 import type { ImageType } from '../protocol/image-types.js';
+import { shortened } from '../protocol/names.js';
 
 /** What is used of the package `sharp`. */
 interface Sharp {
@@ -81,4 +81,33 @@ async function loadSharp(): Promise<MakeSharp> {
       'The image is stored in another format, and the package sharp that converts images is not installed here; $imageformat=best gives it as it is.',
     );
   }
+}
+
+/** Formats that images are converted to. */
+export type TargetFormat = 'png' | 'jpeg' | 'gif' | 'tiff';
+
+const formats: Readonly<Record<string, TargetFormat | 'best'>> = {
+  best: 'best',
+  png: 'png',
+  jpeg: 'jpeg',
+  jpg: 'jpeg',
+  gif: 'gif',
+  tiff: 'tiff',
+  tif: 'tiff',
+};
+
+/**
+ * Reads `$imageformat` (protocol section 14.2): `png`, `.png` or `image/png` in any case; `best` is the format in which the
+ * image is stored, and the default.
+ * @throws RequestError 400 with 1824 for another format
+ */
+export function readImageFormat(text: string | undefined): TargetFormat | 'best' {
+  if (text === undefined) return 'best';
+  const name = text.toLowerCase().replace(/^(?:\.|image\/)/, '');
+  const format = Object.hasOwn(formats, name) ? formats[name] : undefined;
+  if (format !== undefined) return format;
+  throw refuse(
+    'pictureType',
+    `$imageformat=${shortened(text)} is not served: it is best, png, jpeg, gif or tiff.`,
+  );
 }

@@ -2,8 +2,7 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { unlink } from 'node:fs/promises';
 import type { Clock } from '../entity-set/clock.js';
-import { refuseBusy } from '../protocol/busy.js';
-import { protocolError, refuse, RequestError } from '../protocol/errors.js';
+import { protocolError, refuse, RequestError, refuseBusy } from '../protocol/errors.js';
 import { headLength, imageType, type ImageType } from '../protocol/image-types.js';
 import type { UploadFile, UploadFiles } from './upload-folder.js';
 import {

@@ -21,7 +21,7 @@ import {
 import { requireNoOthers } from '../dialect/schema/presence.js';
 import { quoted } from '../dialect/table-definition.js';
 import type { Fold } from '../protocol/fold.js';
-import { nowText } from '../protocol/now-text.js';
+import { nowText } from '../protocol/dates.js';
 
 /**
  * Stands in a migration where a person has to say something: the migration stops at the first row that asks for it.

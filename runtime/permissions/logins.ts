@@ -1,8 +1,8 @@
 import { DatabaseUnavailableError } from '../dialect/executor.js';
 import { protocolError, RequestError } from '../protocol/errors.js';
-import type { LoginFailures } from './login-failures.js';
+import type { LoginFailures } from './failures.js';
 import type { Login, LoginAttempts, LoginModule } from '../access/login-module.js';
-import { network } from '../access/network.js';
+import { network } from '../access/quota-values.js';
 import { foldName, type Grant } from '../access/session.js';
 
 /** Names and passwords are not longer, so that hashing them takes no longer. */

@@ -1,5 +1,12 @@
-import { type FailureCounter, memoryMilliseconds, type Slowdown, waitAfter } from './failures.js';
-import { type LoginFailures, mostRemembered, slowdowns } from './login-failures.js';
+import {
+  type FailureCounter,
+  memoryMilliseconds,
+  type Slowdown,
+  waitAfter,
+  type LoginFailures,
+  mostRemembered,
+  slowdowns,
+} from './failures.js';
 import type { Sharing } from '../shared-state/sharing.js';
 import type { StateStatement } from '../shared-state/state-database.js';
 

@@ -3,7 +3,7 @@ import type { StorageType } from './definition.js';
 import type { Fold } from './fold.js';
 import { numberFromText } from './numbers.js';
 import { normaliseUuid } from './uuid.js';
-import { isWellFormed } from './well-formed.js';
+import { isWellFormed } from './own-text.js';
 
 /** A value that a client compares an attribute with: a literal of a filter, or an item of `$params`. */
 export interface ComparisonInput {

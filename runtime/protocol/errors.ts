@@ -117,3 +117,89 @@ export function methodNotAllowed(message: string, allow: string): RequestError {
 export function refuse(name: ErrorName, message: string): RequestError {
   return new RequestError(errorCodes[name].status, [protocolError(name, message)]);
 }
+
+/**
+ * Thrown by class code to end a request with a status and a message of its own (protocol decision 22); the message of any other
+ * error stays in the server's log.
+ */
+export class RestError extends RequestError {
+  /**
+   * @param status of HTTP, 400 to 599
+   * @param errCode a whole number of the application's own
+   * @param details `attribute`: the attribute that is at fault, for a form that shows the message there
+   * @throws RangeError for a status that tells of no error, and a code that is no whole number
+   */
+  constructor(
+    status: number,
+    readonly errCode: number,
+    message: string,
+    { attribute }: { readonly attribute?: string } = {},
+  ) {
+    if (!Number.isInteger(status) || status < 400 || status > 599) {
+      throw new RangeError(`A RestError has a status from 400 to 599, and this one is ${status}.`);
+    }
+    if (!Number.isSafeInteger(errCode)) {
+      throw new RangeError(
+        `The code of a RestError is a whole number, and this one is ${errCode}.`,
+      );
+    }
+    const error = { message, componentSignature: 'dbmg', errCode };
+    super(status, [attribute === undefined ? error : { ...error, attribute }]);
+    this.name = 'RestError';
+  }
+}
+
+/** What a session may lack the privilege for. */
+type DeniedAction = 'read' | 'create' | 'update' | 'drop' | 'execute';
+
+/** HTTP status of what is denied: 401 to a guest, who could log in; 403 to whoever is logged in (protocol, status table). */
+export type DenialStatus = 401 | 403;
+
+export const denialNames: Readonly<Record<DeniedAction, ErrorName>> = {
+  read: 'readDenied',
+  create: 'createDenied',
+  update: 'updateDenied',
+  drop: 'dropDenied',
+  execute: 'executeDenied',
+};
+
+/**
+ * Ends a request that the session has no privilege for.
+ * @param what the resource, as it stands behind "permission to read"
+ */
+export function denied(action: DeniedAction, what: string, status: DenialStatus): RequestError {
+  const problem = protocolError(denialNames[action], `No permission to ${action} ${what}.`);
+  return new RequestError(status, [problem]);
+}
+
+/**
+ * Class code reads what the session has no privilege for that it runs for. The message names it, for the developer; a client,
+ * who may not know that it exists, is told less.
+ */
+export class PermissionError extends RestError {
+  /** @param what the resource, as it stands behind "permission to read" */
+  constructor(action: DeniedAction, what: string, status: DenialStatus) {
+    super(
+      status,
+      errorCodes[denialNames[action]].code,
+      `No permission to ${action} ${what}: the code runs with the privileges of its caller, unless it is promoted.`,
+    );
+    this.name = 'PermissionError';
+  }
+}
+
+export function isDenialStatus(status: number): status is DenialStatus {
+  return status === 401 || status === 403;
+}
+
+/**
+ * What a request is refused with that the server cannot take now, and could a moment later: a line is full, or what is below it
+ * does not answer. Nothing of the request was done.
+ * @param message what is wrong, for the client
+ * @param seconds after which another attempt has a chance: `Retry-After`, a whole number
+ */
+export function refuseBusy(message: string, seconds = 1): RequestError {
+  return new RequestError(errorCodes.unavailable.status, [protocolError('unavailable', message)], {
+    'retry-after': String(seconds),
+  });
+}

@@ -70,3 +70,28 @@ function missingQuote(quote: number): Error {
     ? refuse('missingDoubleQuote', 'The key in the URL lacks its closing double quote.')
     : refuse('missingSingleQuote', 'The key in the URL lacks its closing single quote.');
 }
+
+/** The address of an entity by an attribute's value: `<attribute>(<value>)` behind the dataclass and a colon. */
+export interface Lookup {
+  readonly name: string;
+  readonly text: string;
+}
+
+/** @throws RequestError 400 with 1806 when there are no parentheses */
+export function readLookup(clause: string): Lookup {
+  const open = clause.indexOf('(');
+  if (open < 1) throw refuse('malformedUrl', 'Expected <dataClass>:<attribute>(<value>).');
+  return { name: clause.slice(0, open), text: readKeyClause(clause.slice(open + 1)).text };
+}
+
+/**
+ * A text key as the inside of the parentheses of a URI: percent-encoded where a URI or the parentheses demand it, and in
+ * quotes where it begins with one.
+ */
+export function uriKey(key: string): string {
+  const encoded = encodeURIComponent(key).replace(
+    /[!'()*]/g,
+    (character) => `%${character.charCodeAt(0).toString(16).toUpperCase()}`,
+  );
+  return key === '' || key.startsWith('"') || key.startsWith("'") ? `%22${encoded}%22` : encoded;
+}

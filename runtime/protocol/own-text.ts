@@ -8,3 +8,11 @@ export function ownText(text: string): string {
   const encoding = wide.test(text) ? 'utf16le' : 'latin1';
   return Buffer.from(text, encoding).toString(encoding);
 }
+
+const surrogate = /[\ud800-\udfff]/;
+const loneSurrogate = /\p{Surrogate}/u;
+
+/** Whether the text is Unicode at all: no half of a surrogate pair stands alone (protocol decision 9). */
+export function isWellFormed(text: string): boolean {
+  return !surrogate.test(text) || !loneSurrogate.test(text);
+}

@@ -1,5 +1,3 @@
-import { TextSearch } from './text-search.js';
-
 /** A pattern in pieces, between which any run of characters may stand (protocol decision 12). */
 export class TextPattern {
   readonly #first: string;
@@ -50,4 +48,67 @@ export class WordSearch {
       !wordBehind.test(text.slice(at + length, at + length + 2));
     return this.#search.find(text, 0, standsAlone) !== -1;
   }
+}
+
+/** Below this length a naive search costs a constant for each character, and is faster. */
+const shortPiece = 32;
+
+/**
+ * Looks for a piece in texts, in time linear in the text whatever both hold (Knuth, Morris, Pratt): texts and pieces come
+ * from clients, and may be made to cost much.
+ */
+export class TextSearch {
+  /** For each beginning of the piece, the length of the longest shorter beginning that it ends with. */
+  readonly #borders: Int32Array | undefined;
+
+  constructor(readonly piece: string) {
+    this.#borders = piece.length > shortPiece ? bordersOf(piece) : undefined;
+  }
+
+  /**
+   * The first place from `start` where the piece stands and that is accepted; -1 when there is none. Places may overlap.
+   * @param accepts is told the offset; every place is accepted when it is left out
+   */
+  find(text: string, start: number, accepts?: (at: number) => boolean): number {
+    if (this.#borders !== undefined) return this.#findLong(text, start, this.#borders, accepts);
+    let at = text.indexOf(this.piece, start);
+    while (at !== -1 && accepts !== undefined && !accepts(at)) {
+      at = at === text.length ? -1 : text.indexOf(this.piece, at + 1);
+    }
+    return at;
+  }
+
+  #findLong(
+    text: string,
+    start: number,
+    borders: Int32Array,
+    accepts: ((at: number) => boolean) | undefined,
+  ): number {
+    const { piece } = this;
+    let matched = 0;
+    for (let at = start; at < text.length; at += 1) {
+      const unit = text.charCodeAt(at);
+      while (matched > 0 && unit !== piece.charCodeAt(matched)) {
+        matched = borders[matched - 1] as number;
+      }
+      if (unit === piece.charCodeAt(matched)) matched += 1;
+      if (matched < piece.length) continue;
+      const found = at + 1 - matched;
+      if (accepts === undefined || accepts(found)) return found;
+      matched = borders[matched - 1] as number;
+    }
+    return -1;
+  }
+}
+
+function bordersOf(piece: string): Int32Array {
+  const borders = new Int32Array(piece.length);
+  let border = 0;
+  for (let at = 1; at < piece.length; at += 1) {
+    const unit = piece.charCodeAt(at);
+    while (border > 0 && unit !== piece.charCodeAt(border)) border = borders[border - 1] as number;
+    if (unit === piece.charCodeAt(border)) border += 1;
+    borders[at] = border;
+  }
+  return borders;
 }

@@ -4,8 +4,7 @@ import { type JsonProblem, jsonProblem, loneSurrogate } from './json-problem.js'
 import { integerFromText, numberFromText } from './numbers.js';
 import { normaliseUuid } from './uuid.js';
 import type { ErrorName } from './errors.js';
-import { UnusableUpload } from './media-value.js';
-import { isWellFormed } from './well-formed.js';
+import { isWellFormed } from './own-text.js';
 
 /** What the database holds: booleans are 0 and 1, dates ISO text, objects and vectors JSON text, images and BLOBs bytes. */
 export type StoredValue = string | number | Uint8Array | null;
@@ -161,4 +160,16 @@ function mediaValue(json: unknown): ValueResult {
 
 function refusedFor({ message, malformed }: JsonProblem): RefusedValue {
   return { ok: false, message, malformed };
+}
+
+/**
+ * Stands in a body where a client names an upload that cannot be applied. Bytes stand there where it can: no JSON holds
+ * either, so neither can be forged.
+ */
+export class UnusableUpload {
+  constructor(
+    readonly error: ErrorName,
+    /** Predicate of a sentence that begins with the attribute's name. */
+    readonly message: string,
+  ) {}
 }

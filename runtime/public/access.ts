@@ -2,4 +2,4 @@
 export type { Login, TokenClaims } from '../access/login-module.js';
 export { hashPassword, isPassword } from '../access/password.js';
 export type { Grant, Session } from '../access/session.js';
-export { nearestName } from '../protocol/nearest-name.js';
+export { nearestName } from '../protocol/names.js';

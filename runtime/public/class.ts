@@ -7,12 +7,12 @@ export type {
   FilterWithValues,
   FunctionResult,
   Restriction,
-} from '../class/answers.js';
+} from '../class/types.js';
 export { DataclassObject } from '../class/dataclass.js';
 export { Datastore } from '../class/datastore.js';
 export { Entity } from '../class/entity.js';
 export type { ClassRegistry } from '../class/registry.js';
-export { SaveError } from '../class/save-error.js';
+export { SaveError } from '../class/failure.js';
 export { EntitySelection } from '../class/selection.js';
 export type { JsonObject, JsonValue, Media, RelatedEntity, Vector } from '../class/types.js';
 export type {
@@ -23,7 +23,7 @@ export type {
   SaveEvent,
 } from '../entity/lifecycle.js';
 export { classCode } from '../http/class-plugin.js';
-export { notWritten } from '../class/not-written.js';
+export { notWritten } from '../class/failure.js';
 export { OutgoingMessage } from '../class/outgoing-message.js';
-export { Singleton } from '../class/singleton.js';
-export { RestError } from '../protocol/rest-error.js';
+export { Singleton } from '../class/dataclass.js';
+export { RestError } from '../protocol/errors.js';

@@ -1,5 +1,5 @@
 /** `#runtime/http`: the plugins that a server is made of, and its start. */
-export type { AppOptions } from '../http/app-options.js';
+export type { AppOptions } from '../http/create-server.js';
 export { createServer } from '../http/create-server.js';
 // Declares `app.dataclass`.
 export type { DataclassRoutes } from '../http/dataclass-handlers.js';

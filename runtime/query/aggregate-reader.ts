@@ -2,13 +2,14 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { PendingAnswer } from '../dialect/executor.js';
 import type { RelatedEntitiesDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
-import { ComputeReader } from './compute-reader.js';
-import { DistinctReader } from './distinct-reader.js';
 import type { Parameters } from './parameters.js';
 import { unknownAttribute } from './projection.js';
-import type { ReadingContext } from './reading-context.js';
-import { relatedRequest, type SelectionRequest } from './selection-request.js';
-import { type Aggregation, notApplicable } from './value-path.js';
+import { type ReadingContext, pageTop } from './reading-context.js';
+import { relatedRequest, type SelectionRequest, planFor, shapeName } from './selection-request.js';
+import { type Aggregation, notApplicable, valuePath } from './value-path.js';
+import { planCompute, checkAggregate, computeKeyword } from './compute.js';
+import { whenSettled } from './computed-requests.js';
+import { planDistinct } from './distinct.js';
 
 /** What `$compute` or `$distinct` is asked of: a relation's entities, and the path that goes on from there. */
 interface RelatedPath {
@@ -108,4 +109,77 @@ function checkCompanions(parameters: Parameters): void {
 
 function apart(aggregation: Aggregation, other: string): Error {
   return refuse('malformedUrl', `${aggregation} and ${other} do not go together.`);
+}
+
+/** Computes with the values of one attribute of a selection (`$compute`); a statement is written once for each shape. */
+class ComputeReader {
+  constructor(private readonly context: ReadingContext) {}
+
+  /**
+   * @param path from the selection's dataclass on
+   * @param keyword the value of `$compute`
+   * @param name what the answer to `$all` calls the attribute; the path when left out
+   * @returns the JSON of a value, or of an object for `$all`; `undefined` when the entity does not exist whose relation is read
+   * @throws RequestError for a path or a keyword that is not right
+   */
+  read(request: SelectionRequest, path: string, keyword: string, name?: string): PendingAnswer {
+    return whenSettled(this.context, request, (settled) =>
+      this.#read(settled, path, keyword, name),
+    );
+  }
+
+  #read(request: SelectionRequest, path: string, keyword: string, name?: string): PendingAnswer {
+    const { database, plans, options } = this.context;
+    const computed = computeKeyword(keyword);
+    const text = path.trim();
+    const shown = (name ?? path).trim();
+    const shape = shapeName(['compute', text, computed, computed === '$all' ? shown : undefined]);
+    const { plan, values } = planFor(plans.selections, request, shape, {}, (selection) => {
+      const resolved = valuePath(selection.dataclass, text, '$compute');
+      checkAggregate(computed, resolved, shown);
+      return planCompute(database.dialect, options, selection, resolved, computed, shown);
+    });
+    return database.executor.read(plan.statement, values);
+  }
+}
+
+/** Lists the different values of one attribute of a selection (`$distinct`); a statement is written once for each shape. */
+class DistinctReader {
+  constructor(private readonly context: ReadingContext) {}
+
+  /**
+   * @param path from the selection's dataclass on
+   * @returns a JSON array; `undefined` when the entity does not exist whose relation is read
+   * @throws RequestError for a path that is not right, and for a `$top` above the server's limit
+   */
+  read(
+    request: SelectionRequest,
+    path: string,
+    paging: Pick<Parameters, 'skip' | 'top'>,
+  ): PendingAnswer {
+    return whenSettled(this.context, request, (settled) => this.#read(settled, path, paging));
+  }
+
+  #read(
+    request: SelectionRequest,
+    path: string,
+    { skip = 0, top }: Pick<Parameters, 'skip' | 'top'>,
+  ): PendingAnswer {
+    const { database, plans, options } = this.context;
+    const text = path.trim();
+    const isPaged = top !== undefined;
+    const most = isPaged ? pageTop(this.context, top) : Number.MAX_SAFE_INTEGER;
+    const shape = shapeName(['distinct', text, isPaged ? 'page' : undefined]);
+    const { plan, values } = planFor(
+      plans.selections,
+      request,
+      shape,
+      { skip, top: most },
+      (selection) => {
+        const resolved = valuePath(selection.dataclass, text, '$distinct');
+        return planDistinct(database.dialect, options, selection, resolved, isPaged);
+      },
+    );
+    return database.executor.read(plan.statement, values);
+  }
 }

@@ -1,5 +1,5 @@
 import { type RequestError, refuse } from '../protocol/errors.js';
-import { shortened } from '../protocol/found.js';
+import { shortened } from '../protocol/names.js';
 import type { AnswerOptions } from './context.js';
 import type { Parameters } from './parameters.js';
 

@@ -4,7 +4,7 @@ import type { JsonPlace } from '../dialect/json-access.js';
 import { FilterSlots } from '../filter/slots.js';
 import type { SelectionPlan } from './collection.js';
 import type { AnswerOptions, QueryContext } from './context.js';
-import { scalarJson } from './scalar-json.js';
+import { scalarJson } from './value-json.js';
 import {
   firstFilterSlot,
   ifBaseExists,

@@ -1,21 +1,21 @@
 import { sql } from 'kysely';
 import { followAll, resolveAlias } from '../dataclass/attribute-path.js';
-import { attributeValue } from '../dataclass/attribute-value.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { relatedKeyOf } from '../dataclass/related-key.js';
+import { relatedKeyOf, attributeValue } from '../dataclass/comparable.js';
 import { column, From, keyColumn, type Source } from '../dataclass/source.js';
 import type { JsonPart, Sql } from '../dialect/dialect.js';
 import type {
   AttributeDefinition,
   RelatedEntitiesDefinition,
   RelatedEntityDefinition,
+  ComputedDefinition,
 } from '../protocol/definition.js';
-import { computedJson } from './computed-json.js';
 import { keyOrder } from './order-sql.js';
 import { page, selectExtract } from './page.js';
 import type { QueryContext } from './context.js';
 import type { Projection } from './projection.js';
 import { keyedUri, keyJson, valueJson } from './value-json.js';
+import { computedMark, type ComputedPlace } from '../dialect/statement.js';
 
 /** One entity as JSON, its fields in the order of protocol section 4.2. */
 export function entityJson(
@@ -204,4 +204,21 @@ export function relatedTo(
 ): Sql {
   const foreignKey = target.dataclass.foreignKey(owner.inverse(relation));
   return sql`${column(target, foreignKey.column)} = ${ownerKey}`;
+}
+
+/** What stands for the value of an attribute until class code has computed it: which one, and of which entity. */
+export function computedJson(
+  context: QueryContext,
+  source: Source,
+  attribute: ComputedDefinition,
+  form: ComputedPlace['form'] = 'json',
+): readonly JsonPart[] {
+  const number = context.computed.numberOf(source, attribute, form);
+  return [
+    `${computedMark}${number},`,
+    column(source, '__STAMP'),
+    ',',
+    ...keyJson(context, source.dataclass.key, keyColumn(source)),
+    computedMark,
+  ];
 }

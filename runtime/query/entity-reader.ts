@@ -4,7 +4,7 @@ import type { Statement } from '../dialect/statement.js';
 import { comparisonValue } from '../protocol/comparison-value.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
-import type { Lookup } from '../protocol/lookup.js';
+import type { Lookup } from '../protocol/key.js';
 import { projectionOf } from './projection-of.js';
 import type { ReadingContext } from './reading-context.js';
 import { shapeName } from './selection-request.js';

@@ -1,7 +1,6 @@
 import { type RequestError, refuse } from '../protocol/errors.js';
-import { found } from '../protocol/found.js';
-import { nameEnd } from '../protocol/names.js';
-import { dottedPath, skipSpaces } from './dotted-path.js';
+import { nameEnd, found } from '../protocol/names.js';
+import { dottedPath, skipSpaces } from './attribute-list.js';
 
 /** One attribute to sort by. */
 export interface OrderItem {

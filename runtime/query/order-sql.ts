@@ -5,16 +5,19 @@ import {
   type NameScope,
   resolvePath,
 } from '../dataclass/attribute-path.js';
-import { comparableColumn } from '../dataclass/comparable.js';
-import { objectDocument, objectProperty, propertyOrder } from '../dataclass/object-property.js';
-import { relatedKeyOf } from '../dataclass/related-key.js';
+import {
+  comparableColumn,
+  objectDocument,
+  objectProperty,
+  propertyOrder,
+  relatedKeyOf,
+} from '../dataclass/comparable.js';
 import { type From, maxJoins, type Source } from '../dataclass/source.js';
 import type { OrderTerm, Sql } from '../dialect/dialect.js';
 import type { RelatedEntityDefinition } from '../protocol/definition.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';
 import type { QueryContext } from './context.js';
 import type { OrderItem } from './order-by.js';
-import { similarityOrder } from './similarity-order.js';
 
 /** Primary key order: the order where a client wants none, and the last word where it does (decisions 11 and 15). */
 export function keyOrder({ dialect }: QueryContext, source: Source): Sql {
@@ -134,3 +137,25 @@ function orderedAttribute(
 }
 
 const unordered: ReadonlySet<string> = new Set(['object', 'image', 'blob']);
+
+/**
+ * What grows as the similarity to the vector falls that the filter compares with (protocol section 8), by the filter's
+ * metric; null where there is none. Similarity is told apart to about six digits here.
+ * @throws RequestError 400 with 1810 where the filter does not compare the vector
+ */
+function similarityOrder(
+  { similarities }: QueryContext,
+  source: Source,
+  attribute: string,
+  { path }: OrderItem,
+): Sql {
+  const rank = similarities.rankOf(source, attribute);
+  if (rank === undefined) {
+    const name = path.join('.');
+    throw refuse(
+      'orderBy',
+      `${name} is a vector, which gives an order only by its similarity to another one: add a comparison such as ${name} >= :1 to $filter.`,
+    );
+  }
+  return rank;
+}

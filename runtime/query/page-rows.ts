@@ -6,8 +6,8 @@ import { valueTypeOf } from '../dialect/value-type.js';
 import type { FilterSlots } from '../filter/slots.js';
 import type { QueryContext } from './context.js';
 import type { OrderItem } from './order-by.js';
-import { isOrdered, selectionOrder } from './selection-order.js';
 import { baseSlot, chosenEntities, type Selection, skipSlot, topSlot } from './selection.js';
+import { orderList, orderSql } from './order-sql.js';
 
 /** Where the entities of a page come from. */
 export type PageSource =
@@ -93,4 +93,26 @@ function pageOf(
     const ordered = sorted === undefined ? page : page.clearOrderBy().orderBy(sorted);
     return sql`${selecting(ordered, columns)}`;
   };
+}
+
+/** Whether a selection is read in another order than that of its keys. */
+export function isOrdered({ base }: Pick<Selection, 'base'>, items: readonly OrderItem[]): boolean {
+  return items.length > 0 || (base.kind === 'tree' && base.tree.isOrdered);
+}
+
+/**
+ * The ORDER BY of a selection, written behind its condition: that of `items`, or else its own.
+ * @throws RequestError 400 with 1810 for a path that cannot be ordered by
+ */
+export function selectionOrder(
+  context: QueryContext,
+  from: From,
+  selection: Selection,
+  items: readonly OrderItem[],
+  slots: FilterSlots,
+): Sql {
+  const { base } = selection;
+  return base.kind === 'tree' && items.length === 0
+    ? orderList(context, base.tree.order(context, from, selection, slots))
+    : orderSql(context, from, items);
 }

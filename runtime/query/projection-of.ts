@@ -1,7 +1,6 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Parameters } from './parameters.js';
-import { project, type Projection, wholeEntity } from './projection.js';
-import { projectionTree } from './projection-tree.js';
+import { project, type Projection, wholeEntity, projectionTree } from './projection.js';
 import type { ReadingContext } from './reading-context.js';
 
 /** What a request's attribute lists choose; everything, where there is none. */

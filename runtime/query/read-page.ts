@@ -2,13 +2,12 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { PendingAnswer } from '../dialect/executor.js';
 import { whenThere } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
-import type { SelectionPlan } from './collection.js';
+import { type SelectionPlan, type CollectionKind, planCollection } from './collection.js';
 import { whenSettled } from './computed-requests.js';
 import type { Counted } from './counts.js';
 import type { PageSource } from './page-rows.js';
-import { pageTop } from './page-size.js';
 import type { Parameters } from './parameters.js';
-import type { ReadingContext } from './reading-context.js';
+import { type ReadingContext, pageTop } from './reading-context.js';
 import { refuseTooManyRelated } from './related-count.js';
 import {
   countPosition,
@@ -19,6 +18,7 @@ import {
   type SelectionRequest,
   shapeName,
 } from './selection-request.js';
+import { projectionOf } from './projection-of.js';
 
 /** How the page of an answer is written. */
 export interface PageForm {
@@ -125,5 +125,26 @@ export function preparePageOfKeys(
   return (setUri) => {
     if (setUri !== undefined) values[setPosition] = setUri;
     return database.executor.read(plan.statement, values);
+  };
+}
+
+/**
+ * A page as the ordinary collection.
+ * @param attributes the list in the path
+ */
+export function collectionForm(
+  context: ReadingContext,
+  dataclass: Dataclass,
+  parameters: Parameters,
+  attributes: string | undefined,
+  kind: CollectionKind = 'selection',
+): PageForm {
+  const { database, options } = context;
+  return {
+    name: shapeName([kind, attributes, parameters.attributes, parameters.expand]),
+    plan: (source) => {
+      const projection = projectionOf(dataclass, attributes, parameters, context);
+      return planCollection(database.dialect, options, kind, source, projection);
+    },
   };
 }

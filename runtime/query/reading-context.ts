@@ -6,6 +6,7 @@ import type { SelectionPlan } from './collection.js';
 import type { AnswerOptions } from './context.js';
 import type { ComputedRequests } from './computed-requests.js';
 import type { Counts } from './counts.js';
+import { refuse } from '../protocol/errors.js';
 
 /** What readers of all dataclasses share. */
 export interface ReadingContext {
@@ -35,4 +36,22 @@ export function emptyPlans(bytes = maxPlanBytes): Plans {
     selections: new BoundedCache(bytes, (plan) => weigh(plan.statement)),
     entities: new BoundedCache(bytes, weigh),
   };
+}
+
+/**
+ * The number of entities that an answer holds at most.
+ * @throws RequestError 400 for a `$top` above the server's limit (protocol decision 5)
+ */
+export function pageTop(
+  { limits, options }: Pick<ReadingContext, 'limits' | 'options'>,
+  requested: number | undefined,
+): number {
+  const top = requested ?? options.pageSize;
+  if (limits.maxPageSize !== null && top > limits.maxPageSize) {
+    throw refuse(
+      'malformedUrl',
+      `$top is ${top}; this server sends at most ${limits.maxPageSize} entities.`,
+    );
+  }
+  return top;
 }

@@ -7,7 +7,7 @@ import {
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { StorageType } from '../protocol/definition.js';
 import { type RequestError, refuse } from '../protocol/errors.js';
-import { found, shortened } from '../protocol/found.js';
+import { found, shortened } from '../protocol/names.js';
 import { listError } from './attribute-list.js';
 import { unknownAttribute } from './projection.js';
 

@@ -1,7 +1,6 @@
 import { sql } from 'kysely';
 import { type ColumnDefinition, followAll } from '../dataclass/attribute-path.js';
-import { comparableColumn } from '../dataclass/comparable.js';
-import { objectDocument, objectProperty } from '../dataclass/object-property.js';
+import { comparableColumn, objectDocument, objectProperty } from '../dataclass/comparable.js';
 import { column, From, keyColumn, maxJoins, type Source } from '../dataclass/source.js';
 import type { Sql } from '../dialect/dialect.js';
 import type { JsonPlace } from '../dialect/json-access.js';

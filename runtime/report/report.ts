@@ -3,17 +3,21 @@ import { type ColumnDefinition, followAll } from '../dataclass/attribute-path.js
 import { column, type From, type Source } from '../dataclass/source.js';
 import type { Dialect, JsonPart, Sql } from '../dialect/dialect.js';
 import { FilterSlots } from '../filter/slots.js';
-import { computedJson } from '../query/computed-json.js';
 import { compileAnswer } from '../query/computed-places.js';
 import type { SelectionPlan } from '../query/collection.js';
-import type { ComputedDefinition } from '../protocol/definition.js';
+import type { ComputedDefinition, StorageType } from '../protocol/definition.js';
 import type { AnswerOptions, QueryContext } from '../query/context.js';
-import { valueOfJoined } from '../query/entity-json.js';
+import { valueOfJoined, computedJson } from '../query/entity-json.js';
 import { pageRows, type PageSource } from '../query/page-rows.js';
 import { countSlot, firstFilterSlot, queryContext, skipSlot } from '../query/selection.js';
 import { valueJson } from '../query/value-json.js';
-import type { ReportColumn } from './columns.js';
-import { reportSchema } from './schema.js';
+import { type ReportColumn, reportColumns } from './columns.js';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import { refuse } from '../protocol/errors.js';
+import type { Parameters } from '../query/parameters.js';
+import type { PageForm } from '../query/read-page.js';
+import type { ReadingContext } from '../query/reading-context.js';
+import { shapeName } from '../query/selection-request.js';
 
 /**
  * Writes the statement that answers a page as a report (specification, "Report-format response"); the number of all entities
@@ -79,4 +83,63 @@ function columnJson(
   if (attribute.type !== 'boolean') return valueJson(context, source, attribute);
   const json = context.dialect.jsonBoolean(column(source, attribute.column));
   return [sql`case ${json} when 'true' then '"true"' when 'false' then '"false"' else 'null' end`];
+}
+
+/**
+ * A page in the report format (specification, "`$format`"); a member of an entity set that does not exist any more is a row
+ * of nulls.
+ *
+ * @param attributes the list in the path
+ * @throws RequestError 400 with 1806 for an `$expand`
+ */
+export function reportForm(
+  context: ReadingContext,
+  dataclass: Dataclass,
+  parameters: Parameters,
+  attributes: string | undefined,
+): PageForm {
+  const { database, options, limits } = context;
+  const { filter, expand } = parameters;
+  if (expand !== undefined) {
+    throw refuse('malformedUrl', 'A report expands nothing: $expand and it do not go together.');
+  }
+  const filtersApplied = filter !== undefined;
+  const applied = filtersApplied ? '' : undefined;
+  return {
+    name: shapeName(['report', attributes, parameters.attributes, applied]),
+    plan: (source) => {
+      const columns = reportColumns(dataclass, attributes, parameters, limits.expandDepth);
+      return planReport(database.dialect, options, source, columns, filtersApplied);
+    },
+  };
+}
+
+/** What a report says of a column (specification, "Report-format response"). */
+interface ColumnSchema {
+  readonly name: string;
+  readonly dataType: 'NUMBER' | 'STRING';
+  readonly semantics: {
+    readonly conceptType: 'METRIC' | 'DIMENSION';
+    readonly semanticGroup: 'NUMERIC' | 'TEXT';
+    readonly semanticType: 'NUMBER' | 'TEXT';
+  };
+}
+
+const numberTypes: ReadonlySet<StorageType> = new Set(['number', 'integer', 'duration']);
+
+/** What a report says of its columns, in their order. */
+function reportSchema(columns: readonly ReportColumn[]): readonly ColumnSchema[] {
+  return columns.map(({ name, attribute }) =>
+    numberTypes.has(attribute.type)
+      ? {
+          name,
+          dataType: 'NUMBER',
+          semantics: { conceptType: 'METRIC', semanticGroup: 'NUMERIC', semanticType: 'NUMBER' },
+        }
+      : {
+          name,
+          dataType: 'STRING',
+          semantics: { conceptType: 'DIMENSION', semanticGroup: 'TEXT', semanticType: 'TEXT' },
+        },
+  );
 }

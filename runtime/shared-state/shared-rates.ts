@@ -1,5 +1,10 @@
-import type { QuotaValues } from '../access/quota-values.js';
-import { type Counted, type Rates, type RateWindow, RateWindows } from '../access/rate-windows.js';
+import {
+  type QuotaValues,
+  type Counted,
+  type Rates,
+  type RateWindow,
+  RateWindows,
+} from '../access/quota-values.js';
 import type { StateDatabase, StateStatement } from './state-database.js';
 
 /** What the server, or a session, has used up of its rates, counted by all processes together. */

@@ -1,5 +1,5 @@
 import { isGuest } from '../access/grants.js';
-import { network } from '../access/network.js';
+import { network } from '../access/quota-values.js';
 import type { PrivilegeSet } from '../access/session.js';
 import type {
   NewSession,
@@ -10,9 +10,13 @@ import type {
 } from '../access/session-store.js';
 import { BoundedCache } from '../dialect/bounded-cache.js';
 import { newUuid } from '../protocol/uuid.js';
-import { SessionStatements } from './session-statements.js';
 import { RateTable, SharedRates } from './shared-rates.js';
-import { type SessionReader, type SessionRow, SharedSession } from './shared-session.js';
+import {
+  type SessionReader,
+  type SessionRow,
+  SharedSession,
+  SessionStatements,
+} from './shared-session.js';
 import { SharedStorage, StoredValues } from './shared-storage.js';
 import { everySecond, grainOf, longestTrust, type Sharing } from './sharing.js';
 import { ownText } from '../protocol/own-text.js';

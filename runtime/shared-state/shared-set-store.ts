@@ -10,8 +10,7 @@ import {
 import { bytesOfSet } from '../entity-set/memory-store.js';
 import { newUuid } from '../protocol/uuid.js';
 import { KeyTable } from './key-table.js';
-import { SetStatements } from './set-statements.js';
-import { KnownSet, listedSet, type SetRow } from './shared-set.js';
+import { KnownSet, listedSet, type SetRow, SetStatements } from './shared-set.js';
 import { everySecond, grainOf, longestTrust, type Sharing } from './sharing.js';
 import { ownText } from '../protocol/own-text.js';
 

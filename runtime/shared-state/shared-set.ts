@@ -1,5 +1,6 @@
 import type { EntitySet, ListedSet } from '../entity-set/entity-set-store.js';
 import type { KeyList } from '../entity-set/key-list.js';
+import type { StateDatabase, StateStatement } from './state-database.js';
 
 /** What the state has of an entity set. */
 export type SetRow = readonly [
@@ -61,4 +62,62 @@ export function listedSet(row: readonly unknown[]): ListedSet {
   const known = KnownSet.of(row as unknown as SetRow);
   const [length, byteLength] = row.slice(-2) as [number, number];
   return { ...known.with(undefined as never), keys: { length, byteLength } };
+}
+
+/** The statements of the store of entity sets. */
+export class SetStatements {
+  readonly find: StateStatement;
+  readonly add: StateStatement;
+  readonly use: StateStatement;
+  readonly setTimeout: StateStatement;
+  readonly remove: StateStatement;
+  readonly expired: StateStatement;
+  readonly leastUsed: StateStatement;
+  readonly countOf: StateStatement;
+  readonly madeBy: StateStatement;
+  readonly ownedBy: StateStatement;
+  readonly moveMade: StateStatement;
+  readonly moveOwned: StateStatement;
+  readonly listOf: StateStatement;
+  readonly list: StateStatement;
+  readonly bytes: StateStatement;
+  readonly countUse: StateStatement;
+
+  /** @param bytesOfSet what a set takes up beside its keys */
+  constructor(state: StateDatabase, bytesOfSet: number) {
+    const uses = `(select "value" from "total" where "name" = 'use')`;
+    const listed = `select ${setColumns
+      .split(', ')
+      .map((column) => `"entityset".${column}`)
+      .join(', ')}, "keys"."length", "keys"."bytes" from "entityset"
+      join "keys" on "keys"."id" = "entityset"."keys"`;
+    this.find = state.prepare(`select ${setColumns} from "entityset" where "id" = ?`);
+    this.add = state.prepare(`insert into "entityset" values (?, ?, ?, ?, ?, ?, ?, ?, ?, ${uses})`);
+    this.use = state.prepare(
+      `update "entityset" set "refreshed" = ?, "expires" = ?, "used" = ${uses} where "id" = ?`,
+    );
+    this.setTimeout = state.prepare('update "entityset" set "timeout" = ? where "id" = ?');
+    this.remove = state.prepare('delete from "entityset" where "id" = ?');
+    this.expired = state.prepare('select "id" from "entityset" where "expires" <= ?');
+    // Sets of guests go before those of users: anybody may make so many.
+    this.leastUsed = state.prepare(
+      'select "id" from "entityset" order by "owner" is not null, "used" limit 1',
+    );
+    this.countOf = state.prepare(
+      'select count(*) from "entityset" where "maker" = ? and "expires" > ?',
+    );
+    this.madeBy = state.prepare('select "id" from "entityset" where "maker" = ?');
+    this.ownedBy = state.prepare(
+      'select "id" from "entityset" where "maker" = ?1 and "owner" = ?1',
+    );
+    this.moveOwned = state.prepare('update "entityset" set "owner" = ?2 where "owner" = ?1');
+    this.moveMade = state.prepare('update "entityset" set "maker" = ?2 where "maker" = ?1');
+    this.listOf = state.prepare(`${listed} where "maker" = ? and "expires" > ? order by "used"`);
+    this.list = state.prepare(`${listed} where "expires" > ? order by "used"`);
+    this.bytes = state.prepare(
+      `select (select "value" from "total" where "name" = 'sets') * ${bytesOfSet}
+       + (select "value" from "total" where "name" = 'keys')`,
+    );
+    this.countUse = state.prepare(`update "total" set "value" = "value" + 1 where "name" = 'use'`);
+  }
 }

@@ -6,11 +6,10 @@ import {
   functionNames,
   selectionMembers,
 } from '../../generator/check/reserved.js';
-import { DataclassObject } from '../../runtime/class/dataclass.js';
+import { DataclassObject, Singleton } from '../../runtime/class/dataclass.js';
 import { Datastore } from '../../runtime/class/datastore.js';
 import { Entity } from '../../runtime/class/entity.js';
 import { EntitySelection } from '../../runtime/class/selection.js';
-import { Singleton } from '../../runtime/class/singleton.js';
 
 /** Names of what instances of a class have from it; private members have none. */
 function membersOf(prototype: object): string[] {

@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import type { FastifyInstance } from 'fastify';
 import { Client } from 'pg';
-import type { AppOptions } from '../../runtime/http/app-options.js';
+import type { AppOptions } from '../../runtime/http/create-server.js';
 import { modelFile } from '../support/model-file.js';
 import { postgresCopies, postgresDatabase } from '../support/postgres.js';
 import { create, isOnPostgres, packageRoot, serverOf } from '../support/server.js';

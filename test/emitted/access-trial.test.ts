@@ -53,43 +53,43 @@ export class EmployeeEntity extends EmployeeEntityBase {
 const faults: readonly (readonly [what: string, file: string, text: string, instead: string])[] = [
   [
     'attributes are read without their privileges',
-    'permissions/view-definitions.ts',
+    'permissions/views.ts',
     'opens(attribute.access?.read)',
     'attribute.name !== ""',
   ],
   [
     'relations lead to what may not be read',
-    'permissions/view-definitions.ts',
+    'permissions/views.ts',
     'return !isRelation || readable.has(attribute.target);',
     'return !isRelation || readable.size >= 0;',
   ],
   [
     'everybody creates',
-    'permissions/view-definitions.ts',
+    'permissions/views.ts',
     'create: opens(access?.create)',
     'create: true',
   ],
   [
     'whoever reads updates',
-    'permissions/view-definitions.ts',
+    'permissions/views.ts',
     'read && opens(access?.update)',
     'read',
   ],
   [
     'whoever reads deletes',
-    'permissions/view-definitions.ts',
+    'permissions/views.ts',
     'read && opens(access?.drop)',
     'read',
   ],
   [
     'a foreign key is written where its relation may not be',
-    'permissions/view-definitions.ts',
+    'permissions/views.ts',
     'if (names.has(name)) names.add(foreignKey);',
     'if (names.has(name)) names.add(name);',
   ],
   [
     'values are taken away with their entities',
-    'entity/undroppable.ts',
+    'entity/delete.ts',
     'if (held.length === 0) return;',
     'if (held.length >= 0) return;',
   ],
@@ -113,7 +113,7 @@ const faults: readonly (readonly [what: string, file: string, text: string, inst
   ],
   [
     'the catalog lists everything',
-    'permissions/view-definitions.ts',
+    'permissions/views.ts',
     'if (!definition.exposed || !isListed) return undefined;',
     'if (!definition.exposed) return undefined;',
   ],
@@ -240,7 +240,7 @@ describe('the access test of a server with class code', () => {
       'drop: access === null',
     ],
   ])('finds that %s', async (_what, text, instead) => {
-    const file = 'permissions/view-definitions.ts';
+    const file = 'permissions/views.ts';
     const source = readFileSync(join(packageRoot, 'runtime', file), 'utf8');
     expect(source).toContain(text);
     const runtime = await runtimeOf({ [file]: source.replace(text, instead) });

@@ -122,7 +122,7 @@ describe('the runtime of a server', () => {
     {
       module: 'permissions',
       parts: ['Views = class', 'Logins = class', 'Tokens = class'],
-      source: 'permissions/view-definitions.ts',
+      source: 'permissions/views.ts',
     },
     {
       module: 'vectors',

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { expect, it } from 'vitest';
-import type { AppOptions } from '../../runtime/http/app-options.js';
+import type { AppOptions } from '../../runtime/http/create-server.js';
 import { largeModel } from '../bench/large-model.js';
 import { importFrom } from '../support/compiled-server.js';
 import { modelOf, writeServer } from '../support/server.js';

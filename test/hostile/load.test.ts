@@ -2,7 +2,7 @@ import type { AddressInfo } from 'node:net';
 import { setImmediate } from 'node:timers/promises';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { AppOptions } from '../../runtime/http/app-options.js';
+import type { AppOptions } from '../../runtime/http/create-server.js';
 import { modelFile } from '../support/model-file.js';
 import { getText, postText, type RawAnswer, RawClient } from '../support/raw-client.js';
 import { create, serverOf } from '../support/server.js';

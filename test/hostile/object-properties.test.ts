@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { isWellFormed } from '../../runtime/protocol/well-formed.js';
+import { isWellFormed } from '../../runtime/protocol/own-text.js';
 import { create, serverOf } from '../support/server.js';
 import { expectServed, type Response } from './served.js';
 

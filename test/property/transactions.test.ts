@@ -1,7 +1,7 @@
 import { setImmediate } from 'node:timers/promises';
 import fc from 'fast-check';
 import { describe, it, expect } from 'vitest';
-import { SaveError } from '../../runtime/class/save-error.js';
+import { SaveError } from '../../runtime/class/failure.js';
 import type { DataStore } from '../runtime/class/staff-classes.js';
 import { places, staffServer } from '../runtime/class/staff-server.js';
 

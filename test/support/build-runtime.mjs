@@ -18,14 +18,9 @@ const programs = { 'reader-process': 'dialect/sqlite/readers/reader-process.ts' 
 /** How the paths of modules begin that stand in the file of the public entry of that name; the first that fits counts. */
 const ownModules = {
   access: ['access/password'],
-  class: [
-    'class-code/',
-    'http/asked-restrictions',
-    'http/class-plugin',
-    'http/computed-attributes',
-  ],
+  class: ['class-code/', 'http/class-plugin'],
   functions: ['function/', 'http/function-'],
-  permissions: ['permissions/', 'http/permissions-', 'http/require-login', 'http/viewed-services'],
+  permissions: ['permissions/', 'http/permissions-', 'http/viewed-services'],
   vectors: ['vectors/'],
   media: ['media/', 'http/media-', 'http/upload-'],
   http: ['http/'],

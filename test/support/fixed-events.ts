@@ -1,4 +1,4 @@
-import { RestError } from '../../runtime/protocol/rest-error.js';
+import { RestError } from '../../runtime/protocol/errors.js';
 import type { EventError } from '../../runtime/entity/lifecycle.js';
 import { EventedClient } from '../runtime/class/evented-requests.js';
 import { type EventedServer, eventedServer, type Row } from '../runtime/class/evented-server.js';

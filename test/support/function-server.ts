@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { AppOptions } from '../../runtime/http/app-options.js';
+import type { AppOptions } from '../../runtime/http/create-server.js';
 import { modelFile } from './model-file.js';
 import { create, serverOf } from './server.js';
 

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import type { Model } from '../../generator/model/model.js';
-import type { AppOptions } from '../../runtime/http/app-options.js';
+import type { AppOptions } from '../../runtime/http/create-server.js';
 import { Client } from './cookies.js';
 import { serverOf } from './server.js';
 

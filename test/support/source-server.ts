@@ -1,9 +1,8 @@
 import type { FastifyInstance, FastifyPluginCallback } from 'fastify';
 import type { ClassRegistry } from '../../runtime/class/registry.js';
 import type { ServedDatabase } from '../../runtime/dialect/driver.js';
-import type { AppOptions } from '../../runtime/http/app-options.js';
 import { classCode } from '../../runtime/http/class-plugin.js';
-import { createServer } from '../../runtime/http/create-server.js';
+import { createServer, type AppOptions } from '../../runtime/http/create-server.js';
 import { media } from '../../runtime/http/media-plugin.js';
 import { database } from '../../runtime/http/database-plugin.js';
 import { datastore } from '../../runtime/http/datastore-plugin.js';

@@ -60,7 +60,7 @@ return (select string_agg(
       then chr(byte) else '%' || upper(lpad(to_hex(byte), 2, '0')) end, '' order by at)
   from (select at, get_byte(bytes, at) as byte
     from (select convert_to(given, 'UTF8') as bytes) as whole, generate_series(0, octet_length(given) - 1) as at) as each)`,
-    // As uriKey of runtime/protocol/uri.ts writes a key.
+    // As uriKey of runtime/protocol/key.ts writes a key.
     `create or replace function drs_uri(given text) returns text
 language sql immutable parallel safe
 return case when given collate "C" ~ '^[-A-Za-z0-9._~]+$' then given

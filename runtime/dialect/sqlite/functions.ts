@@ -1,7 +1,7 @@
 import type { Database } from 'better-sqlite3';
 import type { Fold } from '../../protocol/fold.js';
 import { TextPattern, WordSearch } from '../../protocol/text-match.js';
-import { uriKey } from '../../protocol/uri.js';
+import { uriKey } from '../../protocol/key.js';
 import { BoundedCache } from '../bounded-cache.js';
 
 /** What clients search for, prepared; of all that is kept. */

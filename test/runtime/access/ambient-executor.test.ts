@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { AmbientExecutor } from '../../../runtime/access/ambient-executor.js';
 import { Calls } from '../../../runtime/access/call.js';
-import { systemSession } from '../../../runtime/access/system-session.js';
+import { systemSession } from '../../../runtime/access/grants.js';
 import { openDatabase } from '../../../runtime/dialect/sqlite/open-database.js';
 import type { SqlValue, Statement } from '../../../runtime/dialect/statement.js';
 import { TransactionEndedError } from '../../../runtime/dialect/transaction-scope.js';

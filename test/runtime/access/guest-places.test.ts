@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { GuestPlaces } from '../../../runtime/access/guest-places.js';
+import { GuestPlaces } from '../../../runtime/access/memory-session-store.js';
 
 it('counts by address, those of one subscriber together', () => {
   const places = new GuestPlaces();

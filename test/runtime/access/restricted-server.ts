@@ -1,5 +1,5 @@
 import type { FastifyInstance } from 'fastify';
-import type { AppOptions } from '../../../runtime/http/app-options.js';
+import type { AppOptions } from '../../../runtime/http/create-server.js';
 import { Client } from '../../support/cookies.js';
 import { rolesServerOf } from '../../support/roles-server.js';
 

@@ -5,17 +5,16 @@ import type { LoginModule, TokenSettings } from '../../../runtime/access/login-m
 import { readServerQuotas, type ServerQuotas } from '../../../runtime/access/server-quotas.js';
 import type { RequestSession } from '../../../runtime/access/request-session.js';
 import type { SessionLimits } from '../../../runtime/access/sessions.js';
-import { systemSession } from '../../../runtime/access/system-session.js';
+import { systemSession } from '../../../runtime/access/grants.js';
 import { DeclaredPrivileges } from '../../../runtime/permissions/privileges.js';
 import { Tokens } from '../../../runtime/permissions/tokens.js';
 import { Origins } from '../../../runtime/http/cross-site.js';
 import { errorHandler, errorTeller } from '../../../runtime/http/errors.js';
 import { MemorySessionStore } from '../../../runtime/access/memory-session-store.js';
-import { RateWindows } from '../../../runtime/access/rate-windows.js';
+import { RateWindows } from '../../../runtime/access/quota-values.js';
 import { guardSessions, openSessions } from '../../../runtime/http/open-sessions.js';
-import { openLogins } from '../../../runtime/http/permissions-plugin.js';
+import { openLogins, requireLogin } from '../../../runtime/http/permissions-plugin.js';
 import type { RequestSessions } from '../../../runtime/http/request-sessions.js';
-import { requireLogin } from '../../../runtime/http/require-login.js';
 import type { Settings } from '../../../runtime/http/settings.js';
 import { FakeClock } from '../entity-set/fake-clock.js';
 

@@ -1,7 +1,7 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
 import { type Call, Calls } from '../../../runtime/access/call.js';
-import { systemSession } from '../../../runtime/access/system-session.js';
+import { systemSession } from '../../../runtime/access/grants.js';
 import { AfterCommit } from '../../../runtime/class/after-commit.js';
 import type { Transaction } from '../../../runtime/dialect/executor.js';
 import {

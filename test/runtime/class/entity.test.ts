@@ -1,8 +1,7 @@
 import { inspect } from 'node:util';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { AttributeError } from '../../../runtime/class/attribute-error.js';
-import { stateOf } from '../../../runtime/class/entity-holder.js';
-import { SaveError } from '../../../runtime/class/save-error.js';
+import { stateOf } from '../../../runtime/class/entity-state.js';
+import { SaveError, AttributeError } from '../../../runtime/class/failure.js';
 import { CompanyEntity, type DataStore } from './staff-classes.js';
 import { type StaffServer, staffServer } from './staff-server.js';
 

@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { RestError } from '../../../runtime/protocol/rest-error.js';
-import type { SaveError } from '../../../runtime/class/save-error.js';
+import { RestError } from '../../../runtime/protocol/errors.js';
+import type { SaveError } from '../../../runtime/class/failure.js';
 import { type Answer, EventedClient, type Json } from './evented-requests.js';
 import { type EventedServer, eventedServer, type Row } from './evented-server.js';
 

@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
-import { RestError } from '../../../runtime/protocol/rest-error.js';
+import { RestError } from '../../../runtime/protocol/errors.js';
 import { type EventedServer, eventedServer, type Row } from './evented-server.js';
 
 type Json = Readonly<Record<string, unknown>>;

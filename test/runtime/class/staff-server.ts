@@ -3,7 +3,7 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import type { DataclassDefinition } from '../../../runtime/protocol/definition.js';
-import type { AppOptions } from '../../../runtime/http/app-options.js';
+import type { AppOptions } from '../../../runtime/http/create-server.js';
 import type { Settings } from '../../../runtime/http/settings.js';
 import { importFrom } from '../../support/compiled-server.js';
 import { servedDatabase } from '../../support/served-database.js';

@@ -11,7 +11,7 @@ import { registerFunctions } from '../../../runtime/dialect/sqlite/functions.js'
 import { type Fold, fold, foldWithoutAccents } from '../../../runtime/protocol/fold.js';
 import { numberJson } from '../../../runtime/protocol/numbers.js';
 import { TextPattern, WordSearch } from '../../../runtime/protocol/text-match.js';
-import { uriKey } from '../../../runtime/protocol/uri.js';
+import { uriKey } from '../../../runtime/protocol/key.js';
 import { inputsOf, numbers } from '../../property/model/values.js';
 import { describePostgres, postgresDatabase, type TestDatabase } from '../../support/postgres.js';
 

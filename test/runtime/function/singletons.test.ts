@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import type { Session } from '../../../runtime/access/session.js';
 import type { SingletonClass } from '../../../runtime/class/registry.js';
-import { Singleton, type SingletonState } from '../../../runtime/class/singleton.js';
+import { Singleton, type SingletonState } from '../../../runtime/class/dataclass.js';
 import { Singletons } from '../../../runtime/function/singletons.js';
 
 class Counter extends Singleton<object> {

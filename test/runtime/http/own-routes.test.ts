@@ -3,7 +3,7 @@ import { join } from 'node:path';
 import { fastifyPlugin } from 'fastify-plugin';
 import type { FastifyInstance, RouteOptions } from 'fastify';
 import { afterEach, describe, expect, it } from 'vitest';
-import type { AppOptions } from '../../../runtime/http/app-options.js';
+import type { AppOptions } from '../../../runtime/http/create-server.js';
 import type { Client } from '../../support/cookies.js';
 import { importFrom } from '../../support/compiled-server.js';
 import { loggedIn, rolesServerOf } from '../../support/roles-server.js';

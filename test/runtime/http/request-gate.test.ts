@@ -2,8 +2,7 @@ import { IncomingMessage, type Server, ServerResponse } from 'node:http';
 import { type AddressInfo, Socket } from 'node:net';
 import { setImmediate, setTimeout } from 'node:timers/promises';
 import { afterEach, describe, expect, it } from 'vitest';
-import { gatedServers } from '../../../runtime/http/gated-server.js';
-import { type LoadLog, RequestGate } from '../../../runtime/http/request-gate.js';
+import { type LoadLog, RequestGate, gatedServers } from '../../../runtime/http/request-gate.js';
 import { getText, RawClient } from '../../support/raw-client.js';
 
 /** Of one connection that may wait behind the first. */

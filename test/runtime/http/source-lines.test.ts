@@ -2,7 +2,7 @@ import { SourceMap, type SourceMapPayload } from 'node:module';
 import { readFileSync } from 'node:fs';
 import ts from 'typescript';
 import { describe, expect, it } from 'vitest';
-import { SourceLines } from '../../../runtime/http/source-lines.js';
+import { SourceLines } from '../../../runtime/http/mapped-stacks.js';
 
 /** A program of about 3,000 lines, and the map of what TypeScript makes of it. */
 function longMap(): { readonly code: string; readonly map: string } {

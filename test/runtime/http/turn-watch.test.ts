@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { TurnWatch } from '../../../runtime/http/turn-watch.js';
+import { TurnWatch } from '../../../runtime/http/request-gate.js';
 
 /** How many of so many requests are taken, each of which works for some milliseconds. */
 function takenOf(watch: TurnWatch, count: number, work: number, start = 0): number {

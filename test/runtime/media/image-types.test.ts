@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readRange } from '../../../runtime/media/range.js';
+import { readRange } from '../../../runtime/media/media-reader.js';
 import { imageType, readRawPict } from '../../../runtime/protocol/image-types.js';
 import { html, png, svg } from './samples.js';
 

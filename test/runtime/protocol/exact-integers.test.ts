@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { expect, it } from 'vitest';
-import { firstRoundedInteger } from '../../../runtime/protocol/exact-integers.js';
+import { firstRoundedInteger } from '../../../runtime/protocol/json-problem.js';
 
 const digits = fc
   .integer({ min: 1, max: 40 })

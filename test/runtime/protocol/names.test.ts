@@ -1,6 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { found, shortened } from '../../../runtime/protocol/found.js';
-import { nameEnd } from '../../../runtime/protocol/names.js';
+import { nameEnd, found, shortened } from '../../../runtime/protocol/names.js';
 
 describe('nameEnd', () => {
   it.each([

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { nearestName } from '../../../runtime/protocol/nearest-name.js';
+import { nearestName } from '../../../runtime/protocol/names.js';
 
 const names = ['$filter', '$top', '$orderby', '$skip'];
 

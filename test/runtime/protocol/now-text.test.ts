@@ -1,5 +1,5 @@
 import { afterEach, expect, it, vi } from 'vitest';
-import { nowText } from '../../../runtime/protocol/now-text.js';
+import { nowText } from '../../../runtime/protocol/dates.js';
 
 afterEach(() => {
   vi.useRealTimers();

@@ -1,8 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { TextPattern, WordSearch } from '../../../runtime/protocol/text-match.js';
-import { TextSearch } from '../../../runtime/protocol/text-search.js';
-
+import { TextPattern, WordSearch, TextSearch } from '../../../runtime/protocol/text-match.js';
 const letters = fc.string({ unit: fc.constantFrom('a', 'b'), maxLength: 300 });
 /** Long ones are searched for in another way than short ones. */
 const pieces = fc.oneof(

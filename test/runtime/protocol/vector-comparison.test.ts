@@ -1,6 +1,6 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { readVectorComparison } from '../../../runtime/vectors/comparison.js';
+import { readVectorComparison } from '../../../runtime/vectors/values.js';
 
 const vector = [1, 0.5];
 

@@ -1,7 +1,10 @@
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { type Parameters, readParameters } from '../../../runtime/query/parameters.js';
-import { parameterNames } from '../../../runtime/query/parameter-table.js';
+import {
+  type Parameters,
+  readParameters,
+  parameterNames,
+} from '../../../runtime/query/parameters.js';
 import { isServed, refusalOf } from '../refusal.js';
 
 /** What a request without parameters has, whatever parameters there are. */

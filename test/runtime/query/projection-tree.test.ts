@@ -4,7 +4,7 @@ import {
   type ProjectionNode,
   type ProjectionTexts,
   projectionTree,
-} from '../../../runtime/query/projection-tree.js';
+} from '../../../runtime/query/projection.js';
 import { isServed, refusalOf } from '../refusal.js';
 
 /** `*` for all attributes, children in braces. */

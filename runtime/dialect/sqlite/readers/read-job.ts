@@ -1,4 +1,4 @@
-import { refuseBusy } from '../../../protocol/busy.js';
+import { refuseBusy } from '../../../protocol/errors.js';
 import type { AbandonableWork } from '../../abandonable.js';
 import type { ReadAnswer, ReadQuestion } from './messages.js';
 import { sizeOf } from './size-of.js';

@@ -1,4 +1,4 @@
-import { refuseBusy } from '../../../protocol/busy.js';
+import { refuseBusy } from '../../../protocol/errors.js';
 import type { ReadJob } from './read-job.js';
 
 /** Reads that may wait for a process, and the bytes of their values. */
