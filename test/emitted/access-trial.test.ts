@@ -63,24 +63,9 @@ const faults: readonly (readonly [what: string, file: string, text: string, inst
     'return !isRelation || readable.has(attribute.target);',
     'return !isRelation || readable.size >= 0;',
   ],
-  [
-    'everybody creates',
-    'permissions/views.ts',
-    'create: opens(access?.create)',
-    'create: true',
-  ],
-  [
-    'whoever reads updates',
-    'permissions/views.ts',
-    'read && opens(access?.update)',
-    'read',
-  ],
-  [
-    'whoever reads deletes',
-    'permissions/views.ts',
-    'read && opens(access?.drop)',
-    'read',
-  ],
+  ['everybody creates', 'permissions/views.ts', 'create: opens(access?.create)', 'create: true'],
+  ['whoever reads updates', 'permissions/views.ts', 'read && opens(access?.update)', 'read'],
+  ['whoever reads deletes', 'permissions/views.ts', 'read && opens(access?.drop)', 'read'],
   [
     'a foreign key is written where its relation may not be',
     'permissions/views.ts',
