@@ -14,7 +14,10 @@ function anchorOf(heading: string): string {
 
 function anchorsOf(path: string): readonly string[] {
   const text = withoutBlocks(readDocument(path));
-  return [...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => anchorOf(heading));
+  return [
+    ...[...text.matchAll(/^#+ (.*)$/gm)].map(([, heading = '']) => anchorOf(heading)),
+    ...[...text.matchAll(/<a id="([^"]+)">/g)].map(([, id = '']) => id),
+  ];
 }
 
 function withoutBlocks(document: string): string {
