@@ -71,7 +71,10 @@ function checkTaken({ report }: Context, dataclass: DataclassDraft): void {
   }
 }
 
-/** Clients never reach a dataclass function that has the name of a selection function (specification, "Class function calls"). */
+/**
+ * Clients never reach a dataclass function that has the name of a selection function (protocol
+ * P11.26).
+ */
 function withoutHidden(
   { report }: Context,
   dataclass: DataclassDraft,

@@ -15,8 +15,8 @@ const everybody = 'guest';
 const nobody = 'none';
 
 /**
- * A model in which each dataclass, attribute and function says who may do what with it (protocol section 17.4), and what
- * nobody may do anything with is not exposed.
+ * A model in which each dataclass, attribute and function says who may do what with it
+ * (`model.md#roles`), and in which nothing is exposed that nobody may use.
  */
 export function withAccess<M extends Omit<Model, 'roles'>>(model: M, roles: Roles): M {
   const permissions = new Permissions(roles);

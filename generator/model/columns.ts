@@ -16,8 +16,8 @@ export function vectorColumns({ type, column }: StorageAttribute): VectorColumns
 }
 
 /**
- * The column that holds the folded text of an attribute that is looked up by an index (protocol decision 10); attributes
- * without index are folded when they are compared.
+ * The column that holds the folded text of an attribute with an index (filters F33); attributes
+ * without an index are folded when they are compared.
  */
 export function foldedColumn(
   model: Model,

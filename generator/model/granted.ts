@@ -15,9 +15,9 @@ type DataAction = 'create' | 'read' | 'update' | 'drop' | 'describe';
 type Resource = readonly [type: string, name: string];
 
 /**
- * Who may do what, read from the roles as they are written, at each question and in the words of protocol section 17.4.
- * `inspect --access` prints it, and the access test of a server expects it, so nothing is shared with what resolves roles for
- * the server.
+ * Who may do what, read from the roles as they are written, each time anew, by the rules of
+ * `model.md#roles`. `inspect --access` prints it, and the access test of a server expects it, so it
+ * shares nothing with the code that resolves roles for the server.
  */
 export class Granted {
   /** Folded names, by action and resource. */

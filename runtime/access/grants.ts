@@ -20,10 +20,10 @@ export const undeclaredPrivileges: PrivilegeTable = {
 /** No privilege has a longer name: what a client asks for is not looked at beyond it. */
 const longestName = 1024;
 
-/** Held by everyone, and by nobody (protocol section 17.1, decision 30). */
+/** Everyone holds `guest` and nobody holds `none` (`model.md#roles`). */
 const builtIn: ReadonlySet<string> = new Set(['guest', 'none']);
 
-/** The three forms of what `setPrivileges` takes, as one (protocol section 16.7). */
+/** Reads the three forms that `setPrivileges` takes. */
 export function readGrant(given: string | readonly string[] | Grant): Grant {
   return typeof given === 'string' || isList(given) ? { privileges: given } : given;
 }
@@ -63,7 +63,7 @@ function isList(given: unknown): given is readonly string[] {
   return Array.isArray(given);
 }
 
-/** Protocol decision 30. */
+/** A session is a guest until it has a user name or a privilege (protocol P9.9). */
 export function isGuest(userName: string, privileges: PrivilegeSet): boolean {
   return userName === '' && privileges.size === 0;
 }

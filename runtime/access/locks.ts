@@ -2,7 +2,10 @@ import type { Fold } from '../protocol/fold.js';
 import type { Origin, Session } from './session.js';
 import { ownText } from '../protocol/own-text.js';
 
-/** Who holds a lock: the ID of the session, and what others are told of it (protocol section 12.3). */
+/**
+ * Who holds a lock: the ID of the session, and what other sessions are told about it (protocol
+ * P12.2).
+ */
 export interface LockHolder {
   readonly session: string;
   readonly origin: Origin | undefined;
@@ -15,10 +18,12 @@ export interface Lock extends LockHolder {
 }
 
 /**
- * The entities that sessions have locked (protocol section 12.3). Nothing is kept for what is not locked, and a caller that
- * writes asks {@link size} first: a server without locks does nothing more.
+ * The entities that sessions have locked (protocol P12.1). The table stores nothing for entities
+ * that are not locked, and writers check {@link size} first, so that a server without locks does no
+ * extra work.
  *
- * A key is a primary key's decoded value: text keys are compared folded, as the database compares them.
+ * A key is the decoded value of a primary key. Text keys are compared folded, as the database
+ * compares them.
  */
 export interface LockTable {
   /** How many entities are locked. */

@@ -41,7 +41,7 @@ export interface TokenGrant {
   readonly expires: number;
 }
 
-/** What the user's `src/login.ts` exports (protocol decision 18). */
+/** What the user's `src/login.ts` exports (`access.md#logging-in`). */
 export interface LoginModule {
   /** Called once, when the server starts: what it throws stops the start. */
   readonly openUsers?: () => Promise<void> | void;
@@ -64,7 +64,7 @@ export interface TokenSettings {
 
 /** The roles of a model, as the generator resolved them; who may do what stands in the definitions. */
 export interface RolesSettings {
-  /** A guest may log in and read the catalog, and nothing else (protocol section 16.2). */
+  /** Guests may log in and read the catalog, and nothing else. */
   readonly forceLogin: boolean;
   /** Every declared privilege and all that it includes, itself first. */
   readonly privileges: readonly (Renamed & { readonly includes: readonly string[] })[];

@@ -12,7 +12,10 @@ import {
   type SessionStorage,
 } from './session.js';
 
-/** Runs class code with more privileges than its session holds (protocol section 17.6). */
+/**
+ * Runs class code with more privileges than its session holds
+ * (`access.md#privileges-of-class-code`).
+ */
 export class Promotions {
   constructor(
     private readonly calls: Calls,
@@ -50,8 +53,9 @@ function call(session: Session): Call {
 }
 
 /**
- * A session whose code holds some privileges more: for one call of a function, or for a part of it (protocol sections 17.3 and
- * 17.6, `promote`). What is kept, granted and told of the session is its own.
+ * A session whose code holds additional privileges for one call of a function, or for a part of it
+ * (`access.md#privileges-of-class-code`). Storage, grants and everything reported about the session
+ * are those of the session itself.
  */
 export class PromotedSession implements Session {
   readonly #session: Session;

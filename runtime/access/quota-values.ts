@@ -6,7 +6,7 @@ export type QuotaValues = Readonly<Partial<Record<QuotaName, number>>>;
 
 export type QuotaName = Exclude<keyof SessionQuotas, 'currentValues'>;
 
-/** Every limit of a session (protocol section 19.1). */
+/** Every limit of a session (`access.md#quotas`). */
 export const quotaNames = [
   'defaultEntitySetTimeout',
   'maxEntitySetTimeout',
@@ -57,7 +57,10 @@ export interface RateWindow {
   used: number;
 }
 
-/** What was used up in the minute and in the hour that run (protocol section 19.3); each begins with its first use. */
+/**
+ * What was used in the current minute and hour (`access.md#quotas`); each begins with its first
+ * use.
+ */
 export interface Rates {
   /**
    * @param now milliseconds

@@ -5,8 +5,8 @@ type SetQuota = 'defaultEntitySetTimeout' | 'maxEntitySetTimeout' | 'nbEntitySet
 type RateQuota = Exclude<QuotaName, SetQuota>;
 
 /**
- * Limits for the server as a whole, and with `PerSession` behind them for each session (protocol section 19.1), as positive
- * whole numbers; what is left out is not limited.
+ * Limits of the server as a whole and, with the suffix `PerSession`, of each session
+ * (`access.md#quotas`): positive whole numbers. What is left out is not limited.
  */
 export type ServerQuotas = Readonly<
   Partial<Record<RateQuota | `${RateQuota}PerSession` | 'nbEntitySetsPerSession', number>>

@@ -4,7 +4,7 @@ import type { SetAsker } from '../entity-set/entity-set-store.js';
 /** The names of privileges are compared without regard to case; a session holds them folded by {@link foldName}. */
 export type PrivilegeSet = ReadonlySet<string>;
 
-/** What a login, or class code, gives to a session (protocol section 16.7). Names that are not declared are ignored. */
+/** What a login, or class code, gives to a session. Names that are not declared are ignored. */
 export interface Grant {
   /** What the session's user is called; the name that the session has stays when it is left out. */
   readonly userName?: string;
@@ -20,7 +20,10 @@ export interface PrivilegeTable {
   resolve(names: readonly string[], roles: readonly string[]): PrivilegeSet;
 }
 
-/** Limits of one session, which its code may set (protocol section 19.1). Each is a positive whole number; none is no limit. */
+/**
+ * Limits of one session, which its code may set (`access.md#quotas`): positive whole numbers. What
+ * is left out is not limited.
+ */
 export interface SessionQuotas {
   /** Seconds that entity sets made from now on are kept after their last use. */
   defaultEntitySetTimeout: number | undefined;
@@ -60,17 +63,19 @@ export interface Origin {
 }
 
 /**
- * Who a request comes from, as class code sees it (protocol decision 18, section 16). A guest has no state: what gives it
- * one (`setPrivileges`, `login`, `storage`, `quotas`, `keep`) makes a session, whose cookie goes out with the answer.
+ * The requester as class code sees it (`access.md#the-session-in-class-code`). A guest has no
+ * state: what needs state (`setPrivileges`, `login`, `storage`, `quotas`, `keep`) creates a
+ * session, whose cookie is sent with the answer.
  *
- * It stands for the request, not for the cookie: when the session ends while a request runs, the request goes on as a guest.
+ * It belongs to the request, not to the cookie: if the session ends while a request runs, the
+ * request continues as a guest.
  */
 export interface Session {
   /** Other than the cookie it is the same until a guest becomes a user; `undefined` for a guest without state. */
   readonly id: string | undefined;
   /** Empty for a guest. */
   readonly userName: string;
-  /** Has neither a user name nor a privilege (protocol decision 30). */
+  /** Whether the session has neither a user name nor a privilege (protocol P9.9). */
   readonly isGuest: boolean;
   /** All that are held, roles and includes resolved, in lower case. */
   readonly privileges: PrivilegeSet;
@@ -102,9 +107,11 @@ export interface Session {
    */
   login(user: string, password: string): Promise<boolean>;
   /**
-   * Runs code with more privileges than the session holds (protocol section 17.6): what it reads and writes, and what it
-   * calls and awaits, `this.session` of it among that. Other code of the same call has them not, nor has it them later.
-   * A selection is read when it is used: what is returned without having been read is read with what the session holds.
+   * Runs code with more privileges than the session holds (`access.md#privileges-of-class-code`):
+   * what the code reads and writes, and what it calls and awaits, including its `this.session`.
+   * Other code of the same call does not hold them, nor does this code hold them later. A selection
+   * is read when it is used: one that is returned unread is read with the privileges of the
+   * session.
    * @param privileges names, in any case; what they include is held too
    * @returns what the work returns
    * @throws Error for a privilege that the model does not declare
@@ -180,7 +187,7 @@ export class MemoryStorage implements SessionStorage {
   }
 }
 
-/** A session as entity sets see it: those of a user are the session's own, those of a guest are open to all (protocol decision 15). */
+/** A session as the owner of entity sets (protocol P9.9). */
 export function setAskerOf(session: Session): SetAsker {
   const counted = (): string => session.keep();
   if (session.id === undefined) return { owner: undefined, keeper: undefined, counted };
@@ -196,9 +203,10 @@ export function setAskerOf(session: Session): SetAsker {
 }
 
 /**
- * A kept definition outlives the session of its user, who has another one after a restart (protocol decision 16): it is found by the
- * name that logging in has given. Who holds privileges and has no name is known by the session alone. What is made of a
- * definition is read with what the asking session may see.
+ * A saved definition outlives its session, and the user has another session after a restart
+ * (protocol P9.10): it is found by the name that the login gave. A session with privileges and no
+ * name is known by its ID only. A set that is made from a definition is read with the privileges of
+ * the session that requests it.
  */
 function keeperOf({ id, isGuest, userName }: Session): string | undefined {
   if (isGuest) return undefined;

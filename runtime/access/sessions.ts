@@ -30,12 +30,12 @@ export interface Beginning {
 
 /** A day: the longest idle timeout that a client can ask for, unless the server's own is longer. */
 const longestIdleTimeout = 24 * 3600;
-/** Shorter ones are raised to this (protocol, list b, b34). */
+/** The shortest idle timeout; shorter ones are raised to it. */
 const shortestIdleTimeout = 60;
 /** Of a refused guest, in seconds; when a place will be free nobody knows. */
 const retryAfter = 60;
 
-/** The life of sessions: begun, given privileges, ended (protocol section 16, decision 18). */
+/** The life of sessions: they begin, get privileges, end (`access.md#sessions`). */
 export class Sessions {
   readonly #movers: ((from: string, to: string) => void)[] = [];
   /** Sessions of guests that one address may have: it must not take the places of all others. */

@@ -38,7 +38,10 @@ const maxDepth = 20;
 /** Comparisons that class code is asked about for one filter, those in its own answers among them. */
 const maxAsked = 1000;
 
-/** Puts filters of class code in the place of comparisons with attributes that it computes (protocol section 7.11). */
+/**
+ * Replaces comparisons with attributes that class code computes by the filters that class code
+ * returns for them (`class-code.md#computed-attributes`).
+ */
 export class ComputedFilters {
   constructor(
     private readonly accessors: ComputedAccessors,
@@ -119,7 +122,7 @@ export class ComputedFilters {
       throw asked.refusal;
     }
     const { comparator } = node;
-    // `!=` is always NOT (`=`), protocol decision 23.
+    // `!=` is always NOT (`=`): filters F37.
     const isNegated = comparator === '!=' || comparator === '!==';
     const positive = isNegated ? (comparator === '!=' ? '=' : '===') : comparator;
     const comparison: ComparisonNode = { ...node, comparator: positive };

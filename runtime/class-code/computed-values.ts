@@ -28,9 +28,10 @@ interface Mark {
 }
 
 /**
- * Puts the values of getters into an answer that has marks in their places. The entities are read together, by one statement
- * for each dataclass. A getter runs in the call of whoever asks; what it reads of its entity needs no privilege, since the
- * attribute has one of its own (protocol section 17.4, rule 7).
+ * Puts the values of getters into an answer, in the places that are marked for them. One statement
+ * for each dataclass reads the entities. A getter runs in the requester's call. What it reads of
+ * its entity needs no privilege, because the attribute has one of its own
+ * (`class-code.md#computed-attributes`).
  */
 export class ComputedValues {
   constructor(private readonly host: ClassHost) {}
@@ -140,8 +141,8 @@ function gotJson(
 }
 
 /**
- * The JSON of a value that class code computed, in the form that stored values of the type have (protocol section 5, decisions
- * 6 to 9).
+ * The JSON of a value that class code computed, in the form of stored values of its type (protocol
+ * P4.1 to P4.14).
  * @throws Error for a value of another type
  */
 function computedValueJson(
@@ -202,7 +203,7 @@ function checked(
   return stored;
 }
 
-/** `9!3!2026` for `2026-03-09` (protocol decision 8). */
+/** `9!3!2026` for `2026-03-09` (protocol P4.5). */
 function bangDate(day: string): string {
   return `${Number(day.slice(8, 10))}!${Number(day.slice(5, 7))}!${day.slice(0, 4)}`;
 }

@@ -32,8 +32,9 @@ function wantsDrops(events: DataclassEvents | undefined): events is DataclassEve
 }
 
 /**
- * Deletes entities of which some have events (protocol sections 18.2 and 18.3): validateDrop of all, locks and stamp, dropping
- * of all, the deletion itself, afterDrop of all. The entities are in memory by the chunk. All of it is one savepoint.
+ * Deletes entities of which some have events (`class-code.md#events`): validateDrop of all, then
+ * the check of locks and stamps, dropping of all, the deletion itself, afterDrop of all. It holds a
+ * chunk of the entities in memory at a time. Everything happens in one savepoint.
  */
 export class EventedDeleter implements EventedDeletion {
   readonly #plans = new Map<number, EventedStatements>();

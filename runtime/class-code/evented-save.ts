@@ -20,8 +20,9 @@ class RefusedSave extends Error {
 }
 
 /**
- * Saves entities of a dataclass whose class code has events for it (protocol section 18.3): validateSave, locks and stamp,
- * saving, the save itself, afterSave. All of it is one savepoint, so that an entity which is refused leaves nothing behind.
+ * Saves entities of a dataclass whose class code has events for it (`class-code.md#events`):
+ * validateSave, the check of locks and stamp, saving, the save itself, afterSave. Everything
+ * happens in one savepoint, so that a refused entity leaves nothing behind.
  */
 export class EventedSaver implements EventedSaving {
   readonly hasEvents: boolean;

@@ -40,7 +40,7 @@ export function classEvents(
     : (host) => new ClassLifecycle(host, declared);
 }
 
-/** Runs events as methods of the users' entity classes (protocol section 18). */
+/** Runs events as methods of the users' entity classes (`class-code.md#events`). */
 class ClassLifecycle implements Lifecycle, ModelEvents {
   readonly #events: ReadonlyMap<string, DataclassEvents>;
 

@@ -85,7 +85,7 @@ export class RestrictionError extends Error {
 /** Of all restrictions that are kept, which are as many as the filters of `restrict` have shapes. */
 const maxBytes = 1024 * 1024;
 
-/** Asks the dataclasses that restrict what sessions may see (protocol section 17.9). */
+/** Asks dataclasses with `restrict` which entities a session may see (`access.md#restrict`). */
 export class Restrictions implements SessionRestrictions {
   readonly #written = new BoundedCache<WrittenRestriction>(maxBytes, () => 1000);
   #count = 0;

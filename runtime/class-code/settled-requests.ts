@@ -160,7 +160,10 @@ interface Computed {
 /** Accessors that lead to each other, one inside the other. */
 const maxDepth = 20;
 
-/** Puts orders of class code in the place of attributes that it computes (protocol section 8). */
+/**
+ * Replaces attributes that class code computes, in an order, by the orders that class code returns
+ * for them (`class-code.md#computed-attributes`).
+ */
 class ComputedOrders {
   constructor(
     private readonly accessors: ComputedAccessors,

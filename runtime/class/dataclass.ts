@@ -7,7 +7,7 @@ import type { EntityTypes } from './types.js';
 /** What a dataclass object is made by; opaque to class code. */
 export type DataclassState = DataclassCode;
 
-/** A dataclass of class code: `ds.Company` (architecture, "What class code looks like"). */
+/** A dataclass of class code: `ds.Company` (`class-code.md#reading-and-writing`). */
 export abstract class DataclassObject<T extends EntityTypes> {
   readonly #code: DataclassCode;
 

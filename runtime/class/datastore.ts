@@ -15,7 +15,8 @@ import type { SqlValue, Statement } from '../dialect/statement.js';
 export type DatastoreState = ClassHost;
 
 /**
- * The datastore of class code (architecture, "What class code looks like"): the emitted base class declares the dataclasses.
+ * The datastore of class code (`class-code.md#reading-and-writing`). The emitted base class
+ * declares the dataclasses.
  * @typeParam Database the emitted types of the tables
  */
 export abstract class Datastore<Database = unknown> {

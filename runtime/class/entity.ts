@@ -10,7 +10,7 @@ import { type EntityState, EntityHolder, stateOf } from './entity-state.js';
 import { SaveError } from './failure.js';
 
 /**
- * An entity of class code (architecture, "What class code looks like"). The emitted base class of its dataclass declares the
+ * An entity of class code (`class-code.md#reading-and-writing`). The emitted base class of its dataclass declares the
  * attributes: values are typed properties; a to-one relation is a {@link RelatedEntity}, an image or BLOB a {@link Media}; a
  * to-many relation is a selection.
  *

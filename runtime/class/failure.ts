@@ -37,9 +37,9 @@ export class DeniedInCodeError extends RequestError {
 const passed: ReadonlySet<number> = new Set([401, 402, 403, 423, 429, 501, 503]);
 
 /**
- * What a request is answered with whose function threw (protocol, status table; section 15.7). What class code throws for
- * clients is told, a `RestError` and a `SaveError`; all else is a mistake of the code, also what the runtime says about its
- * filters. What its caller has no privilege for is told without its name.
+ * The error to answer when a function throws (protocol P11.25). A `RestError` and a `SaveError` are
+ * meant for clients, and are sent. Everything else is a mistake of the code, including what the
+ * runtime says about the code's filters. An error of missing privileges is sent without names.
  * @param shown the function with its class, as `Company.hire`
  */
 export function failureOf(shown: string, thrown: unknown): Error {
@@ -71,13 +71,16 @@ export interface SaveProblem {
   readonly problems: readonly ProtocolError[];
   /** Of HTTP. */
   readonly status: number;
-  /** `status` of `__STATUS` (protocol section 11.4). */
+  /** `status` of `__STATUS` (protocol P7.18). */
   readonly entityStatus: number;
 }
 
 /** An entity was not saved or not deleted, and nothing of it was stored. */
 export class SaveError extends Error {
-  /** As the protocol has it in `__STATUS` (section 11.4): 2 its stamp has changed, 3 it is locked, 5 it does not exist any more. */
+  /**
+   * `status` of `__STATUS` (protocol P7.18): 2 stamp has changed, 3 locked, 5 the entity no longer
+   * exists.
+   */
   readonly status: number;
   /** Everything that is wrong, as `__ERROR` would tell it. */
   readonly errors: readonly ProtocolError[];

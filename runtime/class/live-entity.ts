@@ -114,10 +114,10 @@ function hasComputed(
 }
 
 /**
- * Gives a value to a setter, as code of the server: what it sets in its entity needs no privilege, since the attribute has one
- * of its own (protocol section 17.4, rule 7).
+ * Passes a value to a setter. What the setter changes in its entity needs no privilege, because the
+ * attribute has one of its own (`class-code.md#computed-attributes`).
  * @param value in stored form
- * @throws EventFailure when it throws
+ * @throws EventFailure if the setter throws
  */
 function assignComputed(
   object: EntityObject,

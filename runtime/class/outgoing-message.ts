@@ -14,9 +14,9 @@ export interface MessageInit {
 }
 
 /**
- * An answer of a function's own: its body, status and headers are sent as they are (specification, "Class function calls",
- * rule 8; protocol section 15.5). Without a `content-type` among its headers, a text is `text/plain`, bytes and streams are
- * `application/octet-stream`, anything else is JSON.
+ * The answer of a function in its own words: body, status and headers are sent as they are
+ * (protocol P11.19). Without a `content-type` among the headers, a text is `text/plain`, bytes and
+ * streams are `application/octet-stream`, anything else is JSON.
  */
 export class OutgoingMessage {
   readonly status: number;

@@ -87,7 +87,10 @@ export interface RelatedNode extends Node {
   readonly relation: RelatedEntityDefinition | RelatedEntitiesDefinition;
 }
 
-/** `and` and `minus` have the order of the first selection, `or` has its entities first (protocol decision 15). */
+/**
+ * `and` and `minus` keep the order of the first selection; `or` begins with its entities (protocol
+ * P9.14).
+ */
 export interface CombinedNode extends Node {
   readonly kind: 'and' | 'or' | 'minus';
   readonly left: SelectionNode;

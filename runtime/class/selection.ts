@@ -57,15 +57,17 @@ type NumberName<T extends EntityTypes> = {
 type AttributeName<T extends EntityTypes> = keyof T['attributes'] & string;
 
 /**
- * Entities of one dataclass in an order, each once (architecture, "What class code looks like"). A selection holds no entity: it
- * is what was asked for, and each reading method is one statement of the database, however it was put together. The emitted
- * base class declares the relations that lead on: `companies.staff` are the entities that those of `companies` are related to.
+ * Entities of one dataclass in an order, each once. A selection holds no entities: it describes a
+ * request, and each reading method runs one database statement, however the selection was composed.
+ * The emitted base class declares the relations: `companies.staff` are the entities to which those
+ * of `companies` are related.
  *
- * The order is that of `orderBy`, or of `order by` in a filter, or of `fromKeys`; else that of primary keys, which break ties
- * too. Only `newSelection()` gives a list in memory.
+ * The order is that of `orderBy`, of `order by` in a filter, or of `fromKeys`; else that of primary
+ * keys, which also break ties. Only `newSelection()` gives a list in memory.
  *
- * Every method that reads throws a RequestError (400 or 404, protocol section 20) for an attribute that does not exist, and a
- * RestError (401 or 403 with 1556) for what the session may not read that the code runs for when it reads.
+ * Every method that reads throws a RequestError (400 or 404, protocol P3.19) for an attribute that
+ * does not exist, and a RestError (401 or 403 with 1556) for what the session of the reading code
+ * may not read.
  */
 export abstract class EntitySelection<T extends EntityTypes> extends SelectionHolder {
   get ds(): T['ds'] {

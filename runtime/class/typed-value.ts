@@ -5,8 +5,9 @@ import { AttributeError } from './failure.js';
 import type { Field } from './entity-layout.js';
 
 /**
- * A value as class code reads it (architecture, "What class code looks like"): a `Date` for a date, `YYYY-MM-DD` for a date
- * only, a boolean, a frozen object or vector; anything else as it is stored. What an expression yields beside its type is null.
+ * A value as class code reads it: a `Date` for a date, `YYYY-MM-DD` for a date without time, a
+ * boolean, a frozen object or vector; anything else as it is stored. An expression's value of
+ * another type than its own is null (protocol P4.15).
  */
 export function typedValue({ end }: Field, stored: SqlValue): unknown {
   return typedStored(end, stored);

@@ -31,7 +31,9 @@ export interface PathProblem {
   readonly dataclass: string;
 }
 
-/** The attributes that each entity has besides those of the model (protocol decisions 6 and 12). */
+/**
+ * The attributes that each entity has in addition to those of the model (protocol P4.1 to P4.4).
+ */
 const stamp: StorageDefinition = {
   name: '__STAMP',
   kind: 'storage',
@@ -51,8 +53,9 @@ const timestamp: StorageDefinition = {
 export const maxPathLength = 64;
 
 /**
- * What a path may name: a client what is exposed, class code every attribute that its session may read. What class code says of
- * an attribute that it computes may name all: the attribute has a privilege of its own (protocol section 17.4, rule 7).
+ * What a path may name: clients name what is exposed, class code every attribute that its session
+ * may read. The filter and the order of a computed attribute may name all attributes, because the
+ * computed attribute has a privilege of its own (`class-code.md#computed-attributes`).
  */
 export type NameScope = 'exposed' | 'all' | 'granted';
 
@@ -117,7 +120,10 @@ function beyond(
     : { kind: 'unknown', name, dataclass: here.name };
 }
 
-/** An alias may pass through what is not exposed: its author opened the way (protocol decision 28). */
+/**
+ * An alias may pass through what is not exposed: the model's author opened the way (protocol
+ * P3.20).
+ */
 export function resolveAlias(
   dataclass: Dataclass,
   alias: AliasDefinition,

@@ -34,7 +34,9 @@ export function objectDocument(dialect: Dialect, source: Source, attribute: Colu
   return attribute.kind === 'calculated' ? dialect.json.ifJson(value) : value;
 }
 
-/** What stands at the end of names in a document; `length` of an array is its length (protocol 7.8). */
+/**
+ * The value at the end of names in a document; `length` of an array is its length (filters F23).
+ */
 export function objectProperty(
   dialect: Dialect,
   document: Sql,
@@ -46,16 +48,17 @@ export function objectProperty(
 }
 
 /**
- * What properties are ordered by, most significant first: null, arrays and objects, then false, true, numbers and texts
- * (protocol section 8, decision 24).
+ * What properties are ordered by, most significant first: null, arrays and objects, then false,
+ * true, numbers and texts (protocol P3.15).
  */
 export function propertyOrder(dialect: Dialect, place: JsonPlace): readonly Sql[] {
   return dialect.json.order(place, (text) => dialect.fold(text));
 }
 
 /**
- * Where the related key of a to-one relation stands: in the foreign key, or, where entities of the target may be hidden, in
- * the target itself, so that a relation to a hidden entity is null (protocol decision 28).
+ * Where to read the related key of a to-one relation: in the foreign key or, if entities of the
+ * target may be hidden, in the target itself, so that a relation to a hidden entity is null
+ * (`access.md#restrict`).
  */
 export function relatedKeyOf(
   from: From,

@@ -104,8 +104,8 @@ export function unrestricted(dataclass: Dataclass): Dataclass {
 }
 
 /**
- * Which entities of a dataclass may be seen: what `restrict(session)` of its class says (protocol section 17.9). To all who
- * read or write, the others do not exist.
+ * Which entities of a dataclass are visible: what `restrict(session)` of its class returns
+ * (`access.md#restrict`). For readers and writers, the others do not exist.
  */
 export interface Restriction {
   /**

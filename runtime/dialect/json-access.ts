@@ -44,7 +44,7 @@ export interface JsonAccess {
   /** A value that is a boolean: 0 or 1. */
   boolean(value: Sql): Sql;
   /**
-   * What values of several types are ordered by, most significant first (protocol decision 24).
+   * What values of several types are ordered by, most significant first (protocol P3.15).
    * @param rank 0 for a boolean, 1 for a number, 2 for a text; null for the rest
    * @param fold of a text
    */

@@ -1,10 +1,11 @@
 import { differentTypes, type KeyList, type Members } from './key-list.js';
 
 /**
- * Operations on lists of keys of one dataclass (specification, "Entity sets"; protocol section 10.8). Where nothing is left
- * out or added, the answer is the list itself, which sets then share.
+ * Operations on lists of keys of one dataclass (protocol P9.4, P9.14). If an operation leaves out
+ * and adds nothing, it returns the list itself, which sets then share.
  *
- * Each throws a TypeError when the keys are of different types, which keys of one dataclass never are.
+ * Each throws a TypeError if the keys are of different types, which keys of one dataclass never
+ * are.
  */
 
 /**

@@ -1,7 +1,7 @@
 import type { Pending } from '../dialect/pending.js';
 import type { KeyList } from './key-list.js';
 
-/** An entity set as a store holds it (specification, "Entity set"). */
+/** An entity set as a store holds it. */
 export interface EntitySet {
   /** 32 upper-case hexadecimal digits. */
   readonly id: string;
@@ -43,11 +43,12 @@ export interface SetClaim {
 }
 
 /**
- * Keeps entity sets for their lifetime (specification, "Entity set lifecycle"; protocol decisions 14 and 15). A set is
- * gone when its time is over, when it is released, or when the store needs its place.
+ * Keeps entity sets for their lifetime (protocol P9.8, P9.9). A set is gone when its timeout ends,
+ * when it is released, or when the store needs its memory.
  *
- * A store in the same process answers at once, and a read of a set does without what a promise costs; a store elsewhere
- * answers with promises. So a caller awaits what is a promise, and nothing else, as it does with `PendingAnswer`.
+ * A store in the same process answers at once, and saves a read of a set the cost of a promise; a
+ * store elsewhere answers with promises. So a caller awaits promises and nothing else, as it does
+ * with `PendingAnswer`.
  */
 export interface EntitySetStore {
   /**
@@ -57,12 +58,13 @@ export interface EntitySetStore {
    */
   create(set: NewEntitySet): Pending<EntitySet>;
   /**
-   * Stores a set under the ID that it had before it was gone (protocol decision 21). When the ID is in use again, since two
-   * requests missed the set at once, the stored set stays, is accessed and given.
+   * Stores a set under the ID that it had before it was gone (protocol P9.10, P9.11). If the ID is
+   * in use again, because two requests missed the set at once, the stored set stays, is accessed
+   * and returned.
    *
    * @param id 32 upper-case hexadecimal digits
    * @param storedAs the ID that it gets, unless `id` is in use; `id` when left out
-   * @returns `undefined` when the ID is that of another session's or another dataclass's set
+   * @returns `undefined` if the ID is that of another session's or another dataclass's set
    * @throws EntitySetTooLargeError as {@link create}
    */
   recreate(id: string, set: NewEntitySet, storedAs?: string): Pending<EntitySet | undefined>;
@@ -103,11 +105,14 @@ export class EntitySetTooLargeError extends Error {
 
 /** Who asks for entity sets, and what is allowed beside the server's limits. */
 export interface SetAsker {
-  /** ID of the session that new sets belong to; `undefined` for a guest, whose sets are open to all (protocol decision 15). */
+  /**
+   * ID of the session that owns new sets; `undefined` for a guest, whose sets are open to all
+   * guests (protocol P9.9).
+   */
   readonly owner: string | undefined;
   /** Whom the definitions that are kept belong to: a user by name, in whichever session; `undefined` for a guest. */
   readonly keeper: string | undefined;
-  /** The session's own limits, in the place of the server's (protocol section 19.1); seconds. */
+  /** The session's own limits in seconds, which replace the server's (`access.md#quotas`). */
   readonly defaultTimeout?: number | undefined;
   readonly maxTimeout?: number | undefined;
   /** Sets that are alive at once. */

@@ -28,7 +28,7 @@ import {
   withNewNames,
 } from './set-definitions.js';
 
-/** Lifetimes in seconds (specification, "Limits"). */
+/** Lifetimes in seconds (protocol P9.1, P9.16, P9.25). */
 export interface SetLimits {
   readonly entitySetTimeout: number;
   readonly recreatedEntitySetTimeout: number;
@@ -38,7 +38,10 @@ export interface SetLimits {
   readonly maxEntitySetsPerSession: number | null;
 }
 
-/** The life of entity sets: made, found, made again when they are gone, released (specification, "Entity set lifecycle"). */
+/**
+ * The life of entity sets: they are made, found, made again after they were gone, released
+ * (protocol P9.8 to P9.11).
+ */
 export class EntitySets {
   readonly #keys: KeysReader;
   readonly #hasRenames: boolean;
@@ -61,8 +64,8 @@ export class EntitySets {
 
   /**
    * Makes a set.
-   * @param definition what it is made from again when it is gone
-   * @throws RequestError 429 when the session has as many sets as it may have (protocol section 19.4)
+   * @param definition from which the set is made again after it is gone
+   * @throws RequestError 429 if the session has as many sets as it may have (`access.md#sessions`)
    */
   create(
     dataclass: Dataclass,
@@ -167,8 +170,9 @@ export class EntitySets {
   }
 
   /**
-   * By what the client sends again (protocol section 10.4, the second way). The ID may be one that another session knows: what
-   * is made here is for the own session alone, or for guests alone, and never what a kept definition of others stands for.
+   * Makes a set from expressions that the client repeats (protocol P9.11). Another session may know
+   * the ID: the set is for this session only, or for guests only, and never for a saved definition
+   * of others.
    */
   #recreate(
     dataclass: Dataclass,
@@ -282,7 +286,7 @@ function namesOf({ name, renamedFrom = [] }: Dataclass): readonly string[] {
   return [name, ...renamedFrom];
 }
 
-/** 32 upper-case hexadecimal digits: what an ID that a client brings must be (protocol decision 21). */
+/** An ID that a client sends must be 32 upper-case hexadecimal digits (protocol P9.12). */
 function isSetId(id: string): boolean {
   return /^[0-9A-F]{32}$/.test(id);
 }
@@ -308,12 +312,12 @@ export function missingSet(id: string): RequestError {
   return refuse('entitySetNotFound', notFound(id));
 }
 
-/** What is said of an ID that no set has (protocol section 10.6). */
+/** The message for an ID that no set has (protocol P9.12). */
 export function notFound(id: string): string {
   return `EntitySet "${isSetId(id) ? id : shortened(id)}" cannot be found`;
 }
 
-/** Nothing tells when there will be room: `Retry-After` is empty (protocol section 19.3). */
+/** Nothing tells when there will be room, so `Retry-After` is empty. */
 function tooMany(most: number): RequestError {
   const message = `A session has at most ${most} entity sets at once. Release one with $method=release.`;
   return new RequestError(429, [protocolError('quotaExceeded', message)], { 'retry-after': '' });

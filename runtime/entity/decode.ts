@@ -36,8 +36,9 @@ export function keyOf(dataclass: Dataclass, json: unknown): string | number | un
 }
 
 /**
- * Makes the stored values of a new entity from an object of a body: given values, then defaults and generated ones, checked
- * against every rule. All of an entity's errors are told at once (protocol decision 26, section 11).
+ * Makes the stored values of a new entity from an object of a body: given values, then defaults and
+ * generated ones, checked against every rule. All errors of an entity are reported together
+ * (protocol P7.7 to P7.11, P7.19).
  */
 export function decodeNewEntity(dataclass: Dataclass, body: Body, author: Author): Decoded {
   const decoding = new Decoding(dataclass, author);
@@ -49,8 +50,8 @@ export function decodeNewEntity(dataclass: Dataclass, body: Body, author: Author
 }
 
 /**
- * Makes the stored values of the attributes that a body sends for an entity that exists; others stay as they are
- * (specification, "$method=update rules").
+ * Makes the stored values of the attributes that a body sends for an existing entity; others keep
+ * their values (protocol P7.8).
  * @param key of the entity; the body may repeat it, and cannot change it
  */
 export function decodeChanges(
@@ -83,7 +84,7 @@ export function decodeReceived(
   return decoding;
 }
 
-/** Which entity a body speaks of, and as of when (protocol section 11.2). */
+/** Which entity a body names, and which stamp of it (protocol P7.1, P7.12). */
 interface Address {
   /** `undefined` for a new entity whose key the body does not name by `__KEY`. */
   readonly key: string | number | undefined;
@@ -267,7 +268,7 @@ class Decoding implements Decoded {
     }
   }
 
-  /** The session lacks the privilege for the value (protocol decision 19). */
+  /** The session lacks the privilege for the value (`access.md#what-roles-do`). */
   #deny({ name }: Pick<AttributeDefinition, 'name'>, given: string): void {
     const { errorName, text } = this.#denied(given);
     this.#refuse(errorName, name, text, this.#named(given));

@@ -10,7 +10,7 @@ import { entityStatuses, knownProblem, eventProblem } from './refusals.js';
 export class DeletionRefused extends Error {
   /**
    * @param status of HTTP
-   * @param entityStatus `status` of `__STATUS` (protocol section 11.4)
+   * @param entityStatus `status` of `__STATUS` (protocol P7.18)
    */
   constructor(
     readonly problems: readonly ProtocolError[],
@@ -21,7 +21,7 @@ export class DeletionRefused extends Error {
   }
 }
 
-/** An event of class code does not let an entity be deleted (protocol section 18.2). */
+/** An event of class code refuses the deletion of an entity (`class-code.md#events`). */
 export function refusedByDropEvent(
   dataclass: Dataclass,
   kind: 'validateDrop' | 'dropping',

@@ -130,7 +130,10 @@ export function chooseByKey(dialect: Dialect, dataclass: Dataclass): Statement {
   return chooseEntities(dialect, from, sql`${key} = ${new Slot(0)}`);
 }
 
-/** Keeps entities whose values the session may not drop: with an entity, its values go (protocol section 17.3). */
+/**
+ * Finds entities with values that the session may not drop: deleting an entity drops its values
+ * (`access.md#what-roles-do`).
+ */
 class Undroppable {
   readonly #found: Statement | undefined;
 

@@ -20,9 +20,11 @@ export interface KeptValue {
 }
 
 /**
- * Whether the session may not give the attribute this value: in a new entity anything but its default, in another one
- * anything but what is stored, which may be that nothing is (protocol section 17.3).
- * @param given the name that the value is given by: a relation is read by itself, whoever may read its foreign key
+ * Whether the session may not give the attribute this value: in a new entity anything but its
+ * default, in an existing one anything but the stored value, which may be null
+ * (`access.md#what-roles-do`).
+ * @param given the name by which the value is given: a relation can be read whoever may read its
+ * foreign key
  */
 export function isKeptBack(
   permissions: Permissions | undefined,

@@ -29,7 +29,7 @@ export type StoredName<T extends EventTypes> = Exclude<
 > &
   string;
 
-/** What `validateSave` and `saving` are given (protocol section 18.2). */
+/** The argument of `validateSave` and `saving` (`class-code.md#events`). */
 export interface SaveEvent<T extends EventTypes = AnyTypes> {
   readonly kind: 'validateSave' | 'saving';
   readonly dataClassName: string;
@@ -74,7 +74,10 @@ export interface AfterDropEvent {
   readonly dropStatus: 'success' | 'failed';
 }
 
-/** What an event other than `afterSave` and `afterDrop` returns to refuse a save or a deletion (protocol section 18.2). */
+/**
+ * What an event other than `afterSave` and `afterDrop` returns to refuse a save or a deletion
+ * (`class-code.md#events`).
+ */
 export interface EventError {
   /** `errCode` of the answer's `__ERROR`; a whole number. */
   readonly errCode: number;

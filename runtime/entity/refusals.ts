@@ -20,7 +20,7 @@ export interface Refusal {
   readonly problems: readonly ProtocolError[];
   /** HTTP status, when the entity stood alone in the body. */
   readonly status: number;
-  /** `status` of `__STATUS` (protocol section 11.4). */
+  /** `status` of `__STATUS` (protocol P7.18). */
   readonly entityStatus: number;
   /** Key of the entity that the body speaks of, where it exists. */
   readonly existing?: string | number;
@@ -120,7 +120,10 @@ export class Refusals {
     return this.#refusal(problem, entityStatuses.other);
   }
 
-  /** The entity was changed since the client read it, or the client does not say what it read (protocol section 11.2). */
+  /**
+   * The entity was changed since the client read it, or the client does not say which stamp it read
+   * (protocol P7.15).
+   */
   stampChanged(existing: string | number, sent: number | undefined, current: number): Refusal {
     const { name } = this.dataclass;
     const key = shortened(String(existing));
@@ -137,7 +140,7 @@ export class Refusals {
     };
   }
 
-  /** Another session has locked the entity (protocol section 12.3). */
+  /** Another session has locked the entity (protocol P12.2). */
   locked(existing: string | number, lock: Lock): Refusal {
     const { name } = this.dataclass;
     const text = `The entity "${shortened(String(existing))}" of "${name}" is locked by another session.`;
@@ -150,7 +153,7 @@ export class Refusals {
     };
   }
 
-  /** An event of class code does not let the entity be saved (protocol section 18.2). */
+  /** An event of class code refuses to save the entity (`class-code.md#events`). */
   byEvent(
     kind: 'validateSave' | 'saving',
     error: EventError,
@@ -332,7 +335,7 @@ export function knownProblem(dataclass: Dataclass, problem: ProtocolError): Prot
   return known === undefined ? rest : { ...rest, attribute: known };
 }
 
-/** What a client is told of the refusal of an event (protocol section 18.2). */
+/** What a client learns when an event refuses (`class-code.md#events`). */
 export function eventProblem({
   errCode,
   message,

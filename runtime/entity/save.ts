@@ -22,7 +22,10 @@ import type { StoredValue } from '../protocol/values.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { derivedColumns } from './derived-columns.js';
 
-/** Creates or changes entities of one dataclass: `__KEY` and `__STAMP` tell which (protocol section 11.2). */
+/**
+ * Creates or changes entities of one dataclass, as `__KEY` and `__STAMP` say (protocol P7.1,
+ * P7.12).
+ */
 export class EntitySaver {
   readonly #creator: EntityCreator;
   readonly #updater: EntityUpdater;

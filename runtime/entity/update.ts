@@ -17,7 +17,7 @@ import { type DerivedColumns, derivedColumns } from './derived-columns.js';
 
 const changed = { isChange: true } as const;
 
-/** Changes entities of one dataclass (specification, "$method=update rules"; protocol sections 11.2 and 12.2). */
+/** Changes entities of one dataclass (protocol P7.8, P7.15). */
 export class EntityUpdater {
   readonly #statements: UpdateStatements;
   readonly #stamp: Statement;

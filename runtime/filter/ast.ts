@@ -1,4 +1,4 @@
-/** A parsed `$filter` (protocol section 7). Offsets count UTF-16 code units of the filter's text. */
+/** A parsed `$filter` (`filters.md`). Offsets count UTF-16 code units of the filter's text. */
 export type FilterNode = LogicalNode | NotNode | ComparisonNode | ComputedNode;
 
 export interface LogicalNode {

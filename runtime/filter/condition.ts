@@ -27,7 +27,7 @@ import type { FilterInput } from './slots.js';
 /** A comparison at the end of its path. */
 export type Comparison = Pick<Pending, 'node' | 'comparator' | 'end'>;
 
-/** One comparison with an attribute as SQL; null compares as decision 11 says. */
+/** One comparison with an attribute as SQL; null compares as filters F36 says. */
 export function condition(context: FilterContext, source: Source, comparison: Comparison): Sql {
   const { node, comparator } = comparison;
   const attribute = comparedAttribute(source, comparison);
@@ -137,11 +137,12 @@ export function checkComparator(
 }
 
 /**
- * Compares the score of a vector with a threshold (specification, "Vector comparison"; protocol 22.2).
- * Null has no score, nor has a zero vector a cosine: no comparison holds for them.
+ * Compares the score of a vector with a threshold (filters F25). Null has no score, and a zero
+ * vector has no cosine: no comparison holds for them (filters F27).
  *
  * @param input position of the comparison's value among the filter's inputs
- * @throws RequestError 400 with 1112 for another comparator; 1280 where a value is bound that is no comparison object
+ * @throws RequestError 400 with 1112 for another comparator; 1280 if the bound value is no
+ * comparison object
  */
 function vectorCondition(
   context: FilterContext,

@@ -37,7 +37,7 @@ export interface FilterContext {
 export const always = sql`1 = 1`;
 export const never = sql`1 = 0`;
 
-/** NOT: a condition over null is no true one, and so its opposite holds (protocol decision 23). */
+/** NOT: a condition over null is not true, so its opposite holds (filters F36, F37). */
 export function not(condition: Sql): Sql {
   return sql`not coalesce(${condition}, ${never})`;
 }

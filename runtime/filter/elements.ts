@@ -32,9 +32,9 @@ interface Walk {
 }
 
 /**
- * Conditions over a document for comparisons that AND joins. Those with one letter behind one array speak of the same element
- * of it, and `!=` of an element that differs; without a letter any element will do, and `!=` says that none is equal
- * (protocol 7.8).
+ * Conditions over a document for comparisons joined by AND. Those with the same letter behind one
+ * array concern the same element of it, and their `!=` an element that differs. Without a letter
+ * any element will do, and `!=` means that no element is equal (filters F21, F22).
  */
 export function elementConditions(
   context: WritingContext,
@@ -130,8 +130,9 @@ function placeAt({ dialect }: WritingContext, { document, names, element }: Posi
 }
 
 /**
- * A comparison with what stands in an object. A value is compared with those of its own JSON type alone (decision 24): the
- * input is bound as a text, a number and a boolean, null for what it is not, so that one statement serves every value.
+ * A comparison with a value in an object. A value is compared with values of its own JSON type only
+ * (filters F24): the input is bound as a text, a number and a boolean, and as null where it is
+ * none, so that one statement serves every value.
  */
 function propertyCondition(
   context: FilterContext,

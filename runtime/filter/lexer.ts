@@ -95,8 +95,8 @@ function notConnective(text: string, at: number): Error {
 }
 
 /**
- * Refuses a filter (protocol decision 12): where, and what is wrong or was expected. Characters are counted from 1, in
- * UTF-16 code units of the filter without the quotes around it.
+ * Refuses a filter: says where, and what is wrong or was expected (filters F12). Characters are
+ * counted from 1, in UTF-16 code units of the filter without the quotes around it.
  *
  * @example throw filterError(0, 'expected an attribute, found the end');
  */

@@ -8,8 +8,9 @@ import { type Cursor, filterError } from './lexer.js';
 export type FilterParams = readonly unknown[] | Readonly<Record<string, unknown>>;
 
 /**
- * The value that a request gives for a placeholder (protocol 7.7). Members that every object inherits are none.
- * @throws RequestError 400 with 1279 when there is none
+ * The value that a request gives for a placeholder (filters F13). Members that every object
+ * inherits do not count.
+ * @throws RequestError 400 with 1279 if there is none
  */
 export function paramOf(params: FilterParams | undefined, placeholder: PlaceholderValue): unknown {
   const { key } = placeholder;
@@ -27,7 +28,7 @@ export function paramOf(params: FilterParams | undefined, placeholder: Placehold
 }
 
 /**
- * Refuses a parameter of the wrong kind (protocol 7.7).
+ * Refuses a parameter of the wrong kind (filters F41).
  * @param expected `a list`, for instance
  * @param place of the value in the parameter
  */

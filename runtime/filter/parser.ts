@@ -36,7 +36,7 @@ export interface SyntaxLimits extends FilterLimits {
 
 export interface ParsedFilter {
   readonly filter: FilterNode;
-  /** What stands behind `order by`, and where it begins (protocol 7.10). */
+  /** The text behind `order by`, and where it begins (filters F9). */
   readonly orderBy: { readonly text: string; readonly start: number } | undefined;
 }
 
@@ -56,16 +56,18 @@ interface Group {
 }
 
 /**
- * Reads a `$filter` (specification, "$filter"; protocol section 7 and decisions 12 and 24), without the quotes around it.
- * AND and EXCEPT bind tighter than OR, and each of them joins from left to right. Takes time linear in the length.
+ * Reads a `$filter` without the quotes around it (filters F1 to F14). Takes time linear in its
+ * length.
  *
- * In the place of an attribute every name is one, `and`, `begin`, `not` and `null` included; keywords are such only where
- * no attribute can stand. What cannot be written: a name with other characters than letters, digits and underscores; a
- * placeholder can stand for a path that has one.
+ * In the place of an attribute every name is one, `and`, `begin`, `not` and `null` included;
+ * keywords are keywords only where no attribute can stand. A name with characters other than
+ * letters, digits and underscores cannot be written; a placeholder can stand for a path that
+ * contains one.
  *
  * @param paramPath without it, placeholders stay in the place of paths
  * @example parseFilter("city = 'Paris' AND employer.name begin Nor", limits).filter
- * @throws RequestError 400 with 1162, or 1278 for `eval(`; the message names the character, counted from 1
+ * @throws RequestError 400 with 1162, or 1278 for `eval(`; the message names the character, counted
+ * from 1
  */
 export function parseFilter(
   text: string,

@@ -26,7 +26,7 @@ export interface PreparedFilter extends ParsedFilter {
 
 /** What decides how a filter is read, beside limits. */
 export interface FilterOptions {
-  /** Whether `@`, and `*` at the end, stand for any run of characters (protocol decision 12). */
+  /** Whether `@`, and `*` at the end, match any characters (filters F31). */
   readonly wildcard: boolean;
 }
 

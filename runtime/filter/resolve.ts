@@ -16,7 +16,7 @@ import type { Comparator, ComparisonNode, ComputedNode, PathStep } from './ast.j
 import { wrongComparator, written } from './value-condition.js';
 import { filterError } from './lexer.js';
 
-/** A relation of a path, and the number that tells apart related entities (protocol decision 23). */
+/** A relation of a path, and the number that distinguishes related entities (filters F17). */
 export interface Hop {
   readonly relation: RelatedEntityDefinition | RelatedEntitiesDefinition;
   readonly ordinal: number;

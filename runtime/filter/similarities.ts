@@ -3,8 +3,8 @@ import type { Source } from '../dataclass/source.js';
 import type { Sql } from '../dialect/sql.js';
 
 /**
- * What the vectors of a statement's filter are compared with, for an order by the same attributes; the first mention in the
- * filter counts (protocol section 8).
+ * What the filter of a statement compares vectors with, for an order by the same attributes; the
+ * first comparison in the filter counts (protocol P3.16).
  */
 export class Similarities {
   readonly #first = new Map<string, { readonly input: number; readonly rank: () => Sql }>();

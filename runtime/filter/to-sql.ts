@@ -20,7 +20,7 @@ import { condition } from './condition.js';
 import { elementConditions } from './elements.js';
 
 /**
- * Writes a filter as a condition over a table (protocol section 7, decisions 11, 12, 23, 24).
+ * Writes a filter as a condition over a table (`filters.md`).
  * @param nesting conditions with tables of their own around the filter
  * @throws RequestError 400 with 1500, 1112 or 1162
  */
@@ -35,8 +35,8 @@ export function filterCondition(
 }
 
 /**
- * Comparisons that AND joins at one level over the same to-many relation speak of the same related entity (decision 23), so
- * a chain of ANDs is written as a whole. `EXCEPT` is AND NOT.
+ * Comparisons that AND joins at one level over the same to-many relation concern the same related
+ * entity (filters F17), so a chain of ANDs is written as a whole. `EXCEPT` is AND NOT.
  */
 function conjunction(context: WritingContext, from: From, source: Source, filter: FilterNode): Sql {
   const conditions: Sql[] = [];
@@ -133,7 +133,7 @@ function comparisons(
   return conditions;
 }
 
-/** What class code gave; an entity that a to-one relation does not lead to has the value null (protocol decision 23). */
+/** What class code returned; without a related entity the value is null (filters F18). */
 function computedCondition(
   context: WritingContext,
   from: From,
@@ -162,8 +162,9 @@ function toManyAt({ hops }: Pick<Pending, 'hops'>): number {
 }
 
 /**
- * Comparisons with the same way speak of the same related entity (decision 23). A number behind a to-one relation speaks of
- * the entity that it starts from as well: `roles.actor{2}` is the actor of another role than `roles.actor`.
+ * Comparisons with the same way concern the same related entity (filters F17). A number behind a
+ * to-one relation also selects the entity that the relation starts from: `roles.actor{2}` is the
+ * actor of another role than `roles.actor`.
  */
 function wayOf({ hops, end, endOrdinal }: Pending, toMany: number): string {
   const beyond: readonly Hop[] =

@@ -26,8 +26,8 @@ export interface Operand {
 }
 
 /**
- * A comparison with a folded text, or with another value, as SQL (protocol 7.3, decision 12). Over null it is null or false.
- * `!=` is written as the opposite of `=`.
+ * A comparison with a folded text, or with another value, as SQL (filters F1 to F7). Over null it
+ * is null or false. `!=` is written as the opposite of `=`.
  */
 export function valueCondition(
   context: FilterContext,
@@ -175,7 +175,7 @@ export const propertyBoolean = single(({ value }) =>
   typeof value === 'boolean' ? Number(value) : null,
 );
 
-/** A list or an object is no value that anything can be compared with (protocol 7.7). */
+/** A list or an object cannot be compared with anything (filters F41). */
 function single(convert: Convert): Convert {
   return (input) => {
     const { value, placeholder } = input;
@@ -226,7 +226,7 @@ export const orders: Readonly<Record<OrderComparator, Sql>> = {
   '>=': sql`>=`,
 };
 
-/** Whether a comparison takes the wildcards that its value holds as such (protocol 7.3). */
+/** Whether a comparison treats wildcards in its value as such (filters F31). */
 export function takesPattern(context: FilterContext, node: ComparisonNode, input: number): boolean {
   const { comparator } = node;
   const isWild = comparator === '=' || comparator === '!=' || comparator === 'in';
@@ -242,7 +242,7 @@ export function written({ path }: ComparisonNode): string {
   return path.steps.map((step) => step.name).join('.');
 }
 
-/** A folded text with wildcards, taken apart for the database (protocol decision 12). */
+/** A folded text with wildcards, split for the database (filters F31). */
 interface PatternParts {
   /** What a text must begin with. */
   readonly prefix: string;

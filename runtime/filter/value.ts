@@ -13,8 +13,8 @@ import { isNumber } from '../protocol/numbers.js';
 import { isWellFormed } from '../protocol/own-text.js';
 
 /**
- * Takes the value of a comparison (protocol 7.2 and 7.5): a placeholder, a quoted text, or a bare value; behind `IN` a list
- * of those, or a placeholder for one.
+ * Takes the value of a comparison (filters F10, F13): a placeholder, a quoted text, or a bare
+ * value; behind `IN` a list of those, or a placeholder for one.
  *
  * @param maxListSize greatest number of members of a list
  */
@@ -95,7 +95,7 @@ function notInList({ text, at }: Cursor, start: number): Error {
 const hexDigits = /^[0-9A-Fa-f]{4}$/;
 const bareEscape = /\\u002[27]/g;
 
-/** Takes a text in quotes (protocol 7.5 and decision 24). */
+/** Takes a text in quotes (filters F10). */
 function takeQuoted(cursor: Cursor): LiteralValue {
   const { text, at: start } = cursor;
   const quote = text.charCodeAt(start);

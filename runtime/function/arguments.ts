@@ -46,8 +46,8 @@ export class Place {
 }
 
 /**
- * Turns what a client sent into the arguments that class code declares (protocol decision 30), as many as were sent. An optional
- * parameter that is null is `undefined`.
+ * Turns what a client sent into the arguments that class code declares (protocol P11.7), as many as
+ * were sent. An optional parameter that is null is `undefined`.
  * @throws RequestError 400 with 1843 that names the parameter
  */
 export async function decodeArguments(
@@ -133,8 +133,8 @@ type ScalarResult =
   { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly message: string };
 
 /**
- * An argument as class code gets it (specification, "Class function calls", rule 4; protocol decision 30). A date becomes a
- * `Date`, a day a text `YYYY-MM-DD`. Types are JSON's own: unlike in an entity, a text with digits is no number.
+ * An argument as class code gets it (protocol P11.7, P11.8). A date becomes a `Date`, a day a text
+ * `YYYY-MM-DD`. Types are JSON's own: unlike in an entity, a text with digits is not a number.
  * @param json not null
  */
 function scalarArgument(type: ScalarType, json: unknown): ScalarResult {

@@ -33,12 +33,12 @@ export interface EntityArgumentContext {
 }
 
 /**
- * The entity that a client sent (specification, "Function-parameter objects"; protocol section 15.4): a new one in memory, or
- * the one that `__KEY` names with the other attributes applied to it. Nothing is saved. What a client cannot write is refused
- * as `$method=update` refuses it; the model's rules are for a save.
+ * The entity that a client sent (protocol P11.10): a new one in memory, or the one that `__KEY`
+ * names with the other attributes applied to it. Nothing is saved. What a client may not write is
+ * refused as `$method=update` refuses it; the model's rules are checked by a save.
  *
- * @throws RequestError 400 with 1843 for what is no entity of the dataclass, 404 with 1542 for a key that no entity has, and
- * what is wrong with attributes
+ * @throws RequestError 400 with 1843 for what is no entity of the dataclass, 404 with 1542 for a
+ * key that no entity has, and the errors of attributes
  */
 export async function entityArgument(
   context: EntityArgumentContext,
@@ -166,7 +166,7 @@ async function relate(
   state.keepRelated(name, related.key, related);
 }
 
-/** A later save compares the stamp that the client has seen (protocol section 15.4). */
+/** A later save compares the stamp that the client has read (protocol P11.10). */
 function applyStamp(state: EntityState, { __STAMP: stamp }: Body, at: Place): void {
   if (stamp === undefined || stamp === null || stamp === state.stamp) return;
   if (!Number.isSafeInteger(stamp)) throw at.refusal('must have a whole number as its __STAMP');
@@ -194,10 +194,10 @@ interface SelectionArgumentContext extends EntityArgumentContext {
 const mostModified = 10_000;
 
 /**
- * The entity selection that a client sent: the members of a set, in its order (specification, "Function-parameter objects").
- * With attributes beside, each of its entities has their values, not saved.
- * @throws RequestError 400 with 1843 for what is no selection of the dataclass, 404 with 1802 for an unknown set, and what is
- * wrong with attributes
+ * The entity selection that a client sent: the members of a set, in its order (protocol P11.11).
+ * Attributes beside it are set in each of its entities, not saved.
+ * @throws RequestError 400 with 1843 for what is no selection of the dataclass, 404 with 1802 for
+ * an unknown set, and the errors of attributes
  */
 export async function selectionArgument(
   context: SelectionArgumentContext,

@@ -39,8 +39,8 @@ export function readableDataclass(context: EntityResultContext, name: string): D
 }
 
 /**
- * An entity as a read answers it, with `__DATACLASS` (protocol section 15.5). What was set and not saved stands in the place
- * of what is stored; an entity that is not stored is written as memory has it.
+ * An entity as a read answers it, with `__DATACLASS` (protocol P11.16). Values that were set and
+ * not saved replace the stored ones; an entity that is not stored is written as it is in memory.
  */
 export async function entityAnswer(
   context: EntityResultContext,
@@ -236,7 +236,7 @@ function memberOf(
   }
 }
 
-/** As protocol decision 7 has it. */
+/** The deferred forms of protocol P4.10 to P4.13. */
 function deferred(
   state: EntityState,
   relation: RelatedEntityDefinition,
@@ -253,7 +253,7 @@ function isKey(value: StoredValue): value is string | number {
   return typeof value === 'string' || typeof value === 'number';
 }
 
-/** Protocol decision 8. */
+/** A date without time, in the form of the model (protocol P4.5). */
 function shownDay(value: unknown, { options }: MemoryForm): unknown {
   if (typeof value !== 'string' || options.dateOnlyFormat === 'iso') return value;
   const [year, month, day] = value.split('-');

@@ -4,16 +4,19 @@ import { ResultError } from './result.js';
 const maxDepth = 500;
 
 /**
- * A result as a tree that `JSON.stringify` writes as it is (protocol section 15.5):
+ * A result as a tree that `JSON.stringify` writes unchanged (protocol P11.21 to P11.23):
  *
- * - a `Date` is ISO 8601 with milliseconds and `Z`; `undefined` is null, and left out as a member of an object;
+ * - a `Date` is ISO 8601 with milliseconds and `Z`; `undefined` is null, and left out as a member
+ *   of an object;
  * - NaN and infinities are null; a `bigint` is a number up to 2^53, a text of digits beyond;
  * - a `Map` is an object, a `Set` and an array of numbers such as `Float32Array` are lists;
- * - what has a `toJSON` is what that gives; members of an object are its own enumerable ones.
+ * - an object with `toJSON` is what that returns; the members of an object are its own enumerable
+ *   ones.
  *
- * @param replace what stands for an object of class code; `undefined` for one that is none
- * @throws ResultError for what holds itself, bytes, functions and symbols, an invalid date, more than 500 levels, an error, a
- * stream, and an object of a class that has no members of its own, such as a generator or a RegExp
+ * @param replace returns what replaces an object of class code; `undefined` for any other object
+ * @throws ResultError for what contains itself, bytes, functions and symbols, an invalid date, more
+ * than 500 levels, an error, a stream, and an object of a class without members of its own, such as
+ * a generator or a RegExp
  */
 export function plainValue(value: unknown, replace: (value: object) => unknown): unknown {
   return plain(value, { replace, around: new Set() });

@@ -14,7 +14,7 @@ export interface ClassKinds {
   isMedia(value: unknown): boolean;
 }
 
-/** What a function returned, by the way it is answered (protocol section 15.5). */
+/** What a function returned, by the way it is answered (protocol P11.15 to P11.20). */
 export type Result =
   | { readonly kind: 'entity'; readonly dataclass: string; readonly entity: object }
   | { readonly kind: 'selection'; readonly dataclass: string; readonly selection: object }

@@ -5,10 +5,11 @@ import { isTooDeep, maxRequestDepth, firstRoundedInteger } from '../protocol/jso
 const decoder = new TextDecoder('utf-8', { fatal: true });
 
 /**
- * A request's body as JSON, whatever its content type says (protocol decision 3).
- * @param secretMessage said of what is no JSON, in the place of the parser's words, which repeat some of the body
+ * A request's body as JSON, whatever its content type says (protocol P1.9).
+ * @param secretMessage replaces the parser's message, which repeats a part of the body
  * @returns `undefined` for an empty body
- * @throws RequestError 400 when it is not JSON in UTF-8, nests too deeply, or holds an integer that would be rounded
+ * @throws RequestError 400 if it is not JSON in UTF-8, nests too deeply, or holds an integer that
+ * would be rounded
  */
 export function readJson(
   body: unknown,

@@ -24,7 +24,10 @@ interface CatalogInput {
   readonly uniqueId: string;
 }
 
-/** The catalog as some sessions see it (protocol section 3); each of its answers is made when it is first asked for. */
+/**
+ * The catalog as some sessions see it (protocol P2.1 to P2.9); each of its answers is made at its
+ * first request.
+ */
 export class Catalog {
   readonly #input: CatalogInput;
   readonly #tableNumbers: ReadonlyMap<string, number>;
@@ -151,7 +154,9 @@ function dataclassEntry(
   };
 }
 
-/** An attribute as protocol section 3.4 lists it; a property that is not so is left out. */
+/**
+ * An attribute as the catalog lists it (protocol P2.5); properties that do not apply are left out.
+ */
 function attributeEntry(
   attribute: AttributeDefinition,
   owner: DataclassDefinition,
@@ -329,7 +334,7 @@ const levels = {
   singleton: 'singleton',
 } as const satisfies Readonly<Record<FunctionDefinition['level'], string>>;
 
-/** A function as the catalog lists it (protocol section 3.5). */
+/** A function as the catalog lists it (protocol P2.7). */
 function methodEntry({ name, level, onHTTPGet }: FunctionDefinition): object {
   return {
     name,
@@ -341,7 +346,7 @@ function methodEntry({ name, level, onHTTPGet }: FunctionDefinition): object {
   };
 }
 
-/** Singletons with functions that can be called (protocol section 3.6); nothing where there is none. */
+/** Singletons with functions that can be called (protocol P2.8); nothing if there is none. */
 function singletonEntries({ singletons }: ServerFunctions): {
   readonly singletons?: readonly object[];
 } {

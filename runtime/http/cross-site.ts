@@ -86,10 +86,11 @@ export async function allowOrigins(app: FastifyInstance, origins: Origins): Prom
 }
 
 /**
- * Refuses a request that a browser sends for another site's page: since JSON is read under any content type, no preflight
- * protects it (protocol decisions 3 and 29). A client that is no browser sends neither header. A page of a listed origin may,
- * and so may whoever sends a bearer token and no cookie: a browser adds no such token by itself, and asks with a preflight
- * before a page of another site can.
+ * Refuses a request that a browser sends for a page of another site (protocol P1.12): because JSON
+ * is read under any content type, no preflight protects it. A client that is not a browser sends
+ * neither header. A page of a listed origin is allowed, and so is a request with a bearer token and
+ * no cookie: no browser adds such a token by itself, and it sends a preflight before a page of
+ * another site can.
  * @throws RequestError 403
  */
 export function refuseCrossSite({ headers, server }: FastifyRequest): void {

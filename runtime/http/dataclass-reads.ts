@@ -140,7 +140,7 @@ export class DataclassReads {
   /** `/<dataClass>/$entityset/<id>` and `/<dataClass>/<attributes>/$entityset/<id>` */
   readonly readEntitySet = (request: DataclassRequest, reply: FastifyReply): void => {
     requirePermission(this.#dataclass, 'read');
-    // An old client names the method by which a set was made when it goes through the set's pages (decision 14).
+    // Old clients repeat the method that made a set when they request its pages (protocol P9.17).
     const parameters = readingParameters(request, ['entityset', 'subentityset', 'release']);
     const { set = '', attributes } = request.params;
     const answer = whenThere(this.#asker(request, reply), (asker) =>
@@ -166,7 +166,7 @@ export class DataclassReads {
     return whenThere(this.#context.sessions.of(request, reply), setAskerOf);
   }
 
-  /** `$lock=true|false` of one entity, by GET and POST (protocol decision 20). */
+  /** `$lock=true|false` of one entity, by GET and POST (protocol P12.1). */
   async #lock(
     request: DataclassRequest,
     reply: FastifyReply,
@@ -194,7 +194,7 @@ export class DataclassReads {
     return selectionRequest(filters, this.#dataclass, { kind: 'all' }, null, parameters);
   }
 
-  /** A set of the entities that a to-many relation of one entity leads to (protocol section 10.10). */
+  /** A set of the entities to which a to-many relation of one entity leads (protocol P9.2). */
   #relatedSet(
     request: DataclassRequest,
     reply: FastifyReply,

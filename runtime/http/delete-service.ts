@@ -51,7 +51,7 @@ type Unlocked = readonly [dataclass: string, key: string | number];
 
 const deleted: DeletionAnswer = { status: 200, json: '{"ok":true}' };
 
-/** Answers `$method=delete` for one dataclass (specification, "$method"; protocol section 11.5 and decision 25). */
+/** Answers `$method=delete` for one dataclass (protocol P8.1 to P8.10). */
 export class DeleteService {
   readonly #deleter: EntityDeleter;
   readonly #chooseByKey: Statement;
@@ -195,7 +195,7 @@ function refusal({ problems, status }: DeletionRefused): DeletionAnswer {
   return { status, json: JSON.stringify({ ok: false, __ERROR: problems }) };
 }
 
-/** Without a condition, a deletion would empty the dataclass (protocol decision 25). */
+/** Without a condition, a deletion would empty the dataclass (protocol P8.5). */
 function requireFilter({ filter }: Parameters): void {
   if ((filter ?? '').trim() !== '') return;
   throw refuse(

@@ -8,7 +8,7 @@ import { sendJson, getAndPost } from './reply.js';
 import type { RequestSessions } from './request-sessions.js';
 import type { IncomingHttpHeaders } from 'node:http';
 
-/** `$directory/login`, `logout`, `currentUser`, `currentUserBelongsTo` (protocol section 16.5, decisions 18 and 20). */
+/** `$directory/login`, `logout`, `currentUser`, `currentUserBelongsTo` (`access.md#sessions`). */
 export function registerDirectory(app: FastifyInstance, sessions: RequestSessions): void {
   app.post('/rest/$directory/login', async (request, reply) => {
     refuseParameters(request);
@@ -74,14 +74,14 @@ interface Credentials {
   readonly idleTimeout: number | undefined;
 }
 
-/** The shortest idle timeout that the header can name, in minutes (protocol section 16.5). */
+/** The shortest idle timeout that the header can name, in minutes (`access.md#sessions`). */
 const shortestMinutes = 60;
 
 /**
- * User and password of a login: the headers `username-4D`, `password-4D` and `session-4D-length` (minutes), or a body
- * `[user, password, seconds]` or `{"user", "password", "seconds"}` (protocol decision 18). Without a user there is an empty one,
- * whom no login knows.
- * @throws RequestError 400 when the body is neither; it does not repeat what was sent
+ * User and password of a login: the headers `username-4D`, `password-4D` and `session-4D-length`
+ * (minutes), or a body `[user, password, seconds]` or `{"user", "password", "seconds"}`
+ * (`access.md#sessions`). Without a user, the user is an empty text, which no login knows.
+ * @throws RequestError 400 if the body is neither; the message does not repeat what was sent
  */
 function readCredentials(body: unknown, headers: IncomingHttpHeaders): Credentials {
   const user = headers['username-4d'];

@@ -24,7 +24,7 @@ import type { SelectionRequest } from '../query/selection-request.js';
 import { arrayForm } from '../query/array-form.js';
 import { reportForm } from '../report/report.js';
 
-/** Answers what concerns the entity sets of one dataclass (specification, "Entity sets"). */
+/** Answers requests for the entity sets of one dataclass (protocol P9.1 to P9.7). */
 export class EntitySetService {
   readonly #aggregates: AggregateReader;
 
@@ -195,7 +195,7 @@ export class EntitySetService {
     return whenThere(made, ({ id }) => read(setUri(dataclass, id)));
   }
 
-  /** Specification, "`$logicOperator` values". */
+  /** Combines two sets (protocol P9.4). */
   #combined(
     set: EntitySet,
     attributes: string | undefined,

@@ -37,10 +37,10 @@ export interface AnswerContext {
 }
 
 /**
- * Writes what a function returned (protocol section 15.5): an entity as a read answers it, a selection as a page or as a new
- * set, anything else behind `result`.
- * @throws ResultError for what cannot be sent, RequestError for lists of attributes that are not right, and for what the
- * session may not read
+ * Writes what a function returned (protocol P11.15 to P11.17): an entity as a read answers it, a
+ * selection as a page or as a new set, anything else behind `result`.
+ * @throws ResultError for what cannot be sent; RequestError for wrong lists of attributes, and for
+ * what the session may not read
  */
 export async function functionAnswer(
   answering: AnswerContext,

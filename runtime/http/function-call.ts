@@ -188,7 +188,7 @@ const harmless = {
   'content-security-policy': "sandbox; default-src 'none'",
 } as const;
 
-/** Sends an image or BLOB that a function returned, as it is (protocol section 15.5). */
+/** Sends an image or BLOB that a function returned, as it is (protocol P11.20). */
 async function sendMedia(reply: FastifyReply, media: Uint8Array | Media): Promise<FastifyReply> {
   const bytes = media instanceof Uint8Array ? media : await media.read();
   reply.headers(harmless);
@@ -231,9 +231,7 @@ interface MessageSurroundings {
 /** Statuses that HTTP allows no body with. */
 const withoutBody: ReadonlySet<number> = new Set([204, 205, 304]);
 
-/**
- * Sends a function's own answer (protocol section 15.5). What the session adds, its cookie, goes with it.
- */
+/** Sends a message that a function returned (protocol P11.19), with the cookie of the session. */
 function sendMessage(
   request: FastifyRequest,
   reply: FastifyReply,

@@ -22,9 +22,10 @@ export interface FunctionRequest {
 const changes = ['update', 'validate', 'delete'];
 
 /**
- * Reads a call of a function (specification, "Class function calls", rules 4 and 5; protocol section 15.3). Arguments of a GET
- * stand in `$params`; a filter has no placeholders there.
- * @throws RequestError 400 for arguments that are no list, and for parameters that say nothing to this function
+ * Reads a call of a function (protocol P11.6, P11.12 to P11.14). Arguments of a GET are in
+ * `$params`; a filter has no placeholders there.
+ * @throws RequestError 400 for arguments that are no list, and for parameters that do not apply to
+ * this function
  */
 export function readFunctionRequest(
   request: FastifyRequest,
@@ -92,7 +93,8 @@ function refuseMisplaced(
 }
 
 /**
- * The arguments that a request brings: a list, or `{"params": […]}` (protocol section 15.3). Nothing is no arguments.
+ * The arguments of a request: a list, or `{"params": […]}` (protocol P11.6). Nothing is no
+ * arguments.
  * @param json a body, or `$params`
  * @throws RequestError 400 for anything else
  */

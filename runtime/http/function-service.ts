@@ -45,7 +45,9 @@ declare module 'fastify' {
   }
 }
 
-/** Makes the handlers of functions (specification, "Class function calls"); the emitted routes name one for each. */
+/**
+ * Makes the handlers of functions (protocol P11.1 to P11.5); the emitted routes name one for each.
+ */
 export class FunctionService {
   readonly #calls: FunctionCalls;
 
@@ -72,7 +74,10 @@ export class FunctionService {
     });
   }
 
-  /** `/<dataClass>/<function>` of the selection class, alone, with a filter, or with a set (protocol decision 17) */
+  /**
+   * `/<dataClass>/<function>` of the selection class, alone, with a filter, or with a set (protocol
+   * P11.3)
+   */
   selection(dataclass: string, name: string): CallHandler {
     return this.#calls.handler({
       definition: this.#definition(dataclass, name, 'selection'),
@@ -170,12 +175,13 @@ interface Input extends Pick<Parameters, 'filter' | 'params' | 'orderby'> {
 }
 
 /**
- * The selection that a selection function is called on: all entities, those that a filter holds for, or members of a set
- * (specification, "Class function calls"). A client's filter and order may name what the client may read, unlike those of
- * class code: what is wrong with them is told here, before any of that runs. They are part of the statements that the
- * function's code reads by. Without them, the caller has seen to it that the dataclass may be read.
- * @param own call of the session that asks
- * @throws RequestError for a filter or an order that is not right, 404 with 1802 for an unknown set
+ * The selection that a selection function is called on: all entities, those that match a filter, or
+ * members of a set (protocol P11.3). A client's filter and order may name what the client may read,
+ * unlike those of class code: their errors are reported here, before class code runs. They become
+ * part of the statements by which the function's code reads. Without them, the caller has checked
+ * that the dataclass may be read.
+ * @param own call of the requester's session
+ * @throws RequestError for a wrong filter or order, 404 with 1802 for an unknown set
  */
 function inputSelection(
   code: DataclassCode,

@@ -9,7 +9,7 @@ import { missingEntity } from './reply.js';
 const locked = '{"result":true,"__STATUS":{"success":true}}';
 const bare = readParameters({}, 'read');
 
-/** Answers `$lock=true` and `$lock=false` of one dataclass's entities (protocol section 12.3). */
+/** Answers `$lock=true` and `$lock=false` of one dataclass's entities (protocol P12.1, P12.2). */
 export class LockService {
   constructor(
     private readonly locks: LockTable,

@@ -35,7 +35,7 @@ const harmless = {
   'content-security-policy': "sandbox; default-src 'none'",
 } as const;
 
-/** Answers reads of the bytes of images and BLOBs of one dataclass (protocol section 14). */
+/** Answers reads of the bytes of images and BLOBs of one dataclass (protocol P10.1, P10.2). */
 export class MediaService implements DataclassMedia {
   readonly #reader: MediaReader;
 
@@ -77,9 +77,9 @@ export class MediaService implements DataclassMedia {
   }
 
   /**
-   * `POST /<dataClass>(<key>)/<image>?$rawPict=true`: sets an image in one step (protocol section 14.5). No stamp is sent, so
-   * the image that comes last stays.
-   * @throws RequestError 400 with 1824 when the body is no image
+   * `POST /<dataClass>(<key>)/<image>?$rawPict=true`: sets an image in one step (protocol P10.5).
+   * No stamp is sent, so the last image stays.
+   * @throws RequestError 400 with 1824 if the body is no image
    */
   async write<Answer extends { readonly status: number }>(
     attribute: StorageDefinition,

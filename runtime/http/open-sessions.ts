@@ -156,8 +156,9 @@ interface Counter {
 }
 
 /**
- * Refuses requests of who has used up a rate: first the session's, then the server's (protocol section 19.3). Bytes are counted
- * when the answer is sent, so that the request that uses them up is the last one that is answered.
+ * Refuses requests of a session, then of a server, that has used up a rate (`access.md#quotas`).
+ * Bytes are counted when the answer is sent, so the request that uses them up is the last one that
+ * is answered.
  * @param server what the server as a whole may use, and has used
  */
 function registerQuotas(app: FastifyInstance, sessions: RequestSessions, server: Counter): void {

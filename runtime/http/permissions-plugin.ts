@@ -70,8 +70,8 @@ const openAddresses: ReadonlySet<string> = new Set([
 const authentify = '/rest/$catalog/authentify';
 
 /**
- * Refuses guests everything but descriptive requests and logging in (protocol section 16.2), whether there is something at the
- * address or not.
+ * Refuses everything to guests except reading the catalog and logging in (`access.md#logging-in`),
+ * whether the address exists or not.
  */
 export function requireLogin(app: FastifyInstance, sessions: RequestSessions): void {
   app.addHook('onRequest', (request, reply, done) => {

@@ -108,7 +108,10 @@ export function missingEntity(dataclass: string): RequestError {
   return refuse('entityMissing', `The entity cannot be found in the "${dataclass}" dataclass.`);
 }
 
-/** An address that answers alike to GET and POST (protocol decision 20); two routes, since POST has guards of its own. */
+/**
+ * An address that answers GET and POST alike (protocol P1.11). It has two routes, because POST has
+ * additional guards.
+ */
 export function getAndPost(
   app: FastifyInstance,
   address: string,

@@ -65,10 +65,13 @@ export const protocol = fastifyPlugin(
   { name: 'drs-protocol', dependencies: ['drs-datastore'] },
 );
 
-/** The privilege that opens what belongs to others (protocol, list b, b36). */
+/** The privilege that opens the sets and sessions of others in `$info` (`access.md#sessions`). */
 const administration = 'WebAdmin';
 
-/** `GET|POST /rest/$info`: the session's own entity sets, lifetime and privileges (protocol section 16.8). */
+/**
+ * `GET|POST /rest/$info`: the session's own entity sets, lifetime and privileges
+ * (`access.md#sessions`).
+ */
 function registerInfo(
   app: FastifyInstance,
   sessions: RequestSessions,
@@ -124,8 +127,8 @@ function iso(milliseconds: number): string {
 }
 
 /**
- * `POST /rest/$entityset/$release` with a list of IDs (protocol section 10.5, decision 16). Sets that do not exist, or are
- * another session's, are passed over.
+ * `POST /rest/$entityset/$release` with a list of IDs (protocol P9.7). IDs without a set, or with
+ * another session's, are ignored.
  */
 function registerRelease(app: FastifyInstance, sets: EntitySets, sessions: RequestSessions): void {
   app.post('/rest/$entityset/$release', async (request, reply) => {
@@ -160,7 +163,9 @@ const guardPost: onRequestHookHandler = (request, _reply, done) => {
   done();
 };
 
-/** Bodies arrive as bytes: clients label JSON as all sorts of things, or send none with a label (protocol decision 3). */
+/**
+ * Bodies arrive as bytes: clients label JSON with any content type, or with none (protocol P1.9).
+ */
 function acceptEveryBody(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   const { bodyLimit = 0 } = app.initialConfig;
@@ -170,7 +175,9 @@ function acceptEveryBody(app: FastifyInstance): void {
   });
 }
 
-/** Fastify refuses a content type that is none; here it says nothing, whatever it is (protocol decision 3). */
+/**
+ * Fastify refuses a malformed content type; here the content type has no meaning (protocol P1.9).
+ */
 function passOverContentType(headers: IncomingHttpHeaders): void {
   const type = headers['content-type'];
   if (type !== undefined && !/^[^\s/;]+\/[^\s/;]+\s*(?:;|$)/.test(type)) {

@@ -8,8 +8,8 @@ export function isBelowRest(url: string): boolean {
 const root = '/rest';
 
 /**
- * Brings the spellings of a path that clients use to the one that routes are written for: `%24` for `$`, and brackets for
- * parentheses around a key (protocol decision 1). The query is left as it is.
+ * Rewrites a path as clients spell it to the spelling of the routes: `%24` to `$`, and brackets
+ * around a key to parentheses (protocol P1.2). The query stays as it is.
  */
 export function rewriteUrl(url: string): string {
   if (!isBelowRest(url)) return url;

@@ -1,6 +1,9 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 
-/** `DRSID_<name>` (protocol decision 18); the name of a datastore is made of letters, digits, `_` and `-`. */
+/**
+ * `DRSID_<name>` (`access.md#sessions`); the name of a datastore consists of letters, digits, `_`
+ * and `-`.
+ */
 export function cookieName(datastore: string): string {
   return `DRSID_${datastore}`;
 }
@@ -36,8 +39,8 @@ function isStart(header: string, at: number): boolean {
 }
 
 /**
- * Puts a session's cookie on an answer, in the place of one that it has already (protocol decision 3).
- * @param token `undefined` when the cookie is to be forgotten
+ * Puts a session's cookie on an answer, in place of one that it already has (`access.md#sessions`).
+ * @param token `undefined` to make the client forget the cookie
  */
 export function setCookie(
   request: FastifyRequest,

@@ -24,7 +24,10 @@ const graceMilliseconds = 2000;
 
 const meaningful: ReadonlySet<string> = new Set(['rawPict', 'binary', 'timeout', 'version']);
 
-/** `POST /rest/$upload` (protocol section 14.5). Its body goes to disk as it comes, and never stands in memory as a whole. */
+/**
+ * `POST /rest/$upload` (protocol P10.3). The body goes to disk as it arrives, and is never in
+ * memory as a whole.
+ */
 export function uploadRoutes(context: UploadContext): FastifyPluginCallback {
   return (app, _options, done) => {
     app.removeAllContentTypeParsers();

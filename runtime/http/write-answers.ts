@@ -34,7 +34,7 @@ const statusTexts: Readonly<Record<number, string>> = {
 /** What a request wants to see of the entities of its body, as a read does. */
 export type AnsweredAttributes = Partial<Pick<Parameters, 'attributes' | 'expand'>>;
 
-/** Writes what became of the entities of a body (protocol sections 11.3 and 11.4). */
+/** Writes the result for each entity of a body (protocol P7.17 to P7.25). */
 export class WriteAnswers {
   readonly #saved: Statement;
   readonly #current: Statement;
@@ -126,13 +126,13 @@ export class WriteAnswers {
   }
 }
 
-/** All that is told of an entity to whoever may not read it (protocol decision 27). */
+/** All that a session learns about an entity that it may not read (`access.md#what-roles-do`). */
 function whereItIs(json: string): string {
   const { uri, __KEY, __STAMP } = JSON.parse(json) as Readonly<Record<string, unknown>>;
   return JSON.stringify({ uri, __KEY, __STAMP });
 }
 
-/** An entity as the client sent it, without what only the server can tell (protocol section 11.7). */
+/** An entity as the client sent it, without what only the server can tell (protocol P7.22). */
 export function asSent(body: Body): Record<string, unknown> {
   const passed = Object.entries(body).filter(([name]) => isSent(name));
   return Object.fromEntries(passed);
@@ -145,8 +145,8 @@ function isSent(name: string): boolean {
 const membersOfStored = ['__STATUS', 'uri', '__KEY', '__TIMESTAMP', '__STAMP'];
 
 /**
- * What an entity would be if it was created (protocol section 11.8): nothing that only an entity that is stored has, such as
- * a key that the database drew for it.
+ * What an entity would be if it was created (protocol P7.24), without what only a stored entity
+ * has, such as a key that the database generated.
  */
 export function asNew(dataclass: Dataclass, saved: string, body: Body): string {
   const entity = JSON.parse(saved) as Record<string, unknown>;

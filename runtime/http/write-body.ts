@@ -58,7 +58,7 @@ function isEntity(json: unknown): json is Body {
   return typeof json === 'object' && json !== null && !Array.isArray(json);
 }
 
-/** The address's key stands for one that the body lacks (protocol sections 11.1 and 24). */
+/** The key of the address completes a body without one (protocol P7.2). */
 function withKey(entity: Body, text: string, dataclass: Dataclass, fold: Fold): Body {
   const { __KEY: sent = null } = entity;
   if (sent === null) return { ...entity, __KEY: text };

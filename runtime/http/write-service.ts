@@ -64,7 +64,7 @@ class Undone extends Error {
   }
 }
 
-/** Answers `$method=update` and `$method=validate` for one dataclass (specification, "$method=update rules"). */
+/** Answers `$method=update` and `$method=validate` for one dataclass (protocol P7.1 to P7.30). */
 export class WriteService {
   readonly #saver: EntitySaver;
   readonly #answers: WriteAnswers;
@@ -86,11 +86,12 @@ export class WriteService {
   }
 
   /**
-   * Takes the entity or the entities of a body, in one transaction. A list keeps what can be stored, unless the mode says
-   * otherwise, and tells of each entity what became of it (protocol section 11.7).
-   * @param asked what is done, and what of each entity is answered
-   * @param addressKey where the address names the entity
-   * @throws what class code threw that may be told, and FunctionFailedError, where the entity stands alone
+   * Writes the entity or the entities of a body, in one transaction. Of a list it keeps what can be
+   * stored, unless the mode says otherwise, and reports the result of each entity (protocol P7.4,
+   * P7.22).
+   * @param asked what to do, and what to answer of each entity
+   * @param addressKey if the address names the entity
+   * @throws what class code threw for clients, and FunctionFailedError, if the entity stands alone
    */
   write(
     asked: AskedWrite,
@@ -287,7 +288,7 @@ async function saveAll(saving: BodySaving, entities: readonly Body[]): Promise<v
 
 /**
  * What is denied outweighs the rest; 409 where all that was wrong is that other entities are as they are, 422 otherwise
- * (protocol, "Status codes and errors").
+ * (protocol P7.22).
  */
 function statusOfUndone(entries: readonly Entry[]): number {
   const statuses = entries.flatMap(({ result }) => ('problems' in result ? [result.status] : []));
@@ -299,7 +300,7 @@ function statusOfUndone(entries: readonly Entry[]): number {
   return isConflict ? 409 : 422;
 }
 
-/** The entities that could not be saved, with their errors (protocol section 11.6). */
+/** The entities that could not be saved, with their errors (protocol P7.23). */
 function validated(entries: readonly Entry[]): WriteAnswer {
   const length = new AnswerLength();
   const refused = entries.flatMap(({ body, result }) =>

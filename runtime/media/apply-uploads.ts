@@ -58,10 +58,10 @@ export class AppliedUploads {
   }
 
   /**
-   * Puts the bytes of uploads in the place of `{"ID": "…"}` (specification, "Value formats on input"), or what is wrong with
-   * them.
-   * @returns a new body where one is needed; its bytes are read now, so this is called shortly before they are stored
-   * @throws RequestError 413 when the request would store too many bytes
+   * Replaces `{"ID": "…"}` by the bytes of uploads (protocol P10.4), or by what is wrong with them.
+   * @returns a new body if one is needed; its bytes are read now, so call this shortly before they
+   * are stored
+   * @throws RequestError 413 if the request would store too many bytes
    */
   applied(body: Body): Body {
     let applied: Record<string, unknown> | undefined;

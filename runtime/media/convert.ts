@@ -51,9 +51,9 @@ async function inTurn<T>(work: () => Promise<T>): Promise<T> {
 
 /**
  * Converts an image to another format.
- * @param load gives the package; for tests
- * @returns `undefined` when it cannot be converted: then the answer is empty (protocol section 14.2)
- * @throws RequestError 501 where the package `sharp` is not installed
+ * @param load returns the package; for tests
+ * @returns `undefined` if it cannot be converted: then the answer is empty (protocol P10.10)
+ * @throws RequestError 501 if the package `sharp` is not installed
  */
 export async function convertImage(
   bytes: Uint8Array,
@@ -97,8 +97,8 @@ const formats: Readonly<Record<string, TargetFormat | 'best'>> = {
 };
 
 /**
- * Reads `$imageformat` (protocol section 14.2): `png`, `.png` or `image/png` in any case; `best` is the format in which the
- * image is stored, and the default.
+ * Reads `$imageformat` (protocol P10.1): `png`, `.png` or `image/png` in any case; `best` is the
+ * format of the stored image, and the default.
  * @throws RequestError 400 with 1824 for another format
  */
 export function readImageFormat(text: string | undefined): TargetFormat | 'best' {

@@ -27,9 +27,9 @@ export function isMultipart(contentType: string | undefined): contentType is str
 }
 
 /**
- * The first file of a form, as it comes (protocol section 14.5); what follows it is not read.
- * @throws RequestError 400 when there is no file, or the form is malformed; 501 where the package is not installed; what
- * `chunks` throws
+ * The first file of a form, as it arrives (protocol P10.3); the rest of the form is not read.
+ * @throws RequestError 400 if there is no file, or the form is malformed; 501 if the package is not
+ * installed; what `chunks` throws
  */
 export async function* firstFile(
   chunks: AsyncIterable<Uint8Array>,

@@ -61,8 +61,8 @@ const mostCopies = 8;
 const mostCopied = 1024 * 1024;
 
 /**
- * Keeps uploads on disk until they expire, or the session ends that sent them (protocol section 14.5). An ID is 128 bits from
- * a secure source: to other sessions it does not exist. It never becomes a part of a path.
+ * Keeps uploads on disk until they expire or their session ends (protocol P10.6). An ID is 128 bits
+ * from a secure source: for other sessions it does not exist. It never becomes part of a path.
  */
 export class UploadStore {
   /** What ends the uploads that this process has received, by their IDs, when their time is over. */

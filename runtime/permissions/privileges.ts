@@ -2,7 +2,7 @@ import type { RolesSettings } from '../access/login-module.js';
 import type { Opening } from '../protocol/definition.js';
 import { foldName, type PrivilegeSet, type PrivilegeTable } from '../access/session.js';
 
-/** Everybody has the first, so that it makes nobody a user; nobody can have the second (protocol decision 30). */
+/** Everyone holds `guest`, so it makes nobody a user; nobody can hold `none` (`model.md#roles`). */
 const notHeld = ['guest', 'none'];
 
 /** Kept for administration; a login can grant it without a declaration. */

@@ -177,8 +177,9 @@ function readableDataclasses(definitions: readonly DataclassDefinition[], opens:
 }
 
 /**
- * A dataclass as it is for a session: what may not be read is not exposed (protocol decisions 13, 19, 28). An alias is opened
- * by its own privileges, wherever it leads; a relation is left out where the dataclass that it leads to may not be read.
+ * A dataclass as a session sees it: what the session may not read is not exposed
+ * (`access.md#what-roles-do`). The privileges of an alias open it, wherever it leads; a relation is
+ * left out if the session may not read the dataclass that it leads to.
  */
 function readableDefinition(
   definition: DataclassDefinition,
@@ -198,9 +199,9 @@ function readableDefinition(
 }
 
 /**
- * A dataclass as the catalog shows it to a session: with what it may read, and with what `describe` opens to it though it may
- * not be read (protocol sections 3, 17.3 and 17.5). One that cannot be read is listed for the sake of functions that can be called.
- * `undefined` for one that is not listed.
+ * A dataclass as the catalog shows it to a session: what the session may read, and what `describe`
+ * shows although it may not be read (`access.md#what-roles-do`). A dataclass that cannot be read is
+ * listed if functions of it can be called. `undefined` for one that is not listed.
  */
 function describedDefinition(
   definition: DataclassDefinition,

@@ -14,12 +14,13 @@ export interface ComparisonInput {
 }
 
 /**
- * The value to bind for a comparison with an attribute of that type: text folded, dates as they are stored, booleans as 0
- * and 1. A value of another type is coerced where that loses nothing (protocol 7.13); `undefined` means that it cannot be
- * a value of the type, and so equals none. Null stays null.
+ * The value to bind for a comparison with an attribute of that type: text folded, dates as they are
+ * stored, booleans as 0 and 1. A value of another type is converted if that loses nothing (filters
+ * F34); `undefined` means that it cannot be a value of the type, and so equals none. Null stays
+ * null.
  *
- * Integers are compared with any number: `ID > 1.5` is well defined, and what a double cannot hold is beyond every
- * stored integer. An object, image, BLOB or vector is comparable with nothing.
+ * Integers are compared with any number: `ID > 1.5` is well defined, and what a double cannot hold
+ * is beyond every stored integer. An object, image, BLOB or vector is comparable with nothing.
  */
 export function comparisonValue(
   type: StorageType,

@@ -5,9 +5,10 @@ const earliest = -62_167_219_200_000;
 const latest = 253_402_300_799_999;
 
 /**
- * A moment as it is stored, `YYYY-MM-DDTHH:MM:SS.sssZ` (protocol decision 8), from ISO 8601: a date alone (midnight UTC), or a
- * date, `T` and a time, with or without seconds, fraction (cut to the millisecond) and zone (`Z`, `+02:00`, `+0200`; none is
- * UTC). Years are 0000 to 9999, in UTC as well. Answers `undefined` for anything else, such as 30 February.
+ * A moment as it is stored, `YYYY-MM-DDTHH:MM:SS.sssZ` (protocol P4.4), from ISO 8601: a date alone
+ * (midnight UTC), or a date, `T` and a time, with or without seconds, fraction (cut to the
+ * millisecond) and zone (`Z`, `+02:00`, `+0200`; none is UTC). Years are 0000 to 9999, in UTC as
+ * well. Returns `undefined` for anything else, such as 30 February.
  */
 export function instantFromText(text: string): string | undefined {
   if (!isDay(text)) return undefined;
@@ -21,8 +22,9 @@ export function instantFromText(text: string): string | undefined {
 }
 
 /**
- * A day as it is stored, `YYYY-MM-DD` (protocol decision 8), from that form, from ISO 8601 with a time (time and zone are
- * dropped, the day stays as written), or from `d!m!yyyy`. Answers `undefined` for anything else.
+ * A day as it is stored, `YYYY-MM-DD` (protocol P4.5), from that form, from ISO 8601 with a time
+ * (time and zone are dropped, the day stays as written), or from `d!m!yyyy`. Returns `undefined`
+ * for anything else.
  */
 export function dayFromText(text: string): string | undefined {
   if (isDay(text)) {

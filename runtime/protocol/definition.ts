@@ -22,7 +22,9 @@ export interface DataclassDefinition {
   readonly events?: readonly EventName[];
   /** Class code limits which entities a session may see. */
   readonly restrict?: true;
-  /** Who may do what with its entities; a change and a deletion need `read` too (protocol section 17.3). */
+  /**
+   * Who may do what with its entities; a change and a deletion need `read` too (`model.md#roles`).
+   */
   readonly access?: DataAccess;
   /** The Kysely queries that statements over it begin with. */
   readonly queries: QueriesModule;
@@ -34,7 +36,7 @@ export interface DataclassDefinition {
  */
 export type Opening = readonly string[];
 
-/** Who may do what, resolved by the generator from the model's roles (protocol section 17). */
+/** Who may do what, resolved by the generator from the model's roles (`model.md#roles`). */
 export interface DataAccess {
   readonly create?: Opening;
   readonly read?: Opening;

@@ -1,4 +1,7 @@
-/** Everything that can go wrong with a request: code of the protocol, HTTP status (protocol sections 20.1, 20.3, 20.4). */
+/**
+ * Everything that can go wrong with a request: code of the protocol, HTTP status
+ * (`protocol.md#errors`).
+ */
 export const errorCodes = {
   cannotSave: { code: 1046, status: 422 },
   wrongComparator: { code: 1112, status: 400 },
@@ -119,8 +122,8 @@ export function refuse(name: ErrorName, message: string): RequestError {
 }
 
 /**
- * Thrown by class code to end a request with a status and a message of its own (protocol decision 22); the message of any other
- * error stays in the server's log.
+ * Thrown by class code to end a request with its own status and message (protocol P11.25); the
+ * message of any other error stays in the server's log.
  */
 export class RestError extends RequestError {
   /**
@@ -152,7 +155,10 @@ export class RestError extends RequestError {
 /** What a session may lack the privilege for. */
 type DeniedAction = 'read' | 'create' | 'update' | 'drop' | 'execute';
 
-/** HTTP status of what is denied: 401 to a guest, who could log in; 403 to whoever is logged in (protocol, status table). */
+/**
+ * HTTP status of a denial: 401 for a guest, who could log in; 403 for a session that is logged in
+ * (protocol P13.3).
+ */
 export type DenialStatus = 401 | 403;
 
 export const denialNames: Readonly<Record<DeniedAction, ErrorName>> = {

@@ -27,9 +27,10 @@ const unitOfMark = /[\p{M}\p{Cs}]/u;
 export type Fold = (text: string) => string;
 
 /**
- * The form in which texts are compared without regard to case: default Unicode lower-casing of the NFC form (protocol
- * decisions 10 and 24). Accents count: `fold('É')` is `é`, not `e`. The sigma at a word's end becomes an ordinary one, which
- * lower-casing alone would not do: otherwise `ΟΔΟΣ` would be no prefix of `ΟΔΟΣΗΜΑ`.
+ * The form in which texts are compared without regard to case: default Unicode lower-casing of the
+ * NFC form (filters F28, F30). Accents count: `fold('É')` is `é`, not `e`. The sigma at a word's
+ * end becomes an ordinary one, which lower-casing alone would not do: otherwise `ΟΔΟΣ` would be no
+ * prefix of `ΟΔΟΣΗΜΑ`.
  */
 export function fold(text: string): string {
   if (!mayCompose.test(text)) return text.toLowerCase();
@@ -37,8 +38,9 @@ export function fold(text: string): string {
 }
 
 /**
- * The same without accents, for models with `protocol.accentInsensitive` (protocol decision 10): `É` is `e`, `Å` is `a`. What
- * Unicode does not take apart stays as it is: `ø` is no `o`, `ß` no `s`.
+ * The same without accents, for models with `protocol.accentInsensitive` (filters F29): `É` is `e`,
+ * `Å` is `a`. Letters that Unicode does not decompose stay as they are: `ø` is not `o`, `ß` is not
+ * `s`.
  */
 export function foldWithoutAccents(text: string): string {
   if (isAscii.test(text)) return text.toLowerCase();

@@ -97,8 +97,8 @@ export function contentTypeOf(type: ImageType | undefined): string {
 const knownTypes: ReadonlySet<string> = new Set(Object.values(contentTypes));
 
 /**
- * Reads `$rawPict` (protocol section 14.5): `true`, `false`, or the content type of an image, which is compared with nothing,
- * since the bytes tell what they are.
+ * Reads `$rawPict` (protocol P10.3): `true`, `false`, or the content type of an image, which is not
+ * compared with anything, because the bytes decide.
  * @returns whether an image is sent
  * @throws RequestError 400 with 1824 for a content type that is not one of an image
  */

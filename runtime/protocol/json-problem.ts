@@ -79,8 +79,8 @@ const tokens = /"[^"\\]*(?:\\.[^"\\]*)*"|-?\d+(?:\.\d+)?(?:[eE][+-]?\d+)?/g;
 const integer = /^-?\d{16,}$/;
 
 /**
- * The first integer of a JSON text that reading it as a double would change (protocol decision 9: never rounded).
- * @param text that `JSON.parse` takes
+ * The first integer of a JSON text that reading it as a double would change (protocol P4.6).
+ * @param text that `JSON.parse` accepts
  */
 export function firstRoundedInteger(text: string): string | undefined {
   if (!hasManyDigits(text)) return undefined;

@@ -11,12 +11,14 @@ export interface KeyText {
 }
 
 /**
- * Reads what follows the `(` of `Employee(12)`, `Employee("AB12")` or `Employee:email('a@b.c')` (protocol 1.11): the last
- * character must be the closing parenthesis, and one pair of matching quotes is taken off. What stands between the quotes
- * is the key as it is, so a quoted key may hold parentheses and quotes.
+ * Reads what follows the `(` of `Employee(12)`, `Employee("AB12")` or `Employee:email('a@b.c')`
+ * (protocol P1.3): the last character must be the closing parenthesis, and one pair of matching
+ * quotes is removed. The text between the quotes is the key, so a quoted key may contain
+ * parentheses and quotes.
  *
  * @param clause percent-decoded, such as `"AB12")`
- * @throws RequestError 400 with 1806 when the parenthesis or the key is missing, 1808 or 1809 when a quote is not closed
+ * @throws RequestError 400 with 1806 if the parenthesis or the key is missing, 1808 or 1809 if a
+ * quote is not closed
  */
 export function readKeyClause(clause: string): KeyText {
   const end = clause.length - 1;

@@ -6,7 +6,10 @@ export function numberFromText(text: string): number | undefined {
   return isNumber(text) ? Number(text) + 0 : undefined;
 }
 
-/** An integer written as digits with an optional minus, when it is exact (protocol decision 9). */
+/**
+ * An integer written as digits with an optional minus, if a double holds it exactly (protocol
+ * P4.6).
+ */
 export function integerFromText(text: string): number | undefined {
   const digits = text.charCodeAt(0) === 0x2d ? 1 : 0;
   if (digits === text.length || digitsEnd(text, digits) !== text.length) return undefined;

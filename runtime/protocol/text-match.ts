@@ -1,4 +1,4 @@
-/** A pattern in pieces, between which any run of characters may stand (protocol decision 12). */
+/** A pattern in pieces, between which any characters may stand (filters F31). */
 export class TextPattern {
   readonly #first: string;
   readonly #middle: readonly TextSearch[];
@@ -30,7 +30,10 @@ export class TextPattern {
 const wordBefore = /[\p{L}\p{N}\p{M}_]$/u;
 const wordBehind = /^[\p{L}\p{N}\p{M}_]/u;
 
-/** Finds a text that stands as a word: no letter, digit, underscore or combining mark beside it (protocol decision 12). */
+/**
+ * Finds a text as a whole word: no letter, digit, underscore or combining mark beside it (filters
+ * F6).
+ */
 export class WordSearch {
   readonly #search: TextSearch;
 

@@ -27,11 +27,11 @@ export interface RefusedValue {
 }
 
 /**
- * The stored form of an attribute's value in a JSON body (specification, "Value formats on input"; protocol section 5 and
- * decisions 7 to 9). Null is accepted for every type; the model's rules are for `checkRules`.
+ * The stored form of an attribute's value in a JSON body (protocol P4.4 to P4.14). Null is accepted
+ * for every type; `checkRules` checks the model's rules.
  *
- * Numbers may come as text (`"309"`), booleans as `"true"` and `"false"`, an empty text is a null date. Texts are kept to
- * the character.
+ * Numbers may come as text (`"309"`), booleans as `"true"` and `"false"`, an empty text is a null
+ * date. Texts are kept unchanged.
  */
 export function storedValue(definition: StorageDefinition, json: unknown): ValueResult {
   if (json === null) return nothing;

@@ -1,4 +1,4 @@
-/** Ways to compare two vectors (specification, "Vector comparison"; protocol 22.2). */
+/** Ways to compare two vectors (filters F25). */
 export const metrics = ['cosine', 'dot', 'euclidean'] as const;
 
 export type Metric = (typeof metrics)[number];

@@ -26,7 +26,7 @@ export function aggregationOf({
   return distinct ? '$distinct' : undefined;
 }
 
-/** Answers `$compute` and `$distinct` (protocol section 13). */
+/** Answers `$compute` and `$distinct` (protocol P5.1 to P5.11). */
 export class AggregateReader {
   readonly #compute: ComputeReader;
   readonly #distinct: DistinctReader;

@@ -3,7 +3,10 @@ import { shortened } from '../protocol/names.js';
 import type { AnswerOptions } from './context.js';
 import type { Parameters } from './parameters.js';
 
-/** What the answer to a read of several entities is: the ordinary collection, a bare list, or a report (protocol 13.3, 13.5). */
+/**
+ * The form of the answer to a read of several entities: the ordinary collection, a bare list, or a
+ * report (protocol P6.1, P6.2).
+ */
 export type AnswerForm = 'collection' | 'array' | 'report';
 
 type FormParameters = Pick<Parameters, 'format' | 'asArray' | 'queryplan' | 'querypath' | 'method'>;

@@ -48,8 +48,8 @@ export function arrayForm(
 }
 
 /**
- * Writes the statement that answers a page as a bare JSON list of entities (protocol 13.3); it gives null when the entity does
- * not exist whose relation is read.
+ * Writes the statement that answers a page as a bare JSON list of entities (protocol P6.2); it
+ * returns null if the entity whose relation is read does not exist.
  */
 function planArray(
   dialect: Dialect,
@@ -74,8 +74,8 @@ function planArray(
 }
 
 /**
- * One entity as `$asArray` has it (protocol 13.3): its key and stamp under `__KEY`, and of a relation that is not expanded the
- * key, or the number of related entities.
+ * One entity in the form of `$asArray` (protocol P6.8): its key and stamp under `__KEY`; for a
+ * relation that is not expanded the key, or the number of related entities.
  */
 function arrayEntity(
   context: QueryContext,

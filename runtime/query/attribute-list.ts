@@ -14,11 +14,11 @@ export interface ListedPath {
 }
 
 /**
- * Reads `name, employer.name, staff.*, *` (protocol section 9). Spaces around items are allowed; in `$expand`, which names
- * relations, `*` alone is not.
+ * Reads `name, employer.name, staff.*, *` (protocol P3.8). Spaces around items are allowed. In
+ * `$expand`, which names relations, `*` alone is not.
  *
- * @throws RequestError 400 with 1816 for an empty list, 1804 or 1805 for a malformed one; the message names the character,
- * counted from 1
+ * @throws RequestError 400 with 1816 for an empty list, 1804 or 1805 for a malformed one; the
+ * message names the character, counted from 1
  */
 export function parseAttributeList(text: string, kind: ListKind): readonly ListedPath[] {
   const items: ListedPath[] = [];

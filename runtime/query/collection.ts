@@ -29,7 +29,7 @@ export interface SelectionPlan {
   readonly mostRelated: number;
 }
 
-/** What a collection is read from, and so what its answer says before the entities (protocol section 4.1). */
+/** What a collection is read from, which decides the fields before the entities (protocol P3.9). */
 export type CollectionKind = 'selection' | 'set' | 'newSet';
 
 /** Writes the statement that answers a page as the JSON of the answer, expansions included; the count is bound. */

@@ -13,8 +13,9 @@ import type { JsonPlace } from '../dialect/json-access.js';
 import { scalarJson } from './value-json.js';
 
 /**
- * Writes the statement that computes with the values at the end of a path (specification, "Compute result"; protocol 13.1):
- * one pass over the rows, and for the least and the greatest text a look-up of how it is stored.
+ * Writes the statement that computes with the values at the end of a path (protocol P5.1, P5.4 to
+ * P5.9): one pass over the rows and, for the least and the greatest text, a look-up of its stored
+ * form.
  *
  * @param name the path as the client wrote it
  */
@@ -88,7 +89,7 @@ type ComputeKeyword = '$all' | Aggregate;
 /** As the protocol writes them. */
 const keywords: readonly ComputeKeyword[] = ['$all', 'average', 'count', 'min', 'max', 'sum'];
 
-/** In the order of the answer to `$all` (specification, "Compute result"). */
+/** In the order of the answer to `$all`. */
 const ofNumbers: readonly Aggregate[] = ['count', 'sum', 'average', 'min', 'max'];
 const ofOthers: readonly Aggregate[] = ['count', 'min', 'max'];
 

@@ -17,7 +17,7 @@ export interface QueryContext {
   readonly dialect: Dialect;
   readonly aliases: Aliases;
   readonly options: AnswerOptions;
-  /** The datastore's counter of changes, `__GlobalStamp` (protocol section 21). */
+  /** The datastore's counter of changes, `__GlobalStamp` (protocol P4.3). */
   readonly globalStamp: Sql;
   readonly similarities: Similarities;
   /** Where the answer holds values of class code. */

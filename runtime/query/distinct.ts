@@ -17,10 +17,10 @@ import type { ValuePath } from './value-path.js';
 import { type ValueRows, valueRows } from './value-rows.js';
 
 /**
- * Writes the statement that lists the different values at the end of a path, ascending and without null (protocol 13.2). Of
- * texts that are equal but for case the list has the first by code point.
+ * Writes the statement that lists the different values at the end of a path, ascending and without
+ * null (protocol P5.2). Of texts that are equal but for case the list has the first by code point.
  *
- * @param isPaged `$top` is given
+ * @param isPaged whether `$top` is given
  */
 export function planDistinct(
   dialect: Dialect,
@@ -81,7 +81,9 @@ function differentValues(
   return sql`select ${json(sql`min(${one})`)} from ${distinct} group by ${order} order by ${order}`;
 }
 
-/** Booleans, then numbers, then texts: values of different types are never equal (decision 24). */
+/**
+ * Booleans, then numbers, then texts: values of different types are never equal (protocol P5.6).
+ */
 function differentProperties(context: QueryContext, rows: ValueRows, place: JsonPlace): Sql {
   const { dialect } = context;
   const rank = dialect.json.byKind(place, { boolean: sql`0`, number: sql`1`, text: sql`2` });

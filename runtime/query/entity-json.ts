@@ -17,7 +17,7 @@ import type { Projection } from './projection.js';
 import { keyedUri, keyJson, valueJson } from './value-json.js';
 import { computedMark, type ComputedPlace } from '../dialect/statement.js';
 
-/** One entity as JSON, its fields in the order of protocol section 4.2. */
+/** One entity as JSON, its fields in the order of protocol P3.10. */
 export function entityJson(
   context: QueryContext,
   from: From,
@@ -159,7 +159,10 @@ function deferredEntities(
   return ['{"__deferred":{"uri":"', ...uri, '"}}'];
 }
 
-/** The first page of the related entities with the number of all of them (decision 7), as a part of the owner's row. */
+/**
+ * The first page of the related entities and the number of all of them (protocol P3.21), as part of
+ * the owner's row.
+ */
 function inlineEntities(
   context: QueryContext,
   ownerFrom: From,

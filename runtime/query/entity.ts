@@ -49,8 +49,8 @@ function entitiesWith(dialect: Dialect, root: Source, attribute: StorageDefiniti
 }
 
 /**
- * Writes the statement that reads an entity that was just saved, as a member of the answer to `$method=update` (protocol
- * section 11.3). Its only value is the key, folded if it is a text.
+ * Writes the statement that reads an entity that was just saved, as a member of the answer to
+ * `$method=update` (protocol P7.17). Its only value is the key, folded if it is a text.
  */
 export function planSavedEntity(
   dialect: Dialect,

@@ -30,13 +30,14 @@ interface ReadItem {
 }
 
 /**
- * Reads an `$orderby` (protocol section 8), without the quotes around it: paths, each with `ASC` or `DESC` in any case, `ASC`
- * when neither is written. A path that was named before changes nothing and is left out. The properties of an object are
- * names of a path, too.
+ * Reads an `$orderby` (protocol P3.6), without the quotes around it: paths, each with `ASC` or
+ * `DESC` in any case, `ASC` if neither is written. A path that was named before changes nothing and
+ * is left out. The properties of an object are names of a path, too.
  *
- * @param origin for what stands behind `order by` in a filter (protocol 7.10)
+ * @param origin of what stands behind `order by` in a filter (filters F9)
  * @example parseOrderBy('employer.name desc, lastName')
- * @throws RequestError 400 with 1810, or 1278 for `eval(`; the message names the character, counted from 1
+ * @throws RequestError 400 with 1810, or 1278 for `eval(`; the message names the character, counted
+ * from 1
  */
 export function parseOrderBy(
   text: string,

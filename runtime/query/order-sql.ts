@@ -19,7 +19,10 @@ import { protocolError, refuse, RequestError } from '../protocol/errors.js';
 import type { QueryContext } from './context.js';
 import type { OrderItem } from './order-by.js';
 
-/** Primary key order: the order where a client wants none, and the last word where it does (decisions 11 and 15). */
+/**
+ * Primary key order: the default order, and the last criterion of every other one (protocol P3.12,
+ * P3.14).
+ */
 export function keyOrder({ dialect }: QueryContext, source: Source): Sql {
   return comparableColumn(dialect, source, source.dataclass.key);
 }
@@ -139,9 +142,9 @@ function orderedAttribute(
 const unordered: ReadonlySet<string> = new Set(['object', 'image', 'blob']);
 
 /**
- * What grows as the similarity to the vector falls that the filter compares with (protocol section 8), by the filter's
- * metric; null where there is none. Similarity is told apart to about six digits here.
- * @throws RequestError 400 with 1810 where the filter does not compare the vector
+ * An expression that grows as the similarity to the filter's vector falls (protocol P3.16), by the
+ * filter's metric; null if there is none. It distinguishes similarities to about six digits.
+ * @throws RequestError 400 with 1810 if the filter does not compare the vector
  */
 function similarityOrder(
   { similarities }: QueryContext,

@@ -23,7 +23,7 @@ export type PageSource =
 /** Writes one entity of the page as a text. */
 export type WriteRow = (from: From, root: Source) => Sql;
 
-/** An entity that was deleted after its set was made (specification, "Entity object"). */
+/** An entity that was deleted after its set was made (protocol P9.5). */
 const undefinedEntity = '{"__STAMP":0}';
 
 export function dataclassOf(source: PageSource): Dataclass {

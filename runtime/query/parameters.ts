@@ -18,7 +18,7 @@ export interface Parameters {
   readonly method: string | undefined;
   /** Seconds; 0 counts as not sent. */
   readonly timeout: number | undefined;
-  /** `true`, or the filter itself (protocol section 10.4). */
+  /** `true`, or the filter itself (protocol P9.10, P9.11). */
   readonly savedfilter: string | undefined;
   readonly savedorderby: string | undefined;
   readonly subOrderby: string | undefined;
@@ -34,7 +34,7 @@ export interface Parameters {
   readonly distinct: boolean;
   /** `$atomic` or `$atOnce`: all entities of a body are saved, or none. */
   readonly atomic: boolean;
-  /** What an update would make of entities, without saving them (protocol section 11.8). */
+  /** What an update would make of entities, without saving them (protocol P7.5). */
   readonly refresh: boolean;
   readonly imageformat: string | undefined;
   /** Copied from the address of an image; without effect elsewhere. */
@@ -46,7 +46,7 @@ export interface Parameters {
   readonly lock: boolean | undefined;
 }
 
-/** A request that changes data refuses every parameter that it does not know (protocol decision 25). */
+/** A request that changes data refuses every unknown parameter (protocol P1.6). */
 export type RequestMode = 'read' | 'write';
 
 type MutableParameters = { -readonly [Name in keyof Parameters]: Parameters[Name] };
@@ -68,12 +68,14 @@ export function areLasting(parameters: Parameters): boolean {
 }
 
 /**
- * Reads the parameters of a request (protocol section 1, and decisions 2, 5 and 25): names in any case, blanks and one pair
- * of quotes around a value taken off, so that offsets in errors count from behind the quote.
+ * Reads the parameters of a request (protocol P1.5 to P1.8): names in any case; blanks and one pair
+ * of quotes around a value are removed, so offsets in errors count from behind the quote.
  *
- * @param query the parsed query string: texts, or an array of texts for a parameter that was given twice
- * @throws RequestError 400 with 1806 for a repeated parameter or a malformed number or switch, 1808 or 1809 for an unclosed
- * quote, 1811 for an unknown name, 1821 for `$atomic` that is no switch, 1280 for `$params` that are no list or object
+ * @param query the parsed query string: texts, or an array of texts for a parameter that was given
+ * twice
+ * @throws RequestError 400 with 1806 for a repeated parameter or a malformed number or switch, 1808
+ * or 1809 for an unclosed quote, 1811 for an unknown name, 1821 for `$atomic` that is no switch,
+ * 1280 for `$params` that is no list or object
  */
 export function readParameters(
   query: Readonly<Record<string, unknown>>,
@@ -291,7 +293,7 @@ type ParameterRole =
   | 'version'
   | 'binary'
   | 'rawPict'
-  /** Tolerated, without effect (protocol decision 2). */
+  /** Accepted, without effect (protocol P1.5). */
   | 'ignored'
   | 'format'
   | 'lock';
@@ -329,7 +331,7 @@ const byRole: Readonly<Record<ParameterRole, readonly string[]>> = {
   lock: ['$lock'],
 };
 
-/** Every parameter of the protocol, by its name in lower case (protocol decision 2). */
+/** Every parameter of the protocol, by its name in lower case (protocol P1.5). */
 const parameterRules: ReadonlyMap<string, ParameterRule> = new Map(
   (Object.keys(byRole) as ParameterRole[]).flatMap((role) =>
     byRole[role].map((name) => [name.toLowerCase(), { name, role }] as const),

@@ -5,7 +5,7 @@ import { type ListedPath, type ListKind, listError, parseAttributeList } from '.
 
 /** Which attributes of an entity an answer holds. */
 export interface Projection {
-  /** A list in the path leaves `__TIMESTAMP` out (specification, "Reading"). */
+  /** A list in the path leaves `__TIMESTAMP` out (protocol P3.10). */
   readonly hasTimestamp: boolean;
   /** In model order. */
   readonly fields: readonly ProjectedField[];
@@ -17,7 +17,9 @@ export interface ProjectedField {
   readonly expanded: Projection | undefined;
 }
 
-/** Where a list of attributes stands, and so what an unknown name is answered with (decision 22). */
+/**
+ * Where a list of attributes stands, which decides the answer to an unknown name (protocol P3.19).
+ */
 export type ListOrigin = 'path' | 'attributes' | 'expand';
 
 /** What every entity carries, listed or not. */
@@ -80,7 +82,10 @@ function expansion(
   throw unknownAttribute(dataclass, beyond.name, origin);
 }
 
-/** The errors of a name that does not exist for this client; for a function's name too (protocol section 20.5). */
+/**
+ * The errors of a name that does not exist for this client; of a function's name too (protocol
+ * P3.19, P11.27).
+ */
 export function unknownAttribute(
   dataclass: Pick<Dataclass, 'name'>,
   name: string,
@@ -125,9 +130,10 @@ interface GrowingNode extends ProjectionNode {
 type Index = Map<GrowingNode, Map<string, GrowingNode>>;
 
 /**
- * Merges a request's lists (protocol 9.1, 9.2 and section 24): `$attributes` wins over the path's list, and `$expand` adds
- * every relation that it names, and those on the way, with all their attributes. Without the first two lists the entity
- * keeps all its attributes. Answers `undefined` when the request has no list at all.
+ * Merges a request's lists (protocol P3.8): `$attributes` wins over the path's list, and `$expand`
+ * adds every relation that it names, and those on the way, with all their attributes. Without the
+ * first two lists the entity keeps all its attributes. Returns `undefined` if the request has no
+ * list at all.
  *
  * @param expandDepth most relations that one path may follow
  * @throws RequestError 400 as `parseAttributeList`, and 1804 or 1805 for a path that is too deep

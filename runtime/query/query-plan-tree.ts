@@ -53,7 +53,10 @@ export interface PlanTree {
   readonly origin: (comparison: ComparisonNode) => ComparisonNode;
 }
 
-/** Takes a filter apart by the names that its author wrote: what is not exposed cannot be among them (decision 13). */
+/**
+ * Splits a filter by the names that its author wrote, so it cannot name what is not exposed
+ * (protocol P6.9).
+ */
 export function planTree(dataclass: Dataclass, filter: FilterNode): PlanTree {
   const builder = new TreeBuilder();
   const root = builder.step(dataclass, filter);
@@ -90,7 +93,10 @@ class TreeBuilder {
     return { kind: 'or', filter, parts };
   }
 
-  /** Comparisons that AND joins and that follow one relation speak of one related entity (decision 23). */
+  /**
+   * Comparisons that AND joins and that follow one relation concern one related entity (filters
+   * F17).
+   */
   #comparisons(dataclass: Dataclass, compared: readonly ComparisonNode[]): PlanStep[] {
     const steps: PlanStep[] = [];
     const joined = new Map<string, ComparisonNode[]>();
@@ -160,7 +166,7 @@ function withoutAlias(dataclass: Dataclass, steps: readonly PathStep[]): readonl
   return steps;
 }
 
-/** Whether a client may name all that an alias passes through (decision 28). */
+/** Whether a client may name everything that an alias passes through (protocol P2.9). */
 function isNameable(dataclass: Dataclass, { path }: AliasDefinition): boolean {
   let here = dataclass;
   for (const name of path.slice(0, -1)) {

@@ -22,11 +22,11 @@ import type { FilterInput } from '../filter/slots.js';
 type Asked = Pick<Parameters, 'queryplan' | 'querypath'>;
 
 /**
- * Adds `__queryPlan` and `__queryPath` to the answer of a request, where they are asked for (protocol section 13.4): the steps
- * of the filter, and whether the database finds them with an index. Both speak in the client's own words: names of tables,
- * columns and of what is not exposed stand in neither.
+ * Adds `__queryPlan` and `__queryPath` to the answer if the request asks for them (protocol P6.3,
+ * P6.9): the steps of the filter, and whether the database finds them with an index. Both use the
+ * client's own words, and never the names of tables, of columns and of what is not exposed.
  *
- * @param answer a collection; when there is none, none is given
+ * @param answer a collection; if there is none, none is returned
  */
 export function explainedAnswer(
   context: ReadingContext,
@@ -90,7 +90,7 @@ function withMembers(object: JsonAnswer, members: readonly string[]): JsonAnswer
     : Buffer.concat([object.subarray(0, -1), Buffer.from(more)]);
 }
 
-/** A step of `__queryPath`, spelled as the protocol spells it (section 13.4). */
+/** A step of `__queryPath`, spelled as the protocol spells it (`recordsfounds`). */
 interface MeasuredStep {
   readonly description?: string;
   /** Milliseconds. */
@@ -217,7 +217,7 @@ function stepCount(step: PlanStep): number {
   return step.parts.reduce((sum, part) => sum + stepCount(part), 1);
 }
 
-/** Describes the steps of one request as protocol 13.4 prints them, in the names that its author wrote. */
+/** Describes the steps of one request in the names that its author wrote (protocol P6.9). */
 class PlanText {
   readonly #values: (comparison: ComparisonNode) => string;
 

@@ -40,7 +40,7 @@ export function emptyPlans(bytes = maxPlanBytes): Plans {
 
 /**
  * The number of entities that an answer holds at most.
- * @throws RequestError 400 for a `$top` above the server's limit (protocol decision 5)
+ * @throws RequestError 400 for a `$top` above the server's limit (protocol P1.8)
  */
 export function pageTop(
   { limits, options }: Pick<ReadingContext, 'limits' | 'options'>,

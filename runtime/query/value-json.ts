@@ -4,7 +4,7 @@ import type { JsonPart, Sql } from '../dialect/dialect.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import type { QueryContext } from './context.js';
 
-/** The JSON of a column's value, as protocol section 5 and decisions 6 to 9 want it. */
+/** The JSON of a column's value (protocol P4.4 to P4.14). */
 export function valueJson(
   context: QueryContext,
   source: Source,
@@ -100,8 +100,8 @@ export function keyNumber({ type }: Pick<StorageDefinition, 'type'>, value: Sql)
 }
 
 /**
- * JSON of a value of an attribute that is no column any more, or `null`; in the form that the value has in an entity
- * (protocol section 5, decision 8).
+ * JSON of an attribute's value that is no longer a column, or `null`; in the form that the value
+ * has in an entity (protocol P4.4 to P4.8).
  */
 export function scalarJson(
   { dialect, options }: QueryContext,

@@ -37,12 +37,12 @@ export const numericTypes: ReadonlySet<StorageType> = new Set(['number', 'intege
 const withoutValues: ReadonlySet<string> = new Set(['image', 'blob', 'vector']);
 
 /**
- * Reads the one path that stands before `$compute` and `$distinct` (protocol section 13): `salary`, `employer.name`,
- * `staff.salary`, `extra.deep.x`, `extra.list[].x`.
+ * Reads the one path that stands before `$compute` and `$distinct` (protocol P5.1, P5.2): `salary`,
+ * `employer.name`, `staff.salary`, `extra.deep.x`, `extra.list[].x`.
  *
  * @param text without blanks around it
- * @throws RequestError 404 with 1500 and 1804 for what is not exposed (decision 22); 400 with 1804 for a malformed path, 1806
- * for several, 1816 for none, 1813 for what has no such values
+ * @throws RequestError 404 with 1500 and 1804 for what is not exposed; 400 with 1804 for a
+ * malformed path, 1806 for several, 1816 for none, 1813 for what has no such values
  */
 export function valuePath(
   dataclass: Dataclass,

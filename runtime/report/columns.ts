@@ -34,12 +34,12 @@ interface ColumnList {
 const withoutColumn: ReadonlySet<string> = new Set(['object', 'image', 'blob', 'vector']);
 
 /**
- * The columns of a report: those that a list names, in its order, or else every attribute that has one value that is a text, a
- * number, a boolean or a date, in model order (protocol 13.5).
+ * The columns of a report (protocol P6.4): those that a list names, in its order, or else every
+ * attribute with a single value that is a text, a number, a boolean or a date, in model order.
  *
  * @param pathList the list in the path
- * @throws RequestError 1500 with 1804 for a name that is not exposed: 404 in a path, 400 in `$attributes`; 400 with 1804 for
- * what cannot stand in a report, 1816 for an empty list
+ * @throws RequestError 1500 with 1804 for a name that is not exposed: 404 in a path, 400 in
+ * `$attributes`; 400 with 1804 for what cannot be a column, 1816 for an empty list
  */
 export function reportColumns(
   dataclass: Dataclass,

@@ -20,7 +20,7 @@ import type { ReadingContext } from '../query/reading-context.js';
 import { shapeName } from '../query/selection-request.js';
 
 /**
- * Writes the statement that answers a page as a report (specification, "Report-format response"); the number of all entities
+ * Writes the statement that answers a page as a report (protocol P6.1); the number of all entities
  * is bound.
  */
 export function planReport(
@@ -86,8 +86,8 @@ function columnJson(
 }
 
 /**
- * A page in the report format (specification, "`$format`"); a member of an entity set that does not exist any more is a row
- * of nulls.
+ * A page in the report format (protocol P6.1); a deleted member of an entity set is a row of nulls
+ * (protocol P6.7).
  *
  * @param attributes the list in the path
  * @throws RequestError 400 with 1806 for an `$expand`
@@ -114,7 +114,7 @@ export function reportForm(
   };
 }
 
-/** What a report says of a column (specification, "Report-format response"). */
+/** How a report describes a column (protocol P6.5). */
 interface ColumnSchema {
   readonly name: string;
   readonly dataType: 'NUMBER' | 'STRING';

@@ -105,9 +105,10 @@ const defaultThreshold = 0.5;
 const members: ReadonlySet<string> = new Set(['vector', 'metric', 'threshold']);
 
 /**
- * Reads what a vector attribute is compared with: `{"vector":[1,0,0],"metric":"dot","threshold":0.4}` (specification, "Vector
- * comparison"; protocol 22.2). Case does not matter in the name of a metric. Members that have no meaning are refused, since a
- * misspelt `threshold` would otherwise compare with another one.
+ * Reads what a vector attribute is compared with:
+ * `{"vector":[1,0,0],"metric":"dot","threshold":0.4}` (filters F25). Case does not matter in the
+ * name of a metric. Members without a meaning are refused, because a misspelt `threshold` would
+ * otherwise be replaced by the default.
  *
  * @param dimensions how many numbers the attribute's vectors have
  */

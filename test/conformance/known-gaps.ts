@@ -1,6 +1,6 @@
 import type { Expectation, Request } from './row.js';
 
-/** A sentence of the specification or of the protocol's decisions that this version does not keep yet. */
+/** A rule of the guides that this version does not keep yet. */
 export interface Gap {
   readonly id: string;
   readonly says: string;

@@ -1,4 +1,4 @@
-/** One sentence of the specification or of the protocol's decisions, as a request and its answer. */
+/** A rule of the guides, as a request and its answer. */
 export interface Row {
   /** Where the sentence stands, and what it is about. */
   readonly id: string;

@@ -76,6 +76,86 @@ describe('a file that is named', () => {
   );
 });
 
+describe('a rule that comments and tests cite', () => {
+  const numbers = [...numbersIn('protocol.md', 'P'), ...numbersIn('filters.md', 'F')];
+
+  /** The numbers of a guide's rules, in its order. */
+  function numbersIn(guide: string, letter: string): readonly string[] {
+    const rules = /<a id="([^"]+)">([^<]+)<\/a>/g;
+    return [...readDocument(`runtime/docs/${guide}`).matchAll(rules)].map(([, id, number = '']) => {
+      expect([id, number[0]]).toEqual([number.toLowerCase(), letter]);
+      return number;
+    });
+  }
+
+  /** Citations of rules and headings that do not exist, and of documents that no checkout has. */
+  function wrongCitations(text: string): readonly string[] {
+    return [
+      ...[...text.matchAll(/\bP\d+\.\d+\b/g)].filter(([cited]) => !numbers.includes(cited)),
+      ...[...text.matchAll(/\b[Ff]ilters (F\d+(?:(?:,| to| and) F\d+)*)|'(F\d+) /g)].flatMap(
+        ([cited]) => [...cited.matchAll(/F\d+/g)].filter(([number]) => !numbers.includes(number)),
+      ),
+      ...[...text.matchAll(/`(\w[\w-]*\.md)(?:#([\w-]+))?`/g)].filter(
+        ([, guide = '', anchor]) => !isInGuide(guide, anchor),
+      ),
+      ...text.matchAll(/\bprotocol,? (?:sections?|decisions?|list|"|\d)|\bdecisions? \d/gi),
+      ...text.matchAll(/\bspecification\b|(?<!RFC \d+, )\bsections? \d/gi),
+    ].map(([cited]) => cited);
+  }
+
+  function isInGuide(guide: string, anchor: string | undefined): boolean {
+    const path = documents.find((each) => each.endsWith(`/${guide}`));
+    if (path === undefined) return false;
+    return anchor === undefined || anchorsOf(path).includes(anchor);
+  }
+
+  /** The comments of a file as one line; of a conformance row the titles too. */
+  function citingText(path: string): string {
+    const text = readDocument(path);
+    if (path.startsWith('test/conformance/')) return text;
+    const comments = text.match(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$|\{\{!--[\s\S]*?--\}\}/gm) ?? [];
+    return comments.join('\n').replaceAll(/\s*\n\s*(?:\*|\/\/)?\s*/g, ' ');
+  }
+
+  const files = ['generator', 'runtime', 'templates', 'test'].flatMap((folder) =>
+    readdirSync(join(packageRoot, folder), { recursive: true, encoding: 'utf8' })
+      .map((name) => `${folder}/${name}`)
+      .filter((path) => /\.(ts|mjs|js|hbs)$/.test(path) && !path.endsWith('docs/links.test.ts')),
+  );
+
+  it('has a number of its own', () => {
+    expect(numbers.length).toBeGreaterThan(200);
+    expect(new Set(numbers).size).toBe(numbers.length);
+  });
+
+  it('is a rule of a guide of this repository', () => {
+    const wrong = files.flatMap((path) =>
+      wrongCitations(citingText(path)).map((cited) => `${path}: ${cited}`),
+    );
+    expect(wrong).toEqual([]);
+  });
+
+  it.each([
+    'See protocol P3.99.',
+    'Null matches nothing (filters F1, F99).',
+    'See `access.md#nothing`.',
+    'See `nothing.md`.',
+    'As protocol section 3 says.',
+    'See protocol 7.10.',
+    'See (protocol, "Errors").',
+    'See decision 12.',
+    'The specification says so.',
+  ])('is found wrong: %s', (text) => {
+    expect(wrongCitations(text)).not.toEqual([]);
+  });
+
+  it('is found right in each form', () => {
+    const text =
+      'Protocol P3.9, filters F1 to F7, `access.md#restrict`, `filters.md`; RFC 9110, section 14';
+    expect(wrongCitations(text)).toEqual([]);
+  });
+});
+
 it.each([
   ['README.md', 250],
   ['CONTRIBUTING.md', 150],

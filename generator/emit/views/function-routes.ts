@@ -25,8 +25,9 @@ const levels = ['selection', 'dataclass', 'entity'] as const;
 const classSuffix = { selection: 'Selection', dataclass: '', entity: 'Entity' } as const;
 
 /**
- * One line for each address and verb of the functions of a dataclass that clients may call (specification, "Class function
- * calls"). An exposed function of selections and one of the dataclass never have the same name here.
+ * One line for each address and verb of the functions of a dataclass that clients may call
+ * (protocol P11.2 to P11.4). An exposed function of selections and one of the dataclass never have
+ * the same name here.
  */
 export function dataclassFunctionRoutes({ name, functions }: Dataclass): readonly string[] {
   return levels.flatMap((level) =>

@@ -7,7 +7,7 @@ import {
   pluginSignature,
 } from './function-routes.js';
 
-/** Each route of a dataclass, its options and the handler that answers there (protocol section 2). */
+/** Each route of a dataclass, its options and the handler that answers there. */
 const routes: readonly (readonly [
   verb: 'get' | 'post',
   suffix: string,

@@ -12,10 +12,10 @@ const view: Granted = { privileges: ['VIEW'] };
 const hr: Granted = { roles: ['hr'] };
 const update = '/rest/Employee?$method=update';
 
-/** Protocol sections 16.3 and 17, decisions 13, 19, 27, 28 and 30; the model `access`. */
+/** `access.md#what-roles-do`, protocol P9.9, P13.3; the model `access`. */
 export const accessRows: readonly AccessRow[] = [
   {
-    id: 'access 401',
+    id: 'P13.3 guest',
     says: 'what a guest lacks the privilege for is 401',
     request: get('/rest/Employee'),
     expect: refused(401, 1556),
@@ -26,7 +26,7 @@ export const accessRows: readonly AccessRow[] = [
     ],
   },
   {
-    id: 'access 403',
+    id: 'P13.3 logged in',
     says: 'what a user lacks the privilege for is 403',
     as: view,
     request: post('/rest/Employee(1)?$method=delete'),
@@ -34,34 +34,34 @@ export const accessRows: readonly AccessRow[] = [
     then: [[post(update, { name: 'x' }), refused(403, 1557)]],
   },
   {
-    id: 'd30 logged in',
+    id: 'P9.9 logged in',
     says: 'a user name is enough to be logged in',
     as: {},
     request: get('/rest/Employee'),
     expect: refused(403, 1556),
   },
   {
-    id: 'd30 none',
+    id: 'none',
     says: 'none is held by nobody, guest by everybody, and neither makes a user of a guest',
     as: { privileges: ['none', 'guest', 'unknown'] },
     request: post(update, { name: 'x', salary: 2 }),
     expect: refused(403, 1558),
   },
   {
-    id: '17.1 includes',
+    id: 'includes',
     says: 'a role brings its privileges, and those what they include, in any case',
     as: hr,
     request: get('/rest/Employee(1)?$attributes=name,salary'),
     expect: { has: { name: 'Ada', salary: 1 } },
   },
   {
-    id: 'd19 read',
+    id: 'read',
     says: 'an attribute that may not be read is left out',
     request: get('/rest/Company(1)'),
     expect: { members: ['__entityModel', '__KEY', '__TIMESTAMP', '__STAMP', 'ID', 'name'] },
   },
   {
-    id: 'd13 names',
+    id: 'names',
     says: 'what names it answers as if it did not exist',
     request: get('/rest/Company?$filter=code=1'),
     expect: refused(400, 1500, 1162),
@@ -72,7 +72,7 @@ export const accessRows: readonly AccessRow[] = [
     ],
   },
   {
-    id: 'd13 hops',
+    id: 'hops',
     says: 'along every hop of a path',
     as: view,
     request: get('/rest/Employee?$filter=employer.code="c"'),
@@ -80,7 +80,7 @@ export const accessRows: readonly AccessRow[] = [
     then: [[get('/rest/Employee?$filter=employer.name="Bolt"'), { keys: ['1'] }]],
   },
   {
-    id: 'd19 update',
+    id: 'update',
     says: 'an attribute that may not be changed refuses the entity, nothing of it is saved',
     as: view,
     request: post('/rest/Employee(1)', { __STAMP: 1, name: 'Eve', salary: 5 }),
@@ -92,7 +92,7 @@ export const accessRows: readonly AccessRow[] = [
     then: [[get('/rest/Employee(1)?$attributes=name'), { has: { name: 'Ada', __STAMP: 1 } }]],
   },
   {
-    id: '17.3 create',
+    id: 'create',
     says: 'a new entity may be given the default of an attribute that may not be created',
     as: hr,
     request: post(update, { name: 'Bo', salary: 1 }),
@@ -100,26 +100,26 @@ export const accessRows: readonly AccessRow[] = [
     then: [[post(update, { name: 'Cy', salary: 2 }), refused(403, 1557, 1046, 1534)]],
   },
   {
-    id: 'd27 create',
+    id: 'create without read',
     says: 'who may create and not read is told where the entity is',
     request: post('/rest/Complaint?$method=update', { text: 'cold' }),
     expect: { is: { uri: '/rest/Complaint(1)', __KEY: '1', __STAMP: 1 } },
   },
   {
-    id: 'd28 alias',
+    id: 'P3.20 alias',
     says: 'an alias is opened by its own privilege',
     as: view,
     request: get('/rest/Employee(1)?$attributes=employerCode'),
     expect: { has: { employerCode: 'c' } },
   },
   {
-    id: 'd28 relation',
+    id: 'relation',
     says: 'a relation to a dataclass that may not be read is left out',
     request: get('/rest/Company?$expand=staff'),
     expect: refused(400, 1500, 1805),
   },
   {
-    id: '17 catalog',
+    id: 'P2.9 catalog',
     says: 'the catalog lists what the session may read',
     request: get('/rest/$catalog'),
     expect: {
@@ -130,7 +130,7 @@ export const accessRows: readonly AccessRow[] = [
     then: [[get('/rest/$catalog/Employee'), refused(404, 1800)]],
   },
   {
-    id: 'd15 sets',
+    id: 'P9.13 sets',
     says: 'reads of a set check privileges again',
     request: get('/rest/Employee/$entityset/0123456789ABCDEF0123456789ABCDEF'),
     expect: refused(401, 1556),

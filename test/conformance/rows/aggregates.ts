@@ -5,7 +5,7 @@ type Case = readonly [says: string, address: string, expect: Expectation];
 
 const notFound = refused(404, 1500, 1804);
 
-/** Specification, "Compute result"; protocol 13.1. */
+/** Protocol P5.1, P5.3 to P5.9. */
 const computed: readonly Case[] = [
   [
     'all of a number',
@@ -130,7 +130,7 @@ const computed: readonly Case[] = [
   ['an entity that is not there', 'Company(9)/staff.salary?$compute=sum', refused(404, 1543)],
 ];
 
-/** Protocol 13.2. */
+/** Protocol P5.2, P5.7, P5.8. */
 const different: readonly Case[] = [
   [
     'texts without regard to case',
@@ -167,7 +167,7 @@ const different: readonly Case[] = [
   ['false is the ordinary read', 'Company/city?$distinct=false&$top=1', { has: { __SENT: 1 } }],
 ];
 
-/** Protocol 20.3, decisions 13 and 22. */
+/** Protocol P5.4, P5.11, P3.19. */
 const refusals: readonly Case[] = [
   [
     'a keyword that does not exist',
@@ -242,7 +242,7 @@ function rows(family: string, cases: readonly Case[]): Row[] {
 }
 
 export const aggregateRows: readonly Row[] = [
-  ...rows('13.1', computed),
-  ...rows('13.2', different),
-  ...rows('13 refused', refusals),
+  ...rows('P5.1', computed),
+  ...rows('P5.2', different),
+  ...rows('P5.11', refusals),
 ];

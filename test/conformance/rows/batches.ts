@@ -19,24 +19,24 @@ const untouched: NonNullable<Row['then']> = [
   ],
 ];
 
-/** `$atomic`, `$method=validate`, `$refresh`: protocol sections 11.6 to 11.8, and "Status codes and errors". */
+/** `$atomic`, `$method=validate`, `$refresh`: protocol P7.3 to P7.5, P7.22 to P7.24. */
 export const batchRows: readonly Row[] = [
   {
-    id: 'spec.atomic',
+    id: 'P7.4',
     says: '$atomic=true saves all',
     request: post(atomic, [{ name: 'M' }, { ...first, city: 'Rome' }]),
     expect: { keys: ['6', '1'], has: { __ENTITIES: [{ __STAMP: 1 }, { __STAMP: 2 }] } },
     then: [[get('/rest/Company?$top=0'), { has: { __COUNT: 6, __GlobalStamp: created + 2 } }]],
   },
   {
-    id: 'spec.atOnce',
+    id: 'P1.5 $atOnce',
     says: '$atOnce is $atomic',
     request: post(`${update}&$atOnce=true`, [{ name: 'M' }, { name: null }]),
     expect: { status: 422 },
     then: untouched,
   },
   {
-    id: 'spec.atomic nothing',
+    id: 'P7.22',
     says: 'or nothing: every entity is listed, the offenders alone are decorated',
     request: post(atomic, [
       { ...first, city: 'Rome', uri: 'x', __ERROR: [] },
@@ -61,14 +61,14 @@ export const batchRows: readonly Row[] = [
     then: untouched,
   },
   {
-    id: 'spec.atomic stale',
+    id: 'P7.22 stale',
     says: '409 where other changes are all that is wrong',
     request: post(atomic, [{ name: 'M' }, { ...first, __STAMP: 2, city: 'x' }, { name: 'bolt' }]),
     expect: { status: 409 },
     then: untouched,
   },
   {
-    id: 'spec.atomic one',
+    id: 'P7.4 one',
     says: 'one entity alone is answered as without $atomic',
     request: post(atomic, { ...first, __STAMP: 2, city: 'x' }),
     expect: { ...refused(409, 1263, 1046, 1517), has: { __KEY: '1', city: 'Berlin' } },
@@ -82,7 +82,7 @@ export const batchRows: readonly Row[] = [
     then: untouched,
   },
   {
-    id: '11.7 mixed batch',
+    id: 'P7.19 mixed batch',
     says: 'without $atomic each is on its own',
     request: post(update, [
       { __KEY: '99', __STAMP: 1 },
@@ -107,28 +107,28 @@ export const batchRows: readonly Row[] = [
     then: [[get('/rest/Company?$top=0'), { has: { __COUNT: 5, __GlobalStamp: created + 1 } }]],
   },
   {
-    id: 'spec.validate',
+    id: 'P7.3',
     says: '$method=validate checks an entity and stores nothing',
     request: post(validate, { name: 'M' }),
     expect: { is: { ok: true } },
     then: untouched,
   },
   {
-    id: 'spec.validate list',
+    id: 'P7.3 list',
     says: 'or a list',
     request: post(validate, [{ name: 'M' }, { ...first, city: 'Rome' }]),
     expect: { is: { ok: true } },
     then: untouched,
   },
   {
-    id: 'spec.validate address',
+    id: 'P7.3 address',
     says: 'the key may stand in the address',
     request: post('/rest/Company(1)?$method=validate', { __STAMP: 1, name: 'M' }),
     expect: { is: { ok: true } },
     then: untouched,
   },
   {
-    id: '11.6',
+    id: 'P7.23',
     says: 'entities that could not be saved are listed with their errors',
     request: post(validate, [
       { name: 'M' },
@@ -152,7 +152,7 @@ export const batchRows: readonly Row[] = [
     then: untouched,
   },
   {
-    id: '11.8',
+    id: 'P7.24',
     says: '$refresh=true computes without saving',
     request: post(refresh, { name: 'M', city: 'x', ID: null }),
     expect: {
@@ -180,28 +180,28 @@ export const batchRows: readonly Row[] = [
     then: untouched,
   },
   {
-    id: '11.8 existing',
+    id: 'P7.5 existing',
     says: 'an entity that exists keeps its stamp',
     request: post(refresh, { ...first, city: 'Rome' }),
     expect: { has: { ...first, city: 'Rome', label: 'Ärger, Rome', uri: '/rest/Company(1)' } },
     then: untouched,
   },
   {
-    id: '11.8 refused',
+    id: 'P7.5 refused',
     says: 'what could not be saved is refused',
     request: post(refresh, { ...first, __STAMP: 2, city: 'Rome' }),
     expect: { ...refused(409, 1263, 1046, 1517), has: { city: 'Berlin' } },
     then: untouched,
   },
   {
-    id: '11.8 validate',
+    id: 'P7.5 validate',
     says: '$refresh applies to $method=update',
     request: post(`${validate}&$refresh=true`, { name: 'M' }),
     expect: refused(400, 1813),
     then: untouched,
   },
   {
-    id: '11 set',
+    id: 'P7.1 set',
     says: 'an update of a set is refused',
     request: post('/rest/Company/$entityset/0123456789ABCDEF0123456789ABCDEF?$method=update', {}),
     expect: refused(400, 1813),

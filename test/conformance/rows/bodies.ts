@@ -17,16 +17,16 @@ const types = [
   'nonsense',
 ];
 
-/** Decision 3; the last sentence of "Status codes and errors". */
+/** Protocol P1.9. */
 export const bodyRows: readonly Row[] = [
   ...types.map((type) => ({
-    id: `d3.type ${type}`,
+    id: `P1.9 type ${type}`,
     says: 'a JSON body is read under any content type',
     request: postText(update, body, { 'content-type': type }),
     expect: made,
   })),
   {
-    id: 'd3.form',
+    id: 'P1.9 form',
     says: 'five characters may be percent-encoded in a form',
     request: postText(update, '{"name":"%21%27%28%29%2A%2a %41"}', {
       'content-type': 'application/x-www-form-urlencoded; charset=utf-8',
@@ -34,19 +34,19 @@ export const bodyRows: readonly Row[] = [
     expect: { has: { name: "!'()** %41" } },
   },
   {
-    id: 'd3.form only',
+    id: 'P1.9 form only',
     says: 'and nowhere else',
     request: postText(update, '{"name":"%21"}', { 'content-type': 'application/json' }),
     expect: { has: { name: '%21' } },
   },
   {
-    id: 'd3.BOM',
+    id: 'P1.9 BOM',
     says: 'a byte order mark is passed over',
     request: postText(update, `\ufeff${body}`),
     expect: made,
   },
   ...[undefined, 'application/json', 'text/plain'].map((type) => ({
-    id: `d3.empty ${String(type)}`,
+    id: `P1.9 empty ${String(type)}`,
     says: 'an update without a body is refused',
     request: post(update, undefined, type === undefined ? {} : { 'content-type': type }),
     expect: refused(400, 1833),
@@ -67,7 +67,7 @@ export const bodyRows: readonly Row[] = [
     then: nothingStored,
   })),
   {
-    id: 'a body of a read',
+    id: 'P1.9 a body of a read',
     says: 'a body beside GET has no effect',
     request: { method: 'GET', url: '/rest/Company(1)/name', text: '{' },
     expect: { has: { name: 'Ärger' } },

@@ -6,10 +6,10 @@ const brief = (name: string): object => ({
   dataURI: `/rest/${name}`,
 });
 
-/** Protocol section 3. */
+/** Protocol P2.1 to P2.9. */
 export const catalogRows: readonly Row[] = [
   {
-    id: '3.1',
+    id: 'P2.1',
     says: 'the brief catalog lists the exposed dataclasses, sorted',
     request: get('/rest/$catalog'),
     expect: {
@@ -22,7 +22,7 @@ export const catalogRows: readonly Row[] = [
     },
   },
   {
-    id: '3.2',
+    id: 'P2.2',
     says: '$all is the same with whole dataclasses',
     request: get('/rest/$catalog/$all'),
     expect: {
@@ -37,7 +37,7 @@ export const catalogRows: readonly Row[] = [
     },
   },
   {
-    id: '3.3',
+    id: 'P2.3',
     says: 'one dataclass is sent bare',
     request: get('/rest/$catalog/Note'),
     expect: {
@@ -106,13 +106,13 @@ export const catalogRows: readonly Row[] = [
     },
   },
   {
-    id: '3.3 several',
+    id: 'P2.2 several',
     says: 'several dataclasses come in the envelope',
     request: get('/rest/$catalog/Note,Company'),
     expect: { has: { __NAME: 'staff', dataClasses: [{ name: 'Note' }, { name: 'Company' }] } },
   },
   {
-    id: '3.4',
+    id: 'P2.5',
     says: 'attributes tell their kind and type',
     request: get('/rest/$catalog/Company'),
     expect: {

@@ -18,89 +18,89 @@ const update = '/rest/Employee?$method=update';
 const filtered = (filter: string): string =>
   `/rest/Employee/code?$filter=${encodeURIComponent(filter)}`;
 
-/** Attributes with accessors (protocol sections 5, 7.11, 8, 11 and 13). */
+/** Attributes with accessors (`class-code.md#computed-attributes`). */
 export const computedRows: readonly Row[] = [
   {
-    id: '5.accessors get',
+    id: 'accessors get',
     says: 'a computed attribute is sent as the value of its getter',
     request: get('/rest/Employee(a)/fullName,pay,isRich,hired'),
     expect: { has: { fullName: 'Ada Byron', pay: 4000, isRich: true, hired: null } },
   },
   {
-    id: '5.accessors expanded',
+    id: 'accessors expanded',
     says: 'behind relations too',
     request: get('/rest/Employee(a)/employer.shout,employer.staff.fullName'),
     expect: { has: { employer: { shout: 'Acme!', staff: { __ENTITIES: [{ __KEY: 'a' }] } } } },
   },
   {
-    id: '5.accessors set',
+    id: 'accessors set',
     says: 'goes to its setter',
     request: post(update, { __KEY: 'a', __STAMP: 1, fullName: 'Ada King' }),
     expect: { has: { firstName: 'Ada', lastName: 'King', __STAMP: 2 } },
     then: [[get('/rest/Employee(a)/lastName'), { has: { lastName: 'King' } }]],
   },
   {
-    id: '5.accessors read-only',
+    id: 'P7.7 accessors read-only',
     says: 'without setter it is passed over',
     request: post(update, { __KEY: 'a', __STAMP: 1, pay: 'x', salary: 3 }),
     expect: { has: { pay: 6 } },
   },
   {
-    id: '26.accessors as read',
+    id: 'P7.7 accessors as read',
     says: 'a whole entity as it was read may be sent back with one value changed',
     request: post(update, { __KEY: 'a', __STAMP: 1, fullName: 'Ada Byron', lastName: 'King' }),
     expect: { has: { fullName: 'Ada King' } },
   },
   {
-    id: '7.11 query',
+    id: 'accessors query',
     says: 'a comparison is what the accessor query says',
     request: get(filtered("fullName = 'ada byron' and salary > 1")),
     expect: { keys: ['a'] },
   },
   {
-    id: '7.11 not equal',
+    id: 'F37 accessors',
     says: '!= is always NOT (=)',
     request: get(filtered("fullName != 'ada byron'")),
     expect: { keys: ['b'] },
   },
   {
-    id: '7.11 no relation',
+    id: 'F18 accessors',
     says: 'a path over a missing relation is null',
     request: get(filtered('employer.shout = null')),
     expect: { keys: ['b'] },
   },
   {
-    id: '7.11 without query',
+    id: 'accessors without query',
     says: 'a computed attribute without query cannot be filtered',
     request: get(filtered('pay = 1')),
     expect: { status: 400, codes: [1112], message: /has no accessor "query"/ },
   },
   {
-    id: '7.11 order by',
+    id: 'F9 accessors',
     says: 'the result of the handler may not contain order by',
     request: get(filtered('bad = 4')),
     expect: { status: 500, codes: [1837] },
   },
   {
-    id: '8.accessors orderBy',
+    id: 'accessors orderBy',
     says: 'an order is what the accessor orderBy says',
     request: get('/rest/Employee?$orderby=fullName%20desc&$attributes=code'),
     expect: { keys: ['b', 'a'] },
   },
   {
-    id: '8.accessors without orderBy',
+    id: 'accessors without orderBy',
     says: 'a computed attribute without orderBy gives no order',
     request: get('/rest/Employee?$orderby=pay'),
     expect: { status: 400, codes: [1810] },
   },
   {
-    id: '13.accessors',
+    id: 'P5.11 accessors',
     says: 'the database computes nothing with values of class code',
     request: get('/rest/Employee/pay?$compute=sum'),
     expect: { status: 400, codes: [1813] },
   },
   {
-    id: '3.4 accessors',
+    id: 'P2.5 accessors',
     says: 'the catalog lists it as calculated, read-only without setter',
     request: get('/rest/$catalog/Company'),
     expect: {

@@ -31,31 +31,31 @@ function remove(path: string): Request {
   return post(`/rest/${path}${path.includes('?') ? '&' : '?'}$method=delete`);
 }
 
-/** Specification, "$method"; protocol section 11.5 and decision 25. */
+/** Protocol P8.1 to P8.8. */
 export const deleteRows: readonly Row[] = [
-  row('spec.delete key', 'an entity is deleted by its key', remove('Company(4)'), ok, [
+  row('P8.1 key', 'an entity is deleted by its key', remove('Company(4)'), ok, [
     [get('/rest/Company(4)'), missing],
     [get('/rest/Company?$top=0'), { has: { __COUNT: 4, __GlobalStamp: created + 1 } }],
   ]),
-  row('spec.delete slash', 'a slash may follow the key', remove('Company(4)/'), ok, [
+  row('P1.2 slash of a deletion', 'a slash may follow the key', remove('Company(4)/'), ok, [
     [get('/rest/Company(4)'), missing],
   ]),
   row(
-    'spec.delete filter',
+    'P8.2 filter',
     'the entities of a filter are deleted',
     remove('Company?$filter="ID = 4"'),
     ok,
     [[get('/rest/Company'), { keys: ['1', '2', '3', '5'] }]],
   ),
   row(
-    'spec.delete params',
+    'P8.2 params',
     'a filter may have placeholders',
     remove(`Note?$filter="code = :1"&$params=["B"]`),
     ok,
     [[get('/rest/Note'), { keys: ['A/1 (x)'] }]],
   ),
   row(
-    'spec.delete set',
+    'P8.3 set',
     'the entities of a set are deleted',
     post(`${set}?$method=subentityset&$savedfilter="ID = 4 or name = 'Managed'"`),
     { keys: ['4', '5'] },
@@ -67,7 +67,7 @@ export const deleteRows: readonly Row[] = [
     ],
   ),
   row(
-    'spec.delete part',
+    'P8.3 part',
     'also those alone that a filter matches',
     post(`${set}?$method=subentityset&$savedfilter="ID > 3"`),
     { keys: ['4', '5'] },
@@ -76,82 +76,62 @@ export const deleteRows: readonly Row[] = [
       [get('/rest/Company'), { keys: ['1', '2', '3', '4'] }],
     ],
   ),
-  row('d15.delete', 'an unknown set', post(`${set}?$method=delete`), refused(404, 1802)),
-  row('11.5 key', 'an unknown key', remove('Company(77)'), missing),
-  row('11.5 no key', 'a key that none can be', remove('Company(x)'), missing),
-  row('11.5 case', 'a text key in another case', remove("Note('B')"), ok, [
+  row('P9.12 delete', 'an unknown set', post(`${set}?$method=delete`), refused(404, 1802)),
+  row('P8.6 key', 'an unknown key', remove('Company(77)'), missing),
+  row('P8.6 no key', 'a key that none can be', remove('Company(x)'), missing),
+  row('P1.3 case of a deleted key', 'a text key in another case', remove("Note('B')"), ok, [
     [get('/rest/Note'), { keys: ['A/1 (x)'] }],
   ]),
-  row('11.5 nothing', 'a filter that matches nothing', remove('Company?$filter="ID = 77"'), ok),
-  row('d25.delete', 'a delete without a filter deletes nothing', remove('Company'), unclear),
+  row('P8.6 nothing', 'a filter that matches nothing', remove('Company?$filter="ID = 77"'), ok),
+  row('P8.5', 'a delete without a filter deletes nothing', remove('Company'), unclear),
   row(
-    'd25.delete empty',
+    'P8.5 empty',
     'a delete with an empty filter deletes nothing',
     remove('Company?$filter='),
     unclear,
   ),
+  row('P8.5 quoted', 'nor with an empty one in quotes', remove('Company?$filter="  "'), unclear),
   row(
-    'd25.delete quoted',
-    'nor with an empty one in quotes',
-    remove('Company?$filter="  "'),
-    unclear,
-  ),
-  row(
-    'd25.delete misspelt',
+    'P1.6 misspelt',
     'an unknown parameter is refused',
     remove('Company?$filter="ID=4"&filter=x'),
     refused(400, 1811),
   ),
   row(
-    'd25.delete wrong',
+    'P8.5 wrong',
     'a wrong filter deletes nothing',
     remove('Company?$filter="ID = "'),
     refused(400, 1162),
   ),
+  row('P8.5 top', '$top does not tell which', remove('Company?$filter="ID > 3"&$top=1'), unclear),
+  row('P8.5 skip', 'nor does $skip', remove('Company?$filter="ID > 3"&$skip=0'), unclear),
+  row('P8.5 orderby', 'nor $orderby', remove('Company?$filter="ID > 3"&$orderby=ID'), unclear),
   row(
-    'd25.delete top',
-    '$top does not tell which',
-    remove('Company?$filter="ID > 3"&$top=1'),
-    unclear,
-  ),
-  row('d25.delete skip', 'nor does $skip', remove('Company?$filter="ID > 3"&$skip=0'), unclear),
-  row(
-    'd25.delete orderby',
-    'nor $orderby',
-    remove('Company?$filter="ID > 3"&$orderby=ID'),
-    unclear,
-  ),
-  row(
-    'd25.delete order',
+    'P8.5 order',
     'nor an order in the filter',
     remove('Company?$filter="ID > 3 order by ID"'),
     unclear,
   ),
   row(
-    'd25.delete both',
+    'P8.5 both',
     'a key leaves nothing to filter',
     remove('Company(4)?$filter="ID = 5"'),
     unclear,
   ),
-  row('d4.delete', 'a deletion is sent with POST', get('/rest/Company(4)?$method=delete'), {
+  row('P1.10 delete', 'a deletion is sent with POST', get('/rest/Company(4)?$method=delete'), {
     ...refused(405, 1832),
     headers: { allow: 'POST' },
   }),
+  row('P8.7 restrict', 'a restricted delete deletes nothing', remove('Company(1)'), restricted),
+  row('P8.4 all', 'all are deleted or none', remove('Company?$filter="ID > 0"'), restricted),
   row(
-    'd25.delete restrict',
-    'a restricted delete deletes nothing',
-    remove('Company(1)'),
-    restricted,
-  ),
-  row('d25.delete all', 'all are deleted or none', remove('Company?$filter="ID > 0"'), restricted),
-  row(
-    'd25.delete mandatory',
+    'P8.7 mandatory',
     'a mandatory relation restricts unless it says otherwise',
     remove(ada.slice(6)),
     restricted,
   ),
   row(
-    'onDelete set null',
+    'P8.8 set null',
     'another relation becomes null',
     remove('Note?$filter="text = \'second\'"'),
     ok,
@@ -166,5 +146,5 @@ export const deleteRows: readonly Row[] = [
       [get('/rest/Note?$top=0'), { has: { __COUNT: 0, __GlobalStamp: created + 6 } }],
     ],
   ),
-  row('d13.delete', 'a dataclass that is not exposed', remove('Vault(1)'), refused(404, 1800)),
+  row('P1.1 delete', 'a dataclass that is not exposed', remove('Vault(1)'), refused(404, 1800)),
 ];

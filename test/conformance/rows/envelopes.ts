@@ -1,10 +1,10 @@
 import { created, employee } from '../fixture.js';
 import { get, type Row } from '../row.js';
 
-/** Specification, "Resources and their fields", "Reading", "Limits"; decisions 6 and 7; protocol sections 4 and 6. */
+/** Protocol P3.1 to P3.4, P3.7, P3.9 to P3.12, P4.1 to P4.3. */
 export const envelopeRows: readonly Row[] = [
   {
-    id: 'spec.collection',
+    id: 'P3.9 collection',
     says: 'a collection has these fields',
     request: get('/rest/Company/name?$skip=1&$top=1'),
     expect: {
@@ -19,25 +19,25 @@ export const envelopeRows: readonly Row[] = [
     },
   },
   {
-    id: 'spec.__COUNT',
+    id: 'P3.9 __COUNT',
     says: '__COUNT is the size of the whole selection',
     request: get('/rest/Company?$filter="city=paris"&$top=1'),
     expect: { has: { __COUNT: 2, __SENT: 1 }, keys: ['2'] },
   },
   {
-    id: 'spec.__FIRST',
+    id: 'P3.9 __FIRST',
     says: '__FIRST is the $skip value, also beyond the end',
     request: get('/rest/Company?$skip=40'),
     expect: { has: { __COUNT: 5, __SENT: 0, __FIRST: 40, __ENTITIES: [] } },
   },
   {
-    id: '6.3',
+    id: 'P3.7 $skip',
     says: '$skip counts from zero',
     request: get('/rest/Company?$skip=3'),
     expect: { keys: ['4', '5'], has: { __FIRST: 3 } },
   },
   {
-    id: 'spec.entity order',
+    id: 'P3.10 order',
     says: 'one entity has these fields in this order',
     request: get('/rest/Company(2)'),
     expect: {
@@ -67,7 +67,7 @@ export const envelopeRows: readonly Row[] = [
     },
   },
   {
-    id: '4.2 items',
+    id: 'P3.10 items',
     says: 'an entity of a collection carries no __entityModel',
     request: get('/rest/Note?$top=1'),
     expect: {
@@ -75,33 +75,33 @@ export const envelopeRows: readonly Row[] = [
     },
   },
   {
-    id: 'spec.__KEY',
+    id: 'P4.1 __KEY',
     says: '__KEY is the primary key as a string; the stamp begins at 1',
     request: get('/rest/Company(2)/ID'),
     expect: { is: { __entityModel: 'Company', __KEY: '2', __STAMP: 1, ID: 2 } },
   },
   {
-    id: 'spec.key forms',
+    id: 'P1.3 forms',
     says: 'the key may be a quoted string',
     request: get('/rest/Company("2")/name'),
     expect: { has: { name: 'Bolt' } },
     then: [[get(`/rest/Company('2')/name`), { has: { name: 'Bolt' } }]],
   },
   {
-    id: 'spec.key text',
+    id: 'P1.3 text',
     says: 'a text key may be bare or quoted, in any case',
     request: get('/rest/Note(B)/code'),
     expect: { has: { __KEY: 'b', code: 'b' } },
     then: [[get('/rest/Note("B")/code'), { has: { __KEY: 'b' } }]],
   },
   {
-    id: 'spec.key uuid',
+    id: 'P4.8 key',
     says: 'a UUID may come in its usual form',
     request: get('/rest/Employee(00000000-0000-0000-0000-000000000001)/firstName'),
     expect: { has: { __KEY: employee(1), firstName: 'Ada' } },
   },
   {
-    id: 'spec.attribute list',
+    id: 'P3.1 list',
     says: 'a path may list storage and relation attributes',
     request: get('/rest/Employee/lastName,employer?$top=1'),
     expect: {
@@ -109,43 +109,43 @@ export const envelopeRows: readonly Row[] = [
     },
   },
   {
-    id: 'spec.attribute list of an entity',
+    id: 'P3.2 list',
     says: 'also behind a key',
     request: get(`/rest/Employee(${employee(1)})/lastName,firstName`),
     expect: { members: ['__entityModel', '__KEY', '__STAMP', 'firstName', 'lastName'] },
   },
   {
-    id: 'spec.by value',
+    id: 'P3.3',
     says: 'one entity by a unique value, case ignored',
     request: get('/rest/Company:name("äRGER")'),
     expect: { has: { __entityModel: 'Company', __KEY: '1' } },
   },
   {
-    id: 'spec.by value bare',
+    id: 'P3.3 bare',
     says: 'the value may be bare',
     request: get('/rest/Employee:email(ADA@example.org)'),
     expect: { has: { __KEY: employee(1) } },
   },
   {
-    id: 'spec.by value list',
+    id: 'P3.3 list',
     says: 'and may be followed by attributes',
     request: get('/rest/Company:name(Bolt)/city'),
     expect: { is: { __entityModel: 'Company', __KEY: '2', __STAMP: 1, city: 'Paris' } },
   },
   {
-    id: 'spec.by value $attributes',
+    id: 'P3.3 $attributes',
     says: 'and takes $attributes',
     request: get('/rest/Company:name(Bolt)?$attributes=city'),
     expect: { members: ['__entityModel', '__KEY', '__TIMESTAMP', '__STAMP', 'city'] },
   },
   {
-    id: '4.6 several',
+    id: 'P3.3 several',
     says: 'the first in key order where several have the value',
     request: get('/rest/Company:city(PARIS)/name'),
     expect: { has: { __KEY: '2' } },
   },
   {
-    id: 'spec.related',
+    id: 'P3.4',
     says: 'the related entities of one entity are a collection',
     request: get('/rest/Company(1)/staff?$expand=staff&$attributes=lastName'),
     expect: {
@@ -155,13 +155,13 @@ export const envelopeRows: readonly Row[] = [
     },
   },
   {
-    id: 'spec.related none',
+    id: 'P3.4 none',
     says: 'an entity without related ones has an empty collection',
     request: get('/rest/Company(4)/staff?$expand=staff'),
     expect: { has: { __COUNT: 0, __SENT: 0, __ENTITIES: [] } },
   },
   {
-    id: 'spec.related filter',
+    id: 'P3.4 filter',
     says: 'related entities can be filtered, ordered and paged',
     request: get(
       '/rest/Company(1)/staff?$expand=staff&$filter="salary > 1"&$orderby="salary"&$top=1&$skip=1',
@@ -169,13 +169,13 @@ export const envelopeRows: readonly Row[] = [
     expect: { has: { __COUNT: 2, __FIRST: 1 }, keys: [employee(1)] },
   },
   {
-    id: 'spec.related text key',
+    id: 'P3.4 text key',
     says: 'the relation of an entity with a text key, in another case',
     request: get('/rest/Note("a%2F1 (X)")/replies?$expand=replies'),
     expect: { keys: ['b'] },
   },
   {
-    id: '4.5 not expanded',
+    id: 'P3.4 not expanded',
     says: 'without $expand the owner comes, the relation deferred',
     request: get('/rest/Company(1)/staff'),
     expect: {
@@ -188,7 +188,7 @@ export const envelopeRows: readonly Row[] = [
     },
   },
   {
-    id: '4.5 to-one',
+    id: 'P3.4 to-one',
     says: 'a to-one relation expanded stands in its owner',
     request: get('/rest/Company(5)/manager?$expand=manager'),
     expect: {
@@ -197,13 +197,13 @@ export const envelopeRows: readonly Row[] = [
     },
   },
   {
-    id: 'd6.stamp of the datastore',
+    id: 'P4.3',
     says: '__GlobalStamp has counted every creation',
     request: get('/rest/Note?$top=0'),
     expect: { has: { __GlobalStamp: created } },
   },
   {
-    id: 'spec.order',
+    id: 'P3.12',
     says: 'without $orderby entities come in key order',
     request: get('/rest/Employee?$attributes=ID'),
     expect: { keys: [1, 2, 3, 4].map(employee) },

@@ -1,6 +1,6 @@
 import { get, post, refused, type Row } from '../row.js';
 
-/** "Status codes and errors" of Part 1, decision 22. */
+/** Protocol P1.1, P3.19, P13.1 and `protocol.md#errors`. */
 export const errorRows: readonly Row[] = [
   {
     id: 'status.404 dataclass',
@@ -27,19 +27,19 @@ export const errorRows: readonly Row[] = [
     expect: refused(404, 1800),
   },
   {
-    id: '1.2 ampersand',
+    id: '1807 ampersand',
     says: 'an ampersand instead of the question mark',
     request: get('/rest/Company&$top=1'),
     expect: refused(400, 1807),
   },
   {
-    id: '1.2 ampersand, encoded',
+    id: '1807 ampersand, encoded',
     says: 'the same where there is no such dataclass',
     request: get('/rest/Nowhere&%24top=1&$skip=1'),
     expect: refused(400, 1807),
   },
   {
-    id: '1.2 ampersand, POST',
+    id: '1807 ampersand, POST',
     says: 'the same of a change, which does nothing',
     request: post('/rest/Company&$method=update', { name: 'New' }),
     expect: refused(400, 1807),
@@ -123,7 +123,7 @@ export const errorRows: readonly Row[] = [
     expect: refused(400, 1806),
   },
   {
-    id: 'd22.path',
+    id: 'P3.19 path',
     says: 'a segment that is neither function nor attribute is 404',
     request: get('/rest/Company/nothing'),
     expect: {
@@ -146,67 +146,67 @@ export const errorRows: readonly Row[] = [
     },
   },
   {
-    id: 'd22.path of an entity',
+    id: 'P3.19 path of an entity',
     says: 'and behind a key',
     request: get('/rest/Company(1)/nothing'),
     expect: refused(404, 1500, 1804),
   },
   {
-    id: 'd22.function',
+    id: 'P11.27',
     says: 'a POST to what is no function is the same',
     request: post('/rest/Company/nothing', []),
     expect: refused(404, 1500, 1804),
   },
   {
-    id: 'd22.function of an entity',
+    id: 'P11.27 of an entity',
     says: 'and behind a key',
     request: post('/rest/Company(1)/nothing', []),
     expect: refused(404, 1500, 1804),
   },
   {
-    id: 'd22.filter',
+    id: 'F43 filter',
     says: 'an unknown attribute in a filter is 400',
     request: get('/rest/Company?$filter=nothing=1'),
     expect: refused(400, 1500, 1162),
   },
   {
-    id: 'd22.orderby',
+    id: 'P3.19 orderby',
     says: 'an unknown attribute in an order is 400',
     request: get('/rest/Company?$orderby=nothing'),
     expect: refused(400, 1500, 1810),
   },
   {
-    id: 'd22.attributes',
+    id: 'P3.19 attributes',
     says: 'an unknown attribute in a list is 400',
     request: get('/rest/Company?$attributes=name,nothing'),
     expect: refused(400, 1500, 1804),
   },
   {
-    id: 'd22.expand',
+    id: 'P3.19 expand',
     says: 'an unknown relation to expand is 400',
     request: get('/rest/Company?$expand=nothing'),
     expect: refused(400, 1500, 1805),
   },
   {
-    id: '4.4 empty list',
+    id: '1816 empty list',
     says: 'an empty attribute list',
     request: get('/rest/Company?$attributes='),
     expect: refused(400, 1816),
   },
   {
-    id: '11 unknown method',
+    id: '1812 unknown method',
     says: 'an unknown $method',
     request: get('/rest/Company?$method=remove'),
     expect: refused(400, 1812),
   },
   {
-    id: '11 unknown method by POST',
+    id: '1812 unknown method by POST',
     says: 'an unknown $method by POST',
     request: post('/rest/Company?$method=remove'),
     expect: refused(400, 1812),
   },
   {
-    id: '11 no method',
+    id: '1812 no method',
     says: 'a POST that does not say what to do',
     request: post('/rest/Company', { name: 'X' }),
     expect: refused(400, 1812),

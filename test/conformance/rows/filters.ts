@@ -8,7 +8,7 @@ type Case = readonly [
   params?: string,
 ];
 
-/** Specification, "$filter"; decisions 10 to 12, 23, 24; protocol section 7. The keys of companies that each filter finds. */
+/** Filters F1 to F24, F28 to F43. The keys of companies that each filter finds. */
 const companies: readonly Case[] = [
   ['=', "city = 'Berlin'", [1]],
   ['= in another case', "city = 'bERLIN'", [1]],
@@ -250,31 +250,31 @@ export const filterRows: readonly Row[] = [
     expect,
   })),
   {
-    id: 'd12.position',
+    id: 'F12 position',
     says: 'an error names the position and what was expected there',
     request: get(`/rest/Company?$filter="city = 'x' ORR ID = 1"`),
     expect: { ...refused(400, 1162), message: /12.*expected AND, OR/ },
   },
   {
-    id: '7.10 $orderby',
+    id: 'F9 $orderby',
     says: '$orderby wins over order by',
     request: get('/rest/Company?$filter="ID < 3 order by ID desc"&$orderby=ID'),
     expect: { keys: ['1', '2'] },
   },
   {
-    id: '7.10 position',
+    id: 'F12 position in order by',
     says: 'an error of order by names the position in the filter',
     request: get('/rest/Company?$filter="ID < 3 order by ID down"'),
     expect: { ...refused(400, 1810), message: /^Character 20 of \$filter/ },
   },
   {
-    id: 'filter depth',
+    id: 'F45 depth',
     says: 'the deepest filter is served',
     request: get(`/rest/Company?$filter=${'('.repeat(64)}ID=1${')'.repeat(64)}`),
     expect: { keys: ['1'] },
   },
   {
-    id: 'filter conditions',
+    id: 'F46 conditions',
     says: 'the longest filter is served',
     request: get(
       `/rest/Company?$filter=${Array.from({ length: 500 }, (_, i) => `ID=${i}`).join(' OR ')}`,

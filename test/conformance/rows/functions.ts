@@ -8,55 +8,55 @@ const noFunction = refused(404, 1500, 1804);
 /** Of the model `functions`, whose companies are those of `functionServer`. */
 export const functionRows: readonly Row[] = [
   {
-    id: 'spec.functions datastore',
+    id: 'P11.1',
     says: 'a function of the datastore',
     request: post('/rest/$catalog/authentify', ['mia', 'wrong']),
     expect: { is: { result: '' } },
   },
   {
-    id: 'spec.functions dataclass',
+    id: 'P11.2',
     says: 'a function of a dataclass; a selection is a collection',
     request: post('/rest/Company/fromCity', ['Paris']),
     expect: { keys: ['2', '3'] },
   },
   {
-    id: 'spec.functions selection',
+    id: 'P11.3 selection',
     says: 'a function of all entities',
     request: post('/rest/Company/totalRevenue'),
     expect: { is: { result: 1517.5 } },
   },
   {
-    id: 'spec.functions filter',
+    id: 'P11.3 filter',
     says: 'of those that a filter holds for, in an order',
     request: post('/rest/Company/names/$entityset/?$filter="revenue > -5"&$orderby=name desc', []),
     expect: { is: { result: ['Ärger', 'Cargo', 'Bolt'] } },
   },
   {
-    id: 'spec.functions set',
+    id: 'P11.3 set',
     says: 'of an entity set',
     request: post(`/rest/Company/names/$entityset/${unknownSet}`, []),
     expect: refused(404, 1802),
   },
   {
-    id: 'd17 set',
+    id: 'P11.3 behind a set',
     says: 'the other address of the same',
     request: post(`/rest/Company/$entityset/${unknownSet}/names`, []),
     expect: refused(404, 1802),
   },
   {
-    id: 'spec.functions entity',
+    id: 'P11.4',
     says: 'a function of an entity',
     request: post('/rest/Company(2)/label'),
     expect: { is: { result: 'Bolt in Paris' } },
   },
   {
-    id: 'spec.functions singleton',
+    id: 'P11.5',
     says: 'a function of a singleton; a date is ISO 8601',
     request: post('/rest/$singleton/Clock/now', []),
     expect: { is: { result: '1970-01-01T00:00:00.000Z' } },
   },
   {
-    id: 'spec.functions 2',
+    id: 'P11.27',
     says: 'what is not exposed is what does not exist: of a dataclass',
     request: post('/rest/Company/notExposed', []),
     expect: noFunction,
@@ -67,7 +67,7 @@ export const functionRows: readonly Row[] = [
     ],
   },
   {
-    id: '15.6 unknown',
+    id: 'P11.27 singleton',
     says: 'of a singleton, names with regard to case',
     request: post('/rest/$singleton/Clock/hidden', []),
     expect: refused(404, 1827),
@@ -77,31 +77,31 @@ export const functionRows: readonly Row[] = [
     ],
   },
   {
-    id: '1827 datastore',
+    id: 'P11.27 datastore',
     says: 'of the datastore',
     request: post('/rest/$catalog/nothing', []),
     expect: refused(404, 1827),
   },
   {
-    id: 'spec.functions 4',
+    id: 'P11.6',
     says: 'parameters are a list of any JSON',
     request: post('/rest/Company/echo', [{ a: [1, 'b', null, true] }]),
     expect: { is: { result: { a: [1, 'b', null, true] } } },
   },
   {
-    id: '15.3 params',
+    id: 'P11.6 params',
     says: 'or stand behind "params", under any content type',
     request: postText('/rest/Company/echo', '{"params":[1]}', { 'content-type': 'text/plain' }),
     expect: { is: { result: 1 } },
   },
   {
-    id: '15.5 nothing',
+    id: 'P11.15 nothing',
     says: 'nothing is null',
     request: post('/rest/Company/echo'),
     expect: { is: { result: null } },
   },
   {
-    id: 'spec.functions 4 date',
+    id: 'P11.8',
     says: 'dates are ISO 8601',
     request: post('/rest/Company/since', ['2026-01-02T03:04:05Z', []]),
     expect: { has: { result: { isDate: true, when: '2026-01-02T03:04:05.000Z' } } },
@@ -117,13 +117,13 @@ export const functionRows: readonly Row[] = [
     ],
   },
   {
-    id: 'spec.functions 5',
+    id: 'P11.6 GET',
     says: 'a function that is declared so is called by GET too',
     request: get(`/rest/Company/fromCity?$params='["Paris"]'`),
     expect: { keys: ['2', '3'] },
   },
   {
-    id: 'spec.functions 5 not',
+    id: 'P11.28',
     says: 'any other is not',
     request: get('/rest/Company/names'),
     expect: { ...refused(405, 1829), headers: { allow: 'POST' } },
@@ -134,7 +134,7 @@ export const functionRows: readonly Row[] = [
     ],
   },
   {
-    id: 'spec.functions 6',
+    id: 'P11.10',
     says: 'an entity parameter is a new entity, which the function saves; an entity is answered as read',
     request: post('/rest/Company(2)/hire', [person]),
     expect: {
@@ -155,32 +155,32 @@ export const functionRows: readonly Row[] = [
     then: [[get('/rest/Employee'), { has: { __COUNT: 1 } }]],
   },
   {
-    id: 'spec.functions 6 unsaved',
+    id: 'P11.10 unsaved',
     says: 'or does not',
     request: post('/rest/Company(2)/hire', [{ ...person, lastName: 'Unsaved' }]),
     expect: { has: { __KEY: null, __STAMP: 0, lastName: 'Unsaved' } },
     then: [[get('/rest/Employee'), { has: { __COUNT: 0 } }]],
   },
   {
-    id: '15.4 key',
+    id: 'P11.10 key',
     says: 'an entity parameter that does not exist',
     request: post('/rest/Company(2)/hire', [{ ...person, __KEY: unknownSet }]),
     expect: refused(404, 1542),
   },
   {
-    id: 'spec.parameters related',
+    id: 'P11.10 related',
     says: 'a related entity must exist',
     request: post('/rest/Company(2)/hire', [{ ...person, employer: { __KEY: 99 } }]),
     expect: refused(404, 1542),
   },
   {
-    id: 'spec.functions 7',
+    id: 'P11.11',
     says: 'a selection parameter is a set that exists',
     request: post('/rest/Company/both', [[], ofSet]),
     expect: refused(404, 1802),
   },
   {
-    id: 'd17 result set',
+    id: 'P11.17 set',
     says: 'a selection becomes a set',
     request: get('/rest/Company/itself?$method=entityset&$top=1'),
     expect: {
@@ -202,31 +202,31 @@ export const functionRows: readonly Row[] = [
     },
   },
   {
-    id: 'd17 result',
+    id: 'P11.17',
     says: '$attributes, $top and $skip apply to what is returned',
     request: get('/rest/Company/itself?$attributes=name&$top=1&$skip=2'),
     expect: { members: ['__KEY', '__TIMESTAMP', '__STAMP', 'name'], keys: ['3'] },
   },
   {
-    id: 'd22 RestError',
+    id: 'P11.25 RestError',
     says: 'the status, code and message of a RestError are sent',
     request: post('/rest/Company/fails', ['rest']),
     expect: { ...refused(418, 7), message: /no coffee/ },
   },
   {
-    id: 'status 500',
+    id: 'P11.25',
     says: 'of anything else nothing but the request',
     request: post('/rest/Company/fails', ['else']),
     expect: { ...refused(500, 1837), message: /logged under the request/ },
   },
   {
-    id: 'status 501',
+    id: 'P11.24',
     says: 'a function that is not written names its file',
     request: post('/rest/Company/unwritten', []),
     expect: { ...refused(501, 1838), message: /src\/classes\/Company\.ts/ },
   },
   {
-    id: '3.5',
+    id: 'P2.7',
     says: 'the catalog lists functions',
     request: get('/rest/$catalog'),
     expect: {
@@ -246,7 +246,7 @@ export const functionRows: readonly Row[] = [
     },
   },
   {
-    id: '3.6',
+    id: 'P2.8',
     says: 'and singletons',
     request: get('/rest/$catalog/$all'),
     expect: {
@@ -260,7 +260,7 @@ export const functionRows: readonly Row[] = [
     },
   },
   {
-    id: '1.7 function names',
+    id: 'P1.2 function names',
     says: 'a name that is percent-encoded',
     request: get('/rest/%24catalog/gr%C3%B6%C3%9Fe/'),
     expect: { is: { result: 4 } },

@@ -16,37 +16,32 @@ function read(id: string, says: string, url: string, expect: Expectation): Row {
   return { id, says, request: get(url), expect };
 }
 
-/** The specification's reading table, "Value formats on input"; protocol section 14, decisions 7 and 18, b17, b20, b33. */
+/** Protocol P10.1 to P10.4, P10.9, P10.10, P10.15. */
 export const mediaRows: readonly Row[] = [
-  read(
-    'spec.image',
-    'the content of an image',
-    `${image}?$imageformat=best&$version=1&$expand=logo`,
-    {
-      ...png,
-      headers: { ...png.headers, 'cache-control': 'private, max-age=31536000' },
-    },
-  ),
-  read('14.1 json', 'without $expand the entity', `${image}?$imageformat=best&$version=1`, {
+  read('P10.1', 'the content of an image', `${image}?$imageformat=best&$version=1&$expand=logo`, {
+    ...png,
+    headers: { ...png.headers, 'cache-control': 'private, max-age=31536000' },
+  }),
+  read('P10.1 JSON', 'without $expand the entity', `${image}?$imageformat=best&$version=1`, {
     has: { __KEY: '1', logo: { __deferred: { image: true } } },
   }),
-  read('14.1 default', 'best is the default', `${image}?$expand=logo`, png),
-  read('14.2 same', 'a format in any case', `${image}?$imageformat=PNG&$expand=logo`, png),
-  read('14.2 dot', 'a format with a dot', `${image}?$imageformat=.png&$expand=logo`, png),
-  read('14.2 mime', 'a content type', `${image}?$imageformat=image/png&$expand=logo`, png),
+  read('P10.1 default', 'best is the default', `${image}?$expand=logo`, png),
+  read('P10.1 same', 'a format in any case', `${image}?$imageformat=PNG&$expand=logo`, png),
+  read('P10.1 dot', 'a format with a dot', `${image}?$imageformat=.png&$expand=logo`, png),
+  read('P10.1 content type', 'a content type', `${image}?$imageformat=image/png&$expand=logo`, png),
   read(
-    '14.2 unknown',
+    'P10.9 format',
     'a format that is none',
     `${image}?$imageformat=exe&$expand=logo`,
     refused(400, 1824),
   ),
-  read('14.3', 'another version is not kept', `${image}?$version=9&$expand=logo`, {
+  read('P10.1 version', 'another version is not kept', `${image}?$version=9&$expand=logo`, {
     ...png,
     headers: { ...png.headers, 'cache-control': 'no-cache' },
   }),
-  read('b17', 'no image: an empty body', '/rest/Company(2)/logo?$expand=logo', nothing),
-  read('b17 missing', 'no entity', '/rest/Company(99)/logo?$expand=logo', refused(404, 1543)),
-  read('spec.blob', 'the content of a BLOB', `${blob}?$binary=true&$expand=brochure`, {
+  read('P10.10', 'no image: an empty body', '/rest/Company(2)/logo?$expand=logo', nothing),
+  read('P10.1 missing', 'no entity', '/rest/Company(99)/logo?$expand=logo', refused(404, 1543)),
+  read('P10.2', 'the content of a BLOB', `${blob}?$binary=true&$expand=brochure`, {
     bytes: brochure,
     headers: {
       ...headers,
@@ -54,17 +49,17 @@ export const mediaRows: readonly Row[] = [
       'content-disposition': 'attachment',
     },
   }),
-  read('14.4', 'without $binary=true the entity', `${blob}?$expand=brochure`, {
+  read('P10.2 JSON', 'without $binary=true the entity', `${blob}?$expand=brochure`, {
     has: { brochure: { __deferred: { uri: `${blob}?$binary=true&$expand=brochure` } } },
   }),
   {
-    id: 'spec.upload',
+    id: 'P10.3',
     says: 'a file is sent before its entity',
     request: postText('/rest/$upload', 'bytes'),
     expect: { members: ['ID'] },
   },
   {
-    id: '14.5 binary',
+    id: 'P10.3 binary',
     says: 'bytes of any kind',
     request: postText('/rest/$upload?$binary=true&$timeout=5', '{"', {
       'content-type': 'application/json',
@@ -72,13 +67,13 @@ export const mediaRows: readonly Row[] = [
     expect: { members: ['ID'] },
   },
   {
-    id: '14.5 rawPict',
+    id: 'P10.3 rawPict',
     says: 'an image',
     request: postText('/rest/$upload?$rawPict=true', 'GIF89a', { 'content-type': 'image/png' }),
     expect: { members: ['ID'] },
   },
   {
-    id: '14.5 no image',
+    id: 'P10.9',
     says: 'what is labelled as an image and is none',
     request: postText('/rest/$upload?$rawPict=image/png', '<html>', {
       'content-type': 'image/png',
@@ -86,19 +81,19 @@ export const mediaRows: readonly Row[] = [
     expect: refused(400, 1824),
   },
   {
-    id: '14.5 unknown image',
+    id: 'P10.15 image',
     says: 'an image whose upload is unknown',
     request: post(update, { name: 'M', logo: { ID: unknown } }),
     expect: refused(400, 1825, 1570, 1534),
   },
   {
-    id: '14.5 unknown BLOB',
+    id: 'P10.15 BLOB',
     says: 'a BLOB whose upload is unknown',
     request: post(update, { name: 'M', brochure: { ID: unknown } }),
     expect: refused(400, 1826, 1570, 1534),
   },
   {
-    id: 'd29.upload',
+    id: 'P1.12 upload',
     says: 'a file of another site',
     request: postText('/rest/$upload', 'bytes', { 'sec-fetch-site': 'cross-site' }),
     expect: refused(403, 1831),

@@ -3,7 +3,7 @@ import { get, type Expectation, refused, type Row } from '../row.js';
 
 type Case = readonly [says: string, order: string, keys: readonly (number | string)[]];
 
-/** Decision 11; protocol section 8. */
+/** Protocol P3.6, P3.12 to P3.15, P3.17, P3.18. */
 const companies: readonly Case[] = [
   ['ascending without a word', 'name', [1, 2, 5, 3, 4].toSorted(byName)],
   ['ASC in any case', 'name aSc', [1, 2, 5, 3, 4].toSorted(byName)],
@@ -67,20 +67,20 @@ export const orderRows: readonly Row[] = [
     expect,
   })),
   {
-    id: 'd10.order',
+    id: 'P3.14 order',
     says: 'order ignores case, ties in key order',
     request: get('/rest/Employee?$orderby=lastName'),
     expect: { keys: [3, 1, 4, 2].map(employee) },
   },
   {
-    id: 'd11.paging',
+    id: 'P3.14 paging',
     says: 'pages of entities that are equal do not overlap',
     request: get('/rest/Employee?$orderby=salary&$skip=1&$top=1'),
     expect: { keys: [employee(2)] },
     then: [[get('/rest/Employee?$orderby=salary&$skip=2&$top=1'), { keys: [employee(3)] }]],
   },
   {
-    id: '8.list',
+    id: 'P3.6 list',
     says: 'a list in the path keeps the order',
     request: get('/rest/Company/name?$orderby=ID desc&$top=2'),
     expect: { keys: ['5', '4'], members: ['__KEY', '__STAMP', 'name'] },

@@ -7,7 +7,7 @@ const one = ['__entityModel', ...head];
 
 type Case = readonly [says: string, query: string, expect: Expectation];
 
-/** Specification, "Relation attributes"; protocol sections 9.1 and 9.2. */
+/** Protocol P3.8, P3.10, P3.11, P3.20. */
 const cases: readonly Case[] = [
   ['names choose attributes', '$attributes=name,city', { members: [...one, 'name', 'city'] }],
   ['blanks are allowed', '$attributes=name , city', { members: [...one, 'name', 'city'] }],
@@ -120,19 +120,19 @@ export const projectionRows: readonly Row[] = [
     expect,
   })),
   {
-    id: '9.1 *',
+    id: 'P3.8 *',
     says: '* is every attribute',
     request: get('/rest/Note?$attributes=*&$top=1'),
     expect: { members: [...head, 'code', 'text', 'about', 'parent', 'replies'] },
   },
   {
-    id: '9.1 collection',
+    id: 'P3.8 collection',
     says: 'a collection takes $attributes',
     request: get('/rest/Employee?$attributes=employer.name&$top=1'),
     expect: { members: [...head, 'employer'] },
   },
   {
-    id: '9.1 to-many',
+    id: 'P3.8 to-many',
     says: 'a to-many relation is a collection in each entity',
     request: get('/rest/Company?$attributes=staff.lastName&$top=2'),
     expect: {
@@ -145,19 +145,19 @@ export const projectionRows: readonly Row[] = [
     },
   },
   {
-    id: '9.1 $attributes wins',
+    id: 'P3.8 $attributes wins',
     says: '$attributes wins over the list in the path',
     request: get('/rest/Company/name?$attributes=city&$top=1'),
     expect: { members: [...head, 'city'] },
   },
   {
-    id: '4.4 dotted',
+    id: 'P3.8 dotted',
     says: 'a dotted path may stand in the list of the path',
     request: get('/rest/Employee/lastName,employer.name?$expand=employer&$top=1'),
     expect: { members: ['__KEY', '__STAMP', 'lastName', 'employer'] },
   },
   {
-    id: '4.4 empty',
+    id: 'P3.8 empty',
     says: 'an item of the path must not be empty',
     request: get('/rest/Company/name,,city'),
     expect: refused(400, 1804),

@@ -43,7 +43,7 @@ function report(
 
 type Case = readonly [id: string, says: string, address: string, expect: Expectation];
 
-/** Specification, "Report-format response"; protocol section 13.5. */
+/** Protocol P6.1, P6.4 to P6.6. */
 const reports: readonly Case[] = [
   [
     'a report',
@@ -211,7 +211,7 @@ const reports: readonly Case[] = [
   ['plan', '$queryplan', 'Company?$format=looker&$queryplan=true', refused(400, 1806)],
 ];
 
-/** Protocol section 13.3. */
+/** Protocol P6.2, P6.8. */
 const arrays: readonly Case[] = [
   [
     'entities',
@@ -325,7 +325,7 @@ const arrays: readonly Case[] = [
 
 const plan = '$queryplan=true';
 
-/** Protocol section 13.4. */
+/** Protocol P6.3, P6.9. */
 const plans: readonly Case[] = [
   [
     'one comparison',
@@ -472,7 +472,7 @@ const plans: readonly Case[] = [
   ['of one entity', 'one entity has no plan', `Company(1)?${plan}`, refused(400, 1806)],
 ];
 
-/** A set under an ID that the client names (decision 21). */
+/** A set under an ID that the client names (protocol P9.11). */
 const set = '$entityset/ABCDEF0123456789ABCDEF0123456789';
 const saved = '$savedfilter="ID < 4"&$savedorderby="ID desc"';
 

@@ -4,106 +4,106 @@ const other = (method: Request['method'], url: string): Request => ({ method, ur
 const notAllowed = { ...refused(405, 1832), headers: { allow: 'GET, HEAD, POST' } };
 const first = { has: { __KEY: '1', name: 'Ärger' } };
 
-/** Specification, "General rules"; decisions 1 to 5, 20, 29. */
+/** Protocol P1.1 to P1.8, P1.10, P1.12. */
 export const requestRows: readonly Row[] = [
   {
-    id: 'spec.general.1 dataclass',
+    id: 'P1.1 dataclass',
     says: 'only exposed dataclasses are reachable',
     request: get('/rest/Vault'),
     expect: refused(404, 1800),
   },
   {
-    id: 'spec.general.1 attribute',
+    id: 'P1.1 attribute',
     says: 'only exposed attributes are reachable',
     request: get('/rest/Company/internalRating'),
     expect: refused(404, 1500, 1804),
   },
   {
-    id: 'spec.general.2 dataclass',
+    id: 'P1.1 case of a dataclass',
     says: 'names of dataclasses are case-sensitive',
     request: get('/rest/company'),
     expect: refused(404, 1800),
   },
   {
-    id: 'spec.general.2 attribute',
+    id: 'P1.1 case of an attribute',
     says: 'names of attributes are case-sensitive',
     request: get('/rest/Company/Name'),
     expect: refused(404, 1500, 1804),
   },
   {
-    id: 'spec.general.2 data',
+    id: 'P1.1 case of data',
     says: 'compared data is not case-sensitive',
     request: get('/rest/Company?$filter="city = PARIS"'),
     expect: { keys: ['2', '3'] },
   },
   {
-    id: 'spec.general.3',
+    id: 'P1.6 without $',
     says: 'a name without the dollar sign is no parameter of the protocol',
     request: get('/rest/Company?top=1&skip=1'),
     expect: { has: { __SENT: 5, __FIRST: 0 } },
   },
   {
-    id: 'd1.slash collection',
+    id: 'P1.2 slash collection',
     says: 'a trailing slash is accepted',
     request: get('/rest/Company/?$top=1'),
     expect: { keys: ['1'] },
   },
   {
-    id: 'd1.slash entity',
+    id: 'P1.2 slash entity',
     says: 'a trailing slash is accepted behind a key',
     request: get('/rest/Company(1)/'),
     expect: first,
   },
   {
-    id: 'd1.slash attributes',
+    id: 'P1.2 slash attributes',
     says: 'a trailing slash is accepted behind attributes',
     request: get('/rest/Company/name/?$top=1'),
     expect: { members: ['__KEY', '__STAMP', 'name'] },
   },
   {
-    id: 'd1.dollar path',
+    id: 'P1.2 dollar path',
     says: '%24 stands for $ in a path',
     request: get('/rest/%24catalog'),
     expect: { has: { __NAME: 'staff' } },
   },
   {
-    id: 'd1.dollar parameter',
+    id: 'P1.2 dollar parameter',
     says: '%24 stands for $ in a parameter',
     request: get('/rest/Company?%24top=1'),
     expect: { keys: ['1'] },
   },
   {
-    id: 'd1.plus',
+    id: 'P1.2 plus',
     says: '+ stands for a blank in a parameter',
     request: get('/rest/Company?$filter=city+=+Berlin'),
     expect: { keys: ['1'] },
   },
   {
-    id: 'd1.blank',
+    id: 'P1.2 blank',
     says: '%20 stands for a blank in a parameter',
     request: get('/rest/Company?$filter=city%20=%20Berlin'),
     expect: { keys: ['1'] },
   },
   {
-    id: 'd1.brackets',
+    id: 'P1.2 brackets',
     says: 'brackets around a key are the same as parentheses',
     request: get('/rest/Company[1]'),
     expect: first,
   },
   {
-    id: 'd1.brackets encoded',
+    id: 'P1.2 brackets encoded',
     says: 'brackets may be percent-encoded',
     request: get('/rest/Company%5B1%5D/name'),
     expect: { members: ['__entityModel', '__KEY', '__STAMP', 'name'] },
   },
   {
-    id: 'd1.parentheses encoded',
+    id: 'P1.2 parentheses encoded',
     says: 'parentheses may be percent-encoded',
     request: get('/rest/Company%281%29'),
     expect: first,
   },
   {
-    id: 'd1.uri',
+    id: 'P1.4',
     says: 'every uri is a path with parentheses',
     request: get('/rest/Company[5]/manager,staff'),
     expect: {
@@ -122,19 +122,19 @@ export const requestRows: readonly Row[] = [
     },
   },
   {
-    id: 'd2.case',
+    id: 'P1.5 case',
     says: 'parameter names ignore case',
     request: get('/rest/Company?$TOP=1&$OrderBy=ID+desc'),
     expect: { keys: ['5'] },
   },
   {
-    id: 'd2.limit',
+    id: 'P1.5 limit',
     says: '$limit is $top',
     request: get('/rest/Company?$limit=2'),
     expect: { keys: ['1', '2'] },
   },
   {
-    id: 'd2.top wins',
+    id: 'P1.5 top wins',
     says: '$top wins over $limit, in either order',
     request: get('/rest/Company?$top=1&$limit=3'),
     expect: { keys: ['1'] },
@@ -154,79 +154,79 @@ export const requestRows: readonly Row[] = [
       ['params double', `$filter="city = :1"&$params="["berlin"]"`],
     ] as const
   ).map(([name, query]) => ({
-    id: `d2.quotes ${name}`,
+    id: `P1.5 quotes ${name}`,
     says: 'one pair of quotes around a value is stripped',
     request: get(`/rest/Company?${query}`),
     expect: { keys: ['1'] },
   })),
   {
-    id: 'd2.quotes once',
+    id: 'P1.5 quotes once',
     says: 'only one pair of quotes is stripped',
     request: get(`/rest/Company?$top="'1'"`),
     expect: refused(400, 1806),
   },
   {
-    id: 'd2.unknown',
+    id: 'P1.6 unknown',
     says: 'an unknown parameter with $ is refused',
     request: get('/rest/Company?$fliter=x'),
     expect: { ...refused(400, 1811), message: /\$fliter.*\$filter/ },
   },
   {
-    id: 'd2.unknown entity',
+    id: 'P1.6 unknown entity',
     says: 'an unknown parameter with $ is refused for one entity too',
     request: get('/rest/Company(1)?$what'),
     expect: refused(400, 1811),
   },
   {
-    id: 'd2.tolerated',
+    id: 'P1.5 tolerated',
     says: '$metadata and $version have no effect',
     request: get('/rest/Company(1)/name?$metadata=full&$version=12'),
     expect: { has: { name: 'Ärger' } },
   },
   {
-    id: 'd2.others',
+    id: 'P1.6 others',
     says: 'other unknown parameters are ignored in reads',
     request: get('/rest/Company?cache=no&top=1&_=1700000000'),
     expect: { has: { __SENT: 5 } },
   },
   {
-    id: 'd2.twice',
+    id: 'P1.6 twice',
     says: 'a parameter given twice is refused',
     request: get('/rest/Company?$top=1&$top=1'),
     expect: { ...refused(400, 1806), message: /more than once/ },
   },
   {
-    id: 'd2.twice in another case',
+    id: 'P1.6 twice in another case',
     says: 'a parameter given twice in different case is refused',
     request: get('/rest/Company?$top=1&$TOP=1'),
     expect: refused(400, 1806),
   },
   {
-    id: 'd2.twice encoded',
+    id: 'P1.6 twice encoded',
     says: 'a parameter given twice, once encoded, is refused',
     request: get('/rest/Company?$top=1&%24top=1'),
     expect: refused(400, 1806),
   },
   {
-    id: '1.8 single quote',
+    id: 'P1.5 single quote',
     says: 'a missing single quote is told',
     request: get(`/rest/Company?$filter='city`),
     expect: refused(400, 1808),
   },
   {
-    id: '1.8 double quote',
+    id: 'P1.5 double quote',
     says: 'a missing double quote is told',
     request: get('/rest/Company?$filter="city'),
     expect: refused(400, 1809),
   },
   {
-    id: 'd4.head',
+    id: 'P1.10 head',
     says: 'HEAD is GET without a body',
     request: other('HEAD', '/rest/Company(1)'),
     expect: { headers: { 'content-type': 'application/json; charset=utf-8' } },
   },
   {
-    id: 'd4.head missing',
+    id: 'P1.10 head missing',
     says: 'HEAD of what is not there is 404',
     request: other('HEAD', '/rest/Company(99)'),
     expect: { status: 404 },
@@ -234,7 +234,7 @@ export const requestRows: readonly Row[] = [
   ...(['PUT', 'PATCH', 'DELETE', 'OPTIONS'] as const).flatMap((method) =>
     ['/rest/Company', '/rest/Company(1)', '/rest/$catalog', '/rest/Nowhere', '/rest'].map(
       (url) => ({
-        id: `d4.verb ${method} ${url}`,
+        id: `P1.10 verb ${method} ${url}`,
         says: 'other verbs are refused with Allow',
         request: other(method, url),
         expect: notAllowed,
@@ -243,7 +243,7 @@ export const requestRows: readonly Row[] = [
   ),
   ...['update', 'delete', 'validate'].flatMap((method) =>
     [`/rest/Company?$method=${method}`, `/rest/Company(1)?$method=${method}`].map((url) => ({
-      id: `d4.change by GET ${url}`,
+      id: `P1.10 change by GET ${url}`,
       says: 'a change that GET asks for is refused and does nothing',
       request: get(url),
       expect: { ...refused(405, 1832), headers: { allow: 'POST' } },
@@ -252,20 +252,20 @@ export const requestRows: readonly Row[] = [
   ),
   ...['-1', '1.5', 'ten', '', '1e2', '0x10', ' ', '9007199254740992', '٣'].flatMap((value) =>
     ['$top', '$limit', '$skip', '$timeout'].map((name) => ({
-      id: `d5.number ${name}=${value}`,
+      id: `P1.8 number ${name}=${value}`,
       says: 'what is no whole number from 0 up is refused',
       request: get(`/rest/Company?${name}=${value}`),
       expect: refused(400, 1806),
     })),
   ),
   {
-    id: 'd5.top 0',
+    id: 'P1.8 top 0',
     says: '$top=0 counts',
     request: get('/rest/Company?$top=0'),
     expect: { has: { __COUNT: 5, __SENT: 0, __FIRST: 0, __ENTITIES: [] } },
   },
   {
-    id: 'd29.cross-site',
+    id: 'P1.12 cross-site',
     says: 'a change from another site is refused',
     request: post(
       '/rest/Company?$method=update',
@@ -276,19 +276,19 @@ export const requestRows: readonly Row[] = [
     then: [[get('/rest/Company?$top=0'), { has: { __COUNT: 5 } }]],
   },
   {
-    id: 'd29.same-site',
+    id: 'P1.12 same-site',
     says: 'a change from a sister site is refused',
     request: post('/rest/Company?$method=update', { name: 'X' }, { 'sec-fetch-site': 'same-site' }),
     expect: refused(403, 1831),
   },
   {
-    id: 'd29.origin',
+    id: 'P1.12 origin',
     says: 'an Origin that is not the host asked is refused',
     request: post('/rest/Company?$method=update', { name: 'X' }, { origin: 'http://evil.example' }),
     expect: refused(403, 1831),
   },
   {
-    id: 'd29.port',
+    id: 'P1.12 port',
     says: 'an Origin with another port is refused',
     request: post(
       '/rest/Company?$method=update',
@@ -298,7 +298,7 @@ export const requestRows: readonly Row[] = [
     expect: refused(403, 1831),
   },
   {
-    id: 'd29.same origin',
+    id: 'P1.12 same origin',
     says: 'the page of the same host and port may change data',
     request: post(
       '/rest/Company?$method=update',
@@ -312,13 +312,13 @@ export const requestRows: readonly Row[] = [
     expect: { has: { __KEY: '6' } },
   },
   {
-    id: 'd29.typed address',
+    id: 'P1.12 typed address',
     says: 'a request that no page made is allowed',
     request: post('/rest/Company?$method=update', { name: 'X' }, { 'sec-fetch-site': 'none' }),
     expect: { has: { __KEY: '6' } },
   },
   {
-    id: 'd29.reads',
+    id: 'P1.12 reads',
     says: 'reads from another site change nothing and are served',
     request: get('/rest/Company(1)', { 'sec-fetch-site': 'cross-site' }),
     expect: first,

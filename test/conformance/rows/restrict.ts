@@ -4,10 +4,10 @@ import { get, post, refused, type Row } from '../row.js';
 
 const update = '/rest/Employee?$method=update';
 
-/** Protocol section 17.9 and decision 28: a user who sees the first and the third of three employees. */
+/** `access.md#restrict`: a user who sees the first and the third of three employees. */
 export const restrictRows: readonly Row[] = [
   {
-    id: '17.9 collection',
+    id: 'restrict collection',
     says: 'every read is limited to what restrict leaves',
     request: get('/rest/Employee'),
     expect: { keys: ['1', '3'], has: { __COUNT: 2 } },
@@ -18,7 +18,7 @@ export const restrictRows: readonly Row[] = [
     ],
   },
   {
-    id: '17.9 single',
+    id: 'restrict single',
     says: 'an entity that is filtered out is as if it was missing',
     request: get('/rest/Employee(2)'),
     expect: refused(404, 1543),
@@ -28,27 +28,27 @@ export const restrictRows: readonly Row[] = [
     ],
   },
   {
-    id: '17.9 key',
+    id: 'restrict key',
     says: 'the key of an entity that is filtered out is taken all the same',
     request: post(update, { __KEY: 2, name: 'x' }),
     expect: refused(409, 1569, 1046, 1534),
   },
   {
-    id: '17.9 create',
+    id: 'restrict create',
     says: 'an entity may be created outside of the filter, and not be read afterwards',
     request: post(update, { name: 'x', salary: 999 }),
     expect: { is: { uri: '/rest/Employee(4)', __KEY: '4', __STAMP: 1 } },
     then: [[get('/rest/Employee(4)'), refused(404, 1543)]],
   },
   {
-    id: 'd28 hidden',
+    id: 'restrict hidden',
     says: 'a to-one relation and an alias to what restrict hides are null',
     request: get('/rest/Employee(3)?$attributes=boss'),
     expect: { has: { boss: null } },
     then: [[get('/rest/Employee(3)?$expand=boss'), { has: { boss: null } }]],
   },
   {
-    id: '17.9 set',
+    id: 'restrict set',
     says: 'a set is made of what restrict leaves',
     request: get('/rest/Employee?$filter=ID>0&$method=entityset'),
     expect: { keys: ['1', '3'] },

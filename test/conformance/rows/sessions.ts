@@ -29,10 +29,10 @@ function row(id: string, says: string, request: Row['request'], expect: Expectat
   return { id, says, request, expect };
 }
 
-/** Protocol sections 12.3, 16.5 and 16.8, decisions 18 and 20; the server has no users, so that nobody can log in. */
+/** Protocol P12.1 to P12.4, `access.md#sessions`; the server has no users, so nobody can log in. */
 export const sessionRows: readonly Row[] = [
   {
-    ...row('12.3 lock', 'an entity is locked', post(`${dee}?$lock=true`), done),
+    ...row('P12.1 lock', 'an entity is locked', post(`${dee}?$lock=true`), done),
     then: [
       [post(`${dee}?$lock=true`), taken],
       [get(`${dee}?$lock=true`), taken],
@@ -50,41 +50,41 @@ export const sessionRows: readonly Row[] = [
       [get('/rest/$info'), { has: { entitySetCount: 0, sessionInfo: [] } }],
     ],
   },
-  row('12.3 unlock', 'what is not locked is unlocked', get(`${dee}?$lock=false`), done),
+  row('P12.1 unlock', 'what is not locked is unlocked', get(`${dee}?$lock=false`), done),
   row(
-    '12.3 slash',
+    'P1.2 slash of a lock',
     'the address may end with a slash',
     get(`/rest/Employee(${employee(2)})/?$lock=false`),
     done,
   ),
   row(
-    '12.3 missing',
+    'P12.1 missing',
     'an entity that does not exist',
     post(`/rest/Employee(${employee(9)})?$lock=true`),
     refused(404, 1543),
   ),
-  row('12.3 no key', 'a key that can be none', post('/rest/Company(x)?$lock=true'), {
+  row('P12.1 no key', 'a key that can be none', post('/rest/Company(x)?$lock=true'), {
     ...refused(404, 1543),
   }),
-  row('12.3 collection', 'a collection', get('/rest/Employee?$lock=true'), refused(400, 1813)),
-  row('12.3 attribute', 'an attribute', post(`${dee}/salary?$lock=true`), refused(400, 1813)),
-  row('12.3 value', 'neither true nor false', get(`${dee}?$lock=1`), refused(400, 1806)),
+  row('P12.1 collection', 'a collection', get('/rest/Employee?$lock=true'), refused(400, 1813)),
+  row('P12.1 attribute', 'an attribute', post(`${dee}/salary?$lock=true`), refused(400, 1813)),
+  row('P12.1 value', 'neither true nor false', get(`${dee}?$lock=1`), refused(400, 1806)),
   row(
-    'd3.lock',
+    'P1.12 lock',
     'another site locks nothing',
     get(`${dee}?$lock=true`, { 'sec-fetch-site': 'cross-site' }),
     refused(403, 1831),
   ),
-  row('d18.login', 'a list', post(login, ['user', 'password', 60]), wrongLogin),
-  row('d18.login list', 'without a time', post(login, ['user', 'password']), wrongLogin),
+  row('login', 'a list', post(login, ['user', 'password', 60]), wrongLogin),
+  row('login list', 'without a time', post(login, ['user', 'password']), wrongLogin),
   row(
-    'd18.login object',
+    'login object',
     'an object',
     post(login, { user: 'user', password: 'password', seconds: 60 }),
     wrongLogin,
   ),
   row(
-    'd18.login headers',
+    'login headers',
     'the headers',
     post(login, undefined, {
       'username-4D': 'user',
@@ -93,28 +93,30 @@ export const sessionRows: readonly Row[] = [
     }),
     wrongLogin,
   ),
-  row('16.5 empty', 'all of it is optional', post(login), wrongLogin),
-  row('16.5 number', 'a name that is a number', post(login, [1, 'x']), refused(400, 1833)),
-  row('16.5 get', 'a login by GET', get(login), {
+  row('login empty', 'all of it is optional', post(login), wrongLogin),
+  row('login number', 'a name that is a number', post(login, [1, 'x']), refused(400, 1833)),
+  row('login get', 'a login by GET', get(login), {
     ...refused(405, 1832),
     headers: { allow: 'POST' },
   }),
-  row('d18.logout', 'nobody is logged in', get('/rest/$directory/logout'), {
+  row('logout', 'nobody is logged in', get('/rest/$directory/logout'), {
     is: { result: false },
     headers: { 'set-cookie': undefined },
   }),
-  row('d20.logout', 'the same by POST', post('/rest/$directory/logout'), { is: { result: false } }),
-  row('d18.currentUser', 'who is logged in', get('/rest/$directory/currentUser'), {
+  row('P1.11 logout', 'the same by POST', post('/rest/$directory/logout'), {
+    is: { result: false },
+  }),
+  row('currentUser', 'who is logged in', get('/rest/$directory/currentUser'), {
     is: { result: null },
     headers: { 'set-cookie': undefined },
   }),
   row(
-    'd18.currentUserBelongsTo',
+    'currentUserBelongsTo',
     'a guest belongs to nothing',
     post('/rest/$directory/currentUserBelongsTo', ['admins', 'none']),
     { is: { result: false } },
   ),
-  row('16.8', '$info tells of sets and sessions', get('/rest/$info'), {
+  row('$info', '$info tells of sets and sessions', get('/rest/$info'), {
     has: { entitySetCount: 0, entitySet: [], sessionInfo: [], privileges: { privileges: [] } },
   }),
 ];

@@ -18,7 +18,10 @@ function row(
   return { id: rowId, says, request, expect, ...(then.length === 0 ? {} : { then }) };
 }
 
-/** The ID of a set that a client names itself (decision 21), so that later requests of the row can name it. */
+/**
+ * The ID of a set that a client names itself (protocol P9.11), so that later requests of the row
+ * can name it.
+ */
 function idOf(number: number): string {
   return `0123456789ABCDEF0123456789ABCD${String(number).padStart(2, '0')}`;
 }
@@ -32,39 +35,39 @@ function of(number: number, filter: string, order = 'ID'): Request {
   return get(`${set(number)}?$savedfilter="${filter}"&$savedorderby="${order}"`);
 }
 
-/** Specification, "Entity sets" and "States and transitions"; decisions 14 to 16, 20, 21; protocol section 10. */
+/** Protocol P9.1 to P9.18, P9.25. */
 export const setRows: readonly Row[] = [
   row(
-    'spec.set',
+    'P9.1',
     '$method=entityset keeps a selection',
     get('/rest/Company?$filter="ID < 3"&$method=entityset'),
     { keys: ['1', '2'] },
   ),
-  row('spec.set by POST', 'also by POST (decision 20)', post('/rest/Company?$method=entityset'), {
+  row('P9.1 by POST', 'also by POST', post('/rest/Company?$method=entityset'), {
     keys: ['1', '2', '3', '4', '5'],
   }),
-  row('spec.set read', 'an unknown set', get(`/rest/Company/$entityset/${unknown}`), missing),
+  row('P9.12 read', 'an unknown set', get(`/rest/Company/$entityset/${unknown}`), missing),
   row(
-    'spec.set attributes',
+    'P9.12 attributes',
     'an unknown set with attributes',
     get(`/rest/Company/name,city/$entityset/${unknown}`),
     missing,
   ),
   row(
-    'd15.foreign',
+    'P9.12 foreign',
     'a set of another dataclass is as good as none',
     of(1, 'ID = 2'),
     { keys: ['2'] },
     [get(`/rest/Employee/$entityset/${idOf(1)}`), missing],
   ),
   row(
-    'spec.timeout',
+    'P9.1 timeout',
     '$timeout is the lifetime of a set',
     get('/rest/Company?$method=entityset&$timeout=60'),
     { keys: ['1', '2', '3', '4', '5'] },
   ),
   row(
-    'timeout alone',
+    'P1.7 timeout alone',
     '$timeout without a set has no effect',
     get('/rest/Company?$timeout=60&$top=1'),
     {
@@ -72,41 +75,41 @@ export const setRows: readonly Row[] = [
     },
   ),
   row(
-    'd5.timeout',
+    'P1.8 timeout',
     '$timeout is a whole number',
     get('/rest/Company?$timeout=x'),
     refused(400, 1806),
   ),
   row(
-    'spec.savedfilter',
+    'P9.10 savedfilter',
     '$savedfilter keeps the definition',
     get('/rest/Company?$filter="ID=1"&$method=entityset&$savedfilter=true'),
     { keys: ['1'] },
   ),
   row(
-    'spec.savedorderby',
+    'P9.10 savedorderby',
     '$savedorderby keeps the order',
     get('/rest/Company?$orderby="ID desc"&$method=entityset&$savedorderby=true&$top=1'),
     { keys: ['5'] },
   ),
   row(
-    'd16.expression',
+    'P9.11 expression',
     'a set is made of the expressions that the client sends, and then it is there',
     of(2, 'ID > 3', 'ID desc'),
     { keys: ['5', '4'] },
     [get(set(2)), { keys: ['5', '4'], has: { __DATACLASS: 'Company', __entityModel: 'Company' } }],
     [get(`${set(2)}?$top=1&$skip=1`), { keys: ['4'], has: { __COUNT: 2, __SENT: 1, __FIRST: 1 } }],
   ),
-  row('10 no ID', 'a set has an ID', get('/rest/Company/$entityset'), missing),
-  row('10 no ID, slash', 'also with a slash', get('/rest/Company/$entityset/?$top=1'), missing),
+  row('P9.12 no ID', 'a set has an ID', get('/rest/Company/$entityset'), missing),
+  row('P9.12 no ID, slash', 'also with a slash', get('/rest/Company/$entityset/?$top=1'), missing),
   row(
-    'd4.post set',
+    'P1.10 post set',
     'a set is read by GET',
     post(`/rest/Company/$entityset/${unknown}`),
     refused(400, 1812),
   ),
   row(
-    '10.7 filter',
+    'P9.3 filter',
     '$filter and $orderby concern the answer',
     of(3, 'ID < 4'),
     { keys: ['1', '2', '3'] },
@@ -116,23 +119,23 @@ export const setRows: readonly Row[] = [
     ],
     [get(set(3)), { keys: ['1', '2', '3'] }],
   ),
-  row('10.7 attributes', 'a set restricted to attributes', of(4, 'ID = 2'), { keys: ['2'] }, [
+  row('P9.3 attributes', 'a set restricted to attributes', of(4, 'ID = 2'), { keys: ['2'] }, [
     get(`/rest/Company/name/$entityset/${idOf(4)}`),
     { members: ['__KEY', '__STAMP', 'name'] },
   ]),
-  row('10.7 expand', 'a set with an expansion', of(5, 'ID = 1'), { keys: ['1'] }, [
+  row('P9.3 expand', 'a set with an expansion', of(5, 'ID = 1'), { keys: ['1'] }, [
     get(`${set(5)}?$expand=staff&$attributes=name`),
     { keys: ['1'] },
   ]),
   row(
-    'd14.subentityset',
+    'P9.17',
     '$method=subentityset on a set is passed over',
     of(6, 'ID < 3'),
     { keys: ['1', '2'] },
     [get(`${set(6)}?$method=subentityset`), { keys: ['1', '2'] }],
   ),
   row(
-    'spec.logic',
+    'P9.4',
     'sets are combined',
     of(7, 'ID < 4', 'ID desc'),
     { keys: ['3', '2', '1'] },
@@ -153,38 +156,35 @@ export const setRows: readonly Row[] = [
     ],
   ),
   row(
-    'spec.clean',
+    'P9.5',
     '$clean of an unknown set',
     get(`/rest/Company/$entityset/${unknown}?$clean=true&$method=entityset`),
     missing,
   ),
-  row(
-    'spec.clean view',
-    '$clean without a new set is a view',
-    of(8, 'ID < 3'),
+  row('P9.5 view', '$clean without a new set is a view', of(8, 'ID < 3'), { keys: ['1', '2'] }, [
+    get(`${set(8)}?$clean=true`),
     { keys: ['1', '2'] },
-    [get(`${set(8)}?$clean=true`), { keys: ['1', '2'] }],
-  ),
+  ]),
   row(
-    'spec.subentityset',
+    'P9.2',
     '$method=subentityset keeps related entities',
     get('/rest/Company(1)/staff?$expand=staff&$method=subentityset&$subOrderby=lastName DESC'),
     { has: { __entityModel: 'Employee' } },
   ),
   row(
-    '10.10 to-one',
+    'P9.18 to-one',
     'a to-one relation gives no set',
     get('/rest/Company(1)/manager?$expand=manager&$method=subentityset'),
     refused(400, 1815),
   ),
   row(
-    '10.10 elsewhere',
+    'P9.18 elsewhere',
     'nor does a dataclass',
     get('/rest/Company?$method=subentityset'),
     refused(400, 1815),
   ),
   row(
-    'd16.release',
+    'P9.6',
     'a set is released',
     of(9, 'ID = 3'),
     { keys: ['3'] },
@@ -193,31 +193,31 @@ export const setRows: readonly Row[] = [
     [get(`${set(9)}?$method=release`), missing],
   ),
   row(
-    'd16.release list',
+    'P9.7',
     'sets are released by a list',
     post('/rest/$entityset/$release', [idOf(10), unknown]),
     ok,
   ),
   row(
-    'd16.release no list',
+    'P9.7 no list',
     'which must be one',
     post('/rest/$entityset/$release', { id: idOf(11) }),
     refused(400, 1833),
   ),
   row(
-    'd21.id',
+    'P9.12 ID of a client',
     'a client names an ID of 32 hexadecimal digits',
     get('/rest/Company/$entityset/short?$savedfilter="ID=1"'),
     missing,
   ),
   row(
-    '10.4 wrong',
+    'P9.11 wrong',
     'a wrong expression makes no set',
     get(`/rest/Company/$entityset/${unknown}?$savedfilter="none=1"`),
     refused(400, 1500, 1162),
   ),
   row(
-    '10.9 elsewhere',
+    'P9.22 $clean',
     '$clean means nothing without a set',
     get('/rest/Company?$clean=true'),
     refused(400, 1806),

@@ -53,10 +53,10 @@ const ofAda = {
   has: { __STATUS: { status: 8 }, __KEY: employee(1), lastName: 'Lovelace' },
 };
 
-/** Specification, "$method=update rules" as far as they change; decisions 6, 22, 26; protocol sections 11 and 12. */
+/** Changes of entities: protocol P7.1, P7.2, P7.7 to P7.21. */
 export const updateRows: readonly Row[] = [
   {
-    id: 'spec.update.2',
+    id: 'P7.8',
     says: '__KEY and __STAMP change an entity; what is not sent stays; the whole entity is answered',
     request: post('/rest/Note?$method=update', { __KEY: 'b', __STAMP: 1, text: 'x' }),
     expect: {
@@ -77,7 +77,7 @@ export const updateRows: readonly Row[] = [
     then: [[get('/rest/Note(b)'), { has: { __STAMP: 2, text: 'x' } }]],
   },
   {
-    id: 'spec.update.6',
+    id: 'P7.1 both',
     says: 'a body may mix changes and creations',
     request: post(update, [{ ...first, city: 'Rome' }, { name: 'M' }]),
     expect: {
@@ -92,7 +92,7 @@ export const updateRows: readonly Row[] = [
     then: [[get('/rest/Company?$top=0'), { has: { __COUNT: 6, __GlobalStamp: created + 2 } }]],
   },
   {
-    id: 'd6.unchanged',
+    id: 'P4.2 unchanged',
     says: 'a save without a change keeps the stamp',
     request: post(update, {
       ...first,
@@ -104,14 +104,14 @@ export const updateRows: readonly Row[] = [
     then: [unchanged('/rest/Company')],
   },
   {
-    id: 'd6.nothing sent',
+    id: 'P4.2 nothing sent',
     says: 'so does one without attributes',
     request: post(update, first),
     expect: { has: { __STAMP: 1, name: 'Ärger' } },
     then: [unchanged('/rest/Company')],
   },
   {
-    id: '11.7 twice',
+    id: 'P7.21',
     says: 'an entity that stands twice in a body is changed twice',
     request: post(update, [
       { ...first, city: 'Rome' },
@@ -135,7 +135,7 @@ export const updateRows: readonly Row[] = [
     then: [[get('/rest/Company?$top=0'), { has: { __GlobalStamp: created + 2 } }]],
   },
   {
-    id: '12.2 conversation',
+    id: 'P7.15 conversation',
     says: 'a stamp changes an entity once',
     request: post(update, { ...first, city: 'Rome' }),
     expect: { has: { __STAMP: 2, city: 'Rome' } },
@@ -151,7 +151,7 @@ export const updateRows: readonly Row[] = [
     ],
   },
   {
-    id: 'd26.whole',
+    id: 'P7.7',
     says: 'a whole entity may be sent as it was read',
     request: post(update, {
       __entityModel: 'Company',
@@ -174,7 +174,7 @@ export const updateRows: readonly Row[] = [
     then: [unchanged('/rest/Company')],
   },
   {
-    id: '11.1 address without stamp',
+    id: 'P7.2 without stamp',
     says: 'a key in the address without a stamp creates the entity',
     request: post('/rest/Company(50)', { name: 'M' }),
     expect: { has: { __KEY: '50', __STAMP: 1, name: 'M' } },
@@ -241,7 +241,11 @@ export const updateRows: readonly Row[] = [
     { email: 'ADA@example.org' },
     people,
   ),
-  refuses('spec.stamp: the current entity is answered', { ...first, __STAMP: 7, city: 'x' }, stale),
+  refuses(
+    'a stale stamp: the current entity is answered',
+    { ...first, __STAMP: 7, city: 'x' },
+    stale,
+  ),
   refuses('a stamp of 0', { ...first, __STAMP: 0, city: 'x' }, stale),
   refuses('a stale stamp is told before wrong values', { ...first, __STAMP: 2, city: 7 }, stale),
   refuses('a stale stamp without any change', { ...first, __STAMP: 2 }, stale),
@@ -271,7 +275,7 @@ export const updateRows: readonly Row[] = [
   refuses('a stamp that is none', { ...first, __STAMP: 'x', city: 'x' }, refused(400, 1833)),
   refuses('a stamp with a fraction', { ...first, __STAMP: 1.5, city: 'x' }, refused(400, 1833)),
   refuses(
-    '24.11: another key in the address',
+    'another key in the address',
     { ...first, city: 'x' },
     refused(400, 1806),
     '/rest/Company(2)',

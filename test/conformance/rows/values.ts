@@ -3,22 +3,22 @@ import { get, type Row } from '../row.js';
 
 const ada = `/rest/Employee(${employee(1)})`;
 
-/** Specification, "Relation attributes", "Attribute kinds"; decisions 6 to 9; protocol sections 4.3 and 5. */
+/** Protocol P4.4 to P4.15, P3.20. */
 export const valueRows: readonly Row[] = [
   {
-    id: 'd6.timestamp',
+    id: 'P4.4 __TIMESTAMP',
     says: '__TIMESTAMP is ISO 8601 with milliseconds and Z',
     request: get('/rest/Company(1)'),
     expect: { has: { __TIMESTAMP: moment } },
   },
   {
-    id: 'd7.null relation',
+    id: 'P4.9 relation',
     says: 'an unset to-one relation is null',
     request: get('/rest/Company(1)/manager'),
     expect: { is: { __entityModel: 'Company', __KEY: '1', __STAMP: 1, manager: null } },
   },
   {
-    id: 'd7.null values',
+    id: 'P4.9 values',
     says: 'null is null for every kind',
     request: get('/rest/Company(4)'),
     expect: {
@@ -39,13 +39,13 @@ export const valueRows: readonly Row[] = [
     },
   },
   {
-    id: 'd7.null dates',
+    id: 'P4.9 dates',
     says: 'also for dates, durations and booleans',
     request: get(`/rest/Employee(${employee(2)})`),
     expect: { has: { birthDate: null, hiredAt: null, shift: null, remote: null, photo: null } },
   },
   {
-    id: 'd7.to-one',
+    id: 'P4.10',
     says: 'a to-one relation is deferred with uri and __KEY',
     request: get(`${ada}/employer`),
     expect: {
@@ -58,7 +58,7 @@ export const valueRows: readonly Row[] = [
     },
   },
   {
-    id: 'd7.to-many',
+    id: 'P4.11',
     says: 'a to-many relation is deferred with its uri',
     request: get(`${ada}/team`),
     expect: {
@@ -71,7 +71,7 @@ export const valueRows: readonly Row[] = [
     },
   },
   {
-    id: 'd7.uri of a text key',
+    id: 'P1.4 text key',
     says: 'the key in a uri is percent-encoded where a URI demands it',
     request: get('/rest/Note(b)/parent'),
     expect: {
@@ -80,7 +80,7 @@ export const valueRows: readonly Row[] = [
     then: [[get('/rest/Note(A%2F1%20(x))/text'), { has: { text: 'first' } }]],
   },
   {
-    id: 'd7.image',
+    id: 'P4.12',
     says: 'an image is deferred with its version',
     request: get('/rest/Company(1)/logo,name'),
     expect: {
@@ -95,7 +95,7 @@ export const valueRows: readonly Row[] = [
     },
   },
   {
-    id: 'd7.blob',
+    id: 'P4.13',
     says: 'a BLOB is deferred',
     request: get('/rest/Company(1)/brochure,name'),
     expect: {
@@ -107,7 +107,7 @@ export const valueRows: readonly Row[] = [
     },
   },
   {
-    id: 'd7.expanded to-many',
+    id: 'P4.11 expanded',
     says: 'an expanded to-many relation is a collection in place',
     request: get('/rest/Company(2)?$attributes=staff.lastName'),
     expect: {
@@ -128,62 +128,62 @@ export const valueRows: readonly Row[] = [
     },
   },
   {
-    id: 'd8.date with time',
+    id: 'P4.4',
     says: 'a date with time is sent in UTC to the millisecond',
     request: get(`${ada}/hiredAt`),
     expect: { has: { hiredAt: '2020-01-02T03:04:05.678Z' } },
   },
   {
-    id: 'd8.date only',
+    id: 'P4.5',
     says: 'a date only is sent as a day',
     request: get(`${ada}/birthDate`),
     expect: { has: { birthDate: '1815-12-10' } },
   },
   {
-    id: '5.number',
+    id: 'P4.6',
     says: 'numbers are JSON numbers',
     request: get('/rest/Company(1)/revenue,headcount'),
     expect: { has: { revenue: 1500.5, headcount: 12 } },
   },
   {
-    id: '5.boolean',
+    id: 'boolean',
     says: 'booleans are true and false',
     request: get('/rest/Company(3)/active'),
     expect: { has: { active: false } },
     then: [[get('/rest/Company(1)/active'), { has: { active: true } }]],
   },
   {
-    id: '5.object',
+    id: 'P4.14 object',
     says: 'an object is sent inline',
     request: get('/rest/Company(1)/extra'),
     expect: { has: { extra: { tags: ['a', 'b'], deep: { x: 1 } } } },
   },
   {
-    id: '5.vector',
+    id: 'P4.14 vector',
     says: 'a vector is an array of numbers',
     request: get('/rest/Company(1)/embedding'),
     expect: { has: { embedding: [1, 0, 0] } },
   },
   {
-    id: '5.duration',
+    id: 'duration',
     says: 'a duration is a number of milliseconds',
     request: get(`${ada}/shift`),
     expect: { has: { shift: 28_800_000 } },
   },
   {
-    id: '5.uuid',
+    id: 'P4.8',
     says: 'a UUID is 32 hexadecimal digits in upper case',
     request: get(`${ada}/ID`),
     expect: { has: { ID: employee(1) } },
   },
   {
-    id: '5.computed',
+    id: 'computed',
     says: 'a computed attribute is sent as its value',
     request: get('/rest/Company(2)/label'),
     expect: { has: { label: 'Bolt, Paris' } },
   },
   {
-    id: '5.alias',
+    id: 'P3.20',
     says: 'an alias is sent as the value that it stands for, null without a way to it',
     request: get('/rest/Company(5)/managerName'),
     expect: { has: { managerName: 'Lovelace' } },

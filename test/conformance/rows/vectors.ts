@@ -16,7 +16,7 @@ type Case = readonly [
   order?: string,
 ];
 
-/** Specification, "Vector comparison"; protocol 22.2 and section 8. */
+/** Filters F25, F27; protocol P3.16. */
 const cases: readonly Case[] = [
   ['>=', 'embedding >= :1', near, [1, 6]],
   ['>', 'embedding > :1', { ...near, threshold: 0.6 }, [1]],
@@ -75,7 +75,7 @@ export const vectorRows: readonly Row[] = [
     expect,
   })),
   {
-    id: '8 vector',
+    id: 'P3.16',
     says: 'a vector gives no order without a comparison in the filter',
     request: get('/rest/Company?$orderby=embedding'),
     expect: { ...refused(400, 1810), message: /add a comparison/ },

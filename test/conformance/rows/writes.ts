@@ -35,10 +35,10 @@ const rule: Expectation = {
 };
 const malformed = refused(400, 1833, 1570, 1534);
 
-/** Specification, "$method=update rules" as far as they create; decisions 8, 9, 25, 26; protocol section 11. */
+/** Creations of entities: protocol P7.1, P7.7 to P7.12, P7.19, P1.6. */
 export const writeRows: readonly Row[] = [
   {
-    id: 'spec.update.3',
+    id: 'P7.1',
     says: 'without __KEY and __STAMP a new entity is created and answered as it is on the server',
     request: post('/rest/Note?$method=update', { code: 'c', about: employee(1) }),
     expect: {
@@ -59,7 +59,7 @@ export const writeRows: readonly Row[] = [
     then: [[get('/rest/Note?$top=0'), { has: { __COUNT: 3, __GlobalStamp: created + 1 } }]],
   },
   {
-    id: 'spec.update.1',
+    id: 'P7.1 list',
     says: 'several entities are a list, answered in the same order',
     request: post(update, [{ name: 'M' }, { name: 'L' }]),
     expect: {
@@ -74,7 +74,7 @@ export const writeRows: readonly Row[] = [
     then: [[get('/rest/Company?$top=0'), { has: { __COUNT: 7, __GlobalStamp: created + 2 } }]],
   },
   {
-    id: '11.7 batch',
+    id: 'P7.1 batch',
     says: 'a list keeps what can be stored and tells of each what became of it',
     request: post(update, [{ name: 'M' }, { name: 'BOLT' }, { city: 'x' }, { name: 'N' }]),
     expect: {
@@ -283,20 +283,15 @@ export const writeRows: readonly Row[] = [
     { rank: 'x', headcount: 'y' },
     refused(422, 1569, 1569, 1569, 1570, 1534),
   ),
+  refuses('P1.6', { name: 'M' }, refused(400, 1811), '/rest/Company?$method=update&$fliter=1'),
   refuses(
-    'd25.unknown parameter',
-    { name: 'M' },
-    refused(400, 1811),
-    '/rest/Company?$method=update&$fliter=1',
-  ),
-  refuses(
-    'd25.unknown parameter without $',
+    'P1.6 without $',
     { name: 'M' },
     refused(400, 1811),
     '/rest/Company?$method=update&filter=1',
   ),
   refuses(
-    'd25.a filter chooses no entities of an update',
+    'P7.28',
     { name: 'M' },
     refused(400, 1813),
     '/rest/Company?$filter="name=a"&$method=update',

@@ -19,8 +19,8 @@ export interface Entry {
 export type DataAction = 'create' | 'read' | 'update' | 'drop';
 
 /**
- * What a roles file allows, read from the file itself at each question, in the words of protocol section 17.4: nothing of it is
- * shared with what the generator and the server do.
+ * What a roles file allows, read from the file itself each time, by the rules of `model.md#roles`.
+ * It shares nothing with the generator and the server.
  */
 export class NaiveRoles {
   constructor(private readonly file: RolesFile) {}

@@ -38,8 +38,9 @@ function reached(
 }
 
 /**
- * `$distinct=true` (protocol 13.2): values in ascending order without nulls; of texts that differ in case alone, the first by
- * code point. An array stands for its elements, and what is no scalar is left out.
+ * `$distinct=true` (protocol P5.2): values in ascending order without nulls; of texts that differ
+ * only in case, the first by code point. An array stands for its elements; values that are not
+ * scalar are left out.
  */
 export function distinctAnswer(
   store: Store,
@@ -64,7 +65,7 @@ function elementsOf(value: JsonValue): readonly JsonValue[] {
   return Array.isArray(value) ? (value as readonly JsonValue[]) : [value];
 }
 
-/** The aggregates that a type has (protocol 13.1). */
+/** The aggregates that a type has (protocol P5.4). */
 export function aggregatesOf(
   store: Store,
   dataclass: Dataclass,

@@ -15,7 +15,7 @@ import type { Entity, Store, Way } from './store.js';
 export interface Query {
   readonly filter?: Filter | undefined;
   readonly orderby?: readonly OrderItem[] | undefined;
-  /** `order by` inside the filter; `orderby` goes before it (protocol 7.10). */
+  /** `order by` inside the filter; `orderby` goes before it (filters F9). */
   readonly filterOrder?: readonly OrderItem[] | undefined;
   readonly skip?: number | undefined;
   readonly top?: number | undefined;
@@ -81,7 +81,7 @@ export function compareAt(store: Store, way: Way, a: JsonValue, b: JsonValue): n
     : compareValues(a, b, type, store.fold);
 }
 
-/** The answer to a collection read (protocol 4.1 and section 6). */
+/** The answer to a collection read (protocol P3.9). */
 export function collectionAnswer(
   store: Store,
   dataclass: Dataclass,
@@ -101,7 +101,7 @@ export function collectionAnswer(
   };
 }
 
-/** One entity with the attributes that lists choose (protocol sections 4.2, 4.4 and 9). */
+/** One entity with the attributes that lists choose (protocol P3.8, P3.10). */
 export function entityAnswer(store: Store, entity: Entity, lists: Lists): Json {
   const { attributes, expand = [], inPath } = lists;
   const paths: Path[] = [...(attributes ?? inPath?.map((each) => [each]) ?? [['*']])];
@@ -175,7 +175,7 @@ function inlineCollection(
   };
 }
 
-/** Decision 8: a model may want days as `d!m!yyyy`. */
+/** Protocol P4.5: a model may want days as `d!m!yyyy`. */
 export function sent(
   store: Store,
   attribute: { readonly type: StorageType; readonly dateOnly: boolean },

@@ -2,7 +2,10 @@ import type { Dataclass } from '../../../generator/model/model.js';
 import { type Lists, type Query, selection, sent } from './answers.js';
 import type { Entity, Store } from './store.js';
 
-/** `$asArray=true`: entities without an envelope, with keys and relations in short form (protocol 13.3). */
+/**
+ * `$asArray=true`: entities without an envelope, with keys and relations in short form (protocol
+ * P6.2, P6.8).
+ */
 export function arrayAnswer(
   store: Store,
   dataclass: Dataclass,

@@ -6,14 +6,17 @@ export type Scalar = string | number | boolean;
 /** The form in which texts are compared. */
 export type Fold = (text: string) => string;
 
-/** Decision 24: default lower-casing of the NFC form. */
+/** Filters F30: default lower-casing of the NFC form. */
 export const folded: Fold = (text) => text.normalize('NFC').toLowerCase().replaceAll('ς', 'σ');
 
-/** Decision 10: the same without accents, the marks that belong to no script of their own. */
+/** Filters F29: the same without accents, the marks that belong to no script of their own. */
 export const foldedWithoutAccents: Fold = (text) =>
   folded(text.normalize('NFD').replace(/(?=\p{M})\p{Script=Inherited}/gu, ''));
 
-/** Text by code point of its folded form, numbers by size, false before true; nulls come first (decision 11). */
+/**
+ * Text by code point of its folded form, numbers by size, false before true; nulls come first
+ * (protocol P3.13).
+ */
 export function compareValues(
   left: JsonValue,
   right: JsonValue,
@@ -45,7 +48,10 @@ const instantForm = /^\d{4}-\d\d-\d\dT\d\d:\d\d:\d\d(\.\d+)?(Z|\+00:00)$/;
 const bangForm = /^(\d{1,2})!(\d{1,2})!(\d{4})$/;
 const uuidForm = /^([0-9A-F]{32}|[0-9A-F]{8}-[0-9A-F]{4}-[0-9A-F]{4}-[0-9A-F]{4}-[0-9A-F]{12})$/i;
 
-/** A client's value as one of the type; `undefined` when it can be none, and so matches nothing (protocol 7.13). */
+/**
+ * A client's value as one of the type; `undefined` if it cannot be one, and so matches nothing
+ * (filters F34).
+ */
 export function coerced(type: StorageType, dateOnly: boolean, value: Scalar): Scalar | undefined {
   switch (type) {
     case 'string':

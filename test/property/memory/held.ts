@@ -8,7 +8,7 @@ export type Positive = Exclude<Comparator, '!=' | '!=='>;
 
 export type Wanted = readonly (Scalar | null)[];
 
-/** Whether a value of an attribute is as a comparison wants it (protocol 7.3, decisions 10 to 12). */
+/** Whether a value of an attribute fulfils a comparison (filters F1 to F7). */
 export function isAsWanted(
   held: JsonValue,
   comparator: Positive,
@@ -27,7 +27,10 @@ export function isAsWanted(
   });
 }
 
-/** The same for a value in an object: values of different JSON types have nothing in common (decision 24). */
+/**
+ * The same for a value in an object: values of different JSON types have nothing in common (filters
+ * F24).
+ */
 export function isPropertyAsWanted(
   held: JsonValue,
   comparator: Positive,

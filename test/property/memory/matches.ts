@@ -15,7 +15,7 @@ interface Comparison {
   readonly wanted: Wanted;
 }
 
-/** Whether an entity matches (protocol section 7, decisions 11, 12, 23, 24). */
+/** Whether an entity matches (`filters.md`). */
 export function matches(store: Store, entity: Entity, filter: Filter): boolean {
   if (filter.kind === 'or') {
     return matches(store, entity, filter.left) || matches(store, entity, filter.right);

@@ -6,7 +6,10 @@ export interface TextRules {
   readonly wildcard: boolean;
 }
 
-/** Equality of texts, with the wildcards of decision 12: `@` anywhere, and `*` as the last character. */
+/**
+ * Equality of texts, with the wildcards of filters F31: `@` anywhere, and `*` as the last
+ * character.
+ */
 export function isLike(held: string, wanted: string, { fold, wildcard }: TextRules): boolean {
   if (!wildcard) return fold(held) === fold(wanted);
   const isOpen = wanted.endsWith('*');

@@ -6,8 +6,9 @@ import type { Entity, Store } from '../memory/store.js';
 import { isScalar } from '../model/values.js';
 
 /**
- * Two comparisons over one to-many relation that hold for two related entities of one owner: together they hold only where
- * one related entity fulfils both (decision 23), or where a number tells the entities apart.
+ * Two comparisons over one to-many relation that hold for two related entities of one owner:
+ * together they hold only if one related entity fulfils both (filters F17), or if a number
+ * distinguishes the entities.
  */
 export function crossedFilters(store: Store, dataclass: Dataclass): fc.Arbitrary<Filter>[] {
   const filters = dataclass.attributes.flatMap((relation) =>

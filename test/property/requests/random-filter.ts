@@ -41,7 +41,7 @@ function filtersOf(store: Store, dataclass: Dataclass): fc.Arbitrary<Filter> {
   return tree;
 }
 
-/** Comparisons joined by AND that go over the same relations: decision 23 speaks of them. */
+/** Comparisons joined by AND over the same relations, which filters F17 is about. */
 function sharedWay(
   store: Store,
   dataclass: Dataclass,

@@ -7,7 +7,10 @@ import { type EndPath } from './end-paths.js';
 import { type PropertyPath, propertyPaths } from './property-paths.js';
 import { propertyComparisons } from './random-comparison.js';
 
-/** Comparisons joined by AND with one letter behind an array: they speak of one element (protocol 7.8). */
+/**
+ * Comparisons joined by AND with one letter behind an array: they concern one element (filters
+ * F22).
+ */
 export function tiedFilters(store: Store, paths: readonly EndPath[]): fc.Arbitrary<Filter>[] {
   if (!features.elements || !features.objectProperties) return [];
   const groups = paths

@@ -1,4 +1,6 @@
-/** What saving does, told without SQL: an independent evaluation of the protocol's sections 11 and 12. */
+/**
+ * What saving does, without SQL: an independent evaluation of the rules of `protocol.md#writing`.
+ */
 
 export const model = `
 drs: 1

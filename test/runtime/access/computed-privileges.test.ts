@@ -103,7 +103,7 @@ async function update(client: Client, body: object): Promise<unknown[]> {
   return [response.statusCode, response.json()];
 }
 
-describe('a computed attribute is opened by its own privilege (protocol section 17.4, rule 7)', () => {
+describe('a computed attribute is opened by its own privilege', () => {
   it('hides it from those who lack that, in answers, filters, orders and bodies', async () => {
     const { __ENTITIES: found } = (await viewer.get('/rest/Person')).json<{
       readonly __ENTITIES: readonly object[];

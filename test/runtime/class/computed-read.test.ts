@@ -229,7 +229,7 @@ describe('an accessor query', () => {
       (await entities(`Company/ID?$filter=${filter}`)).map((each) => each['ID']);
     expect(await companies("staff.fullName = 'ada zoe'")).toEqual([2]);
     expect(await companies("staff.fullName != 'ada zoe'")).toEqual([1, 3]);
-    // The same related entity (protocol decision 23).
+    // The same related entity (filters F17).
     expect(await companies("staff.fullName begin 'ada' and staff.salary < 100")).toEqual([2]);
     expect(await companies("staff.fullName begin 'ada' and staff{2}.salary < 100")).toEqual([1, 2]);
     expect(await companies("staff.employer.staff.fullName = 'bob ceco'")).toEqual([1]);

@@ -37,7 +37,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-// Specification, "Class function calls", rule 3.
+// Protocol P11.26.
 it('a function of selections comes before one of the dataclass; one of entities has an address of its own', async () => {
   const selection = { result: 'selection, not dataclass!' };
   const byGet = await app.inject('/rest/Person/tell');
