@@ -152,7 +152,7 @@ export const errorRows: readonly Row[] = [
     expect: refused(404, 1500, 1804),
   },
   {
-    id: 'P11.27',
+    id: 'P11.27 of a dataclass',
     says: 'a POST to what is no function is the same',
     request: post('/rest/Company/nothing', []),
     expect: refused(404, 1500, 1804),
