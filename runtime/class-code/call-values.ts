@@ -12,21 +12,25 @@ import {
 import { always } from '../filter/context.js';
 import type { CallRestriction, CallRestrictions } from '../access/call.js';
 
-/** A statement with the restrictions of a call, whose values are bound like those of the request, behind them. */
+/**
+ * A statement with the restrictions of a call, whose values are bound behind those of the request.
+ */
 interface Prepared {
   readonly statement: Statement;
-  /** How many values of the request come before. */
+  /** The number of values of the request, which come first. */
   readonly given: number;
   readonly slots: readonly CallSlot[];
 }
 
-/** Of all statements with restrictions. */
+/** Bytes of all statements with restrictions. */
 const maxBytes = 16 * 1024 * 1024;
 
 /**
- * Runs statements that read dataclasses which restrict sessions: asks what the call may see in which they run, and writes it
- * into them. So a dataclass is asked by what reads it alone, and nothing reads it without.
- * @param restrictionsOf the call that asks; a statement that needs them fails without
+ * Runs statements that read dataclasses with `restrict`: asks what the call may see, and writes it
+ * into the statements. So only reads of a dataclass ask its class, and nothing reads the dataclass
+ * without its restriction.
+ * @param restrictionsOf returns the restrictions of the running call; a statement that needs them
+ * fails outside of a call
  */
 export class CallValueBinder {
   readonly #numbers = new WeakMap<Statement, number>();
@@ -37,7 +41,7 @@ export class CallValueBinder {
 
   constructor(private readonly restrictionsOf: () => CallRestrictions | undefined) {}
 
-  /** What the restrictions of the call make of a statement, for what is remembered of its answer. */
+  /** The restrictions of the call on a statement, by which its answer can be cached. */
   taken({ restricted }: Statement): Pending<readonly SqlValue[]> {
     if (restricted === undefined) return [];
     return whenAsked(this.#ask(restricted.dataclasses), (asked) =>
@@ -45,7 +49,10 @@ export class CallValueBinder {
     );
   }
 
-  /** An executor for statements that may be restricted; transactions that it opens are bound by {@link transaction}. */
+  /**
+   * An executor for statements that may be restricted; {@link transaction} binds the values of
+   * transactions that it opens.
+   */
   executor(executor: Executor): Executor {
     return {
       read: this.#bound((...given) => executor.read(...given)),
@@ -116,7 +123,10 @@ export class CallValueBinder {
   }
 }
 
-/** Goes on when classes have answered; a long read that is begun then can be abandoned like others. */
+/**
+ * Continues when the classes have answered; a long read that begins then can be cancelled like
+ * others.
+ */
 function whenAsked<T>(
   asked: Pending<readonly CallRestriction[]>,
   next: (asked: readonly CallRestriction[]) => Pending<T>,

@@ -5,19 +5,19 @@ import type { ClassHost } from '../class/class-host.js';
 import { DatabaseUnavailableError } from '../dialect/executor.js';
 import { RequestError, RestError } from '../protocol/errors.js';
 
-/** What code of a dataclass's class said of an attribute, and how its errors name it. */
+/** What class code returned for an attribute, and how errors name the accessor. */
 export interface Said<T> {
   /** The accessor with its class, as `Employee.queryFullName`. */
   readonly shown: string;
   readonly value: T;
 }
 
-/** Asks the class of a dataclass, in the call that runs. */
+/** Calls accessors of the class of a dataclass, in the running call. */
 export class ComputedAccessors {
   constructor(private readonly host: ClassHost) {}
 
   /**
-   * @throws AccessorFailedError for what is no filter with values
+   * @throws AccessorFailedError for a result that is no filter with values
    * @throws what the accessor throws for clients
    */
   async query(
@@ -73,7 +73,10 @@ export class ComputedAccessors {
   }
 }
 
-/** Runs the runtime's part of the work with what an accessor said; what is wrong with it is the accessor's fault. */
+/**
+ * Runs the runtime's part of the work with the result of an accessor; what is wrong with the result
+ * is the accessor's fault.
+ */
 export function checked<T, R>({ shown, value }: Said<T>, work: (value: T) => R): R {
   try {
     return work(value);
@@ -82,7 +85,10 @@ export function checked<T, R>({ shown, value }: Said<T>, work: (value: T) => R):
   }
 }
 
-/** An accessor of a computed attribute failed; what it threw is the cause, which is logged and not told. */
+/**
+ * An accessor of a computed attribute failed; the cause is what it threw, which is logged and not
+ * sent.
+ */
 class AccessorFailedError extends Error {
   constructor(shown: string, cause: unknown) {
     const reason = cause instanceof Error ? `: ${cause.message}` : '';
@@ -91,12 +97,16 @@ class AccessorFailedError extends Error {
   }
 }
 
-/** Refusals that no code of the accessor is at fault for: one that is not written, and a database that is out of reach. */
+/**
+ * Errors that are not the fault of the accessor's code: an accessor that is not written, and an
+ * unreachable database.
+ */
 const passed: ReadonlySet<number> = new Set([501, 503]);
 
 /**
- * What a request is answered with whose accessor threw. A `RestError` is for clients; all else is a mistake of the class code,
- * also what the runtime says about the filter or the order that it gave.
+ * The error to answer when an accessor throws. A `RestError` is for clients. Everything else is a
+ * mistake of the class code, including what the runtime says about the filter or the order that it
+ * returned.
  * @param shown the accessor with its class, as `EmployeeEntity.fullName`
  */
 export function accessorFailure(shown: string, thrown: unknown): Error {

@@ -25,17 +25,20 @@ import { isList } from '../filter/params.js';
 import { comparisonValue } from '../protocol/comparison-value.js';
 import { shapeOf } from '../filter/print.js';
 
-/** What class code was asked for one filter. */
+/** The accessors called for one filter. */
 interface Asked {
   count: number;
-  /** Of a filter that asks for too much; the client's is long then, and so it is told. */
+  /**
+   * The refusal of a filter that asks too much; the client's filter is too long then, and the
+   * client learns so.
+   */
   refusal?: Error;
 }
 
 /** Accessors that lead to each other, one inside the other. */
 const maxDepth = 20;
 
-/** Comparisons that class code is asked about for one filter, those in its own answers among them. */
+/** Comparisons for which one filter calls class code, including those in its results. */
 const maxAsked = 1000;
 
 /**
@@ -50,8 +53,9 @@ export class ComputedFilters {
   ) {}
 
   /**
-   * @returns `undefined` where the filter names no such attribute
-   * @throws RequestError 400 for an attribute without `query`, AccessorFailedError for filters that are wrong
+   * @returns `undefined` if the filter names no such attribute
+   * @throws RequestError 400 for an attribute without `query`, AccessorFailedError for wrong
+   * filters
    */
   settle(
     dataclass: Dataclass,
@@ -94,7 +98,7 @@ export class ComputedFilters {
     const node = rebuilt(filter, (comparison) => {
       const replacement = replaced.get(comparison);
       if (replacement !== undefined) return replacement;
-      // A filter that is kept is there for several comparisons, each with values of its own.
+      // A cached filter serves several comparisons, each with its own values.
       const own = { ...comparison };
       const position = positions.get(comparison);
       if (position !== undefined) given.set(own, givenAt(inputs, position));
@@ -143,7 +147,10 @@ export class ComputedFilters {
     return { node: isNegated ? { kind: 'not', operand: computed } : computed, given };
   }
 
-  /** A filter that class code gave, read, settled itself, and looked at: what is wrong with it is no client's fault. */
+  /**
+   * Reads, resolves and checks a filter that class code returned: what is wrong with it is not the
+   * client's fault.
+   */
   async #said(
     owner: Dataclass,
     said: Awaited<ReturnType<ComputedAccessors['query']>>,
@@ -170,7 +177,7 @@ export class ComputedFilters {
     return settled;
   }
 
-  /** An attribute without `query` in a filter of class code is a mistake of that. */
+  /** An attribute without `query` in a filter of class code is a mistake of the class code. */
   async #inside(
     said: Awaited<ReturnType<ComputedAccessors['query']>>,
     asked: Asked,
@@ -209,12 +216,15 @@ export class ComputedFilters {
 interface ComputedComparison {
   readonly node: ComparisonNode;
   readonly attribute: ComputedDefinition;
-  /** That has the attribute. */
+  /** The dataclass that has the attribute. */
   readonly owner: Dataclass;
   readonly properties: readonly string[];
 }
 
-/** What a filter compares with such attributes. Comparisons whose path leads nowhere are refused where the filter is written. */
+/**
+ * The comparisons of a filter with such attributes. Writing the filter refuses comparisons whose
+ * path leads nowhere.
+ */
 function computedIn(
   dataclass: Dataclass,
   filter: FilterNode,
@@ -237,20 +247,20 @@ function computedIn(
   return found;
 }
 
-/** What an attribute is compared with, as class code reads it. */
+/** The value that an attribute is compared with, as class code reads it. */
 interface ComparedValue {
   readonly value: unknown;
-  /** Null is looked for, alone or in a list. */
+  /** Whether the comparison looks for null, alone or in a list. */
   readonly isNullWanted: boolean;
 }
 
 const asWritten = (text: string): string => text;
 
 /**
- * The value of a comparison in the form of the attribute's type: a `Date`, `YYYY-MM-DD` for a date only, a boolean, a list
- * behind `IN`, null.
+ * The value of a comparison in the form of the attribute's type: a `Date`, `YYYY-MM-DD` for a date
+ * without time, a boolean, a list behind `IN`, null.
  * @param input none for a written `null`
- * @returns `undefined` for what can be no value of the type, and so equals none
+ * @returns `undefined` for what cannot be a value of the type, and so equals none
  * @throws RequestError 400 with 1112 for a comparator that does not apply to the type
  */
 function comparedValue(
@@ -302,7 +312,7 @@ function typedInput({ type, dateOnly }: ComputedDefinition, input: FilterInput):
   return type === 'date' && dateOnly !== true ? new Date(stored) : stored;
 }
 
-/** A filter with the values of one request, in which nothing is left for class code to say. */
+/** A filter with the values of one request, without comparisons that class code has to resolve. */
 export interface SettledFilter {
   readonly filter: PreparedFilter;
   readonly inputs: FilterInputs;
@@ -315,7 +325,7 @@ interface Given {
   readonly isPattern: boolean;
 }
 
-/** A tree that is settled, and its values. */
+/** A resolved tree, and its values. */
 interface Settled {
   readonly node: FilterNode;
   /** None for a written `null`. */
@@ -351,7 +361,7 @@ function givenAt({ inputs, nulls, patterns }: FilterInputs, position: number): G
   };
 }
 
-/** Numbers the values as the shape of the filter numbers them. */
+/** Numbers the values as the shape of the filter does. */
 function together({ orderBy }: PreparedFilter, { node, given }: Settled): SettledFilter {
   const { shape, comparisons } = shapeOf(node);
   const values = comparisons.map((each) => given.get(each) as Given);

@@ -9,10 +9,10 @@ import type { EntityObject } from '../class/types.js';
 import { storageOf } from '../protocol/values.js';
 import { storedForm } from '../class/typed-value.js';
 
-/** An entity whose values an answer holds. */
+/** An entity whose computed values an answer contains. */
 interface Named {
   readonly key: string | number;
-  /** That the answer has it with. */
+  /** The stamp in the answer. */
   readonly stamp: number;
   entity: EntityObject | undefined;
 }
@@ -20,7 +20,7 @@ interface Named {
 /** By the JSON of their keys. */
 type NamedEntities = Map<string, Named>;
 
-/** A mark of an answer, read. */
+/** A place in an answer for a computed value. */
 interface Mark {
   readonly number: string;
   readonly place: ComputedPlace;
@@ -37,9 +37,9 @@ export class ComputedValues {
   constructor(private readonly host: ClassHost) {}
 
   /**
-   * @param isLast whether entities that were changed or deleted meanwhile are taken as they are; a value of one that is gone is
-   * null
-   * @returns `undefined` where some were, and the answer has to be read anew
+   * @param isLast whether to accept entities that were changed or deleted meanwhile; the value of a
+   * deleted one is null
+   * @returns `undefined` if some were, and the answer has to be read again
    * @throws AccessorFailedError, and what a getter throws for clients
    */
   async fill(
@@ -93,7 +93,7 @@ export class ComputedValues {
     return { number, place, key };
   }
 
-  /** @returns whether all of them are what the answer has them as */
+  /** @returns whether all entities are as the answer has them */
   async #load(named: ReadonlyMap<string, NamedEntities>): Promise<boolean> {
     let isSame = true;
     for (const [name, entities] of named) {
@@ -113,7 +113,7 @@ export class ComputedValues {
 }
 
 /**
- * What a getter gives for an entity object, as an answer of the session of the call holds it.
+ * The result of a getter for an entity object, in the form of an answer to the call's session.
  * @throws AccessorFailedError, and what the getter throws for clients
  */
 export function computedOf(
@@ -178,7 +178,7 @@ function computedValueJson(
   }
 }
 
-/** What a client may write in several ways, class code has to give as what it is. */
+/** Class code must return exactly these types, where clients may write values in several ways. */
 const plainTypes: Readonly<Partial<Record<ComputedDefinition['type'], string>>> = {
   number: 'number',
   integer: 'number',

@@ -5,17 +5,19 @@ import type { EventName } from '../protocol/definition.js';
 /** The events of one dataclass. */
 export interface DataclassEvents {
   has(event: EventName): boolean;
-  /** A new entity, as class code makes one. */
+  /** Creates an entity as class code does. */
   create(): LiveEntity;
-  /** Reads entities in the transaction that runs, in no certain order; those that do not exist are left out. */
+  /**
+   * Reads entities in the running transaction, in any order; leaves out those that do not exist.
+   */
   load(keys: readonly (string | number)[]): Promise<readonly LiveEntity[]>;
-  /** A text that {@link revived} makes the entity from when it does not exist any more. */
+  /** A text from which {@link revived} makes the entity after it was deleted. */
   textOf(entity: LiveEntity): string;
   revived(text: string): LiveEntity;
   /**
    * Runs one event of an entity.
-   * @returns what it refuses with
-   * @throws EventFailure when class code throws
+   * @returns the refusal, if there is one
+   * @throws EventFailure if class code throws
    */
   run(entity: LiveEntity, event: EntityEvent): Promise<EventError | undefined>;
 }
@@ -25,18 +27,19 @@ export interface ModelEvents {
   /** `undefined` for a dataclass that declares none. */
   eventsOf(dataclass: string): DataclassEvents | undefined;
   /**
-   * Runs work in a savepoint of the transaction that this call is part of, or in a transaction of its own where there is none.
-   * Class code that runs within joins it. Work that throws is undone.
-   * @param work is told how many saves and deletions with events it is within, itself counted
-   * @throws EventFailure when events led to too many saves and deletions within each other
+   * Runs work in a savepoint of the call's transaction, or in a new transaction if there is none.
+   * Class code that runs inside joins it. If the work throws, it is undone.
+   * @param work gets the number of nested saves and deletions with events, including its own
+   * @throws EventFailure if events led to too many nested saves and deletions
    */
   within<T>(work: (transaction: Transaction, depth: number) => Promise<T>): Promise<T>;
 }
 
 /**
- * What an event refuses with, as its class code returned it; `undefined` for nothing.
+ * The refusal that class code returned from an event; `undefined` for none.
  * @param shown the event with its class
- * @throws TypeError for an answer that says neither: a mistake of the class code, which must not let an entity pass
+ * @throws TypeError for any other result: a mistake of the class code, which must not let an entity
+ * pass
  */
 export function eventError(shown: string, answer: unknown): EventError | undefined {
   if (answer === undefined || answer === null) return undefined;
@@ -61,7 +64,7 @@ export function eventError(shown: string, answer: unknown): EventError | undefin
   };
 }
 
-/** The answer is written later, when nothing can go wrong any more. */
+/** The answer is written later, when errors are no longer possible. */
 function asJson(shown: string, description: object): Readonly<Record<string, unknown>> {
   const json: unknown = JSON.parse(JSON.stringify(description));
   if (typeof json === 'object' && json !== null) return json as Readonly<Record<string, unknown>>;

@@ -18,10 +18,13 @@ import type { DataclassEvents, ModelEvents } from './dataclass-events.js';
 import { Pace } from '../entity/pace.js';
 import type { SqlValue } from '../dialect/statement.js';
 
-/** How often the events of one deletion may add entities to it, beyond once for each dataclass and kind of event. */
+/**
+ * How often the events of one deletion may add entities to it, beyond once for each dataclass and
+ * kind of event.
+ */
 const mostAdditions = 100;
 
-/** Whether an entity that a deletion can reach has events that want to know of it. */
+/** Whether a deletion can reach an entity that has events for deletions. */
 export function hasDropEvents(lifecycle: ModelEvents, reach: DeletionReach): boolean {
   return reach.dataclasses.some(({ name }) => wantsDrops(lifecycle.eventsOf(name)));
 }
@@ -71,7 +74,10 @@ export class EventedDeleter implements EventedDeletion {
     });
   }
 
-  /** Lists the entities and asks their events, until the list holds nothing that was not asked. */
+  /**
+   * Lists the entities and runs their events, until the list contains no entity whose events did
+   * not run.
+   */
   async #ask(
     deletion: Deletion,
     list: EventedList,
@@ -94,7 +100,8 @@ export class EventedDeleter implements EventedDeletion {
 
   async #remove(deletion: Deletion, entities: DroppedEntities): Promise<void> {
     try {
-      // What the deletion itself did is undone when it fails, so that its events find what they were asked about.
+      // If the deletion fails, it is undone before the events run, so that they find what they were
+      // asked about.
       await this.lifecycle.within((transaction: Transaction) =>
         removeListed({ ...deletion, transaction }),
       );
@@ -128,7 +135,7 @@ interface EventedDataclass {
   readonly events: DataclassEvents;
 }
 
-/** How many entities are one object through all of their events. */
+/** How many entities keep one object through all of their events. */
 const mostHeld = 1000;
 
 type Key = string | number;
@@ -138,7 +145,7 @@ class DroppedEntities {
   /** By the number of the dataclass. */
   readonly #held = new Map<number, Map<Key, LiveEntity>>();
   #heldCount = 0;
-  /** Those of the held ones that are deleted. */
+  /** The kept entities that were deleted. */
   readonly #dropped: { readonly dataclass: EventedDataclass; readonly entity: LiveEntity }[] = [];
 
   /** @param live the object that class code deletes; of the list's first dataclass */
@@ -152,7 +159,8 @@ class DroppedEntities {
   }
 
   /**
-   * Asks the entities of one dataclass that were not asked yet; others are asked after they were listed anew.
+   * Runs the event for the entities of one dataclass for which it did not run yet; entities that
+   * events add follow in the next list.
    * @returns whether there were any
    * @throws DeletionRefused, and whatever an event throws
    */
@@ -182,7 +190,7 @@ class DroppedEntities {
     }
   }
 
-  /** Runs `afterDrop` of what was kept; what it returns counts for nothing. */
+  /** Runs `afterDrop` of the kept entities; its results have no effect. */
   async tell(dropStatus: AfterDropEvent['dropStatus']): Promise<void> {
     for (const { dataclass, entity } of this.#dropped) {
       await this.#tell(dataclass, entity, dropStatus);
@@ -207,7 +215,7 @@ class DroppedEntities {
     await events.run(entity, { kind: 'afterDrop', dataClassName: dataclass.name, dropStatus });
   }
 
-  /** Goes through a pass; an event that runs in it may delete entities that come later, or change them. */
+  /** Goes through a pass; its events may delete or change entities that come later. */
   async #each(
     dataclass: EventedDataclass,
     stage: 'validateDrop' | 'dropping' | 'kept',
@@ -255,7 +263,8 @@ class DroppedEntities {
     if (stamp === undefined) return undefined;
     const held = this.#held.get(number)?.get(key);
     const known = held ?? loaded.get(key);
-    // Whether the object that class code deletes is up to date is asked when its events have run.
+    // Whether the object that class code deletes is up to date is checked after its events have
+    // run.
     if (known !== undefined && (known === this.live || known.stamp === stamp)) return known;
     const [entity] = await events.load([key]);
     if (held !== undefined && entity !== undefined) this.#held.get(number)?.set(key, entity);

@@ -11,7 +11,10 @@ import {
   planDeletion,
 } from '../entity/delete-statements.js';
 
-/** Passes through the entities of a deletion; `kept` is for those whose events run when they are deleted. */
+/**
+ * Passes through the entities of a deletion; `kept` is for entities whose events run after the
+ * deletion.
+ */
 export type Stage = 'validateDrop' | 'dropping' | 'kept';
 
 const stages: readonly Stage[] = ['validateDrop', 'dropping', 'kept'];
@@ -22,7 +25,10 @@ export const chunkSize = 500;
 const roots = -1;
 const list = new Slot(0);
 
-/** Numbers of lists in the table of passes: what a pass has been through, what it still has to do, and texts of entities. */
+/**
+ * Numbers of lists in the table of passes: what a pass has done, what it still has to do, and texts
+ * of entities.
+ */
 function numbers(
   dataclass: number,
   stage: Stage,
@@ -35,14 +41,14 @@ function texts(dataclass: number): number {
   return roots - 1 - dataclass;
 }
 
-/** What a deletion with events runs, beside what every deletion does. */
+/** The statements of a deletion with events, in addition to those of every deletion. */
 interface PassStatements {
   readonly prepare: readonly Statement[];
   readonly adopt: readonly Statement[];
   readonly list: readonly Statement[];
   readonly enlist: Statement;
   readonly enter: Statement;
-  /** By what the keys are in the order of. */
+  /** By the type of the keys' order. */
   readonly inOrderOf: Readonly<Record<KeyType, OrderedStatements>>;
   /** By the number of the dataclass. */
   readonly keyTypes: readonly KeyType[];
@@ -51,7 +57,7 @@ interface PassStatements {
   readonly stamps: readonly Statement[];
 }
 
-/** Integers are in the order of numbers, other keys and the texts of entities in that of texts. */
+/** Integers are ordered as numbers; other keys and the texts of entities as texts. */
 type KeyType = 'integer' | 'text';
 
 interface OrderedStatements {
@@ -59,7 +65,10 @@ interface OrderedStatements {
   readonly advance: Statement;
 }
 
-/** The statements of deletions at one depth: a deletion that an event of another one starts has tables of its own. */
+/**
+ * The statements of deletions at one depth: a nested deletion, which an event starts, has tables of
+ * its own.
+ */
 export interface EventedStatements {
   readonly deletion: DeletionStatements;
   readonly passes: PassStatements;
@@ -130,8 +139,9 @@ export function planEventedDeletion(
 }
 
 /**
- * The entities of one deletion whose events run. They are listed anew whenever events have run: an event may delete some of
- * them, add others that depend on them, or let them depend on something else.
+ * The entities of one deletion whose events run. They are listed again whenever events have run,
+ * because an event may delete some of them, add others that depend on them, or make them depend on
+ * something else.
  */
 export class EventedList {
   constructor(
@@ -139,7 +149,7 @@ export class EventedList {
     private readonly statements: PassStatements,
   ) {}
 
-  /** Takes over what the request chose. */
+  /** Takes over the entities that the request selected. */
   async adopt(): Promise<void> {
     const { prepare, adopt } = this.statements;
     for (const statement of [...prepare, ...adopt]) await this.transaction.run(statement, []);
@@ -151,7 +161,8 @@ export class EventedList {
   }
 
   /**
-   * Prepares a pass through the entities of one dataclass that are on the list and were in no such pass yet.
+   * Prepares a pass through the entities of one dataclass that are on the list and were not in such
+   * a pass.
    * @returns whether there are any
    */
   async enlist(dataclass: number, stage: Stage): Promise<boolean> {
@@ -162,22 +173,22 @@ export class EventedList {
     return changes > 0;
   }
 
-  /** The next keys of a pass, in order; what {@link advance} was told of is not among them. */
+  /** The next keys of a pass, in order, behind those passed to {@link advance}. */
   next(dataclass: number, stage: Stage): Promise<readonly SqlValue[]> {
     return this.#next(numbers(dataclass, stage).todo, this.#keyTypeOf(dataclass));
   }
 
-  /** @param last of the keys that a pass is through with */
+  /** @param last of the keys that the pass has processed */
   async advance(dataclass: number, stage: Stage, last: SqlValue): Promise<void> {
     await this.#advance(numbers(dataclass, stage).todo, this.#keyTypeOf(dataclass), last);
   }
 
-  /** Keeps a text that an entity can be made of when it does not exist any more. */
+  /** Keeps a text from which an entity can be made after it was deleted. */
   async keepText(dataclass: number, text: string): Promise<void> {
     await this.transaction.run(this.statements.keep, [texts(dataclass), text]);
   }
 
-  /** The next of these texts, which are forgotten. */
+  /** The next of these texts, which are removed. */
   async takeTexts(dataclass: number): Promise<readonly string[]> {
     const found = await this.#next(texts(dataclass), 'text');
     const last = found.at(-1);
@@ -185,7 +196,7 @@ export class EventedList {
     return found.map(String);
   }
 
-  /** `undefined` for an entity that does not exist any more. */
+  /** `undefined` for an entity that no longer exists. */
   async stampOf(dataclass: number, key: SqlValue): Promise<number | undefined> {
     const stamp = await this.transaction.value(this.statements.stamps[dataclass] as Statement, [
       key,

@@ -12,7 +12,7 @@ function hasSaveEvents(events: DataclassEvents): boolean {
   return events.has('validateSave') || events.has('saving') || events.has('afterSave');
 }
 
-/** Goes back to the savepoint of an entity, and carries why. */
+/** Rolls back to the savepoint of an entity, and carries the refusal. */
 class RefusedSave extends Error {
   constructor(readonly refusal: Refusal) {
     super('refused');
@@ -28,7 +28,7 @@ export class EventedSaver implements EventedSaving {
   readonly hasEvents: boolean;
   readonly #dataclass: Dataclass;
 
-  /** @param events of the dataclass; without any, its setters alone run */
+  /** @param events of the dataclass; without any, only its setters run */
   constructor(
     private readonly lifecycle: ModelEvents,
     private readonly events: DataclassEvents,
@@ -38,7 +38,7 @@ export class EventedSaver implements EventedSaving {
     this.#dataclass = parts.dataclass;
   }
 
-  /** @throws whatever an event throws when class code saves; for a client it is a refusal */
+  /** @throws whatever an event throws if class code saves; for a client it is a refusal */
   async save(body: Body, options: SaveOptions): Promise<SaveResult> {
     const { refusals } = this.parts;
     let existing: string | number | undefined;
@@ -66,7 +66,7 @@ export class EventedSaver implements EventedSaving {
     const { old } = entity;
     if (options.isKept) await this.#ask('validateSave', entity, old);
     await this.#check(transaction, entity, body, options);
-    // What nothing is kept of has no events; its setters run all the same.
+    // If nothing is saved, only the setters run, and no events.
     const isSave = options.isValidation !== true && options.isKept;
     if (isSave) await this.#ask('saving', entity, old);
     const { touched } = entity;
@@ -99,7 +99,9 @@ export class EventedSaver implements EventedSaving {
     return result;
   }
 
-  /** What a client itself sends is looked at before any event; what is denied then, an event has set. */
+  /**
+   * The client's own values are checked before any event; an event has set what is denied later.
+   */
   #refused(refusal: Refusal, { writer }: SaveOptions, isNew: boolean): Error {
     const { problems, status } = refusal;
     if (writer === 'code' || !isDenialStatus(status)) return new RefusedSave(refusal);
@@ -108,7 +110,7 @@ export class EventedSaver implements EventedSaving {
     return new EventFailure(`An event of ${this.#dataclass.name}`, denial);
   }
 
-  /** The entity that a client's body speaks of, with the values that the body gives it. */
+  /** The entity that a client's body names, with the values of the body. */
   async #received(transaction: Transaction, body: Body, options: SaveOptions): Promise<LiveEntity> {
     const { refusals, updater, store } = this.parts;
     const { events } = this;
@@ -135,7 +137,7 @@ export class EventedSaver implements EventedSaving {
       existing !== undefined &&
       (await updater.repeatsHidden(transaction, existing.key, decoded.values));
     if (decoded.problems.length > 0 || !isReadOnlyKept || isRepeated) {
-      // The save without events refuses it, and tells everything that is wrong.
+      // The save without events refuses it, and reports everything that is wrong.
       const result = await store(transaction, body, options);
       if ('problems' in result) throw new RefusedSave(result);
       throw new Error('A body that is wrong was stored.');
@@ -151,7 +153,7 @@ export class EventedSaver implements EventedSaving {
     return entity;
   }
 
-  /** Whether the entity is locked, and still what it was when it was read. */
+  /** Checks that the entity is not locked, and unchanged since it was read. */
   async #check(
     transaction: Transaction,
     entity: LiveEntity,

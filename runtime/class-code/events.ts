@@ -23,10 +23,10 @@ import { EventedDeleter, hasDropEvents } from './evented-delete.js';
 import { EventedSaver } from './evented-save.js';
 import { LiveEntityObject } from '../class/live-entity.js';
 
-/** How many saves and deletions with events may be within each other. */
+/** How many saves and deletions with events may be nested. */
 const mostNested = 100;
 
-/** Makes what runs the events and setters that the model declares; `undefined` where it declares none. */
+/** Runs the events and setters that the model declares; `undefined` if it declares none. */
 export function classEvents(
   definitions: readonly DataclassDefinition[],
 ): ((host: ClassHost) => Lifecycle) | undefined {
@@ -82,7 +82,7 @@ class ClassLifecycle implements Lifecycle, ModelEvents {
     return this.host.write(async ({ transaction }) => {
       const run = (): Promise<T> => work(transaction, depth);
       const result = await this.host.calls.with({ nesting }, run);
-      // Class code may have caught the error, and gone on with half of what it wanted.
+      // Class code may have caught the error, and continued with half of its work.
       if (depth === 1 && tree.failure !== undefined) throw tree.failure;
       return result;
     });
@@ -97,7 +97,7 @@ function nestedIn(nesting: Nesting | undefined): Nesting {
     const text = `Events lead to more than ${mostNested} saves and deletions within each other.`;
     tree.failure = new EventFailure('A chain of events', new Error(text));
   }
-  // Each of the events that this goes through could try once more, and so double the time that it takes to fail.
+  // Each event on the way could try once more, and so double the time until it fails.
   if (tree.failure !== undefined) throw tree.failure;
   return { depth, tree };
 }
@@ -153,7 +153,7 @@ class ClassEvents implements DataclassEvents {
         ? undefined
         : eventError(shown, answer);
     } catch (error) {
-      // Nothing that the entity is at fault for: the request fails as a whole.
+      // The entity is not at fault: the request fails as a whole.
       if (error instanceof DatabaseUnavailableError) throw error;
       throw new EventFailure(shown, error instanceof EventFailure ? error.thrown : error);
     }

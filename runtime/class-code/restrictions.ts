@@ -21,7 +21,10 @@ import { holds } from '../access/grants.js';
 import { PromotedSession } from '../access/promotions.js';
 import type { PrivilegeSet, Session } from '../access/session.js';
 
-/** What `restrict(session)` of one dataclass returned: a filter with its values, or that all may be seen. */
+/**
+ * What `restrict(session)` of one dataclass returned: a filter with its values, or access to all
+ * entities.
+ */
 export type AskedFilter = {
   readonly text: string;
   readonly params: FilterParams | undefined;
@@ -31,8 +34,8 @@ export type AskedFilter = {
 export type AskRestriction = (dataclass: string, session: Session) => Pending<AskedFilter>;
 
 /**
- * What one call may see of the dataclasses that restrict it. A dataclass is asked when the first statement that reads it runs,
- * and once: what it answers, or fails with, holds for the whole call.
+ * The restrictions of one call. A class is asked when the first statement runs that reads its
+ * dataclass, and once: its answer, or its failure, holds for the whole call.
  */
 class AskedRestrictions implements CallRestrictions {
   readonly #asked = new Map<string, Pending<CallRestriction>>();
@@ -51,7 +54,7 @@ class AskedRestrictions implements CallRestrictions {
     if (asked instanceof Promise) {
       asked.then(
         (restriction) => this.#asked.set(dataclass, restriction),
-        // Whoever asked is told.
+        // The caller that asked gets the error.
         () => undefined,
       );
     }
@@ -73,7 +76,7 @@ class AskedRestrictions implements CallRestrictions {
   }
 }
 
-/** The filter that a class restricts a session by is wrong; its cause tells what is. */
+/** The filter that `restrict` returned is wrong; the cause says why. */
 export class RestrictionError extends Error {
   constructor(dataclass: string, cause: unknown) {
     const reason = cause instanceof Error ? `: ${cause.message}` : '';
@@ -82,7 +85,7 @@ export class RestrictionError extends Error {
   }
 }
 
-/** Of all restrictions that are kept, which are as many as the filters of `restrict` have shapes. */
+/** Bytes of the cached restrictions, one for each shape of filter that `restrict` returns. */
 const maxBytes = 1024 * 1024;
 
 /** Asks dataclasses with `restrict` which entities a session may see (`access.md#restrict`). */
@@ -90,9 +93,7 @@ export class Restrictions implements SessionRestrictions {
   readonly #written = new BoundedCache<WrittenRestriction>(maxBytes, () => 1000);
   #count = 0;
 
-  /**
-   * @param dataclasses all of the model, of which nothing is hidden
-   */
+  /** @param dataclasses all of the model, without restrictions */
   constructor(
     private readonly dataclasses: ReadonlyMap<string, Dataclass>,
     private readonly dialect: Dialect,
@@ -152,7 +153,7 @@ export class Restrictions implements SessionRestrictions {
 
 const unrestrictedCall: CallRestriction = { id: '', written: undefined, values: [] };
 
-/** A filter as a condition, with values that each call brings. */
+/** A filter as a condition, whose values come from each call. */
 class WrittenRestriction implements Restriction {
   readonly slots = new FilterSlots((index) => new CallSlot(this, index));
 
@@ -168,18 +169,18 @@ class WrittenRestriction implements Restriction {
       readonly mismatched: readonly number[];
     },
   ) {
-    // Tells what is wrong with the filter, and which values there are.
+    // Finds out what is wrong with the filter, and which values it has.
     this.condition('whole');
   }
 
   /**
-   * The condition that an entity may be seen; it brings no table into the statement around it. Paths lead over whole
-   * dataclasses: what restricts those says nothing about this one.
-   * @param alias the table's name there
+   * The condition that an entity is visible; it adds no table to the statement around it. Its paths
+   * see whole dataclasses: the restrictions of those do not apply here.
+   * @param alias the table's name in the statement
    */
   condition(alias: string): Sql {
     const { filter, nulls, patterns, mismatched } = this.shape;
-    // No table has such a name, and the condition's own tables stand in subqueries of it.
+    // No table has such a name, and the tables of the condition are in its subqueries.
     const aliases = new Aliases('__r');
     const from = new From(aliases, this.dataclass, undefined, alias);
     const context = {
@@ -194,14 +195,18 @@ class WrittenRestriction implements Restriction {
       mismatched: new Set(mismatched),
     } as const;
     const condition = filterCondition(context, from, filter.filter);
-    // A table of its own alone can SQLite write into the statement around it, so relations are followed beside it.
+    // SQLite can write only the entity's own table into the statement around it, so relations need
+    // a subquery.
     return from.joinCount === 0
       ? sql`(${condition})`
       : sql`exists (select 1 ${from.clauseBeside} where ${condition})`;
   }
 }
 
-/** A session that goes on to hold what it held, for what is asked about it later than it should be answered for. */
+/**
+ * A session that keeps its privileges, for questions that are asked later than the answer has to
+ * hold.
+ */
 class SessionSnapshot extends PromotedSession {
   readonly #userName: string;
   readonly #isGuest: boolean;

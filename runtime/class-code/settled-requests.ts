@@ -17,7 +17,10 @@ import type { AnswerOptions } from '../query/context.js';
 import { orderTerms } from '../query/order-sql.js';
 import { queryContext } from '../query/selection.js';
 
-/** Asks class code what a request's filters and orders mean, those of a selection of class code among them. */
+/**
+ * Resolves a request's filters and orders through class code, including those of a selection of
+ * class code.
+ */
 export class SettledRequests implements ComputedRequests {
   readonly #filters: ComputedFilters;
   readonly #orders: ComputedOrders;
@@ -45,7 +48,10 @@ export class SettledRequests implements ComputedRequests {
     return order === undefined ? request : this.#settledRequest(request, undefined, order);
   }
 
-  /** Never throws at once: nobody would wait for the filter, which is being asked already and may fail as well. */
+  /**
+   * Never throws synchronously: nobody would await the filter, whose query already runs and may
+   * fail too.
+   */
   async #orderBeside(request: SelectionRequest): Promise<readonly OrderItem[] | undefined> {
     return this.#orders.settle(request.dataclass, orderOf(request), 'exposed');
   }
@@ -55,7 +61,7 @@ export class SettledRequests implements ComputedRequests {
     filter: Pending<SettledFilter> | undefined,
     order: Pending<readonly OrderItem[] | undefined>,
   ): Promise<R> {
-    // Both are asked by now: the one that fails first is the answer, and the failure of the other one is waited for too.
+    // Both queries run by now: the first failure is the answer, and the other one is awaited too.
     const [settled, items] = await Promise.all([filter, order]);
     const { dataclass, base } = request;
     return {
@@ -76,7 +82,10 @@ export class SettledRequests implements ComputedRequests {
     return treeRequest(model, settled, request.dataclass);
   }
 
-  /** @param known a node that is used twice stays one, so that its values are bound once */
+  /**
+   * @param known resolved nodes: a node that is used twice stays one, so that its values are bound
+   * once
+   */
   async #node(
     node: SelectionNode,
     known: Map<SelectionNode, SelectionNode>,
@@ -149,10 +158,10 @@ export class SettledRequests implements ComputedRequests {
 /** What class code may name. */
 const codeNames: NameScope = 'all';
 
-/** An item that stands for an attribute which class code computes. */
+/** An item whose attribute class code computes. */
 interface Computed {
   readonly attribute: ComputedDefinition;
-  /** That has the attribute. */
+  /** The dataclass that has the attribute. */
   readonly owner: Dataclass;
   readonly relations: readonly string[];
 }
@@ -172,8 +181,9 @@ class ComputedOrders {
   ) {}
 
   /**
-   * @returns `undefined` where no item is such an attribute
-   * @throws RequestError 400 for an order that becomes too long, AccessorFailedError for orders that are wrong
+   * @returns `undefined` if no item is such an attribute
+   * @throws RequestError 400 for an order that becomes too long, AccessorFailedError for wrong
+   * orders
    */
   settle(
     dataclass: Dataclass,
@@ -241,14 +251,17 @@ class ComputedOrders {
     }
   }
 
-  /** What is wrong with an order of class code is no client's fault. */
+  /** An error in an order of class code is not the client's fault. */
   #tryOut(dataclass: Dataclass, items: readonly OrderItem[]): unknown {
     const context = queryContext(this.dialect, this.options);
     return orderTerms(context, new From(context.aliases, dataclass), items, 'granted');
   }
 }
 
-/** An order as a text that no order which a client can write has: what decides a statement. */
+/**
+ * A text that identifies an order, and that no client can write: it is part of the key of a
+ * statement.
+ */
 function orderName(items: readonly OrderItem[]): string {
   const texts = items.map(
     ({ path, descending, names = 'own' }) =>
@@ -257,7 +270,7 @@ function orderName(items: readonly OrderItem[]): string {
   return `!${texts.join()}`;
 }
 
-/** What cannot be ordered by, or does not exist, is refused where the order is written. */
+/** Writing the order refuses what does not exist or cannot be ordered by. */
 function computedOf(
   dataclass: Dataclass,
   { path, names: own }: OrderItem,

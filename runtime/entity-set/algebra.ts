@@ -9,9 +9,9 @@ import { differentTypes, type KeyList, type Members } from './key-list.js';
  */
 
 /**
- * The keys of `list` that are in `other` too, in the order of `list`. So `and(set, matched)` is the part of a set that a
- * filter matched in the order of the set, `and(matched, set)` the same in the order of the query, and
- * `and(set, existing)` a set without its dropped entities.
+ * The keys of `list` that are in `other` too, in the order of `list`. So `and(set, matched)` is the
+ * part of a set that a filter matched in the order of the set, `and(matched, set)` the same in the
+ * order of the query, and `and(set, existing)` a set without its deleted entities.
  */
 export function and(list: KeyList, other: KeyList): KeyList {
   const members = membersOf(list, other, Infinity);
@@ -36,7 +36,7 @@ export function intersect(list: KeyList, other: KeyList): boolean {
   return membersOf(list, other, 1).count > 0;
 }
 
-/** A table is made of the shorter list, and the longer one runs past it. */
+/** Builds a table of the shorter list, and looks up the keys of the longer one. */
 function membersOf(list: KeyList, other: KeyList, limit: number): Members {
   if (list.type !== other.type) throw differentTypes(list, other);
   const shorter = Math.min(list.length, other.length);

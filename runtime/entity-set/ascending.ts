@@ -1,7 +1,10 @@
 import type { KeyList } from './key-list.js';
 import { NumberKeys } from './number-keys.js';
 
-/** Keys of type `integer` or `number` in key order; a database sorts a million of them in several times the time. */
+/**
+ * Sorts keys of type `integer` or `number`; a database takes several times as long for a million of
+ * them.
+ */
 export function ascending(list: KeyList): KeyList {
   if (!(list instanceof NumberKeys) || list.shape.ascends) return list;
   return new NumberKeys(list.type, list.values.slice().sort());

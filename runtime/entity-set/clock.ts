@@ -1,12 +1,12 @@
-/** Time, so that tests can have their own. */
+/** The time, which tests replace. */
 export interface Clock {
   /** Milliseconds that never go back. */
   now(): number;
-  /** Calls once after so many milliseconds; what comes back cancels the call. */
+  /** Calls once after that many milliseconds; the returned function cancels the call. */
   after(milliseconds: number, call: () => void): () => void;
 }
 
-/** The time of day, kept from going back; a waiting call keeps no process alive. */
+/** The time of day, kept from going back; a pending call does not keep the process alive. */
 export function systemClock(): Clock {
   const start = Date.now() - performance.now();
   return {

@@ -7,38 +7,47 @@ export interface EntitySet {
   readonly id: string;
   /** Name of the dataclass of its members. */
   readonly dataclass: string;
-  /** The keys of its members in the set's order, dropped entities among them. */
+  /** The keys of its members in the set's order, including deleted entities. */
   readonly keys: KeyList;
-  /** ID of the session that the set belongs to; `undefined`: a guest made it, and it is open to all. */
+  /**
+   * ID of the session that owns the set; `undefined` if a guest made it: then it is open to all
+   * guests.
+   */
   readonly owner: string | undefined;
-  /** ID of the session that it is counted for, which may be a guest's; the owner when left out. */
+  /** ID of the session whose limit it counts for, which may be a guest's; the owner if left out. */
   readonly maker?: string | undefined;
   /** Seconds without an access after which the set is gone; above 0. */
   readonly timeout: number;
-  /** The keys are in the order of an `$orderby`. */
+  /** Whether the keys are in the order of an `$orderby`. */
   readonly isSorted: boolean;
   /** Time of the last access, in milliseconds of the store's clock. */
   readonly refreshed: number;
-  /** From this time on the set is gone unless it is accessed before, in milliseconds of the store's clock. */
+  /**
+   * The set is gone from this time on unless it is accessed before, in milliseconds of the store's
+   * clock.
+   */
   readonly expires: number;
 }
 
-/** A set in a list of sets, which holds no keys. */
+/** A set in a list of sets, without its keys. */
 export interface ListedSet extends Omit<EntitySet, 'keys'> {
   readonly keys: Pick<KeyList, 'length' | 'byteLength'>;
 }
 
-/** What a caller says of a new set; default lifetime and caps are the caller's affair. */
+/** What a caller decides about a new set, including its lifetime. */
 export type NewEntitySet = Pick<
   EntitySet,
   'dataclass' | 'keys' | 'owner' | 'maker' | 'timeout' | 'isSorted'
 >;
 
-/** Who asks for a set, and as what. A set that is another session's, or another dataclass's, is as good as none. */
+/**
+ * Who requests a set, and of which dataclass. The set of another session, or of another dataclass,
+ * does not exist for the requester.
+ */
 export interface SetClaim {
   /** ID of the session; `undefined` for a guest. */
   readonly session: string | undefined;
-  /** Name of the dataclass of which the set must be; `undefined` when the request names none. */
+  /** Name of the dataclass that the set must have; `undefined` if the request names none. */
   readonly dataclass: string | undefined;
 }
 
@@ -54,7 +63,7 @@ export interface EntitySetStore {
   /**
    * Stores a set under a new ID.
    *
-   * @throws EntitySetTooLargeError when the set alone needs more than the store may hold
+   * @throws EntitySetTooLargeError if the set alone needs more than the store may hold
    */
   create(set: NewEntitySet): Pending<EntitySet>;
   /**
@@ -69,29 +78,29 @@ export interface EntitySetStore {
    */
   recreate(id: string, set: NewEntitySet, storedAs?: string): Pending<EntitySet | undefined>;
   /**
-   * A set that is alive and open to the claim. Its lifetime starts anew: with its own timeout, or with `timeout` seconds,
-   * which become its own; above 0.
+   * A set that is alive and open to the claim. Its lifetime starts again: with its own timeout, or
+   * with `timeout` seconds, which replace its own; above 0.
    */
   access(id: string, claim: SetClaim, timeout?: number): Pending<EntitySet | undefined>;
-  /** Removes a set; `false` when there was none that is alive and open to the claim. */
+  /** Removes a set; `false` if there was none that is alive and open to the claim. */
   release(id: string, claim: SetClaim): Pending<boolean>;
-  /** How many sets that a session made are alive. */
+  /** How many sets of a session are alive. */
   countOf(session: string): Pending<number>;
-  /** Those sets; asking is no access. */
+  /** Those sets; listing is no access. */
   listOf(session: string): Pending<readonly ListedSet[]>;
   /** Removes the sets that belong to a session. */
   releaseOf(session: string): Pending<void>;
-  /** Gives the sets that a session made to another one, which has made none. */
+  /** Moves the sets of a session to another one, which has none. */
   moveOf(from: string, to: string): Pending<void>;
-  /** All that is alive, the set that was accessed last at the end; asking is no access. */
+  /** All sets that are alive, the most recently accessed one last; listing is no access. */
   list(): Pending<readonly ListedSet[]>;
-  /** What the sets take up in bytes. */
+  /** Memory of the sets in bytes. */
   usedBytes(): Pending<number>;
-  /** Forgets all sets and stops the clock. */
+  /** Removes all sets and stops the clock. */
   close(): Pending<void>;
 }
 
-/** A set needs more memory than all sets together may have. */
+/** A set needs more memory than all sets together may use. */
 export class EntitySetTooLargeError extends Error {
   constructor(
     /** Of the set. */
@@ -103,14 +112,14 @@ export class EntitySetTooLargeError extends Error {
   }
 }
 
-/** Who asks for entity sets, and what is allowed beside the server's limits. */
+/** The requester of entity sets, and the requester's limits in addition to the server's. */
 export interface SetAsker {
   /**
    * ID of the session that owns new sets; `undefined` for a guest, whose sets are open to all
    * guests (protocol P9.9).
    */
   readonly owner: string | undefined;
-  /** Whom the definitions that are kept belong to: a user by name, in whichever session; `undefined` for a guest. */
+  /** The owner of saved definitions: a user by name, in any session; `undefined` for a guest. */
   readonly keeper: string | undefined;
   /** The session's own limits in seconds, which replace the server's (`access.md#quotas`). */
   readonly defaultTimeout?: number | undefined;
@@ -118,8 +127,8 @@ export interface SetAsker {
   /** Sets that are alive at once. */
   readonly maxSets?: number | undefined;
   /**
-   * ID of the session that sets are counted for; asked where they are limited.
-   * @throws RequestError 402 with 1823 when a guest gets no session
+   * ID of the session whose limit new sets count for; called if there is a limit.
+   * @throws RequestError 402 with 1823 if a guest gets no session
    */
   counted(): string;
 }

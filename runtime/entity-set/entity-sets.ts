@@ -32,7 +32,7 @@ import {
 export interface SetLimits {
   readonly entitySetTimeout: number;
   readonly recreatedEntitySetTimeout: number;
-  /** The longest that a client can ask for; a larger `$timeout` becomes this one. */
+  /** The longest lifetime; a larger `$timeout` is reduced to it. */
   readonly maxEntitySetTimeout: number | null;
   /** Sets of one session that are alive at once. */
   readonly maxEntitySetsPerSession: number | null;
@@ -57,7 +57,7 @@ export class EntitySets {
     this.#hasRenames = hasRenames(dataclasses);
   }
 
-  /** The keys of a selection; `undefined` when the entity does not exist whose relation is read. */
+  /** The keys of a selection; `undefined` if the entity whose relation is read does not exist. */
   keysOf(request: SelectionRequest): Pending<KeyList | undefined> {
     return this.#keys.read(request);
   }
@@ -75,7 +75,7 @@ export class EntitySets {
     timeout: number | undefined,
     definition: SetDefinition | undefined,
   ): Pending<EntitySet> {
-    // Refused before there is a set.
+    // Refused before the set exists.
     if (definition !== undefined) definitionJson(definition);
     const wanted = timeout ?? asker.defaultTimeout ?? this.limits.entitySetTimeout;
     const created = whenThere(this.#counted(asker), (maker) =>
@@ -99,7 +99,8 @@ export class EntitySets {
 
   /**
    * A set that is alive, or one that can be made again.
-   * @throws RequestError 404 with 1802, alike for an unknown set, one of another session and one of another dataclass
+   * @throws RequestError 404 with 1802, alike for an unknown set, one of another session and one of
+   * another dataclass
    */
   find(
     dataclass: Dataclass,
@@ -113,7 +114,7 @@ export class EntitySets {
     return whenThere(known, (set) => set ?? this.#recreate(dataclass, asker, id, parameters));
   }
 
-  /** A set that is alive, or one whose definition was kept; `undefined` when there is none. */
+  /** A set that is alive, or one with a saved definition; `undefined` if there is none. */
   lookUp(
     dataclass: Dataclass,
     asker: SetAsker,
@@ -129,7 +130,7 @@ export class EntitySets {
     });
   }
 
-  /** A definition that was kept under one of the names of a dataclass. */
+  /** A definition that was saved under one of the names of a dataclass. */
   #kept(
     [name, ...others]: readonly string[],
     asker: SetAsker,
@@ -200,7 +201,7 @@ export class EntitySets {
     });
   }
 
-  /** By its definition, which may speak of what the model does not have any more. */
+  /** Makes a set by its definition, which may name what the model no longer has. */
   #revive(
     dataclass: Dataclass,
     asker: SetAsker,
@@ -258,7 +259,7 @@ export class EntitySets {
     });
   }
 
-  /** The session that another set is counted for; `undefined` for a guest whose sets are not limited. */
+  /** The session whose limit another set counts for; `undefined` for a guest without a limit. */
   #counted(asker: SetAsker): Pending<string | undefined> {
     const most = asker.maxSets ?? this.limits.maxEntitySetsPerSession;
     if (most === null) return asker.owner;
@@ -292,8 +293,8 @@ function isSetId(id: string): boolean {
 }
 
 /**
- * What a set is stored as that a session has made again by expressions, under an ID that it named: no other session's request
- * for that ID finds it.
+ * The ID under which a set is stored that a session has made again by expressions, under an ID that
+ * the client named: requests of other sessions for that ID do not find it.
  * @param owner `undefined` for guests
  */
 function ownId(id: string, owner: string | undefined): string {
@@ -303,7 +304,7 @@ function ownId(id: string, owner: string | undefined): string {
   return hash.slice(0, 32).toUpperCase();
 }
 
-/** `$savedfilter=true` asks the server to keep the definition; anything else is the definition. */
+/** `$savedfilter=true` asks the server to save the definition; anything else is the definition. */
 export function expressionOf(saved: string | undefined): string | undefined {
   return saved === undefined || saved.toLowerCase() === 'true' ? undefined : saved;
 }

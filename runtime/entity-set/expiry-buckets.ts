@@ -1,18 +1,18 @@
-/** What stands in {@link ExpiryBuckets}. */
+/** An item of {@link ExpiryBuckets}. */
 export interface Expiring {
-  /** Milliseconds; may grow at any time without a word to the buckets. */
+  /** Milliseconds; may grow at any time without informing the buckets. */
   expires: number;
-  /** Where it stands; the buckets' own. */
+  /** Its bucket; only the buckets change it. */
   bucket: number;
 }
 
 /**
- * Items by the second in which they are looked at next. One that has been used in between moves on then, so that a use
- * costs nothing here and an item is moved once for each lifetime at most.
+ * Items by the second of their next check. An item that was used since moves on then, so a use
+ * costs nothing here and an item moves at most once for each lifetime.
  */
 export class ExpiryBuckets<T extends Expiring> {
   readonly #buckets = new Map<number, Set<T>>();
-  /** All up to here have been looked at. */
+  /** All items up to here were checked. */
   #looked = -Infinity;
 
   add(item: T): void {
@@ -28,14 +28,14 @@ export class ExpiryBuckets<T extends Expiring> {
     if (bucket?.size === 0) this.#buckets.delete(item.bucket);
   }
 
-  /** To be called when an item may expire sooner than before. */
+  /** Call it if an item may expire sooner than before. */
   hasten(item: T): void {
     if (bucketOf(item.expires) >= item.bucket) return;
     this.remove(item);
     this.add(item);
   }
 
-  /** What has expired and is not removed yet. */
+  /** The items that have expired and are not removed yet. */
   expired(now: number): readonly T[] {
     const expired: T[] = [];
     const current = bucketOf(now);
@@ -45,7 +45,7 @@ export class ExpiryBuckets<T extends Expiring> {
         else this.#moveOn(item);
       }
     }
-    // Items of the current second may expire yet.
+    // Items of the current second may expire later in it.
     this.#looked = current - 1;
     return expired;
   }
@@ -56,7 +56,7 @@ export class ExpiryBuckets<T extends Expiring> {
     this.add(item);
   }
 
-  /** The seconds that are due; after a long time the buckets are fewer than the seconds. */
+  /** The seconds that are due; after a long time there are fewer buckets than seconds. */
   #upTo(current: number): readonly number[] {
     const seconds = current - this.#looked;
     if (seconds > this.#buckets.size) {

@@ -5,10 +5,10 @@ import { parseUuids } from './parse-uuids.js';
 import { UuidKeys } from './uuid-keys.js';
 
 /**
- * A list of keys that are at hand as values. A key that comes again is left out.
+ * A list of the given keys. Repeated keys are left out.
  *
- * @throws TypeError when a key is not of the type: a number that is not finite, or not an exact integer, or a UUID that is
- * not 32 upper-case hexadecimal digits
+ * @throws TypeError if a key is not of the type: a number that is not finite, or not an exact
+ * integer, or a UUID that is not 32 upper-case hexadecimal digits
  */
 export function keysOf(type: KeyType, keys: Iterable<Key>): KeyList {
   const once = [...new Set(keys)];

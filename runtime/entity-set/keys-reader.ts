@@ -22,7 +22,7 @@ import { ascending } from './ascending.js';
 import type { KeyList, KeyType } from './key-list.js';
 import { parseKeys } from './parse-keys.js';
 
-/** What a {@link KeysReader} needs of {@link ReadingContext}. */
+/** The part of {@link ReadingContext} that a {@link KeysReader} needs. */
 export interface KeysContext extends Pick<ReadingContext, 'options' | 'plans' | 'computed'> {
   readonly database: {
     readonly dialect: Dialect;
@@ -34,7 +34,7 @@ export interface KeysContext extends Pick<ReadingContext, 'options' | 'plans' | 
 export class KeysReader {
   constructor(private readonly context: KeysContext) {}
 
-  /** @returns `undefined` when the entity does not exist whose relation is read */
+  /** @returns `undefined` if the entity whose relation is read does not exist */
   read(request: SelectionRequest): Pending<KeyList | undefined> {
     return whenSettled(this.context, request, (settled) => this.#read(settled));
   }
@@ -55,7 +55,10 @@ export class KeysReader {
   }
 }
 
-/** Writes the statement that gives the keys of a selection as bytes, in the form that `parseKeys` takes. */
+/**
+ * Writes the statement that returns the keys of a selection as bytes, in the form that `parseKeys`
+ * reads.
+ */
 function planKeys(
   dialect: Dialect,
   options: AnswerOptions,
@@ -66,7 +69,7 @@ function planKeys(
   const filterSlots = new FilterSlots(firstFilterSlot);
   const from = new From(context.aliases, selection.dataclass, 'table');
   const { query, condition } = chosenEntities(context, from, selection, filterSlots);
-  // Without an order by, an index that covers the filter is enough, and numbers are sorted afterwards.
+  // Without an order, an index that covers the filter is enough, and numbers are sorted afterwards.
   const { type } = selection.dataclass.key;
   const isSortedLater = !isOrdered(selection, order) && (type === 'integer' || type === 'number');
   const sorted = isSortedLater

@@ -11,7 +11,7 @@ import { ExpiryBuckets, type Expiring } from './expiry-buckets.js';
 import type { KeyList } from './key-list.js';
 import { ownText } from '../protocol/own-text.js';
 
-/** A set as it stands in the store, where its time changes. */
+/** A set in the store, where its times change. */
 interface StoredSet extends EntitySet, Expiring, Used {
   owner: string | undefined;
   maker: string | undefined;
@@ -21,16 +21,19 @@ interface StoredSet extends EntitySet, Expiring, Used {
 }
 
 /**
- * Entity sets in the memory of this process. They take up `maxBytes` together at most: a new set takes the place of what
- * was not accessed for the longest time, which is then gone as if its time were over. Sets of guests go before those of users.
+ * Entity sets in the memory of this process. They use at most `maxBytes` together: a new set evicts
+ * the sets that were not accessed for the longest time, which are then gone as if they had expired.
+ * Sets of guests are evicted before those of users.
  *
- * A set that has expired is never given, counted or listed; its memory is free a second later.
+ * An expired set is never returned, counted or listed; its memory is free a second later.
  */
 export class MemoryEntitySetStore implements EntitySetStore {
   readonly #sets = new Map<string, StoredSet>();
   readonly #ofSession = new Map<string, Set<StoredSet>>();
   readonly #byUse = new UseOrder<StoredSet>();
-  /** Sets without an owner, the one that was not accessed for longest first: anybody may make so many. */
+  /**
+   * Sets without an owner, the least recently accessed one first: anybody can make many of them.
+   */
   readonly #ofGuests = new Set<StoredSet>();
   readonly #byExpiry = new ExpiryBuckets<StoredSet>();
   readonly #keys = new HeldKeys();
@@ -211,20 +214,23 @@ export class MemoryEntitySetStore implements EntitySetStore {
   }
 }
 
-/** What a set takes up beside the bytes of its keys: 600 to 1,150 were measured. */
+/** Memory of a set in addition to its keys: 600 to 1,150 bytes were measured. */
 export const bytesOfSet = 1024;
 
-/** The lists of keys that sets hold. One that several hold, since a set without dropped entities was cleaned, counts once. */
+/**
+ * The lists of keys of the sets. A list that several sets share, because a set without deleted
+ * entities was cleaned, counts once.
+ */
 class HeldKeys {
   readonly #holders = new Map<KeyList, number>();
   #bytes = 0;
 
-  /** Of all lists that are held. */
+  /** Bytes of all lists in use. */
   get bytes(): number {
     return this.#bytes;
   }
 
-  /** How many bytes more it is when one more set holds `keys`. */
+  /** How many bytes another set with `keys` adds. */
   bytesToHold(keys: KeyList): number {
     return this.#holders.has(keys) ? 0 : keys.byteLength;
   }
@@ -245,18 +251,18 @@ class HeldKeys {
   }
 }
 
-/** What stands in a {@link UseOrder}. */
+/** An item of a {@link UseOrder}. */
 interface Used {
   older: Used | undefined;
   newer: Used | undefined;
 }
 
-/** Items in the order of their last use. Each operation costs the same, however many there are. */
+/** Items in the order of their last use. Each operation takes constant time. */
 class UseOrder<T extends Used> {
   #oldest: T | undefined;
   #newest: T | undefined;
 
-  /** @param item that is not among these */
+  /** @param item that is not in the order */
   add(item: T): void {
     item.older = this.#newest;
     item.newer = undefined;
@@ -265,7 +271,7 @@ class UseOrder<T extends Used> {
     this.#newest = item;
   }
 
-  /** @param item that is among these */
+  /** @param item that is in the order */
   remove(item: T): void {
     const { older, newer } = item as { older: T | undefined; newer: T | undefined };
     if (older === undefined) this.#oldest = newer;
@@ -282,7 +288,7 @@ class UseOrder<T extends Used> {
     this.add(item);
   }
 
-  /** The oldest first; the item that is given may be removed. */
+  /** The oldest first; the current item may be removed. */
   *[Symbol.iterator](): IterableIterator<T> {
     let item = this.#oldest;
     while (item !== undefined) {

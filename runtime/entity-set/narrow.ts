@@ -7,16 +7,18 @@ import { and, or } from './algebra.js';
 import type { KeyList } from './key-list.js';
 import { KeysReader } from './keys-reader.js';
 
-/** Sets of so many keys are handed to the database, whatever the dataclass has. */
+/**
+ * Sets of up to that many keys are passed to the database, however many entities the dataclass has.
+ */
 const fewKeys = 5_000;
 
-/** Reading a key that is handed over costs the database as much as going past so many entities. */
+/** Reading a key that is passed costs the database as much as scanning that many entities. */
 const entitiesPerKey = 30;
 
 /**
- * What is left of a set's keys by `$filter` and `$clean`, in the order of `$orderby` or else in the set's own. Entities that
- * were deleted match no filter; in an order they come last. Where some may not be seen, neither those are left nor those that
- * were deleted: nobody is told which of both happened.
+ * What `$filter` and `$clean` leave of a set's keys, in the order of `$orderby` or else in the
+ * set's own. Deleted entities match no filter; in an order they come last. If some entities may be
+ * hidden, both hidden and deleted ones are left out, so that nobody can distinguish them.
  */
 export function narrowed(
   context: ReadingContext,
@@ -25,7 +27,7 @@ export function narrowed(
   parameters: Pick<Parameters, 'filter' | 'params' | 'orderby' | 'clean'>,
 ): Pending<KeyList> {
   const { filter, orderby, clean } = parameters;
-  // What may be seen may have changed since the set was made, and who reads may be another one than who made it.
+  // Visibility may have changed since the set was made, and the reader may not be its maker.
   const isRestricted = dataclass.restriction !== undefined;
   if (filter === undefined && orderby === undefined && !clean && !isRestricted) return keys;
   return whenThere(isSmall(context, dataclass, keys), (small) => {
@@ -33,7 +35,7 @@ export function narrowed(
       ? membersRequest(context, dataclass, keys, parameters)
       : selectionRequest(context.filters, dataclass, { kind: 'all' }, null, parameters);
     return whenThere(new KeysReader(context).read(request), (matched) => {
-      // A selection that is no relation always has keys.
+      // Only a relation of a missing entity has no keys.
       const found = matched as KeyList;
       if (request.orderBy === undefined) return and(keys, found);
       const ordered = small ? found : and(found, keys);
@@ -53,7 +55,7 @@ export function membersRequest(
   return selectionRequest(filters, dataclass, { kind: 'members' }, list, texts);
 }
 
-/** Whether it costs less to look every key up than to ask all entities of the dataclass. */
+/** Whether it costs less to look up every key than to scan all entities of the dataclass. */
 function isSmall(
   { filters, counts }: ReadingContext,
   dataclass: Dataclass,

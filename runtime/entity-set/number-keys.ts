@@ -6,7 +6,7 @@ import { numberMembers, type NumberArray, type NumberShape } from './number-memb
 export class NumberKeys implements KeyList {
   #shape: NumberShape | undefined;
 
-  /** @param values finite, integers exact, each once, no negative zero; not changed afterwards */
+  /** @param values finite, integers exact, each once, no negative zero; never changed afterwards */
   constructor(
     readonly type: 'integer' | 'number',
     readonly values: NumberArray,
@@ -47,7 +47,8 @@ export class NumberKeys implements KeyList {
     const size = mark === 1 ? count : values.length - count;
     const picked = values instanceof Uint32Array ? new Uint32Array(size) : new Float64Array(size);
     for (let from = 0, to = 0; to < size; from += 1) {
-      // Written always, kept when it is wanted: no branch to guess wrong.
+      // It is always written, and kept only if it is wanted: this avoids a branch that is hard to
+      // predict.
       picked[to] = values[from] as number;
       to += marks[from] === mark ? 1 : 0;
     }

@@ -3,7 +3,7 @@ import type { Members } from './key-list.js';
 
 export type NumberArray = Uint32Array | Float64Array;
 
-/** Numbers, and what decides how they are searched. */
+/** Numbers, and the properties that decide how to search them. */
 export interface SearchedNumbers {
   readonly type: 'integer' | 'number';
   readonly values: NumberArray;
@@ -16,7 +16,7 @@ export interface NumberShape {
   readonly ascends: boolean;
 }
 
-/** Which numbers of `list` are in `other`, by the way that is fastest for how they lie. */
+/** Which numbers of `list` are in `other`, by the method that is fastest for their distribution. */
 export function numberMembers(
   list: SearchedNumbers,
   other: SearchedNumbers,
@@ -35,7 +35,10 @@ export function numberMembers(
     : membersByTable(list.values, other.values, limit);
 }
 
-/** A bit for each integer between the least and the greatest key takes up no more than eight bytes for each key. */
+/**
+ * A bit for each integer between the least and the greatest key takes at most eight bytes for each
+ * key.
+ */
 const bitsForKey = 64;
 
 function membersByBits(
@@ -76,7 +79,9 @@ function membersByMerge(values: NumberArray, others: NumberArray, limit: number)
   return { marks, count };
 }
 
-/** A table of the keys themselves; 0 marks a free place, so that the key 0 is kept apart. */
+/**
+ * A table of the keys themselves; 0 marks an empty position, so the key 0 is handled separately.
+ */
 function membersByShortTable(values: NumberArray, others: Uint32Array, limit: number): Members {
   const shift = tableShift(others.length);
   const table = new Uint32Array(2 ** (32 - shift));
@@ -102,7 +107,7 @@ function membersByShortTable(values: NumberArray, others: Uint32Array, limit: nu
   return { marks, count };
 }
 
-/** As the short one; NaN, which no key is, marks a free place. */
+/** As the table of short keys; NaN, which is no key, marks an empty position. */
 function membersByTable(values: NumberArray, others: Float64Array, limit: number): Members {
   const shift = tableShift(others.length);
   const table = new Float64Array(2 ** (32 - shift)).fill(NaN);
@@ -124,7 +129,7 @@ function membersByTable(values: NumberArray, others: Float64Array, limit: number
 const number = new Float64Array(1);
 const halves = new Uint32Array(number.buffer);
 
-/** Where a number is, or would be. */
+/** The position of a number, or where it would be. */
 function placeOf(table: Float64Array, value: number, shift: number, last: number): number {
   number[0] = value;
   const hash =

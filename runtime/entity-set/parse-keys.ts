@@ -7,15 +7,17 @@ import { TextKeys } from './text-keys.js';
 import { UuidKeys } from './uuid-keys.js';
 
 /**
- * The keys that a database gives in one value:
+ * The keys that a database returns in one value:
+ *
  * - `integer`, `number`: decimal numbers with commas between, `group_concat(key, ',')`;
  * - `uuid`: 32 upper-case hexadecimal digits each, with commas between;
  * - `string`: a JSON array of strings, `json_group_array(key)`.
  *
- * Each key stands there once. The bytes are free afterwards.
+ * Each key appears once. The bytes may be reused afterwards.
  *
- * @param value `undefined` or empty when there are no keys
- * @throws Error when the value is anything else: a database that holds keys of another type, integers beyond 2^53
+ * @param value `undefined` or empty if there are no keys
+ * @throws Error if the value is anything else: a database that holds keys of another type, integers
+ * beyond 2^53
  */
 export function parseKeys(type: KeyType, value: Uint8Array | undefined): KeyList {
   if (value === undefined || value.length === 0) return noKeys(type);

@@ -10,7 +10,7 @@ const zero = 0x30;
 
 /** @param bytes numbers with commas between; one at least */
 export function parseNumbers(type: 'integer' | 'number', bytes: Uint8Array): NumberKeys {
-  // A key takes up two bytes at least; memory that is not written to costs nothing.
+  // A key takes at least two bytes; memory that is never written costs nothing.
   const most = (bytes.length >>> 1) + 1;
   if (type === 'integer') {
     const integers =
@@ -28,7 +28,7 @@ export function parseNumbers(type: 'integer' | 'number', bytes: Uint8Array): Num
   return compactNumbers(type, values.slice(0, count));
 }
 
-/** `undefined` when a key is not an integer that the array can hold exactly. */
+/** `undefined` if a key is not an integer that the array can hold exactly. */
 function parseIntegers(bytes: Uint8Array, values: NumberArray): NumberArray | undefined {
   const end = bytes.length;
   const isShort = values instanceof Uint32Array;
@@ -57,7 +57,10 @@ function parseIntegers(bytes: Uint8Array, values: NumberArray): NumberArray | un
 
 const powersOfTen = Array.from({ length: 16 }, (_, power) => 10 ** power);
 
-/** A few digits with or without a fraction are exact integers and an exact power of ten, and so is their quotient rounded once. */
+/**
+ * A few digits with or without a fraction are an exact integer and an exact power of ten, and their
+ * quotient is rounded once.
+ */
 function parseNumber(
   type: 'integer' | 'number',
   bytes: Uint8Array,

@@ -21,13 +21,13 @@ export function textsOf(texts: readonly string[]): TextKeys {
   return new TextKeys(bytes, starts);
 }
 
-/** `undefined` when the array is not written as `JSON.stringify` would write it. */
+/** `undefined` if the array is not written as `JSON.stringify` would write it. */
 function parseStandardTexts(bytes: Uint8Array): TextKeys | undefined {
   const length = bytes.length;
   if (bytes[0] !== 0x5b || bytes[length - 1] !== 0x5d || length === 2) return undefined;
   const copy = bytesOf(length - 1);
   copy.set(bytes.subarray(1));
-  // The end of the array becomes the last key's comma.
+  // The closing bracket of the array becomes the comma of the last key.
   copy[length - 2] = comma;
   const starts = new Uint32Array(Math.ceil(length / 3) + 1);
   let count = 0;
@@ -40,7 +40,10 @@ function parseStandardTexts(bytes: Uint8Array): TextKeys | undefined {
   return new TextKeys(copy, starts.slice(0, count + 1));
 }
 
-/** Behind the closing quote of the string that begins at `start`; -1 when there is none in its standard form. */
+/**
+ * The position behind the closing quote of the string that begins at `start`; -1 if it is not in
+ * standard form.
+ */
 function endOfText(bytes: Buffer, start: number): number {
   if (bytes[start] !== quote) return -1;
   let isEscaped = false;

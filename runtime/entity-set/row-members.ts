@@ -6,9 +6,12 @@ export interface KeyRows<R> {
   readonly length: number;
   /** Each key is greater than the one before it. */
   readonly ascends: boolean;
-  /** 32 bits without a sign, of which the upper ones are mixed best. */
+  /** 32 unsigned bits, of which the upper ones are mixed best. */
   hashAt(position: number): number;
-  /** Below 0, 0 or above, as the key at `position` is less than, equal to or greater than the other one's at `otherPosition`. */
+  /**
+   * Below 0, 0 or above if the key at `position` is less than, equal to or greater than the other
+   * one's at `otherPosition`.
+   */
   compare(position: number, other: R, otherPosition: number): number;
 }
 
@@ -41,8 +44,8 @@ function membersByMerge<R extends KeyRows<R>>(list: R, other: R, limit: number):
 }
 
 /**
- * A table with two words for each place: the hash of a key, so that others are seldom compared with it, and its position
- * counted from 1. 0 marks a free place.
+ * A table with two words for each position: the hash of a key, so that other keys are rarely
+ * compared with it, and its position counted from 1. 0 marks an empty position.
  */
 function membersByTable<R extends KeyRows<R>>(list: R, other: R, limit: number): Members {
   const shift = tableShift(other.length);

@@ -15,7 +15,7 @@ export interface SetDefinition {
   readonly filter?: string;
   readonly params?: FilterParams;
   readonly orderby?: string;
-  /** The entities are those of a to-many relation of this entity. */
+  /** If present, the entities are those of a to-many relation of this entity. */
   readonly related?: {
     readonly dataclass: string;
     readonly key: string | number;
@@ -23,18 +23,22 @@ export interface SetDefinition {
   };
 }
 
-/** Of users together, and of guests together. */
+/** Of all users together, and of all guests together. */
 const maxDefinitions = 10_000;
 
-/** A definition in so many looks for what is to be forgotten: that takes some milliseconds. */
+/**
+ * After that many new definitions, the table is checked for definitions to delete, which takes some
+ * milliseconds.
+ */
 const definitionsPerLook = 100;
 
 /** Of one definition, as JSON. */
 const maxDefinitionLength = 8 * 1024;
 
 /**
- * The definitions that `$savedfilter=true` and `$savedorderby=true` keep in the database, where they outlive the server. When
- * there are too many, the oldest ones of the user who has most are forgotten. Guests, who are as many as they like, count apart.
+ * The definitions that `$savedfilter=true` and `$savedorderby=true` save in the database, where
+ * they outlive the server. If there are too many, the oldest ones of the user who has most are
+ * deleted. Guests, whose number is unlimited, count apart.
  */
 export class SetDefinitions {
   readonly #insert: Statement;
@@ -65,9 +69,10 @@ export class SetDefinitions {
   }
 
   /**
-   * Keeps a definition.
-   * @param owner the keeper of its asker, who alone finds it; guests find those without one
-   * @throws RequestError 400 when it is too long
+   * Saves a definition.
+   * @param owner the keeper of its requester, and the only one who finds it; guests find
+   * definitions without an owner
+   * @throws RequestError 400 if it is too long
    */
   async keep(
     id: string,
@@ -100,7 +105,7 @@ export class SetDefinitions {
     );
   }
 
-  /** Whether a definition that is kept holds an ID for another keeper, or for another dataclass. */
+  /** Whether an ID belongs to a saved definition of another keeper, or of another dataclass. */
   isHeldByAnother(id: string, dataclass: string, owner: string | undefined): Pending<boolean> {
     const values = [id, dataclass, owner ?? null];
     return whenThere(
@@ -111,8 +116,8 @@ export class SetDefinitions {
 }
 
 /**
- * A definition as it is kept.
- * @throws RequestError 400 when it is too long, or its parameters are nested too deeply to be written
+ * A definition as it is stored.
+ * @throws RequestError 400 if it is too long, or its parameters are nested too deeply to be written
  */
 export function definitionJson(definition: SetDefinition): string {
   const json = written(definition);
@@ -123,7 +128,7 @@ export function definitionJson(definition: SetDefinition): string {
   );
 }
 
-/** JavaScript reads lists in lists deeper than it writes them. */
+/** JavaScript parses deeper nesting than it stringifies. */
 function written(definition: SetDefinition): string {
   try {
     return JSON.stringify(definition);
@@ -145,9 +150,9 @@ export function hasRenames(dataclasses: Dataclasses): boolean {
 }
 
 /**
- * A definition that was kept under earlier names, with those that hold now. What it names and the model has no more keeps its
- * name, and is refused as it would be without this.
- * @throws RequestError for texts that are not right
+ * A definition that was saved under earlier names, with the current ones. Names that the model no
+ * longer has stay, and are refused as usual.
+ * @throws RequestError for malformed texts
  */
 export function withNewNames(
   dataclasses: Dataclasses,
@@ -178,7 +183,7 @@ function renamedRelation(
   return { ...related, dataclass: owner.name, relation: found?.name ?? relation };
 }
 
-/** A name in a text, and the one that takes its place. */
+/** A name in a text, and its replacement. */
 interface Replacement {
   readonly start: number;
   readonly end: number;
@@ -212,7 +217,7 @@ function renamedFilter(
   return { filter: replaced(text, replacements), params: given };
 }
 
-/** Without recursion: a filter may be deep. */
+/** Not recursive: a filter may be deep. */
 function comparisonsOf(filter: FilterNode): readonly ComparisonNode[] {
   const found: ComparisonNode[] = [];
   const waiting: FilterNode[] = [filter];
@@ -234,7 +239,7 @@ function replaced(text: string, replacements: readonly Replacement[]): string {
   return result + text.slice(at);
 }
 
-/** A path that a parameter holds, which may have names that no filter can. */
+/** A path in a parameter, which may contain names that no filter can. */
 function pathText({ steps }: AttributePath, names: readonly string[]): string {
   return steps
     .map(({ name, ordinal, element }, index) => {
@@ -271,7 +276,7 @@ function renamedOrder(dataclass: Dataclass, text: string): string {
     .join(', ');
 }
 
-/** The names of a path as they are now; behind what is no relation stand properties of an object. */
+/** The current names of a path; behind a name that is no relation come properties of an object. */
 function renamed(start: Dataclass, path: readonly string[]): readonly string[] {
   let dataclass: Dataclass | undefined = start;
   return path.map((name) => {
@@ -283,7 +288,7 @@ function renamed(start: Dataclass, path: readonly string[]): readonly string[] {
   });
 }
 
-/** What a client can have meant by a name. */
+/** The attribute that a client can have meant by a name. */
 function attributeOf(dataclass: Dataclass, name: string): AttributeDefinition | undefined {
   const { exposedAttributes } = dataclass;
   return (

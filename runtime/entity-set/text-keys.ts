@@ -3,16 +3,16 @@ import { rowMembers, rowsAscend, type KeyRows } from './row-members.js';
 import { hashFactors, mixed } from './hash-factors.js';
 
 /**
- * Keys of type `string`. They are kept as JSON, so that a page is a piece of it; since each text has one form only, that
- * which `JSON.stringify` gives, equal keys are equal bytes.
+ * Keys of type `string`. They are stored as JSON, so a page is a slice of it. Because each text has
+ * only one form, that of `JSON.stringify`, equal keys are equal bytes.
  */
 export class TextKeys implements KeyList, KeyRows<TextKeys> {
   readonly type = 'string';
   #ascends: boolean | undefined;
 
   /**
-   * @param bytes the keys in JSON, as UTF-8, with a comma behind each; not changed afterwards
-   * @param starts where each key begins, and the end of all
+   * @param bytes the keys in JSON, as UTF-8, with a comma behind each; never changed afterwards
+   * @param starts the beginning of each key, and the end of all
    */
   constructor(
     readonly bytes: Buffer,
@@ -93,7 +93,7 @@ export class TextKeys implements KeyList, KeyRows<TextKeys> {
     return mixed(hash);
   }
 
-  /** By bytes; each key ends with a comma, which no key has behind its closing quote. */
+  /** Compares bytes; each key ends with a comma, which no key contains behind its closing quote. */
   compare(position: number, other: TextKeys, otherPosition: number): number {
     const { bytes } = this;
     const { bytes: others } = other;
@@ -112,7 +112,7 @@ export class TextKeys implements KeyList, KeyRows<TextKeys> {
   }
 }
 
-/** Bytes that share no memory with others, so that a list takes up what it says. */
+/** Bytes with their own memory, so that a list uses as much as it reports. */
 export function bytesOf(length: number): Buffer {
   return Buffer.allocUnsafeSlow(length);
 }

@@ -8,7 +8,7 @@ export class UuidKeys implements KeyList, KeyRows<UuidKeys> {
   readonly type = 'uuid';
   #ascends: boolean | undefined;
 
-  /** @param words four of 32 bits for each key, the first digits first; not changed afterwards */
+  /** @param words four of 32 bits for each key, the first digits first; never changed afterwards */
   constructor(readonly words: Uint32Array) {}
 
   get length(): number {
@@ -81,7 +81,7 @@ export class UuidKeys implements KeyList, KeyRows<UuidKeys> {
     return 0;
   }
 
-  /** Of the keys at `from` to `to - 1`, without anything between. */
+  /** The digits of the keys at `from` to `to - 1`, without separators. */
   #digits(from: number, to: number): string {
     const bytes = Buffer.from(this.words.slice(4 * from, 4 * to).buffer);
     if (endianness() === 'LE') bytes.swap32();

@@ -1,7 +1,7 @@
 import type { Clock } from '../entity-set/clock.js';
 import { ownText } from '../protocol/own-text.js';
 
-/** When a name or an address is slowed down, and by how much. */
+/** From when, and by how much, attempts with a name or from an address are slowed down. */
 export interface Slowdown {
   /** Failures in a row without a wait. */
   readonly free: number;
@@ -9,13 +9,16 @@ export interface Slowdown {
   readonly longest: number;
 }
 
-/** Counts failures by name, and tells how long a name has to wait. */
+/** Counts failures by name, and says how long a name has to wait. */
 export interface FailureCounter {
-  /** Seconds until the next attempt is allowed; 0 when it is now. */
+  /** Seconds until the next attempt is allowed; 0 if it is allowed now. */
   wait(name: string): number;
-  /** Counts an attempt as failed before its outcome is known: many at once are no way around the wait. */
+  /**
+   * Counts an attempt as failed before its outcome is known, so that simultaneous attempts do not
+   * avoid the wait.
+   */
   begin(name: string): void;
-  /** The attempt did not fail: it is not counted. */
+  /** Uncounts an attempt that did not fail. */
   takeBack(name: string): void;
   /** Forgets all failures of a name. */
   clear(name: string): void;
@@ -23,7 +26,7 @@ export interface FailureCounter {
 
 interface Failures {
   count: number;
-  /** No attempt before, in milliseconds. */
+  /** No attempt is allowed before this time, in milliseconds. */
   until: number;
   /** Forgotten then. */
   expires: number;
@@ -32,7 +35,7 @@ interface Failures {
 /** How long failures are remembered. */
 export const memoryMilliseconds = 3_600_000;
 
-/** Counts failures by name, in bounded memory: those that failed longest ago are forgotten first. */
+/** Counts failures by name, in bounded memory: the oldest failures are forgotten first. */
 export class FailureCounts implements FailureCounter {
   readonly #failures = new Map<string, Failures>();
 
@@ -87,7 +90,7 @@ export class FailureCounts implements FailureCounter {
   }
 }
 
-/** Seconds to wait after so many failures in a row. */
+/** Seconds to wait after that many failures in a row. */
 export function waitAfter({ free, longest }: Slowdown, count: number): number {
   return count <= free ? 0 : Math.min(longest, 2 ** Math.min(count - free - 1, 30));
 }
@@ -95,7 +98,7 @@ export function waitAfter({ free, longest }: Slowdown, count: number): number {
 /** Names, and addresses, whose failures are remembered. */
 export const mostRemembered = 10_000;
 
-/** Logins that have failed. A user is made to wait less than an address: otherwise anyone could keep a user out. */
+/** Failed logins. A user waits less than an address: otherwise anyone could lock a user out. */
 export interface LoginFailures {
   readonly ofUser: FailureCounter;
   readonly ofAddress: FailureCounter;

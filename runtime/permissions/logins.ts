@@ -5,7 +5,7 @@ import type { Login, LoginAttempts, LoginModule } from '../access/login-module.j
 import { network } from '../access/quota-values.js';
 import { foldName, type Grant } from '../access/session.js';
 
-/** Names and passwords are not longer, so that hashing them takes no longer. */
+/** The longest user name and password, which bounds the time to hash them. */
 const longestText = 1024;
 /** Logins that run at once: each hashes a password, which takes a processor and some megabytes. */
 const mostAtOnce = 32;
@@ -22,7 +22,7 @@ export class Logins implements LoginAttempts {
   ) {}
 
   async grantOf(user: string, password: string, address: string): Promise<Grant | undefined> {
-    // Some directories take an empty password for a visitor, whom they let in.
+    // Some directories accept an empty password as an anonymous login.
     if (user === '' || password === '') return undefined;
     if (user.length > longestText || password.length > longestText) return undefined;
     const { ofUser, ofAddress } = this.failures;
@@ -47,15 +47,16 @@ export class Logins implements LoginAttempts {
     }
     if (!granted) return undefined;
     ofUser.clear(foldName(user));
-    // Logging in to an account of one's own must not free an address that tries others.
+    // A login to one's own account must not clear the failures of an address that tries other
+    // accounts.
     ofAddress.takeBack(network(address));
     return granted;
   }
 }
 
 /**
- * Whether an error, or its cause, is one of a disk, a network, SQLite or PostgreSQL (connections, resources, shutdown, failed
- * reads): another attempt may succeed.
+ * Whether an error, or its cause, is one of a disk, a network, SQLite or PostgreSQL (connections,
+ * resources, shutdown, failed reads): another attempt may succeed.
  */
 function isOfSystem(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

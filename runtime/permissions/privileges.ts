@@ -46,7 +46,7 @@ function namesOf({
   return [...renamedFrom, name].map(foldName);
 }
 
-/** Whether privileges open what needs one of a list. */
+/** Whether a session's privileges contain one that opens the resource. */
 export function opens(opening: Opening | undefined, held: PrivilegeSet): boolean {
   return opening === undefined || opening.some((name) => held.has(foldName(name)));
 }

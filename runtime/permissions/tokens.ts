@@ -10,7 +10,7 @@ import type {
 
 type Key = KeyObject | ((...parts: never[]) => unknown);
 
-/** What is used of the package jose. */
+/** The part of the package jose that is used. */
 interface Jose {
   jwtVerify(
     token: string,
@@ -22,7 +22,7 @@ interface Jose {
 
 /** In a variable, so that a server without users needs no such package. */
 const packageName = 'jose';
-/** Longer ones are none: they would be verified for nothing. */
+/** Longer tokens are refused unverified. */
 const longestToken = 8192;
 const shortestSecret = 32;
 
@@ -40,7 +40,10 @@ const asymmetric = [
   'EdDSA',
 ];
 
-/** Verifies bearer tokens, JSON Web Tokens with a signature and a last moment, and asks the user's code what they grant. */
+/**
+ * Verifies bearer tokens (JSON Web Tokens with a signature and an expiry), and asks the user's code
+ * what they grant.
+ */
 export class Tokens implements BearerTokens {
   readonly #jose: Jose;
   readonly #key: Key;
@@ -66,8 +69,8 @@ export class Tokens implements BearerTokens {
   }
 
   /**
-   * @returns `undefined` where no keys are configured, or the user's code takes no tokens
-   * @throws Error that names the variable that is wrong, or the package that is missing
+   * @returns `undefined` if no keys are configured, or the user's code accepts no tokens
+   * @throws Error that names the wrong variable, or the missing package
    */
   static async open(
     settings: TokenSettings,
@@ -111,7 +114,7 @@ export class Tokens implements BearerTokens {
     try {
       return (await this.#jose.jwtVerify(token, this.#key, this.#options)).payload;
     } catch {
-      // Why, is nothing for those who forge tokens.
+      // The reason is not sent: it would help those who forge tokens.
       throw refusedToken('The bearer token is not valid, or has expired.');
     }
   }

@@ -10,23 +10,23 @@ import type {
 } from '../protocol/definition.js';
 import { opens, opens as opensTo } from './privileges.js';
 import { foldName, type PrivilegeSet, type Session } from '../access/session.js';
-/** Who looks at the model. */
+/** The requester, as far as views depend on it. */
 export type Viewer = Pick<Session, 'isGuest' | 'privileges'>;
 
 /**
- * The model as sessions with the same privileges see it. What may not be read is not exposed there, and so does not exist for
- * anything that a request can name; what may not be written stands in `permissions` of the dataclasses.
+ * The model as sessions with the same privileges see it. What they may not read is not exposed, and
+ * so does not exist for any request; `permissions` of the dataclasses says what they may not write.
  */
 export class View {
   readonly dataclasses: ReadonlyMap<string, Dataclass>;
-  /** Of what is denied. */
+  /** The status of denials. */
   readonly status: DenialStatus;
   readonly #definitions: readonly DataclassDefinition[];
   readonly #readable: ReadonlySet<string>;
   readonly #opens: (opening: Opening | undefined) => boolean;
   #catalog: readonly DataclassDefinition[] | undefined;
 
-  /** @param held those privileges that open something */
+  /** @param held those privileges of the sessions that open something */
   constructor(
     definitions: readonly DataclassDefinition[],
     held: PrivilegeSet,
@@ -50,7 +50,7 @@ export class View {
     );
   }
 
-  /** What the catalog tells, in the order of the model. */
+  /** The dataclasses of the catalog, in the order of the model. */
   get catalog(): readonly DataclassDefinition[] {
     return (this.#catalog ??= this.#definitions.flatMap(
       (each) => describedDefinition(each, this.#readable, this.#opens) ?? [],
@@ -78,20 +78,25 @@ interface LastView {
   readonly view: View;
 }
 
-/** Views that are kept beside that of guests. Each makes statements of its own, so they are not kept without end. */
+/**
+ * The number of views that are kept in addition to that of guests: each has statements of its own.
+ */
 const maxViews = 64;
 
-/** The views of a model; those used last are kept. */
+/** The views of a model; the most recently used ones are kept. */
 export class Views {
   /** What is open to everybody. */
   readonly guest: View;
   readonly #definitions: readonly DataclassDefinition[];
-  /** Folded names of the privileges that open something; others make no difference. */
+  /** Folded names of the privileges that open something; the others make no difference. */
   readonly #relevant: readonly string[];
   readonly #kept = new Map<string, View>();
-  /** What privileges of sessions open, by name; they are replaced and never changed, and guests and users may share them. */
+  /**
+   * The relevant privileges of each set of privileges, as one text. These sets are replaced and
+   * never changed, and guests and users may share them.
+   */
   readonly #names = new WeakMap<PrivilegeSet, string>();
-  /** Of the request before: the next one is often alike. */
+  /** The view of the previous request: the next one often has the same. */
   #last: LastView | undefined;
 
   /** @param functions of the datastore and of singletons */
@@ -106,7 +111,7 @@ export class Views {
   }
 
   of({ isGuest, privileges }: Viewer): View {
-    // The code of a function may hold more than the guest who calls it.
+    // The code of a function may hold more privileges than the guest who calls it.
     if (isGuest && privileges.size === 0) return this.guest;
     const last = this.#last;
     if (last?.privileges === privileges && last.isGuest === isGuest) return last.view;
@@ -117,7 +122,7 @@ export class Views {
     }
     const name = `${isGuest ? 'guest' : 'user'} ${held}`;
     const view = this.#kept.get(name) ?? this.#made(privileges, isGuest ? 401 : 403);
-    // Those used last stand last.
+    // Moves the view to the end: the most recently used views come last.
     this.#kept.delete(name);
     this.#kept.set(name, view);
     this.#last = { privileges, isGuest, view };
@@ -136,7 +141,7 @@ export class Views {
   }
 }
 
-/** What the queries say of who may read an attribute, beside what its definition says. */
+/** Adds to the definition who may read each attribute, as the queries say. */
 function withReaders(definition: DataclassDefinition): DataclassDefinition {
   const readers = definition.queries.attributes;
   const attributes = definition.attributes.map((attribute) => {
@@ -165,7 +170,7 @@ function openingsOf(access: DataAccess = {}): readonly Opening[] {
   return [create, read, update, drop, describe];
 }
 
-/** Whether what a list of privileges opens is open. */
+/** Whether a list of privileges is satisfied. */
 type Opens = (opening: Opening | undefined) => boolean;
 
 /** Names of dataclasses. */
@@ -228,12 +233,15 @@ function describedDefinition(
   };
 }
 
-/** Whether a function can be called by those who may not read its dataclass: on the dataclass, or since its own code may read it. */
+/**
+ * Whether a function can be called by sessions that may not read its dataclass: a function of the
+ * dataclass, or one whose own code may read it.
+ */
 function isCalledUnread({ level, promote = [] }: FunctionDefinition, read?: Opening): boolean {
   return level === 'dataclass' || opensTo(read, new Set(promote.map(foldName)));
 }
 
-/** What a session may do with a dataclass; `undefined` where nothing is limited. */
+/** What a session may do with a dataclass; `undefined` if nothing is restricted. */
 function permissionsOf(
   definition: DataclassDefinition,
   readable: Readable,
@@ -278,7 +286,7 @@ function permissionsOf(
   return { ...permissions, onlyCreated: new Map(onlyCreated.map((each) => [each.name, each])) };
 }
 
-/** A foreign key that no client can name is read by its relation alone. */
+/** A foreign key that no client can name is read through its relation only. */
 function withHiddenKeys(
   all: readonly AttributeDefinition[],
   notRead: readonly AttributeDefinition[],
@@ -294,7 +302,10 @@ function withHiddenKeys(
   return names;
 }
 
-/** A to-one relation and its foreign key are one value: what may not be done with one may not be done with the other. */
+/**
+ * A to-one relation and its foreign key are one value: what is forbidden for one is forbidden for
+ * the other.
+ */
 function withRelations(
   all: readonly AttributeDefinition[],
   denied: readonly AttributeDefinition[],

@@ -7,9 +7,9 @@ import { isWellFormed } from './own-text.js';
 
 /** A value that a client compares an attribute with: a literal of a filter, or an item of `$params`. */
 export interface ComparisonInput {
-  /** Of a literal, or a JSON value of `$params`. */
+  /** The value of a literal, or a JSON value of `$params`. */
   readonly value: unknown;
-  /** Of a literal: its text, so that `zip = 01234` compares with the text `01234`. */
+  /** The text of a literal, so that `zip = 01234` compares with the text `01234`. */
   readonly text?: string;
 }
 

@@ -49,7 +49,7 @@ function exists(year: number, month: number, day: number): boolean {
   return day <= (isLeap ? 29 : 28);
 }
 
-/** `NaN` when there are no two digits at `at`. */
+/** `NaN` if there are no two digits at `at`. */
 function twoDigits(text: string, at: number): number {
   const tens = text.charCodeAt(at) - 0x30;
   const ones = text.charCodeAt(at + 1) - 0x30;
@@ -84,7 +84,7 @@ function timeOfDay(text: string): TimeOfDay | undefined {
   return { text: `${text.slice(11, 16)}:${seconds}.${fraction.padEnd(3, '0')}`, offsetMinutes };
 }
 
-/** Minutes east of UTC that the rest of the text from `at` stands for. */
+/** Minutes east of UTC, read from the rest of the text at `at`. */
 function zone(text: string, at: number): number | undefined {
   if (at === text.length) return 0;
   const sign = text.charCodeAt(at);

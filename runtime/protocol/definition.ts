@@ -1,16 +1,17 @@
 import type { QueriesModule } from './queries.js';
 
 /**
- * The tables that the generator writes for each dataclass, and all that the runtime knows of a model.
- * Names of attributes and relations are the protocol's; `column` and `table` are SQL names, quoted where they are used.
+ * The tables that the generator writes for each dataclass, and all that the runtime knows about a
+ * model. Names of attributes and relations are the protocol's; `column` and `table` are SQL names,
+ * quoted where they are used.
  */
 export interface DataclassDefinition {
   readonly name: string;
-  /** Earlier names, oldest first, which definitions of entity sets that are kept may have. */
+  /** Earlier names, oldest first, which saved definitions of entity sets may contain. */
   readonly renamedFrom?: readonly string[];
   readonly table: string;
   readonly collectionName: string;
-  /** `false`: reachable by relations inside the server alone. */
+  /** `false`: only relations inside the server can reach it. */
   readonly exposed: boolean;
   /** Name of the primary key attribute. */
   readonly key: string;
@@ -18,7 +19,7 @@ export interface DataclassDefinition {
   readonly attributes: readonly AttributeDefinition[];
   /** Functions of its three classes that clients may call. */
   readonly functions?: readonly FunctionDefinition[];
-  /** What class code wants to be asked or told of when an entity is saved or deleted, in the order of a life. */
+  /** The events that class code has for saves and deletions, in the order in which they run. */
   readonly events?: readonly EventName[];
   /** Class code limits which entities a session may see. */
   readonly restrict?: true;
@@ -26,13 +27,13 @@ export interface DataclassDefinition {
    * Who may do what with its entities; a change and a deletion need `read` too (`model.md#roles`).
    */
   readonly access?: DataAccess;
-  /** The Kysely queries that statements over it begin with. */
+  /** The Kysely queries from which its statements are built. */
   readonly queries: QueriesModule;
 }
 
 /**
- * Names of privileges that open an action, those that include them listed too: to hold one of them is enough. An empty list
- * opens to nobody; where there is none, everybody may.
+ * Names of privileges that open an action, including those that contain them: one of them is
+ * enough. An empty list opens to nobody; without a list, everybody may.
  */
 export type Opening = readonly string[];
 
@@ -42,7 +43,7 @@ export interface DataAccess {
   readonly read?: Opening;
   readonly update?: Opening;
   readonly drop?: Opening;
-  /** Who sees it in the catalog, beside those who may read it. */
+  /** Who sees it in the catalog, in addition to those who may read it. */
   readonly describe?: Opening;
 }
 
@@ -74,9 +75,12 @@ interface NamedDefinition {
   readonly name: string;
   /** As those of a dataclass. */
   readonly renamedFrom?: readonly string[];
-  /** Only ever `false`: a client cannot name this attribute. */
+  /** Only ever `false`: clients cannot name this attribute. */
   readonly exposed?: false;
-  /** What its dataclass asks for is needed beside. Who may read what clients may name stands in the queries. */
+  /**
+   * Needed in addition to what the dataclass needs. The queries say who may read what clients may
+   * name.
+   */
   readonly access?: DataAccess;
 }
 
@@ -84,14 +88,17 @@ export interface StorageDefinition extends NamedDefinition {
   readonly kind: 'storage';
   readonly type: StorageType;
   readonly column: string;
-  /** Column beside `column` that holds the folded text, for comparison without regard to case by an index. */
+  /**
+   * The column that holds the folded text, so that an index serves comparisons without regard to
+   * case.
+   */
   readonly foldedColumn?: string;
   readonly dateOnly?: true;
   /** How many numbers a vector has. */
   readonly dimensions?: number;
   /**
-   * Columns beside a vector that it is compared by: its norm, and the vector of norm 1 (null for a zero vector) as numbers of
-   * single precision.
+   * Columns by which a vector is compared: its norm, and the vector of norm 1 (null for a zero
+   * vector) as numbers of single precision.
    */
   readonly vectorColumns?: { readonly norm: string; readonly unit: string };
   readonly key?: true;
@@ -110,7 +117,10 @@ export interface StorageDefinition extends NamedDefinition {
   readonly pattern?: RegExp;
 }
 
-/** A value that an SQL expression of the model computes, kept by the database as a generated column. */
+/**
+ * A value that an SQL expression of the model computes, stored by the database as a generated
+ * column.
+ */
 export interface CalculatedDefinition extends NamedDefinition {
   readonly kind: 'calculated';
   readonly type: StorageType;
@@ -123,7 +133,10 @@ export interface ComputedDefinition extends NamedDefinition {
   readonly kind: 'computed';
   readonly type: StorageType;
   readonly dateOnly?: true;
-  /** `get` at least. `get` and `set` are members of the entity class, the others methods of the dataclass's class. */
+  /**
+   * At least `get`. `get` and `set` are members of the entity class, the others methods of the
+   * dataclass's class.
+   */
   readonly accessors: readonly ('get' | 'set' | 'query' | 'orderBy')[];
 }
 
@@ -142,7 +155,7 @@ export interface RelatedEntityDefinition extends NamedDefinition {
   /** Name of the storage attribute that holds the related key. */
   readonly foreignKey: string;
   readonly inverse?: string;
-  /** What becomes of the entity of this attribute when the one that it is related to is deleted. */
+  /** What happens to the entity of this attribute when the related one is deleted. */
   readonly onDelete: 'restrict' | 'setNull' | 'cascade';
   readonly mandatory?: true;
 }
@@ -155,7 +168,7 @@ export interface RelatedEntitiesDefinition extends NamedDefinition {
   readonly inverse: string;
 }
 
-/** A function that clients may call; others are methods of their classes and nothing else. */
+/** A function that clients may call; other methods of classes are not listed. */
 export interface FunctionDefinition {
   readonly name: string;
   /** Which class has it. */
@@ -166,20 +179,26 @@ export interface FunctionDefinition {
   readonly returns: FunctionType;
   /** Who may call it. */
   readonly access?: Opening;
-  /** Who sees it in the catalog, beside those who may call it. */
+  /** Who sees it in the catalog, in addition to those who may call it. */
   readonly describe?: Opening;
-  /** Privileges that its code has beside those of the session, what they include among them. */
+  /**
+   * Privileges that its code holds in addition to those of the session, including those that they
+   * contain.
+   */
   readonly promote?: readonly string[];
 }
 
 export interface ParameterDefinition {
   readonly name: string;
   readonly type: FunctionType;
-  /** Only ever behind those that are mandatory. */
+  /** Only behind all mandatory parameters. */
   readonly optional?: true;
 }
 
-/** What a parameter takes or a result is; `void` and `message` are results only, and entities are named by dataclass. */
+/**
+ * The type of a parameter or a result; `void` and `message` are results only, and entities are
+ * named by dataclass.
+ */
 export type FunctionType =
   | StorageType
   | 'dateOnly'

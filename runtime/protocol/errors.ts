@@ -76,9 +76,9 @@ export interface ProtocolError {
   readonly message: string;
   readonly componentSignature: string;
   readonly errCode: number;
-  /** The attribute of a refused entity that the error is about, where it is about one that the requester may name. */
+  /** The attribute of a refused entity that the error is about, if the requester may name it. */
   readonly attribute?: string;
-  /** What class code tells beside the message, in JSON. */
+  /** What class code adds to the message, in JSON. */
   readonly extraDescription?: Readonly<Record<string, unknown>>;
 }
 
@@ -105,13 +105,13 @@ export class RequestError extends Error {
     this.headers = headers;
   }
 
-  /** The status as Fastify and its users look for it. */
+  /** The status under the name that Fastify uses. */
   get statusCode(): number {
     return this.status;
   }
 }
 
-/** A {@link RequestError} that tells the verbs that would be right. */
+/** A {@link RequestError} that lists the allowed verbs. */
 export function methodNotAllowed(message: string, allow: string): RequestError {
   return new RequestError(405, [protocolError('methodNotAllowed', message)], { allow });
 }
@@ -129,8 +129,9 @@ export class RestError extends RequestError {
   /**
    * @param status of HTTP, 400 to 599
    * @param errCode a whole number of the application's own
-   * @param details `attribute`: the attribute that is at fault, for a form that shows the message there
-   * @throws RangeError for a status that tells of no error, and a code that is no whole number
+   * @param details `attribute`: the attribute that is at fault, for a form that shows the message
+   * there
+   * @throws RangeError for a status that is no error, and a code that is no whole number
    */
   constructor(
     status: number,
@@ -152,7 +153,7 @@ export class RestError extends RequestError {
   }
 }
 
-/** What a session may lack the privilege for. */
+/** Actions for which a session may lack the privilege. */
 type DeniedAction = 'read' | 'create' | 'update' | 'drop' | 'execute';
 
 /**
@@ -170,7 +171,7 @@ export const denialNames: Readonly<Record<DeniedAction, ErrorName>> = {
 };
 
 /**
- * Ends a request that the session has no privilege for.
+ * Ends a request for which the session has no privilege.
  * @param what the resource, as it stands behind "permission to read"
  */
 export function denied(action: DeniedAction, what: string, status: DenialStatus): RequestError {
@@ -179,8 +180,8 @@ export function denied(action: DeniedAction, what: string, status: DenialStatus)
 }
 
 /**
- * Class code reads what the session has no privilege for that it runs for. The message names it, for the developer; a client,
- * who may not know that it exists, is told less.
+ * Class code reads something for which its session has no privilege. The message names it, for the
+ * developer; the client, who may not know that it exists, gets a message without the name.
  */
 export class PermissionError extends RestError {
   /** @param what the resource, as it stands behind "permission to read" */
@@ -199,10 +200,10 @@ export function isDenialStatus(status: number): status is DenialStatus {
 }
 
 /**
- * What a request is refused with that the server cannot take now, and could a moment later: a line is full, or what is below it
- * does not answer. Nothing of the request was done.
+ * The refusal of a request that the server cannot take now, and could a moment later: a queue is
+ * full, or a system behind the server does not answer. Nothing of the request was done.
  * @param message what is wrong, for the client
- * @param seconds after which another attempt has a chance: `Retry-After`, a whole number
+ * @param seconds after which another attempt may succeed: `Retry-After`, a whole number
  */
 export function refuseBusy(message: string, seconds = 1): RequestError {
   return new RequestError(errorCodes.unavailable.status, [protocolError('unavailable', message)], {

@@ -6,21 +6,24 @@ const accents = /(?=\p{Mn})\p{Script=Inherited}/gu;
 
 const isAscii = /^[\0-\x7f]*$/;
 
-/** The marks of one character that normalization sees together, as in the Stream-Safe Text Format of Unicode (UAX #15). */
+/**
+ * The most marks of one character that normalization handles together, as in the Stream-Safe Text
+ * Format of Unicode (UAX #15).
+ */
 const mostMarks = 30;
 
 /** Joins nothing and has combining class 0, so that normalization moves no mark across it. */
 const separator = '\u034f';
 
 /**
- * What normalization moves or composes within one character: each combining mark but the separator, and the one letter that
- * composes with itself.
+ * What normalization moves or composes within one character: each combining mark except the
+ * separator, and the one letter that composes with itself.
  */
 export const mayPileUp = /^(?!\u034f)[\p{M}\u{16d67}]/u;
 
 const longRun = /(?:(?!\u034f)[\p{M}\u{16d67}]){30}(?=(?!\u034f)[\p{M}\u{16d67}])/gu;
 
-/** A UTF-16 unit of which {@link mayPileUp} could begin, or a half of such a character. */
+/** A UTF-16 unit with which {@link mayPileUp} could begin, or a half of such a character. */
 const unitOfMark = /[\p{M}\p{Cs}]/u;
 
 /** The form in which texts are compared; one for the whole datastore. */
@@ -49,15 +52,19 @@ export function foldWithoutAccents(text: string): string {
 }
 
 /**
- * A text whose normalization takes linear time: `normalize` sorts the marks of a character by insertion, so that 100 000 marks
- * in reverse order would hold the process for seconds. Every 30 marks of one character a separator is put in; no language
- * writes that many. Two such texts are equal when they have the same marks in the same order.
+ * A text whose normalization takes linear time: `normalize` sorts the marks of a character by
+ * insertion, so 100,000 marks in reverse order would block the process for seconds. A separator is
+ * inserted after every 30 marks of one character; no language writes that many. Two such texts are
+ * equal if they have the same marks in the same order.
  */
 export function separateMarks(text: string): string {
   return mayHaveLongRun(text) ? text.replace(longRun, `$&${separator}`) : text;
 }
 
-/** A run of 31 marks covers one of every 31 places: looking there alone costs a tenth of what normalization costs. */
+/**
+ * A run of 31 marks covers one of every 31 positions: checking only these costs a tenth of what
+ * normalization costs.
+ */
 function mayHaveLongRun(text: string): boolean {
   for (let place = mostMarks; place < text.length; place += mostMarks + 1) {
     if (unitOfMark.test(text.charAt(place))) return true;

@@ -1,6 +1,6 @@
 import { refuse } from './errors.js';
 
-/** Kinds of images that are told by their first bytes. */
+/** Kinds of images, which their first bytes identify. */
 export type ImageType =
   'png' | 'jpeg' | 'gif' | 'webp' | 'tiff' | 'bmp' | 'avif' | 'heic' | 'ico' | 'svg';
 
@@ -18,10 +18,10 @@ export const contentTypes: Readonly<Record<ImageType, string>> = {
   svg: 'image/svg+xml',
 };
 
-/** So many bytes of the beginning are enough for {@link imageType}. */
+/** The number of bytes that {@link imageType} needs. */
 export const headLength = 4096;
 
-/** Where which bytes stand; the first kind whose bytes are all there is the one. */
+/** The bytes of each kind at their offsets; the first kind that matches wins. */
 const signatures: readonly (readonly [type: ImageType, ...parts: [at: number, bytes: string][]])[] =
   [
     ['png', [0, '\x89PNG\r\n\x1a\n']],
@@ -38,14 +38,15 @@ const signatures: readonly (readonly [type: ImageType, ...parts: [at: number, by
     ['heic', [4, 'ftyphei']],
     ['heic', [4, 'ftyphev']],
     ['heic', [4, 'ftypmif1']],
-    // An icon's number of images has no second byte, and the first image's fourth byte is reserved.
+    // The second byte of an icon's number of images is 0, and the first image's fourth byte is
+    // reserved.
     ['ico', [0, '\0\0\x01\0'], [5, '\0'], [9, '\0']],
     // The four reserved bytes, then the length of a header: plain text may begin with "BM" as well.
     ['bmp', [0, 'BM'], [6, '\0\0\0\0'], [15, '\0\0\0']],
   ];
 
 /**
- * Tells an image by its bytes; what a client says that it is does not count.
+ * Identifies an image by its bytes; what a client says about it does not count.
  * @param bytes the beginning, or all, of a value
  * @returns `undefined` for anything else
  */
@@ -58,7 +59,7 @@ export function imageType(bytes: Uint8Array): ImageType | undefined {
   return isSvg(head.toString('utf8')) ? 'svg' : undefined;
 }
 
-/** Whether the root element is `svg`: what stands before it in XML is passed over. */
+/** Whether the root element is `svg`; skips the prolog of the XML. */
 function isSvg(text: string): boolean {
   let at = text.startsWith('\ufeff') ? 1 : 0;
   for (;;) {
@@ -70,7 +71,10 @@ function isSvg(text: string): boolean {
   }
 }
 
-/** Behind a comment, an instruction or a document type that begins here; `undefined` when there is none. */
+/**
+ * The end of a comment, an instruction or a document type that begins here; `undefined` if there is
+ * none.
+ */
 function endOfProlog(text: string, at: number): number | undefined {
   const close = text.startsWith('<!--', at)
     ? '-->'
@@ -89,7 +93,7 @@ function endOfProlog(text: string, at: number): number | undefined {
   return subsetEnd === -1 ? undefined : subsetEnd + 2;
 }
 
-/** What an image of which kind is sent as, where it is told. */
+/** The content type of a kind of image, if the kind is known. */
 export function contentTypeOf(type: ImageType | undefined): string {
   return type === undefined ? 'application/octet-stream' : contentTypes[type];
 }

@@ -3,10 +3,13 @@ import { isWellFormed } from './own-text.js';
 /** Levels of arrays and objects in one stored JSON value. */
 export const maxJsonDepth = 64;
 
-/** Levels of arrays and objects in what a request sends: values, and the entities and lists that they stand in. */
+/**
+ * Levels of arrays and objects in the body of a request: of values, and of the entities and lists
+ * around them.
+ */
 export const maxRequestDepth = 500;
 
-/** What keeps a parsed JSON value from being stored exactly. */
+/** Why a parsed JSON value cannot be stored exactly. */
 export interface JsonProblem {
   readonly message: string;
   readonly malformed: boolean;
@@ -47,9 +50,9 @@ export function jsonProblem(value: unknown, depth = 0): JsonProblem | undefined 
 }
 
 /**
- * Whether a JSON text nests beyond {@link maxRequestDepth}. What reads and writes JSON goes down level by level, and a deep
- * text would exhaust the stack of one of them.
- * @param text that `JSON.parse` takes
+ * Whether a JSON text nests beyond {@link maxRequestDepth}. Readers and writers of JSON are
+ * recursive, and a deep text would exhaust the stack of one of them.
+ * @param text that `JSON.parse` accepts
  */
 export function isTooDeep(text: string): boolean {
   let depth = 0;
@@ -63,14 +66,14 @@ export function isTooDeep(text: string): boolean {
   return false;
 }
 
-/** @returns where the closing quote of a JSON string stands */
+/** @returns the position of the closing quote of a JSON string */
 function stringEnd(text: string, start: number): number {
   let at = start + 1;
   while (text[at] !== '"') at += text[at] === '\\' ? 2 : 1;
   return at;
 }
 
-/** Fewer digits always make an integer that a double holds exactly. */
+/** Integers with fewer digits are always exact in a double. */
 const manyDigits = 16;
 
 /** The strings and the numbers of a JSON text. */
@@ -87,14 +90,18 @@ export function firstRoundedInteger(text: string): string | undefined {
   for (const [token] of text.matchAll(tokens)) {
     if (!integer.test(token)) continue;
     const value = Number(token);
-    // What a client writes for a double that it holds may have other digits than the double, and is read as the same one.
+    // A client may write a double with other digits than JavaScript does, and the double is the
+    // same.
     if (String(value) === token) continue;
     if (!Number.isFinite(value) || BigInt(value) !== BigInt(token)) return token;
   }
   return undefined;
 }
 
-/** So many digits in a row take up one of the places that are so far apart: most of the text needs no look. */
+/**
+ * That many digits in a row cover one of the positions checked here, so most of the text is
+ * skipped.
+ */
 function hasManyDigits(text: string): boolean {
   for (let at = manyDigits - 1; at < text.length; at += manyDigits) {
     if (!isDigit(text, at)) continue;

@@ -35,10 +35,12 @@ export function readKeyClause(clause: string): KeyText {
 }
 
 /**
- * The value of a primary key, or of a unique attribute, from its text in a URL or a `__KEY`. `undefined` means that no
- * entity can have it, which is answered like a key that does not exist (404).
+ * The value of a primary key, or of a unique attribute, from its text in a URL or a `__KEY`.
+ * `undefined` means that no entity can have it, which is answered like a key that does not exist
+ * (404).
  *
- * Integers are digits with an optional minus, exact to 2^53; `007` is 7. Numbers are decimal, with an optional exponent.
+ * Integers are digits with an optional minus, exact to 2^53; `007` is 7. Numbers are decimal, with
+ * an optional exponent.
  */
 export function decodeKey(type: StorageType, text: string): string | number | undefined {
   switch (type) {
@@ -79,7 +81,7 @@ export interface Lookup {
   readonly text: string;
 }
 
-/** @throws RequestError 400 with 1806 when there are no parentheses */
+/** @throws RequestError 400 with 1806 if there are no parentheses */
 export function readLookup(clause: string): Lookup {
   const open = clause.indexOf('(');
   if (open < 1) throw refuse('malformedUrl', 'Expected <dataClass>:<attribute>(<value>).');
@@ -87,8 +89,8 @@ export function readLookup(clause: string): Lookup {
 }
 
 /**
- * A text key as the inside of the parentheses of a URI: percent-encoded where a URI or the parentheses demand it, and in
- * quotes where it begins with one.
+ * A text key as it is written between the parentheses of a URI: percent-encoded where a URI or the
+ * parentheses demand it, and in quotes if it begins with one.
  */
 export function uriKey(key: string): string {
   const encoded = encodeURIComponent(key).replace(

@@ -1,8 +1,8 @@
 const letterOrDigit = /^[\p{L}\p{N}]$/u;
 
 /**
- * Where the name that begins at `start` ends: names are made of letters and digits of any script, and underscores.
- * Answers `start` when no name begins there. Offsets count UTF-16 code units.
+ * The end of the name that begins at `start`: names consist of letters and digits of any script,
+ * and underscores. Returns `start` if no name begins there. Offsets count UTF-16 code units.
  */
 export function nameEnd(text: string, start: number): number {
   let at = start;
@@ -13,7 +13,7 @@ export function nameEnd(text: string, start: number): number {
   }
 }
 
-/** Code units of the name character at `at`: 1 or 2, or 0 when there is none. */
+/** Code units of the name character at `at`: 1 or 2, or 0 if there is none. */
 export function nameCharacterWidth(text: string, at: number): 0 | 1 | 2 {
   const unit = text.charCodeAt(at);
   if (unit < 0x80) {
@@ -52,7 +52,10 @@ export function shortened(text: string): string {
 
 const longestName = 40;
 
-/** The candidate that a misspelt name was most likely meant to be, if one is near: two letters off at most, case aside. */
+/**
+ * The candidate that a misspelt name most likely means, if one is near: at most two edits away,
+ * ignoring case.
+ */
 export function nearestName(name: string, candidates: readonly string[]): string | undefined {
   if (name.length > longestName) return undefined;
   const wanted = name.toLowerCase();
@@ -68,7 +71,7 @@ export function nearestName(name: string, candidates: readonly string[]): string
   return nearest;
 }
 
-/** Letters to add, drop, change or swap with the next one. */
+/** The number of letters to add, drop, change or swap with the next one. */
 function editDistance(from: string, to: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: to.length + 1 }, (_, column) => column);

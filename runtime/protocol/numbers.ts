@@ -1,6 +1,7 @@
 /**
- * A number written out: optional sign, digits, optional fraction, optional exponent; leading zeros are allowed, blanks and
- * the words `NaN` and `Infinity` are not. Answers `undefined` for anything else, and an infinity for `1e999`.
+ * A number in decimal notation: optional sign, digits, optional fraction, optional exponent;
+ * leading zeros are allowed, blanks and the words `NaN` and `Infinity` are not. Returns `undefined`
+ * for anything else, and an infinity for `1e999`.
  */
 export function numberFromText(text: string): number | undefined {
   return isNumber(text) ? Number(text) + 0 : undefined;
@@ -18,8 +19,8 @@ export function integerFromText(text: string): number | undefined {
 }
 
 /**
- * A number as JSON of which a database makes the same number again. Beyond 2^53 the shortest digits of a whole number are
- * those of another one, unless they are read as a fraction.
+ * A number as JSON from which a database reads the same number. Beyond 2^53 the shortest digits of
+ * a whole number are those of another integer, unless they are read as a fraction.
  */
 export function numberJson(value: number): string {
   if (value === Infinity) return '9e999';
@@ -48,7 +49,7 @@ export function isNumber(text: string): boolean {
   return end === text.length;
 }
 
-/** Where the digits that begin at `start` end. */
+/** The end of the digits that begin at `start`. */
 export function digitsEnd(text: string, start: number): number {
   let at = start;
   for (let unit = text.charCodeAt(at); unit >= 0x30 && unit <= 0x39; unit = text.charCodeAt(at)) {

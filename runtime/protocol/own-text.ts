@@ -1,8 +1,8 @@
 const wide = /[\u0100-\uffff]/;
 
 /**
- * The same text with memory of its own, for what is kept longer than a request: a part of a longer text keeps all of that in
- * memory, an address or a header of 80 KiB for a word.
+ * A copy of the text with its own memory, for what is kept longer than a request: a substring keeps
+ * the whole text in memory, an address or a header of 80 KiB for a word.
  */
 export function ownText(text: string): string {
   const encoding = wide.test(text) ? 'utf16le' : 'latin1';

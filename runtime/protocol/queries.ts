@@ -14,23 +14,25 @@ import type {
 /** A value of a query, or an expression that gives it. */
 export type Value<T> = T | Expression<T>;
 
-/** A row in a statement, of whatever alias its table has there. */
+/** A row in a statement, whatever the alias of its table is. */
 export interface Row<Table> {
-  /** The column of a name. */
+  /** The column of that name. */
   column(name: keyof Table & string): RawBuilder<unknown>;
 }
 
-/** What answers hold of an entity, by the names of its attributes. */
+/** The attributes of an entity in answers, by name. */
 export type Attributes<EntityRow> = Readonly<Record<string, AttributeQuery<EntityRow>>>;
 
 export interface AttributeQuery<EntityRow> {
-  /** Privileges of which one is needed to read it; an empty list opens it to nobody. */
+  /** Privileges, of which one is needed to read it; an empty list opens it to nobody. */
   readonly read?: readonly string[];
-  /** Its value; none where class code computes it. */
+  /** Its value; left out if class code computes it. */
   readonly value?: (row: EntityRow) => RawBuilder<unknown>;
 }
 
-/** A module of `src/generated/queries`. Its functions name tables of their own, so that this type names none. */
+/**
+ * A module of `src/generated/queries`. Its functions name its own tables, so this type names none.
+ */
 export interface QueriesModule {
   readonly attributes: Attributes<never>;
   readonly entities: Emitted;
@@ -50,12 +52,12 @@ type Emitted = (...given: never[]) => unknown;
 /** Tables whose columns are not known when the runtime is compiled. */
 export type AnyTables = Record<string, Record<string, unknown>>;
 export type AnyKysely = Kysely<AnyTables>;
-/** Entities of one dataclass; a statement adds to it what a request says. */
+/** Entities of one dataclass; a statement adds the conditions of a request. */
 export type EntityQuery = SelectQueryBuilder<AnyTables, string, object>;
 
 type Values = Readonly<Record<string, Expression<unknown>>>;
 
-/** The same module as the runtime calls it: it names columns by what the definitions say. */
+/** The same module as the runtime calls it: definitions give the names of columns. */
 export interface DataclassQueries {
   readonly attributes: Attributes<AnyRow>;
   readonly entities: (db: AnyKysely) => EntityQuery;
@@ -80,7 +82,7 @@ export interface DataclassQueries {
   ) => DeleteQueryBuilder<AnyTables, string, DeleteResult>;
 }
 
-/** A row whose aliases are followed. */
+/** A row with the aliases of the tables that it reaches. */
 export interface AnyRow {
   column(name: string): RawBuilder<unknown>;
   related(...path: readonly string[]): AnyRow;
@@ -94,12 +96,15 @@ type ChangeQuery = (
   changes: Values,
 ) => UpdateQueryBuilder<AnyTables, string, string, UpdateResult>;
 
-/** A query for an attribute; a name may be that of a member that every object has. */
+/** A query for an attribute; the name may be that of a member that every object has. */
 export function queryOf(queries: DataclassQueries['by'], name: string): KeyQuery | undefined {
   return Object.hasOwn(queries, name) ? queries[name] : undefined;
 }
 
-/** `tsc` has checked an emitted module against the tables; here it is called with expressions and columns of any name. */
+/**
+ * `tsc` has checked an emitted module against the tables; here its functions get expressions and
+ * columns of any name.
+ */
 export function queriesOf(module: QueriesModule): DataclassQueries {
   return module as unknown as DataclassQueries;
 }

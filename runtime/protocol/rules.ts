@@ -3,7 +3,10 @@ import { comparisonValue } from './comparison-value.js';
 import type { StorageDefinition } from './definition.js';
 import type { StoredValue } from './values.js';
 
-/** UTF-16 units that a pattern is tried on at most: some patterns take time that grows with the square of the text, or faster. */
+/**
+ * A pattern is tried on that many UTF-16 units at most: some patterns take time that grows with the
+ * square of the text, or faster.
+ */
 const longestMatched = 2_000;
 
 const noMessages: readonly string[] = Object.freeze([]);
@@ -17,15 +20,17 @@ export function hasRules(definition: StorageDefinition): boolean {
 }
 
 /**
- * Holds a stored value against the model's rules: mandatory, enum, length, range, pattern. Answers the predicates of
- * sentences that begin with the attribute's name, one for each broken rule: `['must not be null']`.
+ * Checks a stored value against the model's rules: mandatory, enum, length, range, pattern. Returns
+ * the predicates of sentences that begin with the attribute's name, one for each broken rule:
+ * `['must not be null']`.
  *
- * Null breaks `mandatory` only. A text that is too long is not tried on the pattern. Lengths count Unicode characters; a
- * pattern may match anywhere in the text, as in JSON Schema; the bounds of a date are dates.
+ * Null breaks `mandatory` only. A text that is too long is not tried on the pattern. Lengths count
+ * Unicode characters; a pattern may match anywhere in the text, as in JSON Schema; the bounds of a
+ * date are dates.
  */
 export function checkRules(definition: StorageDefinition, value: StoredValue): readonly string[] {
   if (value === null) return definition.mandatory === true ? ['must not be null'] : noMessages;
-  // No rule speaks of bytes.
+  // No rule is about bytes.
   if (value instanceof Uint8Array) return noMessages;
   const messages: string[] = [];
   if (definition.enum !== undefined && !definition.enum.includes(value)) {
@@ -52,7 +57,7 @@ function checkText(definition: StorageDefinition, value: string, messages: strin
     messages.push(`must have at most ${count(longestMatched)} to be matched with its pattern`);
     return;
   }
-  // Unlike test(), search() pays no heed to the expression's lastIndex.
+  // Unlike test(), search() ignores the expression's lastIndex.
   if (value.search(pattern) === -1) {
     messages.push(`must match the pattern ${pattern.source}`);
   }
@@ -62,7 +67,7 @@ function count(characters: number): string {
   return characters === 1 ? '1 character' : `${characters} characters`;
 }
 
-/** Whether the text has that many characters at least; a character takes one or two code units. */
+/** Whether the text has at least that many characters; a character takes one or two code units. */
 function hasLength(value: string, characters: number): boolean {
   if (value.length < characters) return false;
   if (value.length >= characters * 2) return true;

@@ -2,7 +2,7 @@
 export class TextPattern {
   readonly #first: string;
   readonly #middle: readonly TextSearch[];
-  /** None where the pattern has one piece alone, which is then the whole text. */
+  /** `undefined` if the pattern has only one piece, which is then the whole text. */
   readonly #last: string | undefined;
 
   /** @param pattern folded, with `@` for any run of characters */
@@ -13,7 +13,7 @@ export class TextPattern {
     this.#middle = others.map((piece) => new TextSearch(piece));
   }
 
-  /** Takes time linear in the text: each piece is looked for once, behind the one before it. */
+  /** Takes time linear in the text: each piece is searched once, behind the one before it. */
   matches(text: string): boolean {
     if (this.#last === undefined) return text === this.#first;
     if (!text.startsWith(this.#first)) return false;
@@ -37,7 +37,7 @@ const wordBehind = /^[\p{L}\p{N}\p{M}_]/u;
 export class WordSearch {
   readonly #search: TextSearch;
 
-  /** @param word folded; an empty one is no word, and found nowhere */
+  /** @param word folded; an empty word is found nowhere */
   constructor(word: string) {
     this.#search = new TextSearch(word);
   }
@@ -46,7 +46,7 @@ export class WordSearch {
     const { length } = this.#search.piece;
     if (length === 0) return false;
     const standsAlone = (at: number): boolean =>
-      // Two code units hold the character beside it, whatever it is.
+      // The character beside it takes two code units at most.
       !wordBefore.test(text.slice(Math.max(0, at - 2), at)) &&
       !wordBehind.test(text.slice(at + length, at + length + 2));
     return this.#search.find(text, 0, standsAlone) !== -1;
@@ -57,11 +57,11 @@ export class WordSearch {
 const shortPiece = 32;
 
 /**
- * Looks for a piece in texts, in time linear in the text whatever both hold (Knuth, Morris, Pratt): texts and pieces come
- * from clients, and may be made to cost much.
+ * Searches texts for a piece, in time linear in the text whatever both contain (Knuth, Morris,
+ * Pratt): texts and pieces come from clients, and may be made to cost much.
  */
 export class TextSearch {
-  /** For each beginning of the piece, the length of the longest shorter beginning that it ends with. */
+  /** For each prefix of the piece, the length of the longest shorter prefix that it ends with. */
   readonly #borders: Int32Array | undefined;
 
   constructor(readonly piece: string) {
@@ -69,8 +69,9 @@ export class TextSearch {
   }
 
   /**
-   * The first place from `start` where the piece stands and that is accepted; -1 when there is none. Places may overlap.
-   * @param accepts is told the offset; every place is accepted when it is left out
+   * The first accepted position of the piece from `start`; -1 if there is none. Positions may
+   * overlap.
+   * @param accepts gets the offset; every position is accepted if it is left out
    */
   find(text: string, start: number, accepts?: (at: number) => boolean): number {
     if (this.#borders !== undefined) return this.#findLong(text, start, this.#borders, accepts);

@@ -20,9 +20,12 @@ export interface RefusedValue {
   readonly ok: false;
   /** Predicate of a sentence that begins with the attribute's name: `must be a whole number`. */
   readonly message: string;
-  /** No value of any attribute, such as a text that is not Unicode: the whole body is at fault (400). */
+  /**
+   * Not a value of any attribute, such as a text that is not Unicode: the whole body is at fault
+   * (400).
+   */
   readonly malformed: boolean;
-  /** Where the protocol has an error of its own for it. */
+  /** The error of the protocol, if there is a specific one. */
   readonly error?: ErrorName;
 }
 
@@ -63,7 +66,7 @@ export function storedValue(definition: StorageDefinition, json: unknown): Value
   }
 }
 
-/** What the values of an attribute are checked by that class code computes: its type alone. */
+/** How to check the values of an attribute that class code computes: by its type only. */
 export function storageOf({ name, type, dateOnly }: ComputedDefinition): StorageDefinition {
   const ofDate = dateOnly === true ? { dateOnly } : {};
   return { kind: 'storage', name, type, column: name, ...ofDate };
@@ -113,12 +116,12 @@ function fromText(
 function numberValue(json: unknown): ValueResult {
   const value = typeof json === 'string' ? numberFromText(json) : json;
   if (typeof value !== 'number') return notNumber;
-  // Adding 0 turns -0, which a database does not keep, into 0.
+  // Adding 0 turns -0, which a database does not store, into 0.
   if (Number.isFinite(value)) return accepted(value + 0);
   return isInfinite(value) ? hugeNumber : notNumber;
 }
 
-/** What becomes of a number in JSON that is beyond those of a double. */
+/** JSON numbers beyond a double become infinite. */
 function isInfinite(value: unknown): boolean {
   return value === Infinity || value === -Infinity;
 }
@@ -151,7 +154,7 @@ function vectorValue(json: unknown, dimensions: number | undefined): ValueResult
   return accepted(JSON.stringify(json));
 }
 
-/** Uploads that the body names were looked up before: their bytes stand in it. */
+/** Uploads that the body names were resolved before: the body contains their bytes. */
 function mediaValue(json: unknown): ValueResult {
   if (json instanceof Uint8Array) return accepted(json);
   if (!(json instanceof UnusableUpload)) return notUpload;
@@ -163,8 +166,8 @@ function refusedFor({ message, malformed }: JsonProblem): RefusedValue {
 }
 
 /**
- * Stands in a body where a client names an upload that cannot be applied. Bytes stand there where it can: no JSON holds
- * either, so neither can be forged.
+ * Replaces an upload in a body that cannot be applied; bytes replace one that can. JSON contains
+ * neither, so neither can be forged.
  */
 export class UnusableUpload {
   constructor(

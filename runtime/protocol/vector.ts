@@ -3,18 +3,18 @@ export const metrics = ['cosine', 'dot', 'euclidean'] as const;
 
 export type Metric = (typeof metrics)[number];
 
-/** What a filter compares a vector attribute with. */
+/** The value that a filter compares a vector attribute with. */
 export interface VectorComparison {
   readonly vector: readonly number[];
   readonly metric: Metric;
   readonly threshold: number;
 }
 
-/** Sums of squares between these have lost nothing to the limits of a double. */
+/** Sums of squares in this range are not affected by the limits of a double. */
 const leastSum = 1e-280;
 const greatestSum = 1e300;
 
-/** The Euclidean norm; infinite where a double cannot hold it. */
+/** The Euclidean norm; infinite if a double cannot hold it. */
 export function normOf(vector: readonly number[]): number {
   let sum = 0;
   for (const each of vector) sum += each * each;
@@ -24,11 +24,14 @@ export function normOf(vector: readonly number[]): number {
   return greatest * normOf(vector.map((each) => each / greatest));
 }
 
-/** The vector of norm 1 that points where `vector` does; `null` for a zero vector, which points nowhere. */
+/**
+ * The vector of norm 1 in the direction of `vector`; `null` for a zero vector, which has no
+ * direction.
+ */
 export function directionOf(vector: readonly number[]): readonly number[] | null {
   const greatest = greatestOf(vector);
   if (greatest === 0) return null;
-  // The norm of what is scaled so cannot be infinite.
+  // The norm of a vector that is scaled like this cannot be infinite.
   const scaled = vector.map((each) => each / greatest);
   const norm = normOf(scaled);
   return scaled.map((each) => each / norm);
@@ -40,24 +43,30 @@ function greatestOf(vector: readonly number[]): number {
   return greatest;
 }
 
-/** Numbers as a database compares them: of single precision, four bytes each. */
+/** Numbers as a database compares them: single precision, four bytes each. */
 export function singlePrecision(vector: readonly number[]): Buffer {
   return Buffer.from(Float32Array.from(vector).buffer);
 }
 
-/** The part of the numbers that a score is made from by which it may differ from the threshold and still be equal to it. */
+/**
+ * Relative to the numbers behind a score, how far it may differ from the threshold and still equal
+ * it.
+ */
 export const scoreTolerance = 1e-12;
 
 /**
- * A comparison as it is held against many vectors. Scores are those of doubles; one that differs from the threshold by no
- * more than rounding explains is equal to it, so that two vectors of one direction have the cosine 1.
+ * A comparison that is applied to many vectors. Scores are doubles; one that differs from the
+ * threshold by no more than rounding explains is equal to it, so that the cosine of two vectors of
+ * one direction is 1.
  */
 export class Scorer {
   readonly #comparison: VectorComparison;
   readonly #norm: number;
   readonly #direction: readonly number[] | null;
 
-  /** What {@link Scorer.compare} answers to every vector, where the given one decides alone. */
+  /**
+   * The result of {@link Scorer.compare} for every vector, if the given vector alone decides it.
+   */
   readonly always: number | null | undefined;
 
   constructor(comparison: VectorComparison) {
@@ -70,8 +79,8 @@ export class Scorer {
   }
 
   /**
-   * How the score of a vector compares with the threshold: 1 above, 0 equal, -1 below; `null` where there is no score, since
-   * a zero vector has no cosine.
+   * Compares the score of a vector with the threshold: 1 above, 0 equal, -1 below; `null` if there
+   * is no score, because a zero vector has no cosine.
    * @param vector of as many numbers as the one that it is compared with
    */
   compare(vector: readonly number[]): number | null {
@@ -94,7 +103,7 @@ function product(left: readonly number[], right: readonly number[]): number {
   return sum;
 }
 
-/** @param scale size of the numbers that the difference was made from */
+/** @param scale size of the numbers from which the difference was computed */
 function sign(difference: number, scale: number): number | null {
   if (Number.isNaN(difference)) return null;
   const tolerance = Number.isFinite(scale) ? scale * scoreTolerance : 0;

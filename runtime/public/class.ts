@@ -1,4 +1,7 @@
-/** `#runtime/class`: what class code is written with, and what calls it when entities are read, saved and deleted. */
+/**
+ * `#runtime/class`: what class code uses, and what calls it when entities are read, saved and
+ * deleted.
+ */
 export type { Session } from '../access/session.js';
 export type {
   ComputedOrder,

@@ -1,4 +1,4 @@
-/** `#runtime/definition`: what the generated code says of dataclasses and databases. Types only. */
+/** `#runtime/definition`: the types by which generated code describes dataclasses and databases. */
 export type { Attributes, Row, Value } from '../protocol/queries.js';
 export type { ServedDatabase } from '../dialect/driver.js';
 export type { Migration } from '../dialect/schema/migration.js';

@@ -1,4 +1,4 @@
-/** `#runtime/http`: the plugins that a server is made of, and its start. */
+/** `#runtime/http`: the plugins of a server, and its start. */
 export type { AppOptions } from '../http/create-server.js';
 export { createServer } from '../http/create-server.js';
 // Declares `app.dataclass`.
@@ -11,7 +11,7 @@ export { serve } from '../http/serve.js';
 // Declares `app.media`.
 export type { ServedMedia } from '../http/served-media.js';
 export type { Limits, Settings } from '../http/settings.js';
-// What the emitted types of a datastore are made of.
+// The types that the emitted types of a datastore are based on.
 export { DataclassObject } from '../class/dataclass.js';
 export { Datastore } from '../class/datastore.js';
 export { Entity } from '../class/entity.js';

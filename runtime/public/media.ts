@@ -1,2 +1,2 @@
-/** `#runtime/media`: what a server has whose model has images or BLOBs. */
+/** `#runtime/media`: part of a server whose model has images or BLOBs. */
 export { media } from '../http/media-plugin.js';

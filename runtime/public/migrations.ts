@@ -1,2 +1,2 @@
-/** `#runtime/migrations`: what a server has that has migrations in `src/migrations`. */
+/** `#runtime/migrations`: part of a server with migrations in `src/migrations`. */
 export { decide, plannedMigrations } from '../migration/run.js';

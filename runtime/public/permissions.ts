@@ -1,2 +1,4 @@
-/** `#runtime/permissions`: what a server has whose model has roles, or dataclasses that restrict sessions. */
+/**
+ * `#runtime/permissions`: part of a server whose model has roles, or dataclasses with `restrict`.
+ */
 export { permissions } from '../http/permissions-plugin.js';

@@ -4,8 +4,8 @@ import { StateDatabase } from './state-database.js';
 import { isStateFile, removeReceived } from './state-folder.js';
 
 /**
- * Forgets what a process was doing that has ended: the space of uploads that were coming in, and their files. What its clients
- * have goes on.
+ * Cleans up after a process that has ended: frees the space of the uploads that it was receiving,
+ * and removes their files. The sessions of its clients continue.
  * @param folder of the server
  * @param process its number
  */

@@ -10,7 +10,7 @@ import {
   writeSync,
 } from 'node:fs';
 
-/** How many numbers each kind of thing has: things with the same one are looked at again without need. */
+/** How many numbers each kind of object has: objects that share one are read again without need. */
 const slotsOfKind = 65_536;
 const firstSlots = { session: 0, set: slotsOfKind, lock: 2 * slotsOfKind } as const;
 const slots = 3 * slotsOfKind;
@@ -18,8 +18,9 @@ const slots = 3 * slotsOfKind;
 type Kind = keyof typeof firstSlots;
 
 /**
- * Numbers in a file that tell whether something has changed since it was read: a look costs less than a microsecond, where
- * to read the thing again costs several. A number is never the same again, whoever raises it.
+ * Numbers in a file that show whether something has changed since it was read: a look costs less
+ * than a microsecond, while reading the object again costs several. No number ever repeats,
+ * whichever process raises it.
  */
 export class Generations {
   readonly #file: number;
@@ -28,7 +29,7 @@ export class Generations {
   #last: number;
 
   /**
-   * @param path of the file, which is made where it is not there
+   * @param path of the file, which is created if it does not exist
    * @param process a number that no other process of the server has, or had; below 2^20
    */
   constructor(path: string, process: number) {
@@ -37,13 +38,13 @@ export class Generations {
     this.#last = process * 2 ** 32;
   }
 
-  /** @param id whose first four digits, hexadecimal ones, are drawn by chance; empty for the kind as a whole */
+  /** @param id begins with four random hexadecimal digits; empty for the kind as a whole */
   of(kind: Kind, id: string): number {
     readSync(this.#file, this.#bytes, 0, 8, placeOf(kind, id));
     return this.#number[0] as number;
   }
 
-  /** To be called when a change can be seen. */
+  /** Call it when a change is visible. */
   raise(kind: Kind, id: string): void {
     this.#last += 1;
     this.#number[0] = this.#last;
@@ -55,7 +56,10 @@ export class Generations {
   }
 }
 
-/** Takes the space of all numbers, so that a disk that is full by then refuses none; another process may do so meanwhile. */
+/**
+ * Allocates the space of all numbers, so that a full disk does not stop later ones; another process
+ * may do so meanwhile.
+ */
 function makeWhole(path: string, process: number): void {
   const own = `${path}-${process}`;
   writeFileSync(own, new Uint8Array(slots * 8), { mode: 0o600 });
@@ -74,7 +78,7 @@ function placeOf(kind: Kind, id: string): number {
   return (firstSlots[kind] + slot) * 8;
 }
 
-/** Of a hexadecimal digit, whatever its case; 0 behind the end of a text. */
+/** The value of a hexadecimal digit in any case; 0 behind the end of a text. */
 function valueOf(code: number): number {
   return ((code & 15) + (code >> 6) * 9) & 15;
 }

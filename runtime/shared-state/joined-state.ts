@@ -1,7 +1,7 @@
-/** What a process knows of the server that it is a part of. */
+/** What a process knows about the server to which it belongs. */
 export interface JoinedState {
   readonly folder: string;
-  /** Of this process; no other one of the server has had it. */
+  /** The number of this process; no other process of the server has had it. */
   readonly process: number;
   /** How many there are. */
   readonly processes: number;
@@ -9,7 +9,7 @@ export interface JoinedState {
   readonly timeBase: number;
 }
 
-/** Where the first process of a server tells the others of it; nothing that a user sets. */
+/** The variable by which the first process of a server informs the others; users do not set it. */
 const variable = 'DRS_JOINED_STATE';
 
 /** The environment of a process that joins. */
@@ -18,8 +18,9 @@ export function joiningEnvironment(state: JoinedState): Readonly<Record<string, 
 }
 
 /**
- * What {@link joiningEnvironment} has told. It is told once: a process that this one starts is none of the server.
- * @returns `undefined` for a process that was started by a user
+ * What {@link joiningEnvironment} passed. It is removed from the environment: a process that this
+ * one starts is not part of the server.
+ * @returns `undefined` for a process that a user started
  */
 export function joinedBy(environment: Record<string, string | undefined>): JoinedState | undefined {
   const text = environment[variable];
@@ -31,17 +32,20 @@ export function joinedBy(environment: Record<string, string | undefined>): Joine
 let joined: JoinedState | undefined;
 let apps = 0;
 
-/** Whatever app this process makes from now on is a part of a server of several processes. */
+/** Makes every app of this process part of a server of several processes. */
 export function joinState(state: JoinedState): void {
   joined = state;
 }
 
-/** A place for the state of one app: a process may have several, and each process makes them in the same order. */
+/**
+ * The state of one app: a process may have several, and each process creates them in the same
+ * order.
+ */
 export interface AppState extends JoinedState {
   readonly app: number;
 }
 
-/** @returns `undefined` where one process serves alone */
+/** @returns `undefined` if the process serves alone */
 export function nextAppState(): AppState | undefined {
   if (joined === undefined) return undefined;
   apps += 1;

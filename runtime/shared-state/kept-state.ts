@@ -8,10 +8,10 @@ import {
   uploadsIn,
 } from './state-folder.js';
 
-/** The folder of what the processes of a server share, as the first one keeps it. */
+/** The folder that the processes of a server share, as the first process maintains it. */
 export class KeptState {
   #folder: string;
-  /** What the folder must hold. */
+  /** The files that must be in the folder. */
   #files: readonly string[] = [];
   #stopKeepingFresh: () => void;
 
@@ -25,12 +25,14 @@ export class KeptState {
     return this.#folder;
   }
 
-  /** To be called when a process listens: its state is there. */
+  /** Call it when a process listens: its files exist then. */
   noteFiles(): void {
     this.#files = stateFilesIn(this.#folder);
   }
 
-  /** Whether somebody has removed some of it: a process that starts would share nothing with those that run. */
+  /**
+   * Whether somebody has removed a file: a new process would share nothing with the running ones.
+   */
   get isLost(): boolean {
     const { folder } = this;
     const whole = [uploadsIn(folder), ...this.#files.map((name) => join(folder, name))];
@@ -38,8 +40,8 @@ export class KeptState {
   }
 
   /**
-   * Goes on with an empty one in another folder.
-   * @throws Error when that cannot be made
+   * Continues with an empty state in another folder.
+   * @throws Error if the folder cannot be created
    */
   renew(): void {
     const before = this.#folder;

@@ -6,8 +6,8 @@ import { TextKeys } from '../entity-set/text-keys.js';
 import { UuidKeys } from '../entity-set/uuid-keys.js';
 
 /**
- * The lists of keys that the sets of all processes hold; one that several sets hold is there once. A list never changes, so a
- * process keeps those that it used last.
+ * The lists of keys of the sets of all processes; a list that several sets share is stored once. A
+ * list never changes, so a process caches those that it used last.
  */
 export class KeyTable {
   readonly #find: StateStatement;
@@ -16,11 +16,11 @@ export class KeyTable {
   readonly #letGo: StateStatement;
   readonly #remove: StateStatement;
   readonly #ids = new WeakMap<KeyList, number>();
-  /** The one that was used last at the end. */
+  /** Cached lists; the most recently used one is last. */
   readonly #atHand = new Map<number, KeyList>();
   #bytesAtHand = 0;
 
-  /** @param mostAtHand bytes of the lists that this process keeps; one that is larger is kept alone */
+  /** @param mostAtHand bytes of the cached lists; a larger list is cached alone */
   constructor(
     state: StateDatabase,
     private readonly mostAtHand: number,
@@ -34,7 +34,7 @@ export class KeyTable {
     this.#remove = state.prepare('delete from "keys" where "id" = ? and "holders" <= 0');
   }
 
-  /** @returns `undefined` when no set holds it any more */
+  /** @returns `undefined` if no set holds it any more */
   get(id: number): KeyList | undefined {
     const known = this.#atHand.get(id);
     if (known !== undefined) {
@@ -50,18 +50,18 @@ export class KeyTable {
     return keys;
   }
 
-  /** Whether a set holds the list already; to be called within a change, as the following. */
+  /** Whether a set holds the list already. Call this and the following methods inside a change. */
   isHeld(keys: KeyList): boolean {
     const id = this.#ids.get(keys);
     return id !== undefined && this.#find.first(id) !== undefined;
   }
 
-  /** @returns what the list is found by */
+  /** @returns the ID of the list */
   hold(keys: KeyList): number {
     const known = this.#ids.get(keys);
     if (known !== undefined && this.#hold.run(known) > 0) return known;
     const { format, content, length } = storedKeys(keys);
-    // Never one that was there before: what a process has at hand would be taken for it.
+    // Never an earlier ID: processes would use the cached list of the earlier one.
     const id = randomInt(2 ** 48 - 1);
     this.#add.run(id, format, content, length, keys.byteLength);
     this.#keepAtHand(id, keys);
@@ -93,7 +93,9 @@ export class KeyTable {
 
 /** A list of keys as bytes, for processes of one machine. */
 interface StoredKeys {
-  /** What the bytes are: `integer:4`, `integer:8`, `number:4`, `number:8`, `uuid`, `string`. */
+  /**
+   * The format of the bytes: `integer:4`, `integer:8`, `number:4`, `number:8`, `uuid`, `string`.
+   */
   readonly format: string;
   readonly content: Uint8Array;
   readonly length: number;
@@ -113,9 +115,9 @@ function storedKeys(keys: KeyList): StoredKeys {
   throw new TypeError(`Keys of type ${keys.type} cannot be shared by processes.`);
 }
 
-/** @throws Error for a format that none is */
+/** @throws Error for an unknown format */
 function keysFrom({ format, content, length }: StoredKeys): KeyList {
-  // The numbers of a list stand at places that are multiples of their size.
+  // Typed arrays need an offset that is a multiple of their element size.
   const bytes = new Uint8Array(content);
   const numbers = new Uint32Array(bytes.buffer, 0, Math.floor(bytes.length / 4));
   switch (format) {

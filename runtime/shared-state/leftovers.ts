@@ -5,18 +5,21 @@ import { join } from 'node:path';
 
 const prefix = 'drs-uploads-';
 const host = createHash('sha256').update(hostname()).digest('hex').slice(0, 8);
-/** When this process began: another one may get its number. */
+/** When this process began, which distinguishes it from a later one with the same number. */
 const start = Math.floor(performance.timeOrigin);
 
-/** Longer than an upload can live: a timer of Node holds 31 bits of milliseconds. */
+/** Longer than an upload can live; timers of Node hold 31 bits of milliseconds. */
 const longestLife = 25 * 24 * 3600 * 1000;
 
-/** The beginning of the name of a folder of this process; {@link removeLeftovers} knows by it when nobody needs the folder. */
+/**
+ * The beginning of the name of a folder of this process, by which {@link removeLeftovers} finds
+ * folders that nobody needs.
+ */
 export function folderName(): string {
   return `${prefix}${host}-${process.pid}-${start}-`;
 }
 
-/** Removes the folders of servers that ended without doing so. What cannot be removed is left. */
+/** Removes the folders of servers that crashed. What cannot be removed stays. */
 export async function removeLeftovers(parent: string = tmpdir()): Promise<void> {
   const names = await readdir(parent).catch(() => []);
   for (const name of names) {
@@ -31,7 +34,7 @@ export async function removeLeftovers(parent: string = tmpdir()): Promise<void> 
 async function isLeft(path: string, name: string): Promise<boolean> {
   const [, madeBy, pid, madeAt] = /^([0-9a-f]{8})-(\d+)-(\d+)-[^-]+$/.exec(name) ?? [];
   if (pid === undefined) return false;
-  // What a link leads to, or what is another user's, is none of ours.
+  // Links, and what belongs to another user, are not ours.
   const found = await lstat(path);
   if (!found.isDirectory() || found.uid !== (process.getuid?.() ?? found.uid)) return false;
   if (Date.now() - found.mtimeMs > longestLife) return true;

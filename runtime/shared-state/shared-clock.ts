@@ -1,13 +1,15 @@
 import type { Clock } from '../entity-set/clock.js';
 
-/** What the monotonic clock of this machine is behind the time of day, in milliseconds. */
+/**
+ * The difference between the monotonic clock of this machine and the time of day, in milliseconds.
+ */
 export function timeBase(): number {
   return Date.now() - uptime();
 }
 
 /**
- * The same time in all processes of a server, whatever becomes of the time of day.
- * @param base what {@link timeBase} gave one of them
+ * A clock that is the same in all processes of a server, even if somebody changes the time of day.
+ * @param base the {@link timeBase} of one of them
  */
 export function sharedClock(base: number): Clock {
   // `performance.now` counts from the start of the process, and is faster.

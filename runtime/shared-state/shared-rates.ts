@@ -7,7 +7,7 @@ import {
 } from '../access/quota-values.js';
 import type { StateDatabase, StateStatement } from './state-database.js';
 
-/** What the server, or a session, has used up of its rates, counted by all processes together. */
+/** The rates that the server, or a session, has used, counted by all processes together. */
 export class SharedRates implements Rates {
   constructor(
     private readonly table: RateTable,
@@ -30,7 +30,7 @@ export class SharedRates implements Rates {
   }
 }
 
-/** The owner of what all requests together use up; no session has this ID. */
+/** The owner of the rates of all requests together; no session has this ID. */
 export const serverRates = 'server';
 
 /** The rates of all owners. */
@@ -58,14 +58,14 @@ export class RateTable {
     });
   }
 
-  /** To be called within a change. */
+  /** Call it inside a change. */
   move(from: string, to: string): void {
     const windows = this.#find.first(from) as string | undefined;
     if (windows !== undefined) this.#set.run(to, windows);
     this.#remove.run(from);
   }
 
-  /** To be called within a change. */
+  /** Call it inside a change. */
   remove(owner: string): void {
     this.#remove.run(owner);
   }

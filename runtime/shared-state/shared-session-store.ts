@@ -21,14 +21,20 @@ import { SharedStorage, StoredValues } from './shared-storage.js';
 import { everySecond, grainOf, longestTrust, type Sharing } from './sharing.js';
 import { ownText } from '../protocol/own-text.js';
 
-/** Of the sessions that a process has at hand, about 2 kB each. */
+/** Bytes of the sessions that a process caches, about 2 kB each. */
 const maxKnownBytes = 32 * 1024 * 1024;
-/** How long the ID of a guest's session is remembered who has become a user: requests that came with it may still run. */
+/**
+ * How long the ID of a guest's session stays known after the guest logged in: requests that came
+ * with it may still run.
+ */
 const replacedMilliseconds = 600_000;
-/** How often a session is looked at again while a request asks for it. */
+/** How often a session is read again while a request uses it. */
 const lookMilliseconds = 5;
 
-/** Sessions of all processes of a server. One that has expired is never given; it ends a second later at most. */
+/**
+ * Sessions of all processes of a server. An expired session is never returned; it ends a second
+ * later at most.
+ */
 export class SharedSessionStore implements SessionStore {
   readonly isShared = true;
   readonly #statements: SessionStatements;
@@ -176,7 +182,7 @@ export class SharedSessionStore implements SessionStore {
     this.#listeners.push(listener);
   }
 
-  /** Sessions go on in the other processes. */
+  /** The sessions continue in the other processes. */
   close(): void {
     this.#cancelTick();
   }
@@ -216,7 +222,7 @@ export class SharedSessionStore implements SessionStore {
       }
       session.fill(row as SessionRow);
       this.#note(session, generation);
-      // The number must be that of the token which was read.
+      // The number must belong to the token that was read.
       if (session.token === token) return;
     }
   }
@@ -238,7 +244,7 @@ export class SharedSessionStore implements SessionStore {
     });
   }
 
-  /** To be called within a change. */
+  /** Call it inside a change. */
   #use(session: SharedSession, now: number): void {
     session.refreshed = now;
     session.expires = this.#expiry(now, session);
@@ -260,7 +266,7 @@ export class SharedSessionStore implements SessionStore {
       this.#read(session);
       this.#raise(token);
       if (session.token === token) return;
-      // When the change is taken back, the new token opens nothing.
+      // If the change is rolled back, the new token opens nothing.
       this.#raise(session.token);
       this.#known.set(session.token, session);
     });

@@ -5,7 +5,7 @@ import type { SessionRecord } from '../access/session-store.js';
 import type { SharedStorage } from './shared-storage.js';
 import type { StateDatabase, StateStatement } from './state-database.js';
 
-/** What the state has of a session. */
+/** The columns of a session in the state. */
 export type SessionRow = readonly [
   id: string,
   token: string,
@@ -23,15 +23,18 @@ export type SessionRow = readonly [
 export const sessionColumns =
   '"id", "token", "userName", "privileges", "quotas", "idleTimeout", "refreshed", "expires", "ends", "isForeign", "address"';
 
-/** What reads a session again when another process may have changed it. */
+/** Reads a session again if another process may have changed it. */
 export interface SessionReader {
   readonly storageOf: (session: string) => SharedStorage;
   readonly ratesOf: (session: string) => Rates;
-  /** Reads what has changed since the session was looked at last. */
+  /** Reads what has changed since the session was last read. */
   refresh(session: SharedSession): void;
 }
 
-/** A session as one process knows it, looked at again whenever it is asked whether it has ended. */
+/**
+ * A session as one process knows it; it is checked again whenever somebody asks whether it has
+ * ended.
+ */
 export class SharedSession implements SessionRecord {
   readonly id: string;
   readonly isForeign: boolean;
@@ -46,9 +49,12 @@ export class SharedSession implements SessionRecord {
   refreshed = 0;
   expires = 0;
   wasReplaced = false;
-  /** Whether it is known to have ended. */
+  /** Whether it has ended, as far as this process knows. */
   isGone = false;
-  /** Of its token, before it was read; then the times when it was read, and when that number was looked at last. */
+  /**
+   * The number of its token before it was read; then when it was read, and when the number was last
+   * checked.
+   */
   generation = NaN;
   read = -Infinity;
   looked = -Infinity;
@@ -70,7 +76,7 @@ export class SharedSession implements SessionRecord {
     const [, token, userName, privileges, quotas, idleTimeout, refreshed, expires] = row;
     this.token = token;
     this.userName = userName;
-    // What is kept for a set of privileges is found by the set itself.
+    // Caches by the set of privileges use the set itself as the key.
     if (privileges !== this.#privileges) {
       this.#privileges = privileges;
       this.privileges =

@@ -14,12 +14,12 @@ import { KnownSet, listedSet, type SetRow, SetStatements } from './shared-set.js
 import { everySecond, grainOf, longestTrust, type Sharing } from './sharing.js';
 import { ownText } from '../protocol/own-text.js';
 
-/** Of the sets whose row a process has at hand, about 500 bytes each. */
+/** Bytes of the sets whose rows a process caches, about 500 bytes each. */
 const maxKnownBytes = 16 * 1024 * 1024;
 
 /**
- * Entity sets of all processes of a server, which take up `maxBytes` together at most, as those of one process do. A process has
- * the keys at hand of those that it used last.
+ * Entity sets of all processes of a server, which take `maxBytes` together at most, as those of one
+ * process do. A process caches the keys of the sets that it used last.
  */
 export class SharedEntitySetStore implements EntitySetStore {
   readonly #statements: SetStatements;
@@ -27,7 +27,7 @@ export class SharedEntitySetStore implements EntitySetStore {
   readonly #known = new BoundedCache<KnownSet>(maxKnownBytes, () => 500);
   readonly #cancelTick: () => void;
 
-  /** @param processes of the server, which share what is meant for keys at hand */
+  /** @param processes of the server, which share the memory for cached keys */
   constructor(
     private readonly sharing: Sharing,
     private readonly maxBytes: number,
@@ -107,13 +107,13 @@ export class SharedEntitySetStore implements EntitySetStore {
     return Number(this.#statements.bytes.first());
   }
 
-  /** Sets go on in the other processes. */
+  /** The sets continue in the other processes. */
   close(): void {
     this.#cancelTick();
   }
 
   #store(id: string, given: NewEntitySet): EntitySet {
-    // One that has expired may have the ID.
+    // An expired set may have the ID.
     this.#remove(id);
     this.#makeRoom(given);
     const { dataclass, keys, owner, maker = owner, timeout, isSorted } = given;
@@ -168,7 +168,7 @@ export class SharedEntitySetStore implements EntitySetStore {
     const isCurrent =
       known?.generation === generation && now - known.read <= longestTrust && known.expires > now;
     const set = isCurrent ? known : this.#read(id, generation);
-    // One that has expired is removed a second later.
+    // An expired set is removed a second later.
     return set === undefined || set.expires <= now ? undefined : set;
   }
 
@@ -202,7 +202,7 @@ export class SharedEntitySetStore implements EntitySetStore {
     return (rows as readonly (readonly unknown[])[]).map(listedSet);
   }
 
-  /** To be called within a change, as the following. */
+  /** Call this and the following methods inside a change. */
   #removeExpired(): void {
     const ids = this.#statements.expired.all(this.sharing.clock.now()) as readonly string[];
     for (const id of ids) this.#remove(id);

@@ -2,7 +2,7 @@ import type { EntitySet, ListedSet } from '../entity-set/entity-set-store.js';
 import type { KeyList } from '../entity-set/key-list.js';
 import type { StateDatabase, StateStatement } from './state-database.js';
 
-/** What the state has of an entity set. */
+/** The columns of an entity set in the state. */
 export type SetRow = readonly [
   id: string,
   dataclass: string,
@@ -57,7 +57,7 @@ export class KnownSet {
   }
 }
 
-/** @param row {@link setColumns}, then how many keys there are and what they take up in bytes */
+/** @param row {@link setColumns}, then the number of keys and their size in bytes */
 export function listedSet(row: readonly unknown[]): ListedSet {
   const known = KnownSet.of(row as unknown as SetRow);
   const [length, byteLength] = row.slice(-2) as [number, number];
@@ -83,7 +83,7 @@ export class SetStatements {
   readonly bytes: StateStatement;
   readonly countUse: StateStatement;
 
-  /** @param bytesOfSet what a set takes up beside its keys */
+  /** @param bytesOfSet memory of a set in addition to its keys */
   constructor(state: StateDatabase, bytesOfSet: number) {
     const uses = `(select "value" from "total" where "name" = 'use')`;
     const listed = `select ${setColumns
@@ -99,7 +99,7 @@ export class SetStatements {
     this.setTimeout = state.prepare('update "entityset" set "timeout" = ? where "id" = ?');
     this.remove = state.prepare('delete from "entityset" where "id" = ?');
     this.expired = state.prepare('select "id" from "entityset" where "expires" <= ?');
-    // Sets of guests go before those of users: anybody may make so many.
+    // Sets of guests are removed before those of users, because anybody can make many of them.
     this.leastUsed = state.prepare(
       'select "id" from "entityset" order by "owner" is not null, "used" limit 1',
     );

@@ -2,7 +2,7 @@ import { deserialize, serialize } from 'node:v8';
 import type { SessionStorage } from '../access/session.js';
 import type { StateDatabase, StateStatement } from './state-database.js';
 
-/** The values that sessions have in their storages. */
+/** The values in the storages of sessions. */
 export class StoredValues {
   readonly find: StateStatement;
   readonly names: StateStatement;
@@ -28,7 +28,7 @@ export class StoredValues {
     this.#isAlive = state.prepare('select 1 from "session" where "id" = ?');
   }
 
-  /** Nothing is kept of a session that has ended. */
+  /** Stores nothing for a session that has ended. */
   set(session: string, name: string, bytes: Buffer): void {
     this.state.change(() => {
       if (this.#isAlive.first(session) !== undefined) this.#set.run(session, name, bytes);
@@ -51,14 +51,14 @@ export class StoredValues {
 /** A value as code of this process has it, and as it was when it was read or written. */
 interface Seen {
   bytes: Buffer;
-  /** Held until what code has done to it is written. */
+  /** The object that code got, until its changes are written. */
   held: object | undefined;
   readonly value: WeakRef<object>;
 }
 
 /**
- * The storage of one session, for all processes. Values are copied as `structuredClone` copies. Of two processes that set a
- * value of one name, the last one wins.
+ * The storage of one session, for all processes. Values are copied as `structuredClone` copies. If
+ * two processes set a value of one name, the last one wins.
  */
 export class SharedStorage implements SessionStorage {
   readonly #seen = new Map<string, Seen>();
@@ -93,7 +93,9 @@ export class SharedStorage implements SessionStorage {
     return this.values.find.first(this.session, name) !== undefined;
   }
 
-  /** @throws TypeError for a value that holds code, which no other process could have */
+  /**
+   * @throws TypeError for a value that contains code, which cannot be shared with other processes
+   */
   set(name: string, value: unknown): void {
     const bytes = bytesOf(name, value);
     this.values.set(this.session, name, bytes);
@@ -114,7 +116,9 @@ export class SharedStorage implements SessionStorage {
     return this.values.names.all(this.session) as readonly string[];
   }
 
-  /** Writes what code has changed inside of values that it got; to be called before its client is answered. */
+  /**
+   * Writes changes that code made inside values that it got. Call it before the client is answered.
+   */
   save(): void {
     for (const [name, seen] of this.#seen) {
       const { held } = seen;

@@ -3,19 +3,19 @@ import { RequestError } from '../protocol/errors.js';
 import type { Generations } from './generations.js';
 import type { StateDatabase } from './state-database.js';
 
-/** What the stores of a process that is one of several stand on. */
+/** What the stores need in a process that is one of several. */
 export interface Sharing {
   readonly state: StateDatabase;
   readonly generations: Generations;
   readonly clock: Clock;
   /**
-   * Whatever is used often is written as used again when so much of its lifetime has gone by: it lives longer by that, and
-   * most reads write nothing. 0 writes each use.
+   * The part of a lifetime after which another use is written. An object lives longer by that part,
+   * and most reads write nothing. 0 writes each use.
    */
   readonly grain: number;
 }
 
-/** The longest time between two notes of a use, in milliseconds. */
+/** The longest time between two writes of a use, in milliseconds. */
 const longestGrain = 10_000;
 
 /** @param lifetime milliseconds */
@@ -23,11 +23,14 @@ export function grainOf({ grain }: Sharing, lifetime: number): number {
   return Math.min(lifetime * grain, longestGrain);
 }
 
-/** What was read is read again after this time, in milliseconds: a process may have died between a change and its number. */
+/**
+ * Values are read again after this time in milliseconds, because a process may die between a change
+ * and the raise of its number.
+ */
 export const longestTrust = 1000;
 
 /**
- * Does a second's work for all processes, which may fail now and then: what is left is done a second later.
+ * Runs a second's work for all processes. It may fail now and then: the next second repeats it.
  * @returns what ends it
  */
 export function everySecond({ clock }: Sharing, work: () => void): () => void {

@@ -1,17 +1,20 @@
 import { protocolError, RequestError } from '../protocol/errors.js';
-/** What a column of the state holds. */
+/** The value of a column of the state. */
 export type StateValue = string | number | null | Uint8Array;
 
-/** A statement that was prepared. */
+/** A prepared statement. */
 export interface StateStatement {
-  /** The first row as a list; a row of one column as its value. */
+  /** The first row as a list; of a row with one column, its value. */
   first(...values: readonly StateValue[]): unknown;
   all(...values: readonly StateValue[]): readonly unknown[];
-  /** @returns how many rows it changed; inside {@link StateDatabase.change} alone */
+  /** @returns how many rows it changed; only inside {@link StateDatabase.change} */
   run(...values: readonly StateValue[]): number;
 }
 
-/** What is used of the package better-sqlite3: a server of another database has none of its types. */
+/**
+ * The part of the package better-sqlite3 that is used: a server of another database does not have
+ * its types.
+ */
 interface SqliteStatement {
   get(...values: readonly StateValue[]): unknown;
   all(...values: readonly StateValue[]): unknown[];
@@ -32,7 +35,7 @@ interface Sqlite {
   readonly default: new (path: string) => SqliteDatabase;
 }
 
-/** In a variable, since a server of another database need not have it. */
+/** In a variable, because a server of another database need not have the package. */
 const packageName = 'better-sqlite3';
 
 /** How long a change waits for those of other processes, which take some microseconds each. */
@@ -41,10 +44,10 @@ const longestMilliseconds = 5_000;
 const quickAttempts = 50;
 
 /**
- * What the processes of one server remember together, in a file that lives as long as the server. Nothing in it has to
- * outlive a loss of power, so nothing waits for a disk.
+ * The common memory of the processes of one server, in a file that lives as long as the server.
+ * Nothing in it must survive a power failure, so nothing waits for a disk.
  *
- * It answers at once, and a change of another process is seen by the next statement.
+ * It answers at once, and the next statement sees a change of another process.
  */
 export class StateDatabase {
   readonly #database: SqliteDatabase;
@@ -60,13 +63,13 @@ export class StateDatabase {
   }
 
   /**
-   * Opens the state that is in a file, or makes it.
-   * @throws Error when the package better-sqlite3 is missing, or the file cannot be written
+   * Opens the state in a file, or creates it.
+   * @throws Error if the package better-sqlite3 is missing, or the file cannot be written
    */
   static async open(path: string): Promise<StateDatabase> {
     const { default: Database } = await loadSqlite();
     const database = new Database(path);
-    // Waiting is done here, in shorter steps than SQLite's own.
+    // We wait in shorter steps than SQLite does.
     database.pragma('busy_timeout = 0');
     patiently(() => database.pragma('journal_mode = WAL'));
     database.pragma('synchronous = OFF');
@@ -75,9 +78,9 @@ export class StateDatabase {
     return new StateDatabase(database);
   }
 
-  /** @param sql whose values are all written as `?`, or all as `?1`, `?2` and so on */
+  /** @param sql writes all values as `?`, or all as `?1`, `?2` and so on */
   prepare(sql: string): StateStatement {
-    // The package knows values without a number alone.
+    // The package takes only values without a number.
     const numbers = [...sql.matchAll(/\?(\d+)/g)].map(([, number]) => Number(number) - 1);
     const prepared = this.#database.prepare(sql.replaceAll(/\?\d+/g, '?'));
     if (prepared.reader) {
@@ -94,8 +97,10 @@ export class StateDatabase {
   }
 
   /**
-   * Runs changes as one: other processes see all of them or none. A change within a change is a part of it.
-   * @throws RequestError 503 when other processes leave no gap for too long; what `changes` throws, and nothing is changed then
+   * Runs changes as one: other processes see all of them or none. A change within a change is part
+   * of it.
+   * @throws RequestError 503 if other processes leave no gap for too long; what `changes` throws,
+   * and nothing is changed then
    */
   change<T>(changes: () => T): T {
     if (this.#depth > 0) return changes();
@@ -114,12 +119,12 @@ export class StateDatabase {
     }
   }
 
-  /** Whether a change runs, of which nobody else knows yet. */
+  /** Whether a change runs, which other processes do not see yet. */
   get isChanging(): boolean {
     return this.#depth > 0;
   }
 
-  /** Calls when the change that runs is there for all to see, or was taken back. */
+  /** Calls when the running change is committed or rolled back. */
   afterwards(call: () => void): void {
     if (this.#depth === 0) call();
     else this.#afterwards.push(call);
@@ -134,7 +139,7 @@ export class StateDatabase {
     const afterwards = this.#afterwards;
     this.#afterwards = [];
     const errors: unknown[] = [];
-    // One that fails keeps none of the others from being called.
+    // If one fails, the others are called all the same.
     for (const each of afterwards) {
       try {
         each();
@@ -157,7 +162,7 @@ async function loadSqlite(): Promise<Sqlite> {
 
 const pause = new Int32Array(new SharedArrayBuffer(4));
 
-/** Tries again while another process holds the file: mostly for less time than a pause takes. */
+/** Tries again while another process holds the file, mostly for less time than a pause takes. */
 function patiently<T>(work: () => T): T {
   let end: number | undefined;
   for (let attempt = 0; ; attempt += 1) {
@@ -182,7 +187,7 @@ function busy(): RequestError {
   return unavailable('is in use for too long');
 }
 
-/** What a full disk, for one, is told as. */
+/** Translates an error such as that of a full disk. */
 function translated(error: unknown): unknown {
   const code = codeOf(error);
   return /^(?:SQLITE_(?:FULL|IOERR|READONLY|CANTOPEN|NOMEM)|ENOSPC|EDQUOT|EIO$)/.test(code)
@@ -216,7 +221,7 @@ when ${amount('new')} <> ${amount('old')} begin
 end;`;
 }
 
-/** What the processes of a server share. Times are milliseconds of their common clock. */
+/** The state that the processes of a server share. Times are milliseconds of their common clock. */
 const stateSchema = `
 create table if not exists "total" ("name" text primary key, "value" integer not null) without rowid;
 

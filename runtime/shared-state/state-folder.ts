@@ -4,8 +4,9 @@ import { join } from 'node:path';
 import { folderName } from './leftovers.js';
 
 /**
- * A folder for what the processes of one server share: sessions and sets in a database, uploads in files. The server's user
- * alone can enter it, and it is removed at the end; `TMPDIR` says where.
+ * A folder that the processes of one server share: sessions and sets in a database, uploads in
+ * files. Only the server's user can enter it, and it is removed at the end; `TMPDIR` says where it
+ * is.
  * @returns its path
  */
 export function makeStateFolder(parent: string = tmpdir()): string {
@@ -14,7 +15,7 @@ export function makeStateFolder(parent: string = tmpdir()): string {
   return folder;
 }
 
-/** Some systems clear old files away, and other servers folders of processes that cannot run any more. */
+/** Some systems delete old files, and other servers the folders of processes that no longer run. */
 const freshMilliseconds = 3_600_000;
 
 /**
@@ -27,7 +28,8 @@ export function keepFresh(folder: string, interval = freshMilliseconds): () => v
       const now = new Date();
       for (const name of ['.', ...readdirSync(folder)]) utimesSync(join(folder, name), now, now);
     } catch {
-      // Somebody has removed it, or a file that was about to go; what matters is looked for when a process starts.
+      // Somebody has removed it, or a file that was about to go; the start of a process checks for
+      // the files that matter.
     }
   }, interval).unref();
   return () => {
@@ -35,7 +37,7 @@ export function keepFresh(folder: string, interval = freshMilliseconds): () => v
   };
 }
 
-/** The files that hold the state of all processes, by their names; none where there is no folder. */
+/** The names of the files that hold the state of all processes; none if there is no folder. */
 export function stateFilesIn(folder: string): readonly string[] {
   return existsSync(folder) ? readdirSync(folder).filter(isStateFile) : [];
 }
@@ -44,7 +46,10 @@ export function removeStateFolder(folder: string): void {
   rmSync(folder, { recursive: true, force: true });
 }
 
-/** @param app how many a process has before this one: each has a state of its own */
+/**
+ * @param app the number of apps that the process created before this one: each has a state of its
+ * own
+ */
 export function stateFile(folder: string, app: number): string {
   return join(folder, `state-${app}.sqlite`);
 }

@@ -8,19 +8,23 @@ import type {
 } from '../dialect/vector-access.js';
 import { readVector } from './values.js';
 
-/** Bounds on what single precision does to a distance of directions; each of both is rounded once, … */
+/**
+ * Bounds of the error that single precision causes in a distance of directions; each number is
+ * rounded once, …
+ */
 const directionError = 3e-7;
 
-/** … and summing up loses at most half a unit of the last place for each number. */
+/** … and the sum loses at most half a unit of the last place for each number. */
 function sumError(dimensions: number): number {
   return (dimensions / 2 + 4) * 2 ** -24 * 1.01;
 }
 
 /**
- * By the functions of {@link file://../dialect/sqlite/vector-extension.ts}. The distance of the directions, which the database
- * computes natively with single precision, tells nearly always how a score compares with a threshold; the few scores that it
- * puts too close to the threshold are computed with double precision, which costs about a hundred times as much. So the outcome
- * is that of doubles.
+ * Uses the functions of {@link file://../dialect/sqlite/vector-extension.ts}. The distance of the
+ * directions, which the database computes natively with single precision, nearly always decides how
+ * a score compares with a threshold. The few scores that come too close to the threshold are
+ * computed with double precision, which costs about a hundred times as much. So the result is that
+ * of doubles.
  */
 export const sqliteVectors: VectorAccess = { read: readVector, compare };
 
@@ -51,7 +55,7 @@ function compare(stored: StoredVector, take: TakeSlot): ComparedVector {
   };
 }
 
-/** What grows as similarity falls; null where there is no score. */
+/** An expression that grows as the similarity falls; null if there is no score. */
 function rank(take: TakeSlot, distance: Sql, norm: Sql): Sql {
   const zero = take('rank zero', (values) => values.rank.zero);
   const perSquare = take('rank per square', (values) => values.rank.perSquare);

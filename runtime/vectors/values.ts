@@ -6,7 +6,10 @@ import {
   type Metric,
   metrics,
 } from '../protocol/vector.js';
-/** Covers what doubles lose in norms and limits, and the tolerance that scores have: {@link scoreTolerance}. */
+/**
+ * Covers the rounding errors of norms and limits, and the tolerance of scores: {@link
+ * scoreTolerance}.
+ */
 const relativeSlack = 1e-11;
 
 /** See {@link file://../dialect/vector-access.ts VectorAccess}. */
@@ -45,11 +48,11 @@ function vectorValues(comparison: VectorComparison): VectorValues {
       };
     }
     case 'euclidean': {
-      // No vector is nearer than 0, and a look at the score itself tells those at 0 apart.
+      // No distance is below 0; the score itself distinguishes vectors at distance 0.
       const most = Math.max(0, threshold);
       const rank = { ...noRank, perSquareNorm: norm, perNorm: -2 * norm, perNormSquared: 1 };
       if (norm === 0) {
-        // The distance of the directions is 1 then, that of the vectors the norm.
+        // Then the distance of the directions is 1, and that of the vectors is the norm.
         return { ...common, nearer: -1, ...limits(0, 0, most, most), rank };
       }
       const perNorm = (most / norm - 1) * (most + norm);
@@ -66,7 +69,7 @@ function vectorValues(comparison: VectorComparison): VectorValues {
 
 const noRank = { perSquare: 0, perSquareNorm: 0, perNorm: 0, perNormSquared: 0, zero: 0 } as const;
 
-/** @param size of each coefficient: of the numbers that it was made from */
+/** @param size of each coefficient: of the numbers it is computed from */
 function limits(
   constant: number,
   constantSize: number,
@@ -89,12 +92,12 @@ function linear(constant: number, perNorm: number, timesNorm: number): Linear {
   return { constant: known(constant), perNorm: known(perNorm), timesNorm: known(timesNorm) };
 }
 
-/** What is too large for a double is not known. */
+/** A number beyond a double is unknown. */
 function known(value: number): number | null {
   return Number.isFinite(value) ? value : null;
 }
 
-/** A comparison object, or why it is none: the predicate of a sentence about the value. */
+/** A comparison object, or why the value is none: the predicate of a sentence about the value. */
 type ReadVectorComparison =
   { readonly comparison: VectorComparison } | { readonly problem: string };
 
