@@ -11,8 +11,8 @@ import type { AppliedUploads } from './served-media.js';
 import { AnswerLength, asNew, ListedErrors, type WriteAnswers } from './write-answers.js';
 
 /**
- * What is done with the entities of a body: each is saved if it can be; all are saved, or none; they are checked; what they
- * would become is told. The last two save nothing.
+ * What is done with the entities of a body: each is saved if possible; all are saved, or none; they
+ * are checked; the answer shows what they would become. The last two save nothing.
  */
 export type WriteMode = 'update' | 'atomic' | 'validate' | 'refresh';
 
@@ -20,19 +20,19 @@ export type WriteMode = 'update' | 'atomic' | 'validate' | 'refresh';
 export interface WriteCaller {
   /** ID of the session; `undefined` for a guest without state. */
   readonly session: string | undefined;
-  /** What the client is told of what the event of one entity of a list threw. */
+  /** The error that the client gets if an event of one entity of a list throws. */
   readonly tell: (error: Error) => RequestError;
 }
 
-/** What became of an entity of a body. */
+/** The result of one entity of a body. */
 export interface Entry {
   readonly body: Body;
   readonly result: SaveResult;
-  /** Of an entity that was saved, if it is told; of one that was refused, if nothing is undone. */
+  /** Of a saved entity, if the answer shows it; of a refused one, if nothing is undone. */
   readonly json: string | undefined;
 }
 
-/** What a body is saved with. */
+/** What is needed to save a body. */
 export interface BodySavingTools {
   readonly saver: EntitySaver;
   readonly answers: WriteAnswers;
@@ -41,20 +41,20 @@ export interface BodySavingTools {
 }
 
 /**
- * Saves the entities of one body, one after the other, in one transaction. What can be done at once is: a promise for each
- * step would cost a small change a sixth of its time.
+ * Saves the entities of one body, one after the other, in one transaction. What can be done
+ * synchronously is: a promise for each step would cost a small change a sixth of its time.
  */
 export class BodySaving {
   readonly entries: Entry[] = [];
   /** How many entities were created or changed. */
   saves = 0;
-  /** Whether nothing of it is to be kept. */
+  /** Whether nothing of it is kept. */
   isUndone: boolean;
   readonly #length = new AnswerLength();
   readonly #errors = new ListedErrors();
   readonly #options: Parameters<EntitySaver['save']>[2];
 
-  /** @param isList whether the body is a list, of whose entities each is told what became of it */
+  /** @param isList whether the body is a list, for each of whose entities a result is reported */
   constructor(
     private readonly tools: BodySavingTools,
     readonly transaction: Transaction,
@@ -72,7 +72,7 @@ export class BodySaving {
     };
   }
 
-  /** @throws what an event threw, where the entity stands alone */
+  /** @throws what an event threw, if the entity stands alone */
   save(body: Body): Pending<void> {
     const { uploads } = this.tools;
     if (uploads === undefined) return this.#save(body, body);
@@ -103,11 +103,11 @@ export class BodySaving {
     });
   }
 
-  /** What is to be told of an entity before its transaction ends. */
+  /** What has to be read of an entity before its transaction ends. */
   #jsonNow(body: Body, result: SaveResult): Pending<string | undefined> {
     const { answers } = this.tools;
     if ('problems' in result) {
-      // What is in the database is known when everything else is undone.
+      // What the database holds is known only after everything else is undone.
       return this.mode === 'update' ? answers.refused(this.transaction, result) : undefined;
     }
     const saved = answers.saved(this.transaction, result.key);
@@ -115,7 +115,10 @@ export class BodySaving {
     return isNew ? whenThere(saved, (json) => asNew(answers.dataclass, json, body)) : saved;
   }
 
-  /** What an event threw ends the request where the entity stands alone, and is told of the entity in a list. */
+  /**
+   * An error of an event ends the request if the entity stands alone, and is the entity's result in
+   * a list.
+   */
   #told(result: SaveResult): SaveResult {
     if (!('problems' in result) || result.failure === undefined) return result;
     const error = failureOf(result.failure.shown, result.failure.thrown);

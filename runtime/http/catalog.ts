@@ -16,9 +16,9 @@ import type { Settings } from './settings.js';
 import type { ClassRegistry } from '../class/registry.js';
 
 interface CatalogInput {
-  /** What is listed, as far as it is exposed. */
+  /** The listed dataclasses, as far as they are exposed. */
   readonly definitions: readonly DataclassDefinition[];
-  /** Functions that are listed, of the datastore and of singletons. */
+  /** The listed functions of the datastore and of singletons. */
   readonly functions: ServerFunctions;
   readonly settings: Settings;
   readonly uniqueId: string;
@@ -32,7 +32,7 @@ export class Catalog {
   readonly #input: CatalogInput;
   readonly #tableNumbers: ReadonlyMap<string, number>;
   readonly #byName: ReadonlyMap<string, DataclassDefinition>;
-  /** Bytes, and not texts: all connections that have not taken theirs yet share them. */
+  /** Bytes instead of texts: all connections that have not taken theirs yet share them. */
   readonly brief: () => Uint8Array;
   readonly all: () => Uint8Array;
 
@@ -163,7 +163,7 @@ function attributeEntry(
   definitions: readonly DataclassDefinition[],
 ): object {
   const common = { name: attribute.name, kind: attribute.kind, scope: 'public', exposed: true };
-  // Only what is exposed is counted: a gap would tell of the rest.
+  // Only what is exposed is counted: a gap would reveal the rest.
   const open = owner.attributes.filter((each) => each.exposed !== false);
   const position = (name: string): { readonly fieldPos?: number } => {
     const index = open.findIndex((each) => each.name === name);
@@ -248,7 +248,7 @@ function exposedPath(
   return inverseName === undefined ? {} : { path: inverseName };
 }
 
-/** An alias may pass through what is not exposed; its way is told only where it does not. */
+/** An alias may pass through what is not exposed; its path is sent only if it does not. */
 function isOpenPath(
   owner: DataclassDefinition,
   path: readonly string[],

@@ -25,8 +25,8 @@ import { paramsOf } from '../class/selection-values.js';
 import { failureOf } from '../class/failure.js';
 
 /**
- * Frames of a stack that errors keep: the runtime has more than Node's 10 between class code and what refuses it, and the log has
- * to name the line of the class code.
+ * Stack frames that errors keep: the runtime has more than Node's 10 between class code and what
+ * refuses it, and the log must name the line of the class code.
  */
 const stackDepth = 50;
 
@@ -34,7 +34,9 @@ export interface ClassCodeOptions {
   readonly classes: ClassRegistry;
 }
 
-/** Makes `app.classCode`: what calls the users' classes when entities are read, saved and deleted. */
+/**
+ * Makes `app.classCode`, which calls the users' classes when entities are read, saved and deleted.
+ */
 export const classCode = fastifyPlugin<ClassCodeOptions>(
   (app, { classes }, done) => {
     const { joined } = app.setup;
@@ -99,8 +101,8 @@ function unsharedSingletons(
 }
 
 /**
- * What asks class code; the classes are made later.
- * @param hostOf gives them, when the first request comes
+ * Resolves requests through class code; the classes are created later.
+ * @param hostOf returns them, when the first request comes
  */
 function computedRequests(hostOf: () => ClassHost | undefined): ComputedRequests {
   let requests: SettledRequests | undefined;
@@ -116,7 +118,7 @@ function computedRequests(hostOf: () => ClassHost | undefined): ComputedRequests
   };
 }
 
-/** Handlers whose class code knows the session that it runs for: a read runs accessors. */
+/** Handlers whose class code knows its session: a read runs accessors. */
 function handlersInCall(
   handlers: DataclassHandlers,
   calls: Calls,
@@ -184,7 +186,7 @@ function asked(host: ClassHost): AskRestriction {
     let returned: unknown;
     try {
       const ask = restrictOf(dataclass, instance);
-      // A database with one connection has no other reads while a transaction is open.
+      // While a transaction is open, a database with one connection runs no other reads.
       returned = host.calls.asServerWithin(() => ask(session));
     } catch (thrown) {
       return failed(thrown);
@@ -203,7 +205,9 @@ function restrictOf(dataclass: string, instance: object): (session: Session) => 
   return instance.restrict.bind(instance) as (session: Session) => unknown;
 }
 
-/** Nothing but null opens all entities: a function that forgets to return something does not. */
+/**
+ * Only null grants access to all entities; a function that forgets to return something does not.
+ */
 function askedFilter(dataclass: string, returned: unknown): AskedFilter {
   if (returned === null) return null;
   if (typeof returned === 'string') return { text: returned, params: undefined };

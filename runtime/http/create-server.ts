@@ -40,7 +40,7 @@ declare module 'fastify' {
   }
 }
 
-/** What the model and the environment say of the server as a whole. */
+/** The settings of the server as a whole, from the model and the environment. */
 export interface ServerSetup {
   readonly settings: Settings;
   readonly limits: Limits;
@@ -51,9 +51,11 @@ export interface ServerSetup {
   readonly log: ServerLog;
   readonly tellError: ErrorTeller;
   readonly answerError: ErrorHandler;
-  /** Where this process is one of several of a server. */
+  /** Set if this process is one of several of a server. */
   readonly joined: AppState | undefined;
-  /** Closes what a plugin has opened, after all hooks of `onClose`: what was opened last is closed first. */
+  /**
+   * Closes what a plugin has opened, after all hooks of `onClose`: the last opened is closed first.
+   */
   closeAtEnd(close: () => unknown): void;
 }
 
@@ -66,15 +68,19 @@ export interface ServerLog extends LoadLog, ErrorLog {
 
 const unready = new Set<FastifyInstance>();
 
-/** Closes the servers of this process whose start has failed; what their hooks fail with then is a consequence of that. */
+/**
+ * Closes the servers of this process whose start has failed; errors of their hooks are consequences
+ * of that.
+ */
 export async function closeUnready(): Promise<void> {
   for (const app of unready) await app.close().catch(() => undefined);
 }
 
 /**
- * A Fastify instance without data: it limits what the process takes on at once, and answers `/health`. Everything else is added
- * by plugins, which load with `ready()`, `listen()` or `inject()`; closing it closes what they have opened.
- * @throws Error that names the setting which is wrong
+ * A Fastify instance without data: it limits the load of the process, and answers `/health`.
+ * Plugins add everything else; they load with `ready()`, `listen()` or `inject()`, and closing the
+ * instance closes what they have opened.
+ * @throws Error that names the wrong setting
  */
 export function createServer(settings: Settings, options: AppOptions): FastifyInstance {
   const environment = options.environment ?? process.env;
@@ -83,7 +89,8 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
   const origins = originsFrom(settings.origins ?? [], environment);
   const quotas = readServerQuotas(setting(environment, 'QUOTAS', ''), 'QUOTAS');
   const level = logLevel(environment);
-  // Requests below /rest take it as it is: a child for each of them would cost a tenth of a small read.
+  // Requests below /rest use it as it is: a child logger for each of them would cost a tenth of a
+  // small read.
   const ownLog = options.logger === undefined ? pino({ level }, pino.destination(2)) : undefined;
   const loggerInstance: FastifyBaseLogger | undefined = ownLog;
   const tellError = errorTeller(ownLog);
@@ -121,7 +128,7 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
     unready.delete(app);
     done();
   });
-  // Fastify runs the hooks that were added last first, so the user's still find the database open.
+  // Fastify runs the hooks that were added last first, so hooks of the user find the database open.
   app.addHook('onClose', async () => {
     unready.delete(app);
     for (const close of opened.splice(0).reverse()) await close();
@@ -146,7 +153,7 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
   return app;
 }
 
-/** Logs what goes wrong in a request, and no request that goes well. */
+/** Logs errors of requests, and no successful requests. */
 class ErrorsAlone extends LogController {
   override incomingRequest(): void {
     // Nothing has gone wrong yet.
@@ -157,7 +164,7 @@ class ErrorsAlone extends LogController {
   }
 
   override routeNotFound(): void {
-    // A client is told.
+    // The client gets the error.
   }
 
   override streamError(error: Error, request: FastifyRequest, reply: FastifyReply): void {
@@ -171,7 +178,7 @@ function plainError({ statusCode = 500, code, message }: FastifyError): object {
   return { statusCode, code, error: http.STATUS_CODES[statusCode], message };
 }
 
-/** What Node's HTTP parser finds wrong, before there is a request that Fastify could answer. */
+/** Errors of Node's HTTP parser, which come before there is a request that Fastify could answer. */
 const parserErrors: Readonly<
   Record<string, { readonly status: string; readonly name: ErrorName; readonly message: string }>
 > = {
@@ -211,21 +218,25 @@ function answerClientError(error: NodeJS.ErrnoException, socket: Socket): void {
   );
 }
 
-/** What whoever builds the service decides. */
+/** Options for code that builds the service. */
 export interface AppOptions {
-  /** As in `DATABASE_URL`, which is taken when this is left out. */
+  /** As in `DATABASE_URL`, which is used if this is left out. */
   readonly databaseUrl?: string;
-  /** Fastify's `logger`. When left out, warnings and errors go to stderr as JSON lines, from `LOG_LEVEL` (info) up. */
+  /**
+   * Fastify's `logger`. If left out, warnings and errors go to stderr as JSON lines, from
+   * `LOG_LEVEL` (info) up.
+   */
   readonly logger?: FastifyServerOptions['logger'];
   /** Called with each SQL statement and its values before it runs: for tracing. */
   readonly onStatement?: StatementObserver;
-  /** In the place of the user's `src/login.ts`: for tests. A model without roles takes none. */
+  /** Replaces the user's `src/login.ts` in tests. A model without roles has none. */
   readonly login?: LoginModule;
-  /** Where limits are looked up; `process.env` when left out. */
+  /** The source of settings; `process.env` if left out. */
   readonly environment?: Readonly<Record<string, string | undefined>>;
   /**
-   * Called before the routes below `/rest` are there: for plugins that look at each route which is registered after them, as those
-   * for rate limits or API descriptions do. Hooks may be added later as well.
+   * Called before the routes below `/rest` are registered: for plugins that inspect each route that
+   * is registered after them, as those for rate limits or API descriptions do. Hooks may be added
+   * later as well.
    */
   readonly extend?: (app: FastifyInstance) => void;
 }

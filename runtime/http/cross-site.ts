@@ -3,7 +3,10 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { type Environment, setting } from '../protocol/environment.js';
 import { refuse } from '../protocol/errors.js';
 
-/** Headers of answers that a page of another origin may read, beside those that browsers always show. */
+/**
+ * Headers of answers that a page of another origin may read, in addition to those that browsers
+ * always show.
+ */
 const exposedHeaders = [
   'Accept-Ranges',
   'Allow',
@@ -33,7 +36,7 @@ export class Origins {
     return origin !== undefined && this.#listed.has(origin);
   }
 
-  /** What lets a listed page read an answer that is sent without Fastify. */
+  /** The headers that let a listed page read an answer that is sent without Fastify. */
   headersFor({ origin }: IncomingHttpHeaders): Readonly<Record<string, string>> {
     if (this.isEmpty) return {};
     if (origin === undefined || !this.has(origin)) return { vary: 'Origin' };
@@ -47,8 +50,8 @@ export class Origins {
 }
 
 /**
- * The origins that the model names, or those of `ORIGINS` in their place, with commas between.
- * @throws Error that names the variable when one of them is no origin
+ * The origins of the model, or those of `ORIGINS` instead, separated by commas.
+ * @throws Error that names the variable if one of them is no origin
  */
 export function originsFrom(ofModel: readonly string[], environment: Environment): Origins {
   const text = setting(environment, 'ORIGINS', '');
@@ -61,14 +64,16 @@ export function originsFrom(ofModel: readonly string[], environment: Environment
   );
 }
 
-/** Apps of phones and desktops have schemes of their own, `capacitor://localhost` for one. */
+/** Apps of phones and desktops have their own schemes, such as `capacitor://localhost`. */
 function isOrigin(text: string): boolean {
   if (!/^[a-z][a-z0-9+.-]*:\/\/[^/?#@*\s,]+$/.test(text)) return false;
   if (!/^https?:/.test(text)) return true;
   return URL.canParse(text) && new URL(text).origin === text;
 }
 
-/** Answers preflights of listed origins, and lets their pages read what the server answers, errors among it. */
+/**
+ * Answers preflights of listed origins, and lets their pages read the answers, including errors.
+ */
 export async function allowOrigins(app: FastifyInstance, origins: Origins): Promise<void> {
   if (origins.isEmpty) return;
   // A server without front ends elsewhere does not load it.

@@ -21,7 +21,7 @@ declare module 'fastify' {
 }
 
 export interface DatabaseOptions {
-  /** The databases that the server takes; the first is the default. */
+  /** The databases that the server supports; the first is the default. */
   readonly databases: readonly ServedDatabase[];
   readonly definitions: readonly DataclassDefinition[];
   /** Those of `src/migrations`. */

@@ -4,7 +4,7 @@ import { DataclassReads } from './dataclass-reads.js';
 import { DataclassWrites } from './dataclass-writes.js';
 import type { DataclassRequest, ServiceContext } from './service-context.js';
 
-/** What answers the requests to one dataclass. */
+/** Answers the requests to one dataclass. */
 export type DataclassHandlers = Pick<
   DataclassReads,
   'readCollection' | 'readEntity' | 'readByValue' | 'readEntitySet'
@@ -15,7 +15,7 @@ type Handler = (request: DataclassRequest, reply: FastifyReply) => unknown;
 /** The same, for Fastify, which takes any result. */
 type Handlers = Readonly<Record<keyof DataclassHandlers, Handler>>;
 
-/** What an emitted plugin registers the routes of a dataclass with. */
+/** The emitted plugin registers the routes of a dataclass with these options and handlers. */
 export interface DataclassRoutes {
   readonly readCollection: Handler;
   readonly writeCollection: Handler;
@@ -27,7 +27,7 @@ export interface DataclassRoutes {
   readonly readBelow: Handler;
   /** Changes the same. */
   readonly writeBelow: Handler;
-  /** Bytes that the body of a request may have that sets an image: as many as an upload. */
+  /** The largest body of a request that sets an image: as large as an upload. */
   readonly imageBodyLimit: number;
 }
 
@@ -38,8 +38,8 @@ declare module 'fastify' {
     /** The function that the route calls, with its class or singleton: `Company.fromCity`. */
     readonly function?: string;
     /**
-     * Privileges of which one is enough, by what the request does: an empty list opens to nobody, and an action that is not
-     * listed is open to everyone. Attributes may ask for more.
+     * Privileges of which one is enough, by what the request does: an empty list opens to nobody,
+     * and an action that is not listed is open to everyone. Attributes may need more.
      */
     readonly privileges?: {
       readonly [action in 'create' | 'read' | 'update' | 'drop' | 'execute']?: Opening;
@@ -55,8 +55,9 @@ declare module 'fastify' {
 }
 
 /**
- * Handlers that make their service at the first request: most dataclasses of a large model are asked for late or never.
- * @param nothing answers where nothing is
+ * Handlers that make their service at the first request: most dataclasses of a large model are
+ * requested late or never.
+ * @param nothing answers if there is nothing at the address
  */
 export function lazyRoutes(
   make: () => DataclassHandlers,
@@ -97,7 +98,10 @@ export function lazyRoutes(
   };
 }
 
-/** `<attributes>`, `$entityset/<set>` or, to be read, `<attributes>/$entityset/<set>`; `undefined` for anything else. */
+/**
+ * `<attributes>`, `$entityset/<set>` or, for reads, `<attributes>/$entityset/<set>`; `undefined`
+ * for anything else.
+ */
 function paramsBelow(
   parts: readonly string[],
   method: string,
@@ -114,8 +118,8 @@ function paramsBelow(
 const entitySet = '$entityset';
 
 /**
- * What a wildcard stands for, cut at its slashes. Fastify decodes it as a whole, so a URL with an encoded slash, which belongs
- * to a value, is cut before it is decoded.
+ * The segments behind a wildcard. Fastify decodes the wildcard as a whole, so a URL with an encoded
+ * slash, which belongs to a value, is split before it is decoded.
  * @param mark what stands before the wildcard
  */
 function wildcardParts({ params, raw }: DataclassRequest, mark: '/' | ':'): readonly string[] {
@@ -130,7 +134,7 @@ function wildcardParts({ params, raw }: DataclassRequest, mark: '/' | ':'): read
     .map(decodeURIComponent);
 }
 
-/** What the addresses of one dataclass are answered by, as Fastify handlers. */
+/** The Fastify handlers of one dataclass. */
 export function dataclassService(context: ServiceContext, name: string): DataclassHandlers {
   const dataclass = context.dataclasses.get(name);
   if (dataclass === undefined) throw new Error(`There is no dataclass ${name}.`);

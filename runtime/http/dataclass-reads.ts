@@ -37,7 +37,10 @@ import { explainedAnswer } from '../query/query-plan.js';
 import { preparePage, type PreparedPage } from '../query/read-page.js';
 import type { ReadingContext } from '../query/reading-context.js';
 
-/** Answers what reads one dataclass, its entities and their sets; its members are registered as Fastify handlers. */
+/**
+ * Answers reads of one dataclass, its entities and their sets; its members are registered as
+ * Fastify handlers.
+ */
 export class DataclassReads {
   readonly #selections: SelectionReader;
   readonly #entities: EntityReader;
@@ -156,7 +159,7 @@ export class DataclassReads {
     return this.#sets.keys(set, parameters, asker);
   }
 
-  /** Reads and sets those of images and BLOBs. */
+  /** Reads and sets the bytes of images and BLOBs. */
   get bytes(): DataclassMedia {
     const { database, media } = this.#context;
     return (this.#media ??= requireMedia(media).of(database, this.#dataclass));
@@ -177,7 +180,7 @@ export class DataclassReads {
     const { lock, method } = parameters;
     if (attributes !== undefined || method !== undefined) refuseLock(parameters);
     refuseForms(parameters, this.#context.options, '$lock');
-    // A lock keeps others from what its holder wants to change.
+    // A lock protects what its holder wants to change.
     requirePermission(this.#dataclass, 'update');
     refuseCrossSite(request);
     const session = await this.#context.sessions.of(request, reply);
@@ -241,7 +244,7 @@ export class DataclassReads {
     });
   }
 
-  /** The to-many relation whose entities are asked for: named in the path, and expanded. */
+  /** The to-many relation whose entities the request reads: named in the path, and expanded. */
   #expandedRelation(
     attributes: string | undefined,
     { expand }: Parameters,
@@ -258,8 +261,8 @@ export class DataclassReads {
 }
 
 /**
- * The image or BLOB whose bytes a read asks for: named in the path and by `$expand`, a BLOB with `$binary=true` too. Without
- * these, the entity is the answer.
+ * The image or BLOB whose bytes a read requests: named in the path and by `$expand`, a BLOB with
+ * `$binary=true` too. Otherwise the entity is the answer.
  */
 function askedMedia(
   dataclass: Dataclass,
@@ -274,7 +277,7 @@ function askedMedia(
   return isAsked && expand.trim() === name ? attribute : undefined;
 }
 
-/** Answers reads of the entities of one dataclass, in the form that each request asks for. */
+/** Answers reads of the entities of one dataclass, in the form that each request wants. */
 class SelectionReader {
   /** Of all entities of the dataclass, without a list of attributes in the path. */
   readonly #pages = new MadeOfParameters<PreparedPage>();
@@ -293,7 +296,10 @@ class SelectionReader {
     return this.#answer(request, parameters, attributes);
   }
 
-  /** The entities that a to-many relation of one entity leads to; no answer when there is no such entity. */
+  /**
+   * The entities to which a to-many relation of one entity leads; no answer if the entity does not
+   * exist.
+   */
   readRelated(
     relation: RelatedEntitiesDefinition,
     key: string | number,
@@ -314,7 +320,7 @@ class SelectionReader {
     const form = pageForms[name](context, request.dataclass, parameters, attributes);
     const answer = whenSettled(context, request, (settled) => {
       const page = preparePage(context, settled, parameters, form);
-      // What class code has a say in, it is asked about again.
+      // If class code resolved a part of the request, it is resolved again each time.
       const isSame = settled === request && request.base.kind === 'all';
       if (isSame && attributes === undefined) this.#remember(parameters, page);
       return page.read();
@@ -328,7 +334,10 @@ class SelectionReader {
   }
 }
 
-/** What `$expand` of a relation's own read names beside the relation: `orders,orders.lines` expands `lines` of each order. */
+/**
+ * What `$expand` of a relation's own read names behind the relation: `orders,orders.lines` expands
+ * `lines` of each order.
+ */
 function beyondRelation(relation: string, expand: string | undefined): string | undefined {
   if (expand === undefined) return undefined;
   const paths = expand

@@ -20,15 +20,18 @@ import { WriteService } from './write-service.js';
 import type { DataclassReads } from './dataclass-reads.js';
 import type { DataclassRequest, ServiceContext } from './service-context.js';
 
-/** Answers what changes one dataclass; its members are registered as Fastify handlers. */
+/** Answers changes of one dataclass; its members are registered as Fastify handlers. */
 export class DataclassWrites {
-  /** Made at the first write: a server with many dataclasses starts without writing their statements. */
+  /**
+   * Made at the first write: a server with many dataclasses starts without writing their
+   * statements.
+   */
   #writes: WriteService | undefined;
   #madeDeletions: DeleteService | undefined;
-  /** Names of the dataclasses that restrict sessions among this one and those that its to-one relations lead to. */
+  /** The dataclasses with `restrict` among this one and the targets of its to-one relations. */
   readonly #restricted: readonly string[];
 
-  /** @param reads answers what is read by POST */
+  /** @param reads answers reads that come by POST */
   constructor(
     private readonly context: ServiceContext,
     private readonly dataclass: Dataclass,
@@ -83,8 +86,8 @@ export class DataclassWrites {
   };
 
   /**
-   * `POST` where a set is made of what a GET reads; of an image, with `$rawPict`; or to a function: this model has none that
-   * can be called.
+   * `POST` to make a set of what a GET reads, to set an image with `$rawPict`, or to a function:
+   * this model has none that can be called.
    */
   readonly writeAttributes = (request: DataclassRequest, reply: FastifyReply): Sent => {
     const given = parametersOf(request, 'read');
@@ -137,10 +140,11 @@ export class DataclassWrites {
     address?: AddressKey,
   ): Sent {
     if (method !== 'update' && method !== 'validate') throw refusedMethod(method, 'POST');
-    // Which of both an entity needs is told by its stamp; without either, the body is not even read.
+    // The stamp decides which of both an entity needs; without either privilege, the body is not
+    // even read.
     if (this.dataclass.permissions?.create === false) requirePermission(this.dataclass, 'update');
     refuseForms(parameters, this.context.options, 'a change');
-    // Whoever means the entities of a filter must not get a new one.
+    // A client that means the entities of a filter must not create one.
     if (parameters.filter !== undefined) {
       throw refuse(
         'methodNotApplicable',
@@ -185,7 +189,7 @@ export class DataclassWrites {
     return (this.#madeDeletions ??= new DeleteService(this.context, this.dataclass));
   }
 
-  /** Makes a change on behalf of the request's session, which class code that it leads to knows. */
+  /** Makes a change for the request's session, which class code that runs inside knows. */
   #asCaller<T>(
     request: DataclassRequest,
     reply: FastifyReply,
@@ -200,7 +204,8 @@ export class DataclassWrites {
         current === session
           ? work(caller)
           : calls.run({ session, restrictions }, () => work(caller));
-      // What most changes read is asked before they keep others from the database; the rest when it is read.
+      // Restrictions that most changes need are resolved before the change blocks the database;
+      // others when they are needed.
       return whenThere(restrictions?.askAhead(this.#restricted), run);
     });
   }
@@ -215,7 +220,7 @@ function writeMode(method: string, { atomic, refresh }: Parameters): WriteMode {
   return atomic ? 'atomic' : 'update';
 }
 
-/** The address takes images, which may be larger than other bodies. */
+/** The address accepts images, which may be larger than other bodies. */
 function refuseLongBody({ body }: DataclassRequest, bodySize: number): void {
   if (!(body instanceof Uint8Array) || body.length <= bodySize) return;
   throw bodyTooLarge(bodySize);

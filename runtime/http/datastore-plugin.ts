@@ -28,7 +28,7 @@ declare module 'fastify' {
   }
 }
 
-/** What functions are served with. */
+/** What is needed to serve functions. */
 export interface FunctionParts {
   readonly host: ClassHost;
   readonly registry: ClassRegistry;
@@ -39,24 +39,24 @@ export interface FunctionParts {
   readonly viewed?: ServedViews;
 }
 
-/** What requests are answered with. */
+/** What is needed to answer requests. */
 interface Services {
   /** Of the whole model. */
   readonly context: ServiceContext;
-  /** What answers the requests to a dataclass, each with what its session may see. */
+  /** The handlers of a dataclass, each with what its session may see. */
   readonly handlersOf: (dataclass: string) => DataclassHandlers;
   readonly catalogOf: (request: FastifyRequest, reply: FastifyReply) => Pending<Catalog>;
-  /** What functions are called with; none without class code. */
+  /** Calls functions; none without class code. */
   readonly functions: FunctionParts | undefined;
   /** None for a model without images and BLOBs. */
   readonly media: ServedMedia | undefined;
-  /** A call of a session, which can ask what it may see. */
+  /** A call of a session, which resolves what the session may see. */
   readonly callOf: (session: Session) => Call;
-  /** The datastore for code of requests alone; made when it is first asked for. */
+  /** The datastore for code of requests only; made when it is first used. */
   readonly callersDatastore: () => object;
 }
 
-/** Makes `app.datastore`, and with it what reads and writes entities by what their session may see. */
+/** Makes `app.datastore`, which reads and writes entities within what their session may see. */
 export const datastore = fastifyPlugin(
   (app, _options, done) => {
     try {
@@ -100,7 +100,7 @@ function openServices(app: FastifyInstance): Services {
     code === undefined
       ? undefined
       : openHost(app, { ...ofHosts, context, calls, registry: code.registry });
-  // A server without class code pays nothing for a datastore that nobody asks for.
+  // A server without class code does not pay for a datastore that nobody uses.
   const plainParts = once(() => {
     const plain = serviceContexts({
       ...shared,
@@ -183,7 +183,10 @@ function openHost(app: FastifyInstance, parts: ClassParts): ClassHost {
   return host;
 }
 
-/** The classes of a model for which nobody writes code: what the emitted types declare is made when it is asked for. */
+/**
+ * The classes of a model without class code: the objects that the emitted types declare are made
+ * when they are used.
+ */
 function plainClasses(definitions: readonly DataclassDefinition[]): ClassRegistry {
   const classes = (): DataclassClasses => ({
     dataclass: class extends DataclassObject<EntityTypes> {},

@@ -32,7 +32,7 @@ import {
 } from '../query/selection-request.js';
 import type { WritingContext } from './write-service.js';
 
-/** What a deletion needs beside what reads need. */
+/** What a deletion needs in addition to what reads need. */
 export interface DeletingContext extends ReadingContext {
   readonly locks: LockTable;
   readonly lifecycle: WritingContext['lifecycle'];
@@ -70,9 +70,10 @@ export class DeleteService {
 
   /**
    * Deletes the entity of one key.
-   * @param key `undefined` where what the client sent can be no key
-   * @param session ID of whoever deletes; `undefined` for a guest without state
-   * @throws RequestError 404 with 1543 when there is none, 400 for parameters that have no meaning here
+   * @param key `undefined` if what the client sent cannot be a key
+   * @param session ID of the requester's session; `undefined` for a guest without state
+   * @throws RequestError 404 with 1543 if there is none, 400 for parameters that have no meaning
+   * here
    */
   async deleteByKey(
     key: string | number | undefined,
@@ -103,7 +104,7 @@ export class DeleteService {
 
   /**
    * Deletes members of an entity set.
-   * @param find looks up those that `$filter` matches; members that do not exist any more are passed over
+   * @param find looks up those that `$filter` matches; members that no longer exist are skipped
    */
   async deleteMembers(
     parameters: Parameters,
@@ -207,7 +208,10 @@ function requireFilter({ filter }: Parameters): void {
 /** A deletion is atomic in any case. */
 const harmless: ReadonlySet<string> = new Set(['method', 'atomic', 'version']);
 
-/** What is no part of a deletion might have been meant to limit it, so it is not passed over. */
+/**
+ * A parameter that has no meaning for a deletion might have been meant to limit it, so it is
+ * refused.
+ */
 function refuseOthers(parameters: Parameters, allowed: readonly (keyof Parameters)[]): void {
   for (const name of Object.keys(parameters) as (keyof Parameters)[]) {
     const value = parameters[name];

@@ -44,7 +44,10 @@ export function registerDirectory(app: FastifyInstance, sessions: RequestSession
   }
 }
 
-/** A user has no key here: the name is the ID. A session that class code gave privileges to may have no name. */
+/**
+ * A user has no key here: the name is the ID. A session that got its privileges from class code may
+ * have no name.
+ */
 function currentUser({ isGuest, userName }: RequestSession): object | null {
   return isGuest ? null : { userName, fullName: userName, ID: userName };
 }
@@ -70,7 +73,7 @@ function sendResult(reply: FastifyReply, result: boolean | object | null): Fasti
 interface Credentials {
   readonly user: string;
   readonly password: string;
-  /** Seconds without a request after which the session shall end. */
+  /** Seconds without a request after which the session is to end. */
   readonly idleTimeout: number | undefined;
 }
 
@@ -86,7 +89,7 @@ const shortestMinutes = 60;
 function readCredentials(body: unknown, headers: IncomingHttpHeaders): Credentials {
   const user = headers['username-4d'];
   if (user !== undefined) return ofHeaders(String(user), headers);
-  // What cannot be read as JSON may be a password.
+  // A text that cannot be read as JSON may be a password.
   const json = readJson(body, headers['content-type'], 'The body is not JSON.');
   if (json === undefined) return { user: '', password: '', idleTimeout: undefined };
   if (Array.isArray(json)) {
@@ -112,7 +115,10 @@ function ofHeaders(user: string, headers: IncomingHttpHeaders): Credentials {
   return { user: utf8(user), password: utf8(password), idleTimeout };
 }
 
-/** Node reads headers as Latin-1; clients send names of other scripts in UTF-8. What is no UTF-8 stays as it is. */
+/**
+ * Node reads headers as Latin-1; clients send names in other scripts as UTF-8. A text that is not
+ * UTF-8 stays as it is.
+ */
 function utf8(text: string): string {
   const decoded = Buffer.from(text, 'latin1').toString('utf8');
   return decoded.includes('\ufffd') ? text : decoded;

@@ -38,7 +38,7 @@ export class EntitySetService {
 
   /**
    * Makes a set of a selection, and answers its first page.
-   * @param related the relation that the selection is read by
+   * @param related the relation through which the selection is read
    */
   create(
     request: SelectionRequest,
@@ -68,7 +68,9 @@ export class EntitySetService {
     );
   }
 
-  /** Answers a read of a set: a page of it, of a part of it, or of its combination with another one. */
+  /**
+   * Answers a read of a set: a page of it, of a part of it, or of its combination with another one.
+   */
   read(
     id: string,
     attributes: string | undefined,
@@ -105,7 +107,7 @@ export class EntitySetService {
   }
 
   #find(id: string, parameters: Parameters, asker: SetAsker): Pending<EntitySet> {
-    // The lifetime that is asked for beside a new set is that of the new one.
+    // The lifetime in a request that makes a new set is that of the new one.
     const own =
       parameters.method === 'entityset' ? { ...parameters, timeout: undefined } : parameters;
     return this.sets.find(this.dataclass, asker, id.toUpperCase(), own);
@@ -167,14 +169,14 @@ export class EntitySetService {
     return this.#prepared(keys, parameters, written)();
   }
 
-  /** The page that a request asks for; it costs the same wherever it lies. */
+  /** The page of a request; it costs the same wherever it is. */
   #prepared(keys: KeyList, parameters: Parameters, form: PageForm): ReadPreparedPage {
     const { skip = 0, top } = parameters;
     const page = keys.page(skip, skip + pageTop(this.context, top));
     return preparePageOfKeys(this.context, this.dataclass, page, keys.length, parameters, form);
   }
 
-  /** Whether the request wants an order, be it inside its filter. */
+  /** Whether the request has an order, be it inside its filter. */
   #isOrdered({ filter, params, orderby }: Parameters): boolean {
     if (orderby !== undefined || filter === undefined) return orderby !== undefined;
     return this.context.filters.prepare(filter, params).orderBy !== undefined;
@@ -210,7 +212,7 @@ export class EntitySetService {
     });
   }
 
-  /** Whether the filter leaves an entity that both have. */
+  /** Whether an entity of both sets matches the filter. */
   #intersect(keys: KeyList, others: KeyList, parameters: Parameters): PendingAnswer {
     refuseBesideIntersect(parameters, this.context.options);
     const { filter, clean } = parameters;
@@ -234,7 +236,7 @@ export class EntitySetService {
   }
 }
 
-/** The answer is true or false: nothing of it can be computed, listed or explained. */
+/** The answer is true or false, so it cannot be combined with forms of lists. */
 function refuseBesideIntersect(parameters: Parameters, options: ReadingContext['options']): void {
   const aggregation = aggregationOf(parameters);
   if (aggregation !== undefined) {
@@ -257,9 +259,9 @@ function operatorOf(text: string): Operator {
 }
 
 /**
- * What `$savedfilter=true` and `$savedorderby=true` keep; the expressions that a client will send again are not kept. The
- * filter is kept with an order, too: without it the set would come back as one of all entities, and a deletion of the set
- * would be one of all.
+ * The definition that `$savedfilter=true` and `$savedorderby=true` save; expressions that a client
+ * will repeat are not saved. The filter is saved with an order, too: without it the set would come
+ * back with all entities, and a deletion of the set would delete all.
  */
 function definitionOf(
   { savedfilter, savedorderby, filter, params, orderby }: Parameters,
@@ -276,7 +278,7 @@ function definitionOf(
   };
 }
 
-/** A set that is made of sets cannot be made again: those may be gone as well. */
+/** A set that is made of sets cannot be made again: they may be gone as well. */
 function refuseDefinition(parameters: Parameters): void {
   if (definitionOf(parameters, undefined) === undefined) return;
   throw refuse(

@@ -25,7 +25,7 @@ const transportErrors: Readonly<Record<number, ErrorName>> = {
   414: 'uriTooLong',
 };
 
-/** What an error is written to. */
+/** The log of errors. */
 export interface ErrorLog {
   error(what: object): void;
   warn(what: object): void;
@@ -37,28 +37,28 @@ export type ErrorHandler = (
   reply: FastifyReply,
 ) => FastifyReply;
 
-/** Makes of any error what the client of a request is told of it. */
+/** Turns any error into the answer that the client gets. */
 export type ErrorTeller = (error: FastifyError | Error, request: FastifyRequest) => RequestError;
 
 /**
- * What is no client's fault is logged, and told by the id of its request alone.
- * @param log the request's own, when left out
+ * Logs errors that are not the client's fault; their answer contains only the ID of the request.
+ * @param log the request's own, if left out
  */
 export function errorTeller(log?: ErrorLog): ErrorTeller {
   return (thrown, request) => {
     const reqId = request.id;
-    // A stream that a function has returned, for instance.
+    // For instance an error of a stream that a function has returned.
     const error = thrown instanceof PermissionError ? failureOf('Class code', thrown) : thrown;
-    // The message for the client does not name what the developer has to know.
+    // The client's message does not name what the developer has to know.
     if (error instanceof DeniedInCodeError) (log ?? request.log).warn({ err: error.cause, reqId });
-    // A client can do nothing about the order in which class code locks entities, its developer can.
+    // The client cannot change the order in which class code locks entities, but its developer can.
     if (error instanceof ConflictError) (log ?? request.log).warn({ err: error, reqId });
     return asRequestError(error, reqId, (err) => {
       const written = log ?? request.log;
       try {
         written.error({ err, reqId });
       } catch {
-        // What users' code throws may throw again when it is looked at.
+        // What users' code throws may throw again when it is inspected.
         written.error({ msg: 'an error that cannot be written', reqId });
       }
     });

@@ -26,13 +26,13 @@ export type FunctionAnswer =
   | { readonly kind: 'message'; readonly message: OutgoingMessage }
   | { readonly kind: 'media'; readonly media: Uint8Array | Media };
 
-/** What results are written with. */
+/** What is needed to write results. */
 export interface AnswerContext {
   /** As the session sees the model. */
   readonly context: ServiceContext;
   readonly asker: SetAsker;
   readonly kinds: ClassKinds;
-  /** A selection object as a request for a page of it. */
+  /** Turns a selection object into a request for a page of it. */
   readonly requestOf: (selection: object, dataclass: Dataclass) => Pending<SelectionRequest>;
 }
 

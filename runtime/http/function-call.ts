@@ -36,28 +36,28 @@ export type CallRequest = FastifyRequest<{
 /** A Fastify handler. */
 export type CallHandler = (request: CallRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
-/** What one call of a function is made of. */
+/** The parts of one call of a function. */
 export interface Calling {
   readonly request: CallRequest;
   readonly asked: FunctionRequest;
   readonly session: Session;
-  /** That of the session, without what the function is promoted by. */
+  /** The call of the session, without the privileges that the function is promoted by. */
   readonly own: Call;
-  /** That the function's code runs in. */
+  /** The call in which the function's code runs. */
   readonly call: Call;
   readonly seen: SeenModel;
   /** The same with the privileges that the function is promoted by. */
   readonly promoted: SeenModel;
 }
 
-/** A function that clients may call, and what it is called on. */
+/** A function that clients may call, and its object. */
 export interface Callable {
   readonly definition: FunctionDefinition;
-  /** With its class, as `Company.hire`. */
+  /** The function with its class, as `Company.hire`. */
   readonly shown: string;
   /**
-   * Finds the object that has the function, and runs `work` with it.
-   * @throws RequestError when a client named something that does not exist
+   * Finds the object of the function, and runs `work` with it.
+   * @throws RequestError if a client named something that does not exist
    */
   readonly with: <T>(calling: Calling, work: (target: object) => Promise<T>) => Promise<T>;
 }
@@ -92,7 +92,7 @@ export class FunctionCalls {
     const { privileges, userName } = session;
     const makers = argumentMakers(host, context, session);
     const result = await callable.with(calling, async (target) => {
-      // What a client names is looked at with what its session may read.
+      // What the client names is read with the privileges of its session.
       const given = await host.calls.with(own, () =>
         decodeArguments(definition, asked.sent, makers),
       );
@@ -140,7 +140,7 @@ export class FunctionCalls {
   }
 }
 
-/** @throws what {@link failureOf} makes of what the function's code throws */
+/** @throws what {@link failureOf} makes of the error of the function's code */
 async function run(
   target: object,
   name: string,
@@ -160,7 +160,7 @@ async function run(
 export interface SeenModel {
   readonly context: ServiceContext;
   /**
-   * Refuses a call that the session has no privilege for.
+   * Refuses a call for which the session has no privilege.
    * @param shown the function with its class, as `Company.hire`
    * @throws RequestError 401 or 403 with 1561
    */
@@ -169,19 +169,19 @@ export interface SeenModel {
   actingOf(session: Session, definition: FunctionDefinition): Session;
 }
 
-/** What functions of all classes are called with. */
+/** What is needed to call functions of all classes. */
 export interface FunctionContext {
   readonly host: ClassHost;
   readonly definitions: readonly DataclassDefinition[];
   readonly registry: ClassRegistry;
   readonly singletons: Singletons;
   readonly sessionOf: (request: FastifyRequest, reply: FastifyReply) => Pending<Session>;
-  /** A call of a session, which can ask what it may see. */
+  /** A call of a session, which resolves what the session may see. */
   readonly callOf: (session: Session) => Call;
   readonly seenBy: (call: Call) => SeenModel;
 }
 
-/** What bytes could do in a browser, they shall not do in the name of this server. */
+/** Bytes must not run script in a browser in the name of this server. */
 const harmless = {
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
@@ -195,14 +195,15 @@ async function sendMedia(reply: FastifyReply, media: Uint8Array | Media): Promis
   if (bytes === null || bytes.length === 0) return reply.send();
   const type = imageType(bytes);
   reply.header('content-type', contentTypeOf(type));
-  // A drawing is a document with scripts.
+  // An SVG is a document with scripts.
   if (type === undefined || type === 'svg') reply.header('content-disposition', 'attachment');
   return reply.send(Buffer.from(bytes.buffer, bytes.byteOffset, bytes.byteLength));
 }
 
 /**
- * Refuses what the declared result of a function cannot be answered with, before the function changes something: attributes
- * that its entities do not have, as far as the session sees them, and pages that are too long.
+ * Refuses parameters that do not fit the declared result of a function, before the function changes
+ * something: attributes that its entities do not have, as the session sees them, and pages that are
+ * too long.
  * @throws RequestError 400
  */
 function checkOutput(context: ServiceContext, returns: FunctionType, output: Parameters): void {
@@ -220,15 +221,18 @@ function dataclassOf(type: FunctionType): string | undefined {
   return 'entity' in type ? type.entity : type.selection;
 }
 
-/** What a stream of a message is read with. */
+/** What is needed to read the stream of a message. */
 interface MessageSurroundings {
-  /** Told of a stream that fails when its answer has begun: the connection is cut then, so that the client knows. */
+  /**
+   * Gets the error of a stream that fails after its answer has begun: the connection is cut, so
+   * that the client notices.
+   */
   readonly tell: (error: Error) => void;
-  /** Runs code of the function, which has returned. */
+  /** Runs code of the function after it has returned. */
   readonly within: <T>(code: () => T) => T;
 }
 
-/** Statuses that HTTP allows no body with. */
+/** Statuses without a body in HTTP. */
 const withoutBody: ReadonlySet<number> = new Set([204, 205, 304]);
 
 /** Sends a message that a function returned (protocol P11.19), with the cookie of the session. */
@@ -255,7 +259,7 @@ function sendMessage(
     readWithin(payload.content, within);
     const bytes = byteStream(payload.content);
     bytes.on('error', (error) => {
-      // Before that it is answered, and told there.
+      // Before that the error is the answer, and is logged there.
       if (reply.raw.headersSent) tell(error);
     });
     return reply.send(bytes);
@@ -284,14 +288,14 @@ function payloadOf(body: MessageBody): Payload {
   return { content: json, type: 'application/json; charset=utf-8' };
 }
 
-/** Fastify takes no other bytes than Node's own. */
+/** Fastify accepts only Node's own bytes. */
 function asBuffer({ buffer, byteOffset, byteLength }: Uint8Array): Buffer {
   return Buffer.from(buffer, byteOffset, byteLength);
 }
 
 /**
- * What a stream reads, it reads as the call of its function, with the privileges of that: it is asked for more by the client's
- * connection, which knows no call, and would be taken for the server itself.
+ * A stream reads in the call of its function, with its privileges: the client's connection pulls
+ * the data, which belongs to no call, and would be taken for the server itself.
  */
 function readWithin(stream: Readable, within: MessageSurroundings['within']): void {
   const read = stream._read.bind(stream);
@@ -308,7 +312,7 @@ function readWithin(stream: Readable, within: MessageSurroundings['within']): vo
   };
 }
 
-/** A stream that nobody reads would hold what it reads from. */
+/** A stream that nobody reads would keep its source open. */
 function discard(content: Payload['content']): void {
   if (!(content instanceof Readable)) return;
   content.on('error', () => undefined);
@@ -316,8 +320,9 @@ function discard(content: Payload['content']): void {
 }
 
 /**
- * A stream of anything, as `Readable.from` makes it, as one of bytes: an item that is neither a text nor bytes is an error of
- * the stream. Sent as it is, such an item would end the process: a socket throws where nobody catches.
+ * A stream of anything, as `Readable.from` makes it, as a stream of bytes: an item that is neither
+ * a text nor bytes is an error of the stream. Sent as it is, such an item would end the process:
+ * the socket throws where nobody catches.
  */
 function byteStream(source: Readable): Readable {
   if (!source.readableObjectMode) return source;
@@ -328,7 +333,7 @@ function byteStream(source: Readable): Readable {
       else done(new TypeError('A stream of a message yields texts or bytes, and yielded neither.'));
     },
   });
-  // An error of either is one of both, and is told by the one that is sent.
+  // `pipeline` passes errors on; the stream that is sent reports them.
   pipeline(source, bytes, () => undefined);
   return bytes;
 }

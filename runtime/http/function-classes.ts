@@ -38,7 +38,7 @@ export const classKinds: ClassKinds = {
 };
 
 /**
- * Refuses what has no JSON of its own, for what `plainValue` writes.
+ * Refuses objects of class code that have no JSON, for `plainValue`.
  * @throws ResultError
  */
 export function refuseHandle(value: object): void {
@@ -50,7 +50,7 @@ export function refuseHandle(value: object): void {
   }
 }
 
-/** The same for where entities are not read. */
+/** The same if entities are not read. */
 export function refuseObject(value: object): void {
   if (classKinds.entityOf(value) !== undefined) {
     throw new ResultError('it holds an entity: use its toObject()');
@@ -67,7 +67,7 @@ export function selectionOf({ dataclass, selections }: DataclassCode, keys: KeyL
 }
 
 /**
- * A selection object as a request for a page of it.
+ * Turns a selection object into a request for a page of it.
  * @param dataclass as the session sees it
  */
 export function requestOf(
@@ -79,7 +79,7 @@ export function requestOf(
   return whenThere(node, (readable) => treeRequest(host.seen(), readable, dataclass));
 }
 
-/** What the arguments of one call are made by. */
+/** Makes the arguments of one call. */
 export function argumentMakers(
   host: ClassHost,
   context: ServiceContext,
@@ -110,7 +110,7 @@ export function argumentMakers(
 
 const noParameters = readParameters({}, 'read');
 
-/** One request takes so many bytes of uploads, in whatever entities. */
+/** The limit of bytes of uploads applies to a request, whatever entities take them. */
 function ofUploads(uploads: SessionUploads | undefined): EntityArgumentContext['applyUploads'] {
   if (uploads === undefined) return (_dataclass, body) => body;
   const taken = new Map<string, AppliedUploads>();
@@ -124,7 +124,7 @@ function ofUploads(uploads: SessionUploads | undefined): EntityArgumentContext['
   };
 }
 
-/** An image or BLOB that a client sent as an argument: an upload, whose bytes are there. */
+/** An image or BLOB that a client sent as an argument: an upload whose bytes are read. */
 class GivenMedia implements Media {
   readonly #bytes: Uint8Array;
   readonly #isImage: boolean;

@@ -9,10 +9,10 @@ import { notApplicable } from '../query/value-path.js';
 import { readJson } from './body.js';
 import { readingParameters, refusedMethod, refuseSetParameters } from './reading-parameters.js';
 
-/** What a request says beside naming a function. */
+/** What a request contains in addition to the name of a function. */
 export interface FunctionRequest {
   readonly sent: readonly unknown[];
-  /** What chooses the entities that a selection function gets. */
+  /** Selects the entities of a selection function. */
   readonly input: Pick<Parameters, 'filter' | 'params' | 'orderby'>;
   /** How entities that the function returns are answered. */
   readonly output: Parameters;
@@ -53,7 +53,7 @@ export function readFunctionRequest(
   };
 }
 
-/** What is declared to be something else is refused before the function runs and changes something. */
+/** Anything else is refused before the function runs and changes something. */
 function mayBeSelection(type: FunctionType): boolean {
   return type === 'any' || (typeof type === 'object' && 'selection' in type);
 }
@@ -65,7 +65,7 @@ export function noSelection(): Error {
   );
 }
 
-/** To pass these over would answer another question. */
+/** Ignoring these would answer another question. */
 function refuseMisplaced(
   parameters: Parameters,
   name: string,

@@ -6,7 +6,7 @@ import type { FunctionParts } from './datastore-plugin.js';
 import type { SeenModel } from './function-call.js';
 import { FunctionService } from './function-service.js';
 
-/** Makes `app.functions`, of which the routes of functions are made. */
+/** Makes `app.functions`, from which the routes of functions are made. */
 export const functions = fastifyPlugin(
   (app, _options, done) => {
     const { functions: parts } = app.services;
@@ -22,7 +22,7 @@ function openFunctions(parts: FunctionParts): FunctionService {
   const state = { datastore: host.datastore, session: () => host.calls.current().session };
   const { sessions } = context;
   const singletons = new Singletons(registry.singletons, state, {
-    // What they are made of is nobody's, or their session's: who calls first makes no difference.
+    // They belong to nobody, or to their session: the first caller makes no difference.
     asServer: (make) => host.calls.asServer(make),
     inSession: (make) => host.calls.with({ isServer: true }, make),
     onSessionEnd: (listener) => {

@@ -40,7 +40,7 @@ import { selectionOf } from './function-classes.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** Makes handlers for the routes of functions; only where the model has class code. */
+    /** Makes handlers for the routes of functions; only if the model has class code. */
     readonly functions: FunctionService;
   }
 }
@@ -148,8 +148,8 @@ export class FunctionService {
 }
 
 /**
- * The dataclass of a function that is called on entities of it.
- * @throws RequestError 401 or 403 when these may not be read
+ * The dataclass of a function that is called on its entities.
+ * @throws RequestError 401 or 403 if these may not be read
  */
 function requireRead({ context }: SeenModel, name: string): Dataclass {
   const dataclass = context.dataclasses.get(name);
@@ -168,7 +168,7 @@ function found(
   return definition;
 }
 
-/** What chooses the entities that a selection function is called on. */
+/** Selects the entities on which a selection function is called. */
 interface Input extends Pick<Parameters, 'filter' | 'params' | 'orderby'> {
   /** ID of an entity set. */
   readonly set: string | undefined;
@@ -203,7 +203,7 @@ function inputSelection(
   }
   const request = selectionRequest(context.filters, dataclass, { kind: 'all' }, null, input);
   return whenSettled(context, request, (settled) => {
-    // What class code says of attributes that it computes is said to the client, once.
+    // An error of class code for attributes that it computes is reported to the client once.
     if (settled !== request) {
       return whenThere(keysOf(context, settled), (keys) => selectionOf(code, keys));
     }
@@ -235,7 +235,7 @@ function keysOf(context: ServiceContext, request: SelectionRequest): Pending<Key
   });
 }
 
-/** Finds out by writing it, once for all requests of one shape, what is wrong with a filter or an order. */
+/** Finds errors of a filter or an order by writing it, once for all requests of one shape. */
 function checkRequest(context: ServiceContext, request: SelectionRequest): void {
   const { database, options, plans } = context;
   const name = shapeName(['input', request.orderBy]);
@@ -252,7 +252,7 @@ function checkRequest(context: ServiceContext, request: SelectionRequest): void 
   });
 }
 
-/** The members of a set that a client names, and that a filter holds for. */
+/** The members of a set that a client names, as far as they match the filter. */
 async function membersOf(
   { dataclass: { name } }: DataclassCode,
   context: ServiceContext,

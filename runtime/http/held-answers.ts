@@ -3,16 +3,17 @@ import type { Socket } from 'node:net';
 import { http, whenClosed } from './node-http.js';
 import type { SpentBytes } from './spent-bytes.js';
 
-/** A connection whose client has not taken its answers yet. */
+/** A connection whose client has not read its answers yet. */
 interface Holder {
   bytes: number;
   readonly forget: () => void;
 }
 
 /**
- * The answers that are written and that their clients have not taken yet: no more bytes than there may be, whatever clients do.
- * The connections that have held theirs for longest are cut when there would be more, so that who does not read takes the place
- * of nobody who does. One that takes nothing for some time is cut as well.
+ * The answers that are written and not yet read by their clients: their bytes are limited, whatever
+ * clients do. If the limit is reached, the connections that have been slow for longest are cut, so
+ * a client that does not read takes no memory from those that do. A connection that reads nothing
+ * for some time is cut as well.
  */
 export class HeldAnswers {
   readonly #holders = new Map<Socket, Holder>();
@@ -21,7 +22,7 @@ export class HeldAnswers {
 
   /**
    * @param most bytes of all of them
-   * @param patience milliseconds without a byte taken
+   * @param patience milliseconds without a byte read
    */
   constructor(
     private readonly most: number,
@@ -33,7 +34,7 @@ export class HeldAnswers {
     return this.#bytes;
   }
 
-  /** @returns how many connections were cut to make room since the last question */
+  /** @returns how many connections were cut to make room since the last call */
   takeCut(): number {
     const cut = this.#cut;
     this.#cut = 0;
@@ -41,7 +42,7 @@ export class HeldAnswers {
   }
 
   /**
-   * Counts an answer that is written as a whole, and that the system has not taken all of.
+   * Counts an answer that is written as a whole, and that the system has not taken completely.
    * @param last what it was ended with; Node counts the characters of a text, not its bytes
    */
   keep(answer: ServerResponse, last?: unknown): void {
@@ -59,7 +60,7 @@ export class HeldAnswers {
     this.#makeRoom();
   }
 
-  /** Cuts a connection whose client takes nothing any more. */
+  /** Cuts a connection whose client has stopped reading. */
   watch(socket: Socket): void {
     socket.setTimeout(this.patience);
   }
@@ -96,7 +97,10 @@ export class HeldAnswers {
 
 type Done = (error: Error | null | undefined) => void;
 
-/** What a server makes its answers with: each tells when its client is slower than it is written. */
+/**
+ * The class of a server's answers, each of which reports that its client reads slower than it is
+ * written.
+ */
 export function watchedResponse(
   held: HeldAnswers,
   spent: SpentBytes,
@@ -111,7 +115,7 @@ export function watchedResponse(
     override end(chunk?: unknown, encoding?: unknown, done?: unknown): this {
       super.end(chunk, encoding as BufferEncoding, done as () => void);
       if (this.writableLength > 0) held.keep(this, chunk);
-      // Who has put a function of their own in this one's place may keep what it is given.
+      // Code that has replaced this method may keep what it gets.
       else spent.written(this, this.end === WatchedResponse.prototype.end ? chunk : undefined);
       return this;
     }

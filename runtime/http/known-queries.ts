@@ -3,10 +3,10 @@ import { BoundedCache } from '../dialect/bounded-cache.js';
 import { ownText } from '../protocol/own-text.js';
 import type { Parameters, RequestMode } from '../query/parameters.js';
 
-/** What a query string says, as texts, or lists of them. */
+/** A parsed query string: texts, or lists of them. */
 export type Query = Record<string, unknown>;
 
-/** What was made of a query string that has come before. */
+/** The parameters read from a query string that has come before. */
 export type KnownQuery = Record<RequestMode, Parameters | undefined>;
 
 interface Remembered {
@@ -15,16 +15,18 @@ interface Remembered {
   readonly known: KnownQuery;
 }
 
-/** Of all query strings that are remembered. */
+/** Bytes of all remembered query strings. */
 const maxBytes = 4 * 1024 * 1024;
-/** Of one, beside its text. */
+/** Bytes of one, in addition to its text. */
 const bytesOfEach = 2 * 1024;
 
 const comeOnce = Symbol('come once');
 
 const remembered = new BoundedCache<Remembered | typeof comeOnce>(maxBytes, () => bytesOfEach);
 
-/** A query that has come before. Each request has an object of its own, since whoever handles it may change that. */
+/**
+ * A query that has come before. Each request has its own object, because handlers may change it.
+ */
 class KnownQueryObject {
   [name: string]: unknown;
   readonly #of: Remembered;
@@ -35,7 +37,7 @@ class KnownQueryObject {
     for (const name of names) this[name] = query[name];
   }
 
-  /** What is remembered, unless the query was changed meanwhile. */
+  /** The remembered parameters, unless the query was changed meanwhile. */
   static knownOf(query: Query): KnownQuery | undefined {
     if (!(#of in query)) return undefined;
     const before = query.#of;
@@ -47,7 +49,7 @@ class KnownQueryObject {
     return count === before.names.length ? before.known : undefined;
   }
 }
-// The parser's objects have nothing but what a client sent, either.
+// The parser's objects have no other members than those that a client sent, either.
 Reflect.deleteProperty(KnownQueryObject.prototype, 'constructor');
 Object.setPrototypeOf(KnownQueryObject.prototype, null);
 
@@ -55,7 +57,7 @@ Object.setPrototypeOf(KnownQueryObject.prototype, null);
 export function parseQuery(text: string): Query {
   if (text === '') return parse(text);
   const before = remembered.get(text);
-  // Of one that comes only once, nothing but its text is worth being kept.
+  // Only the text is kept of a query string that has come once.
   if (before === undefined) {
     remembered.set(ownText(text), comeOnce);
     return parse(text);
@@ -63,7 +65,7 @@ export function parseQuery(text: string): Query {
   if (before !== comeOnce) return new KnownQueryObject(before);
   const own = ownText(text);
   const query = parse(own);
-  // Lists are the caller's, to change as they like.
+  // Lists belong to the caller, who may change them.
   if (Object.values(query).some((value) => typeof value !== 'string')) return query;
   const known = { read: undefined, write: undefined };
   const entry = { query, names: Object.keys(query), known };
@@ -71,7 +73,10 @@ export function parseQuery(text: string): Query {
   return new KnownQueryObject(entry);
 }
 
-/** Where to keep what is made of a query; nothing for one that has not come before, or that somebody has changed. */
+/**
+ * Where to keep the parameters of a query; nothing for one that has not come before, or that
+ * somebody has changed.
+ */
 export function knownQuery(query: Query): KnownQuery | undefined {
   return KnownQueryObject.knownOf(query);
 }

@@ -15,11 +15,12 @@ export interface Listening {
   readonly stop: () => void;
 }
 
-/** Makes a server, and adds to it what is the user's own; what it returns may be waited for. */
+/** Makes a server, and adds what is the user's own; what it returns is awaited. */
 export type BuildServer = (options: AppOptions) => FastifyInstance | PromiseLike<FastifyInstance>;
 
 /**
- * Builds a server and makes it listen at `PORT` (8080, 0 for any) and `HOST` (127.0.0.1), until the process is told to stop.
+ * Builds a server that listens at `PORT` (8080, 0 for any) and `HOST` (127.0.0.1), until the
+ * process gets a signal to stop.
  * @throws Error that names what is wrong, and what `build` throws
  */
 export async function listen(build: BuildServer): Promise<Listening> {
@@ -57,8 +58,8 @@ async function listening(
 }
 
 /**
- * Class code may start something, and not await it. When that fails there is no request to answer: it is logged, and the
- * server goes on, where Node would end the process.
+ * Class code may start something, and not await it. If that fails there is no request to answer:
+ * the error is logged, and the server continues, where Node would end the process.
  */
 function tellRejections(): void {
   const log = pino(pino.destination(2));
@@ -68,7 +69,7 @@ function tellRejections(): void {
       const err = reason instanceof Error ? reason : new Error(inspect(reason));
       log.error({ err }, told);
     } catch {
-      // What code throws may throw again when it is looked at.
+      // What code throws may throw again when it is inspected.
       log.error(told);
     }
   });

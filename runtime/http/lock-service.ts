@@ -18,8 +18,9 @@ export class LockService {
   ) {}
 
   /**
-   * @returns JSON that tells whether the lock is the session's now, or nobody's; else who has it
-   * @throws RequestError 404 with 1543 for an entity that the session cannot read, 429 when it holds too many locks
+   * @returns JSON that says whether the lock is the session's now, or nobody's; else who holds it
+   * @throws RequestError 404 with 1543 for an entity that the session cannot read, 429 if it holds
+   * too many locks
    */
   async answer(session: Session, key: string | number, wanted: boolean): Promise<string> {
     const { key: attribute, name } = this.dataclass;
@@ -34,7 +35,7 @@ export class LockService {
   #lock(session: Session, key: string | number): true | Lock {
     const { name } = this.dataclass;
     const held = this.locks.refusal(name, key, session.id);
-    // Nobody needs a session to be told that another one has the lock.
+    // A guest needs no session to learn that another one holds the lock.
     if (held !== undefined) return held;
     try {
       return this.locks.lock(name, key, holderOfSession(session));
@@ -47,7 +48,7 @@ export class LockService {
   }
 }
 
-/** What is told of a lock that another session holds. */
+/** What the answer says about a lock that another session holds. */
 export function lockStatus({ key, origin }: Lock): object {
   return {
     status: 3,
@@ -57,7 +58,7 @@ export function lockStatus({ key, origin }: Lock): object {
     lockInfo: {
       host: origin?.host ?? '',
       IPAddr: origin?.address ?? '',
-      // A key that is no number has no number of a record either.
+      // A key that is no number has no record number either.
       recordNumber: typeof key === 'number' ? key : -1,
       userAgent: origin?.userAgent ?? '',
     },

@@ -4,10 +4,11 @@ import { resolve } from 'node:path';
 import { fileURLToPath, pathToFileURL } from 'node:url';
 
 /**
- * From here on, stacks name the lines of the user's TypeScript. The runtime's own files stay as they are: they are readable,
- * and the sources that they were made of are on no disk of the user's. Node's own `--enable-source-maps` reads the maps of all
- * files while it loads them, which costs time and memory at each start; these are read when a stack is looked at.
- * Where Node does it all the same, as under `tsx`, nobody else may: code that was compiled in memory has its map there alone.
+ * Makes stacks name the lines of the user's TypeScript. The runtime's own files stay as they are:
+ * they are readable, and their sources are not on the user's disk. Node's own
+ * `--enable-source-maps` reads the maps of all files while it loads them, which costs time and
+ * memory at each start; this reads them when a stack is formatted. If Node maps stacks itself, as
+ * under `tsx`, nothing is changed: only Node has the maps of code that was compiled in memory.
  */
 export function mapStacks(): void {
   if (process.sourceMapsEnabled) return;
@@ -24,18 +25,21 @@ function headOf(error: Error): string {
   try {
     return String(error);
   } catch {
-    // What code throws may throw again when it is looked at.
+    // What code throws may throw again when it is inspected.
     return 'Error';
   }
 }
 
-/** A frame as Node writes it, `read (file:///server/main.js:12:34)` for one, with the place in the source instead. */
+/**
+ * A frame as Node writes it, such as `read (file:///server/main.js:12:34)`, with the place in the
+ * source instead.
+ */
 function mapped(frame: Shown): string {
   return frame
     .toString()
     .replace(/(file:\/\/[^\s()]+):(\d+):(\d+)/, (place, url: string, line, column) => {
       const source = sourceMapOf(url)?.findEntry(Number(line) - 1, Number(column) - 1);
-      // Where a line has nothing before the column, the entry is that of an earlier line.
+      // If a line has nothing before the column, the entry is that of an earlier line.
       if (source === undefined || !('generatedLine' in source)) return place;
       if (source.generatedLine !== Number(line) - 1) return place;
       const file = resolve(fileURLToPath(new URL('.', url)), source.originalSource);
@@ -43,7 +47,7 @@ function mapped(frame: Shown): string {
     });
 }
 
-/** Those of files that were looked at; there are few files. */
+/** The maps of the files that occurred in stacks, which are few. */
 const known = new Map<string, SourceMap | undefined>();
 
 const runtimeFolder = new URL('.', import.meta.url).href;
@@ -58,7 +62,7 @@ function sourceMapOf(url: string): SourceMap | undefined {
       map = new SourceMap(JSON.parse(readFileSync(file, 'utf8')) as SourceMapPayload);
     }
   } catch {
-    // A map that cannot be read makes a stack no worse than none.
+    // A map that cannot be read leaves the stack unmapped.
   }
   known.set(url, map);
   return map;

@@ -9,7 +9,7 @@ import { MediaService } from './media-service.js';
 import type { ServedMedia } from './served-media.js';
 import { uploadRoutes } from './upload-service.js';
 
-/** Makes `app.media`: uploads, and what reads and sets images and BLOBs. */
+/** Makes `app.media`: uploads, and reads and writes of images and BLOBs. */
 export const media = fastifyPlugin(
   async (app) => {
     const { setup } = app;
@@ -45,7 +45,7 @@ export const media = fastifyPlugin(
   { name: 'drs-media', dependencies: ['drs-sessions'] },
 );
 
-/** Uploads are files; where several processes serve, each knows those of all. */
+/** Uploads are files; if several processes serve, each knows those of all. */
 function openUploads({ setup: { limits, joined }, stores }: FastifyInstance): UploadStore {
   const { clock, sharing } = stores;
   if (joined === undefined || sharing === undefined) {

@@ -15,21 +15,21 @@ import type { DataclassMedia } from './served-media.js';
 /** An image or BLOB as it is sent. */
 interface Content {
   readonly bytes: Uint8Array;
-  /** `undefined` for a BLOB, and for what is no image. */
+  /** `undefined` for a BLOB, and for bytes that are no image. */
   readonly type: ImageType | undefined;
 }
 
-/** What the client wants to have. */
+/** What the client requests. */
 interface Wanted {
   readonly attribute: StorageDefinition;
   readonly key: string | number;
   readonly format: TargetFormat | 'best';
 }
 
-/** An entity that changes between two statements is read again, so often. */
+/** How often an entity is read again that changes between two statements. */
 const mostTries = 3;
 
-/** What stored bytes could do in a browser, they shall not do in the name of this server. */
+/** Stored bytes must not run script in a browser in the name of this server. */
 const harmless = {
   'x-content-type-options': 'nosniff',
   'content-security-policy': "sandbox; default-src 'none'",
@@ -46,7 +46,7 @@ export class MediaService implements DataclassMedia {
     this.#reader = new MediaReader(database, dataclass);
   }
 
-  /** `GET /<dataClass>(<key>)/<attribute>` of an image or BLOB that is asked for. */
+  /** `GET /<dataClass>(<key>)/<attribute>` for the bytes of an image or BLOB. */
   async read(
     request: FastifyRequest,
     reply: FastifyReply,
@@ -98,7 +98,7 @@ export class MediaService implements DataclassMedia {
     throw changedAgain();
   }
 
-  /** @returns `undefined` when the entity was changed in between */
+  /** @returns `undefined` if the entity was changed in between */
   async #content(
     { attribute, key, format }: Wanted,
     { stamp }: MediaVersion,
@@ -133,7 +133,7 @@ function sendContent(
   const range = method === 'GET' && isSame ? readRange(headers.range, bytes.length) : undefined;
   if (range === 'unsatisfiable') throw unsatisfiable(reply, bytes.length);
   reply.header('content-type', contentTypeOf(type)).header('accept-ranges', 'bytes');
-  // A drawing is a document with scripts; in a page of its own it is offered to be saved.
+  // An SVG is a document with scripts; a page of its own offers to save it.
   if (type === undefined || type === 'svg') reply.header('content-disposition', 'attachment');
   if (range === undefined) return reply.send(bytes);
   const { start, end } = range;

@@ -3,8 +3,8 @@ import type * as Http from 'node:http';
 import type { Socket } from 'node:net';
 
 /**
- * Node's HTTP, asked for by `require`: an `import` of it asks for each of its names at once, and with one of them for the client
- * that is behind `fetch`, which takes time and memory at each start (since Node 22).
+ * Node's HTTP, loaded by `require`: an `import` reads each of its names at once, and one of them
+ * loads the client behind `fetch`, which takes time and memory at each start (since Node 22).
  */
 export const http = requireOf(import.meta.url)('node:http') as typeof Http;
 
@@ -15,9 +15,9 @@ interface Ended {
 }
 
 /**
- * Calls when a connection closes. An answer that waits behind another one of its connection is never told itself; many may, so
- * there is one listener for all.
- * @returns what ends that; to be called when there is nothing to tell any more
+ * Calls when a connection closes. An answer that waits behind another one of its connection gets no
+ * event itself; many may wait, so there is one listener for all.
+ * @returns removes the listener; call it when it is no longer needed
  */
 export function whenClosed(socket: Socket & Ended, call: () => void): () => void {
   let known = socket[calls];

@@ -6,7 +6,7 @@ import { sendError } from './reply.js';
 const allowedMethods = new Set(['GET', 'HEAD', 'POST']);
 
 /**
- * Answers where nothing is.
+ * Answers requests for which there is no route.
  * @param served names of the dataclasses that have routes
  */
 export function answerNotFound(
@@ -29,7 +29,9 @@ export function answerNotFound(
   );
 }
 
-/** The name in a URL where that of a dataclass stands. Fastify has refused URLs that cannot be decoded. */
+/**
+ * The name in the place of a dataclass in a URL. Fastify has refused URLs that cannot be decoded.
+ */
 function dataclassIn(url: string): string | undefined {
   const name = /^[^?#]*?\/rest\/([^/(:?#]+)/.exec(url)?.[1];
   return name === undefined || name.startsWith('$') ? undefined : decodeURIComponent(name);
@@ -40,13 +42,13 @@ export function missingDataclass(name: string): RequestError {
   return refuse('notFound', `The "${shortened(name)}" dataclass cannot be found.`);
 }
 
-/** Whether parameters stand in the path of an address: `/rest/Employee&$top=1`. */
+/** Whether there are parameters in the path of an address: `/rest/Employee&$top=1`. */
 function hasStrayAmpersand(url: string): boolean {
   const [path = ''] = url.split('?', 1);
   return path.startsWith('/rest/') && path.includes('&$');
 }
 
-/** Says the same whether or not there is something at the address that was meant. */
+/** The same error whether or not the intended address exists. */
 function strayAmpersand(): RequestError {
   const message =
     'The address has an ampersand before its first parameter, where a question mark belongs: /rest/Employee?$top=1&$skip=2.';

@@ -35,24 +35,28 @@ import { SharedEntitySetStore } from '../shared-state/shared-set-store.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** On whose behalf code runs. */
+    /** The sessions for which code runs. */
     readonly calls: Calls;
     /** Finds the session of a request. */
     readonly sessions: RequestSessions;
-    /** What the server remembers of its clients. */
+    /** What the server remembers about its clients. */
     readonly stores: ServerStores;
   }
   interface FastifyRequest {
     /**
-     * Who asks, by cookie or bearer token, in routes outside of `/rest`: from their own hooks on. In hooks of the whole server it
-     * is there once the request has found its route's handler.
-     * @throws RequestError 401 for a bearer token that is not right, 403 for a change that a page of another site asks for
+     * The requester, by cookie or bearer token, in routes outside of `/rest`: from their own hooks
+     * on. In hooks of the whole server it is available after the request has found its route.
+     * @throws RequestError 401 for an invalid bearer token, 403 for a change that a page of another
+     * site requests
      */
     readonly session: Session;
   }
 }
 
-/** Remembers clients: who they are, by a cookie or a bearer token, and their entity sets, locks, uploads and quotas. */
+/**
+ * Remembers clients: who they are, by a cookie or a bearer token, and their entity sets, locks,
+ * uploads and quotas.
+ */
 export const sessions = fastifyPlugin(
   async (app) => {
     const { setup, database } = app;
@@ -122,7 +126,7 @@ interface Guards {
   readonly requireLogin: ServedPermissions['requireLogin'];
 }
 
-/** Puts the hooks of sessions, and the addresses by which they begin and end, on what is below `/rest`. */
+/** Adds the hooks of sessions, and the addresses that begin and end them, below `/rest`. */
 export function guardSessions(
   app: FastifyInstance,
   found: RequestSessions,
@@ -136,7 +140,10 @@ export function guardSessions(
   registerDirectory(app, found);
 }
 
-/** Where several processes serve, an answer tells of a session what it has become by all of them. */
+/**
+ * If several processes serve, an answer is sent only after all of them know the changes of its
+ * session.
+ */
 function settleSessions(app: FastifyInstance, found: RequestSessions): void {
   app.addHook('onSend', function drsSettleSession(request, _reply, payload, done) {
     try {
@@ -206,14 +213,14 @@ function registerQuotas(app: FastifyInstance, sessions: RequestSessions, server:
   });
 }
 
-/** A line of a header has a colon, a blank and its end beside name and value. */
+/** A line of a header has a colon, a blank and a line break in addition to name and value. */
 function bytesOfRequest({ raw, headers, body }: FastifyRequest): number {
   let bytes = (raw.url ?? '').length;
   for (const part of raw.rawHeaders) bytes += part.length + 2;
   return bytes + Math.max(bytesOf(body) ?? 0, Number(headers['content-length'] ?? 0) || 0);
 }
 
-/** `undefined` for what is sent piece by piece. */
+/** `undefined` for a body that is sent piece by piece. */
 function bytesOf(content: unknown): number | undefined {
   if (content === undefined || content === null) return 0;
   if (typeof content === 'string') return Buffer.byteLength(content);
@@ -228,8 +235,9 @@ function exceeded(seconds: number): RequestError {
 }
 
 /**
- * What outlives requests: in the memory of this process where it serves alone, else where the other processes have it.
- * @param joined what this process is a part of; `undefined` where it serves alone
+ * The state that outlives requests: in the memory of this process if it serves alone, else shared
+ * with the other processes.
+ * @param joined what this process is part of; `undefined` if it serves alone
  * @throws Error for a database in memory, which several processes cannot share
  */
 async function openStores(
@@ -250,7 +258,7 @@ async function openStores(
 /**
  * Stores for a process that is one of several of a server, in files that all of them have open.
  * @param foldText the form in which the database compares texts
- * @throws Error when the package better-sqlite3 is missing, or the files cannot be opened
+ * @throws Error if the package better-sqlite3 is missing, or the files cannot be opened
  */
 async function sharedStores(
   joined: AppState,

@@ -19,16 +19,17 @@ import { refuseCrossSite } from './cross-site.js';
 import type { Session } from '../access/session.js';
 
 /**
- * Finds out who asks before the hooks of a route that the user adds, and runs its handler with what the caller may do. This is
- * added to the routes, since a hook of the server would run for each request below `/rest` as well.
+ * Identifies the requester before the hooks of a route that the user adds, and runs its handler
+ * with the requester's privileges. It is added to the routes, because a hook of the server would
+ * run for each request below `/rest` as well.
  */
 export function prepareOwnRoutes(app: FastifyInstance): void {
   app.addHook('onRoute', function (this: FastifyInstance, route) {
-    // The server's own routes are those of the instance with the protocol.
+    // The server's own routes are in the instance with the protocol.
     if (this.hasDecorator('dataclass')) return;
     const { handler, errorHandler } = route;
     route.onRequest = [findSession, ...[route.onRequest ?? []].flat()];
-    // A body is read in between, whose events belong to no request.
+    // In between the body is read, whose events belong to no request.
     route.preValidation = [enterCall, ...[route.preValidation ?? []].flat()];
     route.onSend = [...[route.onSend ?? []].flat(), drsSettleSession];
     route.handler = function (request, reply) {
@@ -51,7 +52,7 @@ export function decorateOwnRequests(app: FastifyInstance): void {
   });
   app.decorateRequest('ds', {
     getter(this: FastifyRequest) {
-      // Nobody's data is there for a token that is not right.
+      // A request with an invalid token must not read anybody's data.
       sessionOf(this);
       return this.server.services.callersDatastore();
     },
@@ -74,8 +75,8 @@ function sessionOf(request: FastifyRequest): Session {
 }
 
 /**
- * What is wrong with a token, which may be meant for the user's own code, and a change that a page of another site asks for, are
- * refused when somebody asks for the session. Until then the request is a guest's.
+ * An invalid token, which may be meant for the user's own code, and a change that a page of another
+ * site requests, are refused when code uses the session. Until then the request is a guest's.
  */
 const findSession: onRequestHookHandler = (request, reply, done) => {
   const failed = (error: unknown): void => {
@@ -93,12 +94,15 @@ const findSession: onRequestHookHandler = (request, reply, done) => {
   }
 };
 
-/** What comes next of the request, hooks among it, may do what the caller may. */
+/** The rest of the request, including hooks, runs with the requester's privileges. */
 const enterCall = (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
   inCall(request, reply, done);
 };
 
-/** Where several processes serve, an answer tells of a session what it has become by all of them. */
+/**
+ * If several processes serve, an answer is sent only after all of them know the changes of its
+ * session.
+ */
 const drsSettleSession: onSendHookHandler = (request, _reply, payload, done) => {
   const { stores, sessions } = request.server;
   try {
@@ -116,7 +120,10 @@ function inCall(request: FastifyRequest, reply: FastifyReply, work: () => unknow
   return calls.run(services.callOf(session), work);
 }
 
-/** Errors of the datastore have the status that they have below `/rest`, and name nothing that the caller may not know. */
+/**
+ * Errors of the datastore have the status that they have below `/rest`, and name nothing that the
+ * requester may not know.
+ */
 function asAnswer(request: FastifyRequest, error: unknown): unknown {
   const { tellError } = request.server.setup;
   if (error instanceof PermissionError || error instanceof SaveError) {

@@ -20,13 +20,14 @@ export interface PermissionsOptions {
   readonly login?: LoginModule;
 }
 
-/** Makes `app.permissions`: who may log in, and what sessions see of the model and may do. */
+/** Makes `app.permissions`: who may log in, and what sessions may see and do. */
 export const permissions = fastifyPlugin<PermissionsOptions>(
   async (app, options) => {
     const { settings, environment, options: given } = app.setup;
     const login = given.login ?? options.login;
     const tokens = await Tokens.open(tokenSettings(environment), login);
-    // Users are kept where the environment says. Who names a database in code, as tests do, may have none there.
+    // The environment says where users are stored. Code that names a database, as tests do, may
+    // have no users there.
     if (given.databaseUrl === undefined && given.login === undefined) await login?.openUsers?.();
     const { roles } = settings;
     const served: ServedPermissions = {
@@ -43,7 +44,7 @@ export const permissions = fastifyPlugin<PermissionsOptions>(
   { name: 'drs-permissions', dependencies: ['drs-database'] },
 );
 
-/** The user's `login` runs as the server itself, wherever the session is that logs in. */
+/** The user's `login` runs as the server itself, whatever session logs in. */
 export function openLogins(
   { login }: LoginModule,
   { clock, sharing }: LoginStores,
@@ -56,7 +57,7 @@ export function openLogins(
   return new Logins({ login: asServer }, failures);
 }
 
-/** What a guest may read: the model, who the guest is, whether the server lives. */
+/** What a guest may read: the model, the guest's own session, whether the server lives. */
 const openAddresses: ReadonlySet<string> = new Set([
   '/rest/$catalog',
   '/rest/$catalog/$all',

@@ -8,7 +8,9 @@ import {
   type RequestMode,
 } from '../query/parameters.js';
 
-/** A longer address does not reach the routes, unless a parameter of its query makes it so long. */
+/**
+ * A longer address does not reach the routes, unless a parameter of its query makes it that long.
+ */
 export const maxUrlLength = 64 * 1024;
 
 /** Methods that change data, and methods of entity sets. */
@@ -17,8 +19,8 @@ const methodsOfReads = new Set(['entityset', 'subentityset', 'release']);
 
 /**
  * The parameters of a read.
- * @param methods what `$method` may be there
- * @throws RequestError for a parameter or an address that is not right, and for another $method
+ * @param methods that `$method` may have here
+ * @throws RequestError for wrong parameters or a wrong address, and for another $method
  */
 export function readingParameters(
   request: FastifyRequest,
@@ -46,12 +48,14 @@ export function parametersOf(request: FastifyRequest, mode: RequestMode): Parame
   return parameters;
 }
 
-/** Class code is given objects and lists, and may change them. */
+/** Class code gets objects and lists, and may change them. */
 function hasOnlyScalars({ params = [] }: Parameters): boolean {
   return Object.values(params).every((each) => typeof each !== 'object' || each === null);
 }
 
-/** `$lock` speaks of one entity as a whole; elsewhere, passing it over would answer another question. */
+/**
+ * `$lock` applies to one entity as a whole; elsewhere, ignoring it would answer another question.
+ */
 export function refuseLock({ lock }: Parameters): void {
   if (lock === undefined) return;
   throw refuse(
@@ -60,7 +64,10 @@ export function refuseLock({ lock }: Parameters): void {
   );
 }
 
-/** The query string, parsed. What cannot be decoded its parser leaves as it is, percent signs and all. */
+/**
+ * The parsed query string. Its parser leaves what cannot be decoded as it is, including percent
+ * signs.
+ */
 function queryOf(request: FastifyRequest): Query {
   const query = request.query as Query;
   for (const name in query) {
@@ -81,7 +88,7 @@ function checkEncoding(url: string): void {
   }
 }
 
-/** What a `$method` that cannot be served is answered with. */
+/** The error for a `$method` that cannot be served. */
 export function refusedMethod(method: string, verb: 'GET' | 'POST'): RequestError {
   if (verb === 'GET' && methodsOfPost.has(method)) {
     return methodNotAllowed(`$method=${method} changes data and is sent with POST.`, 'POST');
@@ -94,7 +101,7 @@ export function refusedMethod(method: string, verb: 'GET' | 'POST'): RequestErro
     : refuse('unknownMethod', `"${method}" is no $method.`);
 }
 
-/** Parameters that mean something for entity sets alone; to pass them over would answer another question. */
+/** Parameters that apply to entity sets only; ignoring them would answer another question. */
 export function refuseSetParameters(parameters: Parameters): void {
   const { clean, logicOperator, otherCollection, subOrderby, method } = parameters;
   const name = clean

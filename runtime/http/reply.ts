@@ -5,14 +5,17 @@ import { AbandonablePromise } from '../dialect/abandonable.js';
 import type { JsonAnswer, PendingAnswer } from '../dialect/executor.js';
 import { tellOwnBytes } from './spent-bytes.js';
 
-/** What every answer in JSON has; {@link sendJson} sets them one by one, which is faster than a list of them. */
+/**
+ * The headers of every answer in JSON; {@link sendJson} sets them one by one, which is faster than
+ * a list of them.
+ */
 const jsonHeaders = {
   'content-type': 'application/json; charset=utf-8',
   'cache-control': 'no-store',
   'x-content-type-options': 'nosniff',
 } as const;
 
-/** Sends JSON that is a text already. */
+/** Sends a text that is JSON. */
 export function sendJson(reply: FastifyReply, json: string | Uint8Array): FastifyReply {
   return reply
     .header('content-type', 'application/json; charset=utf-8')
@@ -31,12 +34,15 @@ export function errorJson({ errors }: RequestError): string {
   return JSON.stringify({ __ERROR: errors });
 }
 
-/** The headers of an error, for what is sent without Fastify. */
+/** The headers of an error that is sent without Fastify. */
 export function errorHeaders({ headers }: RequestError): Readonly<Record<string, string>> {
   return { ...jsonHeaders, ...headers };
 }
 
-/** What a handler gives back: nothing where the answer is sent, or is sent by whoever was asked for it; or when it is. */
+/**
+ * The result of a handler: nothing if the answer is sent, or is sent by somebody else; or a promise
+ * of that.
+ */
 export type Sent = undefined | Promise<FastifyReply>;
 
 /** An answer that is a text already. */
@@ -46,14 +52,14 @@ interface StatusAndJson {
   readonly json: string;
 }
 
-/** Sends an answer, at once where it is there. */
+/** Sends an answer, at once if it is ready. */
 export function sendWhenThere(reply: FastifyReply, pending: Pending<StatusAndJson>): Sent {
   if (pending instanceof Promise) return pending.then((answer) => sendNow(reply, answer));
   sendNow(reply, pending);
   return undefined;
 }
 
-/** Has an answer sent by what may still have to be found. */
+/** Lets the answer be sent by something that may still have to be found. */
 export function sentBy<T>(reply: FastifyReply, found: Pending<T>, send: (found: T) => Sent): Sent {
   if (!(found instanceof Promise)) return send(found);
   return found.then(async (sender) => {
@@ -68,8 +74,8 @@ function sendNow(reply: FastifyReply, { status, json }: StatusAndJson): FastifyR
 }
 
 /**
- * Sends an answer when it is there; none means that an entity of the dataclass is missing. A read is too short for what
- * Fastify does around a handler's promise.
+ * Sends an answer when it is ready; none means that an entity of the dataclass is missing. A read
+ * is too short for what Fastify does around a handler's promise.
  */
 export function sendAnswer(reply: FastifyReply, dataclass: string, answer: PendingAnswer): void {
   if (!(answer instanceof Promise)) {
@@ -87,7 +93,7 @@ export function sendAnswer(reply: FastifyReply, dataclass: string, answer: Pendi
   );
 }
 
-/** A long read of a client that goes away is given up. */
+/** Cancels a long read when its client disconnects. */
 function abandonWithClient(reply: FastifyReply, answer: Promise<unknown>): void {
   if (!(answer instanceof AbandonablePromise)) return;
   reply.raw.once('close', () => {

@@ -12,25 +12,26 @@ import type { Limits } from './settings.js';
 import type { FastifyServerFactory } from 'fastify';
 import { http } from './node-http.js';
 
-/** Where what is refused is told: what, and how often since it was told last. */
+/** The log of refusals: what was refused, and how often since the last entry. */
 export interface LoadLog {
   warn(what: object, message: string): void;
 }
 
 export interface GateOptions {
   readonly log: () => LoadLog;
-  /** Whose pages are told that they are refused. */
+  /** Origins whose pages may read the refusal. */
   readonly origins?: Pick<Origins, 'headersFor'>;
-  /** Whether code of the user sees what is sent; asked once the server is ready. */
+  /** Whether code of the user sees what is sent; called once the server is ready. */
   readonly isSendHooked?: () => boolean;
 }
 
-/** Of what is told at most: refusals are many when there are any. */
+/** Milliseconds between two log entries: refusals come in large numbers. */
 const tellEvery = 10_000;
 
 /**
- * Stands before everything else that a server does for a request, and refuses what it cannot take now, with 503 and `Retry-After`.
- * The check costs a look at the clock. `/health` tells whether the server lives, which a crowd does not change.
+ * Comes before everything else that a server does for a request, and refuses what it cannot take
+ * now, with 503 and `Retry-After`. The check costs a look at the clock. `/health` is always
+ * admitted, because load does not change whether the server lives.
  */
 export class RequestGate {
   readonly held: HeldAnswers;
@@ -59,16 +60,16 @@ export class RequestGate {
     this.#interval = Math.max(1, Math.floor(maxWait / 4));
   }
 
-  /** Whether a request is let in; one that is not is answered. */
+  /** Whether a request is admitted; one that is not is answered here. */
   admits(request: IncomingMessage, response: ServerResponse): boolean {
-    // What a connection had sent that was cut meanwhile.
+    // The rest of a connection that was cut meanwhile.
     if (request.socket.destroyed) return false;
     const isTaken = this.#isInTime() && this.#waiting.hasRoom(request, response);
     if (!isTaken && request.url !== '/health') {
       this.#refuse(request, response, crowded);
       return false;
     }
-    // Fastify reads the bodies of all other methods, those that have no route as well.
+    // Fastify reads the bodies of all other methods, even if they have no route.
     if (request.method === 'GET' || request.method === 'HEAD') return true;
     if (!this.#bodies.hasRoom(request)) {
       this.#refuse(request, response, bodiesFull);
@@ -82,12 +83,12 @@ export class RequestGate {
     return true;
   }
 
-  /** To be called when what serves a request has returned. */
+  /** Call it when the handler of a request has returned. */
   leave(request: IncomingMessage, response: ServerResponse): void {
     if (!response.writableEnded) this.#waiting.add(request, response);
   }
 
-  /** To be called when the server begins to listen. */
+  /** Call it when the server begins to listen. */
   open(): void {
     this.#turn.begin(performance.now());
     this.#timer ??= setInterval(() => {
@@ -101,7 +102,7 @@ export class RequestGate {
     this.#timer = undefined;
   }
 
-  /** Where nothing listens, whoever hands the requests over has a loop of their own. */
+  /** Without a listening socket, the code that injects the requests has its own loop. */
   #isInTime(): boolean {
     return this.#timer === undefined || this.#turn.takes(performance.now());
   }
@@ -136,7 +137,7 @@ interface Refusal {
   readonly json: string;
 }
 
-/** Written once: refusing must cost next to nothing. */
+/** Written once: a refusal must cost next to nothing. */
 function prepared(message: string): Refusal {
   const error = refuseBusy(message);
   const json = errorJson(error);
@@ -147,13 +148,17 @@ function prepared(message: string): Refusal {
 const crowded = prepared('More requests have come at once than the server can answer.');
 const bodiesFull = prepared(noRoom);
 
-/** Of what may lie before a request, what the slowest one of a turn counts for at most: a slow one alone makes no crowd. */
+/**
+ * The largest part of the work before a request that counts for the slowest request of a turn: a
+ * slow one alone is no load.
+ */
 const mostOfOne = 1 / 10;
 
 /**
- * Tells how long requests wait that come all at once. This process has one thread: what has come while it worked is taken one
- * after the other in one turn of its event loop, so the last one waits for all the others. How long they have taken is known
- * without a clock of its own for each: what lies between two of them is the work of the first.
+ * Measures how long requests wait that arrive together. This process has one thread: what arrived
+ * while it worked is handled one after the other in one turn of its event loop, so the last one
+ * waits for all the others. How long they take is known without measuring each: the time between
+ * two of them is the work of the first.
  */
 export class TurnWatch {
   readonly #mostOfOne: number;
@@ -161,15 +166,15 @@ export class TurnWatch {
   #spent = 0;
   #slowest = 0;
 
-  /** @param most milliseconds of work that may lie before a request */
+  /** @param most milliseconds of work that may come before a request */
   constructor(private readonly most: number) {
     this.#mostOfOne = most * mostOfOne;
   }
 
   /**
-   * To be called when a request's turn comes.
+   * Call it when a request's turn comes.
    * @param now milliseconds
-   * @returns whether it is taken: so much work was done for those before it, and no more
+   * @returns whether to admit it, by the work that was done for those before it
    */
   takes(now: number): boolean {
     const since = now - this.#last;
@@ -181,7 +186,7 @@ export class TurnWatch {
   }
 
   /**
-   * To be called by a timer: none runs before a turn has ended.
+   * Call it from a timer: no timer runs before a turn has ended.
    * @param now milliseconds
    */
   begin(now: number): void {
@@ -191,16 +196,22 @@ export class TurnWatch {
   }
 }
 
-/** How much a server takes on at once, and how long it waits for its clients. */
+/** How much a server does at once, and how long it waits for its clients. */
 export interface LoadSettings {
-  /** Milliseconds of work that may lie before a request when its turn comes; those behind it are refused. */
+  /** Milliseconds of work that may come before a request in its turn; those behind are refused. */
   readonly maxWait: number;
   readonly maxConnections: number;
-  /** Bytes of bodies that have come and are not answered yet; as many of answers that their clients have not taken yet. */
+  /**
+   * Bytes of received bodies whose requests are not answered yet; the same for answers that clients
+   * have not read yet.
+   */
   readonly transferMemory: number;
-  /** Seconds in which a request must have come as a whole, and in which a client takes at least a part of its answer. */
+  /**
+   * Seconds within which a request must arrive completely, and within which a client reads at least
+   * a part of its answer.
+   */
   readonly requestTimeout: number;
-  /** Seconds that a connection without a request is kept: more than proxies keep theirs, which are 60 mostly. */
+  /** Seconds that an idle connection is kept: more than proxies keep theirs, mostly 60. */
   readonly keepAliveTimeout: number;
 }
 
@@ -214,12 +225,13 @@ const variables: Readonly<
   keepAliveTimeout: { variable: 'KEEP_ALIVE_TIMEOUT', usual: 72 },
 };
 
-/** Timers of Node take no more, in milliseconds. */
+/** Milliseconds; timers of Node take no more. */
 const longest = 2 ** 31 - 1;
 
 /**
- * @param limits of bodies that are held in memory, which the largest one fits into
- * @throws Error that names the variable that is no positive whole number, or is too large or too small
+ * @param limits of bodies in memory; the largest body must fit
+ * @throws Error that names the variable that is no positive whole number, or is too large or too
+ * small
  */
 export function loadSettings(
   environment: Environment,
@@ -258,10 +270,10 @@ interface HeaderSize {
   readonly maxHeaderSize: number;
 }
 
-/** How often clients that are too slow are looked for, at most, in milliseconds. */
+/** The longest time between two checks for slow clients, in milliseconds. */
 const longestInterval = 30_000;
 
-/** Makes HTTP servers that pass on what the gate lets in. */
+/** Makes HTTP servers that pass on the requests that the gate admits. */
 export function gatedServers(
   gate: RequestGate,
   { requestTimeout, keepAliveTimeout, maxConnections }: LoadSettings,
@@ -273,7 +285,7 @@ export function gatedServers(
         maxHeaderSize,
         ServerResponse: watchedResponse(gate.held, gate.spent),
         keepAliveTimeout: keepAliveTimeout * 1000,
-        // A connection that sends nothing, or never the end of a request, is closed by these.
+        // These close a connection that sends nothing, or never the end of a request.
         requestTimeout: requestTimeout * 1000,
         headersTimeout: requestTimeout * 1000,
         connectionsCheckingInterval: Math.min(longestInterval, requestTimeout * 500),

@@ -8,25 +8,28 @@ import { type Pending, whenThere } from '../dialect/pending.js';
 import { readCookie, setCookie, withdrawCookie } from './session-cookie.js';
 import { ownText } from '../protocol/own-text.js';
 
-/** A `User-Agent` is told to those who meet a lock; more of it tells nothing. */
+/** The part of a `User-Agent` that is shown to those who meet a lock. */
 const longestUserAgent = 200;
 
-/** Where a request keeps its session: a weak map makes the collection of garbage dear where each request has an entry. */
+/**
+ * Where a request keeps its session: a weak map with an entry for each request makes garbage
+ * collection expensive.
+ */
 const own = Symbol('session');
 
 interface Known {
   [own]?: RequestSession;
 }
 
-/** Finds the session of a request; for one without a cookie that is a look at one header. */
+/** Finds the session of a request; for one without a cookie that costs a look at one header. */
 export class RequestSessions {
   /** Answers that carry a session's cookie and may not be sent yet. */
   readonly #carrying = new WeakMap<SessionRecord, readonly WeakRef<CookieCarrier>[]>();
 
   /**
    * @param name of the cookie
-   * @param logins `undefined` where nobody can log in
-   * @param tokens `undefined` where no bearer tokens are taken
+   * @param logins `undefined` if nobody can log in
+   * @param tokens `undefined` if bearer tokens are not accepted
    */
   constructor(
     readonly sessions: Sessions,
@@ -36,8 +39,9 @@ export class RequestSessions {
   ) {}
 
   /**
-   * The session of a request, the same one whenever it is asked for; of one without a cookie, a guest without state.
-   * @returns a promise for a bearer token, and with a store that is elsewhere
+   * The session of a request, the same one at each call; for a request without a cookie, a guest
+   * without state.
+   * @returns a promise for a bearer token, and with a store in another process
    */
   of(request: FastifyRequest, reply: FastifyReply): Pending<RequestSession> {
     const known = this.known(request);
@@ -54,12 +58,12 @@ export class RequestSessions {
     return whenThere(this.sessions.find(token), (record) => this.#made(request, reply, record));
   }
 
-  /** A guest in the place of whoever cannot be found out. */
+  /** A guest in place of a requester who cannot be identified. */
   guest(request: FastifyRequest, reply: FastifyReply): RequestSession {
     return this.#made(request, reply, undefined);
   }
 
-  /** The session of a request that was asked for before. */
+  /** The session of a request, if it was found before. */
   known(request: FastifyRequest): RequestSession | undefined {
     return (request as Known)[own];
   }
@@ -70,7 +74,7 @@ export class RequestSessions {
     const known = await this.sessions.find(name);
     if (known !== undefined) return known;
     const { login, expires } = await tokens.grantOf(token);
-    // Another request with the token may have been as fast.
+    // Another request with the token may have been faster.
     const made = await this.sessions.find(name);
     return (
       made ?? this.sessions.begin({ grant: login, foreign: { token: name, ends: expires * 1000 } })
@@ -94,13 +98,18 @@ export class RequestSessions {
     return session;
   }
 
-  /** An answer that would bring the token of a guest must not take the one of the user away who the guest has become. */
+  /**
+   * An answer with the token of a guest must not replace the cookie of the user that the guest has
+   * become.
+   */
   #withdraw(record: SessionRecord): void {
     for (const each of this.#carrying.get(record) ?? []) each.deref()?.withdraw();
     this.#carrying.delete(record);
   }
 
-  /** Of two requests that renew one cookie, the answer that is sent last must not bring the older one. */
+  /**
+   * If two requests renew one cookie, the answer that is sent last must not bring the older one.
+   */
   #carryAll(carrier: CookieCarrier, record: SessionRecord): void {
     const earlier = this.#carrying.get(record) ?? [];
     const waiting = earlier.filter((each) => each.deref()?.isSent === false);
@@ -148,7 +157,10 @@ class CookieCarrier implements Carrier {
     else if (carried.wasReplaced) this.withdraw();
   }
 
-  /** Code may go on after its answer was sent: then the client never knows of the session, and it ends by itself. */
+  /**
+   * Code may continue after its answer was sent: then the client never learns of the session, and
+   * it expires.
+   */
   put(token: string | undefined): void {
     if (!this.isSent) setCookie(this.request, this.reply, this.name, token);
   }

@@ -20,8 +20,9 @@ import type { IncomingHttpHeaders } from 'node:http';
 import { receiveBody } from './receive-body.js';
 
 /**
- * The protocol, for the routes of the instance that registers it: bodies are read as the protocol says, errors are told by
- * `__ERROR`, and what belongs to no dataclass has its routes. Routes of dataclasses find their handlers as `app.dataclass`.
+ * The protocol, for the routes of the instance that registers it: bodies are read as the protocol
+ * says, errors are sent as `__ERROR`, and what belongs to no dataclass has its routes. Routes of
+ * dataclasses find their handlers as `app.dataclass`.
  */
 export const protocol = fastifyPlugin(
   async (app) => {
@@ -39,7 +40,7 @@ export const protocol = fastifyPlugin(
       return lazyRoutes(() => services.handlersOf(name), nothing, imageBodyLimit);
     });
     app.setChildLoggerFactory((logger) => logger);
-    // Before all that may refuse a request: a page is told why.
+    // Before everything that may refuse a request, so that a page can read the reason.
     await allowOrigins(app, origins);
     guardRequests(app);
     app.setErrorHandler(answerError);
@@ -53,7 +54,7 @@ export const protocol = fastifyPlugin(
     registerRelease(app, services.context.sets, sessions);
     registerCatalog(app, settings, services.catalogOf);
     if (services.media !== undefined) app.register(services.media.routes);
-    // Only a prefix keeps a handler for what is not found to itself.
+    // Only an instance with a prefix has its own not-found handler.
     app.register(
       (below, _options, done) => {
         below.setNotFoundHandler(nothing);
@@ -146,7 +147,9 @@ function registerRelease(app: FastifyInstance, sets: EntitySets, sessions: Reque
   });
 }
 
-/** Guards are put on the routes that need them: what runs for every request is paid for by every read. */
+/**
+ * Guards are added to the routes that need them: every read would pay for a hook of all requests.
+ */
 function guardRequests(app: FastifyInstance): void {
   acceptEveryBody(app);
   app.addHook('onRoute', (route) => {
@@ -169,7 +172,7 @@ const guardPost: onRequestHookHandler = (request, _reply, done) => {
 function acceptEveryBody(app: FastifyInstance): void {
   app.removeAllContentTypeParsers();
   const { bodyLimit = 0 } = app.initialConfig;
-  // An expression that every type matches: what Fastify finds by one it finds at once the next time, unlike '*'.
+  // An expression that matches every type: Fastify caches types that it finds by one, unlike '*'.
   app.addContentTypeParser(/^/, (request, payload, done) => {
     receiveBody(request, payload, bodyLimit, done);
   });

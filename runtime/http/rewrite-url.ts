@@ -1,4 +1,4 @@
-/** Whether a URL is one that the protocol speaks of; what is elsewhere is the user's. */
+/** Whether a URL belongs to the protocol; other URLs are the user's. */
 export function isBelowRest(url: string): boolean {
   return (
     url.startsWith(root) && (url.length === root.length || '/?#'.includes(url.charAt(root.length)))
@@ -21,16 +21,18 @@ export function rewriteUrl(url: string): string {
     .replace(/%5B/gi, '[')
     .replace(/%5D/gi, ']')
     .split('/')
-    // Behind the dataclass, brackets stand for the elements of an array.
+    // Behind the dataclass, brackets are for the elements of an array.
     .map((segment, index) => (index === dataclassAt ? withParentheses(segment) : segment))
     .join('/');
   return query === -1 ? plain : plain + url.slice(query);
 }
 
-/** Where the dataclass stands in `/rest/Employee[12]`. */
+/** The position of the dataclass in `/rest/Employee[12]`. */
 const dataclassAt = 2;
 
-/** `Employee[12]` as `Employee(12)`; only the outermost pair, since a key may hold brackets. */
+/**
+ * `Employee[12]` as `Employee(12)`; only the outermost pair, because a key may contain brackets.
+ */
 function withParentheses(segment: string): string {
   const open = segment.indexOf('[');
   const close = segment.lastIndexOf(']');

@@ -1,17 +1,17 @@
 import { type JoinedState, joinState } from '../shared-state/joined-state.js';
 import { type BuildServer, listen } from './listen.js';
 
-/** What the first process tells the others. */
+/** The message of the first process to the others. */
 export const stopMessage = 'stop';
 
-/** What a process that listens tells the first one. */
+/** The message of a process that listens to the first one. */
 export interface ListeningMessage {
   readonly url: string;
 }
 
 /**
- * Serves as one of the processes that `startProcesses` has started, until that one tells it to stop, or a signal does. When that
- * one is there no more, Node ends this one.
+ * Serves as one of the processes that `startProcesses` has started, until the first process or a
+ * signal stops it. If the first process dies, Node ends this one.
  */
 export async function serveAsOneOfSeveral(joined: JoinedState, build: BuildServer): Promise<void> {
   joinState(joined);

@@ -4,12 +4,13 @@ import { type BuildServer, listen } from './listen.js';
 import { availableParallelism } from 'node:os';
 
 /**
- * Starts a server and stops it again when the process is told to: `PORT` (8080, 0 for any), `HOST` (127.0.0.1). Prints one
- * line when it listens; on SIGTERM or SIGINT takes no more requests, finishes those that run, closes the database and ends
- * with 0, within 20 seconds; on a second signal it ends at once. A start that fails is told on stderr and ends with 1.
+ * Starts a server, and stops it when the process gets a signal: `PORT` (8080, 0 for any), `HOST`
+ * (127.0.0.1). Prints one line when it listens; on SIGTERM or SIGINT refuses new requests, finishes
+ * the running ones, closes the database and exits with 0, within 20 seconds; on a second signal it
+ * exits at once. A start that fails writes the error to stderr and exits with 1.
  *
- * With `PROCESSES` above 1 this process starts so many others, which serve at one address and share what they remember of
- * clients, and starts one anew that dies; `build` runs in those alone.
+ * With `PROCESSES` above 1 this process starts that many others, which serve at one address and
+ * share what they remember about clients, and restarts one that dies; `build` runs only in those.
  */
 export async function serve(build: BuildServer): Promise<void> {
   try {
@@ -28,7 +29,7 @@ export async function serve(build: BuildServer): Promise<void> {
   }
 }
 
-/** @returns their address; `undefined` when they were told to stop before all of them listened */
+/** @returns their address; `undefined` if a signal came before all of them listened */
 async function startAll(processes: number): Promise<string | undefined> {
   const { startProcesses } = await import('./server-processes.js');
   return startProcesses(processes);

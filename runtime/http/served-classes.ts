@@ -20,29 +20,29 @@ declare module 'fastify' {
 }
 
 /**
- * What `#runtime/class` brings to a server whose model has class code: the users' classes, and what runs their events and
- * accessors and asks them what sessions may see. Other servers do not carry its code, so everything else knows it by these
- * types alone.
+ * What `#runtime/class` adds to a server whose model has class code: it runs the users' events and
+ * accessors, and asks their classes what sessions may see. Other servers do not contain its code,
+ * so everything else knows it only by these types.
  */
 export interface ServedClasses {
   readonly registry: ClassRegistry;
-  /** The server's database, which takes part in the transaction of the code that asks. */
+  /** The server's database, which takes part in the transaction of the calling code. */
   readonly database: Database;
-  /** Makes what runs events and setters; none where the model declares none. */
+  /** Runs events and setters; none if the model declares none. */
   readonly lifecycle: ((host: ClassHost) => Lifecycle) | undefined;
-  /** None where class code computes no attributes. */
+  /** None if class code computes no attributes. */
   readonly computed: ServedAccessors | undefined;
-  /** None where no dataclass restricts sessions. */
+  /** None if no dataclass has `restrict`. */
   readonly restricting: ServedRestrictions | undefined;
 }
 
 /** Runs the accessors of computed attributes. */
 export interface ServedAccessors {
-  /** @param hostOf gives the classes, which are made later, when the first request comes */
+  /** @param hostOf returns the classes, which are made later, when the first request comes */
   requests(hostOf: () => ClassHost | undefined): ComputedRequests;
-  /** What puts the values of getters into answers. */
+  /** Puts the values of getters into answers. */
   readonly completing: (host: ClassHost) => CompleteAnswer;
-  /** Handlers whose class code knows the session that it runs for. */
+  /** Handlers whose class code knows its session. */
   inCalls(handlers: DataclassHandlers, calls: Calls, sessionOf: SessionOf): DataclassHandlers;
 }
 
@@ -50,12 +50,12 @@ export type SessionOf = (request: FastifyRequest, reply: FastifyReply) => Pendin
 
 /** Asks `restrict` of the users' dataclass classes which entities sessions may see. */
 export interface ServedRestrictions {
-  /** What the restrictions of the call make of a statement, for what is remembered of its answer. */
+  /** The restrictions of the call on a statement, by which its answer can be cached. */
   readonly taken: (statement: Statement) => Pending<readonly SqlValue[]>;
   by(host: ClassHost): SessionRestrictions;
 }
 
-/** @throws Error where `app.ts` registers no class code, and the model needs it */
+/** @throws Error if `app.ts` registers no class code, and the model needs it */
 export function requireClassCode(definitions: readonly DataclassDefinition[]): void {
   const needs = definitions.some(
     ({ restrict, events = [], attributes }) =>

@@ -15,13 +15,13 @@ declare module 'fastify' {
 }
 
 /**
- * What `#runtime/media` brings to a server whose clients read or send images or BLOBs. Other servers do not carry its code, so
- * everything else knows it by these types alone.
+ * What `#runtime/media` adds to a server whose clients read or send images or BLOBs. Other servers
+ * do not contain its code, so everything else knows it only by these types.
  */
 export interface ServedMedia {
   /** The routes of `/rest/$upload`. */
   readonly routes: FastifyPluginCallback;
-  /** What reads and sets the bytes of one dataclass. */
+  /** Reads and sets the bytes of one dataclass. */
   of(database: Database, dataclass: Dataclass): DataclassMedia;
   /** @param session ID of the session; a guest without state has no uploads */
   uploadsOf(session: string | undefined): SessionUploads;
@@ -39,7 +39,7 @@ export interface DataclassMedia {
   /**
    * Sets an image to the body of a request.
    * @param save as `$method=update` does
-   * @throws RequestError 400 with 1824 when the body is no image
+   * @throws RequestError 400 with 1824 if the body is no image
    */
   write<Answer extends { readonly status: number }>(
     attribute: StorageDefinition,
@@ -53,23 +53,23 @@ export interface DataclassMedia {
 export interface SessionUploads {
   /** The bytes of an upload for a parameter or attribute of that type, or why it cannot be applied. */
   bytesOf(id: unknown, type: StorageDefinition['type']): Uint8Array | UnusableUpload;
-  /** Those that the entities of one request take. */
+  /** The uploads for the entities of one request. */
   forEntities(dataclass: Dataclass): AppliedUploads;
 }
 
-/** The uploads that the entities of one request take. */
+/** The uploads that the entities of one request use. */
 export interface AppliedUploads {
-  /** Read for this request so far. */
+  /** Bytes read for this request so far. */
   readonly bytes: number;
-  /** Puts the bytes of uploads in the place of `{"ID": "…"}`. */
+  /** Replaces `{"ID": "…"}` by the bytes of uploads. */
   applied(body: Body): Body;
-  /** The entity of the last body was not stored: its bytes can be taken again. */
+  /** The entity of the last body was not stored: its bytes can be used again. */
   giveBackLast(): void;
   /** The same for all. */
   giveBackAll(): void;
 }
 
-/** @throws Error where `app.ts` registers no media, and the model needs it */
+/** @throws Error if `app.ts` registers no media, and the model needs it */
 export function requireMedia(media: ServedMedia | undefined): ServedMedia {
   if (media !== undefined) return media;
   throw new Error(

@@ -20,44 +20,45 @@ declare module 'fastify' {
 }
 
 /**
- * What `#runtime/permissions` brings to a server whose sessions may not all do the same: logins, bearer tokens, privileges and
- * views of the model. Other servers do not carry its code, so everything else knows it by these types alone.
+ * What `#runtime/permissions` adds to a server whose sessions have different rights: logins, bearer
+ * tokens, privileges and views of the model. Other servers do not contain its code, so everything
+ * else knows it only by these types.
  */
 export interface ServedPermissions {
-  /** What the model declares; none for a model without roles. */
+  /** The declarations of the model; none for a model without roles. */
   readonly privileges: PrivilegeTable | undefined;
-  /** None where no bearer tokens are taken. */
+  /** None if bearer tokens are not accepted. */
   readonly tokens: BearerTokens | undefined;
-  /** None where nobody can log in. */
+  /** None if nobody can log in. */
   loginsOf(stores: LoginStores, calls: Calls): LoginAttempts | undefined;
-  /** Refuses guests on what is below `/rest`; none where they may do something there. */
+  /** Refuses guests below `/rest`; none if they may do something there. */
   readonly requireLogin: ((app: FastifyInstance, sessions: RequestSessions) => void) | undefined;
   viewed(parts: ViewParts): ServedViews;
 }
 
 export type LoginStores = Pick<ServerStores, 'clock' | 'sharing'>;
 
-/** What the views of a model are made of. */
+/** What the views of a model are made from. */
 export interface ViewParts {
   readonly definitions: readonly DataclassDefinition[];
   /** Of the datastore and of singletons. */
   readonly functions: readonly FunctionDefinition[];
   readonly sessionOf: (request: FastifyRequest, reply: FastifyReply) => Pending<Session>;
-  /** What the services of linked dataclasses share. */
+  /** Makes what the services of linked dataclasses share. */
   readonly makeContext: MakeContext;
-  /** None where no dataclass restricts sessions. */
+  /** None if no dataclass has `restrict`. */
   readonly restricting: Restricting | undefined;
 }
 
-/** Where it is asked which entities sessions may see. */
+/** Asks which entities sessions may see. */
 export interface Restricting {
   readonly calls: Calls;
   readonly restrictions: SessionRestrictions;
 }
 
-/** Answers requests by what their session may see of the model. */
+/** Answers requests within what their session may see of the model. */
 export interface ServedViews {
-  /** What answers the requests to a dataclass. */
+  /** The handlers of a dataclass. */
   handlers(dataclass: string): DataclassHandlers;
   /** The catalog that the session of a request sees. */
   catalogOf(
@@ -65,7 +66,7 @@ export interface ServedViews {
     reply: FastifyReply,
     input: Omit<ConstructorParameters<typeof Catalog>[0], 'definitions'>,
   ): Pending<Catalog>;
-  /** A call of a session, which can ask what restricts it. */
+  /** A call of a session, which resolves the restrictions of the session. */
   callOf(session: Session): Call;
   /** What readers and writers for the session of a call share. */
   contextOf(call: Pick<Call, 'session'>): ServiceContext;
@@ -77,16 +78,17 @@ export interface ServedViews {
 export interface ServedView {
   readonly context: ServiceContext;
   /**
-   * Refuses a call of a function that the session has no privilege for.
-   * @param shown the function as a client calls it, `Company.hire` for one
+   * Refuses a call of a function for which the session has no privilege.
+   * @param shown the function as a client calls it, such as `Company.hire`
    * @throws RequestError 401 or 403 with 1561
    */
   readonly requireExecution: (definition: FunctionDefinition, shown: string) => void;
 }
 
 /**
- * What limits the sessions of a server; `undefined` where all of them may do everything.
- * @throws Error where `app.ts` registers no permissions and the model needs them, or somebody is to log in where there are none
+ * What limits the sessions of a server; `undefined` if all of them may do everything.
+ * @throws Error if `app.ts` registers no permissions and the model needs them, or a login is
+ * required without them
  */
 export function permissionsOf(app: FastifyInstance): ServedPermissions | undefined {
   if (app.hasPlugin('drs-permissions')) return app.permissions;

@@ -11,18 +11,22 @@ import { type ListeningMessage, stopMessage } from './serve-as-one-of-several.js
 import { exitCodeOf, isSecondWish, longestMilliseconds, stopSignals } from './stop.js';
 import type { ChildProcess } from 'node:child_process';
 
-/** A process that has served so long is started anew at once when it dies; others wait, twice as long each time. */
+/**
+ * A process that has served for that long is restarted at once when it dies; others wait, twice as
+ * long each time.
+ */
 const provenMilliseconds = 10_000;
 const shortestPauseMilliseconds = 500;
 const longestPauseMilliseconds = 30_000;
-/** How much longer than the others may take to stop this process waits for them. */
+/** How much longer than the others' time to stop this process waits for them. */
 const restMilliseconds = 2_000;
 
 /**
- * Starts a server of several processes, and keeps that many until this one is told to stop.
+ * Starts a server of several processes, and keeps that number until this process gets a signal to
+ * stop.
  * @param count of the processes that serve; this one does not
- * @returns their address, when all of them listen; `undefined` when this process was told to stop before
- * @throws Error when one of them cannot start
+ * @returns their address, when all of them listen; `undefined` if this process got a signal before
+ * @throws Error if one of them cannot start
  */
 export async function startProcesses(count: number): Promise<string | undefined> {
   if (cluster.isWorker) {
@@ -31,7 +35,7 @@ export async function startProcesses(count: number): Promise<string | undefined>
     );
   }
   await removeLeftovers();
-  // When all of them have died, those that come after them need the same one.
+  // If all of them have died, their successors need the same port.
   if (process.env['PORT'] === '0') process.env['PORT'] = String(await freePort());
   return new ServerProcesses(count).start();
 }
@@ -60,7 +64,7 @@ interface EndedProcess {
 }
 
 function stop(worker: Worker, listened: number | undefined): void {
-  // A message is lost to a process that is not as far as to hear it.
+  // A message is lost if a process does not listen for messages yet.
   if (listened === undefined) worker.process.kill('SIGTERM');
   else worker.send(stopMessage);
 }
@@ -68,7 +72,7 @@ function stop(worker: Worker, listened: number | undefined): void {
 class ServerProcesses {
   readonly #timeBase = timeBase();
   readonly #state = new KeptState();
-  /** And since when each listens, of `performance.now()`. */
+  /** And since when each listens, in time of `performance.now()`. */
   readonly #running = new Map<Worker, number | undefined>();
   readonly #log = pino(pino.destination(2));
   #started = 0;
@@ -89,7 +93,7 @@ class ServerProcesses {
 
   async start(): Promise<string | undefined> {
     try {
-      // The first one makes the schema of the database; the others find it.
+      // The first one creates the schema of the database; the others find it.
       const url = await this.#startOne();
       await this.#startOthers();
       return this.#isStopping ? undefined : url;
@@ -97,7 +101,7 @@ class ServerProcesses {
       if (this.#isStopping) return undefined;
       this.#exitCode = 1;
       this.#isStopping = true;
-      // When it is told.
+      // When the message has arrived.
       setImmediate(() => {
         this.#stop();
       });
@@ -127,11 +131,11 @@ class ServerProcesses {
         this.#running.set(worker, performance.now());
         const isCurrent = folder === this.#state.folder;
         if (isCurrent) this.#state.noteFiles();
-        // It may have been told too early to hear of it.
+        // It may have got the signal before it could handle it.
         if (this.#isStopping || !isCurrent) worker.send(stopMessage);
         resolve(url);
       });
-      // Of a process that has gone while it was told something.
+      // An error of sending to a process that has ended.
       worker.on('error', () => undefined);
       worker.once('exit', (code: number | null, signal: string | null) => {
         const listened = this.#running.get(worker);
@@ -145,7 +149,7 @@ class ServerProcesses {
 
   async #ended({ folder, number, died, code, listened }: EndedProcess): Promise<void> {
     if (this.#isStopping) {
-      // One that starts dies of the signal, as a server of one process does.
+      // A starting process dies of the signal, as a server of one process does.
       if (code !== 0 && listened !== undefined) this.#exitCode = 1;
       if (this.#running.size === 0) this.#finish();
       return;
@@ -159,7 +163,7 @@ class ServerProcesses {
     this.#startAgain(died, isProven);
   }
 
-  /** Processes that share nothing would each know other sessions and locks: all of them begin anew. */
+  /** Processes that share nothing would each know other sessions and locks: all of them restart. */
   #renewState(): void {
     const { folder } = this.#state;
     try {
@@ -191,7 +195,7 @@ class ServerProcesses {
     );
     const timer = setTimeout(() => {
       this.#pauses.delete(timer);
-      // When it ends as well, that is told there.
+      // If it ends as well, its exit is handled there.
       this.#startOne().catch(() => undefined);
     }, this.#pause);
     this.#pauses.add(timer);
@@ -235,14 +239,14 @@ class ServerProcesses {
   }
 }
 
-/** A connection that Node's cluster hands over, which is none of its public types. */
+/** A connection that Node's cluster passes on, which has no public type. */
 interface Handle {
   close(): void;
 }
 
 /**
- * Closes what was being handed over to a process when it died. Node keeps such a connection open for ever, since nobody has said
- * that it has arrived; it hands one over at a time.
+ * Closes the connection that was being passed to a process when it died. Node keeps such a
+ * connection open for ever, because nobody has confirmed that it arrived; it passes one at a time.
  */
 function closeUnreceived(child: ChildProcess): void {
   let last: Handle | undefined;

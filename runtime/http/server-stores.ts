@@ -10,18 +10,21 @@ import type { Fold } from '../protocol/fold.js';
 import type { Sharing } from '../shared-state/sharing.js';
 import type { Limits } from './settings.js';
 
-/** What outlives requests beside the database: all that a server remembers of its clients. */
+/**
+ * The state that outlives requests outside of the database: what a server remembers about its
+ * clients.
+ */
 export interface ServerStores {
   /** Of all that expires. */
   readonly clock: Clock;
   readonly sessions: SessionStore;
   readonly sets: EntitySetStore;
   readonly locks: LockTable;
-  /** What all requests together have used up of the server's quotas. */
+  /** What all requests together have used of the server's quotas. */
   readonly rates: Rates;
-  /** What they stand on where the process is one of several; none where it serves alone. */
+  /** Set if the process is one of several; none if it serves alone. */
   readonly sharing: Sharing | undefined;
-  /** To be called when nothing asks them any more. */
+  /** Call it when nobody uses them any more. */
   close(): void;
 }
 
@@ -44,7 +47,7 @@ export function memoryStores(limits: StoreLimits, foldText: Fold): ServerStores 
   };
 }
 
-/** What belongs to a session ends with it, or goes where the session goes. */
+/** What belongs to a session ends with it, or moves with it. */
 export function followSessions(sessions: Sessions, { sets, locks }: ServerStores): void {
   sessions.onEnd((session) => {
     locks.releaseAll(session);

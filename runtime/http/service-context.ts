@@ -12,7 +12,7 @@ export interface ServiceContext extends WritingContext {
   readonly sets: EntitySets;
   readonly sessions: RequestSessions;
   readonly tellError: ErrorTeller;
-  /** Where class code runs within reads and writes, or restricts them; none elsewhere. */
+  /** Set if class code runs within reads and writes, or restricts them. */
   readonly calls: Calls | undefined;
 }
 
@@ -23,7 +23,7 @@ export type DataclassRequest = FastifyRequest<{
     readonly attributes?: string;
     readonly lookup?: string;
     readonly set?: string;
-    /** What a wildcard stands for, decoded as a whole. */
+    /** The path behind the route's prefix, decoded as a whole. */
     readonly '*'?: string;
   };
 }>;

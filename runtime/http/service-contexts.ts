@@ -14,7 +14,7 @@ import type { ServerStores } from './server-stores.js';
 import type { ServiceContext } from './service-context.js';
 import type { Limits, Settings } from './settings.js';
 
-/** What the contexts of a server are made of. */
+/** What the contexts of a server are made from. */
 interface ContextParts {
   readonly settings: Settings;
   readonly limits: Limits;
@@ -28,7 +28,7 @@ interface ContextParts {
   readonly code: ServedClasses | undefined;
   /** On whose behalf it runs. */
   readonly calls: Calls;
-  /** Class code, which is made later: asked when a request comes. */
+  /** Class code, which is made later: called when a request comes. */
   readonly hostOf: () => ClassHost | undefined;
 }
 
@@ -46,7 +46,8 @@ export function serviceContexts(parts: ContextParts): MakeContext {
   const computed = code?.computed?.requests(hostOf);
   const restricting = code?.restricting;
   const taken = restricting?.taken;
-  // Where neither events nor accessors run and nothing is restricted, reads and writes of clients ask for no call.
+  // If neither events nor accessors run and nothing is restricted, reads and writes of clients need
+  // no call.
   const asksForCalls =
     computed !== undefined || restricting !== undefined || code?.lifecycle !== undefined;
   return (linked, plans) => {

@@ -9,7 +9,8 @@ export function cookieName(datastore: string): string {
 }
 
 /**
- * What a `Cookie` header holds under a name: 32 hexadecimal digits, or nothing that could be a session's.
+ * The value of a name in a `Cookie` header: 32 hexadecimal digits, or nothing that could be a
+ * session's.
  * @returns the first of several
  */
 export function readCookie(header: string, name: string): string | undefined {
@@ -31,7 +32,7 @@ export function readCookie(header: string, name: string): string | undefined {
 const tokenLength = 32;
 const isToken = /^[0-9A-F]{32}$/;
 
-/** Cookies stand behind a semicolon and blanks. */
+/** Cookies follow a semicolon and blanks. */
 function isStart(header: string, at: number): boolean {
   let before = at - 1;
   while (before >= 0 && (header[before] === ' ' || header[before] === '\t')) before -= 1;
@@ -56,7 +57,7 @@ export function setCookie(
   reply.header('set-cookie', others.length === 0 ? cookie : [...others, cookie]);
 }
 
-/** Takes a session's cookie off an answer: the client keeps the one that it has. */
+/** Removes a session's cookie from an answer: the client keeps the one that it has. */
 export function withdrawCookie(reply: FastifyReply, name: string): void {
   const others = otherCookies(reply, name);
   reply.removeHeader('set-cookie');
@@ -68,7 +69,7 @@ function otherCookies(reply: FastifyReply, name: string): string[] {
   return cookies.filter((cookie) => !cookie.startsWith(`${name}=`));
 }
 
-/** A proxy that ends TLS says so; a client that pretends to be one keeps a cookie from itself. */
+/** A proxy that ends TLS sets this header; a client that pretends to be one only hurts itself. */
 function isSecure({ protocol, headers }: FastifyRequest): boolean {
   const forwarded = headers['x-forwarded-proto'];
   const first = (Array.isArray(forwarded) ? forwarded[0] : forwarded)?.split(',')[0];

@@ -2,7 +2,7 @@ import { isIP } from 'node:net';
 import type { RolesSettings, TokenSettings } from '../access/login-module.js';
 import { type Environment, setting } from '../protocol/environment.js';
 
-/** What the model decides for the whole server; written by the generator. */
+/** The model's settings for the whole server; written by the generator. */
 export interface Settings {
   /** Name of the datastore. */
   readonly name: string;
@@ -10,21 +10,24 @@ export interface Settings {
   readonly dateOnlyFormat: 'iso' | 'bang';
   /** The value of `$format` that selects the report format. */
   readonly reportFormat: string;
-  /** Texts are compared without their accents. */
+  /** Whether texts are compared without their accents. */
   readonly accentInsensitive: boolean;
-  /** `@`, and `*` at the end, stand for any run of characters in texts that are compared with `=`, `!=` and `IN`. */
+  /**
+   * Whether `@`, and `*` at the end, match any characters in texts that are compared with `=`, `!=`
+   * and `IN`.
+   */
   readonly wildcard: boolean;
-  /** Origins of front ends on other hosts, where the model names some. */
+  /** Origins of front ends on other hosts, if the model names some. */
   readonly origins?: readonly string[];
-  /** The model has no roles: everything is allowed to everyone. */
+  /** Whether the model has no roles: everything is allowed to everyone. */
   readonly isOpen: boolean;
-  /** There are some unless it is open. */
+  /** Set unless it is open. */
   readonly roles?: RolesSettings;
 }
 
 /** Sizes are bytes; `null` means no limit. */
 export interface Limits {
-  /** Entities in an answer when the client names no number. */
+  /** Entities in an answer if the client names no number. */
   readonly pageSize: number;
   /** The largest number that a client may name. */
   readonly maxPageSize: number | null;
@@ -40,13 +43,13 @@ export interface Limits {
   readonly batchSize: number;
   /** Milliseconds that a statement may run. */
   readonly queryTimeout: number | null;
-  /** Seconds that an entity set is kept after its last use. */
+  /** Seconds without an access after which an entity set ends. */
   readonly entitySetTimeout: number;
-  /** The same for one that was made again. */
+  /** The same for a set that was made again. */
   readonly recreatedEntitySetTimeout: number;
-  /** The longest `$timeout`; a longer one becomes this one. */
+  /** The longest `$timeout`; a longer one is reduced to it. */
   readonly maxEntitySetTimeout: number | null;
-  /** All entity sets; those that were not used for longest make room. */
+  /** Memory of all entity sets; the least recently used ones make room. */
   readonly entitySetMemory: number;
   /** Entity sets of one session. */
   readonly maxEntitySetsPerSession: number | null;
@@ -56,11 +59,11 @@ export interface Limits {
   readonly maxSessions: number;
   /** Sessions of guests that have locks, uploads or other state. */
   readonly maxGuestSessions: number;
-  /** Entities that one session locks. */
+  /** Entities that one session may lock. */
   readonly maxLocksPerSession: number;
   /** An uploaded file. */
   readonly uploadSize: number;
-  /** All uploaded files that wait for the entities that take them. */
+  /** Memory of all uploaded files that wait for the entities that use them. */
   readonly uploadSpace: number;
   /** Seconds that an uploaded file waits. */
   readonly uploadTimeout: number;
@@ -90,7 +93,7 @@ export const limitVariables: Readonly<Record<keyof Limits, string>> = {
   uploadTimeout: 'UPLOAD_TIMEOUT',
 };
 
-/** A timer of Node holds 31 bits of them. */
+/** Timers of Node hold 31 bits of milliseconds. */
 const mostMilliseconds = 2_147_483_647;
 const mostSeconds = Math.floor(mostMilliseconds / 1_000);
 
@@ -106,7 +109,7 @@ const largestLimits: Readonly<Partial<Record<keyof Limits, number>>> = {
 
 const logLevels = ['fatal', 'error', 'warn', 'info', 'debug', 'trace', 'silent'];
 
-/** @throws Error that names `LOG_LEVEL`, when it is no level */
+/** @throws Error that names `LOG_LEVEL`, if it is no level */
 export function logLevel(environment: Environment): string {
   const level = setting(environment, 'LOG_LEVEL', 'info');
   if (logLevels.includes(level)) return level;
@@ -117,13 +120,14 @@ export function logLevel(environment: Environment): string {
 
 type TrustedSteps = (address: string, steps: number) => boolean;
 
-/** Networks that have a name, beside addresses. */
+/** Networks that have a name, in addition to addresses. */
 const namedNetworks = ['loopback', 'linklocal', 'uniquelocal'];
 
 /**
- * Proxies in front of the server, from `TRUST_PROXY`: how many, or a list of their addresses and networks. What they say in
- * `X-Forwarded-For` is believed; anybody else could say it.
- * @returns `false` without any, or whether the proxy that is so many steps away from the server is trusted
+ * Proxies in front of the server, from `TRUST_PROXY`: how many, or a list of their addresses and
+ * networks. The server trusts their `X-Forwarded-For`; anybody else could forge it.
+ * @returns `false` without any, or whether to trust the proxy that is that many hops away from the
+ * server
  * @throws Error that names `TRUST_PROXY`
  */
 export function trustedProxies(environment: Environment): false | string[] | TrustedSteps {
@@ -144,7 +148,7 @@ function isNetwork(text: string): boolean {
   return /^\d{1,3}$/.test(bits) && Number(bits) <= longest && others.length === 0;
 }
 
-/** Keys of bearer tokens: `TOKEN_KEY` or `TOKEN_KEYS_URL`, and what their claims must hold. */
+/** Keys of bearer tokens: `TOKEN_KEY` or `TOKEN_KEYS_URL`, and what their claims must contain. */
 export function tokenSettings(environment: Environment): TokenSettings {
   return {
     key: setting(environment, 'TOKEN_KEY', ''),
@@ -155,9 +159,10 @@ export function tokenSettings(environment: Environment): TokenSettings {
 }
 
 /**
- * The model's limits, with those of the environment in their place. A lower `MAX_PAGE_SIZE` pulls the page size of the model
- * down with it.
- * @throws Error that names the variable, when one is not a positive whole number or too large, or two contradict each other
+ * The model's limits, overridden by those of the environment. A lower `MAX_PAGE_SIZE` also lowers
+ * the page size of the model.
+ * @throws Error that names the variable, if one is not a positive whole number or too large, or two
+ * contradict each other
  */
 export function limitsFrom(limits: Limits, environment: Environment): Limits {
   const overridden: Partial<Record<keyof Limits, number>> = {};

@@ -2,7 +2,7 @@ import type { ServerResponse } from 'node:http';
 import { MessageChannel, type MessagePort } from 'node:worker_threads';
 import type { FastifyInstance } from 'fastify';
 
-/** Of fewer bytes, memory costs less than to give it back. */
+/** For fewer bytes, releasing memory costs more than the memory. */
 const fewBytes = 4_096;
 
 const ofAnswer = Symbol('bytes');
@@ -11,35 +11,39 @@ interface Answer {
   [ofAnswer]?: Uint8Array;
 }
 
-/** Tells that the bytes of an answer were made for it alone. */
+/** Marks the bytes of an answer as made for it alone. */
 export function tellOwnBytes(answer: ServerResponse, bytes: Uint8Array): void {
-  // Where there is more behind the bytes, it is somebody else's.
+  // If the buffer is larger than the bytes, it is shared.
   const isWhole = bytes.byteLength === bytes.buffer.byteLength;
   if (isWhole && bytes.byteLength >= fewBytes) (answer as Answer)[ofAnswer] = bytes;
 }
 
 /**
- * Gives the memory of answers back when they are sent. The garbage collector would find it with the young objects, of which there
- * are few beside the bytes: until then each answer would go through memory that no cache of the processor holds, tens of
- * megabytes in turn, which costs a page of 100 entities up to a third of its time.
+ * Releases the memory of answers after they are sent. The garbage collector would release it with
+ * the young generation, which rarely fills up apart from these bytes: until then each answer would
+ * use memory that no cache of the processor holds, tens of megabytes in turn, which costs a page of
+ * 100 entities up to a third of its time.
  */
 export class SpentBytes {
   #last: ArrayBufferLike | undefined;
   #isSeen: boolean | undefined;
   #nowhere: MessagePort | undefined;
 
-  /** @param isSendHooked whether somebody else sees what is sent; asked once, when there are bytes to give back */
+  /**
+   * @param isSendHooked whether somebody else sees what is sent; called once, when there are bytes
+   * to release
+   */
   constructor(private readonly isSendHooked = (): boolean => false) {}
 
-  /** From now on nothing is given back any more. */
+  /** Releases nothing from now on. */
   #stop(): void {
     this.#isSeen = true;
     this.#last = undefined;
   }
 
   /**
-   * To be called when the system has taken all of an answer. Its bytes are given back with the next one: whoever watches the
-   * response hears of its end in between.
+   * Call it when the system has taken all of an answer. Its bytes are released with the next one:
+   * listeners of the response see its end in between.
    * @param chunk what was written
    */
   written(answer: ServerResponse, chunk: unknown): void {
@@ -49,13 +53,13 @@ export class SpentBytes {
     this.#last = isOwn ? bytes.buffer : undefined;
   }
 
-  /** To send a buffer leaves nothing of it here, and where nobody listens, nothing at all. */
+  /** Posting a buffer to a port detaches it, and without a listener nothing arrives. */
   #giveBack(buffer: ArrayBufferLike): void {
     if (!(buffer instanceof ArrayBuffer)) return;
     try {
       (this.#nowhere ??= nowhere()).postMessage(null, [buffer]);
     } catch {
-      // The database's driver makes bytes that cannot be sent away.
+      // The database's driver makes bytes that cannot be transferred.
       this.#stop();
     }
   }
@@ -70,7 +74,10 @@ function nowhere(): MessagePort {
 /** Hooks of the server itself, which keep nothing of what is sent. */
 const ownHooks: ReadonlySet<string> = new Set(['drsCountBytes', 'drsSettleSession']);
 
-/** Whether a hook of the user, or of a plugin, sees what is sent. The server must be ready: no hook can be added after that. */
+/**
+ * Whether a hook of the user, or of a plugin, sees what is sent. The server must be ready: no hook
+ * can be added after that.
+ */
 export function isSendHooked(app: FastifyInstance): boolean {
   return ['GET', 'POST'].some((method) => {
     const routes = app.printRoutes({ method: method as 'GET', includeHooks: true });

@@ -4,37 +4,40 @@ import type { ServerResponse } from 'node:http';
 import { http } from './node-http.js';
 import { isFollowed } from './waiting-requests.js';
 
-/** How long requests that run may take to end after the process was told to stop; then their connections are cut. */
+/** How long running requests may take to end after the signal; then their connections are cut. */
 const graceMilliseconds = 10_000;
 
-/** How long all of the end may take. */
+/** How long the whole stop may take. */
 export const longestMilliseconds = 20_000;
 
-/** What is left to do when everything is closed, by code of the user for one, is not waited for any longer. */
+/** How long to wait for what remains after everything is closed, such as code of the user. */
 const restMilliseconds = 1_000;
 
 /**
- * A terminal tells Ctrl-C to every process that it runs, and a program that runs the server, `tsx` for one, tells it once more.
- * What comes so soon is the same wish.
+ * A terminal sends Ctrl-C to every process of a job, and a program that runs the server, such as
+ * `tsx`, sends it once more. A signal that follows so soon is the same one.
  */
 const echoMilliseconds = 500;
 
 /** The signals that tell a server to stop. */
 export const stopSignals = ['SIGTERM', 'SIGINT'] as const;
 
-/** What a process ends with when a signal ends it. */
+/** The exit code of a process that a signal ends. */
 export function exitCodeOf(signal: (typeof stopSignals)[number]): number {
   return 128 + constants.signals[signal];
 }
 
-/** Whether a signal tells a process to end at once that began to stop at that time of `performance.now()`. */
+/**
+ * Whether a signal means to end at once a process that began to stop at that time of
+ * `performance.now()`.
+ */
 export function isSecondWish(stoppingSince: number): boolean {
   return performance.now() - stoppingSince > echoMilliseconds;
 }
 
 /**
- * Stops a server when its process is told to.
- * @returns stops it; a second time nothing happens
+ * Stops a server when its process gets a signal.
+ * @returns stops it; a second call has no effect
  */
 export function stopOnSignal(app: FastifyInstance): () => void {
   let since: number | undefined;
@@ -45,7 +48,7 @@ export function stopOnSignal(app: FastifyInstance): () => void {
   };
   for (const signal of stopSignals) {
     process.on(signal, () => {
-      // As it would end without a handler; the first process of a container would not.
+      // It ends as it would without a handler; the first process of a container would not.
       if (since !== undefined && isSecondWish(since)) process.exit(exitCodeOf(signal));
       stopOnce();
     });
@@ -72,22 +75,23 @@ async function stop(app: FastifyInstance): Promise<void> {
     process.exitCode = 1;
   } finally {
     clearTimeout(cut);
-    // The connection to the first of several processes keeps none of them alive.
+    // The connection to the first of several processes must not keep this one alive.
     process.channel?.unref();
     setTimeout(() => process.exit(), restMilliseconds).unref();
   }
 }
 
 /**
- * Lets every answer that the process begins from now on say `Connection: close`: its client sends nothing more on a connection
- * that is closed behind it. For a process that ends. What changes is what all answers share, since those of requests that run
- * already are listed nowhere, which would cost each request something.
+ * Makes every answer that the process begins from now on say `Connection: close`, so that its
+ * client sends nothing more on a connection that is closed behind it. Use it in a process that
+ * ends. It changes the prototype of answers, because a list of running requests would cost each
+ * request something.
  */
 function announceClosing(): void {
   const answers = http.ServerResponse.prototype;
   const begin = Object.getOwnPropertyDescriptor(answers, 'writeHead')?.value as Begin;
   answers.writeHead = function (this: ServerResponse, ...given: unknown[]) {
-    // What is behind it would be done and never answered.
+    // Requests behind it would be handled and never answered.
     if (!isFollowed(this)) this.shouldKeepAlive = false;
     return begin.apply(this, given);
   };

@@ -17,9 +17,9 @@ import { parametersOf } from './reading-parameters.js';
 import { sendJson } from './reply.js';
 import type { RequestSessions } from './request-sessions.js';
 
-/** What a form may hold beside its first file. */
+/** Bytes of a form in addition to its first file. */
 const formSpace = 1024 * 1024;
-/** How long a client that has its answer already may go on sending. */
+/** How long a client may go on sending after it got its answer. */
 const graceMilliseconds = 2000;
 
 const meaningful: ReadonlySet<string> = new Set(['rawPict', 'binary', 'timeout', 'version']);
@@ -65,7 +65,7 @@ async function receive(
     endBody(request.raw);
   }
   if (id !== undefined) return sendJson(reply, JSON.stringify({ ID: id }));
-  // Nobody is there to be answered.
+  // Nobody is there to get an answer.
   reply.hijack();
   return reply;
 }

@@ -14,22 +14,22 @@ import type { MakeContext } from './service-contexts.js';
 /** Bytes of the plans of each kind that one view keeps; there may be many views. */
 const planBytes = 2 * 1024 * 1024;
 
-/** What reads and writes for the sessions that share a view. */
+/** Reads and writes for the sessions that share a view. */
 interface Viewing {
   readonly context: ServiceContext;
   readonly services: Map<string, DataclassHandlers>;
   catalog: Catalog | undefined;
 }
 
-/** Answers requests by the view of their session. Services are made when they are first asked for. */
+/** Answers requests by the view of their session. Services are made at their first use. */
 export class ViewedServices implements ServedViews {
-  /** Views come and go; what belongs to one goes with it. */
+  /** Views come and go, and their services with them. */
   readonly #viewings = new WeakMap<View, Viewing>();
 
   /**
-   * @param viewerOf who a request comes from
-   * @param makeContext what the services of linked dataclasses share
-   * @param restricting none where no dataclass restricts sessions
+   * @param viewerOf the requester of a request
+   * @param makeContext makes what the services of linked dataclasses share
+   * @param restricting none if no dataclass has `restrict`
    */
   constructor(
     private readonly views: Views,
@@ -94,7 +94,7 @@ export class ViewedServices implements ServedViews {
   }
 
   #handlers(serviceOf: (call: Call) => DataclassHandlers): DataclassHandlers {
-    // Where statements ask what restricts the call.
+    // Statements find the restrictions of the call here.
     const calls = this.restricting?.calls;
     const found = (request: FastifyRequest, reply: FastifyReply): Pending<Call> =>
       whenThere(this.sessionOf(request, reply), (session) => this.callOf(session));
@@ -108,7 +108,7 @@ export class ViewedServices implements ServedViews {
           else calls.run(call, read, serviceOf(call), request, reply);
         };
         const call = found(request, reply);
-        // Reads at once where the session is known at once.
+        // Reads at once if the session is known at once.
         if (!(call instanceof Promise)) run(call);
         else {
           call.then(run).catch((error: unknown) => {

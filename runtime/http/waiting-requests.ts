@@ -12,8 +12,9 @@ interface Counted {
 }
 
 /**
- * Requests that wait for something: their body, the database, class code. A client may send requests without waiting for answers,
- * so that connections alone are no bound. What is answered at once is never counted.
+ * Requests that wait for something: their body, the database, class code. A client may send
+ * requests without waiting for answers, so the number of connections is no limit. What is answered
+ * at once is never counted.
  */
 export class WaitingRequests {
   #count = 0;
@@ -36,7 +37,7 @@ export class WaitingRequests {
     return !isBehind(response) || ((socket as Counted)[behind] ?? 0) < mostBehind;
   }
 
-  /** To be called when a request was not answered at once. */
+  /** Call it if a request was not answered at once. */
   add({ socket }: IncomingMessage, response: ServerResponse): void {
     this.#count += 1;
     if (isBehind(response)) this.#addBehind(socket, response);
@@ -59,14 +60,19 @@ export class WaitingRequests {
   }
 }
 
-/** Whether requests of the same connection wait that came after others; some may be before this answer's own. */
+/**
+ * Whether later requests of the same connection wait; some may be earlier than this answer's own.
+ */
 export function isFollowed(response: ServerResponse): boolean {
   const { [behind]: all = 0 } = response.req.socket as Counted;
   const { [behind]: own = 0 } = response as Counted;
   return all > own;
 }
 
-/** Whether an answer waits until others of its connection are sent: nothing tells it when the connection closes. */
+/**
+ * Whether an answer waits for others of its connection: it gets no event when the connection
+ * closes.
+ */
 function isBehind({ socket }: ServerResponse): boolean {
   return socket === null;
 }

@@ -31,14 +31,14 @@ const statusTexts: Readonly<Record<number, string>> = {
   [entityStatuses.validation]: 'Serious Validation Error',
 };
 
-/** What a request wants to see of the entities of its body, as a read does. */
+/** What the answer shows of the entities of a body, as in a read. */
 export type AnsweredAttributes = Partial<Pick<Parameters, 'attributes' | 'expand'>>;
 
 /** Writes the result for each entity of a body (protocol P7.17 to P7.25). */
 export class WriteAnswers {
   readonly #saved: Statement;
   readonly #current: Statement;
-  /** Of an entity that was saved so that it may not be seen; none where all may. */
+  /** Reads an entity that was saved so that it is hidden now; none if all are visible. */
   readonly #hidden: Statement | undefined;
   /** How each entity of this dataclass begins when it is read. */
   readonly #head: string;
@@ -52,7 +52,7 @@ export class WriteAnswers {
     const { database, options, plans } = context;
     const { dialect } = database;
     const { name, key } = dataclass;
-    // A list of attributes in the place of another answers with another statement, which others may have asked for.
+    // Each list of attributes needs a statement of its own, which other requests may have made.
     const planned = (kind: string, plan: (projection: Projection) => Statement): Statement => {
       const shape = shapeName([kind, '', name, key.name, attributes, expand]);
       const known = plans.entities.get(shape);
@@ -76,7 +76,10 @@ export class WriteAnswers {
     this.#fold = dialect.foldText;
   }
 
-  /** An entity that was saved, as it is in the database: one that its own events have deleted since has the stamp 0. */
+  /**
+   * A saved entity as it is in the database; one that its own events have deleted since has the
+   * stamp 0.
+   */
   saved(reading: EntityReading, key: string | number): Pending<string> {
     const values = [this.#comparable(key)];
     return whenThere(reading.read(this.#saved, values), (shown) => {
@@ -115,7 +118,7 @@ export class WriteAnswers {
     return `${this.#head}${JSON.stringify(members).slice(1)}`;
   }
 
-  /** Who may create an entity need not be able to read it. */
+  /** A session that may create an entity may not be able to read it. */
   get #isReadable(): boolean {
     return this.dataclass.permissions?.read !== false;
   }
@@ -160,15 +163,17 @@ export function asNew(dataclass: Dataclass, saved: string, body: Body): string {
   return JSON.stringify(Object.fromEntries(computed));
 }
 
-/** Errors of one body that are listed; each of its entities has some, however many came before it. */
+/**
+ * Errors of one body that are listed; each of its entities has some, however many came before it.
+ */
 const mostListed = 1000;
 const leastOfEntity = 5;
 
-/** Keeps a short body that is wrong in many places from making a long answer. */
+/** Keeps a short body that is wrong in many places from causing a long answer. */
 export class ListedErrors {
   #listed = 0;
 
-  /** The last two errors tell what became of the entity as a whole. */
+  /** The last two errors are about the entity as a whole. */
   shortened(result: SaveResult): SaveResult {
     if (!('problems' in result)) return result;
     const { problems } = result;
@@ -188,7 +193,7 @@ const maxAnswerLength = 64 * 1024 * 1024;
 export class AnswerLength {
   #length = 0;
 
-  /** @throws RequestError 413 when the answer becomes too long, which undoes the request */
+  /** @throws RequestError 413 if the answer becomes too long, which undoes the request */
   add(json: string): string {
     this.#length += json.length + 1;
     if (this.#length <= maxAnswerLength) return json;

@@ -8,11 +8,11 @@ import { readJson } from './body.js';
 /** The entities of a body. */
 export interface BodyEntities {
   readonly entities: readonly Body[];
-  /** Several entities are a list, be it of one. */
+  /** Whether the body is a list, be it of one entity. */
   readonly isList: boolean;
 }
 
-/** The text of the key that an address names an entity by. */
+/** The text of the key that an address contains. */
 export interface AddressKey {
   readonly text: string;
 }
@@ -20,14 +20,15 @@ export interface AddressKey {
 interface BodyRules {
   readonly dataclass: Dataclass;
   readonly fold: Fold;
-  /** How many entities are taken at most. */
+  /** The largest number of entities. */
   readonly batchSize: number;
   readonly addressKey: AddressKey | undefined;
 }
 
 /**
  * Reads the entities of a body, or refuses the body as a whole before anything of it is stored.
- * @throws RequestError 400 for what is no entity and for a key that is not the address's (1806), 413 for too many entities
+ * @throws RequestError 400 for what is no entity and for a key that is not the address's (1806),
+ * 413 for too many entities
  */
 export function readEntities(
   rawBody: unknown,

@@ -36,11 +36,11 @@ export interface WritingContext extends ReadingContext {
   /** None for a model without images and BLOBs. */
   readonly media: ServedMedia | undefined;
   readonly locks: LockTable;
-  /** What runs events; asked when the first entity is written, since class code is there by then. */
+  /** Runs events; called when the first entity is written, because class code exists by then. */
   readonly lifecycle: () => Lifecycle | undefined;
 }
 
-/** What a request asks for beside its body. */
+/** What a request contains in addition to its body. */
 interface AskedWrite extends AnsweredAttributes {
   readonly mode: WriteMode;
 }
@@ -57,7 +57,7 @@ export interface WriteAnswer {
   readonly json: string;
 }
 
-/** Ends a transaction whose changes are not wanted, and carries what it found. */
+/** Ends a transaction whose changes are not wanted, and carries its results. */
 class Undone extends Error {
   constructor(readonly entries: readonly Entry[]) {
     super('not to be kept');
@@ -124,7 +124,10 @@ export class WriteService {
     );
   }
 
-  /** Checks entities one by one, by reads; only a list whose entities depend on each other is stored for trial as a whole. */
+  /**
+   * Checks entities one by one, by reads; only a list whose entities depend on each other is stored
+   * as a whole, and undone.
+   */
   async #validated(sent: SentBody, caller: WriteCaller): Promise<WriteAnswer> {
     const uploads = this.#uploadsFor(caller);
     const reads = readsOnly(this.context.database.executor);
@@ -149,7 +152,7 @@ export class WriteService {
     return checked.areIndependent ? validated(entries) : this.#attempted(sent, 'validate', caller);
   }
 
-  /** Whether the database alone knows if it can hold, or compute with, what an entity would store. */
+  /** Whether only the database knows if it can store, or compute with, the values of an entity. */
   #isTried(result: SaveResult): boolean {
     if ('problems' in result) return false;
     const { attributes } = this.dataclass;
@@ -158,7 +161,7 @@ export class WriteService {
     return values.some((value) => typeof value === 'string' && holdsNul(value));
   }
 
-  /** Stores one entity for trial; others can change something between two of these. */
+  /** Stores one entity and undoes it; others can change something between two of these. */
   async #tried(body: Body, caller: WriteCaller): Promise<SaveResult> {
     const { executor } = this.context.database;
     try {
@@ -218,7 +221,7 @@ export class WriteService {
     return this.#saver.mayRunCode && entities.some((each) => this.#saver.runsCode(each));
   }
 
-  /** @throws Undone when nothing of it shall be stored */
+  /** @throws Undone if nothing of it is to be stored */
   #save(saving: BodySaving, { entities }: SentBody): Pending<readonly Entry[]> {
     const { transaction } = saving;
     const [first] = entities;
@@ -287,8 +290,8 @@ async function saveAll(saving: BodySaving, entities: readonly Body[]): Promise<v
 }
 
 /**
- * What is denied outweighs the rest; 409 where all that was wrong is that other entities are as they are, 422 otherwise
- * (protocol P7.22).
+ * A denial outweighs the rest; 409 if other entities are the only reason for the refusals, 422
+ * otherwise (protocol P7.22).
  */
 function statusOfUndone(entries: readonly Entry[]): number {
   const statuses = entries.flatMap(({ result }) => ('problems' in result ? [result.status] : []));
@@ -317,7 +320,7 @@ function validation({ session }: WriteCaller): SaveOptions {
   return { timestamp, isKept: true, isValidation: true, writer: 'client', session };
 }
 
-/** What stands for a transaction where nothing is stored. */
+/** Replaces a transaction if nothing is stored. */
 function readsOnly(executor: Executor): Transaction {
   return {
     run: () => {
@@ -330,14 +333,14 @@ function readsOnly(executor: Executor): Transaction {
   };
 }
 
-/** U+0000, as it is or within JSON, which PostgreSQL does not take. */
+/** Whether the text contains U+0000, as it is or within JSON, which PostgreSQL does not accept. */
 function holdsNul(text: string): boolean {
   return text.includes('\0') || text.includes('\\u0000');
 }
 
 /**
- * Entities of a list that were checked one by one. Their results are those that the list would have as a whole, unless one
- * that passes would change what holds for another.
+ * Entities of a list that are checked one by one. Their results are those that the list would have
+ * as a whole, unless an accepted entity would change the result of another.
  */
 class CheckedList {
   readonly #unique: readonly StorageDefinition[];
@@ -356,7 +359,7 @@ class CheckedList {
       (each): each is StorageDefinition =>
         each.kind === 'storage' && (each.unique === true || each.key === true),
     );
-    // Which entities may be seen can depend on any other.
+    // Which entities are visible can depend on any other.
     this.#isRestricted =
       dataclass.restriction !== undefined ||
       attributes.some(
