@@ -5,15 +5,15 @@ import type { Field } from './entity-layout.js';
 import { MediaHandle } from './media-handle.js';
 import { RelatedEntityHandle } from './related-entity.js';
 
-/** A prototype is a plain object; what it holds is described by the emitted class. */
+/** A prototype is a plain object; the emitted class describes its members. */
 interface Accessor {
   get(this: object): unknown;
   set?(this: object, value: unknown): void;
 }
 
 /**
- * Gives a class its attributes, once: on the prototype of the emitted base class, so that a user's class may have more. They
- * know the model and no server: several may run in one process.
+ * Adds the attributes of a class, once: to the prototype of the emitted base class, so that a
+ * user's class may have more. They know the model and no server: several may run in one process.
  * @param own the runtime's class that the emitted one extends
  */
 export function defineAccessors(
@@ -38,7 +38,7 @@ function define(prototype: object, name: string, accessor: Accessor): void {
   Object.defineProperty(prototype, name, { ...accessor, enumerable: true, configurable: true });
 }
 
-/** The prototype of the emitted class: the one right below the runtime's. */
+/** The prototype of the emitted class, which directly extends the runtime's. */
 export function prototypeBelow(prototype: object, own: object): object {
   const parent = Object.getPrototypeOf(prototype) as object | null;
   if (parent === null) throw new Error('A class of the registry does not extend its base class.');

@@ -2,35 +2,37 @@ import { setTimeout } from 'node:timers/promises';
 import type { Call, Calls } from '../access/call.js';
 import { TransactionEndedError, type TransactionScope } from '../dialect/transaction-scope.js';
 
-/** What class code wants to be done when what it stored is stored. */
+/** Work that class code wants to run after its changes are committed. */
 export type WorkAfterCommit = () => unknown;
 
-/** How long work that runs may take to end when the server does. */
+/** How long running work may take to end when the server stops. */
 const longestMilliseconds = 5_000;
 
 /**
- * Runs work of class code when the transaction is committed that the code is part of, and never when that, or the part of it
- * that the code runs in, is undone. The works of one transaction run one after the other, in the order they were asked for.
+ * Runs work of class code after the transaction of the code is committed, and never if the
+ * transaction, or the part of it in which the code runs, is rolled back. The works of one
+ * transaction run one after the other, in the order of the calls.
  */
 export class AfterCommit {
-  /** The end of what was last asked for, by transaction; none of them fails. */
+  /** The end of the last work, by transaction; none of these promises rejects. */
   readonly #last = new WeakMap<TransactionScope, Promise<void>>();
   readonly #running = new Set<Promise<void>>();
 
-  /** @param tellFailure writes to the log what no client is told */
+  /** @param tellFailure writes errors to the log, which no client gets */
   constructor(
     private readonly calls: Calls,
     private readonly tellFailure: (error: Error) => void,
   ) {}
 
   /**
-   * @param work runs with the session of the code that asks, outside of any transaction; at once where there is none
-   * @throws TransactionEndedError when the transaction of the code is over
+   * @param work runs with the session of the calling code, outside of any transaction; at once if
+   * there is none
+   * @throws TransactionEndedError if the transaction of the code is over
    */
   run(work: WorkAfterCommit): void {
     const { session, isServer, restrictions, scope } = this.calls.current();
     const call: Call = { session, restrictions, ...(isServer === undefined ? {} : { isServer }) };
-    // Its stack tells who asked for the work.
+    // Its stack shows the code that registered the work.
     const failure = new Error('Work of ds.afterCommit failed');
     if (scope === undefined) {
       this.#keep(this.#try(call, work, failure));
@@ -47,7 +49,7 @@ export class AfterCommit {
     });
   }
 
-  /** Waits for what runs, and for what that asks for, but not for ever. */
+  /** Waits for running work, and for the work that it registers, but not for ever. */
   async end(): Promise<void> {
     const giveUp = new AbortController();
     const late = setTimeout(longestMilliseconds, undefined, { signal: giveUp.signal, ref: false });

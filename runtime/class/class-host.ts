@@ -17,38 +17,49 @@ import type { SelectionNode } from './selection-node.js';
 import type { EntityObject } from './types.js';
 import type { ReadingContext } from '../query/reading-context.js';
 
-/** Reads inside the transaction of the code that asks, where there is one; else what is committed. */
+/** Reads inside the transaction of the calling code, if there is one; else what is committed. */
 export type Reading = Pick<Executor, 'read' | 'value' | 'rows' | 'table'>;
 
-/** All that class code of one server stands on; made by `createClassHost` (`make-class-host.ts`). */
+/**
+ * The parts behind all class code of one server; made by `createClassHost` (`make-class-host.ts`).
+ */
 export interface ClassHost {
   /** The instance of the user's `DataStore`. */
   readonly datastore: object;
   readonly calls: Calls;
   readonly locks: LockTable;
   readonly afterCommit: AfterCommit;
-  /** What runs the events of entities, where there are some. */
+  /** Runs the events of entities, if there are some. */
   readonly lifecycle: Lifecycle | undefined;
-  /** All of the model, whatever a session may see. Its database takes part in the transaction of the code that asks. */
+  /**
+   * The whole model, whatever a session may see. Its database takes part in the transaction of the
+   * calling code.
+   */
   readonly context: SeenModel;
-  /** Whether sessions may see less of the model than there is. */
+  /** Whether sessions may see less than the whole model. */
   readonly isLimited: boolean;
-  /** What the code that asks may see: {@link context} where it is the server's own, or nothing is limited. */
+  /**
+   * What the calling code may see: {@link context} if the code is the server's own, or nothing is
+   * limited.
+   */
   seen(): SeenModel;
   /** @throws Error for a name that is no dataclass of the model */
   codeOf(dataclassName: string): DataclassCode;
   reading(): Reading;
   /**
-   * Runs work in a transaction of its own, or behind a savepoint of the one that the code is part of; what the work runs joins
-   * it. All of it is undone when it throws.
-   * @throws TransactionEndedError when the transaction of the code is over
+   * Runs work in a transaction of its own, or behind a savepoint of the calling code's transaction;
+   * the code of the work joins it. If the work throws, all of it is undone.
+   * @throws TransactionEndedError if the transaction of the code is over
    */
   write<T>(work: (scope: TransactionScope) => Promise<T>): Promise<T>;
-  /** The same without a savepoint, for work that changes something with its last statement and runs no class code. */
+  /**
+   * The same without a savepoint, for work that changes something with its last statement and runs
+   * no class code.
+   */
   writeAlone<T>(work: (scope: TransactionScope) => Promise<T>): Promise<T>;
 }
 
-/** The classes of one dataclass, and what their instances are made by. */
+/** The classes of one dataclass, and what makes their instances. */
 export interface DataclassCode {
   readonly host: ClassHost;
   /** Of the whole model. */
@@ -58,11 +69,14 @@ export interface DataclassCode {
   readonly layout: EntityLayout;
   readonly entities: Entities;
   readonly selections: Selections;
-  /** The dataclass as the code that asks may see it. What it reads is read by that, late: when it is used. */
+  /** The dataclass as the calling code may see it. Reads use it late: when they run. */
   seen(): Seen;
 }
 
-/** A dataclass as the sessions of one view see it, and what reads and writes it for code that runs with their privileges. */
+/**
+ * A dataclass as the sessions of one view see it, and its readers and writers for code with their
+ * privileges.
+ */
 export interface Seen {
   readonly model: SeenModel;
   readonly dataclass: Dataclass;
@@ -73,7 +87,7 @@ export interface Seen {
 
 /** Rows of entities by their keys. */
 export interface Rows {
-  /** @param key in any case; one that no entity can have is one that none has */
+  /** @param key in any case; no entity has a key that is impossible for the type */
   byKey(key: string | number): Promise<readonly SqlValue[] | undefined>;
   /**
    * @param keys as they are stored
@@ -82,7 +96,7 @@ export interface Rows {
   byKeys(keys: readonly (string | number)[]): Promise<readonly (readonly SqlValue[] | undefined)[]>;
 }
 
-/** Reads selections of one dataclass; what is wrong with one, and what may not be read, is told then. */
+/** Reads selections of one dataclass; reports what is wrong with one, and what may not be read. */
 export interface SelectionReading {
   count(node: SelectionNode): Promise<number>;
   /** In order. */
@@ -91,29 +105,32 @@ export interface SelectionReading {
   keys(node: SelectionNode): Pending<KeyList>;
   /**
    * @param path as behind a dataclass in the address of `$compute`
-   * @throws RequestError for a path that is not right
+   * @throws RequestError for a wrong path
    */
   compute(node: SelectionNode, path: string, aggregate: Aggregate): Promise<unknown>;
-  /** @throws RequestError for a path that is not right */
+  /** @throws RequestError for a wrong path */
   distinct(node: SelectionNode, path: string): Promise<unknown[]>;
 }
 
 /** Makes entities of one dataclass. */
 export interface Entities {
-  /** What {@link fromRow} wants of each row, in this order; joins what aliases lead to. */
+  /**
+   * The columns that {@link fromRow} needs of each row, in this order; joins the targets of
+   * aliases.
+   */
   columns(from: From): readonly Sql[];
   fromRow(row: readonly SqlValue[]): EntityObject;
-  /** Rows of all entities, whoever's call runs: what the saver, the deleter and events have to know. */
+  /** Rows of all entities, whatever call runs: for the saver, the deleter and events. */
   readonly allRows: Rows;
   /**
    * The row of one entity that the current call may read.
    * @param key in any case
-   * @throws PermissionError, as all that reads for class code
+   * @throws PermissionError, as all reads of class code
    */
   readRow(key: string | number): Promise<readonly SqlValue[] | undefined>;
   /** A new entity, with the defaults of the model. */
   create(): EntityObject;
-  /** The same as an entity; a key that no entity can have is one that none has. */
+  /** The same as an entity. */
   load(key: string | number): Promise<EntityObject | undefined>;
   /**
    * @param keys as they are stored
@@ -130,7 +147,7 @@ export interface Writing {
   drop(entity: EntityObject): Promise<void>;
   /**
    * Deletes the entities that a statement lists (see `chooseEntities`).
-   * @returns how many those were
+   * @returns their number
    * @throws SaveError
    */
   dropChosen(choose: Statement, values: readonly SqlValue[]): Promise<number>;
@@ -146,14 +163,14 @@ export interface Selections {
   query(filter: string, values: readonly unknown[]): object;
   /** A list in memory, without entities. */
   none(): object;
-  /** The entities of some keys, in their order; keys that no entity has are passed over. */
+  /** The entities of some keys, in their order; ignores keys that no entity has. */
   fromKeys(keys: Iterable<string | number>): object;
   /** Any selection of this dataclass. */
   of(node: SelectionNode): object;
   /**
-   * The entities of this dataclass that a to-many relation of another entity leads to.
+   * The entities of this dataclass to which a to-many relation of another entity leads.
    * @param relation leads to this dataclass
-   * @param key of the other entity; `null` for one that is not saved, which has none
+   * @param key of the other entity; `null` for one that is not saved
    */
   related(relation: RelatedEntitiesDefinition, key: string | number | null): object;
 }

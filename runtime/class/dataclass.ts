@@ -4,14 +4,14 @@ import { givenValues } from './entity-object.js';
 import { stateOf } from './entity-state.js';
 import type { EntityTypes } from './types.js';
 
-/** What a dataclass object is made by; opaque to class code. */
+/** The parts of a dataclass object; opaque to class code. */
 export type DataclassState = DataclassCode;
 
 /** A dataclass of class code: `ds.Company` (`class-code.md#reading-and-writing`). */
 export abstract class DataclassObject<T extends EntityTypes> {
   readonly #code: DataclassCode;
 
-  /** There is one of each dataclass; the server makes it. */
+  /** The server makes one of each dataclass. */
   constructor(state: DataclassState) {
     this.#code = state;
   }
@@ -29,16 +29,16 @@ export abstract class DataclassObject<T extends EntityTypes> {
     return this.#code.selections.all();
   }
 
-  /** @returns `null` when no entity has the key; a text is compared without regard to case */
+  /** @returns `null` if no entity has the key; a text is compared without regard to case */
   async get(key: T['key']): Promise<T['entity'] | null> {
     return (await this.#code.entities.load(key)) ?? null;
   }
 
   /**
-   * The entities that a filter holds for, as a selection that is read when it is used.
+   * The entities that match a filter, as a selection that is read when it is used.
    * @param filter in the language of `$filter`: `city = :1 and staff.salary > :2 order by name`
    * @param values of its placeholders
-   * @throws RequestError for a filter that is wrong
+   * @throws RequestError for a wrong filter
    */
   query(filter: string, ...values: readonly unknown[]): T['selection'] {
     return this.#code.selections.query(filter, values);
@@ -46,7 +46,7 @@ export abstract class DataclassObject<T extends EntityTypes> {
 
   /**
    * A new entity, with the defaults of the model; `save()` stores it.
-   * @param values as `fromObject` takes them
+   * @param values as for `fromObject`
    * @throws AttributeError for what cannot be set
    */
   new(values?: T['values']): T['entity'] {
@@ -55,7 +55,7 @@ export abstract class DataclassObject<T extends EntityTypes> {
     return entity;
   }
 
-  /** The entities of some keys, in that order, each once; keys that no entity has are passed over. */
+  /** The entities of some keys, in that order, each once; ignores keys that no entity has. */
   fromKeys(keys: Iterable<T['key']>): T['selection'] {
     return this.#code.selections.fromKeys(keys);
   }
@@ -66,7 +66,7 @@ export abstract class DataclassObject<T extends EntityTypes> {
   }
 }
 
-/** What a singleton is made with. Its code has no use for it but to hand it on. */
+/** The argument of a singleton's constructor. Its code only passes it on. */
 export interface SingletonState {
   readonly datastore: object;
   /** Whose call runs. */
@@ -74,8 +74,8 @@ export interface SingletonState {
 }
 
 /**
- * What the emitted base classes of singletons extend. An instance is made by the first call of one of its functions, and lives
- * as long as its scope says: as the process, or as the session.
+ * The base class of the emitted base classes of singletons. The first call of one of its functions
+ * makes the instance, which lives as long as its scope says: as the process, or as the session.
  */
 export abstract class Singleton<DataStore extends object> {
   readonly #state: SingletonState;
@@ -88,7 +88,7 @@ export abstract class Singleton<DataStore extends object> {
     return this.#state.datastore as DataStore;
   }
 
-  /** Of the call that runs. */
+  /** The session of the running call. */
   get session(): Session {
     return this.#state.session();
   }

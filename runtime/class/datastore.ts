@@ -11,7 +11,7 @@ import type { ClassHost } from './class-host.js';
 import type { Table } from '../dialect/executor.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 
-/** What the datastore is made by; opaque to class code. */
+/** The parts of the datastore; opaque to class code. */
 export type DatastoreState = ClassHost;
 
 /**
@@ -23,7 +23,7 @@ export abstract class Datastore<Database = unknown> {
   readonly #host: ClassHost;
   #kysely: Kysely<Database> | undefined;
 
-  /** There is one in a server, which makes it. */
+  /** The server makes one. */
   constructor(state: DatastoreState) {
     this.#host = state;
   }
@@ -38,9 +38,10 @@ export abstract class Datastore<Database = unknown> {
   }
 
   /**
-   * The database itself: typed queries, that take part in the transaction that runs. Outside of one, a query that reads sees
-   * what is committed, and one that changes something is a transaction. It knows tables and columns: no rule of the model, no
-   * event and no stamp is kept by it, and no privilege limits it.
+   * The database itself: typed queries that take part in the running transaction. Outside of one, a
+   * query that reads sees what is committed, and one that changes something is a transaction. It
+   * knows tables and columns only: it applies no rule of the model, runs no events, raises no
+   * stamps, and checks no privileges.
    */
   get kysely(): Kysely<Database> {
     this.#kysely ??= datastoreKysely<Database>(this.#host);
@@ -48,19 +49,21 @@ export abstract class Datastore<Database = unknown> {
   }
 
   /**
-   * Runs work in a transaction: all that its code stores, here and in what it calls, is stored when it ends, or nothing of it
-   * when it throws. Inside another one it is a part of that, and is undone alone when it throws. No other request sees what is
-   * not stored yet, or takes part.
+   * Runs work in a transaction: what its code stores, here and in what it calls, is stored when the
+   * work ends, or none of it if the work throws. Inside another transaction it is a part of that
+   * one, and is undone alone if it throws. Other requests do not see what is not stored yet, and do
+   * not take part.
    */
   transaction<R>(work: () => Promise<R>): Promise<R> {
     return this.#host.write(() => work());
   }
 
   /**
-   * Runs work when the outermost transaction that this code is part of is stored, and never when what the code did is undone;
-   * outside of any, at once. It runs behind the answer, outside of the transaction, with the session of this code. Works of one
-   * transaction run one after the other, in order. What one throws is logged, and changes nothing.
-   * @throws TransactionEndedError when the transaction of this code is over
+   * Runs work after the outermost transaction of this code is committed, and never if what the code
+   * did is rolled back; outside of any transaction, at once. It runs after the answer, outside of
+   * the transaction, with the session of this code. Works of one transaction run one after the
+   * other, in order. An error is logged, and has no other effect.
+   * @throws TransactionEndedError if the transaction of this code is over
    */
   afterCommit(work: WorkAfterCommit): void {
     this.#host.afterCommit.run(work);
@@ -68,9 +71,9 @@ export abstract class Datastore<Database = unknown> {
 }
 
 /**
- * A Kysely instance on the server's own connections, which writes the SQL of the database in use: what it runs is part of the
- * transaction of the code that runs it.
- * `transaction()` of Kysely is refused, since code that saves entities in its callback would wait for it for ever.
+ * A Kysely instance on the server's own connections, which writes the SQL of the database in use:
+ * its queries are part of the transaction of the code that runs them. `transaction()` of Kysely is
+ * refused, because code that saves entities in its callback would wait for it for ever.
  */
 function datastoreKysely<Database>(host: ClassHost): Kysely<Database> {
   return new Kysely<Database>({
@@ -130,14 +133,14 @@ class HostConnection implements DatabaseConnection {
     if (table.result === undefined) return { rows };
     const { changes, insertedKey } = table.result;
     const numAffectedRows = BigInt(changes);
-    // PostgreSQL tells a key only where `returning` asks for it.
+    // PostgreSQL returns a key only for `returning`.
     return insertedKey === 0
       ? { rows, numAffectedRows }
       : { rows, numAffectedRows, insertId: BigInt(insertedKey) };
   }
 
   async *streamQuery<Row>(query: CompiledQuery): AsyncIterableIterator<QueryResult<Row>> {
-    // A cursor that stays open would keep the connection from others.
+    // An open cursor would keep the connection from others.
     yield await this.executeQuery<Row>(query);
   }
 
@@ -151,7 +154,7 @@ class HostConnection implements DatabaseConnection {
 /** Blanks, comments and empty statements before a statement's first word. */
 const beginning = String.raw`^(?:[\s;]|--[^\n]*\n|/\*(?:[^*]|\*(?!/))*\*/)*`;
 
-/** Statements that would end or begin what is not theirs. */
+/** Statements that would end or begin transactions of the server. */
 const transactionWord = new RegExp(
   `${beginning}(?:begin|start|commit|end|rollback|abort|savepoint|release|prepare|attach|detach)\\b`,
   'i',
@@ -165,7 +168,10 @@ const sessionWord = new RegExp(
 
 const readingWord = new RegExp(`${beginning}(?:select|values)\\b`, 'i');
 
-/** Text that was written by hand reads when it begins so; anything else might change something, and is a transaction. */
+/**
+ * SQL as text is a read if it begins like one; anything else might change something, and is a
+ * transaction.
+ */
 function isRead({ query, sql }: CompiledQuery): boolean {
   if (query.kind === 'SelectQueryNode') return true;
   return query.kind === 'RawNode' && readingWord.test(sql);
@@ -192,7 +198,7 @@ function define(object: object, name: string, value: SqlValue): void {
   });
 }
 
-/** What a query binds, in the form in which entities have it stored. */
+/** The value that a query binds, in the form in which entities are stored. */
 function bindable(value: unknown, index: number): SqlValue {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') {
     return value;

@@ -10,18 +10,21 @@ import type {
 } from '../protocol/definition.js';
 import { AttributeError } from './failure.js';
 
-/** An attribute whose value an entity's row holds. */
+/** An attribute whose value is in an entity's row. */
 export interface Field {
   readonly attribute: StorageDefinition | CalculatedDefinition | AliasDefinition;
-  /** The column that holds the value: at the end of an alias, of another dataclass. */
+  /** The column that holds the value: for an alias, a column of another dataclass. */
   readonly end: ColumnDefinition;
   /** Position in the row. */
   readonly index: number;
-  /** The row holds the number of bytes alone. */
+  /** Whether the row holds only the number of bytes. */
   readonly isMedia: boolean;
 }
 
-/** What the rows of a dataclass's entities hold: the stamp, then one value for each attribute that has one. */
+/**
+ * The columns of the rows of a dataclass's entities: the stamp, then one value for each attribute
+ * that has one.
+ */
 export class EntityLayout {
   /** In model order. */
   readonly fields: readonly Field[];
@@ -65,7 +68,8 @@ export class EntityLayout {
   }
 
   /**
-   * Where the value of an attribute is that class code names; for a to-one relation, its key.
+   * The position of the value of an attribute that class code names; for a to-one relation, of its
+   * key.
    * @throws AttributeError for any other name
    */
   named(name: string): Field {
@@ -80,17 +84,17 @@ export class EntityLayout {
     throw new AttributeError(this.dataclass.name, name, predicate);
   }
 
-  /** What a statement selects, for the entities at the root of `from`. */
+  /** The columns that a statement selects, for the entities at the root of `from`. */
   columns(from: From): readonly Sql[] {
     const values = this.fields.map((field) => {
       const value = this.column(from, field);
-      // Told without reading the bytes.
+      // Computed without reading the bytes.
       return field.isMedia ? sql`length(${value})` : value;
     });
     return [column(from.root, '__STAMP'), ...values];
   }
 
-  /** The value of one attribute itself; joins what an alias leads to. */
+  /** The value of one attribute itself; joins the target of an alias. */
   column(from: From, { attribute, end }: Field): Sql {
     if (attribute.kind !== 'alias') return column(from.root, end.column);
     const { relations } = resolveAlias(this.dataclass, attribute);

@@ -8,7 +8,7 @@ import { setRelated } from './related-entity.js';
 
 type Members = Readonly<Record<string, unknown>>;
 
-/** The attributes of an entity as an object of its own (see `Entity.toObject`). */
+/** The attributes of an entity as a plain object (see `Entity.toObject`). */
 export function plainObject(state: EntityState, entity: object): Members {
   const { dataclass } = state.code;
   const members: [string, unknown][] = [];
@@ -49,7 +49,7 @@ function readValue(state: EntityState, field: Field): { readonly value: unknown 
   return isReadableField(state, field) ? { value: state.get(field) } : undefined;
 }
 
-/** Sets what an object holds (see `Entity.fromObject`). */
+/** Sets attributes from an object (see `Entity.fromObject`). */
 export function givenValues(state: EntityState, entity: object, values: object): void {
   for (const name of Object.keys(values)) {
     const value = (values as Members)[name];

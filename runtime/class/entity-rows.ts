@@ -7,20 +7,21 @@ import { decodeKey } from '../protocol/key.js';
 import type { ClassHost, Rows } from './class-host.js';
 import type { EntityLayout } from './entity-layout.js';
 
-/** Keys that are read by one statement; their list is one value. */
+/** Keys that one statement reads; their list is one value. */
 const keysPerStatement = 10_000;
 
 type Row = readonly SqlValue[];
 
 /**
- * Reads the rows of entities by their keys. A row holds all that the layout has, whatever the session may read: a property is
- * read at once, and may be read by code that is promoted, so it is asked for then (`EntityState.get`).
+ * Reads the rows of entities by their keys. A row holds every value of the layout, whatever the
+ * session may read: properties are synchronous, and promoted code may read more, so privileges are
+ * checked then (`EntityState.get`).
  */
 export class EntityRows implements Rows {
   readonly #byKey: Statement;
   readonly #byKeys: Statement;
 
-  /** @param dataclass whose entities are there; it is that of the layout, or a view of it */
+  /** @param dataclass of the entities; that of the layout, or a view of it */
   constructor(
     private readonly host: ClassHost,
     private readonly dataclass: Dataclass,

@@ -18,15 +18,18 @@ const none: ReadonlySet<string> = new Set();
 
 type Values = ReadonlyMap<Field, StoredValue>;
 
-/** What an entity object holds: the row it was read from, and what was set since. Values are kept as they are stored. */
+/**
+ * The state of an entity object: the row it was read from, and what was set since. Values are kept
+ * as they are stored.
+ */
 export class EntityState {
   #row: readonly SqlValue[];
-  /** Never holds what is in the row. */
+  /** Never contains a value of the row. */
   #changes: Map<Field, StoredValue> | undefined;
   #granted: Set<string> | undefined;
-  /** The changes that {@link body} gave away last. */
+  /** The changes in the last {@link body}. */
   #sent: Values | undefined;
-  /** Objects and vectors that were handed out: frozen, so each is made once. */
+  /** Objects and vectors that code has got: frozen, so each is made once. */
   #typed: Map<number, unknown> | undefined;
   /** Related entities that were read or set, by their relation, and the keys that led to them. */
   #related: Map<string, Related> | undefined;
@@ -52,20 +55,20 @@ export class EntityState {
     return this.stored(this.code.layout.key) as string | number | null;
   }
 
-  /** The stored form of the value that the entity has now; of an image or BLOB that was not set, its length. */
+  /** The stored form of the current value; for an image or BLOB that was not set, its length. */
   stored(field: Field): StoredValue {
     const changed = this.#changes?.get(field);
     return changed === undefined ? this.read(field) : changed;
   }
 
-  /** The same of the value that it was read with. */
+  /** The same for the value that it was read with. */
   read({ index }: Field): string | number | null {
     return (this.#row[index] ?? null) as string | number | null;
   }
 
   /**
    * The value as class code reads it.
-   * @throws PermissionError for one that the code may not read that asks
+   * @throws PermissionError if the calling code may not read it
    */
   get(field: Field): unknown {
     requireReadableField(this, field);
@@ -78,14 +81,17 @@ export class EntityState {
     return value;
   }
 
-  /** A foreign key as the value of its relation, which asks for privileges of its own: see that they are there. */
+  /**
+   * A foreign key as the value of its relation, which has privileges of its own: check them before.
+   */
   foreignKey(field: Field): unknown {
     return typedValue(field, this.stored(field));
   }
 
   /**
    * Sets an attribute as class code does.
-   * @throws AttributeError for a value of another type, and for an attribute that holds no value of its own
+   * @throws AttributeError for a value of another type, and for an attribute without a value of its
+   * own
    */
   set(field: Field, value: unknown): void {
     const { attribute } = field;
@@ -97,7 +103,7 @@ export class EntityState {
     this.setByCode(field, storedForm(name, attribute, value));
   }
 
-  /** Sets an attribute to what class code has set it to. */
+  /** Sets an attribute to a value of class code. */
   setByCode(field: Field, value: StoredValue): void {
     this.setStored(field, value);
     const { name } = field.attribute;
@@ -105,7 +111,7 @@ export class EntityState {
     else this.#granted?.delete(name);
   }
 
-  /** Names of the attributes that promoted code has set, and may be saved whoever saves. */
+  /** Names of the attributes that promoted code has set, and that may be saved whoever saves. */
   get granted(): ReadonlySet<string> {
     return this.#granted ?? none;
   }
@@ -120,7 +126,7 @@ export class EntityState {
     else (this.#changes ??= new Map()).set(field, value);
   }
 
-  /** Names of the attributes that have other values than they were read with. */
+  /** Names of the attributes whose values differ from those that were read. */
   get touched(): readonly string[] {
     return [...(this.#changes?.keys() ?? [])].map(({ attribute }) => attribute.name);
   }
@@ -129,7 +135,9 @@ export class EntityState {
     return this.#changes?.has(field) === true;
   }
 
-  /** What a save sends: changes in JSON form, and `__KEY` and `__STAMP` where the entity is stored. */
+  /**
+   * The body of a save: changes in JSON form, and `__KEY` and `__STAMP` if the entity is stored.
+   */
   body(): Readonly<Record<string, unknown>> {
     const body: Record<string, unknown> = {};
     if (!this.isNew) {
@@ -147,7 +155,7 @@ export class EntityState {
     return body;
   }
 
-  /** The entity has been stored; what was set while that went on stays a change. */
+  /** The entity was stored; what was set meanwhile stays a change. */
   takeOver(row: readonly SqlValue[]): void {
     const changes = this.#changes ?? new Map<Field, StoredValue>();
     const sent = this.#sent;
@@ -157,13 +165,16 @@ export class EntityState {
     }
   }
 
-  /** Forgets what was set, and what was read before. */
+  /** Discards what was set, and what was read before. */
   reload(row: readonly SqlValue[]): void {
     this.#related = undefined;
     this.#reset(row, false);
   }
 
-  /** Remembers the state; the result brings it back when what was stored is undone. What was set meanwhile stays. */
+  /**
+   * Saves the state; the result restores it if the changes are rolled back. What was set meanwhile
+   * stays.
+   */
   keepState(): () => void {
     const { isNew } = this;
     const row = this.#row;
@@ -178,7 +189,7 @@ export class EntityState {
     };
   }
 
-  /** The entity that a relation leads to, where it is known, and still the one. */
+  /** The entity to which a relation leads, if it is known and still the right one. */
   related(relation: string, key: string | number): EntityObject | undefined {
     const known = this.#related?.get(relation);
     return known?.by === key ? known.entity : undefined;
@@ -200,7 +211,7 @@ export class EntityState {
 
 let stateWithin: (holder: object) => EntityState | undefined;
 
-/** Holds what an entity object is made of, where nothing that lists its properties finds it. */
+/** Holds the state of an entity object as a private member, so that nothing lists it. */
 export abstract class EntityHolder {
   readonly #state: EntityState;
 
@@ -213,12 +224,12 @@ export abstract class EntityHolder {
   }
 }
 
-/** What an entity object holds; `undefined` for an object that is none. */
+/** The state of an entity object; `undefined` for any other object. */
 export function findState(object: object): EntityState | undefined {
   return stateWithin(object);
 }
 
-/** What an entity object holds. */
+/** The state of an entity object. */
 export function stateOf(entity: object): EntityState {
   const state = stateWithin(entity);
   if (state === undefined) throw new TypeError('This is no entity.');

@@ -16,7 +16,10 @@ import { LiveEntityObject } from './live-entity.js';
 import { SaveError, type SaveProblem } from './failure.js';
 import type { EntityObject } from './types.js';
 
-/** Stores and deletes the entities of one dataclass for class code, by what stores and deletes them for clients. */
+/**
+ * Stores and deletes the entities of one dataclass for class code, with the same code as for
+ * clients.
+ */
 export class EntityWriting implements Writing {
   readonly #dataclass: Dataclass;
   readonly #saver: EntitySaver;
@@ -26,7 +29,7 @@ export class EntityWriting implements Writing {
   readonly #raiseGlobalStamp: Statement;
   readonly #runsCode: boolean;
 
-  /** @param model as the sessions see it whose calls this writes for */
+  /** @param model as the sessions see it for whose calls this writes */
   constructor(
     private readonly code: DataclassCode,
     private readonly model: SeenModel,
@@ -53,7 +56,8 @@ export class EntityWriting implements Writing {
     const { host } = this.code;
     const state = stateOf(entity);
     const work = (scope: TransactionScope): Promise<void> => this.#save(scope, entity, state);
-    // Events and `restrict` are class code, which may save within; a refused save leaves nothing behind that a savepoint had to undo.
+    // Events and `restrict` are class code, which may save inside; without them a refused save
+    // leaves nothing that a savepoint had to undo.
     return this.#runsCode ? host.write(work) : host.writeAlone(work);
   }
 
@@ -118,7 +122,10 @@ export class EntityWriting implements Writing {
   }
 }
 
-/** What was stored may be undone later, with the transaction that it is part of: the object is what it was before, then. */
+/**
+ * What was stored may be rolled back later with its transaction: then the object returns to its
+ * state before.
+ */
 function undoneWith(scope: TransactionScope, state: EntityState): void {
   const undo = state.keepState();
   scope.whenSettled((isKept) => {
@@ -126,7 +133,7 @@ function undoneWith(scope: TransactionScope, state: EntityState): void {
   });
 }
 
-/** The session may drop no entity of the dataclass, or not the values that one of them has. */
+/** Whether the session may drop no entity of the dataclass, or not the values of one of them. */
 function isDenial(error: unknown): error is RequestError {
   return error instanceof RequestError && isDenialStatus(error.status);
 }

@@ -10,15 +10,15 @@ import { type EntityState, EntityHolder, stateOf } from './entity-state.js';
 import { SaveError } from './failure.js';
 
 /**
- * An entity of class code (`class-code.md#reading-and-writing`). The emitted base class of its dataclass declares the
- * attributes: values are typed properties; a to-one relation is a {@link RelatedEntity}, an image or BLOB a {@link Media}; a
- * to-many relation is a selection.
+ * An entity of class code (`class-code.md#reading-and-writing`). The emitted base class of its
+ * dataclass declares the attributes: values are typed properties; a to-one relation is a {@link
+ * RelatedEntity}, an image or BLOB a {@link Media}; a to-many relation is a selection.
  *
- * Code reads and writes what the session may that it runs for, or more where it is promoted. A property that it may not read
- * throws a RestError (401 or 403 with 1556), unless its value was set and is not saved yet.
+ * Code reads and writes what its session may, or more if it is promoted. A property that it may not
+ * read throws a RestError (401 or 403 with 1556), unless its value was set and is not saved yet.
  *
- * Entities are made by their dataclass: `ds.Company.new()`. An object is what was read, and what was set since: two of one entity know nothing of each other, and of two that are saved
- * the first one wins.
+ * Dataclasses make entities: `ds.Company.new()`. An object holds what was read, and what was set
+ * since: two objects of one entity are independent, and if both are saved, the first one wins.
  */
 export abstract class Entity<T extends EntityTypes> extends EntityHolder implements EntityObject {
   get ds(): T['ds'] {
@@ -45,8 +45,8 @@ export abstract class Entity<T extends EntityTypes> extends EntityHolder impleme
   }
 
   /**
-   * Whether an attribute has another value than it was read with; without a name, whether any has. Images and BLOBs count from
-   * when they are set, whatever the bytes.
+   * Whether the value of an attribute differs from the one that was read; without a name, whether
+   * any does. Images and BLOBs count from when they are set, whatever the bytes.
    * @throws AttributeError for a name that is no attribute with a value, and no to-one relation
    */
   touched(attribute?: keyof T['values'] & string): boolean {
@@ -56,61 +56,65 @@ export abstract class Entity<T extends EntityTypes> extends EntityHolder impleme
   }
 
   /**
-   * Creates the entity, or stores what was changed since it was read; nothing where nothing was. It is one transaction, or part
-   * of the one that runs, and the object has what the database made of it.
-   * @throws SaveError when it is refused; nothing is stored then, and the object stays as it is
+   * Creates the entity, or stores what was changed since it was read; without a change it does
+   * nothing. It is one transaction, or part of the running one, and the object gets the values of
+   * the database.
+   * @throws SaveError if it is refused; nothing is stored then, and the object stays as it is
    */
   save(): Promise<void> {
     return stateOf(this).code.seen().writing.save(this);
   }
 
   /**
-   * Deletes the entity, with what the model's `onDelete` says of those that refer to it.
-   * @throws SaveError when it is refused, was changed since it was read, or does not exist
+   * Deletes the entity, and applies the model's `onDelete` to those that refer to it.
+   * @throws SaveError if it is refused, was changed since it was read, or does not exist
    */
   drop(): Promise<void> {
     return stateOf(this).code.seen().writing.drop(this);
   }
 
   /**
-   * Reads the entity anew; what was set and not saved is gone.
-   * @throws SaveError when it does not exist any more
+   * Reads the entity again; what was set and not saved is lost.
+   * @throws SaveError if it no longer exists
    */
   reload(): Promise<void> {
     return reloadEntity(stateOf(this));
   }
 
   /**
-   * Keeps other sessions from changing or deleting the entity, until this session ends or unlocks it. A lock that is taken in a
-   * transaction ends with it when that is undone.
-   * @returns `false` when another session has locked it
+   * Keeps other sessions from changing or deleting the entity, until this session ends or unlocks
+   * it. A lock that is taken in a transaction is released if the transaction is rolled back.
+   * @returns `false` if another session has locked it
    * @throws Error for an entity that is not saved
    */
   lock(): Promise<boolean> {
     return lockEntity(stateOf(this));
   }
 
-  /** @returns `false` when another session has locked it */
+  /** @returns `false` if another session has locked it */
   unlock(): Promise<boolean> {
     return unlockEntity(stateOf(this));
   }
 
-  /** The values of all attributes that the code may read; a to-one relation is the key that it leads to. Images, BLOBs and to-many relations are left out. */
+  /**
+   * The values of all attributes that the code may read; a to-one relation is its key. Images,
+   * BLOBs and to-many relations are left out.
+   */
   toObject(): T['object'] {
     return plainObject(stateOf(this), this);
   }
 
   /**
-   * Sets several attributes: values as their properties take them, a key, an entity or null for a to-one relation, bytes or null
-   * for an image or BLOB. What is `undefined` is passed over.
-   * @throws AttributeError for what cannot be set; those before it are set then
+   * Sets several attributes: values as for their properties, a key, an entity or null for a to-one
+   * relation, bytes or null for an image or BLOB. `undefined` is ignored.
+   * @throws AttributeError for what cannot be set; the attributes before it are set then
    */
   fromObject(values: T['values']): this {
     givenValues(stateOf(this), this, values);
     return this;
   }
 
-  /** What a log shows of it: the values that the row holds; no code of the user runs. */
+  /** What a log shows of it: the values of the row; no code of the user runs. */
   [inspect.custom](_depth: number, options: InspectOptions): string {
     const state = stateOf(this);
     const shown = state.code.layout.fields
@@ -120,7 +124,7 @@ export abstract class Entity<T extends EntityTypes> extends EntityHolder impleme
   }
 }
 
-/** @throws SaveError when the entity does not exist any more, or is not saved */
+/** @throws SaveError if the entity no longer exists, or is not saved */
 async function reloadEntity(state: EntityState): Promise<void> {
   const { code } = state;
   const key = keyAsRead(state);
@@ -130,7 +134,7 @@ async function reloadEntity(state: EntityState): Promise<void> {
   state.reload(row);
 }
 
-// Locks may be kept by a database one day, so that both are asynchronous.
+// Asynchronous, because a database may hold the locks one day.
 function lockEntity(state: EntityState): Promise<boolean> {
   return later(() => {
     const { host, dataclass } = state.code;
@@ -140,7 +144,7 @@ function lockEntity(state: EntityState): Promise<boolean> {
     const holder = holderOfSession(session);
     const isHeld = host.locks.holderOf(dataclass.name, key) !== undefined;
     if (host.locks.lock(dataclass.name, key, holder) !== true) return false;
-    // What the transaction made is gone then, and another entity may get its key.
+    // The entity may not exist after a rollback, and another one may get its key.
     if (!isHeld) {
       scope?.whenSettled((isKept) => {
         if (!isKept) host.locks.unlock(dataclass.name, key, holder.session);
@@ -158,7 +162,7 @@ function unlockEntity(state: EntityState): Promise<boolean> {
   });
 }
 
-/** What work throws rejects the promise. */
+/** An error of work rejects the promise. */
 function later<T>(work: () => T): Promise<T> {
   return new Promise((resolve) => {
     resolve(work());

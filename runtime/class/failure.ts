@@ -12,7 +12,7 @@ import {
   PermissionError,
 } from '../protocol/errors.js';
 
-/** The code of a function failed; what it threw is the cause, which is logged and not told. */
+/** The code of a function failed; the cause is what it threw, which is logged and not sent. */
 export class FunctionFailedError extends Error {
   constructor(shown: string, cause: unknown) {
     super(`${shown} failed`, { cause });
@@ -21,8 +21,8 @@ export class FunctionFailedError extends Error {
 }
 
 /**
- * The code of a function, or an event, did what its caller has no privilege for. The cause names it, for the log: the client
- * may not know that it exists.
+ * The code of a function, or an event, did something for which its caller has no privilege. The
+ * cause names it, for the log: the client may not know that it exists.
  */
 export class DeniedInCodeError extends RequestError {
   /** @param name of the denial */
@@ -33,7 +33,10 @@ export class DeniedInCodeError extends RequestError {
   }
 }
 
-/** Refusals that have nothing to do with what the function's code is: who calls it, how often, and whether it is written. */
+/**
+ * Refusals that do not depend on the function's code: who calls it, how often, and whether it is
+ * written.
+ */
 const passed: ReadonlySet<number> = new Set([401, 402, 403, 423, 429, 501, 503]);
 
 /**
@@ -66,7 +69,7 @@ function deniedInCode(
   return new DeniedInCodeError(shown, name ?? 'readDenied', status, error);
 }
 
-/** What {@link SaveError} is made of: a refusal of the saver is one. */
+/** The parts of a {@link SaveError}: a refusal of the saver is one. */
 export interface SaveProblem {
   readonly problems: readonly ProtocolError[];
   /** Of HTTP. */
@@ -82,9 +85,9 @@ export class SaveError extends Error {
    * exists.
    */
   readonly status: number;
-  /** Everything that is wrong, as `__ERROR` would tell it. */
+  /** All errors, as in `__ERROR`. */
   readonly errors: readonly ProtocolError[];
-  /** What a request that saves the entity would be answered with. */
+  /** The status that the answer of a request with this save has. */
   readonly httpStatus: number;
 
   constructor({ problems, status, entityStatus }: SaveProblem) {
@@ -112,9 +115,9 @@ export class AttributeError extends TypeError {
 }
 
 /**
- * What a function throws that nobody has written yet: 501 with the file where it is to be written.
+ * What a function throws that nobody has written yet: 501 with the file in which to write it.
  * @param name with its class, as `Company.fromCity`
- * @param given its arguments, which a function that is not written has no other use for
+ * @param given its arguments, which are not used
  */
 export function notWritten(name: string, file: string, ...given: readonly unknown[]): RequestError;
 export function notWritten(name: string, file: string): RequestError {

@@ -90,8 +90,8 @@ export class LiveEntityObject implements LiveEntity {
 }
 
 /**
- * Whether a getter gives the value, for an entity that is stored: a client that sends back what it read changes nothing by
- * it. A getter that fails gives no value.
+ * Whether the getter of a stored entity returns the value: a client that sends back what it read
+ * changes nothing. A getter that throws returns no value.
  * @param value in stored form
  */
 function hasComputed(

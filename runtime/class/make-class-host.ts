@@ -40,28 +40,32 @@ import { allOf, entityOf, listed, related, type SelectionNode } from './selectio
 import { type SelectionState, nodeOf, selectionOf, HeldEntities } from './selection-state.js';
 import { EntitySelection, queried } from './selection.js';
 
-/** What the classes of a server are made of. */
+/** What the classes of a server are made from. */
 export interface ClassParts {
   readonly registry: ClassRegistry;
   readonly calls: Calls;
   readonly locks: LockTable;
-  /** All of the model. Its database is an {@link ambientDatabase}. */
+  /** The whole model. Its database is an {@link ambientDatabase}. */
   readonly context: SeenModel;
-  /** What a call of a session may see; never asked for the server itself. None where nothing is limited. */
+  /**
+   * What a call of a session may see; never called for the server itself. None if nothing is
+   * limited.
+   */
   readonly seenBy?: ((call: Call) => SeenModel) | undefined;
-  /** Writes to the log what class code fails with that runs behind the answer. */
+  /** Logs errors of class code that runs after the answer. */
   readonly tellFailure: (error: Error) => void;
-  /** Makes what runs the events; none where no dataclass has any. */
+  /** Makes what runs the events; none if no dataclass has any. */
   readonly lifecycle?: ((host: ClassHost) => Lifecycle) | undefined;
-  /** Makes what puts values of class code into answers; none where it computes no attributes. */
+  /** Makes what puts values of class code into answers; none if it computes no attributes. */
   readonly completing?: ((host: ClassHost) => CompleteAnswer) | undefined;
-  /** Another host runs what requests below `/rest` ask of class code. */
+  /** Set if another host runs class code for requests below `/rest`. */
   readonly isSecond?: true;
 }
 
 /**
- * A database that takes part in the transaction of the code that asks.
- * @param bound asks class code what restricts statements of a transaction; none where nothing is restricted
+ * A database that takes part in the transaction of the calling code.
+ * @param bound resolves the restrictions of statements in a transaction through class code; none if
+ * nothing is restricted
  */
 export function ambientDatabase(
   database: Database,
@@ -72,7 +76,10 @@ export function ambientDatabase(
   return { ...database, executor };
 }
 
-/** Makes the objects that class code is: the datastore, its dataclasses, and what makes entities and selections. */
+/**
+ * Makes the objects of class code: the datastore, its dataclasses, and the makers of entities and
+ * selections.
+ */
 export function createClassHost(parts: ClassParts): ClassHost {
   return new Host(parts);
 }
@@ -120,7 +127,7 @@ class Host implements ClassHost {
       executor.isRestricted;
   }
 
-  /** Made when it is first asked for: a server of many dataclasses starts without. */
+  /** Made at the first use: a server of many dataclasses starts without. */
   codeOf(dataclassName: string): DataclassCode {
     const known = this.#codes.get(dataclassName);
     if (known !== undefined) return known;
@@ -129,7 +136,7 @@ class Host implements ClassHost {
     if (dataclass === undefined || classes === undefined) {
       throw new Error(`The model has no dataclass ${dataclassName}.`);
     }
-    // Who asks first makes no difference.
+    // The first caller makes no difference.
     const code = this.calls.asServer(() => new Code(this, dataclass, classes));
     this.#codes.set(dataclassName, code);
     return code;
@@ -167,7 +174,7 @@ class Code implements DataclassCode {
   readonly selections: Selections;
   readonly instance: object;
   readonly #whole: Seen;
-  /** Views come and go; what belongs to one goes with it. */
+  /** Views come and go, and what belongs to them. */
   readonly #seen = new WeakMap<SeenModel, Seen>();
 
   constructor(
@@ -195,7 +202,7 @@ class Code implements DataclassCode {
   }
 }
 
-/** What reads and writes a dataclass as it is seen; each is made when it is first needed. */
+/** Reads and writes a dataclass as a view sees it; each part is made when it is first needed. */
 class SeenDataclass implements Seen {
   readonly dataclass: Dataclass;
   #rows: Rows | undefined;
@@ -273,7 +280,9 @@ class DataclassEntities implements Entities {
   }
 }
 
-/** The row of an entity that is not saved yet: what the model says, null for anything else. */
+/**
+ * The row of an entity that is not saved yet: the defaults of the model, null for anything else.
+ */
 function defaultRow({ layout }: DataclassCode): readonly SqlValue[] {
   const row: SqlValue[] = new Array<SqlValue>(layout.width).fill(null);
   row[0] = 0;
@@ -334,8 +343,8 @@ class DataclassSelections implements Selections {
 }
 
 /**
- * Gives the selections of a dataclass its relations, once: on the prototype of the emitted base class. They know the model and
- * no server: several may run in one process.
+ * Adds the relations of a dataclass to its selections, once: to the prototype of the emitted base
+ * class. They know the model and no server: several may run in one process.
  */
 function defineSelectionRelations(
   dataclass: Dataclass,
@@ -355,7 +364,7 @@ function defineSelectionRelations(
   }
 }
 
-/** The entities that a relation leads to from those of a selection, each once. */
+/** The entities to which a relation leads from those of a selection, each once. */
 function relatedSelection(selection: object, name: string): object {
   const state = selectionOf(selection);
   const relation = state.code.dataclass.allAttributes.get(name);

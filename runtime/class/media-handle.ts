@@ -80,7 +80,7 @@ export function setMedia(state: EntityState, field: Field, value: unknown, type?
     throw new AttributeError(name, attribute.name, 'must be bytes (a Uint8Array) or null');
   }
   if (value !== null) checkType(name, attribute, value, type);
-  // The caller may fill its array anew before the entity is saved.
+  // The caller may reuse its array before the entity is saved.
   state.setByCode(field, value === null ? null : Buffer.from(value));
 }
 

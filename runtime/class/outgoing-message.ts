@@ -1,14 +1,17 @@
 import type { ReadableStream } from 'node:stream/web';
 import type { Readable } from 'node:stream';
 
-/** What a message can hold: a text, bytes, a stream or an async iterable of bytes, nothing, or anything else that is JSON. */
+/**
+ * The body of a message: a text, bytes, a stream or an async iterable of bytes, nothing, or
+ * anything else that is JSON.
+ */
 export type MessageBody =
   string | Uint8Array | Readable | ReadableStream | object | number | boolean | null;
 
 export interface MessageInit {
-  /** 200 when left out. */
+  /** 200 if left out. */
   readonly status?: number;
-  /** A name may be in any case; a list sends the header several times. */
+  /** Names in any case; a list sends the header several times. */
   readonly headers?: Readonly<Record<string, string | readonly string[]>>;
   readonly body?: MessageBody;
 }
@@ -24,7 +27,9 @@ export class OutgoingMessage {
   readonly headers: ReadonlyMap<string, string | readonly string[]>;
   readonly body: MessageBody;
 
-  /** @throws TypeError for a status, a header's name or a header's value that HTTP cannot hold */
+  /**
+   * @throws TypeError for a status, a header's name or a header's value that HTTP does not allow
+   */
   constructor({ status = 200, headers = {}, body = null }: MessageInit = {}) {
     if (!Number.isInteger(status) || status < 200 || status > 599) {
       throw new TypeError(`The status of a message is a number from 200 to 599, not ${status}.`);
@@ -38,7 +43,7 @@ export class OutgoingMessage {
 const token = /^[!#$%&'*+.^_`|~\w-]+$/;
 /** Visible characters of Latin-1, blanks and tabs: a line break would begin another header. */
 const headerValue = /^[\t\x20-\x7e\x80-\xff]*$/;
-/** What frames the answer on its connection is the server's alone. */
+/** Only the server sets the headers that frame the answer on its connection. */
 const framing = new Set([
   'connection',
   'content-length',

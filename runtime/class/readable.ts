@@ -9,7 +9,7 @@ import { whenSettled } from '../query/computed-requests.js';
 import { type AskedNode, listed, type SelectionNode } from './selection-node.js';
 import { type TreeRequest, treeRequest } from './selection-tree.js';
 
-/** What an entity object holds (`EntityState`), as far as it matters here. */
+/** The part of an entity object's state (`EntityState`) that matters here. */
 interface Held {
   readonly code: DataclassCode;
   readonly isNew: boolean;
@@ -17,7 +17,7 @@ interface Held {
 }
 
 /**
- * Whether the code that asks may read an attribute of an entity. What is not stored is known to the code that set it.
+ * Whether the calling code may read an attribute of an entity. It knows what it has set itself.
  * @param name of any attribute
  */
 export function isReadable({ code, isNew }: Held, name: string): boolean {
@@ -25,26 +25,26 @@ export function isReadable({ code, isNew }: Held, name: string): boolean {
   return code.seen().dataclass.permissions?.notRead.has(name) !== true;
 }
 
-/** The same for the value that an entity has now. */
+/** The same for the entity's current value. */
 export function isReadableField(state: Held, field: Field): boolean {
   return isReadable(state, field.attribute.name) || state.isTouched(field);
 }
 
-/** @throws PermissionError for a value that the code may not read that asks */
+/** @throws PermissionError for a value that the calling code may not read */
 export function requireReadableField(state: Held, field: Field): void {
   if (isReadableField(state, field)) return;
   requireAttributeInCode(state.code.seen().dataclass, field.attribute.name);
 }
 
-/** @throws PermissionError for a relation that the code may not follow that asks */
+/** @throws PermissionError for a relation that the calling code may not follow */
 export function requireReadableRelation(state: Held, name: string): void {
   if (isReadable(state, name)) return;
   requireAttributeInCode(state.code.seen().dataclass, name);
 }
 
 /**
- * Whether promoted code sets an attribute that it may write. A save may come later, with less: that of a client, whose event
- * sets it.
+ * Whether promoted code sets an attribute that it may write. A later save may have fewer
+ * privileges: that of a client, whose event sets it.
  */
 export function isGranted(
   { code, isNew }: Held,
@@ -60,8 +60,9 @@ export function isGranted(
 }
 
 /**
- * A selection for the code that reads it now. What a client chose is part of the statement as long as the code sees what the
- * client's session saw; for other code, promoted code for one, it is the list of entities that the session sees.
+ * A selection for the code that reads it now. A client's filter is part of the statement as long as
+ * the code sees what the client's session saw; for other code, such as promoted code, it is the
+ * list of entities that the session sees.
  */
 export function readableNode(node: SelectionNode): Pending<SelectionNode> {
   if (!node.isAsked) return node;
@@ -69,7 +70,7 @@ export function readableNode(node: SelectionNode): Pending<SelectionNode> {
   return foreign.length === 0 ? node : readForeign(node, foreign);
 }
 
-/** A selection as a request in which nothing is left for class code to say. */
+/** A selection as a request, after class code has resolved it. */
 export function settledTree(model: SeenModel, node: SelectionNode): Pending<TreeRequest> {
   return whenThere(readableNode(node), (readable) =>
     whenSettled(model, treeRequest(model, readable), (settled) => settled),
@@ -99,7 +100,10 @@ function askedNodes(root: SelectionNode): readonly AskedNode[] {
   return found;
 }
 
-/** @param lists what stands for some nodes; a node that is used twice stays one, so that its values are bound once */
+/**
+ * @param lists replacements of some nodes; a node that is used twice stays one, so that its values
+ * are bound once
+ */
 function replaced(node: SelectionNode, lists: Map<SelectionNode, SelectionNode>): SelectionNode {
   const known = lists.get(node);
   if (known !== undefined) return known;

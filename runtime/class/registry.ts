@@ -6,7 +6,10 @@ import type { EntityState } from './entity-state.js';
 import type { SelectionState } from './selection-state.js';
 import type { EntityTypes } from './types.js';
 
-/** The classes of a server, the user's where there are some, else the emitted base classes: what the generator writes. */
+/**
+ * The classes of a server, as the generator lists them: the user's if there are some, else the
+ * emitted base classes.
+ */
 export interface ClassRegistry {
   /** Extends `Datastore`, whose type argument is the server's own. */
   readonly datastore: new (state: DatastoreState) => object;
@@ -20,13 +23,13 @@ export interface ClassRegistry {
 export interface DataclassClasses {
   readonly dataclass: new (state: DataclassState) => DataclassObject<EntityTypes>;
   readonly entity: new (state: EntityState) => Entity<EntityTypes>;
-  /** Of the lazy selections; see `selection.ts`. */
+  /** The class of lazy selections; see `selection.ts`. */
   readonly selection: new (state: SelectionState) => object;
 }
 
 export interface SingletonClass {
   readonly singleton: new (...state: never) => object;
   readonly scope: 'process' | 'shared' | 'session';
-  /** Those that are exposed. */
+  /** The exposed ones. */
   readonly functions: readonly FunctionDefinition[];
 }

@@ -8,7 +8,9 @@ import type { RelatedEntitiesDefinition, RelatedEntityDefinition } from '../prot
 import { refuse } from '../protocol/errors.js';
 import type { OrderItem } from '../query/order-by.js';
 
-/** What a lazy selection of class code is made of. A node never changes, so that selections share it. */
+/**
+ * The description of a lazy selection of class code. A node never changes, so selections share it.
+ */
 export type SelectionNode =
   | AllNode
   | EntityNode
@@ -23,11 +25,14 @@ export type SelectionNode =
 interface Node {
   /** Of the selection's entities. */
   readonly dataclass: Dataclass;
-  /** How many nodes it is made of; one that is used twice counts twice, since it is written twice. */
+  /**
+   * How many nodes it consists of; one that is used twice counts twice, because it is written
+   * twice.
+   */
   readonly size: number;
-  /** How many of them choose by what others give, one inside the other: each is a subquery. */
+  /** How many nested nodes select by the result of others: each is a subquery. */
   readonly depth: number;
-  /** Whether an {@link AskedNode} is among them. */
+  /** Whether it contains an {@link AskedNode}. */
   readonly isAsked: boolean;
 }
 
@@ -41,22 +46,22 @@ export interface EntityNode extends Node {
   readonly key: Key;
 }
 
-/** In the order of the list; keys without entity count for nothing. */
+/** In the order of the list; keys without entity are ignored. */
 export interface KeysNode extends Node {
   readonly kind: 'keys';
   readonly keys: KeyList;
 }
 
-/** What a client chose: its filter and its order name what the client may, not what code may. */
+/** What a client selected: its filter and its order name what the client may, not what code may. */
 export interface AskedNode extends Node {
   readonly kind: 'asked';
   readonly of: SelectionNode;
   readonly asker: SelectionAsker;
 }
 
-/** The session that a client's filter and order hold for. */
+/** The session to which a client's filter and order apply. */
 export interface SelectionAsker {
-  /** Whether the code that asks sees now just what the session saw. */
+  /** Whether the calling code now sees exactly what the session saw. */
   seesTheSame(): boolean;
   /** What the session sees of the selection, in order. */
   keys(): Pending<KeyList>;
@@ -65,11 +70,11 @@ export interface SelectionAsker {
 export interface FilterNode extends Node {
   readonly kind: 'filter';
   readonly of: SelectionNode;
-  /** What its paths may name. */
+  /** The names that its paths may use. */
   readonly names: NameScope;
   readonly filter: PreparedFilter;
   readonly inputs: FilterInputs;
-  /** What stands behind `order by` in the filter. */
+  /** The items of `order by` in the filter. */
   readonly items: readonly OrderItem[];
 }
 
@@ -102,7 +107,7 @@ export interface SliceNode extends Node {
   readonly of: SelectionNode;
   readonly skip: number;
   readonly take: number;
-  /** Both count from the end. */
+  /** Whether both count from the end. */
   readonly fromEnd: boolean;
 }
 
@@ -111,7 +116,7 @@ const single = { size: 1, depth: 0, isAsked: false };
 /** Each node is a condition of the statement. */
 const maxSize = 500;
 
-/** SQLite's parser takes less than 30 subqueries, one inside the other; filters have some too. */
+/** SQLite's parser takes less than 30 nested subqueries, and filters contain some too. */
 const maxDepth = 20;
 
 export function allOf(dataclass: Dataclass): AllNode {
@@ -127,7 +132,9 @@ export function listed(dataclass: Dataclass, keys: KeyList): KeysNode {
   return { kind: 'keys', dataclass, keys, ...single };
 }
 
-/** @throws RequestError 400 with 1162 for a selection that is made of too many others, as all these functions do */
+/**
+ * @throws RequestError 400 with 1162 for a selection of too many parts, as all these functions do
+ */
 export function filtered(
   of: SelectionNode,
   filter: PreparedFilter,
@@ -138,7 +145,7 @@ export function filtered(
   return { kind: 'filter', of, filter, inputs, items, names, ...over(of.dataclass, [of], 0) };
 }
 
-/** @param of made of filters and orders that name what is exposed */
+/** @param of consists of filters and orders that name what is exposed */
 export function asked(of: SelectionNode, asker: SelectionAsker): AskedNode {
   return { kind: 'asked', of, asker, ...over(of.dataclass, [of], 0), isAsked: true };
 }
@@ -193,7 +200,7 @@ function taken(of: SelectionNode, skip: number, take: number, fromEnd: boolean):
 
 function slice(of: SelectionNode, skip: number, take: number, fromEnd: boolean): SliceNode {
   const most = Math.min(skip, Number.MAX_SAFE_INTEGER);
-  // What is read itself, as by first(), is no subquery.
+  // A slice that is read directly, as by first(), is no subquery.
   const node = over(of.dataclass, [of], 1, maxDepth + 1);
   return { kind: 'slice', of, skip: most, take, fromEnd, ...node };
 }
@@ -220,7 +227,7 @@ export function isOrderedNode(node: SelectionNode): boolean {
   }
 }
 
-/** What `or` joins, in order. */
+/** The parts of an `or`, in order. */
 export function alternatives(node: SelectionNode): readonly SelectionNode[] {
   const parts: SelectionNode[] = [];
   const waiting = [node];

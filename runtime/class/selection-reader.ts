@@ -22,17 +22,20 @@ import { type TreeRequest, treeRequest } from './selection-tree.js';
 import { readableNode, settledTree } from './readable.js';
 import type { EntityObject } from './types.js';
 
-/** Reads selections of class code of one dataclass: one statement for each read, written once for all of one shape. */
+/**
+ * Reads selections of class code of one dataclass: one statement for each read, written once for
+ * all selections of one shape.
+ */
 export class SelectionReader implements SelectionReading {
   readonly #options: AnswerOptions;
   readonly #keys: KeysReader;
 
-  /** @param model as the sessions see it whose calls this reads for */
+  /** @param model as the sessions see it for whose calls this reads */
   constructor(
     private readonly code: DataclassCode,
     private readonly model: SeenModel,
   ) {
-    // A date only is YYYY-MM-DD in code, whatever clients are sent.
+    // A date without time is YYYY-MM-DD in code, whatever form clients get.
     this.#options = { ...model.options, dateOnlyFormat: 'iso' };
     this.#keys = new KeysReader(model);
   }
@@ -54,7 +57,7 @@ export class SelectionReader implements SelectionReading {
       this.#planRows(request, selection),
     );
     const rows = await this.code.host.reading().rows(statement, values);
-    // A stamp is never null: what has none is no entity.
+    // A stamp is never null: a row without one has no entity.
     const entities = rows
       .filter(([stamp]) => stamp !== null)
       .map((row) => this.code.entities.fromRow(row));
@@ -76,7 +79,7 @@ export class SelectionReader implements SelectionReading {
 
   /**
    * @param path as behind a dataclass in the address of `$compute`
-   * @throws RequestError for a path that is not right
+   * @throws RequestError for a wrong path
    */
   async compute(node: SelectionNode, path: string, aggregate: Aggregate): Promise<unknown> {
     const value = await this.#values(node, path, '$compute', aggregate, (selection, resolved) => {
@@ -86,7 +89,7 @@ export class SelectionReader implements SelectionReading {
     return this.#typed(path, value);
   }
 
-  /** @throws RequestError for a path that is not right */
+  /** @throws RequestError for a wrong path */
   async distinct(node: SelectionNode, path: string): Promise<unknown[]> {
     const values = await this.#values(node, path, '$distinct', 'distinct', (selection, resolved) =>
       planDistinct(this.#dialect, this.#options, selection, resolved, false),
@@ -98,7 +101,10 @@ export class SelectionReader implements SelectionReading {
     return this.model.database.dialect;
   }
 
-  /** There at once, mostly: what is thrown then has the caller's line in its stack, whether the caller awaits or returns. */
+  /**
+   * Mostly synchronous: then the stack of an error has the caller's line, whether the caller awaits
+   * or returns.
+   */
   #settled(node: SelectionNode): Pending<TreeRequest> {
     return settledTree(this.model, node);
   }
@@ -127,7 +133,7 @@ export class SelectionReader implements SelectionReading {
     return valuePath(seenDataclass(this.model, this.code.dataclass), path, aggregation, 'all');
   }
 
-  /** A value that came as JSON, as class code reads it. */
+  /** A JSON value as class code reads it. */
   #typed(path: string, value: unknown): unknown {
     if (typeof value !== 'string') return value;
     const { attribute, steps } = this.#valuePath(path, '$compute');

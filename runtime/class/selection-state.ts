@@ -5,7 +5,7 @@ import type { KeyType } from '../entity-set/key-list.js';
 import { keysOf } from '../entity-set/keys-of.js';
 import type { EntityObject } from './types.js';
 
-/** What a selection of class code is made by; opaque to class code. */
+/** The parts of a selection of class code; opaque to class code. */
 export interface SelectionState {
   readonly code: DataclassCode;
   /** Entities in memory for a selection that class code fills itself. */
@@ -14,7 +14,7 @@ export interface SelectionState {
 
 let stateWithin: (holder: object) => SelectionState | undefined;
 
-/** Holds what a selection is made of, where nothing that lists its properties finds it. */
+/** Holds the state of a selection as a private member, so that nothing lists it. */
 export abstract class SelectionHolder {
   readonly #state: SelectionState;
 
@@ -27,24 +27,24 @@ export abstract class SelectionHolder {
   }
 }
 
-/** What a selection is made of; `undefined` for an object that is none. */
+/** The state of a selection; `undefined` for any other object. */
 export function findSelection(object: object): SelectionState | undefined {
   return stateWithin(object);
 }
 
-/** The same for what is certainly a selection. */
+/** The same for an object that is certainly a selection. */
 export function selectionOf(selection: object): SelectionState {
   const state = stateWithin(selection);
   if (state === undefined) throw new TypeError('This is no selection.');
   return state;
 }
 
-/** A selection as the database is asked for it. */
+/** A selection as a node for the database. */
 export function nodeOf({ content }: SelectionState): SelectionNode {
   return content instanceof HeldEntities ? content.node : content;
 }
 
-/** What reads a selection for the code that asks. */
+/** The reader of a selection for the calling code. */
 export function readerOf({ code }: SelectionState): SelectionReading {
   return code.seen().reader;
 }
@@ -61,7 +61,7 @@ export class HeldEntities {
     return [...this.#entities.values()];
   }
 
-  /** The same as a selection of the database: what of them is stored. */
+  /** The same as a selection of the database: the keys of those that are stored. */
   get node(): KeysNode {
     const type = this.dataclass.key.type as KeyType;
     return (this.#node ??= listed(this.dataclass, keysOf(type, this.#entities.keys())));
@@ -71,7 +71,7 @@ export class HeldEntities {
     return this.#entities.has(key);
   }
 
-  /** An object of an entity that is there already takes the place of the former one. */
+  /** An object of an entity that is there already replaces the former one. */
   add(key: string | number, entity: EntityObject): void {
     this.#entities.set(key, entity);
     this.#node = undefined;

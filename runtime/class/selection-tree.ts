@@ -18,21 +18,24 @@ import {
 } from './selection-node.js';
 import { SelectionWriter, type WriteColumns } from './selection-writer.js';
 
-/** A tree of selections in one request: what decides its statements, and how they are written. */
+/**
+ * A tree of selections in one request: its shape, which selects statements, and how to write it.
+ */
 export class NodeTree implements SelectionTree {
   readonly shape: string;
   readonly isOrdered: boolean;
   readonly inputs: FilterInputs;
-  /** Of the first input of each node among those of the tree. */
+  /** The position of the first input of each node among those of the tree. */
   readonly #positions: ReadonlyMap<SelectionNode, number>;
 
-  /** @param model as the code sees it that reads the tree */
+  /** @param model as the reading code sees it */
   constructor(
     readonly model: SeenModel,
     readonly root: SelectionNode,
   ) {
     const reading = new TreeReading(model.database.dialect);
-    // The page of a result is read with its caller's view of the model, and its tree with that of promoted code.
+    // The page of a result is read with its caller's view of the model, and its tree with that of
+    // promoted code.
     this.shape = markOf(model, root) + reading.shapeOf(root);
     this.inputs = reading;
     this.#positions = reading.positions;
@@ -57,7 +60,9 @@ export class NodeTree implements SelectionTree {
     return this.#writer(context, selection, slots).order(from, this.root);
   }
 
-  /** A query for columns of the entities, in order; where `isReversed`, the last entity comes first. */
+  /**
+   * A query for columns of the entities, in order; if `isReversed`, the last entity comes first.
+   */
   rows(
     context: QueryContext,
     selection: Selection,
@@ -68,7 +73,7 @@ export class NodeTree implements SelectionTree {
     return writer.rows(selection.dataclass, this.root, columns);
   }
 
-  /** Whether {@link NodeTree.rows} gives the last entity first. */
+  /** Whether {@link NodeTree.rows} returns the last entity first. */
   get isReversed(): boolean {
     return this.root.kind === 'slice' && this.root.fromEnd;
   }
@@ -82,7 +87,10 @@ export class NodeTree implements SelectionTree {
 const marks = new WeakMap<SeenModel, string>();
 let marked = 0;
 
-/** Another one for each view of the model, none for the whole model: what is the same in two views is not written the same. */
+/**
+ * A different mark for each view of the model, none for the whole model: statements of two views
+ * differ.
+ */
 function markOf(model: SeenModel, { dataclass }: SelectionNode): string {
   if (seenDataclass(model, dataclass) === dataclass) return '';
   let mark = marks.get(model);
@@ -94,7 +102,10 @@ function markOf(model: SeenModel, { dataclass }: SelectionNode): string {
   return mark;
 }
 
-/** @throws PermissionError for what the code may not read that reads a tree; the names in its filters are looked at later */
+/**
+ * @throws PermissionError for what the reading code may not read; the names in its filters are
+ * checked later
+ */
 function requireReadable(model: SeenModel, root: SelectionNode): void {
   const waiting = [root];
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
@@ -113,8 +124,8 @@ export interface TreeRequest extends SelectionRequest {
 }
 
 /**
- * @param model as the code sees it that reads the tree
- * @param dataclass as the reader of the answer sees it; as that code does when left out
+ * @param model as the reading code sees it
+ * @param dataclass as the reader of the answer sees it; if left out, as that code does
  */
 export function treeRequest(
   model: SeenModel,
@@ -137,7 +148,7 @@ export function treeRequest(
   };
 }
 
-/** Goes through a tree once for each request: its shape, and its values in the order of that. */
+/** Walks a tree once for each request: its shape, and its values in that order. */
 class TreeReading implements FilterInputs {
   readonly positions = new Map<SelectionNode, number>();
   readonly inputs: FilterInput[] = [];
@@ -149,7 +160,7 @@ class TreeReading implements FilterInputs {
 
   shapeOf(node: SelectionNode): string {
     const number = this.#numbers.get(node);
-    // The values of a node that is there twice are bound once.
+    // The values of a node that is used twice are bound once.
     if (number !== undefined) return `#${number}`;
     this.#numbers.set(node, this.#numbers.size);
     switch (node.kind) {
@@ -203,7 +214,7 @@ class TreeReading implements FilterInputs {
   }
 }
 
-/** The keys as a JSON list in the form that they are compared in, each once. */
+/** The keys as a JSON list in the form in which they are compared, each once. */
 function keyList(dialect: Dialect, { dataclass, keys }: KeysNode): string {
   if (dataclass.key.type !== 'string') return keys.page(0, keys.length);
   const folded = new Set<string>();

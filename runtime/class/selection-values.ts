@@ -3,11 +3,11 @@ import { type RequestError, refuse } from '../protocol/errors.js';
 import { findState } from './entity-state.js';
 
 /**
- * The values that class code gives for the placeholders of a filter, as `$params` would hold them: a list for `:1`, `:2`, …, or
- * one object for `:name`. A `Date` is an instant, an entity its key, an array a list behind `IN`; what a vector is compared with
- * is an object with a `vector`.
+ * The values of class code for the placeholders of a filter, in the form of `$params`: a list for
+ * `:1`, `:2`, …, or one object for `:name`. A `Date` is an instant, an entity its key, an array a
+ * list behind `IN`; a vector comparison is an object with a `vector`.
  *
- * @throws RequestError 400 with 1279 for `undefined`, 1280 for what can be no value
+ * @throws RequestError 400 with 1279 for `undefined`, 1280 for what cannot be a value
  */
 export function paramsOf(values: readonly unknown[]): FilterParams | undefined {
   if (values.length === 0) return undefined;

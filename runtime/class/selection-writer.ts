@@ -37,14 +37,14 @@ interface Outermost {
 }
 
 /**
- * Writes a tree of selections into one statement. What a selection holds is a condition over the table of its dataclass,
- * relations and slices being subqueries in it, so that no entity is there twice.
+ * Writes a tree of selections into one statement. A selection becomes a condition over the table of
+ * its dataclass, with subqueries for relations and slices, so that no entity appears twice.
  */
 export class SelectionWriter implements NodeWriter {
   /**
-   * @param model as the code sees it that reads the tree
+   * @param model as the reading code sees it
    * @param positions of the first input of each node that has any
-   * @param selection what the inputs' values make of conditions
+   * @param selection the conditions that depend on the inputs' values
    */
   constructor(
     readonly context: QueryContext,
@@ -61,27 +61,27 @@ export class SelectionWriter implements NodeWriter {
       if (part !== undefined) parts.push(part);
       at = of;
     }
-    // The innermost condition first, as it was asked for.
+    // The innermost condition first, as in the calls.
     return parts.length === 0 ? undefined : all(parts.reverse());
   }
 
   /**
-   * A query for columns of the entities, in order: of a slice from the end, in the opposite order. A listed key without entity
-   * may have a row, all of it null.
+   * A query for columns of the entities, in order: of a slice from the end, in the opposite order.
+   * A listed key without entity may have a row of nulls.
    */
   rows(dataclass: Dataclass, node: SelectionNode, columns: WriteColumns): Sql | BuiltQuery {
     const { aliases, dialect } = this.context;
     if (node.kind === 'keys' && dataclass.key.type !== 'string') {
       const list = dialect.each(this.value(node, 0), valueTypeOf(dataclass.key.type));
       const from = new From(aliases, dataclass, { list });
-      // A condition that the entity is there would have SQLite begin with the table, all of it.
+      // With a condition that the entity exists, SQLite would begin with a scan of the table.
       return sql`select ${sql.join(columns(from))} ${from.clause}${from.order}`;
     }
     if (!isOrderedNode(node)) {
       const from = new From(aliases, dataclass, 'table');
       return this.select(from, node, sql.join(columns(from)), 0);
     }
-    // Sorting moves keys alone, and a limit has the database keep the order of the subquery.
+    // Sorting moves only keys, and a limit makes the database keep the order of the subquery.
     const chosen = new From(aliases, dataclass, 'table');
     const keyed = sql`${keyColumn(chosen.root)} as "key"`;
     const keys = sql`${this.select(chosen, node, keyed, 0, true)}`;
@@ -122,7 +122,7 @@ export class SelectionWriter implements NodeWriter {
     return new SelectionWriter(context, this.model, this.positions, this.selection, this.slots);
   }
 
-  /** What a node says of its entities itself, and what it says it about. */
+  /** The condition that a node itself adds, and the node to which it adds it. */
   #outermost(from: From, node: SelectionNode, nesting: number): Outermost {
     switch (node.kind) {
       case 'all':
@@ -138,7 +138,7 @@ export class SelectionWriter implements NodeWriter {
       case 'filter':
         return { part: this.#filter(from, node, nesting), of: node.of };
       case 'asked':
-        // What a client compares vectors with gives no order to code that compares others.
+        // A client's vector comparison gives no order to code that compares other vectors.
         return { part: this.within(new Similarities()).condition(from, node.of, nesting) };
       case 'ordered':
         return { of: node.of };
@@ -203,17 +203,17 @@ function reversed(term: OrderTerm): OrderTerm {
 /** What the parts of a tree need to be written. */
 export interface NodeWriter {
   readonly context: QueryContext;
-  /** As the code sees it that reads the tree. */
+  /** As the reading code sees it. */
   readonly model: SeenModel;
   /**
-   * The condition that an entity of `from` belongs to a selection; none where all do.
+   * The condition that an entity of `from` belongs to a selection; none if all do.
    * @param nesting subqueries around it
    */
   condition(from: From, node: SelectionNode, nesting: number): Sql | undefined;
   /**
    * A query for columns of the entities of a selection, which are those of `from`, in order.
    * @param from a `table`
-   * @param hasLimit a limit is written for a selection that is no slice, too
+   * @param hasLimit whether to write a limit for a selection that is no slice, too
    */
   select(
     from: From,
@@ -222,9 +222,9 @@ export interface NodeWriter {
     nesting: number,
     hasLimit?: boolean,
   ): EntityQuery;
-  /** A value that a node has itself. */
+  /** A value of a node itself. */
   value(node: SelectionNode, offset: number): Sql;
-  /** The same statement, with filters that tell others what vectors they compare. */
+  /** The same writer, whose filters record the vectors that they compare. */
   within(similarities: Similarities): NodeWriter;
 }
 
@@ -232,7 +232,10 @@ export function whereOf(condition: Sql | undefined): Sql {
   return condition === undefined ? sql`` : sql` where ${condition}`;
 }
 
-/** Similarities for an order whose filters may stand elsewhere in the statement: they are asked when one is wanted. */
+/**
+ * Similarities for an order whose filters may be elsewhere in the statement: they are written when
+ * one is needed.
+ */
 export class WrittenSimilarities extends Similarities {
   #isWritten = false;
 
@@ -250,7 +253,10 @@ export class WrittenSimilarities extends Similarities {
   }
 }
 
-/** The order of a selection whose entities are those of `from`, the key last; its condition is written before. */
+/**
+ * The order of a selection whose entities are those of `from`, the key last; its condition is
+ * written before.
+ */
 function orderOfNode(writer: NodeWriter, from: From, node: SelectionNode): readonly OrderTerm[] {
   const key = {
     value: keyOrder(writer.context, from.root),
@@ -260,7 +266,7 @@ function orderOfNode(writer: NodeWriter, from: From, node: SelectionNode): reado
   return [...ownOrder(writer, from, node), key];
 }
 
-/** None where the order is that of keys. */
+/** None if the order is that of keys. */
 function ownOrder(writer: NodeWriter, from: From, node: SelectionNode): readonly OrderTerm[] {
   switch (node.kind) {
     case 'all':
@@ -296,7 +302,7 @@ function listOrder(writer: NodeWriter, from: From, node: KeysNode): readonly Ord
   return [{ value, descending: false }];
 }
 
-/** @param of what is ordered: its filters tell what vectors are compared with */
+/** @param of what is ordered: its filters say which vectors are compared */
 function givenOrder(
   writer: NodeWriter,
   from: From,
@@ -310,8 +316,9 @@ function givenOrder(
 }
 
 /**
- * The entities of the first selection in its order, then those that the second one adds, and so on. An entity belongs to the
- * first that has it, and so to none before: their terms are null for it, and those behind make no difference any more.
+ * The entities of the first selection in its order, then those that the second one adds, and so on.
+ * An entity belongs to the first selection that contains it: the terms of earlier ones are null for
+ * it, and later ones make no difference.
  */
 function appendedOrder(
   writer: NodeWriter,
@@ -339,7 +346,7 @@ function appendedOrder(
   return [{ value: part, descending: false }, ...terms];
 }
 
-/** The condition that an entity of `from` is at the other end of a relation of one entity of a selection at least. */
+/** The condition that an entity of `from` is related to at least one entity of a selection. */
 function relatedCondition(
   writer: NodeWriter,
   from: From,
@@ -375,7 +382,7 @@ function relatedByMany(
 ): Sql {
   const { column: name } = from.root.dataclass.foreignKey(of.dataclass.inverse(relation));
   const foreignKey = column(from.root, name);
-  // The schema lets a foreign key hold keys of entities alone; some of those may be hidden.
+  // The schema guarantees that a foreign key is the key of an entity; some of those may be hidden.
   const isWhole = seenDataclass(writer.model, of.dataclass).restriction === undefined;
   if (of.kind === 'all' && isWhole) return sql`${foreignKey} is not null`;
   if (of.kind === 'entity') return sql`${foreignKey} = ${writer.value(of, 0)}`;
@@ -393,7 +400,7 @@ function ownerKeys(writer: NodeWriter, of: SelectionNode, nesting: number): Sql 
   return sql`(select ${keyColumn(owners.root)} ${owners.clause}${where})`;
 }
 
-/** Those that the code may see that reads the tree. */
+/** The owners that the reading code may see. */
 function ownersOf(
   { context, model }: NodeWriter,
   { dataclass }: SelectionNode,
