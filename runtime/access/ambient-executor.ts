@@ -5,10 +5,13 @@ import { unlessIdle } from '../dialect/idle-clock.js';
 import { type BindTransaction, runToEnd, TransactionScope } from '../dialect/transaction-scope.js';
 import type { Calls } from './call.js';
 
-/** Other writers wait as long as a transaction goes on: one whose code never ends must not stop them for ever. */
+/**
+ * Other writers wait as long as a transaction runs: one whose code never ends must not block them
+ * for ever.
+ */
 const defaultLongestIdle = 60_000;
 
-/** A transaction was rolled back since its code did nothing with it for too long. */
+/** A transaction was rolled back because its code did nothing with it for too long. */
 export class TransactionIdleError extends Error {
   constructor(milliseconds: number) {
     super(
@@ -21,8 +24,8 @@ type PromisedAnswer = Promise<JsonAnswer | undefined>;
 
 /**
  * Puts values of class code into an answer.
- * @param isLast whether it is the last attempt, which takes what is there
- * @returns `undefined` where entities were changed after the answer was read
+ * @param isLast whether it is the last attempt, which accepts whatever the database holds
+ * @returns `undefined` if entities were changed after the answer was read
  */
 export type CompleteAnswer = (
   places: readonly ComputedPlace[],
@@ -30,30 +33,31 @@ export type CompleteAnswer = (
   isLast: boolean,
 ) => PromisedAnswer;
 
-/** An answer is read again where entities are changed before class code has seen them. */
+/** An answer is read again if entities change before class code has read them. */
 const mostAttempts = 5;
 
 type Read<T> = (statement: Statement, values: readonly SqlValue[]) => Pending<T>;
 
 /**
- * An executor for a server with class code: what is asked of it inside a transaction, by the code that this belongs to, takes
- * part in the transaction. A write asked for there waits for nobody else, and is undone alone when it fails.
+ * An executor for a server with class code: statements of code inside a transaction take part in
+ * it. A write inside waits for nobody else, and is undone alone if it fails.
  */
 export class AmbientExecutor implements Executor {
   readonly read: Executor['read'];
-  /** Puts values of class code into answers; only where the model has some. */
+  /** Puts values of class code into answers; only if the model has some. */
   completeAnswer: CompleteAnswer | undefined;
-  /** Whether class code may run within what is asked of {@link write}, and so has to know the transaction. */
+  /** Whether class code may run inside {@link write}, and so needs to know the transaction. */
   runsCode = true;
   readonly value: Executor['value'];
   readonly rows: Executor['rows'];
   readonly table: Executor['table'];
-  /** Data that is not committed has versions of its own, each of which counts once. */
+  /** Uncommitted data has versions of its own, each of which is used once. */
   #uncommitted = 0;
 
   /**
-   * @param longestIdle milliseconds that a transaction may go on without a statement
-   * @param bound asks class code what restricts statements of a transaction; none where nothing is restricted
+   * @param longestIdle milliseconds that a transaction may run without a statement
+   * @param bound resolves the restrictions of statements in a transaction through class code; none
+   * if nothing is restricted
    */
   constructor(
     private readonly executor: Executor,
@@ -101,13 +105,13 @@ export class AmbientExecutor implements Executor {
     );
   }
 
-  /** Whether statements may ask class code what restricts them. */
+  /** Whether statements may need restrictions from class code. */
   get isRestricted(): boolean {
     return this.bound !== undefined;
   }
 
   explain: Executor['explain'] = (statement, values) => {
-    // It would wait for the transaction that waits for it, where the database has one connection alone.
+    // With only one connection, it would wait for the transaction that waits for it.
     if (this.calls.current().scope === undefined) return this.executor.explain(statement, values);
     throw new Error('How a statement would run is not told inside a transaction.');
   };
@@ -119,13 +123,13 @@ export class AmbientExecutor implements Executor {
   }
 
   write<T>(work: (transaction: Transaction) => Pending<T>): Pending<T> {
-    // Nobody but the work itself uses the transaction: it needs no scope.
+    // Only the work itself uses the transaction: it needs no scope.
     if (!this.runsCode && this.calls.current().scope === undefined)
       return this.executor.write(work);
     return this.writeIn(async ({ transaction }) => work(this.#completing(transaction)));
   }
 
-  /** What the transaction reads, with the values of class code. */
+  /** The reads of the transaction, with the values of class code. */
   #completing(transaction: Transaction): Transaction {
     if (this.completeAnswer === undefined) return transaction;
     return {
@@ -154,7 +158,7 @@ export class AmbientExecutor implements Executor {
     }
   }
 
-  /** The same for work that wants to know its scope, which is the ambient one for what it runs. */
+  /** The same for work that needs its scope, which is the ambient one for the code that it runs. */
   writeIn<T>(work: (scope: TransactionScope) => Promise<T>): Promise<T> {
     const ambient = (scope: TransactionScope): Promise<T> =>
       this.calls.with({ scope }, () => work(scope));
@@ -169,7 +173,7 @@ export class AmbientExecutor implements Executor {
   async #open<T>(work: (scope: TransactionScope) => Promise<T>): Promise<T> {
     let scope: TransactionScope | undefined;
     let isKept = false;
-    // Class code that does not await a save may go on to set what belongs to it.
+    // Class code that does not await a save may continue to set what belongs to it.
     await Promise.resolve();
     try {
       const result = await this.executor.write((transaction) => {

@@ -5,64 +5,70 @@ import type { SqlValue } from '../dialect/statement.js';
 import type { TransactionScope } from '../dialect/transaction-scope.js';
 import type { Session } from './session.js';
 
-/** On whose behalf code runs, and in which transaction. */
+/** The session for which code runs, and its transaction. */
 export interface Call {
   readonly session: Session;
   /** Code of the server itself: it reads and writes everything, whatever its session may. */
   readonly isServer?: true;
-  /** What its session may see of the dataclasses that restrict it; none in a server without such. */
+  /** What its session may see of the dataclasses with `restrict`; none in a server without such. */
   readonly restrictions?: CallRestrictions | undefined;
   /** The innermost open transaction of this code; other code never sees it. */
   readonly scope?: TransactionScope | undefined;
-  /** Set within a save or a deletion whose events run. */
+  /** Set inside a save or a deletion whose events run. */
   readonly nesting?: Nesting;
 }
 
-/** What one call may see of the dataclasses that restrict it. */
+/** What one call may see of the dataclasses with `restrict`. */
 export interface CallRestrictions {
   /** @throws RestrictionError, and what the classes throw */
   ofAll(dataclasses: readonly string[]): Pending<readonly CallRestriction[]>;
-  /** Asks dataclasses that statements will read, before a transaction keeps others waiting; their failures come up there. */
+  /**
+   * Resolves the restrictions of dataclasses that statements will read, before a transaction blocks
+   * others; errors are reported by those statements.
+   */
   askAhead(dataclasses: readonly string[]): Pending<void>;
 }
 
 /** What a call may see of one dataclass. */
 export interface CallRestriction {
-  /** The same for calls whose restrictions differ in values alone. */
+  /** The same for calls whose restrictions differ only in values. */
   readonly id: string;
-  /** None where the call may see all entities. */
+  /** None if the call may see all entities. */
   readonly written: Restriction | undefined;
-  /** Of the slots of its condition. */
+  /** The values of the slots of its condition. */
   readonly values: readonly SqlValue[];
 }
 
 /** Asks class code which entities sessions may see. */
 export interface SessionRestrictions {
   /**
-   * What a session may see, which is asked when it is read: with what the session holds now, even if code of the call gives it
-   * something else before.
+   * What a session may see, which is resolved when it is read: with the privileges that the session
+   * holds now, even if code of the call changes them before.
    */
   of(session: Session): CallRestrictions;
 }
 
-/** Saves and deletions with events, within each other. */
+/** Nested saves and deletions with events. */
 export interface Nesting {
   /** 1 for the outermost. */
   readonly depth: number;
-  /** What all that are within the same outermost one share: once there were too many, all of them fail. */
+  /** Shared by all inside the same outermost one: once there were too many, all of them fail. */
   readonly tree: { failure?: Error };
 }
 
 /**
- * The calls of one server. A call belongs to its async context: what it awaits, and what it starts without awaiting, have it;
- * other requests never do.
+ * The calls of one server. A call belongs to its async context: what it awaits, and what it starts
+ * without awaiting, runs in it; other requests never do.
  */
 export class Calls {
   readonly #storage: AsyncLocalStorage<Call>;
-  /** Tells which entities sessions may see; set when class code is there, where a dataclass restricts sessions. */
+  /**
+   * Resolves which entities sessions may see; set when class code exists, if a dataclass has
+   * `restrict`.
+   */
   restrictions: SessionRestrictions | undefined;
 
-  /** @param server whose code runs outside of any request: it may do everything */
+  /** @param server the session of code outside of any request: it may do everything */
   constructor(
     protected readonly server: Call,
     storage = new AsyncLocalStorage<Call>(),
@@ -70,27 +76,30 @@ export class Calls {
     this.#storage = storage;
   }
 
-  /** The same calls for code of requests alone: outside of any call it is refused, and not taken for the server's own. */
+  /**
+   * The same calls for code of requests only: outside of any call it is refused, instead of running
+   * as the server.
+   */
   ofRequests(): Calls {
     return new RequestCalls(this.server, this.#storage);
   }
 
-  /** Whether the code that asks belongs to no call. */
+  /** Whether the calling code belongs to no call. */
   get isOutside(): boolean {
     return this.#storage.getStore() === undefined;
   }
 
-  /** Runs the code of a call; what was ambient before counts for nothing in it. */
+  /** Runs the code of a call, without anything of the call that was ambient before. */
   run<A extends readonly unknown[], T>(call: Call, work: (...given: A) => T, ...given: A): T {
     return this.#storage.run(call, work, ...given);
   }
 
-  /** The call whose code asks; outside of any, the server's own. */
+  /** The call of the calling code; outside of any, the server's own. */
   current(): Call {
     return this.#storage.getStore() ?? this.outside();
   }
 
-  /** On whose behalf code runs that belongs to no call. */
+  /** The call of code that belongs to none. */
   protected outside(): Call {
     return this.server;
   }
@@ -107,8 +116,8 @@ export class Calls {
   }
 
   /**
-   * Runs the code of another call as a part of what the current one does, which waits for it: in its transaction, where there
-   * is one. Code outside of that would wait for its own caller.
+   * Runs the code of another call as a part of what the current one does, which waits for it: in
+   * its transaction, if there is one. Code outside of that would wait for its own caller.
    */
   runWithin<T>(call: Call, work: () => T): T {
     const { scope, nesting } = this.current();

@@ -9,15 +9,15 @@ import {
 } from './session.js';
 import { quotaNames } from './quota-values.js';
 
-/** What a guest holds: nothing beside `guest`, which everyone holds. */
+/** The privileges of a guest: none besides `guest`, which everyone holds. */
 export const noPrivileges: PrivilegeSet = new Set<string>();
 
-/** For a model without roles, which declares no privileges: what is given is held as it is. */
+/** For a model without roles, which declares no privileges: grants are held as they are. */
 export const undeclaredPrivileges: PrivilegeTable = {
   resolve: (names) => new Set(names.map(foldName).filter((name) => !builtIn.has(name))),
 };
 
-/** No privilege has a longer name: what a client asks for is not looked at beyond it. */
+/** No privilege has a longer name: longer names of clients are not looked up. */
 const longestName = 1024;
 
 /** Everyone holds `guest` and nobody holds `none` (`model.md#roles`). */
@@ -29,8 +29,8 @@ export function readGrant(given: string | readonly string[] | Grant): Grant {
 }
 
 /**
- * Privileges that a grant gives.
- * @throws TypeError for a name of a user that is no text, as the claims of a token may hold
+ * Privileges of a grant.
+ * @throws TypeError for a user name that is no text, as the claims of a token may contain
  */
 export function grantedPrivileges(
   { userName, privileges, roles }: Grant,
@@ -51,14 +51,14 @@ export function holds(privileges: PrivilegeSet, name: string): boolean {
   return folded !== 'none' && privileges.has(folded);
 }
 
-/** Names that stand in a list, or with commas between them. */
+/** Names in a list, or separated by commas. */
 export function listOf(names: string | readonly string[] | undefined): readonly string[] {
   if (names === undefined) return [];
   const list = typeof names === 'string' ? names.split(',') : names;
   return list.map((name) => name.trim()).filter((name) => name !== '');
 }
 
-/** `Array.isArray` forgets what a readonly list holds. */
+/** `Array.isArray` loses the element type of a readonly list. */
 function isList(given: unknown): given is readonly string[] {
   return Array.isArray(given);
 }

@@ -29,27 +29,33 @@ export interface LockTable {
   /** How many entities are locked. */
   readonly size: number;
   /**
-   * @returns `true` when the holder has the lock now, or had it; else who has it
-   * @throws TooManyLocksError when the session holds as many as it may
+   * @returns `true` if the holder has the lock now, or had it; else its holder
+   * @throws TooManyLocksError if the session holds as many as it may
    */
   lock(dataclass: string, key: string | number, holder: LockHolder): true | Lock;
-  /** @returns `true` when nobody has the lock now; else who has it: a session ends no other's locks */
+  /**
+   * @returns `true` if nobody has the lock now; else its holder: a session does not end locks of
+   * others
+   */
   unlock(dataclass: string, key: string | number, session: string | undefined): true | Lock;
   holderOf(dataclass: string, key: string | number): Lock | undefined;
   /**
-   * Who keeps a session from changing or deleting an entity.
+   * The lock of another session that prevents a session from changing or deleting an entity.
    * @param session `undefined` for a guest without state, who holds no lock
    */
   refusal(dataclass: string, key: string | number, session: string | undefined): Lock | undefined;
-  /** What sessions other than that one have locked of a dataclass: for deletions whose keys stay in the database. */
+  /**
+   * The entities of a dataclass that other sessions have locked: for deletions whose keys stay in
+   * the database.
+   */
   lockedByOthers(dataclass: string, session: string | undefined): readonly Lock[];
-  /** Everything locked of a dataclass. */
+  /** All locks of a dataclass. */
   locksOf(dataclass: string): readonly Lock[];
-  /** Ends the locks of entities that do not exist any more; to be called when their deletion is stored. */
+  /** Ends the locks of entities that no longer exist; call it when their deletion is stored. */
   forget(dataclass: string, keys: Iterable<string | number>): void;
   /** Ends all locks of a session. */
   releaseAll(session: string): void;
-  /** Gives all locks of a session to another one, which has none. */
+  /** Moves all locks of a session to another one, which has none. */
   moveAll(from: string, to: string): void;
 }
 
@@ -167,7 +173,7 @@ export class MemoryLockTable implements LockTable {
   }
 }
 
-/** The holder that a session is; a guest gets a session now. */
+/** The session as the holder of a lock; a guest gets a session now. */
 export function holderOfSession(session: Session): LockHolder {
   return { session: session.keep(), origin: session.origin };
 }

@@ -13,7 +13,7 @@ import type {
 import { MemoryStorage } from './session.js';
 import { ownText } from '../protocol/own-text.js';
 
-/** A session as it stands in the store. */
+/** A session in the store. */
 interface HeldSession extends Held, Expiring {}
 
 type Held = {
@@ -23,7 +23,10 @@ type Held = {
   readonly ends: number;
 };
 
-/** Sessions in the memory of this process. One that has expired is never given; it ends a second later at most. */
+/**
+ * Sessions in the memory of this process. An expired session is never returned; it ends a second
+ * later at most.
+ */
 export class MemorySessionStore implements SessionStore {
   readonly isShared = false;
   readonly #byToken = new Map<string, HeldSession>();
@@ -101,7 +104,7 @@ export class MemorySessionStore implements SessionStore {
     this.#end(held);
   }
 
-  /** Nothing is to be told to others, who change nothing. */
+  /** No other process has the sessions. */
   save(): void {
     return;
   }
@@ -171,11 +174,11 @@ export class MemorySessionStore implements SessionStore {
   }
 }
 
-/** Guests' sessions that live, by the address that they began from. */
+/** Living sessions of guests, by the address from which they began. */
 export class GuestPlaces {
   readonly #taken = new Map<string, number>();
 
-  /** How many addresses are remembered: those with a session that lives. */
+  /** How many addresses are remembered: those with a living session. */
   get size(): number {
     return this.#taken.size;
   }

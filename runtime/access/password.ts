@@ -6,7 +6,10 @@ const hashLength = 32;
 /** Stored parameters beyond this are refused, so that a row of a table cannot stop the server. */
 const mostMemory = 256 * 1024 * 1024;
 
-/** @returns `scrypt$N$r$p$<salt>$<hash>`: the parameters are kept, so that new passwords can be hashed at a higher cost */
+/**
+ * @returns `scrypt$N$r$p$<salt>$<hash>`: with its parameters, so that new passwords can be hashed
+ * at a higher cost
+ */
 export async function hashPassword(password: string): Promise<string> {
   const salt = randomBytes(16);
   const hash = await derived(password, salt, hashLength, cost);
@@ -16,8 +19,9 @@ export async function hashPassword(password: string): Promise<string> {
 }
 
 /**
- * Whether a password is the one of a hash.
- * @param stored as {@link hashPassword} made it; `undefined` where there is no such user: it takes as long
+ * Whether a password matches a hash.
+ * @param stored as {@link hashPassword} made it; `undefined` if there is no such user: it takes as
+ * long
  */
 export async function isPassword(password: string, stored: string | undefined): Promise<boolean> {
   const [, N, r, p, salt, hash] =

@@ -23,7 +23,7 @@ export class Promotions {
   ) {}
 
   /**
-   * What the code that asks holds already, by another promotion too, it goes on to hold.
+   * The calling code keeps what it already holds, by another promotion too.
    * @param asking the session of code that belongs to no call
    * @throws Error for a privilege that is not declared
    */
@@ -40,7 +40,7 @@ export class Promotions {
     const { isOutside } = this.calls;
     const { session: own, isServer } = isOutside ? call(asking) : this.calls.current();
     const session = new PromotedSession(own, [...this.table.resolve(names, [])]);
-    // What restricts the session may ask for its privileges.
+    // `restrict` may check the privileges of the session.
     const restrictions = isServer === true ? undefined : this.calls.restrictions?.of(session);
     return isOutside
       ? this.calls.run({ session, restrictions }, work)
@@ -60,10 +60,10 @@ function call(session: Session): Call {
 export class PromotedSession implements Session {
   readonly #session: Session;
   readonly #added: readonly string[];
-  /** The session's own, which are replaced and never changed, and all. */
+  /** The session's own privileges, which are replaced and never changed, and all. */
   #privileges: { readonly own: PrivilegeSet; readonly all: PrivilegeSet } | undefined;
 
-  /** @param added names of privileges, all that they include among them */
+  /** @param added names of privileges, including those that they contain */
   constructor(session: Session, added: readonly string[]) {
     this.#session = session;
     this.#added = added.map(foldName);

@@ -1,7 +1,7 @@
 import type { SessionQuotas } from './session.js';
 import { isIPv6 } from 'node:net';
 
-/** Limits as they are kept; what is not there is not limited. */
+/** Stored limits; what is missing is not limited. */
 export type QuotaValues = Readonly<Partial<Record<QuotaName, number>>>;
 
 export type QuotaName = Exclude<keyof SessionQuotas, 'currentValues'>;
@@ -22,8 +22,8 @@ export const quotaNames = [
 export const noQuotas: QuotaValues = Object.freeze({});
 
 /**
- * The values with one of them set, or taken away.
- * @throws RangeError when it is no positive whole number
+ * The values with one of them set, or removed.
+ * @throws RangeError if it is no positive whole number
  */
 export function withQuota(
   values: QuotaValues,
@@ -35,7 +35,7 @@ export function withQuota(
   return Object.fromEntries([...others, ...set]) as QuotaValues;
 }
 
-/** @throws RangeError when it is no positive whole number */
+/** @throws RangeError if it is no positive whole number */
 export function positive(name: string, value: unknown): number {
   if (typeof value === 'number' && Number.isSafeInteger(value) && value > 0) return value;
   throw new RangeError(`${name} must be a positive whole number, or left out for no limit.`);
@@ -64,7 +64,7 @@ export interface RateWindow {
 export interface Rates {
   /**
    * @param now milliseconds
-   * @returns seconds until a window ends whose quota is used up; `undefined` when none is
+   * @returns seconds until a window ends whose quota is used up; `undefined` if none is
    */
   exceeded(quotas: QuotaValues, now: number): number | undefined;
   /** Counts for the quotas that are set. */
@@ -77,7 +77,7 @@ export interface Rates {
 export class RateWindows implements Rates {
   readonly #windows: Map<string, RateWindow>;
 
-  /** @param windows what was used up before, by the names of the quotas */
+  /** @param windows what was used before, by the names of the quotas */
   constructor(windows: Iterable<readonly [string, RateWindow]> = []) {
     this.#windows = new Map(windows);
   }
@@ -129,7 +129,7 @@ function millisecondsOf(name: string): number {
   return name.endsWith('PerMin') ? 60_000 : 3_600_000;
 }
 
-/** What an address is counted by: one subscriber has 2^64 addresses of the newer kind. */
+/** The key by which an address is counted: one subscriber of IPv6 has 2^64 addresses. */
 export function network(address: string): string {
   if (!isIPv6(address) || address.startsWith('::ffff:')) return address;
   const [head = '', tail = ''] = address.split('::', 2);

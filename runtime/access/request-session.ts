@@ -19,21 +19,21 @@ import {
 import type { SessionRecord } from './session-store.js';
 import type { Sessions } from './sessions.js';
 
-/** What brings a session's token to its client. */
+/** Sends a session's token to its client. */
 export interface Carrier {
   readonly origin: Origin;
   /**
-   * @param record `undefined` when the session has ended
-   * @param replaced the session in whose place it is: its token is carried no more
+   * @param record `undefined` if the session has ended
+   * @param replaced the session that it replaces: its token is no longer sent
    */
   carry(record: SessionRecord | undefined, replaced?: SessionRecord): void;
-  /** Whether it carries the token of a session that lives. */
+  /** Whether it sends the token of a living session. */
   readonly isCarrying: boolean;
-  /** Carries what the session that it carries has become by other processes. */
+  /** Applies the changes that other processes made to the session. */
   settle(): void;
 }
 
-/** The session of one request. Its state is made when the first of its members needs it. */
+/** The session of one request. Its state is made when a member needs it. */
 export class RequestSession implements Session {
   readonly #sessions: Sessions;
   readonly #carrier: Carrier;
@@ -42,7 +42,7 @@ export class RequestSession implements Session {
   #quotas: SessionQuotas | undefined;
   #storage: SessionStorage | undefined;
 
-  /** @param logins `undefined` where nobody can log in */
+  /** @param logins `undefined` if nobody can log in */
   constructor(
     sessions: Sessions,
     carrier: Carrier,
@@ -55,7 +55,7 @@ export class RequestSession implements Session {
     this.#found = found;
   }
 
-  /** What is kept of it; `undefined` for a guest without state, and when it ended. */
+  /** The stored session; `undefined` for a guest without state, and after it ended. */
   get record(): SessionRecord | undefined {
     return this.#found?.hasEnded === false ? this.#found : undefined;
   }
@@ -97,7 +97,7 @@ export class RequestSession implements Session {
     return this.record?.quotas ?? noQuotas;
   }
 
-  /** What is used up of its rates now. */
+  /** What is used of its rates now. */
   get usedRates(): Record<string, number> {
     const { record } = this;
     return record?.rates?.current(record.quotas, this.#sessions.clock.now()) ?? {};
@@ -132,8 +132,8 @@ export class RequestSession implements Session {
   }
 
   /**
-   * The same for a client that wants an idle timeout of its own. What belongs to one user is no other's: a session of
-   * another user ends.
+   * The same for a client that wants an idle timeout of its own. What belongs to one user must not
+   * reach another: a session of another user ends.
    * @param idleTimeout seconds
    */
   async logIn(user: string, password: string, idleTimeout: number | undefined): Promise<boolean> {
@@ -168,7 +168,7 @@ export class RequestSession implements Session {
     return this.#kept().id;
   }
 
-  /** To be called before the answer is sent, where several processes have the session. */
+  /** Call it before the answer is sent, if several processes have the session. */
   settle(): void {
     if (this.#found === undefined) return;
     this.#sessions.save(this.#found);
@@ -182,7 +182,8 @@ export class RequestSession implements Session {
     if (record !== undefined) return record;
     const wasReplaced = this.#found?.wasReplaced === true;
     this.#found = this.#sessions.begin({ address: this.origin.address });
-    // The client has become a user by another request: this guest's cookie must not take the place of the user's.
+    // The client has become a user by another request: this guest's cookie must not replace the
+    // user's.
     if (!wasReplaced) this.#carry(this.#found);
     return this.#found;
   }
@@ -204,7 +205,10 @@ export class RequestSession implements Session {
   }
 }
 
-/** The limits of a session as members that can be set; one that is no positive whole number throws a RangeError. */
+/**
+ * The limits of a session as members that can be set; a value that is no positive whole number
+ * throws a RangeError.
+ */
 function quotasOf(session: RequestSession): SessionQuotas {
   const quotas = {};
   for (const name of quotaNames) {

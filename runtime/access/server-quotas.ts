@@ -1,6 +1,6 @@
 import { positive, type QuotaName, type QuotaValues, quotaNames } from './quota-values.js';
 
-/** Names that limit a session alone. */
+/** Names of limits that only sessions have. */
 type SetQuota = 'defaultEntitySetTimeout' | 'maxEntitySetTimeout' | 'nbEntitySets';
 type RateQuota = Exclude<QuotaName, SetQuota>;
 
@@ -12,10 +12,10 @@ export type ServerQuotas = Readonly<
   Partial<Record<RateQuota | `${RateQuota}PerSession` | 'nbEntitySetsPerSession', number>>
 >;
 
-/** The two kinds apart. */
+/** The limits of the server, and those of each session. */
 export interface ReadQuotas {
   readonly ofServer: QuotaValues;
-  /** What each session begins with. */
+  /** The limits with which each session begins. */
   readonly ofSession: QuotaValues;
 }
 
@@ -30,7 +30,8 @@ const names = [...rates, ...rates.map((name) => `${name}PerSession`), 'nbEntityS
 /**
  * Reads the quotas of a server.
  * @param text JSON of {@link ServerQuotas}; empty for none
- * @throws Error that names what is wrong: a server does not start without the limits that it was given
+ * @throws Error that names what is wrong: a server does not start without the limits that it was
+ * given
  */
 export function readServerQuotas(text: string, variable: string): ReadQuotas {
   const quotas = text === '' ? {} : parsed(text, variable);

@@ -6,15 +6,18 @@ export type PrivilegeSet = ReadonlySet<string>;
 
 /** What a login, or class code, gives to a session. Names that are not declared are ignored. */
 export interface Grant {
-  /** What the session's user is called; the name that the session has stays when it is left out. */
+  /** The name of the session's user; if it is left out, the session keeps its name. */
   readonly userName?: string;
-  /** Names of privileges: a list, or a text with commas between them. */
+  /** Names of privileges: a list, or a text that separates them by commas. */
   readonly privileges?: string | readonly string[];
-  /** Names of roles, written as the privileges are. */
+  /** Names of roles, in the same forms. */
   readonly roles?: string | readonly string[];
 }
 
-/** Turns the names that a {@link Grant} holds into privileges: includes and roles resolved, unknown names left out. */
+/**
+ * Turns the names in a {@link Grant} into privileges: resolves roles and includes, leaves out
+ * unknown names.
+ */
 export interface PrivilegeTable {
   /** @param names and roles as they were given, in any case */
   resolve(names: readonly string[], roles: readonly string[]): PrivilegeSet;
@@ -25,9 +28,9 @@ export interface PrivilegeTable {
  * is left out is not limited.
  */
 export interface SessionQuotas {
-  /** Seconds that entity sets made from now on are kept after their last use. */
+  /** Seconds without an access after which entity sets end that are made from now on. */
   defaultEntitySetTimeout: number | undefined;
-  /** The longest `$timeout`, in seconds; a longer one becomes this one. */
+  /** The longest `$timeout`, in seconds; a longer one is reduced to it. */
   maxEntitySetTimeout: number | undefined;
   /** Entity sets that are alive at once. */
   nbEntitySets: number | undefined;
@@ -36,14 +39,14 @@ export interface SessionQuotas {
   /** Bytes of the bodies and headers that the session sends. */
   inBytesPerMin: number | undefined;
   inBytesPerHour: number | undefined;
-  /** Bytes of the bodies that the session is sent. */
+  /** Bytes of the bodies that the session receives. */
   outBytesPerMin: number | undefined;
   outBytesPerHour: number | undefined;
-  /** What is used up now. */
+  /** What is used now. */
   readonly currentValues: Readonly<Record<string, number>>;
 }
 
-/** Values that live as long as a session; reading it makes no session of a guest. */
+/** Values that live as long as a session; reading them creates no session for a guest. */
 export interface SessionStorage {
   readonly size: number;
   get(name: string): unknown;
@@ -54,7 +57,7 @@ export interface SessionStorage {
   keys(): readonly string[];
 }
 
-/** The connection that a session's request came by. */
+/** The connection of a session's request. */
 export interface Origin {
   /** Address and port. */
   readonly host: string;
@@ -71,39 +74,44 @@ export interface Origin {
  * request continues as a guest.
  */
 export interface Session {
-  /** Other than the cookie it is the same until a guest becomes a user; `undefined` for a guest without state. */
+  /**
+   * Unlike the cookie it stays the same until a guest becomes a user; `undefined` for a guest
+   * without state.
+   */
   readonly id: string | undefined;
   /** Empty for a guest. */
   readonly userName: string;
   /** Whether the session has neither a user name nor a privilege (protocol P9.9). */
   readonly isGuest: boolean;
-  /** All that are held, roles and includes resolved, in lower case. */
+  /** All privileges that it holds, with roles and includes resolved, in lower case. */
   readonly privileges: PrivilegeSet;
-  /** For the session's later requests; emptied when the session ends. */
+  /** For the session's later requests; removed when the session ends. */
   readonly storage: SessionStorage;
   readonly quotas: SessionQuotas;
-  /** Where its request came from; `undefined` for the server itself. */
+  /** The origin of its request; `undefined` for the server itself. */
   readonly origin: Origin | undefined;
-  /** In any case. `guest` is held by everyone, `none` by nobody. */
+  /** Names in any case. Everyone holds `guest`, nobody holds `none`. */
   hasPrivilege(name: string): boolean;
   /**
-   * Ends the request of who does not hold a privilege.
+   * Ends the request if the session does not hold a privilege.
    * @throws RequestError 401 for a guest, 403 for others, as the protocol answers them
    * @throws Error for a privilege that the model does not declare
    */
   require(privilege: string): void;
   /**
-   * Replaces what the session holds, and renews its cookie. A guest who becomes a user gets another session, with another ID, which
-   * takes the guest's storage, locks, uploads and singletons; other requests that run go on as a guest's.
-   * @throws RequestError 402 with 1823 when there is no place for another session
+   * Replaces what the session holds, and renews its cookie. A guest who becomes a user gets another
+   * session, with another ID, which takes over the guest's storage, locks, uploads and singletons;
+   * other running requests continue as a guest's.
+   * @throws RequestError 402 with 1823 if there is no room for another session
    */
   setPrivileges(grant: string | readonly string[] | Grant): void;
-  /** Takes privileges and user name away, and renews the cookie. The session goes on as a guest. */
+  /** Removes privileges and user name, and renews the cookie. The session continues as a guest. */
   clearPrivileges(): void;
   /**
    * Runs the `login` of `src/login.ts` and sets what it grants.
    * @returns whether it granted something
-   * @throws RequestError 429 while too many logins fail, 402 with 1823 when there is no place for another session
+   * @throws RequestError 429 while too many logins fail, 402 with 1823 if there is no room for
+   * another session
    */
   login(user: string, password: string): Promise<boolean>;
   /**
@@ -118,22 +126,22 @@ export interface Session {
    */
   promote<T>(privileges: string | readonly string[], work: () => T | Promise<T>): Promise<T>;
   /**
-   * Makes sure that the session is kept, for what belongs to it: locks, uploads, singletons.
+   * Makes sure that the session is stored, for what belongs to it: locks, uploads, singletons.
    * @returns its ID
-   * @throws RequestError 402 with 1823 when there is no place for another session
+   * @throws RequestError 402 with 1823 if there is no room for another session
    */
   keep(): string;
 }
 
-/** A name of a privilege, a role or a user as it is compared. */
+/** The form in which names of privileges, roles and users are compared. */
 export function foldName(name: string): string {
   return fold(name);
 }
 
 /**
- * The storage of a session that may not be there yet.
- * @param find what is kept, if there is something
- * @param make the same, made when it is needed
+ * The storage of a session that may not exist yet.
+ * @param find returns the stored values, if there are some
+ * @param make the same, created if needed
  */
 export function storageOf(
   find: () => SessionStorage | undefined,

@@ -17,34 +17,34 @@ export interface SessionLimits {
   readonly maxGuestSessions: number;
 }
 
-/** What a session begins with. */
+/** The values with which a session begins. */
 export interface Beginning {
   readonly grant?: Grant;
-  /** Where its request comes from. */
+  /** The address of its request. */
   readonly address?: string | undefined;
-  /** Seconds; the server's when left out. */
+  /** Seconds; the server's if left out. */
   readonly idleTimeout?: number;
-  /** A bearer token's own, and its last moment in milliseconds of the clock. */
+  /** The token of a bearer, and its expiry in milliseconds of the clock. */
   readonly foreign?: { readonly token: string; readonly ends: number };
 }
 
-/** A day: the longest idle timeout that a client can ask for, unless the server's own is longer. */
+/** A day: the longest idle timeout of a client, unless the server's own is longer. */
 const longestIdleTimeout = 24 * 3600;
 /** The shortest idle timeout; shorter ones are raised to it. */
 const shortestIdleTimeout = 60;
-/** Of a refused guest, in seconds; when a place will be free nobody knows. */
+/** Seconds that a refused guest is to wait; nobody knows when there will be room. */
 const retryAfter = 60;
 
 /** The life of sessions: they begin, get privileges, end (`access.md#sessions`). */
 export class Sessions {
   readonly #movers: ((from: string, to: string) => void)[] = [];
-  /** Sessions of guests that one address may have: it must not take the places of all others. */
+  /** Sessions of guests that one address may have: it must not use up the room of all others. */
   readonly #mostFromAddress: number;
   #hasRates: boolean;
 
   /**
-   * @param quotas that each session begins with
-   * @param promotions where class code runs
+   * @param quotas with which each session begins
+   * @param promotions if class code runs
    */
   constructor(
     private readonly store: SessionStore,
@@ -59,14 +59,16 @@ export class Sessions {
     this.#mostFromAddress = Math.max(20, Math.floor(limits.maxGuestSessions / 100));
   }
 
-  /** Called with the ID of each session that ended, for whatever belongs to it. It must not throw. */
+  /**
+   * Called with the ID of each session that ended, for whatever belongs to it. It must not throw.
+   */
   onEnd(listener: (id: string) => void): void {
     this.store.onEnd(listener);
   }
 
   /**
-   * Called when a guest becomes a user, before the guest's session ends, with the IDs of both sessions: what belongs to the one
-   * belongs to the other from then on. It must not throw.
+   * Called when a guest becomes a user, before the guest's session ends, with the IDs of both
+   * sessions: what belongs to the one belongs to the other from then on. It must not throw.
    */
   onMove(listener: (from: string, to: string) => void): void {
     this.#movers.push(listener);

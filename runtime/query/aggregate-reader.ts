@@ -11,13 +11,13 @@ import { planCompute, checkAggregate, computeKeyword } from './compute.js';
 import { whenSettled } from './computed-requests.js';
 import { planDistinct } from './distinct.js';
 
-/** What `$compute` or `$distinct` is asked of: a relation's entities, and the path that goes on from there. */
+/** The path of `$compute` or `$distinct` behind a relation, and the relation. */
 interface RelatedPath {
   readonly relation: RelatedEntitiesDefinition;
   readonly rest: string;
 }
 
-/** Which of `$compute` and `$distinct` a request asks for, if any. */
+/** Whether a request has `$compute` or `$distinct`. */
 export function aggregationOf({
   compute,
   distinct,
@@ -38,10 +38,10 @@ export class AggregateReader {
 
   /**
    * @param path what the address names behind the selection
-   * @param name what the answer to `$compute=$all` calls it; the path when left out
-   * @returns `undefined` when the entity does not exist whose relation is read
-   * @throws RequestError 400 with 1806 for parameters that do not go together; for the others see {@link ComputeReader} and
-   * {@link DistinctReader}
+   * @param name of the attribute in the answer to `$compute=$all`; the path if left out
+   * @returns `undefined` if the entity whose relation is read does not exist
+   * @throws RequestError 400 with 1806 for parameters that exclude each other; for others see
+   * {@link ComputeReader} and {@link DistinctReader}
    */
   read(
     request: SelectionRequest,
@@ -55,7 +55,10 @@ export class AggregateReader {
       : this.#compute.read(request, path ?? '', parameters.compute, name);
   }
 
-  /** The same of `/<dataClass>(<key>)/<relation>.<path>`: of the entities that a to-many relation of one entity leads to. */
+  /**
+   * The same for `/<dataClass>(<key>)/<relation>.<path>`: of the entities to which a to-many
+   * relation of one entity leads.
+   */
   readRelated(
     owner: Dataclass,
     key: string | number,
@@ -95,7 +98,10 @@ const neverBeside = [
   'querypath',
 ] as const;
 
-/** Parameters that have nothing to choose, to order or to page there are refused: none of them is passed over in silence. */
+/**
+ * Refuses parameters that have nothing to select, to order or to page here, instead of ignoring
+ * them.
+ */
 function checkCompanions(parameters: Parameters): void {
   const { compute, distinct } = parameters;
   const aggregation = compute === undefined ? '$distinct' : '$compute';
@@ -118,9 +124,10 @@ class ComputeReader {
   /**
    * @param path from the selection's dataclass on
    * @param keyword the value of `$compute`
-   * @param name what the answer to `$all` calls the attribute; the path when left out
-   * @returns the JSON of a value, or of an object for `$all`; `undefined` when the entity does not exist whose relation is read
-   * @throws RequestError for a path or a keyword that is not right
+   * @param name of the attribute in the answer to `$all`; the path if left out
+   * @returns the JSON of a value, or of an object for `$all`; `undefined` if the entity whose
+   * relation is read does not exist
+   * @throws RequestError for a wrong path or keyword
    */
   read(request: SelectionRequest, path: string, keyword: string, name?: string): PendingAnswer {
     return whenSettled(this.context, request, (settled) =>
@@ -149,8 +156,8 @@ class DistinctReader {
 
   /**
    * @param path from the selection's dataclass on
-   * @returns a JSON array; `undefined` when the entity does not exist whose relation is read
-   * @throws RequestError for a path that is not right, and for a `$top` above the server's limit
+   * @returns a JSON array; `undefined` if the entity whose relation is read does not exist
+   * @throws RequestError for a wrong path, and for a `$top` above the server's limit
    */
   read(
     request: SelectionRequest,

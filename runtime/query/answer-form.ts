@@ -12,8 +12,9 @@ export type AnswerForm = 'collection' | 'array' | 'report';
 type FormParameters = Pick<Parameters, 'format' | 'asArray' | 'queryplan' | 'querypath' | 'method'>;
 
 /**
- * The form that a request asks for.
- * @throws RequestError 400 with 1801 for an unknown `$format`, 1806 for parameters that do not go together
+ * The form that a request selects.
+ * @throws RequestError 400 with 1801 for an unknown `$format`, 1806 for parameters that exclude
+ * each other
  */
 export function answerForm(
   parameters: FormParameters,
@@ -24,7 +25,7 @@ export function answerForm(
   if (format !== undefined) checkFormat(format, reportFormat);
   const form = format === undefined ? '$asArray' : `$format=${reportFormat}`;
   if (format !== undefined && asArray) throw apart(form, '$asArray');
-  // The answer to a request that makes a set holds the set's address.
+  // The answer to a request that makes a set contains the set's address.
   if (method !== undefined) throw apart(form, `$method=${method}`);
   if (parameters.queryplan) throw apart(form, '$queryplan');
   if (parameters.querypath) throw apart(form, '$querypath');
@@ -32,8 +33,8 @@ export function answerForm(
 }
 
 /**
- * Refuses what only a read of several entities can be asked for.
- * @param what stands at the address instead, as `one entity`
+ * Refuses forms that only a read of several entities can have.
+ * @param what is at the address instead, such as `one entity`
  * @throws RequestError 400 with 1801 or 1806
  */
 export function refuseForms(

@@ -124,7 +124,7 @@ function arrayField(
   }
 }
 
-/** A key with the type that it has. */
+/** A key as a value of its type. */
 function typedKey(
   { dialect }: QueryContext,
   key: StorageDefinition,

@@ -7,7 +7,7 @@ export type ListKind = 'path' | '$attributes' | '$expand';
 export interface ListedPath {
   /** Empty for `*` alone. */
   readonly path: readonly string[];
-  /** Ends in `*`: every attribute of what the path leads to. */
+  /** Whether it ends in `*`: every attribute of what the path leads to. */
   readonly all: boolean;
   /** Offset in the list, in UTF-16 code units. */
   readonly start: number;
@@ -51,11 +51,13 @@ function listName(kind: ListKind): string {
   return kind === 'path' ? 'the attribute list' : kind;
 }
 
-/** Names joined by dots, as far as they go. */
+/** Names joined by dots, up to the first character that is not part of them. */
 interface DottedPath {
-  /** Empty when no name stands there. */
+  /** Empty if no name stands there. */
   readonly path: readonly string[];
-  /** Offset of the first character that belongs to no name; a dot without a name after it is one. */
+  /**
+   * Offset of the first character that belongs to no name; a dot without a name after it is one.
+   */
   readonly end: number;
 }
 
@@ -74,7 +76,7 @@ export function dottedPath(text: string, start: number): DottedPath {
   }
 }
 
-/** Offset of the first character from `start` that is no space, tab or line end. */
+/** Offset of the first character from `start` that is no space, tab or line break. */
 export function skipSpaces(text: string, start: number): number {
   let at = start;
   for (let unit = text.charCodeAt(at); isSpace(unit); unit = text.charCodeAt(at)) at += 1;

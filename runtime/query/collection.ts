@@ -21,11 +21,11 @@ import {
   skipSlot,
 } from './selection.js';
 
-/** A statement over a selection, and what its filter binds. */
+/** A statement over a selection, and the values of its filter. */
 export interface SelectionPlan {
   readonly statement: Statement;
   readonly filterSlots: FilterSlots;
-  /** The most related entities that an entity of the page can bring with it. */
+  /** The most related entities that an entity of the page can bring along. */
   readonly mostRelated: number;
 }
 
@@ -67,7 +67,10 @@ export function planCollection(
   };
 }
 
-/** Writes the statement that counts a selection; it gives null when the entity does not exist whose relation is read. */
+/**
+ * Writes the statement that counts a selection; it returns null if the entity whose relation is
+ * read does not exist.
+ */
 export function planCount(
   dialect: Dialect,
   options: AnswerOptions,

@@ -64,7 +64,7 @@ function computed(
   const found = context.aliases.next();
   const place = { kind: sql`${sql.id(found, 'kind')}`, value: sql`${sql.id(found, 'value')}` };
   const values = aggregates.map((each) => propertyAggregate(context, pass, place, rows, each));
-  // A limit keeps the database from looking into the document once for each aggregate.
+  // A limit makes the database read the document once, and not once for each aggregate.
   const each = sql`select ${value.place.kind} as ${sql.id('kind')}, ${value.place.value} as ${sql.id('value')} ${where()} limit ${sql.lit(Number.MAX_SAFE_INTEGER)}`;
   return { values, from: pass.over(sql`from (${each}) as ${sql.id(found)}`) };
 }
@@ -83,7 +83,7 @@ function object(
 
 export type Aggregate = 'count' | 'sum' | 'average' | 'min' | 'max';
 
-/** What `$compute` asks for. */
+/** The values of `$compute`. */
 type ComputeKeyword = '$all' | Aggregate;
 
 /** As the protocol writes them. */
@@ -104,7 +104,7 @@ export function computeKeyword(text: string): ComputeKeyword {
   throw refuse('computeAction', `${problem}: expected one of ${keywords.join(', ')}.`);
 }
 
-/** What can be computed of an attribute; of a property, whose values may be of any type, everything. */
+/** The aggregates of an attribute; of a property, whose values may be of any type, all. */
 function aggregatesOf({ attribute: { type } }: ValuePath): readonly Aggregate[] {
   return numericTypes.has(type) || type === 'object' ? ofNumbers : ofOthers;
 }
@@ -116,7 +116,7 @@ export function checkAggregate(keyword: ComputeKeyword, path: ValuePath, name: s
   throw notApplicable('$compute', `${keyword} applies to numbers, and ${reason}`);
 }
 
-/** The one pass over the rows: a subquery of one row, whose columns are the aggregates that are asked for. */
+/** The one pass over the rows: a subquery of one row, whose columns are the needed aggregates. */
 export class ComputePass {
   readonly #columns = new Map<string, Sql>();
 
@@ -125,7 +125,7 @@ export class ComputePass {
     private readonly alias: string,
   ) {}
 
-  /** @returns the aggregate's column in what {@link over} writes */
+  /** @returns the aggregate's column in the result of {@link over} */
   take(name: string, aggregate: Sql): Sql {
     this.#columns.set(name, aggregate);
     return sql`${sql.id(this.alias, name)}`;
@@ -154,7 +154,7 @@ export class ComputePass {
   }
 
   /**
-   * The subquery, when every aggregate is known.
+   * The subquery, after every aggregate was taken.
    * @param rows `from … where …`
    */
   over(rows: Sql): Sql {
@@ -163,7 +163,7 @@ export class ComputePass {
   }
 }
 
-/** The rows once more, under names of their own: what text was found is looked up there as it is stored. */
+/** The rows once more, under other aliases, to look up the stored form of a text that was found. */
 type WriteRows = () => ValueRows;
 
 /** JSON of an aggregate of a column's values. */
@@ -199,8 +199,9 @@ function storedText({ value, where }: ValueRows, folded: Sql): Sql {
 }
 
 /**
- * JSON of an aggregate of values that may be of any type. The sum and the average are those of the numbers; the least and the
- * greatest value are the ends of what `$distinct` lists: booleans, then numbers, then texts.
+ * JSON of an aggregate of values that may be of any type. The sum and the average are those of the
+ * numbers; the least and the greatest value are the ends of what `$distinct` lists: booleans, then
+ * numbers, then texts.
  */
 function propertyAggregate(
   { dialect }: QueryContext,

@@ -4,7 +4,7 @@ import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { ComputedPlace, Statement } from '../dialect/statement.js';
 import type { ComputedDefinition } from '../protocol/definition.js';
 
-/** Collects the places of one statement where values of class code go. */
+/** Collects the places of one statement for values of class code. */
 export class ComputedPlaces {
   readonly #places: ComputedPlace[] = [];
   readonly #numbers = new Map<string, number>();
@@ -29,7 +29,7 @@ export class ComputedPlaces {
   }
 }
 
-/** The statement of an answer, written: it knows where values of class code go. */
+/** The compiled statement of an answer, with the places for values of class code. */
 export function compileAnswer(
   { computed, dialect }: { readonly computed: ComputedPlaces; readonly dialect: Dialect },
   query: Sql | BuiltQuery,

@@ -3,12 +3,12 @@ import type { Dialect, Sql } from '../dialect/dialect.js';
 import type { Similarities } from '../filter/similarities.js';
 import type { ComputedPlaces } from './computed-places.js';
 
-/** What the model and the environment decide about answers. */
+/** The settings of the model and the environment for answers. */
 export interface AnswerOptions {
-  /** Entities in a page when the client names no number. */
+  /** Entities in a page if the client names no number. */
   readonly pageSize: number;
   readonly dateOnlyFormat: 'iso' | 'bang';
-  /** What `$format` is for an answer in the report format. */
+  /** The value of `$format` for the report format. */
   readonly reportFormat: string;
 }
 
@@ -20,6 +20,6 @@ export interface QueryContext {
   /** The datastore's counter of changes, `__GlobalStamp` (protocol P4.3). */
   readonly globalStamp: Sql;
   readonly similarities: Similarities;
-  /** Where the answer holds values of class code. */
+  /** The places of the answer for values of class code. */
   readonly computed: ComputedPlaces;
 }

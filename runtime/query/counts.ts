@@ -6,26 +6,26 @@ import { planCount, type SelectionPlan } from './collection.js';
 import type { AnswerOptions } from './context.js';
 import { firstFilterPosition, planFor, type SelectionRequest } from './selection-request.js';
 
-/** Of all remembered numbers. */
+/** Bytes of all remembered numbers. */
 const maxCountBytes = 4 * 1024 * 1024;
 
 /** A selection whose entities are counted. */
 export interface Counted {
   readonly statement: Statement;
   readonly values: readonly SqlValue[];
-  /** The same for selections of the same entities, but for what the call decides. */
+  /** The same for selections of the same entities, except for what the call decides. */
   readonly name: string;
 }
 
 /**
- * The numbers of entities of selections, remembered until the data changes: a client that goes through the pages of a filter
- * makes the database count once.
+ * The numbers of entities of selections, remembered until the data changes: a client that reads all
+ * pages of a filter makes the database count once.
  */
 export class Counts {
   #version: number | undefined;
   #numbers = emptyNumbers();
 
-  /** @param taken what a statement takes from the call; nothing in a server without such */
+  /** @param taken the restrictions of the call on a statement; nothing in a server without them */
   constructor(
     private readonly database: Database,
     private readonly options: AnswerOptions,
@@ -33,12 +33,12 @@ export class Counts {
     private readonly taken: (statement: Statement) => Pending<readonly SqlValue[]> = () => [],
   ) {}
 
-  /** @returns `undefined` when the entity does not exist whose relation is read */
+  /** @returns `undefined` if the entity whose relation is read does not exist */
   count(request: SelectionRequest): Pending<number | undefined> {
     return this.number(this.prepare(request));
   }
 
-  /** Prepares what {@link number} is asked for whenever the same request comes. */
+  /** Prepares the argument of {@link number} for repeated requests. */
   prepare(request: SelectionRequest): Counted {
     const { plan, values } = planFor(this.plans, request, 'count', {}, (selection) =>
       planCount(this.database.dialect, this.options, selection),
@@ -47,9 +47,10 @@ export class Counts {
     return { statement: plan.statement, values, name: request.name + nameOfValues(own) };
   }
 
-  /** @returns `undefined` when the entity does not exist whose relation is read */
+  /** @returns `undefined` if the entity whose relation is read does not exist */
   number(counted: Counted): Pending<number | undefined> {
-    // Asked for before the database counts: a number that was true for an instant only is never remembered for longer.
+    // Read before the database counts, so that a number that was true only for a moment is not
+    // remembered for longer.
     const version = this.database.executor.dataVersion();
     return version instanceof Promise
       ? version.then((later) => this.#numberAt(later, counted))
@@ -93,7 +94,7 @@ function nameOfValues(values: readonly unknown[]): string {
   return JSON.stringify(values.some(isInfinite) ? values.map(withoutInfinity) : values);
 }
 
-/** `1e999` in a filter is one, and JSON would write it as null. */
+/** `1e999` in a filter is infinite, and JSON would write it as null. */
 function isInfinite(value: unknown): boolean {
   return value === Infinity || value === -Infinity;
 }

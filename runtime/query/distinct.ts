@@ -46,7 +46,7 @@ export function planDistinct(
   };
 }
 
-/** A subquery that gives each value as the text column `json`, in order. */
+/** A subquery that returns each value as the text column `json`, in order. */
 function differentValues(
   context: QueryContext,
   path: ValuePath,
@@ -63,17 +63,17 @@ function differentValues(
     if (isIndexed) {
       return sql`select ${json(stored)} ${isThere} group by ${stored} order by ${stored}`;
     }
-    // Sorting the different values alone takes a fraction of what sorting all of them would.
+    // Sorting only the different values takes a fraction of the time of sorting all of them.
     const [each, distinct] = distinctRows(context, rows, isThere, { value: stored });
     const one = sql.id(each, 'value');
     return sql`select ${json(sql`${one}`)} from ${distinct} order by ${one}`;
   }
   if (isIndexed && isPaged) {
-    // The index gives the first page of texts without reading the others.
+    // The index returns the first page of texts without reading the others.
     const least = sql`min(${stored})`;
     return sql`select ${json(least)} ${isThere} group by ${comparable} order by ${comparable}`;
   }
-  // Texts are folded once each, not once for each row, unless a column has them folded.
+  // Each different text is folded once, not each row, unless a column has it folded.
   const folded = isIndexed ? { folded: comparable } : undefined;
   const [each, distinct] = distinctRows(context, rows, isThere, { value: stored, ...folded });
   const one = sql`${sql.id(each, 'value')}`;
@@ -105,7 +105,7 @@ function distinctRows(
 ): readonly [alias: string, table: Sql] {
   const alias = context.aliases.next();
   const list = Object.entries(columns).map(([name, each]) => sql`${each} as ${sql.id(name)}`);
-  // By their places: PostgreSQL takes two expressions for different ones whose bound values are alike.
+  // By position: PostgreSQL treats two expressions with equal bound values as different ones.
   const places = list.map((_, index) => sql.lit(index + 1));
   const distinct = isSlowWithDistinct
     ? sql`select ${sql.join(list)} ${rows} group by ${sql.join(places)}`

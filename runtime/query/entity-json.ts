@@ -56,7 +56,7 @@ export function entityText(
   return isLong(projection) ? context.dialect.concat(parts) : context.dialect.fill(parts);
 }
 
-/** Whether pages of other entities stand in it. */
+/** Whether it contains pages of other entities. */
 export function isLong({ fields }: Projection): boolean {
   return fields.some(
     ({ attribute, expanded }) =>
@@ -95,7 +95,7 @@ export function fieldJson(
   }
 }
 
-/** A value that is never null in its table is null where the way to it ends early. */
+/** A value that is never null in its table is null if the path to it ends early. */
 export function valueOfJoined(
   target: Source,
   value: readonly JsonPart[],
@@ -209,7 +209,10 @@ export function relatedTo(
   return sql`${column(target, foreignKey.column)} = ${ownerKey}`;
 }
 
-/** What stands for the value of an attribute until class code has computed it: which one, and of which entity. */
+/**
+ * Marks the place of a value until class code has computed it: which attribute, and of which
+ * entity.
+ */
 export function computedJson(
   context: QueryContext,
   source: Source,

@@ -14,7 +14,7 @@ import type { Parameters } from './parameters.js';
 import { unknownAttribute } from './projection.js';
 import { mostRelated, refuseTooManyRelated } from './related-count.js';
 
-/** The types of attributes whose values can stand in an address. */
+/** The types of attributes whose values an address can contain. */
 const lookupTypes: ReadonlySet<string> = new Set([
   'string',
   'uuid',
@@ -37,7 +37,7 @@ export class EntityReader {
 
   /**
    * @param attributes the list in the path
-   * @returns `undefined` when no entity has the key
+   * @returns `undefined` if no entity has the key
    */
   read(
     key: StorageDefinition,
@@ -51,7 +51,7 @@ export class EntityReader {
     return this.context.database.executor.read(statement, [bound]);
   }
 
-  /** @returns `undefined` when no entity has the value; the first in key order when several have it */
+  /** @returns `undefined` if no entity has the value; the first in key order if several have it */
   readByValue(
     { name, text }: Lookup,
     parameters: Parameters,

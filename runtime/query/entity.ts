@@ -15,8 +15,9 @@ import type { Projection } from './projection.js';
 import { entityUri } from './value-json.js';
 
 /**
- * Writes the statement that reads one entity by the value of an attribute, as the JSON of the answer; the first in key order
- * where several have it. Its only value is the attribute's, folded if it is a text.
+ * Writes the statement that reads one entity by the value of an attribute, as the JSON of the
+ * answer; the first in key order if several have it. Its only value is the attribute's, folded if
+ * it is a text.
  */
 export function planEntity(
   dialect: Dialect,
@@ -34,7 +35,7 @@ export function planEntity(
   return compileAnswer(context, selecting(query, json));
 }
 
-/** The entities that have a value: one at most, but for an attribute whose values are not unique. */
+/** The entities with a value: at most one, unless the attribute's values are not unique. */
 function entitiesWith(dialect: Dialect, root: Source, attribute: StorageDefinition): EntityQuery {
   const { queries, key } = root.dataclass;
   const type = valueTypeOf(attribute.type);

@@ -1,29 +1,33 @@
 import { areLasting, type Parameters } from './parameters.js';
 
-/** Of all that is remembered, by all dataclasses and views together; beyond it, all is made anew when it is asked for again. */
+/**
+ * Bytes of all that is remembered, for all dataclasses and views together; beyond it, everything is
+ * made again when it is needed.
+ */
 const maxBytes = 16 * 1024 * 1024;
 
-/** Characters of SQL of what is remembered. */
+/** The longest SQL, in characters, that is remembered. */
 const mostLength = 16 * 1024;
 
-/** What a page takes up, roughly: beside its SQL, and for each character of that, with the statement that counts. */
+/**
+ * The approximate size of a page in addition to its SQL, and for each character of the SQL,
+ * including the statement that counts.
+ */
 const bytesOfEach = 2 * 1024;
 const bytesPerCharacter = 4;
 
 let all = new WeakMap<Parameters, Map<object, unknown>>();
-/** Requests that differ in values alone have one statement. */
+/** Requests that differ only in values share one statement. */
 let counted = new WeakSet<object>();
 let bytes = 0;
 
-/** What was made of parameters that later requests have, too. */
+/** Remembers what was made of parameters that later requests have, too. */
 export class MadeOfParameters<T> {
   get(parameters: Parameters): T | undefined {
     return all.get(parameters)?.get(this) as T | undefined;
   }
 
-  /**
-   * Remembers it, unless the parameters are of one request, or its statement is too long.
-   */
+  /** Remembers it, unless the parameters belong to one request, or its statement is too long. */
   set(parameters: Parameters, made: T, statement: { readonly sql: string }): void {
     const { length } = statement.sql;
     if (length > mostLength || !areLasting(parameters)) return;

@@ -7,13 +7,13 @@ export interface OrderItem {
   /** Relations, then an attribute. */
   readonly path: readonly string[];
   readonly descending: boolean;
-  /** Where it is written, in words: what an error says first. */
+  /** Where it is written, in words: the beginning of an error. */
   readonly place: string;
-  /** What the path may name, where that is not what the rest of the order may. */
+  /** The names that the path may use, if they differ from those of the rest of the order. */
   readonly names?: 'exposed' | 'granted';
 }
 
-/** Where an order is written, which its errors name. */
+/** Where an order is written, for its errors. */
 export interface OrderOrigin {
   readonly parameter: '$orderby' | '$filter' | '$subOrderby';
   /** Offset of the order in the parameter's text. */

@@ -35,7 +35,7 @@ export function orderSql(context: QueryContext, from: From, items: readonly Orde
   return orderList(context, orderTerms(context, from, items));
 }
 
-/** Terms as they stand behind ORDER BY. */
+/** The terms behind ORDER BY. */
 export function orderList(
   { dialect }: Pick<QueryContext, 'dialect'>,
   terms: readonly OrderTerm[],
@@ -44,7 +44,7 @@ export function orderList(
 }
 
 /**
- * The terms of an order; the last one is the key, unless that is among the items.
+ * The terms of an order; the last one is the key, unless the key is among the items.
  * @throws RequestError 400 with 1810 for a path that cannot be ordered by
  */
 export function orderTerms(
@@ -77,7 +77,7 @@ export function orderTerms(
   return terms;
 }
 
-/** What is joined may have no row. */
+/** A joined table may have no row. */
 function hasNoNull(from: From, source: Source, attribute: ColumnDefinition): boolean {
   if (source !== from.root || attribute.kind !== 'storage') return false;
   return attribute.key === true || attribute.mandatory === true;
@@ -96,7 +96,7 @@ function propertyValues(
 interface OrderedAttribute {
   readonly source: Source;
   readonly attribute: ColumnDefinition;
-  /** Where the attribute is an object. */
+  /** Set if the attribute is an object. */
   readonly properties: readonly string[];
 }
 

@@ -9,7 +9,7 @@ import type { OrderItem } from './order-by.js';
 import { baseSlot, chosenEntities, type Selection, skipSlot, topSlot } from './selection.js';
 import { orderList, orderSql } from './order-sql.js';
 
-/** Where the entities of a page come from. */
+/** The source of the entities of a page. */
 export type PageSource =
   /** `$skip` and `$top` of a selection in an order. */
   | {
@@ -17,7 +17,7 @@ export type PageSource =
       readonly selection: Selection;
       readonly order: readonly OrderItem[];
     }
-  /** The entities of a JSON list of keys, in its order: those that do not exist any more as well. */
+  /** The entities of a JSON list of keys, in its order, including those that no longer exist. */
   | { readonly kind: 'keys'; readonly dataclass: Dataclass };
 
 /** Writes one entity of the page as a text. */
@@ -30,7 +30,7 @@ export function dataclassOf(source: PageSource): Dataclass {
   return source.kind === 'keys' ? source.dataclass : source.selection.dataclass;
 }
 
-/** A subquery that gives each entity of the page as the text column `json`, in order. */
+/** A subquery that returns each entity of the page as the text column `json`, in order. */
 export function pageRows(
   context: QueryContext,
   source: PageSource,
@@ -48,8 +48,8 @@ export function pageRows(
     const json = write(from, from.root);
     if (from.joinCount === before) return page(sql`${json} as "json"`);
   }
-  // Sorting moves keys alone, an index that covers the order serves a deep page without touching the table, and what is
-  // joined for the answer is not joined for rows that are skipped.
+  // Sorting moves only keys, an index that covers the order serves a deep page without reading the
+  // table, and joins of the answer are not made for skipped rows.
   const chosen = new From(context.aliases, dataclass, 'table');
   const page = pageOf(context, chosen, selection, order, slots);
   const keys = page(sql`${keyColumn(chosen.root)} as "key"`);
@@ -73,7 +73,10 @@ function rowsOfKeys(
   return sql`(select ${entity} as "json" ${from.clause}${from.order})`;
 }
 
-/** The emitted query of a page with what a request adds; what it reads is told when every join is known. */
+/**
+ * The emitted query of a page with what a request adds; its columns are written when every join is
+ * known.
+ */
 function pageOf(
   context: QueryContext,
   from: From,
@@ -86,7 +89,7 @@ function pageOf(
   const sorted = isOrdered(selection, order)
     ? selectionOrder(context, from, selection, order, slots)
     : undefined;
-  // A bare variable behind LIMIT makes SQLite prepare the statement anew for every value.
+  // A plain variable behind LIMIT makes SQLite prepare the statement again for every value.
   const [top, skip] = [dialect.integer(sql`${topSlot}`), dialect.integer(sql`${skipSlot}`)];
   return (columns) => {
     const page = selection.dataclass.queries.page(from.complete(query, condition), top, skip);

@@ -3,17 +3,17 @@ import type { From } from '../dataclass/source.js';
 import type { JsonPart, Sql } from '../dialect/dialect.js';
 import type { QueryContext } from './context.js';
 
-/** The entities of one answer, and what the answer says before them. */
+/** The entities of one answer, and its fields before them. */
 export interface Page {
   /** JSON from the opening brace to the comma before `"__SENT"`. */
   readonly head: readonly JsonPart[];
-  /** A subquery that gives each entity as the text column `json`, in order. */
+  /** A subquery that returns each entity as the text column `json`, in order. */
   readonly rows: Sql;
   /** What `__FIRST` says. */
   readonly first: JsonPart;
 }
 
-/** A collection as JSON: the column to select, and the FROM clause that goes with it. */
+/** A collection as JSON: the column to select, and its FROM clause. */
 export function page(
   context: QueryContext,
   { head, rows, first }: Page,
@@ -33,7 +33,7 @@ export function page(
   return { json: dialect.concat(parts), from: sql`from ${rows} as ${sql.id(alias)}` };
 }
 
-/** A part of a table: its conditions, its order, and how much of it. */
+/** A part of a table: its conditions, its order, and its limit. */
 export interface Extract {
   readonly from: From;
   readonly where: Sql | undefined;
@@ -41,7 +41,10 @@ export interface Extract {
   readonly top: Sql;
 }
 
-/** `(select <column> as <name>)` over a part of a table; written when every join of its FROM is known. */
+/**
+ * `(select <column> as <name>)` over a part of a table; written when every join of its FROM is
+ * known.
+ */
 export function selectExtract(column: Sql, name: string, extract: Extract): Sql {
   const { from, where, order, top } = extract;
   const condition = where === undefined ? sql`` : sql` where ${where}`;

@@ -4,7 +4,10 @@ import { shortened, nearestName } from '../protocol/names.js';
 import { isTooDeep, maxRequestDepth } from '../protocol/json-problem.js';
 import { digitsEnd } from '../protocol/numbers.js';
 
-/** The query string of a request, read. What a client did not send is `undefined`; what it sent empty is an empty text. */
+/**
+ * The parsed query string of a request. What a client did not send is `undefined`; what it sent
+ * empty is an empty text.
+ */
 export interface Parameters {
   readonly filter: string | undefined;
   /** Values for the placeholders of the filter, or arguments of a function. */
@@ -25,7 +28,7 @@ export interface Parameters {
   readonly logicOperator: string | undefined;
   readonly otherCollection: string | undefined;
   readonly clean: boolean;
-  /** `$format`, where it is not `json`. */
+  /** `$format`, unless it is `json`. */
   readonly format: string | undefined;
   readonly asArray: boolean;
   readonly queryplan: boolean;
@@ -42,7 +45,7 @@ export interface Parameters {
   readonly binary: boolean;
   /** `true`, `false` or a content type. */
   readonly rawPict: string | undefined;
-  /** Whether an entity is to be locked, or unlocked. */
+  /** Whether to lock an entity, or to unlock it. */
   readonly lock: boolean | undefined;
 }
 
@@ -53,10 +56,13 @@ type MutableParameters = { -readonly [Name in keyof Parameters]: Parameters[Name
 
 const noParameters: Parameters = Object.freeze(emptyParameters());
 
-/** Those that later requests have, too. */
+/** Parameters that later requests have, too. */
 const lasting = new WeakSet([noParameters]);
 
-/** Tells of parameters that later requests have the same object, so that what is made of it can be remembered by it. */
+/**
+ * Marks parameters that later requests share as the same object, so that it can be the key of a
+ * cache.
+ */
 export function makeLasting(parameters: Parameters): Parameters {
   lasting.add(parameters);
   return parameters;
@@ -211,7 +217,7 @@ function unquoted({ name }: ParameterRule, value: unknown): string {
     : refuse('missingSingleQuote', `${name} lacks its closing single quote.`);
 }
 
-/** A name in another case than the protocol's may be given in yet another one. */
+/** A name in another case than the protocol's may appear again in yet another one. */
 function checkSpelling(rule: ParameterRule, name: string, names: readonly string[]): void {
   const same = rule.name.toLowerCase();
   if (names.some((other) => other !== name && other.toLowerCase() === same)) {
@@ -257,7 +263,7 @@ function unknownParameter(name: string): RequestError {
   return refuse('unknownParameter', `Unknown parameter ${shortened(name)}.${hint}`);
 }
 
-/** What a parameter of the protocol is to this version. */
+/** How this version treats a parameter of the protocol. */
 interface ParameterRule {
   /** As the protocol writes it. */
   readonly name: string;

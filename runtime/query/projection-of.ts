@@ -3,7 +3,7 @@ import type { Parameters } from './parameters.js';
 import { project, type Projection, wholeEntity, projectionTree } from './projection.js';
 import type { ReadingContext } from './reading-context.js';
 
-/** What a request's attribute lists choose; everything, where there is none. */
+/** The attributes that a request's lists select; all, if there is no list. */
 export function projectionOf(
   dataclass: Dataclass,
   pathList: string | undefined,

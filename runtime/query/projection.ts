@@ -3,7 +3,7 @@ import type { AttributeDefinition } from '../protocol/definition.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';
 import { type ListedPath, type ListKind, listError, parseAttributeList } from './attribute-list.js';
 
-/** Which attributes of an entity an answer holds. */
+/** The attributes of an entity in an answer. */
 export interface Projection {
   /** A list in the path leaves `__TIMESTAMP` out (protocol P3.10). */
   readonly hasTimestamp: boolean;
@@ -13,7 +13,7 @@ export interface Projection {
 
 export interface ProjectedField {
   readonly attribute: AttributeDefinition;
-  /** The related entity or entities stand in place of a deferred relation. */
+  /** If set, the related entity or entities replace the deferred relation. */
   readonly expanded: Projection | undefined;
 }
 
@@ -22,7 +22,7 @@ export interface ProjectedField {
  */
 export type ListOrigin = 'path' | 'attributes' | 'expand';
 
-/** What every entity carries, listed or not. */
+/** Sent with every entity, listed or not. */
 const alwaysSent: ReadonlySet<string> = new Set(['__KEY', '__STAMP', '__TIMESTAMP']);
 
 /** Every exposed attribute, relations deferred. */
@@ -35,8 +35,9 @@ export function wholeEntity(dataclass: Dataclass): Projection {
 }
 
 /**
- * The attributes that a client asks for.
- * @throws RequestError for a name that is not exposed: 404 in a path, 400 in a parameter, with 1500 and 1804 or 1805
+ * The attributes that a client selects.
+ * @throws RequestError for a name that is not exposed: 404 in a path, 400 in a parameter, with 1500
+ * and 1804 or 1805
  */
 export function project(
   dataclass: Dataclass,
@@ -103,13 +104,15 @@ export function unknownAttribute(
   ]);
 }
 
-/** Which attributes an answer holds, by their names alone. */
+/** The attributes in an answer, by their names only. */
 export interface ProjectionNode {
   /** Empty for the root, the entity itself. */
   readonly name: string;
-  /** Every attribute of the entity, and beside them the children. */
+  /** Whether every attribute of the entity is selected, in addition to the children. */
   readonly all: boolean;
-  /** In order of first mention. None, and `all` false: a plain attribute, or a relation deferred. */
+  /**
+   * In order of first mention. None, and `all` false: a plain attribute, or a deferred relation.
+   */
   readonly children: readonly ProjectionNode[];
 }
 

@@ -24,7 +24,7 @@ import {
 } from './selection.js';
 import { planFor, type SelectionRequest } from './selection-request.js';
 
-/** A step by which a filter finds entities of a dataclass, and the part of the filter that it stands for. */
+/** A step by which a filter finds entities of a dataclass, and its part of the filter. */
 export type PlanStep =
   | {
       readonly kind: 'and' | 'or' | 'not';
@@ -36,7 +36,9 @@ export type PlanStep =
       readonly dataclass: Dataclass;
       readonly filter: ComparisonNode | ComputedNode;
     }
-  /** Entities whose relation leads to one that all of `parts` find; those are steps over the related dataclass. */
+  /**
+   * Entities related to one that all of `parts` find; those are steps over the related dataclass.
+   */
   | {
       readonly kind: 'join';
       readonly dataclass: Dataclass;
@@ -46,10 +48,13 @@ export type PlanStep =
       readonly parts: readonly PlanStep[];
     };
 
-/** The steps of a filter, and what its comparisons became. */
+/** The steps of a filter, and the origins of their comparisons. */
 export interface PlanTree {
   readonly root: PlanStep;
-  /** A comparison behind a relation is one over the related dataclass, with a shorter path: which one of the filter it was. */
+  /**
+   * The comparison of the filter from which a step's comparison was made: behind a relation it has
+   * a shorter path.
+   */
   readonly origin: (comparison: ComparisonNode) => ComparisonNode;
 }
 
@@ -77,7 +82,7 @@ class TreeBuilder {
         parts.push({ kind: 'not', filter: opposite, parts: [this.step(dataclass, node)] });
       } else if (node.kind === 'comparison') compared.push(node);
       else if (node.kind === 'computed') {
-        // What class code makes of it is none of the client's names.
+        // The result of class code does not consist of the client's names.
         parts.push({ kind: 'comparison', dataclass, filter: node });
       } else if (node.kind === 'or') parts.push(this.#alternatives(dataclass, node));
       else parts.push(this.step(dataclass, node));
@@ -131,7 +136,10 @@ class TreeBuilder {
     return { kind: 'join', dataclass, step, target, filter: allOf(group), parts };
   }
 
-  /** With the path that an alias stands for: it tells whose attribute is compared, and which index can find it. */
+  /**
+   * With the path of an alias, which shows whose attribute is compared, and which index can find
+   * it.
+   */
   #withoutAlias(dataclass: Dataclass, node: ComparisonNode): ComparisonNode {
     const { steps } = node.path;
     const followed = withoutAlias(dataclass, steps);
@@ -146,7 +154,10 @@ class TreeBuilder {
   }
 }
 
-/** @returns the same steps where they lead over no alias, or over one that passes through what its reader may not name */
+/**
+ * @returns the same steps if they use no alias, or one that passes through what the reader may not
+ * name
+ */
 function withoutAlias(dataclass: Dataclass, steps: readonly PathStep[]): readonly PathStep[] {
   let here = dataclass;
   for (const [index, step] of steps.entries()) {
@@ -177,7 +188,7 @@ function isNameable(dataclass: Dataclass, { path }: AliasDefinition): boolean {
   return here.exposedAttributes.has(path.at(-1) ?? '');
 }
 
-/** The relations on the way of a path; an alias that is left stands for itself. */
+/** The relations of a path; an unresolved alias stays as it is. */
 function followed(dataclass: Dataclass, { path }: ComparisonNode): readonly Relation[] {
   const relations: Relation[] = [];
   let here = dataclass;
@@ -203,15 +214,15 @@ function together(filter: FilterNode, parts: readonly PlanStep[]): PlanStep {
   return parts.length === 1 && only !== undefined ? only : { kind: 'and', filter, parts };
 }
 
-/** @param nodes one at least */
+/** @param nodes at least one */
 export function allOf(nodes: readonly FilterNode[]): FilterNode {
   return nodes.reduce((left, right) => ({ kind: 'and', left, right }));
 }
 
-/** What of a request the database finds with an index. */
+/** The parts of a request that the database finds with an index. */
 export interface PlanIndexes {
   readonly comparisons: ReadonlySet<ComparisonNode>;
-  /** The entities of the relation that is read. */
+  /** Whether it finds the entities of the relation that is read. */
   readonly base: boolean;
 }
 
@@ -235,7 +246,7 @@ export function planIndexes(
   request: SelectionRequest,
 ): Pending<PlanIndexes> {
   let explained: Explained | undefined;
-  // Kept nowhere: plans are asked for while queries are developed.
+  // Not cached: plans are requested while queries are developed.
   const nothing = new BoundedCache<SelectionPlan>(0, () => 0);
   const { plan, values } = planFor(nothing, request, '', {}, (selection) => {
     explained = explainable(database.dialect, options, selection);
@@ -247,7 +258,7 @@ export function planIndexes(
     const isFound = (source: Source, attribute: ColumnDefinition, by: string): boolean =>
       searches.some((search) => finds(search, source, attribute, by));
     const isBaseFound = ({ owner, relation }: Related): boolean => {
-      // A foreign key leads to a key as that is stored, be it a text or not.
+      // A foreign key refers to a key as it is stored, be it a text or not.
       const foreignKey = request.dataclass.foreignKey(owner.inverse(relation));
       return isFound(root, foreignKey, foreignKey.column);
     };
@@ -285,7 +296,7 @@ function explainable(
   return { plan: { statement, filterSlots, mostRelated: 0 }, root: from.root, compared };
 }
 
-/** @param by the column that an index must be over, unless it is that of the key */
+/** @param by the column that an index must cover, unless it is that of the key */
 function finds(
   search: TableSearch,
   source: Source,

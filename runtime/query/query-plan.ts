@@ -82,7 +82,7 @@ function stepJson(text: PlanText, step: PlanStep): object {
   }
 }
 
-/** Members behind those that an object has, which is not parsed for it. */
+/** Adds members to the end of an object without parsing it. */
 function withMembers(object: JsonAnswer, members: readonly string[]): JsonAnswer {
   const more = `,${members.join()}}`;
   return typeof object === 'string'
@@ -99,10 +99,13 @@ interface MeasuredStep {
   readonly steps?: readonly MeasuredStep[];
 }
 
-/** Each step costs a statement of its own. */
+/** Each step costs a statement. */
 const maxSteps = 20;
 
-/** Runs the steps of a request one by one, and tells how long each took and how many entities it found. */
+/**
+ * Runs the steps of a request one by one, and reports how long each took and how many entities it
+ * found.
+ */
 class PathMeasurement {
   readonly #positions;
 
@@ -130,7 +133,7 @@ class PathMeasurement {
     return [{ ...whole, steps: [base, ...rest] }];
   }
 
-  /** @param scope what the step's filter is applied to */
+  /** @param scope to which the step's filter is applied */
   async #step(step: PlanStep, scope: SelectionRequest): Promise<MeasuredStep> {
     const counted = await this.#counted(this.#description(step), this.#part(scope, step.filter));
     switch (step.kind) {
@@ -156,7 +159,7 @@ class PathMeasurement {
     }
   }
 
-  /** Steps behind one that finds nothing are not run: AND has its result already. */
+  /** Steps behind one that finds nothing are not run: the result of the AND is known. */
   async #all(parts: readonly PlanStep[], scope: SelectionRequest): Promise<MeasuredStep[]> {
     const steps: MeasuredStep[] = [];
     for (const part of parts) {
@@ -282,7 +285,7 @@ class PlanText {
 /** What an index can find. */
 const found: ReadonlySet<string> = new Set(['=', '===', '<', '<=', '>', '>=', 'begin', 'in']);
 
-/** Whose index it would be is not for its reader to know: all other aliases stand in no plan. */
+/** Its reader must not learn whose index it would be: all other aliases are resolved in a plan. */
 function isAlias(dataclass: Dataclass, { steps }: AttributePath): boolean {
   return dataclass.exposedAttributes.get(steps[0]?.name ?? '')?.kind === 'alias';
 }

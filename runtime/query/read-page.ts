@@ -20,11 +20,13 @@ import {
 } from './selection-request.js';
 import { projectionOf } from './projection-of.js';
 
-/** How the page of an answer is written. */
+/** How to write the page of an answer. */
 export interface PageForm {
-  /** The same for requests whose pages are written alike, whatever their entities and the order of those. */
+  /**
+   * The same for requests whose pages are written alike, whatever their entities and their order.
+   */
   readonly name: string;
-  /** The answer does not say how many entities there are in all. */
+  /** Whether the answer leaves out the number of all entities. */
   readonly isUncounted?: boolean;
   plan(source: PageSource): SelectionPlan;
 }
@@ -33,7 +35,7 @@ type Paging = Pick<Parameters, 'skip' | 'top'>;
 
 /**
  * Reads a page of a selection.
- * @returns no answer when the entity does not exist whose relation is read
+ * @returns no answer if the entity whose relation is read does not exist
  */
 export function readPage(
   context: ReadingContext,
@@ -46,9 +48,9 @@ export function readPage(
   );
 }
 
-/** A page of a selection, to be read whenever the same request comes. */
+/** A prepared page of a selection, which repeated requests read. */
 export class PreparedPage {
-  /** @param counted what the answer gives the number of; nothing where it gives none */
+  /** @param counted what the answer counts; nothing if it leaves the number out */
   constructor(
     private readonly context: ReadingContext,
     readonly statement: Statement,
@@ -56,7 +58,7 @@ export class PreparedPage {
     private readonly counted: Counted | undefined,
   ) {}
 
-  /** @returns no answer when the entity does not exist whose relation is read */
+  /** @returns no answer if the entity whose relation is read does not exist */
   read(): PendingAnswer {
     const { statement, values, counted } = this;
     const { database, counts } = this.context;
@@ -71,7 +73,7 @@ export class PreparedPage {
 }
 
 /**
- * Prepares a page of a selection in which nothing is left for class code to say. What is wrong with the request is refused here.
+ * Prepares a page of a selection that class code has resolved, and refuses errors of the request.
  * @throws RequestError 400 for wrong lists of attributes, and for an answer that could be too large
  */
 export function preparePage(
@@ -94,12 +96,12 @@ export function preparePage(
 
 const noTexts = { filter: undefined, params: undefined, orderby: undefined };
 
-/** Reads a page that is prepared; told the address of the set that the request made. */
+/** Reads a prepared page; gets the address of the set that the request made. */
 export type ReadPreparedPage = (setUri?: string) => PendingAnswer;
 
 /**
- * Prepares a page of an entity set. What is wrong with the request is refused here, so that there is no set yet when it is to
- * make one.
+ * Prepares a page of an entity set. Errors of the request are refused here, before a set that it
+ * makes exists.
  *
  * @param keys of the page's entities, as a JSON list
  * @param count of all members of the set

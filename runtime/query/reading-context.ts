@@ -16,20 +16,23 @@ export interface ReadingContext {
   readonly limits: { readonly maxPageSize: number | null; readonly expandDepth: number };
   readonly plans: Plans;
   readonly counts: Counts;
-  /** Asks class code what conditions and orders mean; only where the model has attributes that class code computes. */
+  /**
+   * Resolves conditions and orders through class code; only if class code computes attributes of
+   * the model.
+   */
   readonly computed?: ComputedRequests | undefined;
 }
 
-/** The statements of all dataclasses that were written lately, by what decides them. */
+/** The recently written statements of all dataclasses, by what decides them. */
 export interface Plans {
   readonly selections: BoundedCache<SelectionPlan>;
   readonly entities: BoundedCache<Statement>;
 }
 
-/** Of the plans of each kind. */
+/** Bytes of the plans of each kind. */
 const maxPlanBytes = 16 * 1024 * 1024;
 
-/** @param bytes that the plans of each kind may take up */
+/** @param bytes of the plans of each kind */
 export function emptyPlans(bytes = maxPlanBytes): Plans {
   const weigh = ({ sql, bindings }: Statement): number => sql.length + bindings.length * 16;
   return {

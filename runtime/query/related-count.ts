@@ -1,12 +1,12 @@
 import { refuse } from '../protocol/errors.js';
 import type { Projection } from './projection.js';
 
-/** Two levels of to-many relations fit with pages of 100, three levels only below few entities. */
+/** Two levels of to-many relations fit with pages of 100, three levels only with a few entities. */
 const maxRelatedEntities = 2_000_000;
 
 /**
- * The most entities that one entity of an answer can bring with it over to-many relations: each brings up to a page, and
- * each entity of that page what is expanded of it.
+ * The most entities that one entity of an answer can bring along over to-many relations: each
+ * relation brings up to a page, and each entity of that page brings its own expansions.
  */
 export function mostRelated({ fields }: Projection, pageSize: number): number {
   let most = 0;
@@ -19,7 +19,8 @@ export function mostRelated({ fields }: Projection, pageSize: number): number {
 }
 
 /**
- * Relations of relations multiply: an answer that could hold too many entities is refused before any work is done.
+ * Relations of relations multiply: an answer that could contain too many entities is refused before
+ * any work is done.
  * @throws RequestError 400 with 1805
  */
 export function refuseTooManyRelated(count: number): void {

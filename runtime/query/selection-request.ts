@@ -10,26 +10,26 @@ import { type OrderItem, type OrderOrigin, parseOrderBy } from './order-by.js';
 import type { Parameters } from './parameters.js';
 import type { Selection, SelectionBase } from './selection.js';
 
-/** A selection with the values that one request brings. */
+/** A selection with the values of one request. */
 export interface SelectionRequest {
   readonly dataclass: Dataclass;
   readonly base: SelectionBase;
   readonly baseValue: SqlValue;
   readonly filter: PreparedFilter | undefined;
   readonly inputs: FilterInputs;
-  /** The same for requests whose conditions differ in values alone. */
+  /** The same for requests whose conditions differ only in values. */
   readonly name: string;
-  /** `$orderby`, or what stands behind `order by` in the filter. */
+  /** `$orderby`, or `order by` of the filter. */
   readonly orderBy: string | undefined;
   /** Where that stands. */
   readonly orderOrigin: OrderOrigin;
-  /** The items of the order, where class code gave some of them. */
+  /** The items of the order, if class code returned some of them. */
   readonly order?: readonly OrderItem[];
 }
 
 const noInputs: FilterInputs = { inputs: [], nulls: [], patterns: [] };
 
-/** @throws RequestError for a filter that is not right, or lacks values in `$params` */
+/** @throws RequestError for a wrong filter, or one that lacks values in `$params` */
 export function selectionRequest(
   filters: FilterParser,
   dataclass: Dataclass,
@@ -65,7 +65,7 @@ export function requestName(
   ]);
 }
 
-/** The entities that a to-many relation of one entity leads to. */
+/** The entities to which a to-many relation of one entity leads. */
 export function relatedRequest(
   { filters, database }: { readonly filters: FilterParser; readonly database: Database },
   owner: Dataclass,
@@ -114,7 +114,7 @@ export const setPosition = 4;
 export const firstFilterPosition = 5;
 
 /**
- * The plan for a request and the values to bind; written once for all requests of one name.
+ * The plan for a request and its values; written once for all requests of one name.
  * @param name what else decides the statement
  */
 export function planFor(
@@ -138,14 +138,17 @@ export function planFor(
   const plan = find([]);
   const mismatched = plan.filterSlots.fill(inputs.inputs, values);
   if (mismatched.length === 0) return { plan, values };
-  // What cannot be a value of the attribute's type makes another condition.
+  // A value that cannot be of the attribute's type makes another condition.
   const other = find(mismatched);
   values.length = firstFilterPosition;
   other.filterSlots.fill(inputs.inputs, values);
   return { plan: other, values };
 }
 
-/** One name for the texts of a request that decide its statement; no two lists of texts have the same. */
+/**
+ * One name for the texts of a request that decide its statement; different lists of texts have
+ * different names.
+ */
 export function shapeName(texts: readonly (string | undefined)[]): string {
   let name = '';
   for (const text of texts) name += text === undefined ? '|' : `|${text.length}:${text}`;

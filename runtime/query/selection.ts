@@ -15,18 +15,18 @@ import { ComputedPlaces } from './computed-places.js';
 import type { AnswerOptions, QueryContext } from './context.js';
 import { relatedTo } from './entity-json.js';
 
-/** The entities that a request speaks of, but for the values that each request brings. */
+/** The entities of a request, without the values of each request. */
 export interface Selection {
   readonly dataclass: Dataclass;
   readonly base: SelectionBase;
   readonly filter: PreparedFilter | undefined;
-  /** What of the filter's values decides the statement: see `FilterInputs`. */
+  /** The properties of the filter's values that decide the statement: see `FilterInputs`. */
   readonly nulls: readonly number[];
   readonly patterns: readonly number[];
   readonly mismatched: readonly number[];
 }
 
-/** What a filter is applied to. */
+/** The entities to which a filter is applied. */
 export type SelectionBase =
   | { readonly kind: 'all' }
   /** The entities of a to-many relation of one entity, whose key is the base's value. */
@@ -37,12 +37,18 @@ export type SelectionBase =
     }
   /** Members of an entity set; the base's value is a JSON list of their keys. */
   | { readonly kind: 'members' }
-  /** What class code made of other selections; it has filters of its own, and no other stands beside it. */
+  /**
+   * A combination that class code made of other selections; it has filters of its own, and there is
+   * no other beside it.
+   */
   | { readonly kind: 'tree'; readonly tree: SelectionTree };
 
-/** A selection that knows how it is written. Its values are inputs of the request, those of its filters and others. */
+/**
+ * A selection that writes itself. Its values are inputs of the request, those of its filters and
+ * others.
+ */
 export interface SelectionTree {
-  /** The same for trees whose statements differ in values alone. */
+  /** The same for trees whose statements differ only in values. */
   readonly shape: string;
   /** Whether its entities come in another order than that of their keys. */
   readonly isOrdered: boolean;
@@ -66,7 +72,7 @@ export interface SelectionTree {
 export const baseSlot = new Slot(0);
 export const skipSlot = new Slot(1);
 export const topSlot = new Slot(2);
-/** The number of all entities of the selection, where the statement does not count them. */
+/** The number of all entities of the selection, if the statement does not count them. */
 export const countSlot = new Slot(3);
 /** The address of the entity set that the request made. */
 export const setSlot = new Slot(4);
@@ -83,15 +89,15 @@ export function queryContext(dialect: Dialect, options: AnswerOptions): QueryCon
   };
 }
 
-/** How a statement chooses the entities of a selection. */
+/** How a statement selects the entities. */
 export interface Chosen {
   /** As it was emitted. */
   readonly query: EntityQuery;
-  /** What a request adds to it. */
+  /** The condition that a request adds. */
   readonly condition: Sql | undefined;
 }
 
-/** @param from a `table`; {@link From.complete} puts both together when every join is known */
+/** @param from a `table`; {@link From.complete} combines both when every join is known */
 export function chosenEntities(
   context: QueryContext,
   from: From,
@@ -115,7 +121,7 @@ export function chosenEntities(
   };
 }
 
-/** The condition that an entity of `from` belongs to the selection; none where all do. */
+/** The condition that an entity of `from` belongs to the selection; none if all do. */
 export function selectionCondition(
   context: QueryContext,
   from: From,
@@ -162,7 +168,7 @@ function ownerKey(context: QueryContext, owner: Dataclass): Sql {
   return sql`${selecting(query, keyColumn(from.root))}`;
 }
 
-/** `answer`, or null where the entity does not exist whose relation is read. */
+/** `answer`, or null if the entity whose relation is read does not exist. */
 export function ifBaseExists(context: QueryContext, { base }: Selection, answer: Sql): Sql {
   if (base.kind !== 'related') return answer;
   const { queries } = base.owner;

@@ -20,7 +20,7 @@ export function valueJson(
       if (attribute.dateOnly === true && options.dateOnlyFormat === 'bang') {
         return [dialect.jsonBangDate(value)];
       }
-      // Neither holds anything that JSON would escape.
+      // Neither contains anything that JSON would escape.
       return isNeverNull(attribute) ? ['"', value, '"'] : [dialect.jsonText(value)];
     case 'boolean':
       return [dialect.jsonBoolean(value)];
@@ -44,7 +44,7 @@ function isNeverNull(attribute: ColumnDefinition): boolean {
   return attribute.kind === 'storage' && (attribute.mandatory === true || attribute.key === true);
 }
 
-/** Where the bytes are, instead of the bytes; `null` when there are none. */
+/** The address of the bytes, instead of the bytes; `null` if there are none. */
 function deferredMedia(
   context: QueryContext,
   source: Source,
@@ -73,7 +73,7 @@ export function entityUri(context: QueryContext, source: Source): readonly JsonP
   return keyedUri(context, source.dataclass.name, source.dataclass.key, keyColumn(source));
 }
 
-/** `/rest/<dataClass>(<key>)` for a key that `value` holds. */
+/** `/rest/<dataClass>(<key>)` for the key in `value`. */
 export function keyedUri(
   { dialect }: QueryContext,
   dataclass: string,
@@ -84,17 +84,17 @@ export function keyedUri(
   return [`/rest/${encodeURIComponent(dataclass)}(`, text, ')'];
 }
 
-/** A key as `__KEY` has it: always a JSON string. */
+/** A key in the form of `__KEY`: always a JSON string. */
 export function keyJson(
   { dialect }: QueryContext,
   key: StorageDefinition,
   value: Sql,
 ): readonly JsonPart[] {
-  // Numbers and uuids hold nothing that JSON would escape.
+  // Numbers and uuids contain nothing that JSON would escape.
   return key.type === 'string' ? [dialect.jsonText(value)] : ['"', keyNumber(key, value), '"'];
 }
 
-/** A key that is written as it is, and never null. */
+/** Whether a key is written unchanged, and never null. */
 export function keyNumber({ type }: Pick<StorageDefinition, 'type'>, value: Sql): JsonPart {
   return type === 'integer' ? { integer: value } : value;
 }

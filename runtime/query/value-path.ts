@@ -11,11 +11,11 @@ import { found, shortened } from '../protocol/names.js';
 import { listError } from './attribute-list.js';
 import { unknownAttribute } from './projection.js';
 
-/** The attribute, or the property of an object attribute, whose values a request computes with. */
+/** The attribute, or the property of an object attribute, with whose values a request computes. */
 export interface ValuePath {
   readonly relations: ResolvedPath['relations'];
   readonly attribute: ColumnDefinition;
-  /** Steps inside the object that the attribute holds. */
+  /** Steps inside the object of the attribute. */
   readonly steps: readonly ObjectStep[];
 }
 
@@ -23,7 +23,7 @@ export interface ValuePath {
 export type ObjectStep =
   { readonly kind: 'property'; readonly name: string } | { readonly kind: 'elements' };
 
-/** What is asked of the values. */
+/** What a request does with the values. */
 export type Aggregation = '$compute' | '$distinct';
 
 interface WrittenStep {
@@ -85,7 +85,7 @@ export function notApplicable(aggregation: Aggregation, reason: string): Request
   return refuse('methodNotApplicable', `${aggregation} is not applicable: ${reason}.`);
 }
 
-/** Names of properties may hold anything but the marks of a path. */
+/** Names of properties may contain anything except the marks of a path. */
 const nameOfPath = /[^.,[\]{}]*/y;
 
 function writtenSteps(text: string, aggregation: Aggregation): readonly WrittenStep[] {
@@ -110,7 +110,7 @@ function severalAttributes(aggregation: Aggregation): RequestError {
   return refuse('malformedUrl', `${aggregation} takes one attribute; the address names several.`);
 }
 
-/** @param endAt where the attribute stands that holds the object */
+/** @param endAt the position of the attribute that holds the object */
 function objectSteps(
   written: readonly WrittenStep[],
   endAt: number,

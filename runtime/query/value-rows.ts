@@ -12,15 +12,16 @@ import { type Selection, selectionCondition } from './selection.js';
 import { numericTypes, type ObjectStep, type ValuePath } from './value-path.js';
 
 /**
- * The values at the end of a path as rows: one for each entity of the selection, or, behind a to-many relation, for each
- * related entity, however often it is related; and one for each element behind the name of an array.
+ * The values at the end of a path as rows: one for each entity of the selection or, behind a
+ * to-many relation, for each related entity, however often it is related; and one for each element
+ * behind the name of an array.
  */
 export interface ValueRows {
-  /** The value, null where there is none. */
+  /** The value, null if there is none. */
   readonly value: RowValue;
   /** `from … where …`, with further conditions. */
   readonly where: (...conditions: readonly Sql[]) => Sql;
-  /** SQLite writes what is joined as a whole table first where a DISTINCT stands around it. */
+  /** With DISTINCT around it, SQLite first writes the joined rows as a whole table. */
   readonly isSlowWithDistinct: boolean;
 }
 
@@ -28,17 +29,17 @@ export type RowValue =
   | {
       readonly kind: 'column';
       readonly stored: Sql;
-      /** What it is compared by. */
+      /** The form in which it is compared. */
       readonly comparable: Sql;
-      /** An index gives the entities of the selection in the order of what is compared. */
+      /** Whether an index returns the entities of the selection in the order of comparison. */
       readonly isIndexed: boolean;
     }
   | { readonly kind: 'property'; readonly place: JsonPlace };
 
 /**
  * @param slots the filter's; the rows may be written several times in one statement
- * @param arrays whether an array that the path ends at is a value, or stands for its elements
- * @throws RequestError 400 with 1162 when too many relations and arrays are followed
+ * @param arrays whether an array at the end of the path is a value, or stands for its elements
+ * @throws RequestError 400 with 1162 if it follows too many relations and arrays
  */
 export function valueRows(
   context: QueryContext,
@@ -74,7 +75,7 @@ interface Reached {
   readonly condition: Sql | undefined;
 }
 
-/** The entities that relations lead to from a selection. */
+/** The entities to which relations lead from a selection. */
 function reached(
   context: QueryContext,
   selection: Selection,
@@ -94,7 +95,8 @@ function reached(
   const from = new From(context.aliases, owner.target(relation));
   const foreignKey = from.root.dataclass.foreignKey(owner.inverse(relation));
   const where = owners.condition === undefined ? sql`` : sql` where ${owners.condition}`;
-  // A condition, not a join: a related entity counts once, even if it is related to several of the entities.
+  // A condition, not a join: a related entity counts once, even if it is related to several of the
+  // entities.
   const keys = sql`select ${keyColumn(owners.source)} ${owners.from.clause}${where}`;
   const condition = sql`${column(from.root, foreignKey.column)} in (${keys})`;
   return { from, source: followAll(from, from.root, toOnes), condition };
@@ -112,7 +114,7 @@ function columnValue(
   return { kind: 'column', stored, comparable, isIndexed: isIndexed(from, source, attribute) };
 }
 
-/** An expression may yield anything; what an entity would show as null is none of its values. */
+/** An expression may yield anything; a value that an entity shows as null does not count. */
 function storedValue(
   dialect: QueryContext['dialect'],
   source: Source,
@@ -130,9 +132,9 @@ function isIndexed(from: From, source: Source, attribute: ColumnDefinition): boo
 }
 
 interface InObject {
-  /** The arrays on the way, joined. */
+  /** The joined arrays of the path. */
   readonly tables: readonly Sql[];
-  /** None where the attribute itself is the value. */
+  /** None if the attribute itself is the value. */
   readonly place: JsonPlace | undefined;
 }
 
