@@ -82,7 +82,10 @@ export class Sessions {
     return this.store.find(token);
   }
 
-  /** @throws RequestError 402 with 1823 when there is no place for it, 429 when a guest's address has too many */
+  /**
+   * @throws RequestError 402 with 1823 if there is no room for it, 429 if a guest's address has too
+   * many
+   */
   begin(beginning: Beginning = {}): SessionRecord {
     const isOfGuest = this.givesNothing(beginning.grant ?? {});
     this.#refuseWhenFull(isOfGuest);
@@ -104,20 +107,21 @@ export class Sessions {
   }
 
   /**
-   * Replaces what a session holds, and renews its token. A guest who becomes a user, and a user who gets another name, have a
-   * session of their own from then on, to which everything goes that the old one had: somebody else may know the token of
-   * the old one, and requests that came with it go on as a guest's.
+   * Replaces what a session holds, and renews its token. A guest who becomes a user, and a user who
+   * gets another name, have a session of their own from then on, which takes over everything of the
+   * old one: somebody else may know the token of the old one, and requests that came with it
+   * continue as a guest's.
    * @returns the session that holds the grant
-   * @throws RequestError 402 with 1823 when a guest becomes a user and there is no place for one
+   * @throws RequestError 402 with 1823 if a guest becomes a user and there is no room for one
    */
   grant(record: SessionRecord, grant: Grant): SessionRecord {
     const privileges = grantedPrivileges(grant, this.table);
     const userName = grant.userName ?? record.userName;
     const becomesUser = !isGuest(userName, privileges);
     const isAnother = isGuestRecord(record) || userName !== record.userName;
-    // A user who becomes a guest, or another user, keeps the place.
+    // A user who becomes a guest, or another user, keeps the slot.
     if (becomesUser && isGuestRecord(record)) this.#refuseWhenFull(false);
-    // A bearer token is its client's own: nobody has planted it.
+    // A bearer token belongs to its client: nobody has planted it.
     if (becomesUser && isAnother && !record.isForeign) {
       return this.#replace(record, { ...grant, userName });
     }
@@ -125,7 +129,7 @@ export class Sessions {
     return record;
   }
 
-  /** Whether a grant gives anything at all. */
+  /** Whether a grant grants nothing. */
   givesNothing(grant: Grant): boolean {
     return isGuest(grant.userName ?? '', grantedPrivileges(grant, this.table));
   }
@@ -225,7 +229,10 @@ export class Sessions {
     if (isFull) throw refuse('noSession', 'The server has as many sessions as it may have.');
   }
 
-  /** @throws RequestError 429 with `Retry-After` when an address has as many sessions of guests as it may have */
+  /**
+   * @throws RequestError 429 with `Retry-After` if an address has as many sessions of guests as it
+   * may have
+   */
   #refuseCrowd(address: string | undefined): void {
     const most = this.#mostFromAddress;
     if (address === undefined || this.store.guestsFrom(address) < most) return;

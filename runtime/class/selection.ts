@@ -47,7 +47,7 @@ export type ValuePath<T extends EntityTypes> = AttributeName<T> | `${string}.${s
 export type ValueAt<T extends EntityTypes, P extends ValuePath<T>> =
   P extends AttributeName<T> ? NonNullable<T['attributes'][P]> : unknown;
 
-/** An attribute with numbers, or a path, of whose end nothing is known here. */
+/** An attribute with numbers, or a path, whose end is not known here. */
 export type NumberPath<T extends EntityTypes> = NumberName<T> | `${string}.${string}`;
 
 type NumberName<T extends EntityTypes> = {
@@ -79,9 +79,10 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
   }
 
   /**
-   * Those that a filter holds for, in the same order unless the filter has an `order by`.
+   * Those that match a filter, in the same order unless the filter has an `order by`.
    * @param filter in the language of `$filter`: `city = :1 and staff.salary > :2`
-   * @param values of its placeholders: texts, numbers, booleans, `Date`s, entities, null, lists of those behind `in`
+   * @param values of its placeholders: texts, numbers, booleans, `Date`s, entities, null, lists of
+   * those behind `in`
    * @throws RequestError 400 for a filter that cannot be read, or lacks values
    */
   query(filter: string, ...values: readonly unknown[]): T['selection'] {
@@ -114,7 +115,8 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
   }
 
   /**
-   * Those at the positions from `start` on and before `end`, as `Array.prototype.slice` takes them: -1 is the last one.
+   * Those at the positions from `start` on and before `end`, as in `Array.prototype.slice`: -1 is
+   * the last one.
    * @throws RangeError for what is no whole number
    */
   slice(start = 0, end?: number): T['selection'] {
@@ -127,19 +129,19 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
     return countOf(selectionOf(this));
   }
 
-  /** @returns `null` when there is none */
+  /** @returns `null` if there is none */
   first(): Promise<T['entity'] | null> {
     return entityAt(selectionOf(this), 0);
   }
 
-  /** @returns `null` when there is none */
+  /** @returns `null` if there is none */
   last(): Promise<T['entity'] | null> {
     return entityAt(selectionOf(this), -1);
   }
 
   /**
    * @param position from 0 on; -1 is the last one
-   * @returns `null` when there is none
+   * @returns `null` if there is none
    * @throws RangeError for what is no whole number
    */
   at(position: number): Promise<T['entity'] | null> {
@@ -151,13 +153,16 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
     return containsEntity(selectionOf(this), entity);
   }
 
-  /** The sum of the numbers at a path; 0 where there are none. Behind a to-many relation, each related entity counts once. */
+  /**
+   * The sum of the numbers at a path; 0 if there are none. Behind a to-many relation, each related
+   * entity counts once.
+   */
   async sum(path: NumberPath<T>): Promise<number> {
     const state = selectionOf(this);
     return Number(await readerOf(state).compute(nodeOf(state), path, 'sum'));
   }
 
-  /** @returns `null` where there are no numbers */
+  /** @returns `null` if there are no numbers */
   average(path: NumberPath<T>): Promise<number | null> {
     const state = selectionOf(this);
     return readerOf(state).compute(nodeOf(state), path, 'average') as Promise<number | null>;
@@ -175,7 +180,7 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
     return readerOf(state).compute(nodeOf(state), path, 'max') as Promise<ValueAt<T, P> | null>;
   }
 
-  /** The different values, ascending and without null; of texts that differ in case alone, one. */
+  /** The different values, ascending and without null; one of texts that differ only in case. */
   distinct<P extends ValuePath<T>>(path: P): Promise<ValueAt<T, P>[]> {
     const state = selectionOf(this);
     return readerOf(state).distinct(nodeOf(state), path) as Promise<ValueAt<T, P>[]>;
@@ -187,27 +192,28 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
   }
 
   /**
-   * Reads the entities some hundreds at a time. Those that belong to the selection at the beginning are gone through, whatever is
-   * changed meanwhile; those that are deleted meanwhile are passed over.
+   * Reads the entities some hundreds at a time: those that belong to the selection at the
+   * beginning, whatever changes meanwhile, without those that are deleted meanwhile.
    */
   [Symbol.asyncIterator](): AsyncGenerator<T['entity'], undefined> {
     return iterate(selectionOf(this)) as AsyncGenerator<T['entity'], undefined>;
   }
 
   /**
-   * Deletes the entities in one transaction, or part of the one that runs, with what the model's `onDelete` says of those that
-   * refer to them: all of them or none.
+   * Deletes the entities in one transaction, or as part of the running one, and applies the model's
+   * `onDelete` to those that refer to them: all of them or none.
    * @returns how many entities the selection had
-   * @throws SaveError when one is refused
+   * @throws SaveError if one is refused
    */
   drop(): Promise<number> {
     return dropSelection(selectionOf(this));
   }
 
   /**
-   * Adds an entity to a list in memory, behind those that are there; one that is there already keeps its place.
-   * @throws TypeError for a selection that was not made by `newSelection()`, and for an entity of another dataclass or without
-   * a key
+   * Adds an entity to a list in memory, behind the others; one that is there already keeps its
+   * position.
+   * @throws TypeError for a selection that was not made by `newSelection()`, and for an entity of
+   * another dataclass or without a key
    */
   add(entity: T['entity']): this {
     addEntity(selectionOf(this), entity);
@@ -255,7 +261,10 @@ function checkPosition(position: number): void {
   if (!Number.isSafeInteger(position)) throw new RangeError(`${position} is no position.`);
 }
 
-/** Keys, once there are more entities than one statement reads; so nothing is held open while class code runs. */
+/**
+ * Reads keys first if there are more entities than one statement reads, so that nothing stays open
+ * while class code runs.
+ */
 async function* iterate(state: SelectionState): AsyncGenerator<EntityObject, undefined, undefined> {
   const { content } = state;
   if (content instanceof HeldEntities) {
@@ -263,7 +272,7 @@ async function* iterate(state: SelectionState): AsyncGenerator<EntityObject, und
     return;
   }
   const first = await readerOf(state).entities(sliced(content, 0, chunkSize));
-  // What is changed while these are gone through shall not decide which are to come.
+  // Changes made during the iteration must not affect which entities follow.
   const isAll = first.length < chunkSize;
   const rest = isAll
     ? undefined
@@ -330,7 +339,7 @@ function part(keys: KeyList, from: number, to: number): KeyList {
 
 /**
  * Deletes the entities of a selection; their keys never leave the database.
- * @returns how many they were
+ * @returns their number
  * @throws SaveError, PermissionError
  */
 async function dropSelection(state: SelectionState): Promise<number> {
@@ -352,7 +361,7 @@ function planChoice({ database, options }: SeenModel, selection: Selection): Sel
 }
 
 /**
- * What of a selection a filter holds for.
+ * The part of a selection that matches a filter.
  * @throws RequestError 400 for a filter that cannot be read, or lacks values
  */
 export function queried(

@@ -15,16 +15,21 @@ import type { From, Source } from './source.js';
 /** An attribute that a column holds. */
 export type ColumnDefinition = StorageDefinition | CalculatedDefinition;
 
-/** What a path ends in, and the to-one and to-many relations on its way. */
+/** The end of a path, and the to-one and to-many relations before it. */
 export interface ResolvedPath {
   readonly relations: readonly (RelatedEntityDefinition | RelatedEntitiesDefinition)[];
   readonly end:
     ColumnDefinition | ComputedDefinition | RelatedEntityDefinition | RelatedEntitiesDefinition;
-  /** What the client wrote behind the name of an object attribute: property of property, none of them checked. */
+  /**
+   * What the client wrote behind the name of an object attribute: property of property, unchecked.
+   */
   readonly properties: readonly string[];
 }
 
-/** Why a client's path leads nowhere: what the client wrote, and the dataclass that has no such attribute. */
+/**
+ * Why a client's path leads nowhere: what the client wrote, and the dataclass without such an
+ * attribute.
+ */
 export interface PathProblem {
   readonly kind: 'unknown';
   readonly name: string;
@@ -49,7 +54,7 @@ const timestamp: StorageDefinition = {
   mandatory: true,
 };
 
-/** Each name of a path costs the database a table; no database takes more. */
+/** Each name of a path costs the database a table; no database allows more. */
 export const maxPathLength = 64;
 
 /**
@@ -105,7 +110,10 @@ function namedAttribute(
   return dataclass.allAttributes.get(name);
 }
 
-/** A path to the attribute at `index`, which may be another one than the client can name, and on into an object. */
+/**
+ * The path behind the attribute at `index`, which may differ from what the client can name, and on
+ * into an object.
+ */
 function beyond(
   end: ColumnDefinition | ComputedDefinition,
   relations: ResolvedPath['relations'],
@@ -145,7 +153,7 @@ export function resolveAlias(
   throw new Error(`The alias ${dataclass.name}.${alias.name} does not end in an attribute.`);
 }
 
-/** Joins every relation of a list in turn and answers the table at its end. */
+/** Joins every relation of a list in turn and returns the table at its end. */
 export function followAll(
   from: From,
   start: Source,

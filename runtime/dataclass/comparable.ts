@@ -9,7 +9,10 @@ import type {
 } from '../protocol/definition.js';
 import type { AnyRow } from '../protocol/queries.js';
 
-/** A column in the form that comparison and order use: text is folded, by its folded column where it has one. */
+/**
+ * A column in the form of comparisons and orders: text is folded, by its folded column if it has
+ * one.
+ */
 export function comparableColumn(
   dialect: Dialect,
   source: Source,
@@ -22,13 +25,13 @@ export function comparableColumn(
     : column(source, folded);
 }
 
-/** A column that is null where the attribute is, and that an index serves where there is one. */
+/** A column that is null if the attribute is, and that an index serves if there is one. */
 export function nullableColumn(source: Source, attribute: ColumnDefinition): Sql {
   const folded = attribute.kind === 'storage' ? attribute.foldedColumn : undefined;
   return column(source, folded ?? attribute.column);
 }
 
-/** The document that an object attribute holds; an expression may yield what is none. */
+/** The document of an object attribute; an expression may yield something else. */
 export function objectDocument(dialect: Dialect, source: Source, attribute: ColumnDefinition): Sql {
   const value = column(source, attribute.column);
   return attribute.kind === 'calculated' ? dialect.json.ifJson(value) : value;
@@ -72,7 +75,10 @@ export function relatedKeyOf(
   return { source: from.follow(source, relation), attribute: target.key, isJoined: true };
 }
 
-/** The value of an attribute that clients may name, as the emitted queries say; of a relation, the key that it leads by. */
+/**
+ * The value of an attribute that clients may name, as the emitted queries say; for a relation, its
+ * key.
+ */
 export function attributeValue(from: From, source: Source, { name }: AttributeDefinition): Sql {
   const { attributes } = source.dataclass.queries;
   const value = Object.hasOwn(attributes, name) ? attributes[name]?.value : undefined;

@@ -11,7 +11,7 @@ import { sql } from 'kysely';
 import type { Sql } from '../dialect/dialect.js';
 import { RestrictionSlot } from '../dialect/statement.js';
 
-/** A definition with its names looked up: what queries are written from. */
+/** A definition with resolved names, from which queries are written. */
 export interface Dataclass {
   readonly name: string;
   /** Earlier names, oldest first. */
@@ -21,20 +21,20 @@ export interface Dataclass {
   readonly key: StorageDefinition;
   /** In model order. */
   readonly attributes: readonly AttributeDefinition[];
-  /** What a client may name. */
+  /** The attributes that a client may name. */
   readonly exposedAttributes: ReadonlyMap<string, AttributeDefinition>;
   readonly allAttributes: ReadonlyMap<string, AttributeDefinition>;
-  /** What statements over it begin with. */
+  /** The queries from which statements over it are built. */
   readonly queries: DataclassQueries;
-  /** None where roles limit nothing, as for the server's own code. */
+  /** None if roles limit nothing, as for the server's own code. */
   readonly permissions?: Permissions;
-  /** None where every entity may be seen. */
+  /** None if every entity is visible. */
   readonly restriction?: Restriction | undefined;
   /** The dataclass that a relation leads to. */
   target(relation: RelatedEntityDefinition | RelatedEntitiesDefinition): Dataclass;
   /** The column that holds the related key of a to-one relation. */
   foreignKey(relation: RelatedEntityDefinition): StorageDefinition;
-  /** The to-one relation of the target that a to-many relation is the other side of. */
+  /** The to-one relation of the target whose other side a to-many relation is. */
   inverse(relation: RelatedEntitiesDefinition): RelatedEntityDefinition;
 }
 
@@ -98,7 +98,10 @@ function known<T>(found: T | undefined, name: string): T {
   return found;
 }
 
-/** A dataclass with all of its entities, for what the data itself needs: unique values, keys that are taken, references. */
+/**
+ * A dataclass with all of its entities, for what the data itself needs: unique values, used keys,
+ * references.
+ */
 export function unrestricted(dataclass: Dataclass): Dataclass {
   return dataclass.restriction === undefined ? dataclass : { ...dataclass, restriction: undefined };
 }
@@ -109,14 +112,15 @@ export function unrestricted(dataclass: Dataclass): Dataclass {
  */
 export interface Restriction {
   /**
-   * The condition that an entity may be seen; it brings no table into the statement around it.
+   * The condition that an entity is visible; it adds no table to the statement around it.
    * @param alias the table's name there
    */
   condition(alias: string): Sql;
 }
 
 /**
- * The restriction of a dataclass for whatever call reads it: which condition it is, is asked when a statement runs.
+ * The restriction of a dataclass for any call that reads it; its condition is resolved when a
+ * statement runs.
  * @param name of the dataclass
  */
 export function restrictionOf(name: string): Restriction {

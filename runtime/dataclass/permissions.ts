@@ -2,8 +2,8 @@ import { denied, type DenialStatus, PermissionError } from '../protocol/errors.j
 import type { AttributeDefinition } from '../protocol/definition.js';
 
 /**
- * What a session may do with the entities of a dataclass, where roles limit that. What it may not read is not exposed in the
- * dataclass itself.
+ * What a session may do with the entities of a dataclass, if roles limit that. What it may not read
+ * is not exposed in the dataclass itself.
  */
 export interface Permissions {
   readonly read: boolean;
@@ -11,22 +11,25 @@ export interface Permissions {
   /** Needs `read` too, as `drop` does. */
   readonly update: boolean;
   readonly drop: boolean;
-  /** Attributes that may not be read; a client cannot name them, and class code is told so when it does. */
+  /**
+   * Attributes that may not be read; a client cannot name them, and class code that does gets an
+   * error.
+   */
   readonly notRead: ReadonlySet<string>;
-  /** Attributes that a new entity may not be given another value of than the default. */
+  /** Attributes that must have their default in a new entity. */
   readonly notCreated: ReadonlySet<string>;
-  /** Attributes that can be given to a new entity and not be read, by name. */
+  /** Attributes that can be set in a new entity and not be read, by name. */
   readonly onlyCreated: ReadonlyMap<string, AttributeDefinition>;
   /** Attributes that may not be changed. */
   readonly notUpdated: ReadonlySet<string>;
-  /** Attributes whose values may not be taken away: by null, or with the entity. */
+  /** Attributes whose values may not be removed: by null, or with the entity. */
   readonly notDropped: ReadonlySet<string>;
-  /** HTTP status of what is denied. */
+  /** HTTP status of denials. */
   readonly status: DenialStatus;
 }
 
 /**
- * Refuses what the session may do with no entity of the dataclass.
+ * Refuses an action that the session may not do with any entity of the dataclass.
  * @throws RequestError 401 or 403
  */
 export function requirePermission(
@@ -37,11 +40,11 @@ export function requirePermission(
   throw denied(action, `entities of the "${name}" dataclass`, permissions.status);
 }
 
-/** What class code is refused by: it names what the model has. */
+/** What class code may not read; the error names it as the model does. */
 type Limited = { readonly name: string; readonly permissions?: Permissions };
 
 /**
- * Refuses class code that reads entities of a dataclass which its session may not read.
+ * Refuses to let class code read entities of a dataclass that its session may not read.
  * @throws PermissionError
  */
 export function requireReadInCode({ name, permissions }: Limited): void {
@@ -50,7 +53,7 @@ export function requireReadInCode({ name, permissions }: Limited): void {
 }
 
 /**
- * Refuses class code that reads an attribute which its session may not read.
+ * Refuses to let class code read an attribute that its session may not read.
  * @throws PermissionError
  */
 export function requireAttributeInCode({ name, permissions }: Limited, attribute: string): void {

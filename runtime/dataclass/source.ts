@@ -4,18 +4,18 @@ import type { RelatedEntityDefinition } from '../protocol/definition.js';
 import type { EntityQuery } from '../protocol/queries.js';
 import type { Dataclass } from './dataclasses.js';
 
-/** A table in a statement, under the name that it has there. */
+/** A table in a statement, with its alias there. */
 export interface Source {
   readonly dataclass: Dataclass;
   readonly alias: string;
-  /** A restriction stands in the conditions of its statement, not in a subquery in the place of the table. */
+  /** A restriction is a condition of its statement, not a subquery in place of the table. */
   readonly isTable?: true;
 }
 
-/** To-one relations that one level of a statement follows at most; SQLite joins 64 tables. */
+/** The most to-one relations that one level of a statement follows; SQLite joins 64 tables. */
 export const maxJoins = 60;
 
-/** Hands out table names that are unique in one statement. */
+/** Returns table names that are unique in one statement. */
 export class Aliases {
   #count = 0;
   readonly #tables = new Set<string>();
@@ -29,18 +29,18 @@ export class Aliases {
     return this.#tables.has(alias) ? this.next() : alias;
   }
 
-  /** Keeps the name of a table that has no other name in the statement. */
+  /** Reserves the name of a table that has no alias in the statement. */
   keep(table: string): string {
     this.#tables.add(table.toLowerCase());
     return table;
   }
 }
 
-/** What chooses the entities of a FROM clause, and gives their order. */
+/** Selects the entities of a FROM clause, and defines their order. */
 export type ChosenKeys =
   /** An ordered subquery, in parentheses, whose only column, `key`, is the key. */
   | { readonly rows: Sql; readonly dialect: Pick<Dialect, 'joinInOrder' | 'losesOrder'> }
-  /** A list, as `Dialect.each` gives it; a key without entity has its row too. */
+  /** A list, as `Dialect.each` returns it; a key without entity has its row too. */
   | { readonly list: Sql };
 
 interface Join {
@@ -58,8 +58,9 @@ export class From {
   readonly #chosen: string;
 
   /**
-   * @param keys all entities when left out; `table` for a statement that begins with an emitted query, see {@link From.complete}
-   * @param alias of the table, where it has one already
+   * @param keys all entities if left out; `table` for a statement that begins with an emitted
+   * query, see {@link From.complete}
+   * @param alias of the table, if it has one already
    */
   constructor(
     private readonly aliases: Aliases,
@@ -75,7 +76,7 @@ export class From {
     this.#chosen = this.#keys === undefined ? '' : aliases.next();
   }
 
-  /** An ORDER BY, where one is needed to keep the order of what chose the entities. */
+  /** An ORDER BY, if one is needed to keep the order of the selected entities. */
   get order(): Sql {
     const keys = this.#keys;
     if (keys === undefined) throw new Error('Nothing has chosen the entities.');
@@ -87,14 +88,14 @@ export class From {
     return this.#joins.size;
   }
 
-  /** Whether a table is joined of which entities may be hidden. */
+  /** Whether it joins a table whose entities may be hidden. */
   get joinsRestricted(): boolean {
     return [...this.#joins.values()].some(
       ({ source }) => source.dataclass.restriction !== undefined,
     );
   }
 
-  /** The table at the other end of a to-one relation; joined once, however often it is asked for. */
+  /** The table at the other end of a to-one relation; joined once, however often it is used. */
   follow(source: Source, relation: RelatedEntityDefinition): Source {
     const name = `${source.alias}.${relation.name}`;
     const known = this.#joins.get(name);
@@ -110,14 +111,15 @@ export class From {
   }
 
   /**
-   * Where the key of a row stands in a list, null for one that is not in it. Joined like a relation; nothing else of the
-   * statement may depend on rows that the list adds, of which there are none as long as it holds each key once.
-   * @param list rows of `key`, the position, and `value`, as `Dialect.each` gives them
-   * @param key of this table, in the form that the list has: `Dialect.plainKey`, or the index is not used
+   * The position of a row's key in a list, null for one that is not in it. Joined like a relation;
+   * nothing else of the statement may depend on rows that the list adds, of which there are none as
+   * long as it contains each key once.
+   * @param list rows of `key`, the position, and `value`, as `Dialect.each` returns them
+   * @param key of this table, in the form of the list: `Dialect.plainKey`, or the index is not used
    */
   positionIn(list: Sql, key: Sql): Sql {
     const alias = this.aliases.next();
-    // A limit keeps the database from looking through the whole list for each row: it makes an index instead.
+    // With a limit, the database makes an index instead of scanning the whole list for each row.
     const rows = sql`(select "key", "value" from ${list} limit ${sql.lit(Number.MAX_SAFE_INTEGER)})`;
     const on = sql`${sql.id(alias, 'value')} = ${key}`;
     this.#joins.set(alias, { source: { ...this.root, alias }, table: rows, on });
@@ -146,7 +148,9 @@ export class From {
     );
   }
 
-  /** The same beside one row without columns, for a subquery that the table itself stands outside of. */
+  /**
+   * The same beside one row without columns, for a subquery outside of which the table itself is.
+   */
   get clauseBeside(): Sql {
     return sql`from ${sql.join([sql`(select 1) as "__beside"`, ...this.#joined()], sql` `)}`;
   }

@@ -29,7 +29,7 @@ import { newUuid } from '../protocol/uuid.js';
 import { storageOf, type StoredValue, storedValue } from '../protocol/values.js';
 import { denialStatus, graver, isKeptBack } from './denials.js';
 
-/** The key that a `__KEY` stands for; `undefined` for what can be none. */
+/** The key in a `__KEY`; `undefined` for what cannot be one. */
 export function keyOf(dataclass: Dataclass, json: unknown): string | number | undefined {
   if (typeof json !== 'string' && typeof json !== 'number') return undefined;
   return decodeKey(dataclass.key.type, String(json));
@@ -68,8 +68,8 @@ export function decodeChanges(
 }
 
 /**
- * Reads what a body says of an entity, and nothing else: whether the entity may be stored with it is told when its events have
- * had their say.
+ * Reads what a body says about an entity, and nothing else: whether the entity may be stored is
+ * checked after its events have run.
  * @param existing the entity that is changed; none for a new one
  */
 export function decodeReceived(
@@ -88,7 +88,7 @@ export function decodeReceived(
 interface Address {
   /** `undefined` for a new entity whose key the body does not name by `__KEY`. */
   readonly key: string | number | undefined;
-  /** `undefined` where none was sent: an entity that exists is never overwritten then. */
+  /** `undefined` if none was sent: then an existing entity is never overwritten. */
   readonly stamp: number | undefined;
 }
 
@@ -105,13 +105,14 @@ export function addressOf(dataclass: Dataclass, refusals: Refusals, body: Body):
 const noValues: ReadonlyMap<string, StoredValue> = new Map();
 const noList: readonly never[] = Object.freeze([]);
 
-/** Characters of an attribute's name, of those that a model can have. */
+/** The longest part of an attribute's name in messages: the longest name that a model can have. */
 const longestTold = 63;
 
-/** Reads the members of one body, one after the other, and gathers what is wrong with them. */
+/** Reads the members of one body, one after the other, and collects what is wrong with them. */
 class Decoding implements Decoded {
   readonly values = new Map<string, StoredValue>();
-  // What most bodies have nothing of is made when there is something: a list of entities makes one of these for each.
+  // These are made when they are needed: each entity of a list makes one of these objects, and most
+  // bodies need none.
   #readOnly: Map<string, StoredValue> | undefined;
   #computed: ComputedValue[] | undefined;
   #problems: ProtocolError[] | undefined;
@@ -144,7 +145,10 @@ class Decoding implements Decoded {
     for (const name of Object.keys(body)) this.#give(name, body[name], body);
   }
 
-  /** One member of the body. A whole entity as it was read may be sent: what no client can write is passed over. */
+  /**
+   * One member of the body. A whole entity may be sent as it was read: what no client can write is
+   * ignored.
+   */
   #give(name: string, json: unknown, body: Body): void {
     if (name.startsWith('__') || name === 'uri') return;
     const attribute = this.#names.get(name) ?? this.#onlyCreated(name);
@@ -164,7 +168,7 @@ class Decoding implements Decoded {
     const { name } = attribute;
     const exists = this.existing !== undefined;
     const isDenied = isKeptBack(this.dataclass.permissions, name, json, exists);
-    // Null says nothing of a new entity, where it may not be said.
+    // Null for an attribute of a new entity that may not be set is the same as nothing.
     if (isDenied && !exists && json === null) return;
     const result = storedValue(storageOf(attribute), json);
     if (result.ok) {
@@ -178,7 +182,7 @@ class Decoding implements Decoded {
     }
   }
 
-  /** What a client may give to a new entity and not read. */
+  /** An attribute that a client may set in a new entity and not read. */
   #onlyCreated(name: string): AttributeDefinition | undefined {
     return this.existing === undefined
       ? this.dataclass.permissions?.onlyCreated.get(name)
@@ -189,7 +193,7 @@ class Decoding implements Decoded {
     this.#set(this.dataclass.key, json, '__KEY');
   }
 
-  /** Gives a new entity what its body does not say. */
+  /** Adds to a new entity what its body leaves out. */
   complete(): void {
     for (const attribute of this.dataclass.attributes) {
       if (attribute.kind !== 'storage' || this.#isFaulty(attribute.name)) continue;
@@ -216,7 +220,8 @@ class Decoding implements Decoded {
   /** A key, `{"__KEY": key}`, a deferred relation as it was read, or null. */
   #giveRelation(relation: RelatedEntityDefinition, json: unknown, body: Body): void {
     const foreignKey = this.dataclass.foreignKey(relation);
-    // As it is read where the related entity may not be seen; the foreign key beside it tells what is stored.
+    // Null is what a read shows if the related entity is hidden; the foreign key beside it shows
+    // what is stored.
     const isHidden = json === null && this.dataclass.target(relation).restriction !== undefined;
     if (isHidden && this.#names.has(foreignKey.name) && (body[foreignKey.name] ?? null) !== null) {
       return;
@@ -230,7 +235,7 @@ class Decoding implements Decoded {
     this.#set(foreignKey, key, relation.name);
   }
 
-  /** @param given the name that the client gave the value by: the attribute's, `__KEY`, or a relation's */
+  /** @param given the name that the client used: the attribute's, `__KEY`, or a relation's */
   #set(attribute: StorageDefinition, json: unknown, given: string): void {
     if (isDeferredFile(attribute, json)) return;
     const { writer, granted } = this.author;
@@ -240,7 +245,7 @@ class Decoding implements Decoded {
       granted?.has(attribute.name) !== true &&
       isKeptBack(permissions, attribute.name, json, this.existing !== undefined, given);
     const isReadOnly = isDenied || (attribute.readOnly === true && isClient);
-    // Null for a read-only attribute says nothing of a new entity.
+    // Null for a read-only attribute of a new entity is the same as nothing.
     if (isReadOnly && json === null && this.existing === undefined) return;
     const result = storedValue(attribute, json);
     if (!result.ok) {
@@ -327,8 +332,8 @@ class Decoding implements Decoded {
   }
 
   /**
-   * The attribute that a value was given for. A client names what it may name; class code may name more than the client whose
-   * request runs it.
+   * The attribute to name in an error. A client names what it may name; class code may name more
+   * than the client whose request runs it.
    * @param given the name of an attribute, or `__KEY`
    */
   #named(given: string): string | undefined {
@@ -348,20 +353,23 @@ class Decoding implements Decoded {
   }
 }
 
-/** The value of an attribute that a body says nothing of, in stored form. */
+/** The stored form of an attribute that the body leaves out. */
 function defaultOf(attribute: StorageDefinition): StoredValue {
   if (attribute.default === undefined) return null;
   const result = storedValue(attribute, attribute.default);
   return result.ok ? result.value : null;
 }
 
-/** The bytes of an image or BLOB as an entity is read with them: nothing that could be stored. */
+/** The deferred form of an image or BLOB, as an entity is read: it is ignored. */
 function isDeferredFile({ type }: StorageDefinition, json: unknown): boolean {
   if (type !== 'image' && type !== 'blob') return false;
   return typeof json === 'object' && json !== null && '__deferred' in json;
 }
 
-/** The key that stands for a related entity: itself, `{"__KEY": key}`, or a deferred relation as it was read. */
+/**
+ * The key in the value of a relation: itself, `{"__KEY": key}`, or a deferred relation as it was
+ * read.
+ */
 function relatedKey(json: unknown): unknown {
   if (typeof json !== 'object' || json === null) return json;
   const { __KEY: key, __deferred: deferred } = json as { __KEY?: unknown; __deferred?: unknown };

@@ -3,13 +3,15 @@ import type { ProtocolError } from '../protocol/errors.js';
 import type { Fold } from '../protocol/fold.js';
 import type { StoredValue } from '../protocol/values.js';
 
-/** What a body says of an entity, and everything that is wrong with it by itself. */
+/** What a body says about an entity, and everything that is wrong with the body itself. */
 export interface Decoded {
-  /** By attribute name, in stored form; those that something is wrong with are left out. */
+  /** By attribute name, in stored form; values with errors are left out. */
   readonly values: Map<string, StoredValue>;
-  /** What the body says of attributes that are read-only: what is stored, or the entity is refused. */
+  /**
+   * Values for read-only attributes: if they differ from the stored ones, the entity is refused.
+   */
   readonly readOnly: ReadonlyMap<string, StoredValue>;
-  /** What the body says of attributes that setters of class code take, in the order of the body. */
+  /** Values for setters of class code, in the order of the body. */
   readonly computed: readonly ComputedValue[];
   readonly problems: readonly ProtocolError[];
   /** HTTP status of the problems; 0 without any. */
@@ -20,17 +22,17 @@ export interface Decoded {
 export interface ComputedValue {
   readonly attribute: ComputedDefinition;
   readonly value: StoredValue;
-  /** Why the session may not give it, where it differs from what a getter gives. */
+  /** Why the session may not set it, if it differs from the result of the getter. */
   readonly denial: ProtocolError | undefined;
 }
 
 /**
- * Who writes an entity: a client names what is exposed and cannot change what is read-only; class code writes every storage
- * attribute and relation of the model.
+ * The writer of an entity: a client names what is exposed and cannot change what is read-only;
+ * class code writes every storage attribute and relation of the model.
  */
 export type Writer = 'client' | 'code';
 
-/** Who writes an entity, and what of it. */
+/** The writer of an entity, and what it may write. */
 export interface Author {
   readonly writer: Writer;
   /** Names of attributes that may be written whatever the session may. */

@@ -14,7 +14,7 @@ export interface DeletionReach {
   readonly dataclasses: readonly Dataclass[];
   /** The relations that lead to them. */
   readonly references: readonly Reference[];
-  /** The same dataclasses; one that refers to another stands before it, but for circles. */
+  /** The same dataclasses; one that refers to another comes before it, except in circles. */
   readonly order: readonly Dataclass[];
   /** Whether several of them refer to each other in a circle. */
   readonly hasCircle: boolean;
@@ -23,7 +23,7 @@ export interface DeletionReach {
 export function deletionReach(all: Iterable<Dataclass>, start: Dataclass): DeletionReach {
   const leading = referencesByTarget(all);
   const to = (target: Dataclass): readonly Reference[] => leading.get(target.name) ?? [];
-  // A Set is walked to its end while it grows.
+  // A Set is iterated to its end while it grows.
   const dataclasses = new Set([start]);
   for (const target of dataclasses) {
     for (const { relation, referring } of to(target)) {
@@ -52,7 +52,7 @@ function referencesByTarget(all: Iterable<Dataclass>): ReadonlyMap<string, reado
   return references;
 }
 
-/** Goes through the dataclasses depth first, without recursion: a chain of them may be long. */
+/** Walks the dataclasses depth first, without recursion: a chain of them may be long. */
 function deletionOrder(
   dataclasses: ReadonlySet<Dataclass>,
   referringTo: (target: Dataclass) => readonly Dataclass[],

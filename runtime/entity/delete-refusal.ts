@@ -6,7 +6,7 @@ import type { Reference } from './delete-reach.js';
 import type { EventError } from './lifecycle.js';
 import { entityStatuses, knownProblem, eventProblem } from './refusals.js';
 
-/** Nothing was deleted: other entities depend on what would have been. */
+/** Nothing was deleted: other entities depend on what would have been deleted. */
 export class DeletionRefused extends Error {
   /**
    * @param status of HTTP
@@ -36,13 +36,13 @@ export function refusedByDropEvent(
   );
 }
 
-/** How many locks are told of. */
+/** How many locks an answer lists. */
 const namedLocks = 10;
 
 export interface LockedEntity {
   readonly dataclass: Dataclass;
   readonly key: string | number;
-  /** Whether it may be seen by who deletes. */
+  /** Whether the requester may see it. */
   readonly isShown: boolean;
 }
 
@@ -59,16 +59,16 @@ export function refusedByLocks(locks: readonly LockedEntity[]): DeletionRefused 
   return new DeletionRefused(problems, errorCodes.entityLocked.status, entityStatuses.locked);
 }
 
-/** Entities that keep others from being deleted, by one relation. */
+/** Entities that prevent others from being deleted, by one relation. */
 export interface Dependents {
   readonly reference: Reference;
-  /** Of those that may be seen. */
+  /** The number of visible ones. */
   readonly count: number;
   /** The first of them. */
   readonly keys: readonly string[];
 }
 
-/** Tells who depends on what, as far as clients may know. */
+/** Reports which entities depend on what, as far as clients may know. */
 export function refusedByDependents(all: readonly Dependents[]): DeletionRefused {
   const shown = all.flatMap((dependents) => {
     const text = shownDependents(dependents);
@@ -80,7 +80,7 @@ export function refusedByDependents(all: readonly Dependents[]): DeletionRefused
   );
 }
 
-/** Characters; a longer key is not written out. */
+/** Characters; longer keys are shortened. */
 const longestKey = 64;
 
 const hiddenDependents = 'entities that are not exposed depend on what would be deleted';
@@ -100,7 +100,10 @@ function shownDependents({ reference, count, keys }: Dependents): string | undef
   return `${subject} of the "${referring.name}" dataclass (${names}${others}) ${verb} by "${by}" to what would be deleted of "${target.name}"`;
 }
 
-/** Something in the database that the model does not tell of, or an expression that fails without its relation. */
+/**
+ * A constraint of the database that the model does not know, or an expression that fails without
+ * its relation.
+ */
 export function refusedByDatabase({ kind }: ConstraintError): DeletionRefused {
   const text =
     kind === 'expression'

@@ -10,9 +10,12 @@ import type { DeletionReach, Reference } from './delete-reach.js';
 /** The statements of a deletion, in the order in which they run. Keys stay in the database, however many they are. */
 export interface DeletionStatements {
   readonly prepare: Statement;
-  /** Adds the entities that are deleted with those of the list; more than one are repeated until nothing is added. */
+  /**
+   * Adds the entities that are deleted with those of the list; several statements are repeated
+   * until they add nothing.
+   */
   readonly cascade: readonly Statement[];
-  /** Where a cascade has to lock what it lists. */
+  /** Set if a cascade has to lock what it lists. */
   readonly locking?: LockingStatements;
   readonly restrictions: readonly Restriction[];
   /** Lists the entities that refer to a deleted one and stay. */
@@ -20,52 +23,55 @@ export interface DeletionStatements {
   /** Sets their relations to null; the value is the time. */
   readonly setNull: readonly Statement[];
   readonly remove: readonly Statement[];
-  /** Counts what is on the list. */
+  /** Counts the entities on the list. */
   readonly count: Statement;
-  /** Raises `__GlobalStamp` by that. */
+  /** Raises `__GlobalStamp` by that number. */
   readonly raiseGlobalStamp: Statement;
   readonly clear: Statement;
-  /** Dataclasses whose entities are deleted or changed, and how one is found by its key, folded if it is a text. */
+  /**
+   * Dataclasses whose entities are deleted or changed, and how to find one by its key, folded if it
+   * is a text.
+   */
   readonly touched: readonly Touched[];
-  /** Takes {@link Dialect.deferForeignKeys} back, for a transaction that goes on. */
+  /** Undoes {@link Dialect.deferForeignKeys}, for a transaction that continues. */
   readonly undefer: readonly Statement[];
 }
 
 /**
- * A cascade lists entities before they are locked: others may change them until then, so it is made anew until it lists none
- * that is not locked.
+ * A cascade lists entities before they are locked, and others may change them in between, so it is
+ * repeated until it lists no entity that is not locked.
  */
 export interface LockingStatements {
-  /** Remembers the entities that the cascade begins with; they are locked. */
+  /** Stores the entities with which the cascade begins; they are locked. */
   readonly begin: Statement;
   /** Locks what is listed and not locked yet, by dataclass. */
   readonly lock: readonly Statement[];
-  /** Leaves on the list what the cascade began with. */
+  /** Resets the list to the entities with which the cascade began. */
   readonly again: readonly Statement[];
 }
 
 /** Entities of one dataclass that a deletion deletes or changes. */
 export interface Touched {
   readonly dataclass: Dataclass;
-  /** Tells the key as it is stored. */
+  /** Returns the key as it is stored. */
   readonly find: Statement;
-  /** The same for one that may be seen; none where all may. */
+  /** The same for a visible one; none if all are visible. */
   readonly findShown?: Statement;
   readonly isDeleted: boolean;
 }
 
-/** A relation by which entities keep others from being deleted. */
+/** A relation by which entities prevent others from being deleted. */
 export interface Restriction {
   readonly reference: Reference;
   /** How many do. */
   readonly count: Statement;
-  /** How many of them may be seen; none where all may. */
+  /** Counts the visible ones; none if all are visible. */
   readonly countShown?: Statement;
-  /** Keys of some that may be seen, as a JSON list. */
+  /** Keys of some visible ones, as a JSON list. */
   readonly keys: Statement;
 }
 
-/** The first of the entities to delete are put there. */
+/** The table that first gets the entities to delete. */
 export const deletionList = sql.id('__deletion');
 
 /** The number of the request's own dataclass on the list. */
@@ -88,7 +94,7 @@ export function planDeletion(
     reach.references.filter(({ relation }) => relation.onDelete === onDelete);
   const setNull = by('setNull');
   const changed = [...new Set(setNull.map((each) => each.referring))];
-  // What is locked has numbers below.
+  // Locked entities have numbers below.
   const count = sql`select count(*) from ${list} where "list" >= 0`;
   const compiled = (queries: readonly (Sql | BuiltQuery)[]): Statement[] =>
     queries.map((query) => dialect.compile(query));
@@ -121,7 +127,7 @@ export function planDeletion(
       ),
     ),
     remove: compiled([
-      // Without a circle, nothing refers to what a statement deletes when it ends.
+      // Without a circle, nothing refers to what a statement has deleted.
       ...(reach.hasCircle ? [dialect.deferForeignKeys] : []),
       ...reach.order.map((each) => writer.remove(each)),
     ]),
@@ -201,7 +207,7 @@ class Writer {
     return sql`${clause} and not exists (${this.#isListed(number, keyOf(reference))})`;
   }
 
-  /** Those of them that may be seen: who deletes is told of no others. */
+  /** The visible ones: the requester learns of no others. */
   shown(reference: Reference): Sql {
     const { restriction } = reference.referring;
     const staying = this.staying(reference);
@@ -217,7 +223,7 @@ class Writer {
   }
 
   listChanged(reference: Reference, index: number): Sql {
-    // One that others let refer to something else meanwhile is passed over.
+    // Entities that others change meanwhile to refer to something else are skipped.
     const lock = this.dialect.lockRows?.('referring', keyOf(reference), 'change') ?? sql``;
     return sql`insert into ${this.list} ("list", "key") select ${this.#changedList(index)}, ${this.dialect.listedKey(keyOf(reference))} ${this.staying(reference)}${lock} on conflict do nothing`;
   }
@@ -228,7 +234,8 @@ class Writer {
       const target = this.#numbers.get(reference.target) as number;
       const isLost = sql`exists (${this.#isListed(target, sql.id('changed', column))})`;
       return [column, ...(foldedColumn === undefined ? [] : [foldedColumn])].map((each) =>
-        // Of several relations to deleted entities, those to others stay.
+        // If an entity has several relations to deleted entities, its relations to other entities
+        // stay.
         references.length === 1
           ? sql`${sql.id(each)} = null`
           : sql`${sql.id(each)} = case when ${isLost} then null else ${sql.id('changed', each)} end`,
@@ -244,7 +251,7 @@ class Writer {
     return dataclass.queries.remove(this.dialect.db, sql`(${keys})`);
   }
 
-  /** The key of the entity that a key names, as it is stored, where it is on a list. */
+  /** The key of an entity as it is stored, if it is on a list. */
   listedKey(dataclass: Dataclass, number: number): BuiltQuery {
     const from = new From(new Aliases(), dataclass, 'table');
     const key = keyColumn(from.root);
@@ -260,7 +267,7 @@ class Writer {
     return sql.lit(this.#numbers.size + index);
   }
 
-  /** The list is read first, and each referring entity found by the index of its foreign key. */
+  /** The list is read first, and each referring entity is found by the index of its foreign key. */
   #referring(list: Sql, { target, referring: dataclass, relation }: Reference): Sql {
     const { column } = dataclass.foreignKey(relation);
     const { joinInOrder } = this.dialect;
@@ -273,7 +280,7 @@ class Writer {
   }
 }
 
-/** The keys of a list, as the table of a dataclass has them. */
+/** The keys of a list, as the table of a dataclass stores them. */
 export function listedKeys(dialect: Dialect, list: Sql, number: Sql, dataclass: Dataclass): Sql {
   const key = dialect.unlistedKey(sql`"key"`, valueTypeOf(dataclass.key.type));
   return sql`select ${key} from ${list} where "list" = ${number}`;

@@ -14,7 +14,7 @@ import {
 import type { DeletionStatements, Restriction } from './delete-statements.js';
 import type { Pace } from './pace.js';
 
-/** One deletion that runs. */
+/** One running deletion. */
 export interface Deletion {
   readonly transaction: Transaction;
   readonly statements: DeletionStatements;
@@ -22,7 +22,7 @@ export interface Deletion {
   readonly locks: LockTable | undefined;
   readonly fold: Fold;
   readonly options: DeleteOptions;
-  /** Whether the transaction may go on behind it. */
+  /** Whether the transaction may continue after it. */
   readonly isPart: boolean;
 }
 
@@ -31,8 +31,8 @@ export async function countListed({ transaction, statements }: Deletion): Promis
 }
 
 /**
- * Adds the entities that are deleted with those of the list, which are locked. All of them are locked then, where others could
- * change them.
+ * Adds the entities that are deleted with those of the list, which are locked. All of them are
+ * locked then, if others could change them.
  */
 export async function cascade(deletion: Deletion, chosen: number): Promise<void> {
   const { locking } = deletion.statements;
@@ -44,7 +44,7 @@ export async function cascade(deletion: Deletion, chosen: number): Promise<void>
   for (;;) {
     await listReferring(deletion, chosen);
     if ((await runAll(deletion, locking.lock, [])) === 0) return;
-    // Others may have changed what was not locked yet, and may have let more refer to it.
+    // Others may have changed what was not locked yet, and may have added references to it.
     await runAll(deletion, locking.again, []);
   }
 }
@@ -60,7 +60,8 @@ async function listReferring(deletion: Deletion, chosen: number): Promise<void> 
 
 /**
  * Deletes what is on the list, changes what refers to it, and empties the list.
- * @throws DeletionRefused when an entity that stays forbids it, or another session has locked an entity
+ * @throws DeletionRefused if an entity that stays forbids it, or another session has locked an
+ * entity
  */
 export async function removeListed(deletion: Deletion): Promise<void> {
   const { transaction, statements, options, isPart } = deletion;
@@ -79,7 +80,7 @@ export async function removeListed(deletion: Deletion): Promise<void> {
   await transaction.run(statements.clear, []);
 }
 
-/** @throws DeletionRefused when another session has locked what is on the list */
+/** @throws DeletionRefused if another session has locked what is on the list */
 export async function checkLocks(deletion: Deletion): Promise<void> {
   const { transaction, statements, locks, fold, options } = deletion;
   if (locks === undefined || locks.size === 0) return;

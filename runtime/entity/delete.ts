@@ -20,7 +20,10 @@ import { Refusals } from './refusals.js';
 import type { EventedDeletion, Surroundings, DeleteOptions } from './surroundings.js';
 import { denied } from '../protocol/errors.js';
 
-/** Deletes entities of one dataclass, with what the model's `onDelete` wants for those that refer to them. */
+/**
+ * Deletes entities of one dataclass, and applies the model's `onDelete` to those that refer to
+ * them.
+ */
 export class EntityDeleter {
   readonly #statements: DeletionStatements;
   readonly #stamp: Statement;
@@ -47,13 +50,13 @@ export class EntityDeleter {
   }
 
   /**
-   * Deletes the entities that `choose` lists (see {@link chooseEntities}). An entity that stays and refers to a deleted one is
-   * changed: its relation becomes null, its stamp rises by one, and none of its events runs. Events of the entities that are
-   * deleted run where their dataclasses declare some.
+   * Deletes the entities that `choose` lists (see {@link chooseEntities}). An entity that stays and
+   * refers to a deleted one is changed: its relation becomes null, its stamp rises by one, and none
+   * of its events runs. Events of deleted entities run if their dataclasses declare some.
    * @returns how many entities were chosen
-   * @throws DeletionRefused when an entity that stays, an event or a lock forbids it; the transaction, or the part of it that
-   * this is, must be given up then
-   * @throws whatever an event throws when class code deletes, EventFailure when a client does
+   * @throws DeletionRefused if an entity that stays, an event or a lock forbids it; the caller must
+   * roll back the transaction, or its part
+   * @throws whatever an event throws if class code deletes, EventFailure if a client does
    */
   async delete(
     transaction: Transaction,
@@ -88,7 +91,7 @@ export class EntityDeleter {
     return chosen;
   }
 
-  /** Set when the entity that class code deletes was changed since it was read. */
+  /** Set if the entity that class code deletes was changed since it was read. */
   async #stale(
     transaction: Transaction,
     { live }: DeleteOptions,
@@ -112,8 +115,9 @@ function planStamp(dialect: Dialect, dataclass: Dataclass): Statement {
 }
 
 /**
- * The statement that lists the entities of `from` that a condition holds for, all of them to be deleted. It waits for others
- * that change them, and nobody else changes them, or refers to them anew, until the transaction ends.
+ * The statement that lists the entities of `from` that fulfil a condition, to be deleted. It waits
+ * for others that change them, and nobody else can change them, or refer to them, until the
+ * transaction ends.
  */
 export function chooseEntities(dialect: Dialect, from: From, condition: Sql): Statement {
   const key = keyColumn(from.root);
@@ -155,8 +159,8 @@ class Undroppable {
   }
 
   /**
-   * Looks at the entities that are listed to be deleted.
-   * @throws RequestError 401 or 403 with 1559 when one of them has a value that must stay
+   * Checks the entities that are listed to be deleted.
+   * @throws RequestError 401 or 403 with 1559 if one of them has a value that must stay
    */
   async refuse(transaction: Transaction): Promise<void> {
     const { name, permissions } = this.dataclass;

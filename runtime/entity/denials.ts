@@ -12,7 +12,7 @@ import {
 import type { StoredValue } from '../protocol/values.js';
 import { knownName, shownName } from './refusals.js';
 
-/** A value that must stay as it is stored, and would not. */
+/** A value that must stay as it is stored, and would change. */
 export interface KeptValue {
   readonly problem: ProtocolError;
   /** HTTP status. */
@@ -40,7 +40,7 @@ export function isKeptBack(
   return notRead.has(given) || notUpdated.has(name) || (json === null && notDropped.has(name));
 }
 
-/** What is said of a value that differs from the stored one, of an attribute that must not change. */
+/** The error for a value that differs from the stored one, of an attribute that must not change. */
 export function keptValue(
   dataclass: Dataclass,
   attribute: StorageDefinition,
@@ -71,12 +71,15 @@ export function keptValue(
   return { problem, status: errorCodes.valueRule.status };
 }
 
-/** 401 or 403 for what is denied to the session that the dataclass is seen by; `undefined` for other errors. */
+/** 401 or 403 for a denial to the session; `undefined` for other errors. */
 export function denialStatus(name: ErrorName, { permissions }: Dataclass): number | undefined {
   return Object.values(denialNames).includes(name) ? permissions?.status : undefined;
 }
 
-/** Of two HTTP statuses of one entity: what is denied outweighs a body that cannot be understood, and that any other. */
+/**
+ * The graver of two HTTP statuses of one entity: a denial outweighs a malformed body, which
+ * outweighs anything else.
+ */
 export function graver(one: number, other: number): number {
   const found = [one, other];
   return found.find(isDenialStatus) ?? found.find((each) => each === 400) ?? (other || one);

@@ -13,7 +13,10 @@ export interface DerivedColumns {
   readonly derive: (stored: StoredValue) => readonly SqlValue[];
 }
 
-/** What comparison needs beside an attribute's own column: folded text, or a vector's norm and direction. */
+/**
+ * The columns that comparisons need in addition to an attribute's own: folded text, or a vector's
+ * norm and direction.
+ */
 export function derivedColumns(
   { name, foldedColumn, vectorColumns }: StorageDefinition,
   { foldText, direction }: Pick<Dialect, 'foldText' | 'direction'>,

@@ -5,7 +5,7 @@ import type { Body } from './decoded.js';
 /** Plain values of an entity's attributes by name, as class code reads them. */
 export type EventValues = Readonly<Record<string, unknown>>;
 
-/** What is emitted of one dataclass for the types of its events: `CompanyTypes` of `Company`. */
+/** The emitted types of one dataclass for its events: `CompanyTypes` of `Company`. */
 export interface EventTypes {
   /** Name → type as read, of the attributes that hold one value each. */
   readonly attributes: object;
@@ -15,14 +15,14 @@ export interface EventTypes {
   readonly values: object;
 }
 
-/** Of a dataclass that is not known. */
+/** The types of an unknown dataclass. */
 interface AnyTypes {
   readonly attributes: EventValues;
   readonly object: EventValues;
   readonly values: EventValues;
 }
 
-/** Names of the attributes that can be written, without to-one relations, whose foreign keys hold what is stored. */
+/** Names of the attributes that can be written, with foreign keys in place of to-one relations. */
 export type StoredName<T extends EventTypes> = Exclude<
   keyof T['values'],
   Exclude<keyof T['object'], keyof T['attributes']>
@@ -36,8 +36,8 @@ export interface SaveEvent<T extends EventTypes = AnyTypes> {
   /** Whether this save creates the entity. */
   readonly isNew: boolean;
   /**
-   * Names of the attributes that have another value than they were read with, or than the model's default; images and BLOBs
-   * where they were set. A relation is named by its foreign key.
+   * Names of the attributes whose values differ from those that were read, or from the model's
+   * defaults; images and BLOBs count if they were set. A relation is named by its foreign key.
    */
   readonly touched: readonly StoredName<T>[];
   /**
@@ -46,7 +46,7 @@ export interface SaveEvent<T extends EventTypes = AnyTypes> {
   readonly old: Readonly<Partial<T['attributes']>> | null;
 }
 
-/** What `afterSave` is given. */
+/** The argument of `afterSave`. */
 export interface AfterSaveEvent<T extends EventTypes = AnyTypes> {
   readonly kind: 'afterSave';
   readonly dataClassName: string;
@@ -54,23 +54,29 @@ export interface AfterSaveEvent<T extends EventTypes = AnyTypes> {
   readonly isNew: boolean;
   readonly touched: readonly StoredName<T>[];
   readonly old: Readonly<Partial<T['attributes']>> | null;
-  /** Names of the attributes whose stored values this save changed; empty when it failed. */
+  /** Names of the attributes whose stored values this save changed; empty if it failed. */
   readonly savedAttributes: readonly StoredName<T>[];
-  /** `failed`: the database refused what `saving` had let pass, and all that the events stored will be undone. */
+  /**
+   * `failed`: the database refused what `saving` had accepted, and all that the events stored is
+   * rolled back.
+   */
   readonly saveStatus: 'success' | 'failed';
 }
 
-/** What `validateDrop` and `dropping` are given. */
+/** The argument of `validateDrop` and `dropping`. */
 export interface DropEvent {
   readonly kind: 'validateDrop' | 'dropping';
   readonly dataClassName: string;
 }
 
-/** What `afterDrop` is given. */
+/** The argument of `afterDrop`. */
 export interface AfterDropEvent {
   readonly kind: 'afterDrop';
   readonly dataClassName: string;
-  /** `failed`: the deletion was refused after `dropping`, and all that the events stored will be undone. */
+  /**
+   * `failed`: the deletion was refused after `dropping`, and all that the events stored is rolled
+   * back.
+   */
   readonly dropStatus: 'success' | 'failed';
 }
 
@@ -87,7 +93,7 @@ export interface EventError {
   readonly attribute?: string;
   /** Makes the refusal of a validation serious: `__STATUS` 8, not 7. */
   readonly seriousError?: boolean;
-  /** Sent to the client beside the message; JSON. */
+  /** Sent to the client with the message; JSON. */
   readonly extraDescription?: Readonly<Record<string, unknown>>;
 }
 
@@ -95,42 +101,48 @@ export interface EventError {
 export type EntityEvent = SaveEvent | AfterSaveEvent | DropEvent | AfterDropEvent;
 
 /**
- * An entity of class code, as the saver and the deleter see it while its events run: the class code's own object when class
- * code saves or drops it, one that was made for the purpose when a client does.
+ * An entity of class code, as the saver and the deleter see it while its events run: the class
+ * code's own object if class code saves or drops it, or one that is made for a client's request.
  */
 export interface LiveEntity {
   readonly isNew: boolean;
   /** As it is stored; `undefined` for a new entity that has none yet. */
   readonly key: string | number | undefined;
-  /** That it was read with; `undefined` for a new entity. */
+  /** The stamp that was read; `undefined` for a new entity. */
   readonly stamp: number | undefined;
   /** See {@link SaveEvent.touched}. */
   readonly touched: readonly string[];
-  /** Names of the attributes that may be saved whatever the session may: promoted code has set them. */
+  /**
+   * Names of the attributes that may be saved whatever the session may: promoted code has set them.
+   */
   readonly granted: ReadonlySet<string>;
   /** See {@link SaveEvent.old}. */
   readonly old: EventValues | null;
   /** Sets attributes as class code would; the values are in stored form. */
   receive(values: ReadonlyMap<string, StoredValue>): void;
-  /** Whether the entity is stored, and a getter gives the value, which is in stored form. */
+  /** Whether the entity is stored, and its getter returns the value, which is in stored form. */
   hasComputed(attribute: ComputedDefinition, value: StoredValue): boolean;
   /**
-   * Gives a value to a setter.
-   * @throws EventFailure when it throws
+   * Passes a value to a setter.
+   * @throws EventFailure if it throws
    */
   assignComputed(attribute: ComputedDefinition, value: StoredValue): void;
-  /** What a save sends: touched attributes in JSON form, and `__KEY` and `__STAMP` where the entity is stored. */
+  /**
+   * The body of a save: touched attributes in JSON form, and `__KEY` and `__STAMP` if the entity is
+   * stored.
+   */
   body(): Body;
   /**
-   * Reads the entity anew when it has been stored in the transaction that runs: it is not new any more, and nothing is touched.
-   * When the transaction, or the part of it that runs, is undone, the entity goes back to what it was.
+   * Reads the entity again after it was stored in the running transaction: it is no longer new, and
+   * nothing is touched. If the transaction, or its part, is rolled back, the entity returns to its
+   * former state.
    * @param key as it is stored
-   * @returns names of the attributes whose stored values are other ones than before
+   * @returns names of the attributes whose stored values have changed
    */
   takeOver(key: string | number): Promise<readonly string[]>;
 }
 
-/** Class code of an event threw something; never seen by class code itself, which gets what was thrown. */
+/** Class code of an event threw something; class code itself gets the original error instead. */
 export class EventFailure extends Error {
   /** @param shown the event with its class, as `CompanyEntity.saving` */
   constructor(

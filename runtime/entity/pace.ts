@@ -2,19 +2,21 @@
 const longestStretch = 2;
 
 /**
- * Lets other requests be answered between the parts of a long one: a statement of SQLite holds the whole process, and so do
- * rules that take long.
+ * Lets other requests run between the parts of a long one: a statement of SQLite blocks the whole
+ * process, and so do slow rules.
  */
 export class Pace {
   #since = performance.now();
 
-  /** Waits for what has arrived meanwhile to be answered, when much time has passed since the last such pause. */
+  /**
+   * Waits until requests that arrived meanwhile are answered, if the last such pause was long ago.
+   */
   keep(): Promise<void> | undefined {
     return performance.now() - this.#since < longestStretch ? undefined : this.#pause();
   }
 
   async #pause(): Promise<void> {
-    // The first may come before sockets are looked at, the second comes behind that.
+    // The first may run before sockets are read, the second runs after that.
     await immediate();
     await immediate();
     this.#since = performance.now();

@@ -18,25 +18,25 @@ import type { EventError, EventFailure } from './lifecycle.js';
 /** Why an entity was not stored. */
 export interface Refusal {
   readonly problems: readonly ProtocolError[];
-  /** HTTP status, when the entity stood alone in the body. */
+  /** HTTP status if the entity stands alone in the body. */
   readonly status: number;
   /** `status` of `__STATUS` (protocol P7.18). */
   readonly entityStatus: number;
-  /** Key of the entity that the body speaks of, where it exists. */
+  /** Key of the entity that the body names, if it exists. */
   readonly existing?: string | number;
-  /** Whether another entity, or another state of this one, would have let it pass. */
+  /** Whether another entity, or another state of this one, caused it. */
   readonly isOfOthers?: true;
-  /** Of an entity that was only checked: what is right of what it would store. */
+  /** For an entity that was only checked: the valid values that it would store. */
   readonly values?: ReadonlyMap<string, StoredValue>;
   /** Who has locked the entity. */
   readonly lock?: Lock;
-  /** What an event threw, of which no problems are told here. */
+  /** What an event threw, instead of problems. */
   readonly failure?: EventFailure;
 }
 
 /** What is wrong with the values of an entity. */
 export interface Faults {
-  /** What the body alone tells, and their HTTP status. */
+  /** Errors of the body itself, and their HTTP status. */
   readonly problems: readonly ProtocolError[];
   readonly status: number;
   /** Relations to entities that do not exist. */
@@ -56,11 +56,14 @@ export const entityStatuses = {
   validation: 8,
 } as const;
 
-/** Words the refusals of entities of one dataclass. Those of an entity that exists are given its key. */
+/** Makes the refusals of entities of one dataclass. Those of an existing entity get its key. */
 export class Refusals {
   constructor(private readonly dataclass: Dataclass) {}
 
-  /** Everything at once. What the body alone tells decides the status, then relations, then unique values. */
+  /**
+   * All errors together. The status is that of errors of the body, else of relations, else of
+   * unique values.
+   */
   faulty({ problems, status, missing, taken }: Faults, existing?: string | number): Refusal {
     const isFaulty = problems.length > 0;
     const isDenied = isDenialStatus(status);
@@ -84,19 +87,19 @@ export class Refusals {
     };
   }
 
-  /** The session may do that with no entity of the dataclass. */
+  /** The session may not do that with any entity of the dataclass. */
   denied(action: 'create' | 'update', status: DenialStatus): Refusal {
     const { errors } = denied(action, `entities of the "${this.dataclass.name}" dataclass`, status);
     return { problems: errors, status, entityStatus: entityStatuses.denied };
   }
 
-  /** The session may not give these values to attributes of class code. */
+  /** The session may not set these attributes of class code. */
   deniedValues(problems: readonly ProtocolError[], existing: string | number | undefined): Refusal {
     const status = this.dataclass.permissions?.status ?? errorCodes.updateDenied.status;
     return { problems, status, entityStatus: entityStatuses.denied, ...of(existing) };
   }
 
-  /** A rule that the database keeps. */
+  /** A rule that the database checks. */
   brokenRule({ kind, column }: ConstraintError, existing?: string | number): Refusal {
     const attribute = attributeOfColumn(this.dataclass, column);
     if (kind === 'unique') {
@@ -174,7 +177,7 @@ export class Refusals {
     return knownProblem(this.dataclass, problem);
   }
 
-  /** The same of one that ends the request. */
+  /** The same for an error that ends the request. */
   visibleError(error: RequestError): RequestError {
     const { status, errors, headers } = error;
     return new RequestError(
@@ -184,7 +187,7 @@ export class Refusals {
     );
   }
 
-  /** An event threw something; whoever answers the client knows what may be told of it. */
+  /** An event threw something; the code that answers the client decides what to send. */
   byFailure(failure: EventFailure, existing: string | number | undefined): Refusal {
     return {
       problems: [],
@@ -195,14 +198,17 @@ export class Refusals {
     };
   }
 
-  /** @param key what the client sent, be it a key or not */
+  /** @param key what the client sent, whether it is a key or not */
   unknownKey(key: unknown): Refusal {
     const shown = typeof key === 'string' ? key : JSON.stringify(key);
     const text = `Cannot find entity with "${shortened(shown)}" key in the "${this.dataclass.name}" dataclass`;
     return { ...this.#keyNotFound(text, entityStatuses.missing), isOfOthers: true };
   }
 
-  /** @param done what class code wanted of an entity that it has made and not saved: `dropped` */
+  /**
+   * @param done what class code wanted to do with an entity that it has made and not saved:
+   * `dropped`
+   */
   notSaved(done: string): Refusal {
     const text = `An entity of ${this.dataclass.name} that is not saved cannot be ${done}.`;
     return this.#keyNotFound(text, entityStatuses.missing);
@@ -287,12 +293,14 @@ export function attributeOfColumn(
 
 const nameless = 'An attribute';
 
-/** How a message to a client calls a stored attribute: what is not exposed has no name there. */
+/**
+ * The name of a stored attribute in a message to a client: what is not exposed has no name there.
+ */
 export function shownName(dataclass: Dataclass, attribute: StorageDefinition | undefined): string {
   return knownName(dataclass, attribute) ?? nameless;
 }
 
-/** The name by which a client knows a stored attribute; none for what it cannot know. */
+/** The name by which a client knows a stored attribute; none for one that it cannot know. */
 export function knownName(
   dataclass: Dataclass,
   attribute: StorageDefinition | undefined,
@@ -301,7 +309,7 @@ export function knownName(
   const isKnown = dataclass.permissions?.onlyCreated.has(attribute.name) === true;
   if (attribute.exposed !== false || isKnown) return attribute.name;
   if (attribute.key === true) return '__KEY';
-  // A foreign key that no client can name is spoken of by its relation.
+  // A foreign key that no client can name is named by its relation.
   const relation = dataclass.attributes.find(
     (each) =>
       each.kind === 'relatedEntity' && each.foreignKey === attribute.name && each.exposed !== false,
@@ -309,12 +317,12 @@ export function knownName(
   return relation?.name;
 }
 
-/** The same for a relation: one that is not exposed is spoken of by its foreign key. */
+/** The same for a relation: one that is not exposed is named by its foreign key. */
 function shownRelation(dataclass: Dataclass, relation: RelatedEntityDefinition): string {
   return knownRelation(dataclass, relation) ?? nameless;
 }
 
-/** The same, where it has a name. */
+/** The same, if it has a name. */
 function knownRelation(
   dataclass: Dataclass,
   relation: RelatedEntityDefinition,

@@ -12,7 +12,7 @@ import type { StoredValue } from '../protocol/values.js';
 import { comparableColumn } from '../dataclass/comparable.js';
 import { queryOf } from '../protocol/queries.js';
 
-/** What creating and changing entities of one dataclass have in common. */
+/** What creations and changes of entities of one dataclass share. */
 export class SaveTools {
   readonly relations: RelatedKeys;
   readonly sequences: Sequences;
@@ -27,8 +27,8 @@ export class SaveTools {
   }
 
   /**
-   * Everything that is wrong with the values of an entity, other entities considered.
-   * @param existing key of the entity, where it exists
+   * All errors of the values of an entity, including conflicts with other entities.
+   * @param existing key of the entity, if it exists
    */
   async faults(
     transaction: Transaction,
@@ -43,7 +43,7 @@ export class SaveTools {
     };
   }
 
-  /** The database names the first constraint alone that an entity would break. */
+  /** The database names only the first constraint that an entity would break. */
   async refusedByDatabase(
     transaction: Transaction,
     error: ConstraintError,
@@ -63,13 +63,13 @@ export class SaveTools {
 
 const none: readonly RelatedEntityDefinition[] = [];
 
-/** Looks up the entities that the to-one relations of one dataclass name. */
+/** Finds the entities that the to-one relations of one dataclass name. */
 class RelatedKeys {
   readonly #relations: readonly RelatedEntityDefinition[];
-  /** Those whose keys the database's own constraint says too little about. */
+  /** Relations whose keys need more than the database's own constraint. */
   readonly #lookedUp: readonly RelatedEntityDefinition[];
   readonly #find = new Map<string, Statement>();
-  /** To-one relations to a dataclass of which entities may be hidden. */
+  /** To-one relations to a dataclass with `restrict`. */
   readonly toRestricted: readonly RelatedEntityDefinition[];
 
   constructor(
@@ -89,16 +89,16 @@ class RelatedKeys {
   }
 
   /**
-   * A text key may come in another case than it is stored in; the foreign key holds it as it is stored. An entity that may not
-   * be seen is none that others could be related to.
+   * A text key may come in another case than it is stored in; the foreign key gets it as it is
+   * stored. A hidden entity cannot be related to.
    * @param values of one entity; its text keys are replaced
-   * @returns the relations that name no entity, as far as the database does not tell itself
+   * @returns the relations that name no entity, as far as the database does not check them
    */
   resolve(
     transaction: Transaction,
     values: Map<string, StoredValue>,
   ): Pending<readonly RelatedEntityDefinition[]> {
-    // Most changes are of no relation, and go on at once.
+    // Most changes contain no relation, and continue at once.
     return this.#lookedUp.some(({ foreignKey }) => (values.get(foreignKey) ?? null) !== null)
       ? this.#resolveAll(transaction, values)
       : none;
@@ -119,7 +119,7 @@ class RelatedKeys {
     return missing;
   }
 
-  /** Whether an entity may be seen that is related by a key as it is stored. */
+  /** Whether the entity with a stored key is visible. */
   async isShown(
     transaction: Transaction,
     relation: RelatedEntityDefinition,
@@ -145,7 +145,7 @@ class RelatedKeys {
     return missing;
   }
 
-  /** The related key as it is stored; an entity may be related to itself before it is. */
+  /** The related key as it is stored; an entity may be related to itself before it is stored. */
   async #relatedKey(
     transaction: Transaction,
     relation: RelatedEntityDefinition,
@@ -166,14 +166,17 @@ class RelatedKeys {
   }
 }
 
-/** Finds the key of an entity as it is stored; its value is the key, folded if it is a text. */
+/** Finds the stored form of an entity's key; its value is the key, folded if it is a text. */
 function planFindKey(dialect: Dialect, dataclass: Dataclass): Statement {
   const from = new From(new Aliases(), dataclass, 'table');
   const byKey = dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
   return dialect.compile(selecting(from.complete(byKey), keyColumn(from.root)));
 }
 
-/** Numbers the attributes of one dataclass that are `generated: sequence` and no key, whose numbers the table itself draws. */
+/**
+ * Numbers the attributes of one dataclass that are `generated: sequence` and no key; the table
+ * draws those of the key.
+ */
 class Sequences {
   readonly #attributes: readonly StorageDefinition[];
   readonly #draw: Statement;
@@ -202,7 +205,7 @@ class Sequences {
     );
   }
 
-  /** The attribute that {@link draw} would answer; nothing is drawn. */
+  /** The attribute that {@link draw} would return; draws nothing. */
   async ended(
     transaction: Pick<Transaction, 'value'>,
     values: ReadonlyMap<string, StoredValue>,
@@ -215,7 +218,9 @@ class Sequences {
     return undefined;
   }
 
-  /** Gives a number to each attribute that has none; answers the attribute whose sequence has no further number. */
+  /**
+   * Gives a number to each attribute without one; returns the attribute whose sequence is used up.
+   */
   draw(
     transaction: Transaction,
     values: Map<string, StoredValue>,
@@ -223,7 +228,7 @@ class Sequences {
     return this.#attributes.length === 0 ? undefined : this.#drawAll(transaction, values);
   }
 
-  /** What {@link raise} is told of an entity: its values before numbers are drawn for it. */
+  /** The argument of {@link raise} for an entity: its values before numbers are drawn for it. */
   given(values: ReadonlyMap<string, StoredValue>): ReadonlyMap<string, StoredValue> {
     return this.#attributes.length === 0 ? values : new Map(values);
   }
@@ -241,7 +246,10 @@ class Sequences {
     return undefined;
   }
 
-  /** Lets the sequences go on behind the numbers that a client gave for an entity, which is stored by now. */
+  /**
+   * Makes the sequences continue behind the numbers that a client gave to an entity, which is
+   * stored by now.
+   */
   raise(transaction: Transaction, given: ReadonlyMap<string, StoredValue>): Pending<void> {
     return this.#attributes.length === 0 ? undefined : this.#raiseAll(transaction, given);
   }
@@ -262,7 +270,7 @@ class Sequences {
   }
 }
 
-/** Looks up which unique values are taken: the database names the first of them alone. */
+/** Finds which unique values are taken: the database names only the first of them. */
 class UniqueValues {
   readonly #attributes: readonly StorageDefinition[];
   readonly #find = new Map<string, Statement>();
@@ -279,7 +287,7 @@ class UniqueValues {
 
   /**
    * The attributes whose values another entity has.
-   * @param own key of the entity that the values are for, where it exists
+   * @param own key of the entity with the values, if it exists
    */
   async taken(
     transaction: Transaction,
@@ -305,7 +313,7 @@ class UniqueValues {
   #statement(attribute: StorageDefinition): Statement {
     const known = this.#find.get(attribute.name);
     if (known !== undefined) return known;
-    // A value that an entity has which may not be seen is taken all the same.
+    // A value of a hidden entity is taken all the same.
     const { dialect, dataclass } = this;
     const from = new From(new Aliases(), unrestricted(dataclass), 'table');
     const { queries } = dataclass;

@@ -32,13 +32,13 @@ export class EntitySaver {
   readonly #tools: SaveTools;
   readonly #locks: LockTable | undefined;
   readonly #evented: EventedSaving | undefined;
-  /** Locks the entities of a list of keys; none where the database locks no rows. */
+  /** Locks the entities of a list of keys; none if the database locks no rows. */
   readonly #lock: Statement | undefined;
   readonly #foldText: Fold;
-  /** Names of attributes that setters of class code take. */
+  /** Names of attributes with setters of class code. */
   readonly #settable: readonly string[];
 
-  /** @param statements where those that change entities are kept */
+  /** @param statements the cache of statements that change entities */
   constructor(
     dialect: Dialect,
     private readonly dataclass: Dataclass,
@@ -67,8 +67,8 @@ export class EntitySaver {
   }
 
   /**
-   * Locks the entities that a list changes, where the database can lock some: two lists in opposite orders would wait for each
-   * other.
+   * Locks the entities that a list changes, if the database can lock rows: two lists in opposite
+   * orders would wait for each other.
    */
   lock(transaction: Transaction, bodies: readonly Body[]): Pending<void> {
     if (this.#lock === undefined) return undefined;
@@ -77,7 +77,7 @@ export class EntitySaver {
       if ('problems' in address || address.stamp === undefined) return [];
       const { key } = address;
       if (typeof key !== 'string' || this.dataclass.key.type !== 'string') return [key];
-      // The database's JSON holds no such text, and neither does a key.
+      // The database's JSON cannot contain such a text, and neither can a key.
       return isWellFormed(key) && !key.includes('\0') ? [this.#foldText(key)] : [];
     });
     if (keys.length < 2) return undefined;
@@ -85,9 +85,10 @@ export class EntitySaver {
   }
 
   /**
-   * Saves one entity, or tells everything that is wrong with it; the transaction goes on either way. Events run around the
-   * save where the dataclass declares some; what they stored is undone when the entity is refused.
-   * @throws whatever an event throws when class code saves; for a client it is a refusal
+   * Saves one entity, or reports everything that is wrong with it; the transaction continues either
+   * way. Events run around the save if the dataclass declares some; what they stored is rolled back
+   * if the entity is refused.
+   * @throws whatever an event throws if class code saves; for a client it is a refusal
    */
   save(transaction: Transaction, body: Body, options: SaveOptions): Pending<SaveResult> {
     const denial = this.#denial(body);
@@ -114,12 +115,15 @@ export class EntitySaver {
     return this.#evented?.hasEvents === true || this.#isForSetter(body);
   }
 
-  /** Class code never sends such an attribute: it has used the setter itself. */
+  /** Class code never sends such an attribute: it has called the setter itself. */
   #isForSetter(body: Body): boolean {
     return this.#settable.some((name) => Object.hasOwn(body, name));
   }
 
-  /** What the session may do with no entity of the dataclass is refused before anything is read. */
+  /**
+   * An action that the session may not do with any entity of the dataclass is refused before
+   * anything is read.
+   */
   #denial({ __STAMP: stamp = null }: Body): Refusal | undefined {
     const { permissions } = this.dataclass;
     const action = stamp === null ? 'create' : 'update';
@@ -166,7 +170,7 @@ export class EntitySaver {
     );
   }
 
-  /** An entity whose key alone is sent is created with it, and never overwritten. */
+  /** If only its key is sent, an entity is created with it, and never overwritten. */
   #storeNew(
     transaction: Transaction,
     key: string | number | undefined,
@@ -205,11 +209,11 @@ export class EntitySaver {
     const result = await this.#creator.check(transaction, body, options);
     if ('problems' in result) return result;
     const key = result.values.get(this.dataclass.key.name) as string | number | null;
-    // A number that is not drawn has no part in what is checked.
+    // A number that is not drawn yet is not checked.
     return { key: key ?? '', outcome: 'created', values: result.values };
   }
 
-  /** The lock of another session. What is only computed needs none. */
+  /** The lock of another session. What is only computed needs no check. */
   #lockOf(
     key: string | number,
     { isKept, session }: SaveOptions,
@@ -247,7 +251,8 @@ class EntityCreator {
   }
 
   /**
-   * Stores one entity, or tells everything that is wrong with it; the transaction goes on either way.
+   * Stores one entity, or reports everything that is wrong with it; the transaction continues
+   * either way.
    * @returns its key as it is stored, or why it was not
    */
   create(
@@ -270,7 +275,7 @@ class EntityCreator {
   }
 
   /**
-   * Tells everything that {@link create} would find wrong, by reads alone.
+   * Reports everything that {@link create} would find wrong, by reads only.
    * @returns what would be stored, or why it would not
    */
   async check(
@@ -321,7 +326,7 @@ class EntityCreator {
   ): Promise<Refusal> {
     const { key } = this.dataclass;
     const isDrawn = key.generated === 'sequence' && (decoded.values.get(key.name) ?? null) === null;
-    // Rules of the model were checked before: what the database refuses is the number that it drew.
+    // Rules of the model were checked before: the database refuses a number that it drew itself.
     if (error.kind !== 'check' || !isDrawn) {
       return this.tools.refusedByDatabase(transaction, error, decoded);
     }
@@ -337,7 +342,7 @@ class EntityCreator {
   }
 }
 
-/** How a dataclass's new entities are stored: one statement for all of them. */
+/** How to store a dataclass's new entities: one statement for all of them. */
 interface InsertPlan {
   readonly statement: Statement;
   /** The values to bind for an entity that is created at `timestamp`. */

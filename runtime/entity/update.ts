@@ -34,7 +34,7 @@ export class EntityUpdater {
     this.#lockedStamp = this.#statements.lockedStamp;
   }
 
-  /** The stamp of the entity of a key; `undefined` when there is none. */
+  /** The stamp of the entity of a key; `undefined` if there is none. */
   stampOf(transaction: Transaction, key: string | number): Pending<number | undefined> {
     return this.#stampBy(this.#stamp, transaction, key);
   }
@@ -49,8 +49,8 @@ export class EntityUpdater {
   }
 
   /**
-   * Changes one entity, or tells everything that is wrong with it; the transaction goes on either way. A stamp that is not
-   * the entity's any more is told before anything else.
+   * Changes one entity, or reports everything that is wrong with it; the transaction continues
+   * either way. A stale stamp is reported before anything else.
    * @param timestamp `undefined` lets the entity keep its stamp and its timestamp
    * @returns whether anything changed, or why it did not
    */
@@ -76,7 +76,7 @@ export class EntityUpdater {
   }
 
   /**
-   * Tells everything that {@link update} would find wrong, by reads alone.
+   * Reports everything that {@link update} would find wrong, by reads only.
    * @returns what would be stored, or why it would not
    */
   async check(
@@ -121,9 +121,9 @@ export class EntityUpdater {
   }
 
   /**
-   * Lets a relation to an entity that may not be seen be as it is, where the body tells what a read tells of it: null, or the
-   * foreign key that is stored.
-   * @param values of the body; those of such relations are taken away
+   * Keeps a relation to a hidden entity as it is, if the body contains what a read shows of it:
+   * null, or the foreign key that is stored.
+   * @param values of the body; those of such relations are removed
    */
   keepHidden(
     transaction: Transaction,
@@ -132,7 +132,7 @@ export class EntityUpdater {
     values: Map<string, StoredValue>,
   ): Pending<void> {
     const { toRestricted } = this.tools.relations;
-    // Most changes are of no relation, and go on at once.
+    // Most changes contain no relation, and continue at once.
     return toRestricted.some(({ foreignKey }) => values.has(foreignKey))
       ? this.#keepAllHidden(transaction, key, body, values)
       : undefined;
@@ -160,9 +160,9 @@ export class EntityUpdater {
   }
 
   /**
-   * Whether values name an entity that may not be seen and that a relation leads to already. Nothing would be changed by it, but
-   * to take it would tell where the relation leads.
-   * @param values what {@link keepHidden} has left
+   * Whether values name a hidden entity to which a relation leads already. It would change nothing,
+   * but accepting it would reveal where the relation leads.
+   * @param values that {@link keepHidden} has left
    */
   async repeatsHidden(
     transaction: Transaction,
@@ -183,7 +183,8 @@ export class EntityUpdater {
 
   /**
    * Why an entity was not changed, if it should have been.
-   * @param statement reads its stamp; of one that is to be stored, it locks the row, so that what is told is still so then
+   * @param statement reads its stamp; if a change is to be stored, it locks the row, so that the
+   * reason stays true
    */
   async #unchanged(
     transaction: Transaction,
@@ -207,7 +208,10 @@ export class EntityUpdater {
     return isFaulty ? refusals.faulty(faults, key) : { isChange: false };
   }
 
-  /** A whole entity may be sent as it was read, read-only attributes included; their values must be what is stored. */
+  /**
+   * A whole entity may be sent as it was read, including read-only attributes; their values must be
+   * the stored ones.
+   */
   async changedReadOnly(
     transaction: Transaction,
     key: string | number,
@@ -239,7 +243,7 @@ export class EntityUpdater {
   }
 }
 
-/** What a change of one entity is run with. */
+/** The values of a change of one entity. */
 interface Change {
   /** Folded if it is a text. */
   readonly key: string | number;
@@ -247,7 +251,7 @@ interface Change {
   /** `undefined` lets the entity keep its stamp and its timestamp. */
   readonly timestamp: string | undefined;
   readonly values: ReadonlyMap<string, StoredValue>;
-  /** Of read-only attributes: must be what is stored. */
+  /** Values for read-only attributes, which must be the stored ones. */
   readonly readOnly: ReadonlyMap<string, StoredValue>;
 }
 
@@ -256,13 +260,13 @@ interface StoredAttribute {
   readonly derived: DerivedColumns | undefined;
 }
 
-/** A statement, and what to bind. */
+/** A statement, and its values. */
 interface BoundStatement {
   readonly statement: Statement;
   readonly values: SqlValue[];
 }
 
-/** The statement that changed an entity last, and of which attributes: no read-only ones among them. */
+/** The last statement that changed an entity, and its attributes, which are not read-only. */
 interface LastSave {
   readonly attributes: readonly StoredAttribute[];
   readonly statement: Statement;
@@ -275,15 +279,16 @@ const timestampSlot = new Slot(2);
 const firstValueSlot = 3;
 
 /**
- * Writes the statements that change entities of one dataclass: one for each set of attributes. Stamp, values and the change
- * itself are one statement, so that of two writers with one stamp only one can change the entity.
+ * Writes the statements that change entities of one dataclass: one for each set of attributes. The
+ * check of the stamp and of the values and the change itself are one statement, so that of two
+ * writers with one stamp only one can change the entity.
  */
 class UpdateStatements {
   readonly #attributes: readonly StoredAttribute[];
-  /** The table itself, whatever of it may be seen. */
+  /** The table itself, including hidden entities. */
   readonly #from: From;
   readonly #source: Source;
-  /** How the names of statements begin that save, and of those that let stamps be as they are. */
+  /** Prefixes of the names of statements that save, and of those that keep stamps. */
   readonly #saves: string;
   readonly #computes: string;
   #last: LastSave | undefined;
@@ -307,14 +312,17 @@ class UpdateStatements {
   }
 
   /**
-   * The statement, and what to bind. It changes one entity or none: none where there is no such key and stamp, where a
-   * read-only attribute has another value, or where all the values are stored already.
+   * The statement, and its values. It changes one entity or none: none if there is no such key and
+   * stamp, if a read-only attribute has another value, or if all the values are stored already.
    */
   changing(change: Change): BoundStatement {
     return this.#asLast(change) ?? this.#looked(change);
   }
 
-  /** Most changes are of the attributes that the one before was of: no name is made to look the statement up by. */
+  /**
+   * Most changes have the same attributes as the previous one: then no name is made to find the
+   * statement.
+   */
   #asLast({ key, stamp, timestamp, values: given, readOnly }: Change): BoundStatement | undefined {
     const last = this.#last;
     if (last === undefined || timestamp === undefined || readOnly.size > 0) return undefined;
@@ -400,24 +408,26 @@ class UpdateStatements {
     );
   }
 
-  /** The statement that tells the stamp of the entity of a key, folded if it is a text. */
+  /** The statement that returns the stamp of the entity of a key, folded if it is a text. */
   get stamp(): Statement {
     return this.#select(column(this.#source, '__STAMP'));
   }
 
-  /** The same; nobody else changes or deletes the entity until the transaction ends. */
+  /** The same; nobody else can change or delete the entity until the transaction ends. */
   get lockedStamp(): Statement {
     const key = column(this.#source, this.dataclass.key.column);
     const lock = this.dialect.lockRows?.(this.#source.alias, key, 'change');
     return this.#select(column(this.#source, '__STAMP'), lock);
   }
 
-  /** The statement that tells whether an entity has a value; its values are the key and that value. */
+  /**
+   * The statement that checks whether an entity has a value; its values are the key and that value.
+   */
   hasValue({ column: name }: StorageDefinition): Statement {
     return this.#select(sql`${column(this.#source, name)} is not distinct from ${new Slot(1)}`);
   }
 
-  /** The statement that tells what is stored of an entity; its value is the key. */
+  /** The statement that returns what is stored of an entity; its value is the key. */
   stored({ column: name }: StorageDefinition): Statement {
     return this.#select(column(this.#source, name));
   }
@@ -428,7 +438,7 @@ class UpdateStatements {
     return this.dialect.compile(lock === undefined ? query : query.modifyEnd(lock));
   }
 
-  /** An entity that may not be seen is none that could be changed. */
+  /** A hidden entity cannot be changed. */
   #shown(): readonly Sql[] {
     const { restriction } = this.dataclass;
     return restriction === undefined ? [] : [restriction.condition(this.#source.alias)];

@@ -10,14 +10,14 @@ import { jsonProblem } from '../protocol/json-problem.js';
 import { normaliseUuid } from '../protocol/uuid.js';
 import { isWellFormed } from '../protocol/own-text.js';
 
-/** Makes what class code gets for an entity, an entity selection or a file. */
+/** Makes the arguments of class code for an entity, an entity selection or a file. */
 export interface ArgumentMakers {
   entity(dataclass: string, json: Readonly<Record<string, unknown>>, at: Place): Promise<object>;
   selection(dataclass: string, json: Readonly<Record<string, unknown>>, at: Place): Promise<object>;
   media(type: 'image' | 'blob', json: Readonly<Record<string, unknown>>, at: Place): object;
 }
 
-/** Where a value stands: a parameter of a function, or an item of its list. */
+/** The place of a value: a parameter of a function, or an item of its list. */
 export class Place {
   constructor(
     private readonly functionName: string,
@@ -125,10 +125,13 @@ function tooMany(name: string, params: readonly ParameterDefinition[], sent: num
   );
 }
 
-/** Types whose arguments are JSON values, and need nothing but themselves to be understood. */
+/** Types whose arguments are JSON values, which need no context. */
 type ScalarType = Exclude<StorageType, 'image' | 'blob'> | 'dateOnly' | 'any';
 
-/** A value as class code gets it, or what is wrong: the predicate of a sentence that begins with the parameter's name. */
+/**
+ * A value as class code gets it, or what is wrong: the predicate of a sentence that begins with the
+ * parameter's name.
+ */
 type ScalarResult =
   { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly message: string };
 

@@ -22,13 +22,13 @@ import { failureOf } from '../class/failure.js';
 import { listed } from '../class/selection-node.js';
 import type { KeyList } from '../entity-set/key-list.js';
 
-/** What entities of arguments are made with. */
+/** What is needed to make entities of arguments. */
 export interface EntityArgumentContext {
   readonly codeOf: (dataclass: string) => DataclassCode;
   /** As the session sees them. */
   readonly dataclasses: ReadonlyMap<string, Dataclass>;
   readonly fold: Fold;
-  /** Puts the bytes of uploads in the place of their IDs. */
+  /** Replaces the IDs of uploads by their bytes. */
   readonly applyUploads: (dataclass: Dataclass, body: Body) => Body;
 }
 
@@ -61,8 +61,9 @@ export async function entityArgument(
 }
 
 /**
- * Sets what a client sent in an entity object.
- * @throws RequestError for attributes that do not exist, values that cannot be, and what the session may not write
+ * Sets the attributes that a client sent in an entity object.
+ * @throws RequestError for attributes that do not exist, impossible values, and what the session
+ * may not write
  */
 export async function applyTo(
   context: EntityArgumentContext,
@@ -148,8 +149,8 @@ async function apply(
 }
 
 /**
- * A related entity must exist; a text key may have come in another case than it is stored in. Of one that the session may not
- * read nothing is said before the save.
+ * A related entity must exist; a text key may come in another case than it is stored in. Whether
+ * one that the session may not read exists is not revealed before the save.
  */
 async function relate(
   { codeOf, dataclasses }: EntityArgumentContext,
@@ -184,13 +185,13 @@ function refused(at: Place, status: number, problems: readonly ProtocolError[]):
   );
 }
 
-/** What selections of arguments are made with. */
+/** What is needed to make selections of arguments. */
 interface SelectionArgumentContext extends EntityArgumentContext {
-  /** @throws RequestError 404 with 1802 for a set that the session cannot have */
+  /** @throws RequestError 404 with 1802 for a set that the session may not use */
   readonly membersOf: (dataclass: Dataclass, set: string) => Promise<KeyList>;
 }
 
-/** Entities of a modified selection, which are objects in memory. */
+/** The largest number of entities of a modified selection, which are objects in memory. */
 const mostModified = 10_000;
 
 /**

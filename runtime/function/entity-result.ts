@@ -17,7 +17,7 @@ import type { AnswerOptions } from '../query/context.js';
 import type { Projection } from '../query/projection.js';
 import { plainValue } from './plain-value.js';
 
-/** What entities of results are read with, as the session sees them. */
+/** What is needed to read entities of results, as the session sees them. */
 export interface EntityResultContext extends ReadingContext {
   readonly dataclasses: ReadonlyMap<string, Dataclass>;
 }
@@ -28,8 +28,9 @@ type Output = Pick<Parameters, 'attributes' | 'expand'>;
 const mostAtOnce = 1000;
 
 /**
- * The dataclass of a result, when the session may read it.
- * @throws ResultError for one that is not exposed, RequestError 401 or 403 for one that the session may not read
+ * The dataclass of a result, if the session may read it.
+ * @throws ResultError for one that is not exposed, RequestError 401 or 403 for one that the session
+ * may not read
  */
 export function readableDataclass(context: EntityResultContext, name: string): Dataclass {
   const dataclass = context.dataclasses.get(name);
@@ -67,8 +68,9 @@ export async function entityAnswer(
 }
 
 /**
- * Entities that stand inside of a result, each as a collection holds it; those of one dataclass are read together.
- * @returns by entity object; null for one that the session may not see
+ * Entities inside a result, each in the form of a collection's entity; those of one dataclass are
+ * read together.
+ * @returns by entity object; null for one that is hidden from the session
  */
 export async function entityMembers(
   context: EntityResultContext,
@@ -108,7 +110,7 @@ async function readTogether(
   const keys = JSON.stringify(entities.map((each) => stateOf(each).key));
   const { dataclass } = form;
   const page = collectionForm(context, dataclass, parameters, undefined, 'set');
-  // What a client may ask for says nothing of what a function returns.
+  // The limits of clients do not apply to what a function returns.
   const limits = { ...context.limits, maxPageSize: null };
   const paging = { skip: 0, top: entities.length };
   const reading = { ...context, limits };
@@ -134,7 +136,10 @@ async function readTogether(
   }
 }
 
-/** An entity that is not found was deleted, or `restrict` hides it from the session, whatever the function has read. */
+/**
+ * An entity that is not found was deleted, or `restrict` hides it from the session, whatever the
+ * function has read.
+ */
 function mayBeHidden({ restriction }: Dataclass): boolean {
   return restriction !== undefined;
 }
@@ -161,7 +166,7 @@ function membersOf(answer: JsonAnswer): Record<string, unknown> {
 
 type Members = Record<string, unknown>;
 
-/** What an entity object is written by. */
+/** What is needed to write an entity object. */
 interface MemoryForm {
   /** As the session sees it. */
   readonly dataclass: Dataclass;
@@ -170,8 +175,9 @@ interface MemoryForm {
 }
 
 /**
- * An entity that is not stored as it is, as far as memory knows it: relations are deferred, a to-many relation and an image or
- * BLOB of an entity without a URI are null, and so is what only the database computes.
+ * An entity that is not stored as it is, as far as memory knows it: relations are deferred. Null
+ * are a to-many relation and an image or BLOB of an entity without a URI, and what only the
+ * database computes.
  */
 function entityInMemory(entity: object, form: MemoryForm): Members {
   const state = stateOf(entity);
@@ -188,7 +194,7 @@ function entityInMemory(entity: object, form: MemoryForm): Members {
 }
 
 /**
- * Puts what was set in an entity object and not saved in the place of what is stored.
+ * Replaces stored values by those that were set in an entity object and not saved.
  * @param read the entity as it was read
  */
 function withChanges(read: Members, entity: object, form: MemoryForm): Members {

@@ -24,7 +24,7 @@ export function plainValue(value: unknown, replace: (value: object) => unknown):
 
 interface Walk {
   readonly replace: (value: object) => unknown;
-  /** The objects that the current one stands in. */
+  /** The objects around the current one. */
   readonly around: Set<object>;
 }
 
@@ -84,7 +84,7 @@ function plainObject(value: object, walk: Walk): unknown {
   return members(found, walk);
 }
 
-/** What would be sent as an object without what it is made of, though nobody would want that. */
+/** Whether an object would be sent without its contents, which nobody would want. */
 function noJson(value: object, isEmpty: boolean): string | undefined {
   if (value instanceof Error) return 'an error';
   if (Symbol.asyncIterator in value) return 'a stream';

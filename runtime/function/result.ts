@@ -4,7 +4,7 @@ import { dayFromText } from '../protocol/dates.js';
 import { normaliseUuid } from '../protocol/uuid.js';
 import { OutgoingMessage } from '../class/outgoing-message.js';
 
-/** Tells what class code's objects are. */
+/** Identifies objects of class code. */
 export interface ClassKinds {
   /** The dataclass of an entity; `undefined` for anything else. */
   entityOf(value: unknown): string | undefined;
@@ -21,16 +21,19 @@ export type Result =
   | { readonly kind: 'message'; readonly message: OutgoingMessage }
   /** Bytes, or the image or BLOB of an entity. */
   | { readonly kind: 'media'; readonly media: Uint8Array | Media }
-  /** Stands behind `result` in the answer. */
+  /** Becomes `result` of the answer. */
   | { readonly kind: 'value'; readonly value: unknown };
 
-/** A function returned what its declaration does not allow, or what cannot be sent: a mistake of its code. */
+/**
+ * A function returned what its declaration does not allow, or what cannot be sent: a mistake of its
+ * code.
+ */
 export class ResultError extends Error {}
 
 /**
- * Sorts what a function returned.
+ * Classifies what a function returned.
  * @param type what it is declared to return; null and undefined are allowed for each type
- * @throws ResultError when it returned something else
+ * @throws ResultError if it returned something else
  */
 export function resultOf(type: FunctionType, value: unknown, kinds: ClassKinds): Result {
   if (type === 'void' || value === undefined || value === null) {
@@ -63,7 +66,7 @@ function isBytes(value: unknown, kinds: ClassKinds): boolean {
   return value instanceof Uint8Array || kinds.isMedia(value);
 }
 
-/** @param at how the message calls the value */
+/** @param at how the message names the value */
 function checkResult(type: FunctionType, value: unknown, kinds: ClassKinds, at: string): void {
   if (value === undefined || value === null) return;
   if (typeof type === 'object' && 'list' in type) {
@@ -142,7 +145,7 @@ function typeName(type: FunctionType): string {
   return 'entity' in type ? type.entity : `${type.selection}.selection`;
 }
 
-/** The kind of a value alone: what it holds is nobody's business who reads logs. */
+/** Only the kind of a value: its content must not be in a log. */
 function shown(value: unknown): string {
   if (typeof value !== 'object' || value === null) return `a ${typeof value}`;
   const { constructor } = value as { readonly constructor?: unknown };

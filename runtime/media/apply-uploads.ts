@@ -8,7 +8,10 @@ type Body = Readonly<Record<string, unknown>>;
 
 const found = new WeakMap<Dataclass, readonly StorageDefinition[]>();
 
-/** The images and BLOBs that clients can name; what they may give to a new entity alone is among them. */
+/**
+ * The images and BLOBs that clients can name, including those that they may only give to a new
+ * entity.
+ */
 function mediaAttributes(dataclass: Dataclass): readonly StorageDefinition[] {
   const known = found.get(dataclass);
   if (known !== undefined) return known;
@@ -21,7 +24,7 @@ function mediaAttributes(dataclass: Dataclass): readonly StorageDefinition[] {
   return attributes;
 }
 
-/** What an entity has taken of an upload; nothing any more when it was given back. */
+/** The bytes of an upload that an entity has used; none after they were given back. */
 interface Taken {
   readonly upload: Upload;
   bytes: number;
@@ -32,10 +35,10 @@ function giveBack(taken: Taken): void {
   taken.bytes = 0;
 }
 
-/** The uploads that the entities of one request take. */
+/** The uploads that the entities of one request use. */
 export class AppliedUploads {
   #bytes = 0;
-  /** What was taken for the body that came last, and for all. */
+  /** What the last body used, and what all have used. */
   #last: Taken[] = [];
   readonly #all: Taken[] = [];
   readonly #attributes: readonly StorageDefinition[];
@@ -52,7 +55,7 @@ export class AppliedUploads {
     this.#attributes = mediaAttributes(dataclass);
   }
 
-  /** Read for this request so far. */
+  /** Bytes read for this request so far. */
   get bytes(): number {
     return this.#bytes;
   }
@@ -75,7 +78,7 @@ export class AppliedUploads {
     return applied ?? body;
   }
 
-  /** The entity of the last body was not stored: its bytes can be taken again. */
+  /** The entity of the last body was not stored: its bytes can be used again. */
   giveBackLast(): void {
     for (const taken of this.#last) giveBack(taken);
     this.#last = [];

@@ -2,17 +2,17 @@ import { refuse } from '../protocol/errors.js';
 import type { ImageType } from '../protocol/image-types.js';
 import { shortened } from '../protocol/names.js';
 
-/** What is used of the package `sharp`. */
+/** The part of the package `sharp` that is used. */
 interface Sharp {
   toFormat(format: string): { toBuffer(): Promise<Uint8Array> };
 }
 
 export type MakeSharp = (bytes: Uint8Array, options: object) => Sharp;
 
-/** A variable, so that servers compile where the package is not installed. */
+/** In a variable, so that servers without the package compile. */
 const packageName = 'sharp';
 
-/** Formats that are pixels alone: a drawing may name what it wants to be read. */
+/** Formats of pixels only: an SVG may refer to other files. */
 const convertible: ReadonlySet<ImageType> = new Set([
   'png',
   'jpeg',
@@ -22,7 +22,7 @@ const convertible: ReadonlySet<ImageType> = new Set([
   'avif',
 ] as const);
 
-/** An image of few bytes may have more pixels than memory has room for. */
+/** An image of few bytes may have more pixels than fit in memory. */
 const mostPixels = 50_000_000;
 
 /** Conversions that run at once; each may take hundreds of megabytes. */
@@ -30,7 +30,7 @@ const mostAtOnce = 2;
 const waiting: (() => void)[] = [];
 let running = 0;
 
-/** Runs when there is room, in order. */
+/** Runs when there is room, in the order of the calls. */
 async function inTurn<T>(work: () => Promise<T>): Promise<T> {
   if (running >= mostAtOnce) {
     await new Promise<void>((resolve) => {
@@ -42,7 +42,7 @@ async function inTurn<T>(work: () => Promise<T>): Promise<T> {
   try {
     return await work();
   } finally {
-    // The place is handed on.
+    // The slot is passed on.
     const next = waiting.shift();
     if (next === undefined) running -= 1;
     else next();

@@ -6,11 +6,11 @@ import type { Pending } from '../dialect/pending.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 
-/** What is told of an image or BLOB without reading it. */
+/** What is known of an image or BLOB without reading it. */
 export interface MediaVersion {
   /** Of the entity. */
   readonly stamp: number;
-  /** Another one whenever the bytes may be others; ASCII letters, digits and dashes. */
+  /** Changes whenever the bytes may have changed; ASCII letters, digits and dashes. */
   readonly tag: string;
   readonly isNull: boolean;
 }
@@ -29,7 +29,7 @@ export class MediaReader {
     private readonly dataclass: Dataclass,
   ) {}
 
-  /** @returns `undefined` when there is no entity of that key */
+  /** @returns `undefined` if no entity has that key */
   async version(
     attribute: StorageDefinition,
     key: string | number,
@@ -37,12 +37,12 @@ export class MediaReader {
     const found = await this.#value(this.#planned(attribute).version, [this.#comparable(key)]);
     if (found === undefined) return undefined;
     const [stamp = '', timestamp = '', length = ''] = String(found).split(' ');
-    // A key may be given again after a deletion, and stamps begin anew.
+    // A key may be used again after a deletion, and stamps begin again.
     const tag = `${stamp}-${timestamp.replace(/\D/g, '')}-${length}`;
     return { stamp: Number(stamp), tag, isNull: length === 'null' };
   }
 
-  /** @returns `undefined` when the entity has not that stamp any more */
+  /** @returns `undefined` if the entity no longer has that stamp */
   async bytes(
     attribute: StorageDefinition,
     key: string | number,
@@ -81,7 +81,7 @@ export class MediaReader {
     const byKey = this.dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
     const version = sql`concat(${stamp}, ' ', ${timestamp}, ' ', coalesce(cast(length(${bytes}) as text), 'null'))`;
     return {
-      // A length is told without reading what has it.
+      // The length is known without reading the value.
       version: dialect.compile(selecting(from.complete(byKey), version)),
       bytes: dialect.compile(
         selecting(from.complete(byKey, sql`${stamp} = ${new Slot(1)}`), bytes),
@@ -97,9 +97,9 @@ interface ByteRange {
 }
 
 /**
- * Reads a `Range` header (RFC 9110, section 14). Several ranges, other units and what is malformed are passed over, as HTTP
- * allows: the whole is sent.
- * @returns `undefined` for the whole, `'unsatisfiable'` for a range that holds nothing
+ * Reads a `Range` header (RFC 9110, section 14). Several ranges, other units and malformed headers
+ * are ignored, as HTTP allows: the whole is sent (protocol P10.11).
+ * @returns `undefined` for the whole, `'unsatisfiable'` for a range without bytes
  */
 export function readRange(
   header: string | undefined,

@@ -1,7 +1,7 @@
 import type { Readable, Writable } from 'node:stream';
 import { refuse, type RequestError } from '../protocol/errors.js';
 
-/** What is used of the package; a variable, so that servers compile where it is not installed. */
+/** In a variable, so that servers without the package compile. */
 const packageName = '@fastify/busboy';
 
 interface Parser extends Writable {
@@ -13,7 +13,7 @@ interface ParserPackage {
   readonly default: new (options: object) => Parser;
 }
 
-/** What may stand beside the file, in the fields of a form and in the headers of its parts. */
+/** Limits of the fields of a form, and of the headers of its parts. */
 const limits = {
   fields: 100,
   fieldNameSize: 1000,
@@ -71,7 +71,7 @@ class Form {
     });
   }
 
-  /** Everything of the file was taken or can be. */
+  /** Whether all of the file was read or can be. */
   get isComplete(): boolean {
     return this.#isComplete;
   }
@@ -91,7 +91,10 @@ class Form {
     return this.#until((done) => this.parser.once('finish', done).end());
   }
 
-  /** Waits for the parser, which does not call back any more when it has failed, and for what it has handed on. */
+  /**
+   * Waits for the parser, which makes no callback after it has failed, and for what it has passed
+   * on.
+   */
   async #until(start: (done: () => void) => void): Promise<void> {
     await new Promise<void>((resolve) => {
       const done = (): void => {

@@ -18,10 +18,10 @@ type Row = readonly [
   sender: string | null,
 ];
 
-/** In the place of a process, for what is no process's any more: uploads that have come. */
+/** Replaces the number of a process for complete uploads, which belong to no process. */
 const kept = -1;
 
-/** Uploads that all processes of a server know. Their files are in a folder that is the server's. */
+/** Uploads that all processes of a server know. Their files are in a folder of the server. */
 export class SharedUploadLedger implements UploadLedger {
   readonly #total: StateStatement;
   readonly #receive: StateStatement;
@@ -116,7 +116,7 @@ export class SharedUploadLedger implements UploadLedger {
       const upload = this.find(id);
       if (upload === undefined) return undefined;
       this.#remove.run(id);
-      // Until the file is gone, its space is taken by this process.
+      // This process uses the space until the file is removed.
       for (const account of accountsOf(upload.sender)) {
         this.#take(account, kept, upload.space);
         this.#receive.run(account, this.process, upload.space);
@@ -126,7 +126,7 @@ export class SharedUploadLedger implements UploadLedger {
   }
 
   removed({ space, sender }: KeptUpload): void {
-    // Of a process that has ended nothing takes space.
+    // What belongs to an ended process takes no space.
     if (!this.#isClosed) this.free(space, accountsOf(sender));
   }
 
@@ -146,19 +146,19 @@ export class SharedUploadLedger implements UploadLedger {
     return this.sharing.state.change(() => this.#write.run(id, bytes, most)) > 0;
   }
 
-  /** Uploads go on in the other processes. */
+  /** The uploads continue in the other processes. */
   close(): void {
     this.#isClosed = true;
     this.#cancelTick();
   }
 
-  /** To be called within a change. */
+  /** Call it inside a change. */
   #take(account: string, process: number, bytes: number): void {
     this.#receive.run(account, process, -bytes);
     this.#empty.run(account, process);
   }
 
-  /** Those of a process that is not there any more, among others. */
+  /** Including those of a process that has ended. */
   #endExpired(): void {
     const ids = this.#expired.all(this.sharing.clock.now()) as readonly string[];
     for (const id of ids) {

@@ -10,17 +10,17 @@ export interface UploadFile {
   readonly handle: FileHandle;
 }
 
-/** Where the files of uploads are made. */
+/** Creates the files of uploads. */
 export interface UploadFiles {
-  /** A new empty file. Its name tells nothing of what a client knows it by. */
+  /** A new empty file. Its name does not reveal the ID that a client knows. */
   create(): Promise<UploadFile>;
-  /** Removes all that this process is the only one to know. */
+  /** Removes everything that only this process knows. */
   remove(): Promise<void>;
 }
 
 /**
- * A folder for the files of one server, which its user alone can enter. It is made for the first file and removed at the end;
- * `TMPDIR` says where.
+ * A folder for the files of one server, which only its user can enter. It is created for the first
+ * file and removed at the end; `TMPDIR` says where it is.
  */
 export class UploadFolder implements UploadFiles {
   #made: Promise<string> | undefined;
@@ -32,7 +32,7 @@ export class UploadFolder implements UploadFiles {
     try {
       return await this.#open();
     } catch (error) {
-      // Some systems clear old folders away.
+      // Some systems delete old folders.
       if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error;
       this.#made = undefined;
       return this.#open();
@@ -61,7 +61,7 @@ export class UploadFolder implements UploadFiles {
   }
 }
 
-/** The files that one process makes for uploads; each belongs to all of them when it has come. */
+/** The files that one process creates for uploads; a complete one belongs to all processes. */
 export class SharedUploadFiles implements UploadFiles {
   #files = 0;
 
@@ -76,7 +76,7 @@ export class SharedUploadFiles implements UploadFiles {
     return { path, handle: await open(path, 'wx', 0o600) };
   }
 
-  /** They go with the folder. */
+  /** They are removed with the folder. */
   async remove(): Promise<void> {
     return Promise.resolve();
   }

@@ -1,63 +1,72 @@
 import type { ImageType } from '../protocol/image-types.js';
 
-/** What is known of an upload whose file is there. */
+/** An upload whose file is complete. */
 export interface KeptUpload {
   /** ID of the session that sent it. */
   readonly owner: string;
   readonly path: string;
-  /** `undefined` when it is no image. */
+  /** `undefined` if it is no image. */
   readonly type: ImageType | undefined;
   /** Bytes on disk, whole blocks. */
   readonly space: number;
-  /** What its space counts for, see {@link accountsOf}. */
+  /** For whom its space counts, see {@link accountsOf}. */
   readonly sender: string | undefined;
   /** Milliseconds of the store's clock. */
   readonly expires: number;
 }
 
-/** The most that the uploads of an account may take up together, in bytes. */
+/** The limit of the uploads of an account together, in bytes. */
 export interface UploadShare {
   readonly account: string;
   readonly most: number;
 }
 
-/** The accounts that an upload takes space of. */
+/** The accounts for which an upload counts. */
 export function accountsOf(sender: string | undefined): readonly string[] {
   if (sender === undefined) return ['all'];
   return sender.startsWith('guest ') ? ['all', 'guests', sender] : ['all', sender];
 }
 
-/** Who sent which upload, and what they take up together; in memory, or where several processes have it. */
+/**
+ * Who sent which upload, and how much they use together; in memory, or shared by several processes.
+ */
 export interface UploadLedger {
-  /** Bytes on disk of the uploads of an account, those that come in among them. */
+  /** Bytes on disk of the uploads of an account, including incomplete ones. */
   spaceOf(account: string): number;
   /**
-   * Takes space for an upload that comes in, of all shares or of none.
+   * Reserves space for an incoming upload, in all shares or in none.
    * @returns the share that is too small
    */
   reserve(bytes: number, shares: readonly UploadShare[]): UploadShare | undefined;
-  /** Gives back what was reserved, for an upload that failed. */
+  /** Frees reserved space of an upload that failed. */
   free(bytes: number, accounts: readonly string[]): void;
-  /** What was reserved for it is its own from now on. */
+  /** Turns the reserved space into that of the complete upload. */
   keep(id: string, upload: KeptUpload): void;
   find(id: string): KeptUpload | undefined;
-  /** @returns what was known of it, for who removes its file; its space is free when {@link removed} says so */
+  /**
+   * @returns the upload, so that its file can be removed; call {@link removed} then to free its
+   * space
+   */
   forget(id: string): KeptUpload | undefined;
   removed(upload: KeptUpload): void;
   idsOf(owner: string): readonly string[];
-  /** Gives the uploads of a session to another one, which has none. */
+  /** Moves the uploads of a session to another one, which has none. */
   move(from: string, to: string): void;
-  /** When uploads of an account that take up so many bytes have expired; `undefined` when it has not so many. */
+  /**
+   * When uploads of an account with that many bytes will have expired; `undefined` if it has fewer
+   * bytes.
+   */
   expiryOf(bytes: number, account: string): number | undefined;
   /**
-   * Counts bytes of an upload that are stored in an entity; fewer than 0 when they were not stored after all.
-   * @returns `false`, and counts nothing, when they would be more than `most`
+   * Counts bytes of an upload that are stored in an entity; a negative number if they were not
+   * stored after all.
+   * @returns `false`, and counts nothing, if they would exceed `most`
    */
   write(id: string, bytes: number, most: number): boolean;
   close(): void;
 }
 
-/** Uploads that this process alone knows. */
+/** Uploads that only this process knows. */
 export class MemoryUploadLedger implements UploadLedger {
   readonly #kept = new Map<string, KeptUpload>();
   readonly #ofSession = new Map<string, Set<string>>();
@@ -129,7 +138,7 @@ export class MemoryUploadLedger implements UploadLedger {
   expiryOf(bytes: number, account: string): number | undefined {
     let freed = 0;
     let last = 0;
-    // The first ones to come are the first ones to expire, mostly; where they are not, the time is later than it need be.
+    // Usually the first ones to arrive expire first; otherwise the time is later than necessary.
     for (const { space, sender, expires } of this.#kept.values()) {
       if (!accountsOf(sender).includes(account)) continue;
       freed += space;

@@ -17,21 +17,21 @@ import {
 export interface UploadLimits {
   /** One upload. */
   readonly uploadSize: number;
-  /** All uploads that wait: one sender has a quarter of it, guests together a half. */
+  /** Bytes of all waiting uploads: one sender may use a quarter, guests together a half. */
   readonly uploadSpace: number;
-  /** Seconds that an upload is kept, when the client names no time. */
+  /** Seconds that an upload is kept if the client names no time. */
   readonly uploadTimeout: number;
 }
 
-/** A file that was sent and waits for the entities that take it. */
+/** A file that was sent and waits for the entities that use it. */
 export interface Upload {
-  /** `undefined` when it is no image. */
+  /** `undefined` if it is no image. */
   readonly type: ImageType | undefined;
-  /** @returns its bytes; `undefined` when its file is gone */
+  /** @returns its bytes; `undefined` if its file is gone */
   read(): Uint8Array | undefined;
   /**
-   * Counts bytes of it that an entity takes; fewer than 0 where the entity was not stored.
-   * @returns `false` when entities have taken as much of it as they may
+   * Counts bytes of it that an entity uses; a negative number if the entity was not stored.
+   * @returns `false` if entities have used as much of it as they may
    */
   take(bytes: number): boolean;
 }
@@ -41,22 +41,25 @@ export interface Uploads {
   find(id: string): Upload | undefined;
 }
 
-/** What a body says about how its file is to be kept. */
+/** How to keep the file of a body. */
 export interface UploadOptions {
   /** Seconds. */
   readonly timeout: number | undefined;
   readonly mustBeImage: boolean;
-  /** Whose share of the space it takes: `guest <name>`, or any other name. */
+  /** Whose share of the space it uses: `guest <name>`, or any other name. */
   readonly sender?: string;
-  /** Its bytes, where the client has told them. */
+  /** Its length in bytes, if the client sent it. */
   readonly length?: number | undefined;
 }
 
-/** The longest `$timeout`, in seconds; a longer one becomes this one. */
+/** The longest `$timeout`, in seconds; a longer one is reduced to it. */
 const longestTimeout = 24 * 3600;
-/** A file takes whole blocks of a disk, an empty one its entry. */
+/** A file takes whole blocks of a disk, an empty one its directory entry. */
 const blockSize = 4096;
-/** One upload is for some entities: they take so many times its size from it, or so many bytes, whichever is more. */
+/**
+ * One upload is for a few entities: they may use that many times its size, or that many bytes,
+ * whichever is more.
+ */
 const mostCopies = 8;
 const mostCopied = 1024 * 1024;
 
@@ -65,7 +68,7 @@ const mostCopied = 1024 * 1024;
  * from a secure source: for other sessions it does not exist. It never becomes part of a path.
  */
 export class UploadStore {
-  /** What ends the uploads that this process has received, by their IDs, when their time is over. */
+  /** Timers of the uploads that this process has received, by their IDs. */
   readonly #timers = new Map<string, () => void>();
   #isClosed = false;
 
@@ -77,11 +80,12 @@ export class UploadStore {
   ) {}
 
   /**
-   * Stores what comes, chunk by chunk; nothing stays of an upload that fails.
-   * @param owner tells the ID of the session that sends it, when everything has come
+   * Stores chunk by chunk; nothing remains of an upload that fails.
+   * @param owner returns the ID of the session that sends it, after everything has arrived
    * @returns its ID, 32 hexadecimal digits
-   * @throws RequestError 413 when it is too large, 429 while all uploads together are, or those of its sender or of guests, 400 with 1824 when it is no image and
-   * must be one, 503 when it cannot be written; what `chunks` and `owner` throw
+   * @throws RequestError 413 if it is too large, 429 while all uploads together are, or those of
+   * its sender or of guests, 400 with 1824 if it is no image and must be one, 503 if it cannot be
+   * written; what `chunks` and `owner` throw
    */
   async receive(
     chunks: AsyncIterable<Uint8Array>,
@@ -121,7 +125,7 @@ export class UploadStore {
     for (const id of this.ledger.idsOf(session)) this.#forget(id);
   }
 
-  /** Gives the uploads of a session to another one, which has none. */
+  /** Moves the uploads of a session to another one, which has none. */
   move(from: string, to: string): void {
     this.ledger.move(from, to);
   }
@@ -222,7 +226,10 @@ export class UploadStore {
     }));
   }
 
-  /** @param missing bytes that the upload lacked when it was refused, beside what it had and gives back */
+  /**
+   * @param missing bytes that the refused upload lacked, in addition to those that it had and gives
+   * back
+   */
   #full(shares: readonly UploadShare[], missing: number): RequestError {
     const now = this.clock.now();
     let end = now;
@@ -231,7 +238,7 @@ export class UploadStore {
       const excess = this.ledger.spaceOf(share.account) + missing - share.most;
       if (excess <= 0) continue;
       full.push(share);
-      // What is still coming expires later.
+      // Incoming uploads expire later.
       const expiry = this.ledger.expiryOf(excess, share.account);
       end = Math.max(end, expiry ?? now + this.limits.uploadTimeout * 1000);
     }
@@ -243,7 +250,7 @@ export class UploadStore {
           ? 'The uploads of guests'
           : 'Your uploads';
     const text = `${whose} that wait take up the ${most} bytes that are meant for them.`;
-    // A file is removed in the second after its end.
+    // A file is removed in the second after its expiry.
     return new RequestError(429, [protocolError('uploadsFull', text)], {
       'retry-after': String(Math.floor((end - now) / 1000) + 1),
     });
@@ -254,11 +261,11 @@ function inBlocks(size: number): number {
   return Math.ceil(size / blockSize) * blockSize;
 }
 
-/** Space for one upload, taken block by block while it comes. */
+/** Space for one upload, reserved block by block while it arrives. */
 class Reservation {
   bytes = 0;
 
-  /** @param reserve is told how many bytes it has already */
+  /** @param reserve gets the number of bytes that are reserved already */
   constructor(private readonly reserve: (bytes: number, reserved: number) => void) {}
 
   grow(size: number): void {
@@ -269,12 +276,12 @@ class Reservation {
   }
 }
 
-/** @param size bytes that one upload may have */
+/** @param size the largest upload in bytes */
 export function tooLarge(size: number): RequestError {
   return refuse('tooLarge', `An upload has at most ${size} bytes.`);
 }
 
-/** What bytes that are no image are refused with. */
+/** The refusal of bytes that are no image. */
 export function noImage(): RequestError {
   return refuse(
     'pictureType',
@@ -282,7 +289,10 @@ export function noImage(): RequestError {
   );
 }
 
-/** Tells a disk that is full or cannot be written from what is a client's fault, without its paths. */
+/**
+ * Distinguishes a disk that is full or cannot be written from an error of the client, and hides its
+ * paths.
+ */
 async function onDisk<T>(done: Promise<T>): Promise<T> {
   try {
     return await done;
