@@ -4,14 +4,17 @@ import { type ClassFiles } from './classes/user-classes.js';
 import { type NamePlaces, namePlaces } from './classes/places.js';
 import { identifiers } from './identifiers.js';
 
-/** What every view is made from. */
+/** The input of every view. */
 export interface EmitContext {
   readonly model: Model;
   /** Name of the model file, without its folder. */
   readonly modelFileName: string;
   /** First line of the files that are ours. */
   readonly header: string;
-  /** TypeScript name of a dataclass; something is always put before or behind it, so that it meets no reserved word. */
+  /**
+   * TypeScript name of a dataclass; always used with a prefix or suffix, so that it is no reserved
+   * word.
+   */
   readonly identifier: (dataclass: Dataclass) => string;
   /** Name of the module with the queries of a dataclass. */
   readonly queriesName: (dataclass: Dataclass) => string;
@@ -24,7 +27,7 @@ export interface EmitContext {
   readonly migrations: readonly string[];
 }
 
-/** What of the user's stands in the folder of the server. */
+/** The user's files in the folder of the server that matter here. */
 export interface UsersParts {
   /** Where users moved classes to, by the names of the classes. */
   readonly classFiles?: ClassFiles;

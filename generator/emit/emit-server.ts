@@ -17,7 +17,10 @@ export interface EmitInput extends UsersParts {
   readonly modelFileName: string;
 }
 
-/** Every file of the server for a model, in order of path. Pure, but for reading templates and the compiled runtime. */
+/**
+ * Every file of the server for a model, in order of path. Pure, except that it reads templates and
+ * the compiled runtime.
+ */
 export function emitServer(model: Model, input: EmitInput): EmittedFile[] {
   const context = emitContext(model, input.modelFileName, input);
   const templates = new Templates(join(input.packageRoot, 'templates'));

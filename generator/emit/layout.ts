@@ -1,6 +1,6 @@
 import { eastAsianWidth } from 'get-east-asian-width';
 
-/** A value that can stand in emitted code as a literal; absent properties are left out. */
+/** A value that can be a literal in emitted code; absent properties are left out. */
 export type Literal =
   | string
   | number
@@ -11,7 +11,10 @@ export type Literal =
   | readonly Literal[]
   | { readonly [name: string]: Literal | undefined };
 
-/** Code that is written as it is; only for text that no model wrote, or that passed a helper of this folder. */
+/**
+ * Code that is written unchanged; only for text that is not from a model, or that a helper of this
+ * folder has escaped.
+ */
 export class RawCode {
   constructor(readonly code: string) {}
 }
@@ -24,7 +27,10 @@ export class Documented {
   ) {}
 }
 
-/** Columns of a line, as prettier counts them; emitted code is laid out the way prettier would, without its cost. */
+/**
+ * Columns of a line, as prettier counts them; emitted code is formatted as prettier would, at less
+ * cost.
+ */
 const maxWidth = 100;
 
 /** An emoji takes two columns, however many characters it is made of. */
@@ -47,7 +53,10 @@ export function width(text: string): number {
   return columns;
 }
 
-/** Behind a label of so many columns prettier never breaks a line: nothing would be gained. */
+/**
+ * Behind a label of up to that many columns prettier never breaks a line, because nothing would be
+ * gained.
+ */
 const shortLabel = 5;
 
 export function fits(line: string): boolean {
@@ -63,10 +72,10 @@ function isPrintableAscii(text: string): boolean {
 }
 
 /**
- * A literal as code. What fits in the line stays in it.
- * @param indent columns that the line of the literal is indented by
- * @param before columns of the line that are taken before the literal, indentation included
- * @param after columns that must follow it in the line, a comma for one
+ * A literal as code. What fits into the line stays in it.
+ * @param indent columns by which the line of the literal is indented
+ * @param before columns of the line before the literal, indentation included
+ * @param after columns that must follow it in the line, such as a comma
  */
 export function literal(value: Literal, indent: number, before: number, after: number): string {
   const flat = flatLiteral(value);
@@ -100,14 +109,17 @@ export function literal(value: Literal, indent: number, before: number, after: n
   return flat;
 }
 
-/** `head = literal;`, the literal below the head where its first line does not fit behind it. */
+/** `head = literal;`, with the literal below the head if its first line does not fit behind it. */
 export function declaration(head: string, value: Literal): string {
   return fits(`${head} = ${firstPart(value, ';')}`)
     ? `${head} = ${literal(value, 0, width(head) + 3, 1)};`
     : `${head} =\n  ${literal(value, 2, 2, 1)};`;
 }
 
-/** What must stand in one line at the beginning of a literal: all of it where it cannot be broken. */
+/**
+ * The part at the beginning of a literal that must be in one line: all of it if it cannot be
+ * broken.
+ */
 function firstPart(value: Literal, after: string): string {
   const flat = flatLiteral(value);
   const isBreakable = Array.isArray(value)
@@ -116,7 +128,7 @@ function firstPart(value: Literal, after: string): string {
   return isBreakable ? flat.slice(0, 1) : `${flat}${after}`;
 }
 
-/** Prettier fills lines with numbers where it gives other members a line each. */
+/** Prettier fills lines with numbers; other members get a line each. */
 function filled(items: readonly number[], indent: number): string {
   const inner = ' '.repeat(indent + 2);
   const lines: string[] = [];
@@ -134,7 +146,7 @@ function filled(items: readonly number[], indent: number): string {
   return `[\n${lines.map((each) => `${inner}${each}\n`).join('')}${' '.repeat(indent)}]`;
 }
 
-/** Prettier breaks a list of several objects, or of several lists, wherever it stands. */
+/** Prettier always breaks a list of several objects, or of several lists. */
 function mustBreak(value: Literal): boolean {
   if (Array.isArray(value)) {
     const items = value as readonly Literal[];
@@ -186,7 +198,9 @@ function entries(value: { readonly [name: string]: Literal | undefined }): [stri
   );
 }
 
-/** A text as a string literal: in single quotes, unless it holds more of them than double ones. */
+/**
+ * A text as a string literal: in single quotes, unless it contains more of them than double ones.
+ */
 export function stringLiteral(text: string): string {
   const quote = count(text, "'") > count(text, '"') ? '"' : "'";
   let code = quote;
@@ -218,15 +232,16 @@ const simpleName = /^[A-Za-z_$][A-Za-z0-9_$]*$/;
 const anyName = /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u;
 
 /**
- * A name where an object's property stands. `__proto__` would set the prototype; and whether a name beyond ASCII keeps its
- * quotes depends on the version of Unicode that prettier knows, so neither stands there plainly.
+ * A name as a property of an object. `__proto__` would set the prototype; and whether prettier
+ * quotes a name beyond ASCII depends on its version of Unicode, so both are written in another
+ * form.
  */
 export function propertyName(name: string): string {
   if (simpleName.test(name) && name !== '__proto__') return name;
   return anyName.test(name) ? `[${stringLiteral(name)}]` : stringLiteral(name);
 }
 
-/** A call as a statement without its semicolon: in one line, or an argument in each. */
+/** A call as a statement without its semicolon: in one line, or with an argument in each line. */
 export function call(callee: string, args: readonly string[], indent: number): string {
   const flat = `${callee}(${args.join(', ')})`;
   if (indent + width(flat) + 1 <= maxWidth) return flat;

@@ -10,7 +10,10 @@ import {
 } from './classes/class-code.js';
 import type { EmittedFile } from './file.js';
 
-/** Which servers have files of the runtime, by their names up to the first dot; what is not named here, every server has. */
+/**
+ * Which servers have a file of the runtime, by its name up to the first dot; all servers have files
+ * that are not listed.
+ */
 const needed: Readonly<Record<string, (model: Model, migrations: readonly string[]) => boolean>> = {
   access: ({ roles }) => roles !== undefined,
   class: hasClassCode,
@@ -26,8 +29,8 @@ const needed: Readonly<Record<string, (model: Model, migrations: readonly string
 };
 
 /**
- * The runtime as it was compiled with the generator, with the parts that the model needs.
- * @throws Error when it is not there
+ * The compiled runtime, with the parts that the model needs.
+ * @throws Error if it does not exist
  */
 export function runtimeFiles(
   runtimeFolder: string,

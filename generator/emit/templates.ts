@@ -12,7 +12,7 @@ export class Templates {
   render(name: string, view: object): string {
     let template = this.#compiled.get(name);
     if (template === undefined) {
-      // Views hold code that is quoted already, so nothing is escaped here; a value that is missing is a bug.
+      // Views contain quoted code, so nothing is escaped here; a missing value is a bug.
       template = Handlebars.compile(readFileSync(join(this.folder, `${name}.hbs`), 'utf8'), {
         noEscape: true,
         strict: true,

@@ -27,7 +27,7 @@ import { emptyView, headerView, mainView, settingsView } from './views/server.js
 
 /** A file that is printed once for the whole model. */
 export interface ModelUnit {
-  /** Whether the model needs it; it does when this is left out. */
+  /** Whether the model needs it; it does if this is left out. */
   readonly when?: (model: Model, context: EmitContext) => boolean;
   readonly path: string;
   readonly owner: EmittedFile['owner'];
@@ -35,7 +35,7 @@ export interface ModelUnit {
   readonly view: (context: EmitContext) => object;
 }
 
-/** A file that is printed for each dataclass that `when` chooses. */
+/** A file that is printed for each dataclass that `when` selects. */
 export interface DataclassUnit {
   readonly path: (dataclass: Dataclass, context: EmitContext) => string;
   readonly when: (dataclass: Dataclass, model: Model) => boolean;
@@ -76,7 +76,7 @@ export const dataclassUnits: readonly DataclassUnit[] = [
   },
 ];
 
-/** What the access test is made of, beside the table of what it expects. */
+/** The parts of the access test, in addition to the table of its expectations. */
 const accessTestParts = [
   'access',
   'catalog-trial',
@@ -91,7 +91,10 @@ const accessTestParts = [
   'writing-trial',
 ] as const;
 
-/** Where users are kept: in the database that the server takes, or a file for each and one that chooses. */
+/**
+ * Where users are stored: in the database that the server supports, or a file for each database and
+ * one that selects it.
+ */
 const usersFiles: readonly ModelUnit[] = [
   {
     ...users('src/users.ts', databaseUrlView, 'src/users-in-sqlite.ts'),
@@ -164,7 +167,10 @@ function ours(path: string, view: ModelUnit['view'], template = path): ModelUnit
   return { path, owner: 'generator', template, view };
 }
 
-/** A file of the tests that differs between databases; where there are several, the tests run on SQLite. */
+/**
+ * A file of the tests that differs between databases; if there are several, the tests run on
+ * SQLite.
+ */
 function inDatabaseOf(path: string, unit: (template: string) => ModelUnit): readonly ModelUnit[] {
   const template = path.replace(/\.ts$/, '');
   return [

@@ -10,7 +10,7 @@ import type {
   Roles,
 } from './model.js';
 
-/** Everybody has the first of the privileges that are built in, nobody the second. */
+/** Everybody holds `guest`, and nobody holds `none`. */
 const everybody = 'guest';
 const nobody = 'none';
 
@@ -48,10 +48,10 @@ export function withAccess<M extends Omit<Model, 'roles'>>(model: M, roles: Role
   };
 }
 
-/** What a roles file says of each resource, with the privileges that include those that it names. */
+/** The permissions of a roles file, with the privileges that contain those that it names. */
 class Permissions {
   readonly #byResource = new Map<string, Permission['actions']>();
-  /** All that open what a privilege opens, itself among them. */
+  /** All privileges that contain a privilege, including itself. */
   readonly #opening = new Map<string, Set<string>>();
   readonly #included = new Map<string, readonly string[]>();
   readonly #isRestricted: boolean;
@@ -69,7 +69,7 @@ class Permissions {
     }
   }
 
-  /** Of several resources the first that says something of the action. */
+  /** The list of the first of several resources that has one for the action. */
   named(action: Action, resources: readonly string[]): readonly string[] | undefined {
     for (const resource of resources) {
       const names = this.#byResource.get(resource)?.[action];
@@ -78,7 +78,7 @@ class Permissions {
     return undefined;
   }
 
-  /** Who may do what one of the resources, or the datastore, says who may do. */
+  /** The list of one of the resources, or of the datastore. */
   inherited(action: Action, resources: readonly string[]): Opening | undefined {
     const names = this.named(action, [...resources, 'datastore ds']);
     if (names !== undefined) return this.opening(names);
@@ -96,7 +96,7 @@ class Permissions {
     return all.some((name) => isBuiltIn(name, everybody)) ? undefined : all;
   }
 
-  /** Who sees a resource in the catalog beside those who may use it. */
+  /** Who sees a resource in the catalog in addition to those who may use it. */
   describe(resources: readonly string[]): Opening | undefined {
     const names = this.named('describe', [...resources, 'datastore ds']);
     if (names === undefined) return undefined;
@@ -156,7 +156,10 @@ function resolvedDataclass(dataclass: Dataclass, permissions: Permissions): Data
   };
 }
 
-/** What an attribute asks for beside its dataclass. An alias is never written, and what is computed holds no value to drop. */
+/**
+ * What an attribute needs in addition to its dataclass. An alias is never written, and a computed
+ * attribute has no value to drop.
+ */
 function attributeAccess(
   { kind }: Attribute,
   resource: string,
@@ -188,7 +191,7 @@ function withFunctionAccess(
   };
 }
 
-/** A dataclass without what nobody may do anything with. */
+/** A dataclass without the parts that nobody may use. */
 function closed(dataclass: Dataclass, unread: ReadonlySet<string>): Dataclass {
   const { access, functions } = dataclass;
   const isRead = !isClosed(access?.read);
@@ -228,7 +231,7 @@ function isBuiltIn(name: string, builtIn: string): boolean {
   return name.toLowerCase() === builtIn;
 }
 
-/** Nothing when none of its actions is limited. */
+/** Nothing if none of its actions is limited. */
 function given(access: DataAccess): DataAccess | undefined {
   return Object.values(access).some((each) => each !== undefined) ? access : undefined;
 }

@@ -5,7 +5,10 @@ export function isLarge(type: StorageType): boolean {
   return type === 'image' || type === 'blob';
 }
 
-/** The columns beside a vector that it is compared by: its norm, and the vector of norm 1 in single precision. */
+/**
+ * The columns by which a vector is compared: its norm, and the vector of norm 1 in single
+ * precision.
+ */
 export interface VectorColumns {
   readonly norm: string;
   readonly unit: string;
@@ -29,7 +32,7 @@ export function foldedColumn(
     attribute.unique ||
     attribute.indexed ||
     dataclass.indexes.some((index) => index.includes(attribute.name));
-  // Another name, so that a database whose texts were folded otherwise is not taken for one of this model.
+  // A different name, so that columns with texts that were folded differently are not reused.
   const prefix = model.protocol.accentInsensitive ? '__unaccented_' : '__folded_';
   return attribute.type === 'string' && isLookedUp ? `${prefix}${attribute.column}` : undefined;
 }

@@ -1,7 +1,7 @@
 import { targetOf } from './lookup.js';
 import type { Attribute, ClassFunction, Dataclass, Model, Roles } from './model.js';
 
-/** Somebody who is granted one role, one privilege, or nothing; a guest is not even logged in. */
+/** The holder of one role, of one privilege, or of nothing; a guest is not even logged in. */
 export interface Holder {
   readonly name: string;
   readonly kind: 'guest' | 'user' | 'role' | 'privilege';
@@ -34,7 +34,7 @@ export class Granted {
     }
   }
 
-  /** A guest, a user who is granted nothing, each role, and each privilege but those that are built in. */
+  /** A guest, a user without grants, each role, and each privilege except the built-in ones. */
   holders(): readonly Holder[] {
     const nothing = this.#held([]);
     return [
@@ -51,7 +51,7 @@ export class Granted {
     ];
   }
 
-  /** The holders without the privileges that give the same as a holder before them. */
+  /** The holders without the privileges that grant the same as an earlier holder. */
   tried(): readonly Holder[] {
     const known = new Set<string>();
     return this.holders().filter(({ kind, held }) => {
@@ -61,7 +61,9 @@ export class Granted {
     });
   }
 
-  /** What can be done with entities; `drop` with those of which every attribute has a value. */
+  /**
+   * What the holder may do with entities; `drop` with those of which every attribute has a value.
+   */
   dataclass(dataclass: Dataclass, { held }: Holder, action: DataAction): boolean {
     if (!dataclass.exposed) return false;
     if (action === 'describe') return this.#describes(held, [['dataclass', dataclass.name]]);
@@ -74,7 +76,7 @@ export class Granted {
     return isAllowed;
   }
 
-  /** What can be done with the value of an attribute; `drop` takes it away from an entity that stays. */
+  /** What the holder may do with the value of an attribute; `drop` sets it to null. */
   attribute(
     dataclass: Dataclass,
     attribute: Attribute,
@@ -153,7 +155,10 @@ export class Granted {
     );
   }
 
-  /** What an attribute asks for beside its dataclass. A to-one relation and its foreign key are one value. */
+  /**
+   * What an attribute needs in addition to its dataclass. A to-one relation and its foreign key are
+   * one value.
+   */
   #own(
     held: Holder['held'],
     action: DataAction,
@@ -173,7 +178,7 @@ export class Granted {
     return names === undefined || names.some((name) => held.has(name));
   }
 
-  /** The first of the resources, or the datastore, that says something decides. */
+  /** The first of the resources with a list, or the datastore, decides. */
   #allows(held: Holder['held'], action: string, resources: readonly Resource[]): boolean {
     for (const resource of [...resources, ['datastore', 'ds'] as const]) {
       const names = this.#named(action, resource);
@@ -193,10 +198,13 @@ export class Granted {
   }
 }
 
-/** Everybody has the first, nobody the second. */
+/** Everybody holds `guest`, and nobody holds `none`. */
 const builtIn: readonly string[] = ['guest', 'none'];
 
-/** Values that a client can give: an alias stands for another one, an expression makes its own. */
+/**
+ * Values that a client can set: an alias stands for another attribute, and an expression computes
+ * its own.
+ */
 function isWritten(attribute: Attribute): boolean {
   const { kind } = attribute;
   if (kind === 'calculated') return attribute.accessors.includes('set');

@@ -78,7 +78,8 @@ export interface Dataclass {
 }
 
 /**
- * Names of privileges that open an action, all that include them listed too, in code-point order. None of them: open to nobody.
+ * Names of privileges that open an action, including all that contain them, in code-point order. An
+ * empty list: open to nobody.
  */
 export type Opening = readonly string[];
 
@@ -88,7 +89,7 @@ export interface DataAccess {
   readonly read?: Opening | undefined;
   readonly update?: Opening | undefined;
   readonly drop?: Opening | undefined;
-  /** Who sees it in the catalog beside those who may read it; absent: nobody else. */
+  /** Who sees it in the catalog in addition to those who may read it; absent: nobody else. */
   readonly describe?: Opening | undefined;
 }
 
@@ -116,10 +117,10 @@ interface AttributeBase {
   readonly name: string;
   /** Earlier names, oldest first. */
   readonly renamedFrom?: readonly string[];
-  /** Already `false` where the attribute leads to a dataclass that is not exposed. */
+  /** Also `false` if the attribute leads to a dataclass that is not exposed. */
   readonly exposed: boolean;
   readonly description?: string;
-  /** What is needed beside the dataclass's. */
+  /** What is needed in addition to the access of the dataclass. */
   readonly access?: DataAccess | undefined;
 }
 
@@ -171,7 +172,7 @@ export interface CalculatedAttribute extends AttributeBase {
   readonly kind: 'calculated';
   readonly type: StorageType;
   readonly dateOnly: boolean;
-  /** SQL over the columns of the table; absent when class code computes the value. */
+  /** SQL over the columns of the table; absent if class code computes the value. */
   readonly expression?: string;
   /** Column that holds the expression's value. */
   readonly column?: string;
@@ -204,9 +205,9 @@ export interface ClassFunction {
   readonly description?: string;
   /** Who may call it; absent: everybody. */
   readonly access?: Opening | undefined;
-  /** Who sees it in the catalog beside those who may call it; absent: nobody else. */
+  /** Who sees it in the catalog in addition to those who may call it; absent: nobody else. */
   readonly describe?: Opening | undefined;
-  /** Privileges that its code gets, and all that they include. */
+  /** Privileges that its code gets, including those that they contain. */
   readonly promote?: Opening | undefined;
 }
 
@@ -236,7 +237,7 @@ export interface Singleton {
 export interface Roles {
   readonly forceLogin: boolean;
   readonly restrictedByDefault: boolean;
-  /** Every declared privilege with all that it includes, itself first; transitive. */
+  /** Every declared privilege with all that it contains, itself first; transitive. */
   readonly privileges: readonly Privilege[];
   readonly roles: readonly Role[];
   readonly permissions: readonly Permission[];

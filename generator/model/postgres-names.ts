@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 
-/** PostgreSQL cuts longer names off without a word. */
+/** PostgreSQL silently truncates longer names. */
 export const maxNameBytes = 63;
 
 const hashLength = 12;
@@ -10,7 +10,10 @@ export function nameBytes(name: string): number {
   return Buffer.byteLength(name);
 }
 
-/** A name that nobody writes, such as that of an index: itself, or its beginning and a hash where it is too long. */
+/**
+ * A generated name, such as that of an index: itself, or its beginning and a hash if it is too
+ * long.
+ */
 export function shortName(name: string): string {
   if (nameBytes(name) <= maxNameBytes) return name;
   const hash = createHash('sha256').update(name).digest('hex').slice(0, hashLength);

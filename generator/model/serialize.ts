@@ -31,7 +31,7 @@ export function parseModel(text: string): ParsedModel {
   return isModel(model) ? { model } : { problem: 'it holds no model' };
 }
 
-/** Nobody edits a lock, so its shape is looked at as far as a comparison relies on it. */
+/** Nobody edits a lock, so only the parts that a comparison needs are checked. */
 function isModel(value: object): value is Model {
   const { name, databases, limits, protocol, dataclasses, functions, singletons, roles } =
     value as Readonly<Record<string, unknown>>;
@@ -114,7 +114,10 @@ function isRecord(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !Array.isArray(value);
 }
 
-/** A copy whose keys are in code-point order; JSON.stringify keeps that order, but for keys that are whole numbers. */
+/**
+ * A copy whose keys are in code-point order; JSON.stringify keeps that order, except for keys that
+ * are whole numbers.
+ */
 function sorted(value: unknown): unknown {
   if (Array.isArray(value)) return value.map(sorted);
   if (typeof value !== 'object' || value === null) return value;

@@ -8,7 +8,7 @@ export function sqlConstant(value: string | number): string {
   return typeof value === 'number' ? String(value) : `'${value.replaceAll("'", "''")}'`;
 }
 
-/** What SQLite takes for the same name. */
+/** The form in which SQLite compares names. */
 export function lowerAscii(text: string): string {
   return text.replace(/[A-Z]/g, (each) => each.toLowerCase());
 }

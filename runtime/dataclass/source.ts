@@ -178,8 +178,8 @@ export class From {
 }
 
 /**
- * A table as it stands behind FROM: with the entities alone that may be seen. SQLite writes the subquery into the statement
- * around it, so that indexes serve as they do without.
+ * A table behind FROM, with only its visible entities. SQLite flattens the subquery into the
+ * statement around it, so that indexes serve as without it.
  */
 function table(source: Source): Sql {
   const { restriction, table: name } = source.dataclass;
@@ -207,9 +207,9 @@ function isTrue(condition: Sql): RawBuilder<SqlBool> {
   return condition.$castTo<SqlBool>();
 }
 
-/** What a query gives of each entity. */
+/** The columns that a query returns for each entity. */
 export function selecting(query: EntityQuery, columns: Sql): EntityQuery {
-  // Columns that nobody names need no alias.
+  // Columns that are not referenced need no alias.
   return query.select(columns as unknown as AliasedExpression<unknown, string>);
 }
 

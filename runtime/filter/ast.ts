@@ -20,29 +20,35 @@ export interface ComparisonNode {
 }
 
 /**
- * A comparison with an attribute that class code computes, after class code was asked what it means. No parser makes it:
- * `settledFilter` puts it in the place of the comparison.
+ * A comparison with an attribute that class code computes, after class code was asked what it
+ * means. The parser does not make it: `settledFilter` replaces the comparison by it.
  */
 export interface ComputedNode {
   readonly kind: 'computed';
   readonly comparison: ComparisonNode;
-  /** What holds for the entity that has the attribute; none where no value can be such a one, so that nothing is found. */
+  /**
+   * The filter for the entity that has the attribute; none if no value can match, so that nothing
+   * is found.
+   */
   readonly filter: FilterNode | undefined;
-  /** Null is among the values that are looked for, and an entity that is not there has the value null. */
+  /** Whether the comparison looks for null, which is also the value of a missing entity. */
   readonly isNullWanted: boolean;
 }
 
 /**
- * Comparators after synonyms are folded: `==` is `=`, `#` is `!=`, `IS` is `===`, `IS NOT` is `!==`. The long forms take
- * wildcards literally, and are the same as the short ones where the model has none.
+ * Comparators without synonyms: `==` is `=`, `#` is `!=`, `IS` is `===`, `IS NOT` is `!==`. The
+ * long forms take wildcards literally, and equal the short ones if the model has no wildcards.
  */
 export type Comparator =
   '=' | '!=' | '===' | '!==' | '<' | '<=' | '>' | '>=' | 'begin' | 'contains' | '%' | 'in';
 
 export interface AttributePath {
-  /** None where a placeholder stands for the path, until the path that its parameter holds is put in its place. */
+  /** None while a placeholder stands for the path; its parameter gives the steps. */
   readonly steps: readonly PathStep[];
-  /** What stands in the text for the path; it stays when the steps are known, and they have its offsets. */
+  /**
+   * The placeholder in the place of the path; it stays after the steps are known, which have its
+   * offsets.
+   */
   readonly placeholder?: PlaceholderValue;
   readonly start: number;
   readonly end: number;
@@ -50,7 +56,9 @@ export interface AttributePath {
 
 export interface PathStep {
   readonly name: string;
-  /** The number in `staff{2}`: another related entity than that of `staff`; 1 when none is written. */
+  /**
+   * The number in `staff{2}`: another related entity than that of `staff`; 1 if none is written.
+   */
   readonly ordinal: number;
   /** Elements of an array inside an object: `''` for any (`list[]`), a letter in lower case for one that is tied (`list[a]`). */
   readonly element: string | undefined;
@@ -70,11 +78,14 @@ export interface NullValue {
 
 export interface LiteralValue {
   readonly kind: 'literal';
-  /** A quoted or bare text, a number, or a boolean, as written; the attribute's type decides what it means. */
+  /**
+   * A quoted or bare text, a number, or a boolean, as written; the attribute's type decides its
+   * meaning.
+   */
   readonly value: string | number | boolean;
-  /** The same value as text: what stood in the filter, without its quotes and escapes. */
+  /** The same value as text: as in the filter, without quotes and escapes. */
   readonly text: string;
-  /** `true` when the value stood in quotes, and is a text whatever it looks like. */
+  /** `true` if the value is in quotes, and so is a text whatever it looks like. */
   readonly quoted: boolean;
   readonly start: number;
   readonly end: number;
@@ -83,7 +94,7 @@ export interface LiteralValue {
 /** `:1`, `:2`, …, or `:name`: a value of `$params`. */
 export interface PlaceholderValue {
   readonly kind: 'placeholder';
-  /** Zero-based position in `$params`, or the name of a member where `$params` is an object. */
+  /** Zero-based position in `$params`, or the name of a member if `$params` is an object. */
   readonly key: number | string;
   readonly start: number;
   readonly end: number;

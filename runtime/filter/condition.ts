@@ -69,7 +69,7 @@ export function condition(context: FilterContext, source: Source, comparison: Co
   }
 }
 
-/** A to-one relation is compared by the key that it holds. */
+/** A to-one relation is compared by its key. */
 function comparedAttribute(source: Source, { end, node }: Comparison): ColumnDefinition {
   if (end.kind === 'relatedEntity') return source.dataclass.foreignKey(end);
   if (end.kind === 'relatedEntities') {
@@ -93,7 +93,7 @@ function nullCondition(
   throw wrongComparator(node, 'null is compared with = or != only');
 }
 
-/** The types that each family of comparators makes sense for. */
+/** The types to which each family of comparators applies. */
 const orderedTypes: ReadonlySet<StorageType> = new Set<StorageType>([
   'string',
   'uuid',
@@ -176,7 +176,7 @@ function slotsOf(
   dimensions: number,
 ): TakeSlot {
   const name = written(node);
-  // Each request brings an object of its own, from which many values are made.
+  // Each request has an object of its own, from which many values are made.
   const made = new WeakMap<object, VectorValues>();
   const valuesOf = (given: FilterInput): VectorValues => {
     const { value } = given;

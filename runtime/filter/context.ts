@@ -19,17 +19,20 @@ export interface FilterContext {
   readonly aliases: Aliases;
   readonly slots: FilterSlots;
   readonly similarities: Similarities;
-  /** What its paths may name; what is exposed when left out. */
+  /** The names that its paths may use; if left out, what is exposed. */
   readonly names?: NameScope;
-  /** Is told of each comparison with an attribute, and of the table where that is: for plans. */
+  /** Gets each comparison with an attribute, and the table of the attribute: for plans. */
   readonly compared?: Compared;
   /** Position of each comparison's value among the filter's inputs; none for a written `null`. */
   readonly inputs: ReadonlyMap<ComparisonNode, number>;
-  /** Inputs that are null: placeholders whose parameter is. */
+  /** Inputs that are null: placeholders with a null parameter. */
   readonly nulls: ReadonlySet<number>;
-  /** Inputs that hold a wildcard. */
+  /** Inputs with a wildcard. */
   readonly patterns: ReadonlySet<number>;
-  /** Inputs that cannot be a value of the type they are compared with: such a comparison holds for nothing. */
+  /**
+   * Inputs that cannot be a value of the type they are compared with: such a comparison never
+   * holds.
+   */
   readonly mismatched: ReadonlySet<number>;
 }
 
@@ -42,12 +45,12 @@ export function not(condition: Sql): Sql {
   return sql`not coalesce(${condition}, ${never})`;
 }
 
-/** @param conditions one at least */
+/** @param conditions at least one */
 export function all(conditions: readonly Sql[]): Sql {
   return balanced(conditions, sql` and `);
 }
 
-/** @param conditions one at least */
+/** @param conditions at least one */
 export function any(conditions: readonly Sql[]): Sql {
   return balanced(conditions, sql` or `);
 }
@@ -62,17 +65,17 @@ function balanced(conditions: readonly Sql[], operator: Sql): Sql {
   return sql`(${left}${operator}${right})`;
 }
 
-/** Of one filter: each of them is a table, and the time to plan a statement grows with them. */
+/** Of one filter: each is a table, and the time to plan a statement grows with them. */
 const maxFollowed = 1000;
 
-/** Conditions with tables of their own, one inside the other; SQLite takes less than 30. */
+/** Nested conditions with tables of their own; SQLite takes less than 30. */
 const maxNested = 20;
 
 /** Counts the relations and arrays that the conditions of one filter follow. */
 export class Followed {
   #count = 0;
 
-  /** @throws RequestError 400 with 1162 when a filter follows too many */
+  /** @throws RequestError 400 with 1162 if a filter follows too many */
   add(count: number, node: ComparisonNode): void {
     this.#count += count;
     if (this.#count > maxFollowed) {
@@ -97,15 +100,15 @@ export class Followed {
 /** A filter's context, and what is counted while its conditions are written. */
 export interface WritingContext extends FilterContext {
   readonly followed: Followed;
-  /** Conditions with tables of their own around the place that is written. */
+  /** Nested conditions with tables of their own around the current place. */
   readonly nesting: number;
-  /** Writes what class code gave for a comparison, over the entity that has the attribute. */
+  /** Writes what class code returned for a comparison, over the entity that has the attribute. */
   readonly within: (context: WritingContext, from: From, source: Source, filter: FilterNode) => Sql;
 }
 
 /**
  * The context inside one more condition with tables of its own.
- * @throws RequestError 400 with 1162 when there are too many
+ * @throws RequestError 400 with 1162 if there are too many
  */
 export function nested(context: WritingContext, node: ComparisonNode): WritingContext {
   if (context.nesting === maxNested) {

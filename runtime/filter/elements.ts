@@ -16,17 +16,17 @@ import {
   wrongComparator,
 } from './value-condition.js';
 
-/** Where a path has come to in an object. */
+/** The current position of a path in an object. */
 interface Position {
   readonly document: Sql;
   /** Properties from the document onwards. */
   readonly names: readonly string[];
-  /** What stands there while there are no names, where the document is an element. */
+  /** The value of an element of an array, as long as there are no names. */
   readonly element?: JsonPlace;
 }
 
 interface Walk {
-  /** The arrays on the way, as tables. */
+  /** The arrays on the path, as tables. */
   readonly tables: readonly Sql[];
   readonly position: Position;
 }
@@ -64,7 +64,7 @@ function conditionsAt(
   return conditions;
 }
 
-/** Where the first letter stands. */
+/** The position of the first letter. */
 function tieAt({ moves }: Pending): number {
   return moves.findIndex((move) => move.kind === 'elements' && move.letter !== '');
 }
@@ -193,7 +193,7 @@ function conditions(
     case '<=':
     case '>':
     case '>=': {
-      // Nothing is folded to be compared with a number.
+      // A comparison with a number folds nothing.
       const wantedText = context.dialect.bound(wantedValue(context, operands.text), 'text');
       const isText = sql`${wantedText} is not null`;
       return {

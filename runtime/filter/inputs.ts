@@ -6,26 +6,32 @@ import type { FilterInput } from './slots.js';
 /** The values of a filter in one request. */
 export interface FilterInputs {
   readonly inputs: readonly FilterInput[];
-  /** Inputs that are null, or lists with a null in them, which changes the condition: `is null` takes no value. */
+  /**
+   * Inputs that are null, or lists that contain null, which changes the condition: `is null` takes
+   * no value.
+   */
   readonly nulls: readonly number[];
-  /** Inputs that hold a wildcard, where the model has wildcards: they are not compared with `=`. */
+  /** Inputs with a wildcard, if the model has wildcards: they are not compared with `=`. */
   readonly patterns: readonly number[];
 }
 
-/** What one input is read from. */
+/** The source of one input. */
 export interface InputSource {
   readonly value: FilterValue;
   readonly comparator: Comparator;
   /** Whether a text with a wildcard is a pattern here. */
   readonly takesPatterns: boolean;
-  /** The input, where it is the same for each request. */
+  /** The input, if it is the same for each request. */
   readonly constant: FilterInput | undefined;
 }
 
 /** Greatest number of values in a list. */
 export const maxListSize = 10_000;
 
-/** Greatest number of values in all the lists of a filter; one parameter may stand in it many times. */
+/**
+ * Greatest number of values in all the lists of a filter; a filter may use one parameter many
+ * times.
+ */
 const maxListedValues = 100_000;
 
 const listItem = 'a text, a number, true, false or null';

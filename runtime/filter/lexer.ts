@@ -1,13 +1,16 @@
 import { nameCharacterWidth, found } from '../protocol/names.js';
 import { type ErrorName, type RequestError, refuse } from '../protocol/errors.js';
 
-/** A place in a filter's text. What a word means depends on where it stands, so there is no list of tokens. */
+/**
+ * A position in a filter's text. The meaning of a word depends on its position, so there is no list
+ * of tokens.
+ */
 export interface Cursor {
   readonly text: string;
   at: number;
 }
 
-/** What may follow a comparison. */
+/** The words that may follow a comparison. */
 export type Connective = 'and' | 'or' | 'except' | 'close' | 'order by' | 'end';
 
 /** Space, tab and line ends. Other white space of Unicode is text. */
@@ -26,7 +29,10 @@ export function blanksEnd(text: string, start: number): number {
   return at;
 }
 
-/** Whether that word, given in lower case, stands at `at` in any case, and no longer one. */
+/**
+ * Whether that word, given in lower case, is at `at` in any case, and not the beginning of a longer
+ * one.
+ */
 export function isWord(text: string, at: number, word: string): boolean {
   for (let i = 0; i < word.length; i += 1) {
     if ((text.charCodeAt(at + i) | 0x20) !== word.charCodeAt(i)) return false;
@@ -34,14 +40,14 @@ export function isWord(text: string, at: number, word: string): boolean {
   return nameCharacterWidth(text, at + word.length) === 0;
 }
 
-/** Whether `order by` stands at `at`. */
+/** Whether `order by` is at `at`. */
 export function isOrderBy(text: string, at: number): boolean {
   return isWord(text, at, 'order') && isWord(text, blanksEnd(text, at + 'order'.length), 'by');
 }
 
 /**
- * Takes `(` or `NOT (`, if one of them is next. An attribute called `not` is told apart by what follows it: no comparator
- * begins with a parenthesis.
+ * Takes `(` or `NOT (`, if one of them is next. What follows distinguishes an attribute called
+ * `not`: no comparator begins with a parenthesis.
  */
 export function takeOpening(cursor: Cursor): 'group' | 'not' | undefined {
   skipBlanks(cursor);

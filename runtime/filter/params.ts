@@ -54,7 +54,7 @@ function isObject(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === 'object' && value !== null && !isList(value);
 }
 
-/** What a JSON value is, in words. */
+/** The kind of a JSON value, in words. */
 function kindOf(value: unknown): string {
   if (value === null) return 'null';
   if (isList(value)) return 'a list';
@@ -75,12 +75,12 @@ function missing(params: FilterParams | undefined, placeholder: PlaceholderValue
 
 const lastPlaceholder = 128;
 
-/** What stands behind the colon of a placeholder. */
+/** The text behind the colon of a placeholder. */
 export function placeholderText({ key }: PlaceholderValue): string {
   return typeof key === 'number' ? String(key + 1) : key;
 }
 
-/** The same for a message: no more than a little of it. */
+/** The same for a message, shortened. */
 export function placeholderName(placeholder: PlaceholderValue): string {
   return shortened(placeholderText(placeholder));
 }

@@ -6,10 +6,10 @@ import type { AttributePath, PathStep, PlaceholderValue } from './ast.js';
 import { type Cursor, filterError } from './lexer.js';
 import { placeholderName, takePlaceholder } from './params.js';
 
-/** Where a path is written: that decides what its names may hold, and what an error says. */
+/** Where a path is written, which decides what its names may contain, and what an error says. */
 interface PathPlace {
   readonly nameEnd: (text: string, start: number) => number;
-  /** What can stand in the place of the first name. */
+  /** What can be in the place of the first name. */
   readonly firstExpected: string;
   readonly refuse: (offset: number, problem: string) => Error;
 }
@@ -28,8 +28,8 @@ const inFilter: PathPlace = {
 };
 
 /**
- * Takes `name.name{2}.name[a]`, or a placeholder that stands for a path. Any name is a path here, `and`, `begin` and `null`
- * included.
+ * Takes `name.name{2}.name[a]`, or a placeholder for a path. Any name is a path here, including
+ * `and`, `begin` and `null`.
  */
 export function takePath(cursor: Cursor): AttributePath {
   const { text, at: start } = cursor;
@@ -43,10 +43,10 @@ export function takePath(cursor: Cursor): AttributePath {
 }
 
 /**
- * The path that a parameter holds. Its names may hold any character but `.`, `[`, `]`, `{` and `}`, so that every property of
- * an object can be reached.
+ * The path in a parameter. Its names may contain any character except `.`, `[`, `]`, `{` and `}`,
+ * so that every property of an object can be reached.
  *
- * @param placeholder what the path is put in the place of; the offsets of its steps are those of the placeholder
+ * @param placeholder that the path replaces; the offsets of its steps are those of the placeholder
  * @throws RequestError 400 with 1162
  */
 export function pathFromParam(text: string, placeholder: PlaceholderValue): AttributePath {

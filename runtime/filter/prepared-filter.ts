@@ -14,36 +14,36 @@ import { pathFromParam } from './path.js';
 import { shapeOf } from './print.js';
 import { ownText } from '../protocol/own-text.js';
 
-/** A filter that was parsed once: what does not depend on the values of `$params`. */
+/** A filter that was parsed once: the parts that do not depend on the values of `$params`. */
 export interface PreparedFilter extends ParsedFilter {
-  /** The same for filters that differ in values alone. */
+  /** The same for filters that differ only in values. */
   readonly shape: string;
-  /** Where the inputs come from; {@link filterInputs} reads them. */
+  /** The sources of the inputs; {@link filterInputs} reads them. */
   readonly sources: readonly InputSource[];
-  /** The inputs, where they are the same for each request. */
+  /** The inputs, if they are the same for each request. */
   readonly constants: FilterInputs | undefined;
 }
 
-/** What decides how a filter is read, beside limits. */
+/** What decides how to read a filter, in addition to limits. */
 export interface FilterOptions {
   /** Whether `@`, and `*` at the end, match any characters (filters F31). */
   readonly wildcard: boolean;
 }
 
-/** Each condition costs the database work of its own; a longer filter is refused before any is done. */
+/** Each condition costs the database work; a longer filter is refused before any is done. */
 const maxConditions = 500;
 
 /** Of parentheses, whatever the environment says; a database takes fewer NOTs. */
 const maxDepth = 1000;
 
-/** Of all filters that are kept. */
+/** Bytes of all cached filters. */
 const maxFilterBytes = 16 * 1024 * 1024;
 
-/** What the nodes of a condition, and of a value in a list, take up, roughly. */
+/** The approximate size of the nodes of a condition, and of a value in a list. */
 const bytesPerCondition = 600;
 const bytesPerListed = 200;
 
-/** Parses filters, and keeps those that were parsed last. */
+/** Parses filters, and caches the most recent ones. */
 export class FilterParser {
   readonly #prepared = new BoundedCache<PreparedFilter>(maxFilterBytes, weightOf);
 
@@ -64,7 +64,7 @@ export class FilterParser {
   prepare(text: string, params: FilterParams | undefined): PreparedFilter {
     const known = this.#prepared.get(text);
     if (known !== undefined) return known;
-    // What is kept holds parts of it.
+    // The cached tree refers to parts of the text.
     const own = ownText(text);
     const given: AttributePath[] = [];
     const { filterLength, filterDepth } = this.limits;
@@ -113,9 +113,9 @@ function weightOf({ shape, sources, orderBy }: PreparedFilter): number {
 }
 
 /**
- * Puts the values of `$params` in the place of placeholders.
- * @throws RequestError 400 with 1279 when there are too few, 1280 when one is of the wrong kind, 1162 for lists that are too
- * long
+ * Replaces placeholders by the values of `$params`.
+ * @throws RequestError 400 with 1279 if there are too few, 1280 if one is of the wrong kind, 1162
+ * for lists that are too long
  */
 export function filterInputs(
   { sources, constants }: PreparedFilter,

@@ -13,11 +13,11 @@ import { placeholderText } from './params.js';
 /** A filter without its values: filters of one shape need one SQL statement. */
 export interface FilterShape {
   /**
-   * Canonical text with `?` for each literal, placeholder and list; null stays, since it makes another statement. No two
-   * filters that differ in more than values have the same.
+   * Canonical text with `?` for each literal, placeholder and list; null stays, because it makes
+   * another statement. Filters that differ in more than values have different texts.
    */
   readonly shape: string;
-  /** The comparisons whose values the `?` stand for, in order. */
+  /** The comparisons with a `?`, in order. */
   readonly comparisons: readonly ComparisonNode[];
 }
 
@@ -25,9 +25,9 @@ export interface FilterShape {
 type Pending = FilterNode | string;
 
 /**
- * The canonical text of a parsed filter: no more parentheses than needed, comparators without synonyms, single quotes. To
- * parse it again gives the same tree, offsets aside, unless a parameter gave a path with a name that cannot be written; such
- * a name is printed in double quotes.
+ * The canonical text of a parsed filter: no more parentheses than needed, comparators without
+ * synonyms, single quotes. Parsing it again returns the same tree, apart from offsets, unless a
+ * path of a parameter has a name that cannot be written; such a name is printed in double quotes.
  */
 export function printFilter({ filter, orderBy }: ParsedFilter): string {
   const text = write(filter, undefined);
@@ -41,7 +41,7 @@ export function shapeOf(node: FilterNode): FilterShape {
   return { shape, comparisons };
 }
 
-/** Writes without recursion: a chain of a thousand ANDs is a thousand levels deep. */
+/** Not recursive: a chain of a thousand ANDs is a thousand levels deep. */
 function write(root: FilterNode, open: ComparisonNode[] | undefined): string {
   if (root.kind === 'comparison') return comparison(root, open);
   let text = '';
@@ -92,7 +92,7 @@ function isLogical({ kind }: FilterNode): boolean {
   return kind === 'and' || kind === 'or' || kind === 'except';
 }
 
-/** @param open takes the comparison, and `?` is written for its value, unless that is null */
+/** @param open gets the comparison if `?` is written for its value, which is not null */
 function comparison(node: ComparisonNode, open: ComparisonNode[] | undefined): string {
   const { path, comparator, value } = node;
   const left = `${pathText(path)} ${comparator}`;

@@ -27,20 +27,23 @@ export type Move =
   | { readonly kind: 'property'; readonly name: string }
   | { readonly kind: 'elements'; readonly letter: string };
 
-/** A comparison whose path is followed step by step. */
+/** A comparison whose path is being followed. */
 export interface Pending {
   readonly node: ComparisonNode;
-  /** What class code made of the comparison, where it computes the attribute. */
+  /** The result of class code for the comparison, if class code computes the attribute. */
   readonly computed?: ComputedNode;
-  /** Without those that take wildcards literally: `FilterContext.patterns` tells which values are patterns. */
+  /**
+   * Without the forms that take wildcards literally: `FilterContext.patterns` says which values are
+   * patterns.
+   */
   readonly comparator: Comparator;
-  /** What is left to follow. */
+  /** The relations that remain. */
   readonly hops: readonly Hop[];
   readonly end:
     ColumnDefinition | ComputedDefinition | RelatedEntityDefinition | RelatedEntitiesDefinition;
-  /** The number behind a relation that the path ends in. */
+  /** The number behind a relation at the end of the path. */
   readonly endOrdinal: number;
-  /** What is left to follow in the object that the path leads into. */
+  /** The steps that remain inside the object at the end of the path. */
   readonly moves: readonly Move[];
 }
 
@@ -70,7 +73,7 @@ export function resolve(
     node,
     ...(compared.kind === 'computed' ? { computed: compared } : {}),
     comparator: plainComparators[node.comparator] ?? node.comparator,
-    // What an alias stands for has no steps of its own.
+    // The path of an alias has no steps of its own.
     hops: [
       ...relations.map((relation, index) => ({
         relation,
@@ -84,7 +87,10 @@ export function resolve(
   };
 }
 
-/** A relation is compared by its foreign key, but by the key of its target where that may be hidden: it is null then. */
+/**
+ * A relation is compared by its foreign key, or by the key of its target if that may be hidden:
+ * then it is null.
+ */
 function keyOfRestricted(
   dataclass: Dataclass,
   end: Pending['end'],
@@ -94,20 +100,20 @@ function keyOfRestricted(
   return restriction === undefined ? { hops: [], end } : { hops: [end], end: key };
 }
 
-/** A filter that class code is not asked about: one that restricts sessions. */
+/** A filter that class code cannot resolve: one of `restrict`. */
 function uncomputed(node: ComparisonNode, { accessors }: ComputedDefinition): RequestError {
   if (!accessors.includes('query')) return incomparable(node);
   const problem = `class code computes ${written(node)}, and is not asked about it here`;
   return wrongComparator(node, `${problem}: write what its accessor "query" would give`);
 }
 
-/** An attribute of class code is compared by what that makes of the comparison. */
+/** A comparison with an attribute of class code needs the result of class code. */
 export function incomparable(node: ComparisonNode): RequestError {
   const problem = `class code computes ${written(node)}, and has no accessor "query" for it`;
   return wrongComparator(node, `${problem}, so it cannot be compared`);
 }
 
-/** @param endAt where the attribute stands that holds the object */
+/** @param endAt the position of the attribute that holds the object */
 function movesOf(steps: readonly PathStep[], endAt: number): Move[] {
   return steps
     .slice(endAt)
@@ -117,7 +123,7 @@ function movesOf(steps: readonly PathStep[], endAt: number): Move[] {
     ]);
 }
 
-/** Numbers stand behind relations, brackets in objects. */
+/** Numbers belong behind relations, brackets into objects. */
 function checkMarks({ end }: ResolvedPath, steps: readonly PathStep[], endAt: number): void {
   const isRelation = end.kind === 'relatedEntity' || end.kind === 'relatedEntities';
   const isObject = !isRelation && end.type === 'object';

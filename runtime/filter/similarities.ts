@@ -10,8 +10,9 @@ export class Similarities {
   readonly #first = new Map<string, { readonly input: number; readonly rank: () => Sql }>();
 
   /**
-   * @param input position of the comparison's value among the filter's inputs, which are in the order of its text
-   * @param rank grows as similarity falls; null where there is none
+   * @param input position of the comparison's value among the filter's inputs, which are in the
+   * order of its text
+   * @param rank grows as the similarity falls; null if there is none
    */
   note(source: Source, { name }: ColumnDefinition, input: number, rank: () => Sql): void {
     const known = this.#first.get(keyOf(source, name));
@@ -20,7 +21,7 @@ export class Similarities {
     }
   }
 
-  /** `undefined` where the filter does not compare the vector. */
+  /** `undefined` if the filter does not compare the vector. */
   rankOf(source: Source, attribute: string): Sql | undefined {
     return this.#first.get(keyOf(source, attribute))?.rank();
   }

@@ -51,7 +51,7 @@ function conjunction(context: WritingContext, from: From, source: Source, filter
   return all([...comparisons(context, from, source, pending), ...conditions]);
 }
 
-/** What class code gave for a comparison; it may name what no client can. */
+/** Writes what class code returned for a comparison; it may name what no client can. */
 function writtenWithin(
   context: WritingContext,
   from: From,
@@ -92,7 +92,7 @@ export function conjuncts(
   );
 }
 
-/** Comparisons with what one object attribute of one entity holds. */
+/** Comparisons with values inside one object attribute of one entity. */
 interface InObject {
   readonly source: Source;
   readonly attribute: ColumnDefinition;
@@ -191,11 +191,12 @@ function follow(
 }
 
 /**
- * At least one entity at the other end of the first to-many relation fulfils all of `pending`, whose way there is one. Null
- * where it is not known.
+ * At least one entity at the other end of the first to-many relation fulfils all of `pending`,
+ * whose first step is the same. Null if that is unknown.
  *
- * Inside of another such condition the database looks for the owners once, and not anew for each entity around them: along
- * a path that goes back and forth, `albums.artist.albums.artist`, that would be as many times as there are ways.
+ * Inside of another such condition the database finds the owners once, and not again for each
+ * entity around them: along a path that goes back and forth, `albums.artist.albums.artist`, that
+ * would be once for each way.
  */
 function someRelated(
   context: WritingContext,

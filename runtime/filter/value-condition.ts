@@ -12,16 +12,16 @@ import { isList, wrongParam } from './params.js';
 import type { RequestError } from '../protocol/errors.js';
 import { filterError } from './lexer.js';
 
-/** What a value is compared with. */
+/** The value of a comparison. */
 export interface Operand {
   readonly input: number;
-  /** Tells apart what is made of one input: `text`, `number`. */
+  /** Distinguishes the values made from one input: `text`, `number`. */
   readonly kind: string;
-  /** Of what it is compared with. */
+  /** The type of what it is compared with. */
   readonly type: ValueType;
-  /** Makes the value, folded where it is a text. */
+  /** Makes the value, folded if it is a text. */
   readonly convert: Convert;
-  /** The value, or a member of the list, holds a wildcard. */
+  /** Whether the value, or a member of the list, contains a wildcard. */
   readonly isPattern: boolean;
 }
 
@@ -89,7 +89,10 @@ function beginCondition(context: FilterContext, text: Sql, operand: Operand): Sq
   return sql`(${text} >= ${first} and ${text} < ${end})`;
 }
 
-/** The range of texts that begin as the pattern does; what lies behind its first wildcard is looked at within the range. */
+/**
+ * The range of texts that begin as the pattern does; the rest of the pattern is checked within the
+ * range.
+ */
 function patternCondition(
   { dialect, slots }: FilterContext,
   text: Sql,
@@ -187,7 +190,7 @@ function single(convert: Convert): Convert {
 }
 
 /**
- * The members of a list that `convert` makes something of, as one JSON list; nulls are left out.
+ * The members of a list that `convert` accepts, as one JSON list; nulls are left out.
  * @throws RequestError 400 with 1280 for what is no list
  */
 function listOf(convert: Convert): Convert {
@@ -201,7 +204,7 @@ function listOf(convert: Convert): Convert {
   };
 }
 
-/** The members of a list; their placeholder is that of the list, where it came as a whole. */
+/** The members of a list; their placeholder is that of the list, if the list is a parameter. */
 function itemsOf({ value, placeholder, items }: FilterInput): readonly FilterInput[] {
   if (items !== undefined) return items;
   if (isList(value)) {
@@ -237,27 +240,27 @@ export function wrongComparator(node: ComparisonNode, reason: string): RequestEr
   return filterError(node.path.start, reason, 'wrongComparator');
 }
 
-/** The path as the client wrote it: what it leads to may have a name that clients do not know. */
+/** The path as the client wrote it: its target may have a name that clients do not know. */
 export function written({ path }: ComparisonNode): string {
   return path.steps.map((step) => step.name).join('.');
 }
 
 /** A folded text with wildcards, split for the database (filters F31). */
 interface PatternParts {
-  /** What a text must begin with. */
+  /** The beginning of every matching text. */
   readonly prefix: string;
-  /** The whole pattern, `@` for any run of characters; none where the prefix says it all. */
+  /** The whole pattern, with `@` for any characters; none if the prefix is all of it. */
   readonly pattern: string | null;
   /** The longest piece behind the prefix. */
   readonly piece: string;
 }
 
-/** `*` at the end of what a client wrote is a wildcard as well. */
+/** `*` at the end of a client's text is a wildcard as well. */
 function withoutStar(text: string): string {
   return text.endsWith('*') ? `${text.slice(0, -1)}@` : text;
 }
 
-/** @param pattern folded, `@` for any run of characters */
+/** @param pattern folded, with `@` for any characters */
 function patternParts(pattern: string): PatternParts {
   const [prefix, ...others] = pattern.split('@');
   const isPrefix = others.length > 0 && others.every((each) => each === '');
@@ -266,11 +269,14 @@ function patternParts(pattern: string): PatternParts {
   return { prefix: prefix as string, pattern: isPrefix ? null : pattern, piece };
 }
 
-/** The least text, by code point, that is greater than every text with this prefix; `undefined` where there is none. */
+/**
+ * The least text, by code point, that is greater than every text with this prefix; `undefined` if
+ * there is none.
+ */
 function endOfPrefix(prefix: string): string | undefined {
   const points = Array.from(prefix, (character) => character.codePointAt(0) as number);
   for (let last = points.pop(); last !== undefined; last = points.pop()) {
-    // Surrogates are no characters.
+    // Surrogates are not characters.
     const next = last === 0xd7ff ? 0xe000 : last + 1;
     if (next <= 0x10ffff) return String.fromCodePoint(...points, next);
   }

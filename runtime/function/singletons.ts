@@ -2,26 +2,26 @@ import type { Session } from '../access/session.js';
 import type { SingletonClass } from '../class/registry.js';
 import type { SingletonState } from '../class/dataclass.js';
 
-/** Tells of sessions that end, each by its ID. */
+/** Reports sessions that end, each by its ID. */
 export type OnSessionEnd = (listener: (session: string) => void) => void;
-/** Tells of guests who become users, each by the IDs of the session that ends and of the one that goes on. */
+/** Reports guests who become users, each by the IDs of the ended session and of its successor. */
 export type OnSessionMove = (listener: (from: string, to: string) => void) => void;
 
-/** Where singletons are made, and how long they live. */
+/** How singletons are made, and how long they live. */
 export interface SingletonSurroundings {
   /** Runs a constructor with every privilege, for no session. */
   asServer(make: () => object): object;
-  /** The same for the session that calls. */
+  /** The same for the calling session. */
   inSession(make: () => object): object;
   readonly onSessionEnd: OnSessionEnd;
   readonly onSessionMove: OnSessionMove;
 }
 
-/** The instances of singletons: made once, at their first call, and kept as long as their scope says. */
+/** The instances of singletons: made at their first call, and kept as long as their scope says. */
 export class Singletons {
   readonly #ofProcess = new Map<string, object>();
   readonly #ofSessions = new Map<string, Map<string, object>>();
-  /** What runs of each `process` singleton, the last that waits for its turn. */
+  /** The last call of each `process` singleton, for which the next one waits. */
   readonly #turns = new Map<string, Promise<unknown>>();
 
   constructor(
@@ -39,9 +39,10 @@ export class Singletons {
   }
 
   /**
-   * Runs `work` with an instance. Calls of a `process` singleton come one after the other; those of the others run
-   * side by side.
-   * @throws Error for a name that no singleton has, and what the instance's constructor throws: the next call tries again
+   * Runs `work` with an instance. Calls of a `process` singleton run one after the other; those of
+   * others run concurrently.
+   * @throws Error for a name that no singleton has, and what the instance's constructor throws: the
+   * next call tries again
    */
   async run<T>(
     name: string,
@@ -65,7 +66,7 @@ export class Singletons {
     return made;
   }
 
-  /** A constructor answers at once, so that two first calls cannot both make one. */
+  /** Constructors are synchronous, so two first calls cannot both make one. */
   #instance(
     instances: Map<string, object>,
     name: string,

@@ -7,19 +7,21 @@ import { method, type ParameterText } from './members.js';
 import { signatureOf } from './parameters.js';
 import { orNull, valueType, type TypeText } from './type-text.js';
 
-/** A member that a user writes, as a base class declares it and as it begins in a class of the user's. */
+/**
+ * A member that a user writes, as the base class declares it and as it begins in the user's class.
+ */
 export interface WrittenMember {
   readonly name: string;
   readonly kind: 'function' | 'event' | 'restrict' | 'get' | 'set' | 'query' | 'orderBy';
   readonly params: readonly ParameterText[];
   /** Type of the result in the base class. */
   readonly returns: string;
-  /** Type of the result in a class of the user's, where it is a new one. */
+  /** Type of the result in a new class of the user's. */
   readonly returnsFirst: string;
   /** Names in these types. */
   readonly uses: readonly string[];
   readonly description?: string;
-  /** Where the model asks for it, as problems name places. */
+  /** The path in the model that declares it. */
   readonly modelPath: string;
 }
 
@@ -80,7 +82,7 @@ export function abstractMembers(members: readonly WrittenMember[]): readonly str
   });
 }
 
-/** What every object has counts as a member of the base class. */
+/** Members that every object has count as members of the base class. */
 function isOfEveryObject(name: string): boolean {
   return name in Object.prototype;
 }

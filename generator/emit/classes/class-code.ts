@@ -9,18 +9,18 @@ import type {
 } from '../../model/model.js';
 import { isLarge } from '../../model/columns.js';
 
-/** Whether a server has classes at all: where nobody writes code, none is emitted and none is run. */
+/** Whether a server has classes at all: if nobody writes code, none is emitted and none runs. */
 export function hasClassCode(model: Model): boolean {
   return (
     model.functions.length > 0 ||
     model.singletons.length > 0 ||
-    // Who logs in is told by code.
+    // Code decides who logs in.
     model.roles !== undefined ||
     model.dataclasses.some((each) => writtenClasses(each).length > 0)
   );
 }
 
-/** Whether sessions may not all do and see the same. */
+/** Whether sessions may do or see different things. */
 export function limitsSessions({ roles, dataclasses }: Model): boolean {
   return roles !== undefined || dataclasses.some(({ restrict }) => restrict);
 }
@@ -118,7 +118,10 @@ function accessorsOf(dataclass: Dataclass): readonly AccessorCode[] {
   );
 }
 
-/** `queryFullName` of `fullName`: filters and orders speak of no entity, so they are methods of the dataclass. */
+/**
+ * `queryFullName` of `fullName`: filters and orders concern no entity, so they are methods of the
+ * dataclass.
+ */
 export function accessorMember(name: string, accessor: Accessor): string {
   if (accessor === 'get' || accessor === 'set') return name;
   return `${accessor}${name.slice(0, 1).toUpperCase()}${name.slice(1)}`;

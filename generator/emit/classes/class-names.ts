@@ -3,7 +3,7 @@ import { identifiers } from '../identifiers.js';
 import type { ClassLevel } from './class-code.js';
 import { takenNames } from './taken-names.js';
 
-/** TypeScript names of what is emitted for the classes of a dataclass. */
+/** TypeScript names of the emitted classes of a dataclass. */
 export interface ClassNames {
   /** `src/generated/classes/<file>.ts`. */
   readonly file: string;
@@ -30,12 +30,13 @@ export interface AllClassNames {
 }
 
 /**
- * Names of all classes of a model. They differ in more than case, since each is a file's name too. A name that is taken gets
- * `Class` behind it, and a number where that is taken as well; shorter names choose first, so that `CompanyEntity` is the
- * entity class of `Company`, whatever the order of the model.
+ * Names of all classes of a model. They differ in more than case, because each is a file's name
+ * too. A name that is taken gets the suffix `Class`, and a number if that is taken as well; shorter
+ * names come first, so that `CompanyEntity` is the entity class of `Company`, whatever the order of
+ * the model.
  */
 export function classNames(model: Model): AllClassNames {
-  // The file of the datastore's class stands beside the others.
+  // The file of the datastore's class is in the same folder.
   const taken = new Set([fold('DataStore')]);
   const plain = identifiers(model.dataclasses.map(({ name }) => name));
   const names = new Map<string, ClassNames>();
@@ -80,7 +81,7 @@ function namesOf(stem: string, dataclass: string): ClassNames {
   };
 }
 
-/** All names of a dataclass but that of its own class. */
+/** All names of a dataclass except that of its own class. */
 function derived(stem: string): readonly string[] {
   const { written, base, types, values, object, attributes, table } = namesOf(stem, stem);
   const { entity, selection } = written;

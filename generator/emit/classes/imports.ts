@@ -4,11 +4,14 @@ import { stringLiteral, width } from '../layout.js';
 export interface Import {
   readonly name: string;
   readonly module: string;
-  /** It is there at run time. */
+  /** Whether it exists at run time. */
   readonly isValue?: boolean;
 }
 
-/** Import statements: a module each in order of its path, names in order, what is only a type marked as one. */
+/**
+ * Import statements: one for each module in order of its path, names in order, types marked as
+ * types.
+ */
 export function importStatements(imports: readonly Import[]): string[] {
   const modules = new Map<string, Map<string, boolean>>();
   for (const { name, module, isValue = false } of imports) {
@@ -32,7 +35,7 @@ export function statement(
   const items = sorted.map(([name, isValue]) => (isValue || onlyTypes ? name : `type ${name}`));
   const head = onlyTypes ? `${keyword} type` : keyword;
   const flat = `${head} { ${items.join(', ')} } from ${stringLiteral(module)};`;
-  // Prettier leaves a single name in its line.
+  // Prettier does not break a single name.
   if (items.length === 1 || width(flat) <= 100) return flat;
   return `${head} {\n${items.map((each) => `  ${each},\n`).join('')}} from ${stringLiteral(module)};`;
 }

@@ -8,7 +8,8 @@ export interface ParameterText {
 }
 
 /**
- * `  declare readonly name: string;` in a class or an interface; a union that does not fit has a line for each part.
+ * `  declare readonly name: string;` in a class or an interface; a union that does not fit has a
+ * line for each part.
  * @param head modifiers, or `?` for a property that can be left out
  */
 export function field(head: string, name: string, type: string, doc?: string): string {
@@ -20,7 +21,7 @@ export function field(head: string, name: string, type: string, doc?: string): s
   return `${docComment(doc, 2)}${code}`;
 }
 
-/** The parts of a union; those within a literal, a generic type or parentheses are none of its own. */
+/** The parts of a union, without those inside a literal, a generic type or parentheses. */
 function unionParts(type: string): readonly string[] {
   const parts: string[] = [''];
   let depth = 0;
@@ -71,7 +72,7 @@ function brokenArgument(type: string): string {
     : `${generic}<\n    ${argument}\n  >`;
 }
 
-/** A name as the users' own files show it: plain wherever TypeScript can take it so. */
+/** A name in a user's file: unquoted wherever TypeScript allows it. */
 export function memberName(name: string): string {
   return /^[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*$/u.test(name)
     ? name

@@ -5,7 +5,7 @@ import type { ParameterText } from './members.js';
 import { reservedWords } from './taken-names.js';
 import { argumentType, type TypeText } from './type-text.js';
 
-/** How a function looks in TypeScript. */
+/** The signature of a function in TypeScript. */
 export interface FunctionSignature {
   readonly params: readonly ParameterText[];
   /** Without null, and without the promise. */
@@ -32,7 +32,7 @@ export function signatureOf(
   };
 }
 
-/** Parameters are told apart by their places, so a name that TypeScript keeps for itself may change. */
+/** Parameters are positional, so a name that TypeScript reserves may change. */
 function parameterName(name: string): string {
   return reservedWords.includes(name) ? `${name}_` : name;
 }

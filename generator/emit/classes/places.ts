@@ -9,14 +9,14 @@ import { type ClassFiles, userClasses } from './user-classes.js';
 export interface NamePlace {
   /** Path below `src`, without its end; of the runtime, what it is imported as. */
   readonly path: string;
-  /** It is there at run time. */
+  /** Whether it exists at run time. */
   readonly isValue: boolean;
 }
 
-/** Where each name that emitted classes use is exported. */
+/** The module that exports each name that emitted classes use. */
 export type NamePlaces = ReadonlyMap<string, NamePlace>;
 
-/** What class code is given of the runtime, types and values. */
+/** The types and values of the runtime for class code. */
 const runtimeTypes = [
   'AfterDropEvent',
   'AfterSaveEvent',
@@ -39,7 +39,7 @@ const runtimeTypes = [
 
 const runtimeValues = ['notWritten', 'OutgoingMessage', 'RestError', 'SaveError'];
 
-/** What emitted classes use of the runtime, and class code does not need. */
+/** The parts of the runtime that emitted classes use, and class code does not. */
 export const baseClasses: readonly string[] = [
   'ClassRegistry',
   'DataclassObject',
@@ -55,7 +55,7 @@ export function namePlaces(model: Model, names: AllClassNames, classFiles: Class
     places.set(name, { path, isValue: false });
   const addClass = (name: string, path: string): unknown =>
     places.set(name, { path, isValue: true });
-  // Where nobody writes code, the server has no entry of the runtime for it.
+  // If nobody writes code, the server has no entry of the runtime for it.
   const runtime = hasClassCode(model) ? '#runtime/class' : '#runtime/http';
   for (const name of runtimeTypes) addType(name, runtime);
   for (const name of [...runtimeValues, ...baseClasses]) addClass(name, runtime);
@@ -84,7 +84,7 @@ export function namePlaces(model: Model, names: AllClassNames, classFiles: Class
   return places;
 }
 
-/** The datastore's class stands here too, unless a user writes it. */
+/** The datastore's class is here too, unless a user writes it. */
 export const dataStoreFile = 'generated/classes/DataStore';
 
 const emittedSingletons = 'generated/singletons';

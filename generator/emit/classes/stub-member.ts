@@ -4,9 +4,9 @@ import { memberName, method } from './members.js';
 import type { UserClass } from './user-classes.js';
 
 /**
- * A member that nobody has written yet, as code of a class, indented by two spaces: it throws what tells the client so. Its
- * arguments are handed on, so that no linter calls them unused.
- * @param local what the file calls a name of `src/generated/api.ts`
+ * A member that nobody has written yet, as code of a class, indented by two spaces: it throws an
+ * error that tells the client so. It passes its arguments on, so that no linter calls them unused.
+ * @param local the name by which the file imports a name of `src/generated/api.ts`
  */
 export function stubMember(
   { name: className, path }: Pick<UserClass, 'name' | 'path'>,
@@ -36,7 +36,7 @@ export function stubMember(
 
 const identifier = /[\p{ID_Start}$_][\p{ID_Continue}$\u200c\u200d]*/gu;
 
-/** What a file must import for a stub, `notWritten` beside. */
+/** The names that a file must import for a stub, in addition to `notWritten`. */
 export function stubUses({ kind, uses, returnsFirst }: WrittenMember): readonly string[] {
   const unused = ['FunctionResult', 'EventAnswer'];
   const used = uses.filter((each) => !unused.includes(each));

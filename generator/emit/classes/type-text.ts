@@ -12,13 +12,13 @@ import { attributeNamed, dataclassNamed, keyOf, targetOf } from '../../model/loo
 import { literal } from '../layout.js';
 import type { AllClassNames } from './class-names.js';
 
-/** A TypeScript type as text, and the names in it that a file must have imported. */
+/** A TypeScript type as text, and its names that a file must import. */
 export interface TypeText {
   readonly text: string;
   readonly uses: readonly string[];
 }
 
-/** What code sees of an attribute's value that is there: where there is an enum, one of its values. */
+/** The type of an attribute's value that is not null: with an enum, one of its values. */
 export function attributeType(
   model: Model,
   dataclass: Dataclass,
@@ -51,7 +51,7 @@ function enumOf(
   return enumOf(model, end, attributeNamed(end, attribute.path.at(-1) ?? ''));
 }
 
-/** What code sees of a value that is there. */
+/** The type of a value that is not null. */
 export function valueType(type: StorageType, dateOnly = false): TypeText {
   switch (type) {
     case 'string':
@@ -84,7 +84,7 @@ export function isAlwaysThere(attribute: Attribute): boolean {
   return attribute.kind === 'storage' && (attribute.key || attribute.mandatory);
 }
 
-/** A parameter as it reaches a function, or what a function answers, without null. */
+/** The type of a function's parameter, or of its result, without null. */
 export function argumentType(model: Model, names: AllClassNames, type: FunctionType): TypeText {
   switch (type.kind) {
     case 'storage':

@@ -13,7 +13,10 @@ export interface UserClass {
   readonly members: readonly WrittenMember[];
 }
 
-/** Paths of files in the server by the names of the classes that they export, for classes that do not stand where stubs are written. */
+/**
+ * Paths of files in the server by the names of the classes that they export, for classes that are
+ * not where stubs are written.
+ */
 export type ClassFiles = ReadonlyMap<string, string>;
 
 /** Every class of a model that the user writes. */

@@ -2,9 +2,9 @@ import { attributeNamed } from '../../model/lookup.js';
 import type { Dataclass, Model, StorageAttribute } from '../../model/model.js';
 import { foldedColumn } from '../../model/columns.js';
 
-/** An index of a dataclass's table, beside that of the primary key. */
+/** An index of a dataclass's table, in addition to that of the primary key. */
 export interface Index {
-  /** Begins with two underscores, as no table does: tables and indexes share their names. */
+  /** Begins with two underscores, unlike tables: tables and indexes share one namespace. */
   readonly name: string;
   readonly isUnique: boolean;
   readonly columns: readonly IndexedColumn[];
@@ -26,7 +26,7 @@ export function indexesOf(model: Model, dataclass: Dataclass): readonly Index[] 
   return [
     ...stored
       .filter((each) => each.unique || each.indexed)
-      // The primary key has an index of its own, by its text as it is stored.
+      // The primary key has an index of its own, of its stored text.
       .filter((each) => !each.key || foldedColumn(model, dataclass, each) !== undefined)
       .map((each) => make(each.name, each.unique, [lookedUp(model, dataclass, each)])),
     ...textForeignKeys(model, dataclass).map((each) =>
@@ -47,7 +47,10 @@ export function keyOf(dataclass: Dataclass): StorageAttribute {
   return storageOf(dataclass, dataclass.key);
 }
 
-/** Relations are followed by keys as they are stored, and what a client writes is compared folded: each has its index. */
+/**
+ * Relations use keys as they are stored, and what a client writes is compared folded: each has an
+ * index.
+ */
 function textForeignKeys(model: Model, dataclass: Dataclass): StorageAttribute[] {
   return dataclass.attributes
     .filter((each) => each.kind === 'relatedEntity')

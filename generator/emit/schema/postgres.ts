@@ -15,8 +15,8 @@ import {
 } from './table-columns.js';
 
 /**
- * The PostgreSQL schema of a model: tables and indexes in model order, then the foreign keys, since dataclasses may refer to
- * each other.
+ * The PostgreSQL schema of a model: tables and indexes in model order, then the foreign keys,
+ * because dataclasses may refer to each other.
  */
 export function postgresSchema(model: Model): string[] {
   return [
@@ -33,7 +33,8 @@ function createTable(model: Model, dataclass: Dataclass): string {
   const primaryKey = sqlName(shortName(`__${dataclass.table}.primary key`));
   const columns = [
     ...tableColumns(model, dataclass).map((each) => columnText(dataclass, each)),
-    // Tables, indexes and sequences share their names: a name that PostgreSQL draws could be that of a table.
+    // Tables, indexes and sequences share one namespace: a name that PostgreSQL generates could be
+    // that of a table.
     `CONSTRAINT ${primaryKey} PRIMARY KEY (${sqlName(column)})`,
   ];
   return `CREATE TABLE ${sqlName(dataclass.table)} (\n  ${columns.join(',\n  ')}\n)`;
@@ -71,7 +72,7 @@ function storedColumn(dataclass: Dataclass, attribute: StorageAttribute): string
   return parts.join(' ');
 }
 
-/** Kept, since PostgreSQL before version 18 computes when an entity is saved only. */
+/** Stored, because PostgreSQL before version 18 has no other generated columns. */
 function generatedColumn(dataclass: Dataclass, attribute: ExpressionAttribute): string {
   const { sql, type } = postgresExpression(dataclass, attribute);
   return `${sqlName(attribute.column)} ${type} GENERATED ALWAYS AS (${sql}) STORED`;
@@ -81,7 +82,7 @@ function atLeast(value: string, length: number): string {
   return `length(${value}) >= ${String(length)}`;
 }
 
-/** Where there is no value, an index says so in the order in which answers are sorted: first. */
+/** The index orders nulls as answers do: first. */
 function createIndex(dataclass: Dataclass, { name, isUnique, columns }: Index): string {
   const key = keyOf(dataclass);
   // Ties are broken by the key.
@@ -94,7 +95,7 @@ function createIndex(dataclass: Dataclass, { name, isUnique, columns }: Index): 
   return `CREATE ${kind} ${sqlName(shortName(name))} ON ${sqlName(dataclass.table)} (${texts.join(', ')})`;
 }
 
-/** No ON DELETE: what it changes has its stamp raised, which the server does. */
+/** No ON DELETE: the server raises the stamps of the entities that it would change. */
 function addForeignKeys(model: Model, dataclass: Dataclass): string[] {
   return tableColumns(model, dataclass).flatMap((each) => {
     if (each.kind !== 'stored') return [];

@@ -48,7 +48,7 @@ function storedColumn(model: Model, dataclass: Dataclass, attribute: StorageAttr
   const parts = [sqlName(attribute.column), sqliteTypes[attribute.type]];
   if (attribute.key) {
     parts.push('PRIMARY KEY');
-    // A key that was used once is never given again: a client may still hold it.
+    // A used key is never used again: a client may still hold it.
     if (attribute.type === 'integer' && attribute.generated === 'sequence') {
       parts.push('AUTOINCREMENT');
     }
@@ -57,7 +57,8 @@ function storedColumn(model: Model, dataclass: Dataclass, attribute: StorageAttr
   parts.push(...defaultText(defaultOf(attribute)));
   for (const check of columnChecks(attribute, atLeast)) parts.push(`CHECK (${check})`);
   const reference = referenceOf(model, dataclass, attribute);
-  // No ON DELETE: what it changes has its stamp raised, which the server does, and SQLite cascades over 1000 levels at most.
+  // No ON DELETE: the server raises the stamps of the entities that it would change, and SQLite
+  // cascades over 1000 levels at most.
   if (reference !== undefined) {
     parts.push(`REFERENCES ${sqlName(reference.table)} (${sqlName(reference.column)})`);
   }
@@ -74,7 +75,10 @@ function generatedColumn(attribute: ExpressionAttribute): string {
   return `${sqlName(column)} ${sqliteTypes[type]} GENERATED ALWAYS AS (${normalised(attribute)}) VIRTUAL`;
 }
 
-/** An expression may yield anything; texts and dates are brought to the form that such values are stored in. */
+/**
+ * An expression may yield anything; texts and dates are converted to the form in which such values
+ * are stored.
+ */
 function normalised({ type, dateOnly, expression }: ExpressionAttribute): string {
   if (type === 'string') return `CAST((${expression}) AS TEXT)`;
   if (type !== 'date') return expression;

@@ -24,8 +24,8 @@ export type ExpressionAttribute = CalculatedAttribute & {
 };
 
 /**
- * The columns of a dataclass's table in their order. Large values stand last: SQLite reads a row from its beginning, and only
- * as far as it must.
+ * The columns of a dataclass's table in their order. Large values come last: SQLite reads a row
+ * from its beginning, and only as far as needed.
  */
 export function tableColumns(model: Model, dataclass: Dataclass): readonly TableColumn[] {
   const attributes = dataclass.attributes.filter((each) => each.kind === 'storage');
@@ -57,8 +57,9 @@ export function tableColumns(model: Model, dataclass: Dataclass): readonly Table
 }
 
 /**
- * The `DEFAULT` of an attribute's column: what a server of an older model stores, which does not know the attribute, and what
- * rows get that were there before it. Vectors have none, since what they are compared by needs more than SQL.
+ * The `DEFAULT` of an attribute's column: for servers of an older model, which do not know the
+ * attribute, and for rows that existed before it. Vectors have none, because the columns by which
+ * they are compared need more than SQL.
  */
 export function defaultOf({ type, default: value }: StorageAttribute): string | undefined {
   if (value === undefined || type === 'vector') return undefined;
@@ -67,7 +68,7 @@ export function defaultOf({ type, default: value }: StorageAttribute): string | 
   return textConstant(typeof value === 'string' ? value : JSON.stringify(value));
 }
 
-/** The words of a column's definition that give it a default, where it has one. */
+/** The default in a column's definition, if it has one. */
 export function defaultText(value: string | undefined): readonly string[] {
   return value === undefined ? [] : [`DEFAULT ${value}`];
 }
@@ -79,12 +80,15 @@ function foldedDefault(
   return typeof value === 'string' ? textConstant(folded(value, protocol)) : undefined;
 }
 
-/** No text of SQL can hold the character U+0000. */
+/** No text of SQL can contain the character U+0000. */
 function textConstant(text: string): string | undefined {
   return text.includes('\0') ? undefined : sqlConstant(text);
 }
 
-/** As the server folds texts, but for one with more than 30 marks on a character, which it corrects at its next start. */
+/**
+ * As the server folds texts, except for more than 30 marks on a character, which it corrects at its
+ * next start.
+ */
 function folded(text: string, { accentInsensitive }: Model['protocol']): string {
   const bare = accentInsensitive
     ? text

@@ -3,7 +3,7 @@ import type { ClassFunction, Dataclass, Model, Roles } from '../../model/model.j
 import type { EmitContext } from '../context.js';
 import { declaration, type Literal } from '../layout.js';
 
-/** What the file of the access test says of who may do what. */
+/** The file of the access test that says who may do what. */
 export function accessTableView({ header, model }: EmitContext): object {
   const { roles } = model;
   if (roles === undefined) throw new Error('A model without roles has no access test.');
@@ -37,11 +37,11 @@ function holderLiteral({ name, kind }: Holder): Literal {
   }
 }
 
-/** Rows of letters: a cell for each who is tried, with blanks between. */
+/** Rows of letters: a cell for each holder, separated by blanks. */
 class Table {
   readonly tried: readonly Holder[];
   readonly #granted: Granted;
-  /** Whether something is told to those who may not use it. */
+  /** Whether the catalog shows something to those who may not use it. */
   readonly #isDescribed: boolean;
 
   constructor(model: Model, roles: Roles) {
@@ -111,7 +111,7 @@ const dataActions = ['create', 'read', 'update', 'drop'] as const;
 
 const letters = { create: 'c', read: 'r', update: 'u', drop: 'd' } as const;
 
-/** Nothing where there are no functions at all. */
+/** Nothing if there are no functions. */
 function given(functions: Readonly<Record<string, Literal | undefined>>): Literal | undefined {
   return Object.values(functions).some((each) => each !== undefined) ? functions : undefined;
 }

@@ -1,14 +1,14 @@
 import type { DataAccess, Roles } from '../../model/model.js';
 import type { Literal } from '../layout.js';
 
-/** Who may do what, as a definition holds it; nothing where nothing is limited. */
+/** Who may do what, in the form of a definition; nothing if nothing is limited. */
 export function accessLiteral(access: DataAccess | undefined): Literal | undefined {
   if (access === undefined) return undefined;
   const { create, read, update, drop, describe } = access;
   return { create, read, update, drop, describe };
 }
 
-/** What a login can grant: who may do what with it stands in the definitions. */
+/** What a login can grant; the definitions say who may do what. */
 export function rolesLiteral(roles: Roles | undefined): Literal | undefined {
   if (roles === undefined) return undefined;
   const { forceLogin, privileges, roles: bundles } = roles;

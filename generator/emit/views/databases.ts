@@ -34,13 +34,13 @@ export function databasesView({ header, model }: EmitContext): object {
   };
 }
 
-/** What compares vectors, where the model has some. */
+/** The code that compares vectors, if the model has some. */
 function vectorImports(model: Model, drivers: readonly Database[]): readonly string[] {
   const names = drivers.map((each) => `${each}Vectors`).join(', ');
   return hasVectors(model) ? [`import { ${names} } from '#runtime/vectors';`] : [];
 }
 
-/** The statements that make one of the databases. */
+/** The statements that create one of the databases. */
 export function schemaView(database: Database): (context: EmitContext) => object {
   return ({ header, model }) => ({
     header,
@@ -50,7 +50,10 @@ export function schemaView(database: Database): (context: EmitContext) => object
   });
 }
 
-/** SQL in a template literal, so that it keeps its lines; there a carriage return would become a line feed. */
+/**
+ * SQL in a template literal, which keeps its lines; a carriage return in it would become a line
+ * feed.
+ */
 function templateLiteral(text: string): string {
   const escaped = text.replace(/[\\`]|\$\{/g, (each) => `\\${each}`);
   return `\`${escaped.replaceAll('\r', '\\r')}\``;

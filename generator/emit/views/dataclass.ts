@@ -64,10 +64,10 @@ type Properties = { readonly [name: string]: Literal | undefined };
 
 function attributeDefinition(model: Model, dataclass: Dataclass, attribute: Attribute): Properties {
   const hidden = {
-    // Clients can have named no others.
+    // Clients can have used no other names.
     renamedFrom: attribute.exposed ? attribute.renamedFrom : undefined,
     ...(attribute.exposed ? {} : { exposed: false }),
-    // Who may read what clients may name stands in the queries.
+    // The queries say who may read what clients may name.
     access: accessLiteral(attribute.exposed ? unread(attribute.access) : attribute.access),
   };
   switch (attribute.kind) {
@@ -147,7 +147,7 @@ function onlyTrue(value: boolean): true | undefined {
   return value ? true : undefined;
 }
 
-/** The source that `RegExp` gives back has every slash and line end escaped, so nothing can leave the literal. */
+/** `RegExp` escapes every slash and line break in its source, so nothing can leave the literal. */
 function regularExpression(pattern: string): RawCode {
   return new RawCode(new RegExp(pattern, 'u').toString());
 }

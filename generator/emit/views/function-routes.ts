@@ -11,7 +11,10 @@ import {
   width,
 } from '../layout.js';
 
-/** Where the functions of each class of a dataclass are called, behind its name; the function's own name is `*`. */
+/**
+ * The addresses of the functions of each class of a dataclass, behind its name; `*` is the name of
+ * the function.
+ */
 const addresses = {
   selection: ['/*', '/*/$entityset', '/*/$entityset/:set', '/$entityset/:set/*'],
   dataclass: ['/*'],
@@ -21,7 +24,7 @@ const addresses = {
 
 const levels = ['selection', 'dataclass', 'entity'] as const;
 
-/** What the class of a level is called behind the name of its dataclass. */
+/** The suffix of each class behind the name of its dataclass. */
 const classSuffix = { selection: 'Selection', dataclass: '', entity: 'Entity' } as const;
 
 /**
@@ -39,7 +42,10 @@ export function dataclassFunctionRoutes({ name, functions }: Dataclass): readonl
   );
 }
 
-/** What each of these functions asks for and who answers, as a declaration; none where there are no functions. */
+/**
+ * The access of each of these functions and its handler, as a declaration; none if there are no
+ * functions.
+ */
 export function functionDeclaration({ name, functions }: Dataclass): readonly string[] {
   const classes = levels.flatMap((level) => {
     const open = exposed(functions[level]);
@@ -88,7 +94,7 @@ export function functionRoutesView({ header, model }: EmitContext): object {
   };
 }
 
-/** The first line of a Fastify plugin, or its first lines. */
+/** The first line or lines of a Fastify plugin. */
 export function pluginSignature(name: string): string {
   const parameters = ['app: FastifyInstance', '_options: object', 'done: () => void'];
   const flat = `export function ${name}(${parameters.join(', ')}): void {`;

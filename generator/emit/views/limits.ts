@@ -1,6 +1,6 @@
 import type { Limits } from '../../model/model.js';
 
-/** A limit that the server of this version keeps: its name in the environment and what it limits. */
+/** A limit of a server of this version: its name in the environment and what it limits. */
 interface ServedLimit {
   readonly limit: keyof Limits;
   readonly variable: string;

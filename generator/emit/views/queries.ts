@@ -10,7 +10,7 @@ import type { EmitContext } from '../context.js';
 import { call, docComment, fits, propertyName, stringLiteral } from '../layout.js';
 import { columnTypes } from './classes/database.js';
 
-/** The Kysely queries of a dataclass: all that the model alone decides. */
+/** The Kysely queries of a dataclass: everything that depends only on the model. */
 export function queriesView(context: EmitContext, dataclass: Dataclass): object {
   const { model, classNames } = context;
   const { table, attributes } = dataclass;
@@ -141,7 +141,7 @@ function alias(head: string, type: string): string {
   return fits(flat) ? flat : `${head} =\n  ${type};`;
 }
 
-/** `head<A, B>;`, an argument in each line where they do not fit. */
+/** `head<A, B>;`, with an argument in each line if they do not fit. */
 function generic(head: string, args: readonly string[]): string {
   const flat = `${head}<${args.join(', ')}>;`;
   return fits(flat) ? flat : `${head}<\n${args.map((each) => `  ${each}`).join(',\n')}\n>;`;
@@ -155,7 +155,7 @@ function nameImport(keyword: string, given: readonly string[], module: string): 
     : `${keyword} {\n${names.map((each) => `  ${each},\n`).join('')}} from '${module}';`;
 }
 
-/** `return` with calls of methods, one in each line where they do not fit in one. */
+/** `return` with calls of methods, one in each line if they do not fit in one. */
 function chain(
   head: string,
   calls: readonly (readonly [method: string, args: readonly string[]])[],
@@ -195,7 +195,7 @@ interface AliasEnd {
   readonly column: string;
 }
 
-/** Where the path of an alias ends; it may end in another alias. */
+/** The end of an alias's path, which may be another alias. */
 function aliasEnd(model: Model, dataclass: Dataclass, { path }: AliasAttribute): AliasEnd {
   const relations: string[] = [];
   let end = dataclass;
@@ -232,13 +232,13 @@ function relatedSignature({ path, type }: AliasPath): string {
   return `  related(\n${tuple}\n  ): Row<${type}>;`;
 }
 
-/** What an answer holds of one attribute, and who may read it. */
+/** The query for one attribute of an answer, and who may read it. */
 function attributeMember(model: Model, dataclass: Dataclass, attribute: Attribute): string {
   const read = attribute.access?.read;
   const privileges = read === undefined ? [] : [`read: [${read.map(stringLiteral).join(', ')}]`];
   const calls = valueCalls(model, dataclass, attribute);
   const label = `  ${propertyName(attribute.name)}: `;
-  // TypeScript takes the type of such a property from every object.
+  // Every object has a property of that name, whose type TypeScript would use.
   const row = attribute.name in Object.prototype ? '(row: EntityRow)' : '(row)';
   const value = calls === undefined ? [] : [`value: ${row} => row${calls.join('')}`];
   const members = [...privileges, ...value];
@@ -273,7 +273,7 @@ function valueMember(indent: string, row: string, calls: readonly string[]): str
   return `${head}\n${first}\n${indent}      ${argument},\n${indent}    ),\n`;
 }
 
-/** How the value is reached from a row; `undefined` where class code computes it. */
+/** The calls that lead from a row to the value; `undefined` if class code computes it. */
 function valueCalls(
   model: Model,
   dataclass: Dataclass,
@@ -303,7 +303,7 @@ function storageOf({ attributes }: Dataclass, name: string): StorageAttribute {
   return found;
 }
 
-/** What an attribute is compared with: folded text, or a value as its column holds it. */
+/** The type with which an attribute is compared: folded text, or the type of its column. */
 function comparedType(
   context: EmitContext,
   dataclass: Dataclass,
@@ -324,7 +324,7 @@ function storedType(
     : `Selectable<${classNames.of(dataclass).table}>[${stringLiteral(attribute.column)}]`;
 }
 
-/** Kysely reads names out of a text, where a dot or a blank would mean something else. */
+/** Kysely parses names from a text, in which a dot or a blank would have a meaning. */
 function columnReference(table: string, column: string): string {
   const isPlain = [table, column].every((each) => /^[\p{L}\p{N}_$]+$/u.test(each));
   return isPlain

@@ -21,13 +21,14 @@ const routes: readonly (readonly [
   ['post', '(:key', 'write', 'writeEntity'],
   ['get', '(:key/:attributes', 'read', 'readEntity'],
   ['post', '(:key/:attributes', 'write', 'writeAttributes'],
-  // `::` is a colon of the address itself. A wildcard stands for several shapes, since each route takes memory of its own.
+  // `::` is a colon in the address. A wildcard covers several forms, because each route takes
+  // memory.
   ['get', '::*', 'read', 'readByValue'],
   ['get', '/*', 'read', 'readBelow'],
   ['post', '/*', 'write', 'writeBelow'],
 ];
 
-/** What a wildcard stands for. */
+/** The forms that a wildcard covers. */
 const wildcards: Readonly<Record<string, string>> = {
   '(:key': 'The key takes the closing parenthesis along, since a key may hold one.',
   '::*': ':<attribute>(<value>) and :<attribute>(<value>)/<attributes>',
@@ -40,7 +41,8 @@ const writing: readonly string[] = ['writeCollection', 'writeEntity'];
 export function routesView(context: EmitContext, dataclass: Dataclass): object {
   const { name, access } = dataclass;
   const functions = dataclassFunctionRoutes(dataclass);
-  // What nobody may read has no addresses to read it at; those that write answer too who may not.
+  // What nobody may read has no addresses for reading; those for writing answer sessions that may
+  // not write, too.
   const isRead = access?.read?.length !== 0;
   const hasImages = dataclass.attributes.some(
     (each) => each.kind === 'storage' && each.type === 'image',
@@ -88,7 +90,10 @@ function routeOptions(
   return { config: { dataclass, ...(limited.length === 0 ? {} : { privileges }) } };
 }
 
-/** One route for GET and HEAD: Fastify would make a second one for HEAD, which takes a third more time and memory of a start. */
+/**
+ * One route for GET and HEAD: Fastify would make a second one for HEAD, which costs a third more
+ * time and memory at a start.
+ */
 function routeOfTwoVerbs(options: string, url: string, handler: string): string {
   const members = [`...${options}`, `url: ${url}`, `handler: ${handler}`];
   const flat = `app.route({ ${members.join(', ')} })`;

@@ -22,12 +22,12 @@ export function settingsView(context: EmitContext): object {
   };
 }
 
-/** Of a file of ours that is the same for every model. */
+/** A file of ours that is the same for every model. */
 export function headerView({ header }: EmitContext): object {
   return { header };
 }
 
-/** The examples in `main.ts` speak of a dataclass that is there. */
+/** The examples in `main.ts` use an existing dataclass. */
 export function mainView({ model }: EmitContext): object {
   const { dataclasses } = model;
   const [dataclass] = [...dataclasses.filter(({ exposed }) => exposed), ...dataclasses];

@@ -4,8 +4,8 @@ const comparing = new Set(['=', '<>', '<', '<=', '>', '>=', 'is', 'isNot', 'like
 const comparingFunctions = new Set(['instr', 'lower', 'max', 'min', 'nullif', 'replace', 'upper']);
 
 /**
- * Whether a part of an expression needs a collation where it is about texts. PostgreSQL computes what is constant when it makes
- * a column, and knows no collation then.
+ * Whether a part of an expression needs a collation for texts. PostgreSQL computes constants when
+ * it creates a column, and knows no collation then.
  */
 export function comparesTexts(node: Node): boolean {
   switch (node.kind) {

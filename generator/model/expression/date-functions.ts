@@ -11,7 +11,10 @@ interface Known {
   readonly print: (items: readonly Node[], print: Print) => Printed;
 }
 
-/** What a letter of strftime stands for: in the patterns of PostgreSQL's to_char, or computed from the time. */
+/**
+ * The meaning of the letters of strftime: a pattern of PostgreSQL's to_char, or a computation from
+ * the time.
+ */
 const letters: Readonly<Record<string, string | ((time: string) => string)>> = {
   d: 'DD',
   e: (time) => `lpad(extract(day FROM ${time})::integer::text, 2)`,
@@ -77,7 +80,7 @@ export function formatTime(format: string, time: string): Printed {
     }
   }
   flush();
-  // Nothing but plain text is no time when the time is none, all the same.
+  // A format without letters yields null for a null time, too.
   return text(pieces.length === 1 ? (pieces[0] ?? '') : `(${["''", ...pieces].join(' || ')})`);
 }
 

@@ -17,7 +17,7 @@ import {
   wholeOf,
 } from './printed.js';
 
-/** Writes a call; the arguments come as nodes where some of them must be constants. */
+/** Writes a call; the arguments are nodes, because some of them must be constants. */
 export type PrintCall = (items: readonly Node[], print: (node: Node) => Printed) => Printed;
 
 interface Known {
@@ -26,7 +26,7 @@ interface Known {
   readonly print: PrintCall;
 }
 
-/** The functions of SQLite that have an equal in PostgreSQL. */
+/** The functions of SQLite with an equivalent in PostgreSQL. */
 const functions: Readonly<Record<string, Known>> = {
   abs: one((value) => {
     const found = asNumber(value);
@@ -94,7 +94,7 @@ const functions: Readonly<Record<string, Known>> = {
   ...dateFunctions,
 };
 
-/** @throws NotPortable for a function that PostgreSQL has no equal for */
+/** @throws NotPortable for a function without an equivalent in PostgreSQL */
 export function callFunction(
   name: string,
   items: readonly Node[],
@@ -153,7 +153,7 @@ function choice(): Known {
   };
 }
 
-/** Nothing, when one of the values is nothing; PostgreSQL's own would pass over it. */
+/** Null if one of the values is null; PostgreSQL's own function would skip it. */
 function extreme(operator: '<=' | '>=', values: readonly Printed[]): Printed {
   return values.reduce((a, b) => {
     const isFirst = compare(operator, a, b).sql;
@@ -180,7 +180,7 @@ function trim(name: string): Known {
   };
 }
 
-/** PostgreSQL counts positions before the first character otherwise than SQLite. */
+/** PostgreSQL counts positions before the first character differently than SQLite. */
 function substring(
   [value, from, length]: readonly Node[],
   print: (node: Node) => Printed,

@@ -15,7 +15,7 @@ export function printJsonPiece(operator: '->' | '->>', document: Printed, path: 
   throw new NotPortable(`what follows ${operator} is neither a text nor a number`);
 }
 
-/** Writes `json_extract(document, path)`: what SQLite makes an SQL value of. */
+/** Writes `json_extract(document, path)`, whose result is an SQL value in SQLite. */
 export function printJsonExtract(document: Printed, path: Node): Printed {
   if (path.kind !== 'text') throw new NotPortable('the path of json_extract is no plain text');
   return found('->>', document, stepsOf(path.value));

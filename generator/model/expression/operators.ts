@@ -66,7 +66,7 @@ export function printBinary(operator: BinaryOperator, left: Printed, right: Prin
   }
 }
 
-/** SQLite's LIKE disregards the case of ASCII letters, and knows no escape character. */
+/** SQLite's LIKE ignores the case of ASCII letters, and has no escape character. */
 function like(whole: string, pattern: Printed): Printed {
   const folded =
     pattern.constant === undefined
@@ -95,12 +95,12 @@ function arithmetic(operator: string, a: Printed, b: Printed): Printed {
     return integer(`(${widened(a, b)} ${operator} ${b.sql})`);
   }
   const whole = both(wholeOf(a), wholeOf(b));
-  // What a double cannot hold is an error in PostgreSQL; it is zero or infinite here.
+  // In PostgreSQL a result beyond a double is an error; here it is zero or infinite.
   if (operator === '*') return number(`drs_product(${a.sql}, ${b.sql})`, whole);
   return number(`drs_added(${a.sql}, ${operator === '-' ? `-(${b.sql})` : b.sql})`, whole);
 }
 
-/** Nothing divided by 0 is anything; integers divided by integers are integers. */
+/** Division by 0 yields null; integers divided by integers are integers. */
 function quotient(a: Printed, b: Printed): Printed {
   if (a.kind === 'integer' && b.kind === 'integer') {
     return integer(`(${widened(a, b)} / nullif(${b.sql}, 0))`);
@@ -117,7 +117,7 @@ function remainder(a: Printed, b: Printed): Printed {
   return number(`${sql}::double precision`, both(wholeOf(a), wholeOf(b)));
 }
 
-/** The left one of two integers, as a long one where both are short. */
+/** The left one of two integers, widened if both are narrow. */
 function widened(a: Printed, b: Printed): string {
   return a.isNarrow === true && b.isNarrow === true ? `${a.sql}::bigint` : a.sql;
 }

@@ -2,7 +2,7 @@ import type { BinaryOperator, Branch, Node } from './ast.js';
 import { NotPortable } from './not-portable.js';
 import { type Token, tokensOf } from './tokens.js';
 
-/** Nested deeper, an expression is refused rather than read. */
+/** An expression that is nested deeper is refused. */
 const maxDepth = 200;
 
 /** Operators by how tightly they bind, the loosest first; those of one row go from left to right. */
@@ -15,8 +15,8 @@ const rows: readonly (readonly string[])[] = [
 ];
 
 /**
- * Reads an expression that SQLite has accepted.
- * @throws NotPortable for what has no form in another database
+ * Parses an expression that SQLite has accepted.
+ * @throws NotPortable for what has no equivalent in another database
  */
 export function parseExpression(expression: string): Node {
   return new Parser(tokensOf(expression)).whole();
@@ -230,7 +230,7 @@ class Parser {
     };
   }
 
-  /** What stands in parentheses that are open already. */
+  /** The items behind an open parenthesis. */
   #list(): Node[] {
     const items: Node[] = [];
     if (this.#takeMark(')') !== undefined) return items;

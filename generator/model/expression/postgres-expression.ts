@@ -31,8 +31,8 @@ const storedKinds: Readonly<Record<StorageType, (sql: string) => Printed>> = {
 };
 
 /**
- * An expression as PostgreSQL computes it, to the values that SQLite gives.
- * @throws NotPortable where there is no such expression
+ * An expression as PostgreSQL computes it, with the values of SQLite.
+ * @throws NotPortable if there is no such expression
  */
 export function postgresExpression(
   dataclass: Dataclass,
@@ -42,7 +42,7 @@ export function postgresExpression(
   return { sql, type };
 }
 
-/** PostgreSQL's computed columns cannot speak of each other: what they are computed from stands in their place. */
+/** PostgreSQL's generated columns cannot refer to each other: their expressions are inlined. */
 class Expressions {
   readonly #columns = new Map<string, StorageAttribute | CalculatedAttribute>();
 
@@ -68,13 +68,16 @@ class Expressions {
     if (attribute === undefined) return undefined;
     if (attribute.kind === 'storage') return storedKinds[attribute.type](sqlName(attribute.column));
     const { sql, kind } = this.columnOf(attribute).printed;
-    // A whole number becomes an integer where it is kept.
+    // A whole number is stored as an integer.
     return kind === 'number'
       ? number(`(${sql})`, `(${sql}) = trunc(${sql})`)
       : { sql: `(${sql})`, kind };
   }
 
-  /** An expression may yield anything: in the form in which a value of the attribute's type is kept. */
+  /**
+   * An expression may yield anything: converts it to the form in which values of the attribute's
+   * type are stored.
+   */
   #stored(type: StorageType, dateOnly: boolean, found: Printed): Printed {
     switch (type) {
       case 'string':
@@ -99,7 +102,9 @@ class Expressions {
   }
 }
 
-/** As a column of numbers keeps it: a text that is no number is none, and there is one zero only. */
+/**
+ * As a column of numbers stores it: a text that is no number is null, and there is only one zero.
+ */
 function kept(found: Printed): Printed {
   const value =
     found.kind === 'text' ? number(`drs_x_affinity(${found.sql})`, 'false') : asNumber(found);

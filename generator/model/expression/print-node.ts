@@ -20,18 +20,18 @@ import {
   wholeOf,
 } from './printed.js';
 
-/** Finds a column by its name, in any case of ASCII letters; `undefined` when there is none. */
+/** Finds a column by its name, ignoring the case of ASCII letters; `undefined` if there is none. */
 export type FindColumn = (name: string) => Printed | undefined;
 
 const largestNarrow = 2 ** 31 - 1;
 const largestInteger = 2n ** 63n - 1n;
 
-/** Values that are needed twice are written twice, and again within each other. */
+/** A value that is needed twice is written twice, and so are the values inside it. */
 const longest = 100_000;
 
 /**
  * Writes an expression for PostgreSQL.
- * @throws NotPortable for what it has no equal for
+ * @throws NotPortable for what has no equivalent there
  */
 export function printNode(node: Node, find: FindColumn): Printed {
   const printed = printWhole(node, find);
@@ -96,7 +96,7 @@ function realConstant(written: string): Printed {
   return real(`${written}::double precision`);
 }
 
-/** `true` and `false` are constants where no column is called so. */
+/** `true` and `false` are constants if no column has that name. */
 function printColumn(node: Node & { readonly kind: 'column' }, find: FindColumn): Printed {
   const found = find(node.name);
   if (found !== undefined) return found;
@@ -145,7 +145,7 @@ function printCase(
   });
 }
 
-/** SQLite tells what is meant from pieces of the name of a type. */
+/** SQLite derives the meaning from parts of the type's name. */
 function printCast(of: Printed, type: string): Printed {
   const name = type.toUpperCase();
   if (name.includes('INT')) return asInteger(of);

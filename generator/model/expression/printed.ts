@@ -1,8 +1,9 @@
 import { NotPortable } from './not-portable.js';
 
 /**
- * What kind of value an expression yields. `number` may or may not have a fraction; `boolean` is a condition of PostgreSQL, which
- * SQLite has as 0 and 1; `json` is a piece of a JSON document, as its text.
+ * The kind of value that an expression yields. `number` may or may not have a fraction; `boolean`
+ * is a condition of PostgreSQL, which is 0 and 1 in SQLite; `json` is a part of a JSON document, as
+ * text.
  */
 export type Kind = 'text' | 'integer' | 'number' | 'boolean' | 'bytes' | 'json' | 'null';
 
@@ -10,11 +11,11 @@ export type Kind = 'text' | 'integer' | 'number' | 'boolean' | 'bytes' | 'json' 
 export interface Printed {
   readonly sql: string;
   readonly kind: Kind;
-  /** Of a number: the condition that SQLite has an integer here, whose division and text are others. */
+  /** Of a number: the condition that it is an integer in SQLite, whose division and text differ. */
   readonly whole?: string;
-  /** What a text is that stands in the expression as it is. */
+  /** The content of a text literal. */
   readonly constant?: string;
-  /** An integer of 32 bits or fewer: PostgreSQL would compute with no more. */
+  /** An integer of 32 bits or fewer, with which PostgreSQL computes in 32 bits. */
   readonly isNarrow?: boolean;
 }
 
@@ -32,7 +33,7 @@ export function condition(sql: string): Printed {
   return { sql, kind: 'boolean' };
 }
 
-/** A number that is never an integer for SQLite, even where it has no fraction. */
+/** A number that is never an integer in SQLite, even without a fraction. */
 export function real(sql: string): Printed {
   return { sql, kind: 'number', whole: never };
 }
@@ -41,7 +42,7 @@ export function number(sql: string, whole: string): Printed {
   return { sql, kind: 'number', whole };
 }
 
-/** When SQLite has an integer. */
+/** The condition that SQLite has an integer. */
 export function wholeOf({ kind, whole = never }: Printed): string {
   return kind === 'number' ? whole : 'true';
 }
@@ -72,7 +73,7 @@ export function asText(value: Printed): string {
   }
 }
 
-/** As an operand of arithmetic: text counts as the number that it begins with. */
+/** As an operand of arithmetic: a text counts as the number with which it begins. */
 export function asNumber(value: Printed): Printed {
   const { sql, kind } = value;
   switch (kind) {
@@ -95,7 +96,7 @@ export function asNumber(value: Printed): Printed {
   }
 }
 
-/** Cut to an integer, as `CAST(… AS INTEGER)` does it. */
+/** Truncated to an integer, as by `CAST(… AS INTEGER)`. */
 export function asInteger(value: Printed): Printed {
   if (value.kind === 'text') return integer(`drs_x_integer(${value.sql})`);
   if (value.kind === 'json') return integer(`drs_x_integer(drs_x_json_text(${value.sql}))`);
@@ -103,14 +104,14 @@ export function asInteger(value: Printed): Printed {
   return found.kind === 'integer' ? found : integer(`drs_x_truncated(${found.sql})`);
 }
 
-/** As a condition: everything but 0 and null holds. */
+/** As a condition: everything except 0 and null is true. */
 export function asCondition(value: Printed): string {
   if (value.kind === 'boolean') return value.sql;
   if (value.kind === 'null') return 'NULL::boolean';
   return `(${asNumber(value).sql} <> 0)`;
 }
 
-/** Of values of which one is taken: all as the same kind, in the same order. */
+/** Alternatives, converted to the same kind, in the same order. */
 export function alike(values: readonly Printed[]): readonly Printed[] {
   const kinds = new Set(values.map(({ kind }) => kind).filter((kind) => kind !== 'null'));
   if (kinds.size <= 1) return values;
@@ -124,8 +125,8 @@ export function alike(values: readonly Printed[]): readonly Printed[] {
 
 /**
  * One of several values.
- * @param choose makes the SQL that takes one from that of all
- * @param chooseWhole the same for what tells whether SQLite has an integer; `choose` when left out
+ * @param choose makes the SQL that selects one from the SQL of all
+ * @param chooseWhole the same for the condition that SQLite has an integer; `choose` if left out
  */
 export function oneOf(
   values: readonly Printed[],

@@ -18,8 +18,9 @@ const quotedName = /"((?:[^"]|"")*)"|`((?:[^`]|``)*)`|\[([^\]]*)\]/y;
 const mark = /->>|->|\|\||<<|>>|<=|>=|<>|!=|==|[-+*/%=<>&|~(),]/y;
 
 /**
- * Cuts an expression into its pieces. It is one by the checks of the model already: no comment, no semicolon, quotes in pairs.
- * @throws NotPortable for what has no form in another database
+ * Splits an expression into tokens. The checks of the model have accepted it already: no comment,
+ * no semicolon, quotes in pairs.
+ * @throws NotPortable for what has no equivalent in another database
  */
 export function tokensOf(expression: string): readonly Token[] {
   const tokens: Token[] = [];

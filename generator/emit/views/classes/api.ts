@@ -4,14 +4,15 @@ import type { EmitContext } from '../../context.js';
 
 const file = 'generated/api';
 
-/** All that class code imports, and where it comes from. */
+/** Everything that class code imports, and its modules. */
 export function apiView({ header, namePlaces }: EmitContext): object {
   const modules = new Map<string, Map<string, boolean>>();
   for (const [name, { path, isValue }] of namePlaces) {
     if (baseClasses.includes(name)) continue;
     const module = moduleFrom(file, path);
     const names = modules.get(module) ?? new Map<string, boolean>();
-    // Users' files import this one, so their classes are types here: no file shall need another one first.
+    // Users' files import this one, so their classes are exported as types: no file may need
+    // another one first.
     names.set(name, isValue && /^(generated|#runtime)\//.test(path));
     modules.set(module, names);
   }

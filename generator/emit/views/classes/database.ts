@@ -50,7 +50,10 @@ function columnsOf(model: Model, dataclass: Dataclass): readonly string[] {
   ];
 }
 
-/** The direction of a vector: numbers as bytes in SQLite, a list as PostgreSQL writes it there. */
+/**
+ * The type of a vector's direction: numbers as bytes in SQLite, a list in the notation of
+ * PostgreSQL there.
+ */
 function unitType({ databases }: Model): string {
   const types = databases.map((each) => (each === 'sqlite' ? 'Uint8Array' : 'string'));
   return types.sort().join(' | ');
@@ -74,7 +77,7 @@ function columnOf(attribute: Attribute): readonly string[] {
   return [field('', attribute.column, `GeneratedAlways<${columnTypes[attribute.type]} | null>`)];
 }
 
-/** What the driver gives for a column of each type. */
+/** The type that the driver returns for a column of each type. */
 export const columnTypes: Readonly<Record<StorageType, string>> = {
   string: 'string',
   uuid: 'string',

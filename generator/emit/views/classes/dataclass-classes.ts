@@ -15,7 +15,7 @@ const parents = {
   selection: 'EntitySelection',
 } as const satisfies Readonly<Record<ClassLevel, string>>;
 
-/** The base classes of a dataclass, its classes where the user writes none, and what they are typed by. */
+/** The base classes of a dataclass, its classes if the user writes none, and their types. */
 export function dataclassClassesView(context: EmitContext, dataclass: Dataclass): object {
   const { classNames, namePlaces, model } = context;
   const names = classNames.of(dataclass);

@@ -4,7 +4,7 @@ import { dataStoreFile, importsOf, placeOf } from '../../classes/places.js';
 import type { EmitContext } from '../../context.js';
 import { docComment } from '../../layout.js';
 
-/** The base class of the datastore, and its class where the user writes none. */
+/** The base class of the datastore, and its class if the user writes none. */
 export function dataStoreView({ header, model, classNames, namePlaces }: EmitContext): object {
   const written = functionMembers(model, classNames, model.functions, 'datastore.functions');
   const uses = new Set(['Database', 'Datastore', ...written.flatMap((each) => each.uses)]);

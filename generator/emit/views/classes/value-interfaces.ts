@@ -34,7 +34,7 @@ export function attributesInterface(
   };
 }
 
-/** What can be given to a new entity. */
+/** The values that a new entity can get. */
 export function valuesInterface(
   { model, classNames }: EmitContext,
   dataclass: Dataclass,
@@ -70,7 +70,7 @@ function singleValue(
   return isAlwaysThere(attribute) ? type : orNull(type);
 }
 
-/** Bytes are given as they are; an object may be a list. */
+/** Bytes are set as they are; an object may be a list. */
 function writtenValue(
   model: Model,
   dataclass: Dataclass,
@@ -84,7 +84,7 @@ function writtenValue(
   return isAlwaysThere(attribute) ? written : orNull(written);
 }
 
-/** What `toObject()` gives: the same, and the key that each to-one relation leads to. */
+/** The result of `toObject()`: the same, and the key of each to-one relation. */
 export function objectInterface(
   { model, classNames }: EmitContext,
   dataclass: Dataclass,
