@@ -6,10 +6,10 @@ import type { AliasAttribute, StorageType } from '../model/model.js';
 import type { SourceNode } from '../source/tree.js';
 import type { Context } from './context.js';
 
-/** How many aliases may stand for each other in a row. */
+/** How long a chain of aliases may be. */
 const maxAliases = 100;
 
-/** What an alias stands for, once other aliases on its way are replaced by what they stand for. */
+/** The path of an alias, in which other aliases are replaced by their paths. */
 interface Resolved {
   readonly path: readonly string[];
   readonly type: StorageType;
@@ -23,7 +23,7 @@ export interface Aliases {
   ) => AliasAttribute | undefined;
 }
 
-/** Follows the paths of aliases; each is followed once, and its problems are told once. */
+/** Resolves the paths of aliases; each is resolved once, and its problems are reported once. */
 export function createAliases(context: Context, world: World): Aliases {
   const known = new Map<AttributeDraft, Resolved | undefined>();
   const open: AttributeDraft[] = [];

@@ -4,7 +4,9 @@ import type { SourceNode } from '../source/tree.js';
 
 export type AttributeKind = 'storage' | 'toOne' | 'toMany' | 'computed' | 'alias';
 
-/** The kind keys of an attribute's mapping in the order of the file; a sound attribute has one. */
+/**
+ * The kind keys of an attribute's mapping in the order of the file; a correct attribute has one.
+ */
 export function kindKeysOf(node: SourceNode): readonly (typeof kindKeys)[number][] {
   if (node.kind !== 'mapping') return [];
   return kindKeys
@@ -12,7 +14,7 @@ export function kindKeysOf(node: SourceNode): readonly (typeof kindKeys)[number]
     .sort((a, b) => (entry(node, a)?.key.start ?? 0) - (entry(node, b)?.key.start ?? 0));
 }
 
-/** The kind of an attribute, told by its keys; `undefined` where they do not tell. */
+/** The kind of an attribute, by its keys; `undefined` if they do not decide it. */
 export function attributeKind(node: SourceNode): AttributeKind | undefined {
   if (node.kind === 'scalar') return typeof node.value === 'string' ? 'storage' : undefined;
   switch (kindKeysOf(node)[0]) {

@@ -2,25 +2,25 @@ import { type AST, visitRegExpAST } from '@eslint-community/regexpp';
 import { isDisjointWith, JS, NFA, TooManyNodesError } from 'refa';
 import { analyse } from 'scslre';
 
-/** How the time that a pattern takes for a text that it does not match may grow with the text. */
+/** How the time of a pattern for a text that it does not match may grow with the text. */
 export interface Backtracking {
   readonly growth: 'exponential' | 'polynomial';
   /** The part of the pattern that can match the same characters in several ways. */
   readonly part: string;
 }
 
-/** What holds alternatives, whether it is remembered or not. */
+/** A group with alternatives, capturing or not. */
 type Alternatives = AST.Group | AST.CapturingGroup;
 
-/** Longer patterns are not looked into. */
+/** Longer patterns are not analysed. */
 const longestPattern = 500;
-/** States of an automaton, and of two that are compared: what has more is not looked into. */
+/** States of an automaton, or of two that are compared: larger ones are not analysed. */
 const mostStates = 500;
 const mostPairs = 5000;
 
 /**
- * What backtracks the worst in a pattern. Attacks that repeat one character are found by scslre; repetitions whose rounds
- * cannot be told apart are found here, which scslre leaves to others.
+ * The worst backtracking of a pattern. scslre finds attacks that repeat one character; ambiguous
+ * repetitions, which scslre does not find, are found here.
  */
 export function backtrackingOf(pattern: RegExp): Backtracking | undefined {
   if (pattern.source.length > longestPattern) return undefined;
@@ -34,8 +34,8 @@ export function backtrackingOf(pattern: RegExp): Backtracking | undefined {
 }
 
 /**
- * The innermost repetition that can go through the same text in several ways: as one round and as several rounds, or by
- * several alternatives of one round.
+ * The innermost repetition that can match the same text in several ways: as one round and as
+ * several rounds, or by several alternatives of one round.
  */
 function ambiguousRepetition(pattern: RegExp): string | undefined {
   const parser = JS.Parser.fromLiteral(pattern);
@@ -73,7 +73,9 @@ function ambiguousRepetition(pattern: RegExp): string | undefined {
   return found;
 }
 
-/** Assertions and references to groups match nothing here: what needs them is not told. */
+/**
+ * Assertions and references to groups match nothing here: problems that need them are not reported.
+ */
 function automatonOf(parser: JS.Parser, element: AST.Element | AST.Alternative): NFA {
   const { expression, maxCharacter } = parser.parseElement(element, {
     assertions: 'disable',
@@ -81,7 +83,7 @@ function automatonOf(parser: JS.Parser, element: AST.Element | AST.Alternative):
   });
   const factory = new NFA.LimitedNodeFactory(mostStates);
   const automaton = NFA.fromRegex(expression, { maxCharacter }, {}, factory);
-  // A round that takes no character ends a repetition.
+  // A round without characters ends a repetition.
   automaton.withoutEmptyWord();
   return automaton;
 }

@@ -21,14 +21,14 @@ import type { Aliases } from './aliases.js';
 import type { Context } from './context.js';
 import type { Inverses } from './inverses.js';
 
-/** What the attributes of all dataclasses need to know of each other. */
+/** What the attributes of all dataclasses need to know about each other. */
 export interface Links {
   readonly world: World;
   readonly inverses: Inverses;
   readonly aliases: Aliases;
 }
 
-/** A dataclass with all its parts; parts that are not sound are left out, and the model is not used then. */
+/** A dataclass with all its parts; incorrect parts are left out, and the model is not used then. */
 export function buildDataclass(
   context: Context,
   links: Links,

@@ -26,21 +26,24 @@ import type { SourceNode } from '../source/tree.js';
 import type { Context } from './context.js';
 
 export interface ModelInput {
-  /** Name of the model file, as problems shall show it. */
+  /** Name of the model file in problems. */
   readonly file: string;
   readonly text: string | Uint8Array;
-  /** Reads a file beside the model, by its path from there; `undefined` when there is none. */
+  /** Reads a file beside the model, by its relative path; `undefined` if there is none. */
   readonly readBeside: (relativePath: string) => string | Uint8Array | undefined;
 }
 
 export interface CheckedModel extends Checked<Model> {
-  /** Text of each file that was read, by the name that origins use; offsets count from its start. */
+  /** Text of each file that was read, by its name in origins; offsets count from its start. */
   readonly sources: ReadonlyMap<string, string>;
-  /** Where each key of the model file stands. */
+  /** The place of each key of the model file. */
   readonly places: Places;
 }
 
-/** Reads and checks a model file. The value is there unless a problem is an error; problems stand in file order. */
+/**
+ * Reads and checks a model file. The value is there unless a problem is an error; problems are in
+ * file order.
+ */
 export function checkModel(input: ModelInput): CheckedModel {
   const { file, readBeside } = input;
   const { report, problems } = createReports();
@@ -57,7 +60,7 @@ export function checkModel(input: ModelInput): CheckedModel {
   return { value, problems: sortProblems(file, problems), sources, places };
 }
 
-/** Goes through everything, whatever has been found before, so that one run tells all problems. */
+/** Checks everything, whatever was found before, so that one run reports all problems. */
 function buildModel(context: Context, root: SourceNode, rolesInput: RolesInput): Model {
   checkModelShape(context, root);
   const world = createWorld(root);
@@ -86,7 +89,7 @@ function buildModel(context: Context, root: SourceNode, rolesInput: RolesInput):
   return { ...withAccess(model, checked), roles: checked };
 }
 
-/** What is said of the whole file is shown at its first key. */
+/** A problem of the whole file is shown at its first key. */
 function firstKey(root: SourceNode): SourceNode {
   const [first] = root.kind === 'mapping' ? root.entries.values() : [];
   const { start, end } = first?.key ?? { start: root.start, end: root.start };

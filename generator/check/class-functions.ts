@@ -50,8 +50,8 @@ function functionKeys(dataclass: DataclassDraft): readonly (readonly SourceKey[]
 }
 
 /**
- * A URL names an attribute or function behind its dataclass. Functions of different classes may have one name, and are one
- * for permissions, which are read without regard to case.
+ * A URL names an attribute or function behind its dataclass. Functions of different classes may
+ * have the same name, and are one for permissions, whose names are compared without regard to case.
  */
 function checkTaken({ report }: Context, dataclass: DataclassDraft): void {
   const attributes = new Map(dataclass.attributes.map(({ name, label }) => [fold(name), label]));

@@ -58,7 +58,7 @@ function checkAccessors({ report }: Context, { node, label }: AttributeDraft): r
   return known;
 }
 
-/** An expression that can be handed to a database to be looked at. */
+/** An expression that a database can check. */
 export interface ExpressionUse {
   readonly draft: AttributeDraft;
   readonly type: StorageType;
@@ -66,7 +66,7 @@ export interface ExpressionUse {
   readonly at: SourceNode;
 }
 
-/** The expression of an attribute, when it cannot leave the parentheses that it will be put into. */
+/** The expression of an attribute, if it cannot leave the parentheses around it. */
 export function soundExpression(
   { report }: Context,
   draft: AttributeDraft,

@@ -83,7 +83,7 @@ function isRelation({ kind }: AttributeDraft): boolean {
 function checkKeys({ report }: Context, dataclass: DataclassDraft): void {
   const [first, ...others] = dataclass.attributes.filter(isKey);
   const fill = { dataclass: dataclass.name };
-  // Without attributes there is something else to say, and it has been said.
+  // The lack of attributes has been reported already.
   const hasAttributes = child(dataclass.node, 'attributes')?.kind === 'mapping';
   if (first === undefined && hasAttributes) report('dataclass/no-key', fill, dataclass.key);
   for (const { node } of others) {

@@ -2,12 +2,12 @@ const dayForm = /^(\d{4})-(\d{2})-(\d{2})$/;
 const momentForm =
   /^(\d{4}-\d{2}-\d{2})(?:T(\d{2}:\d{2})(?::(\d{2})(?:\.(\d{1,3}))?)?(Z|[+-]\d{2}:\d{2})?)?$/;
 
-/** A day as the server stores it, when the text is one of the calendar. */
+/** A day as the server stores it, if the text is a day of the calendar. */
 export function dayOf(text: string): string | undefined {
   const match = dayForm.exec(text);
   if (match === null) return undefined;
   const moment = new Date(`${text}T00:00:00.000Z`);
-  // Date rolls the 30th of February over instead of refusing it.
+  // Date turns the 30th of February into a day of March instead of refusing it.
   return !Number.isNaN(moment.getTime()) && moment.toISOString().startsWith(text)
     ? text
     : undefined;

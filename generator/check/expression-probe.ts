@@ -7,20 +7,21 @@ import { MissingDriver } from './missing-driver.js';
 export interface ProbeColumn {
   readonly name: string;
   readonly type: StorageType;
-  /** Of a generated column. */
+  /** The expression of a generated column. */
   readonly expression?: string;
 }
 
-/** An empty database that says what is wrong with a table. */
+/** An empty database that reports what is wrong with a table. */
 export interface Probe {
-  /** The database's own words, or `undefined` when the table can be made and read. */
+  /** The database's own message, or `undefined` if the table can be created and read. */
   readonly refusal: (columns: readonly ProbeColumn[]) => string | undefined;
   readonly close: () => void;
 }
 
 /**
- * Opens the database. Its driver is loaded here, since that takes time and most models have no expression.
- * @param load gives the driver, by the name of its package
+ * Opens the database. Its driver is loaded here, because that takes time and most models have no
+ * expression.
+ * @param load loads the driver, by the name of its package
  * @throws MissingDriver
  */
 export function openProbe(load: (name: string) => unknown = createRequire(import.meta.url)): Probe {
@@ -60,7 +61,7 @@ function refusal(database: Database, columns: readonly ProbeColumn[]): string | 
   }
 }
 
-/** Whether an expression has made anything but its own column. */
+/** Whether an expression has created anything in addition to its column. */
 function strangeTable(database: Database, columns: readonly ProbeColumn[]): string | undefined {
   const objects = database.prepare('SELECT name FROM sqlite_schema').pluck().all();
   const found = database.prepare('SELECT name, hidden FROM pragma_table_xinfo(?)').all('probe');

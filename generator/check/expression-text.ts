@@ -1,13 +1,14 @@
-/** A piece of SQL that hides what stands in it: a text or a quoted name. */
+/** A text or a quoted name, whose content must be ignored. */
 const quoted = /'(?:[^']|'')*'|"(?:[^"]|"")*"|`(?:[^`]|``)*`|\[[^\]]*\]/g;
 
 /**
- * Why a text is not a single SQL expression, or could end the parentheses around it and go on behind them; `undefined` when
- * it is one as far as its marks tell. Whether it means something is for the database to say.
+ * Why a text is not a single SQL expression, or could end the parentheses around it and continue
+ * behind them; `undefined` if its tokens form one. Whether it has a meaning is for the database to
+ * say.
  */
 export function outsideOneExpression(text: string): string | undefined {
   if (text.trim() === '') return 'it is empty';
-  // Where a database reads texts that end with NUL, the rest would go unseen.
+  // A database that reads texts up to NUL would not check the rest.
   if (text.includes('\0')) return 'it holds the character NUL';
   const open = withoutQuoted(text);
   if (/['"`[\]]/.test(open)) return 'a quote or bracket has no partner';

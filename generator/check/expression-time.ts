@@ -1,13 +1,13 @@
 import { textsOf, withoutQuoted } from './expression-text.js';
 
-/** Functions that speak of the current time when an argument says so, or when there is none. */
+/** Functions that return the current time for certain arguments, or without arguments. */
 const timeFunction = /\b(?:date|time|datetime|julianday|unixepoch|strftime|timediff)\s*\(/i;
 const withoutArgument = /\b(?:date|time|datetime|julianday|unixepoch)\s*\(\s*\)/i;
 const timeKeyword = /\bcurrent_(?:date|time|timestamp)\b/i;
 
 /**
- * Why the value of an expression depends on when or where it is read, told from its text: the database notices this only when
- * it computes such a value, and every read would fail then.
+ * Why the value of an expression depends on when or where it is read, by its text: the database
+ * notices this only when it computes such a value, and then every read would fail.
  */
 export function dependsOnTime(expression: string): string | undefined {
   const open = withoutQuoted(expression);

@@ -11,10 +11,10 @@ const maxLength = 63;
 /** The attribute that holds the key of a related entity. */
 export interface ForeignKey {
   readonly name: string;
-  /** Of one that is made: those that it had under earlier names of its relation, oldest first. */
+  /** Of a generated one: its names under earlier names of its relation, oldest first. */
   readonly earlier: readonly string[];
   readonly column: string;
-  /** Of one that the model does not write down. */
+  /** Whether the generator makes it, because the model leaves it out. */
   readonly made: boolean;
   readonly type: StorageType;
   readonly isMandatory: boolean;

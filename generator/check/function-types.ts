@@ -9,7 +9,7 @@ import type { World } from './world.js';
 export interface TypeUse {
   readonly text: string;
   readonly at: SourceNode;
-  /** A result can also be `void` and `message`. */
+  /** Whether `void` and `message` are allowed. */
   readonly isResult: boolean;
 }
 

@@ -7,10 +7,10 @@ import type { ClassFunction, FunctionType, Parameter } from '../model/model.js';
 import type { SourceEntry, SourceNode } from '../source/tree.js';
 import type { Context } from './context.js';
 
-/** A mapping of functions, and what they belong to. */
+/** A mapping of functions, and their owner. */
 export interface FunctionGroup {
   readonly functions: SourceNode | undefined;
-  /** How messages speak of the class that has them. */
+  /** The class of the functions in messages. */
   readonly owner: string;
   readonly reserved: ReadonlySet<string>;
 }
@@ -82,7 +82,7 @@ function parameters(
   });
 }
 
-/** A type that is left out, or against the shape, is any. */
+/** A missing type, or one with a wrong shape, is any. */
 function typeAt(
   context: Context,
   world: World,

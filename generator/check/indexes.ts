@@ -24,7 +24,7 @@ export function compositeIndexes(
   return indexes;
 }
 
-/** `undefined` where an item is at fault. */
+/** `undefined` if an item is wrong. */
 function indexedNames(
   context: Context,
   dataclass: DataclassDraft,
@@ -57,7 +57,7 @@ function isForeignKey(foreignKeys: ReadonlyMap<string, string>, name: string): b
   return [...foreignKeys.values()].includes(name);
 }
 
-/** Attributes, and foreign keys that are made for relations. */
+/** Attributes, and foreign keys that are generated for relations. */
 function indexedParts({ attributes }: DataclassDraft): readonly Renamed[] {
   const made = attributes
     .filter(({ kind }) => kind === 'toOne')
@@ -72,7 +72,7 @@ function indexableNames({ attributes }: DataclassDraft): readonly string[] {
   return attributes.filter((each) => kindWords(each) === undefined).map(({ name }) => name);
 }
 
-/** What an attribute is, when that cannot be in an index. */
+/** The kind of an attribute that cannot be in an index, in words. */
 function kindWords({ kind, type }: AttributeDraft): string | undefined {
   switch (kind) {
     case 'storage':

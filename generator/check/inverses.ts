@@ -9,7 +9,7 @@ import type { AttributeDraft, DataclassDraft, World } from './world.js';
 /** The to-many relation of the other side, for each to-one relation that has one. */
 export type Inverses = ReadonlyMap<AttributeDraft, AttributeDraft>;
 
-/** Both sides of a relation agree about each other. */
+/** Checks that both sides of a relation name each other. */
 export function checkInverses(context: Context, world: World): Inverses {
   const inverses = new Map<AttributeDraft, AttributeDraft>();
   const manyToMany = new Set<AttributeDraft>();
@@ -44,8 +44,8 @@ interface Side {
 }
 
 /**
- * The to-many relation that stands where the to-one relation of the other side must be: the one that is named, or, where none
- * is, one that leads back and names this one or none either.
+ * The to-many relation in the place of the other side's to-one relation: the one that is named or,
+ * if none is, one that leads back and names this one or none either.
  */
 function partnerOf({ world, dataclass, draft }: Side): AttributeDraft | undefined {
   const inverse = entry(draft.node, 'inverse');
@@ -86,7 +86,7 @@ function freeName(world: World, name: string): string {
   return world.dataclass.has(name) ? freeName(world, `${name}Link`) : name;
 }
 
-/** A to-many relation needs the to-one relation that it is the other side of. */
+/** A to-many relation needs the to-one relation of which it is the other side. */
 function tellMissing({ report }: Context, { world, dataclass, draft }: Side): void {
   const target = relationTarget(world, draft);
   const inverse = target === undefined ? undefined : inverseIn(target.node, dataclass.name);
@@ -99,7 +99,7 @@ function tellMissing({ report }: Context, { world, dataclass, draft }: Side): vo
   report('shape/missing-key', { owner: draft.name, key: 'inverse' }, draft.key, help);
 }
 
-/** The relation that is named as the inverse, when it can be that. */
+/** The relation that is named as the inverse, if it can be that. */
 function inverseOf(context: Context, side: Side): AttributeDraft | undefined {
   const { world, dataclass, draft } = side;
   const target = relationTarget(world, draft);
@@ -120,7 +120,7 @@ function inverseOf(context: Context, side: Side): AttributeDraft | undefined {
   if (found.kind !== needed) {
     const words = needed === 'toMany' ? 'a to-many relation' : 'a to-one relation';
     const fill = { relation, inverse: found.label, needed: words };
-    // Of a storage attribute without a known type it has been said what is wrong with it.
+    // The unknown type of a storage attribute has been reported already.
     const isTold =
       found.kind === undefined || (found.kind === 'storage' && found.type === undefined);
     if (!isTold) context.report('relation/inverse-kind', fill, at);

@@ -9,8 +9,9 @@ interface Step {
 }
 
 /**
- * Tells circles of mandatory relations. A save looks for the related entity, also in a transaction or an atomic batch, so
- * neither entity can be the first one. It is a warning, since entities may have come into the database another way.
+ * Reports circles of mandatory relations. A save looks for the related entity, also in a
+ * transaction or an atomic list, so neither entity can be the first one. It is a warning, because
+ * entities may have come into the database another way.
  */
 export function checkMandatoryCircles(
   context: Context,
@@ -55,7 +56,7 @@ function stepsOf(dataclasses: readonly Dataclass[]): ReadonlyMap<string, readonl
   return steps;
 }
 
-/** The shortest way from a relation back to its own dataclass. */
+/** The shortest path from a relation back to its own dataclass. */
 function circleOf(
   steps: ReadonlyMap<string, readonly Step[]>,
   first: Step,

@@ -16,7 +16,7 @@ export const messages = {
 
 export type Code = keyof typeof messages;
 
-/** What fills the holes of each text. */
+/** The values for the holes of each text. */
 type Fills = {
   readonly [C in Code]: Parameters<(typeof messages)[C]['text']> extends [infer F] ? F : object;
 };

@@ -1,6 +1,6 @@
 /**
- * SQLite's driver, which computed expressions are tried with, cannot be loaded: its binary is not there, or is one for another
- * Node. The message says how it gets there.
+ * SQLite's driver, which checks expressions, cannot be loaded: its binary is missing, or is for
+ * another Node. The message says how to install it.
  */
 export class MissingDriver extends Error {
   override readonly name = 'MissingDriver';

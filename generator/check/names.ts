@@ -29,7 +29,7 @@ function wrongCharacter(name: string): string | undefined {
   );
 }
 
-/** A character as itself when it can be seen, else as its code point. */
+/** A visible character as itself, any other as its code point. */
 export function shown(character: string): string {
   if (character === ' ') return 'a space';
   if (/^[\p{L}\p{N}\p{P}\p{S}]$/u.test(character)) return character;
@@ -37,7 +37,7 @@ export function shown(character: string): string {
   return `U+${code.toString(16).toUpperCase().padStart(4, '0')}`;
 }
 
-/** Names of one scope differ in more than case; the later one is at fault. */
+/** Names of one scope must differ in more than case; the later one is reported. */
 export function checkUnique({ report }: Context, scope: string, keys: Iterable<SourceKey>): void {
   const first = new Map<string, string>();
   for (const key of keys) {
@@ -49,7 +49,7 @@ export function checkUnique({ report }: Context, scope: string, keys: Iterable<S
   }
 }
 
-/** Names that a class or the protocol has itself. */
+/** Names that a class or the protocol uses itself. */
 export function checkReserved(
   { report }: Context,
   key: SourceKey,

@@ -1,12 +1,15 @@
 import { fold } from './fold.js';
 
-/** Gives up on longer words, and on more candidates, so that a hostile file costs no more than a mistaken one. */
+/**
+ * Longer words, and more candidates, are not compared, so that a hostile file costs no more than a
+ * mistaken one.
+ */
 const maxLength = 80;
 const maxComparisons = 200_000;
 
 export type Suggest = (name: string, candidates: Iterable<string>) => string | undefined;
 
-/** A finder of near names for one run; it stops answering when a file has too many mistakes to look for all. */
+/** A finder of near names for one run; it stops when a file has too many mistakes. */
 export function createSuggest(): Suggest {
   let comparisons = 0;
   return (name, candidates) => {
@@ -28,7 +31,9 @@ export function createSuggest(): Suggest {
   };
 }
 
-/** Damerau-Levenshtein distance with adjacent swaps: how many slips of the pen lie between two words. */
+/**
+ * Damerau-Levenshtein distance with adjacent swaps: the number of typing errors between two words.
+ */
 export function editDistance(a: string, b: string): number {
   let beforeLast: number[] = [];
   let last = Array.from({ length: b.length + 1 }, (_, index) => index);

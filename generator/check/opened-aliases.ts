@@ -5,8 +5,8 @@ import type { AliasAttribute, Attribute, Dataclass, Model, Roles } from '../mode
 import type { Context } from './context.js';
 
 /**
- * Tells aliases that show values to those who may not read them where they stand. An alias with a read permission of its own
- * is meant so.
+ * Reports aliases that show values to sessions that may not read the original attribute. An alias
+ * with a read permission of its own is intended.
  * @param model as the file has it, exposed or not, before roles close anything
  */
 export function checkOpenedAliases(
@@ -49,7 +49,10 @@ export function checkOpenedAliases(
   }
 }
 
-/** The attributes that an alias leads over, its end too, as if all of them were exposed: this is about privileges alone. */
+/**
+ * The attributes on the path of an alias, including its end, as if all of them were exposed: this
+ * check is about privileges.
+ */
 function wayOf(
   model: Omit<Model, 'roles'>,
   start: Dataclass,

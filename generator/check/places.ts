@@ -1,7 +1,7 @@
 import { entriesOf, itemsOf } from '../source/tree.js';
 import type { Place, SourceNode } from '../source/tree.js';
 
-/** Where each key of the model file stands, by its path. */
+/** The place of each key of the model file, by its path. */
 export type Places = ReadonlyMap<string, Place>;
 
 export function placesOf(root: SourceNode): Places {
@@ -17,7 +17,7 @@ export function placesOf(root: SourceNode): Places {
   return places;
 }
 
-/** The place of a path, or of what it stands in: the part itself may be gone, or left out. */
+/** The place of a path, or of the nearest parent: the part itself may be gone, or left out. */
 export function nearestPlace(places: Places, path: string): Place | undefined {
   const found = places.get(path);
   if (found !== undefined) return found;

@@ -12,15 +12,16 @@ import type { DataclassDraft, World } from './world.js';
 /** What PostgreSQL takes. */
 const maxColumns = 1_600;
 
-/** The stamp and the time of the last change, which every table has. */
+/** The columns for the stamp and the time of the last change, which every table has. */
 const ownColumns = 2;
 
 /** Columns that every table of PostgreSQL has. */
 const systemColumns = new Set(['cmax', 'cmin', 'ctid', 'tableoid', 'xmax', 'xmin']);
 
 /**
- * Reports what PostgreSQL cannot hold, for a model that names it; what SQLite takes is checked for every model.
- * @param expressions those that SQLite takes
+ * Reports what PostgreSQL cannot store, for a model that names it; what SQLite accepts is checked
+ * for every model.
+ * @param expressions those that SQLite accepts
  */
 export function checkPostgres(
   context: Context,
@@ -106,7 +107,9 @@ function tooLong(name: string): string | undefined {
     : undefined;
 }
 
-/** Where an attribute's column is named: a foreign key that is made has the name of its relation. */
+/**
+ * The place that names an attribute's column: a generated foreign key has the name of its relation.
+ */
 function placeOf(draft: DataclassDraft, dataclass: Dataclass, attribute: string): Place {
   const own = draft.attribute.get(attribute);
   if (own !== undefined) return entry(own.node, 'column')?.value ?? own.key;

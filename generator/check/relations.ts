@@ -8,7 +8,10 @@ import type { RelatedEntitiesAttribute, RelatedEntityAttribute } from '../model/
 import type { Context } from './context.js';
 import type { Inverses } from './inverses.js';
 
-/** Every relation leads somewhere, and what is shown to clients leads to something that they can see. */
+/**
+ * Checks that a relation leads somewhere, and that an exposed one leads to something that is
+ * exposed.
+ */
 export function checkTarget(context: Context, world: World, draft: AttributeDraft): void {
   const { node, label } = draft;
   const at = child(node, 'to');
@@ -27,7 +30,7 @@ export function checkTarget(context: Context, world: World, draft: AttributeDraf
   }
 }
 
-/** A to-one relation with its foreign key, found or to be made. */
+/** A to-one relation with its foreign key, which exists or is generated. */
 export interface ToOne {
   readonly relation: RelatedEntityAttribute;
   readonly foreignKey: ForeignKey;

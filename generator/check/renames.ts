@@ -12,12 +12,12 @@ export interface Renamed {
   readonly earlier: readonly string[];
 }
 
-/** The earlier names that stand at a part, oldest first. */
+/** The earlier names of a part, oldest first. */
 export function earlierNames(node: SourceNode): readonly string[] {
   return earlierNodes(node).flatMap((each) => textOf(each) ?? []);
 }
 
-/** The same for the model, where what is absent is left out. */
+/** The same for the model, without absent parts. */
 export function renamedFromOf(node: SourceNode): { readonly renamedFrom?: readonly string[] } {
   const earlier = earlierNames(node);
   return earlier.length === 0 ? {} : { renamedFrom: earlier };
@@ -31,16 +31,16 @@ function earlierNodes(node: SourceNode): readonly SourceNode[] {
 
 /** Parts that share one scope, such as the attributes of a dataclass. */
 export interface Scope {
-  /** What stands before their names in messages, `Employee.` for one. */
+  /** The prefix of their names in messages, such as `Employee.`. */
   readonly prefix: string;
   readonly parts: readonly { readonly key: SourceKey; readonly node: SourceNode }[];
-  /** Names of roles and privileges may be any text. */
+  /** Whether names may be any text, as those of roles and privileges. */
   readonly isFreeText?: boolean;
-  /** Names that exist without being written. */
+  /** Built-in names. */
   readonly builtIn?: readonly string[];
 }
 
-/** An earlier name belongs to one part, and no part bears it now. */
+/** Checks that an earlier name belongs to one part, and that no part has it now. */
 export function checkRenames(context: Context, scope: Scope): void {
   const { prefix, parts, isFreeText, builtIn = [] } = scope;
   const names = [...builtIn, ...parts.map(({ key }) => key.name)];
@@ -54,7 +54,7 @@ export function checkRenames(context: Context, scope: Scope): void {
       const fill = { part: `${prefix}${key.name}`, earlier: name };
       const other = owners.get(fold(name));
       const taken = renamed.get(fold(name));
-      // A part may get back the name that it once had.
+      // A part may get back a name that it once had.
       if (name === key.name && index === items.length - 1) {
         context.report('rename/itself', fill, at);
       } else if (other !== undefined && other !== key.name) {
@@ -69,7 +69,7 @@ export function checkRenames(context: Context, scope: Scope): void {
   }
 }
 
-/** The same for functions and other parts that stand in a mapping by their names. */
+/** The same for parts in a mapping by name, such as functions. */
 export function checkEntryRenames(
   context: Context,
   prefix: string,
@@ -79,7 +79,7 @@ export function checkEntryRenames(
   checkRenames(context, { prefix, parts });
 }
 
-/** The names that are texts; what else stands there is reported. */
+/** The names that are texts; anything else is reported elsewhere. */
 function soundItems(context: Context, node: SourceNode): readonly SourceKey[] {
   const at = child(node, 'renamedFrom');
   if (at?.kind === 'list' && itemsOf(at).length === 0) {
@@ -97,7 +97,7 @@ function soundItems(context: Context, node: SourceNode): readonly SourceKey[] {
   });
 }
 
-/** What to write where an earlier name is used; `undefined` where a name is none. */
+/** What to write if an earlier name is used; `undefined` if a name is not an earlier one. */
 export function renameHint(
   prefix: string,
   name: string,

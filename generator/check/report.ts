@@ -3,7 +3,7 @@ import type { Diagnostic } from '../source/diagnostic.js';
 import type { Place } from '../source/tree.js';
 import type { Code, Fill } from './messages.js';
 
-/** Notes a problem: which, the holes of its text, where, and another way out. */
+/** Reports a problem: which one, the holes of its text, where, and a way out. */
 export type Report = <C extends Code>(code: C, fill: Fill<C>, at: Place, help?: string) => void;
 
 export interface Reports {
@@ -31,7 +31,7 @@ export function createReports(): Reports {
 
 const maxLength = 500;
 
-/** Text of a model on one line of bounded length, with nothing in it that a terminal would obey. */
+/** Text of a model on one line of bounded length, without control characters for a terminal. */
 function shownText(text: string): string {
   const line = text.replace(
     /[\p{Cc}\p{Cf}\p{Cs}\p{Zl}\p{Zp}]/gu,

@@ -1,4 +1,4 @@
-/** An object with a method of this name would be taken for a promise, and `await` would call it. */
+/** `await` would treat an object with a method of this name as a promise. */
 const promise = ['then'];
 const everyClass = ['constructor', 'ds', 'session'];
 
@@ -18,7 +18,10 @@ export const entityMembers: ReadonlySet<string> = new Set([
   'fromObject',
 ]);
 
-/** Members of the base class of selections; relations are followed from there too, so they cannot have these names. */
+/**
+ * Members of the base class of selections; relations of selections are members too, so they cannot
+ * have these names.
+ */
 export const selectionMembers: ReadonlySet<string> = new Set([
   ...everyClass,
   'count',
@@ -60,7 +63,7 @@ export const datastoreMembers: ReadonlySet<string> = new Set([
   'kysely',
 ]);
 
-/** What functions of each class cannot be called. */
+/** Names that functions of each class cannot have. */
 export const functionNames = {
   entity: new Set([...entityMembers, ...promise]),
   selection: new Set([...selectionMembers, ...promise]),
@@ -69,5 +72,5 @@ export const functionNames = {
   singleton: new Set([...everyClass, ...promise]),
 } as const satisfies Readonly<Record<string, ReadonlySet<string>>>;
 
-/** The protocol sends an entity's address under this name, and passes over it in a body. */
+/** The protocol sends an entity's address under this name, and ignores it in a body. */
 export const protocolNames: ReadonlySet<string> = new Set(['uri']);

@@ -15,7 +15,7 @@ type Settings = Pick<
   'name' | 'description' | 'databases' | 'reportFormat' | 'limits' | 'origins' | 'protocol'
 >;
 
-/** What the file says about the server as a whole, with the defaults for what it does not say. */
+/** The settings of the server as a whole, with defaults for what the file leaves out. */
 export function settings(context: Context, root: SourceNode): Settings {
   const description = textOf(child(root, 'description'));
   const origins = originsOf(context, child(root, 'origins'));
@@ -55,7 +55,7 @@ function originsOf({ report }: Context, node: SourceNode | undefined): readonly 
   });
 }
 
-/** As the server reads `ORIGINS`. Apps of phones and desktops have schemes of their own. */
+/** As the server reads `ORIGINS`. Apps of phones and desktops have their own schemes. */
 function isOrigin(text: string): boolean {
   if (!new RegExp(originPattern, 'u').test(text)) return false;
   if (!/^https?:/u.test(text)) return true;
@@ -82,7 +82,8 @@ function limits(context: Context, node: SourceNode | undefined): Limits {
     name,
     numberOf(child(node, name)) ?? rule.default,
   ]);
-  // The rules have a row for each limit, and null is the default of those only that can be null.
+  // The rules have a row for each limit, and only limits that can be null have null as their
+  // default.
   const found = Object.fromEntries(entries) as Limits;
   return {
     ...found,
@@ -91,7 +92,7 @@ function limits(context: Context, node: SourceNode | undefined): Limits {
   };
 }
 
-/** What applies where a request says nothing must be something that a request could say. */
+/** A default must be a value that a request could have. */
 function within(
   { report }: Context,
   node: SourceNode | undefined,

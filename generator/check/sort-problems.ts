@@ -1,6 +1,9 @@
 import type { Diagnostic } from '../source/diagnostic.js';
 
-/** Problems as a reader meets them: the model file first, then other files by name; by position, path and code in each. */
+/**
+ * Problems in the order of reading: the model file first, then other files by name; in each by
+ * position, path and code.
+ */
 export function sortProblems(
   modelFile: string,
   problems: readonly Diagnostic[],
@@ -17,7 +20,7 @@ export function sortProblems(
   );
 }
 
-/** By code unit, so that no locale of a machine decides. */
+/** By code unit, independent of the machine's locale. */
 function compare(a: string, b: string): number {
   if (a === b) return 0;
   return a < b ? -1 : 1;

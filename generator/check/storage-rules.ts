@@ -22,7 +22,10 @@ const ruleTypes: Readonly<Record<Exclude<keyof Rules, 'default'>, readonly Stora
   pattern: ['string'],
 };
 
-/** The rules for an attribute's values: each fits the type, they do not contradict each other, and the default obeys them. */
+/**
+ * Checks the rules for an attribute's values: each fits the type, they do not contradict each
+ * other, and the default obeys them.
+ */
 export function checkRules(context: Context, draft: AttributeDraft, of: ValueType): Rules {
   const fits = (rule: keyof typeof ruleTypes): SourceNode | undefined =>
     fitting(context, draft, of.type, rule);
@@ -68,7 +71,7 @@ function checkEnum(
   for (const item of node.items) {
     const value = valueOf(of, item);
     if (typeof value !== 'string' && typeof value !== 'number') {
-      // Anything but a text or a number is against the shape already.
+      // The shape check has reported anything but a text or a number.
       const reason = `must be ${expectedValue(of)}`;
       if (item.kind === 'scalar' && item.value !== null && typeof item.value !== 'boolean') {
         report('storage/bad-enum-value', { attribute: label, reason }, item);
@@ -118,9 +121,9 @@ function checkPattern(
   }
 }
 
-/** A server tries no longer texts on a pattern. */
+/** A server does not try longer texts on a pattern. */
 const longestMatched = 2_000;
-/** Up to this length, a time that grows with a power of the length is short. */
+/** Up to this length, time that grows with a power of the length is short. */
 const harmlessLength = 256;
 
 function checkTimeOfPattern(
@@ -164,7 +167,7 @@ function checkDefault(
 ): JsonValue | undefined {
   const { node, label } = draft;
   const found = entry(node, 'default');
-  // An empty default is none.
+  // An empty default counts as none.
   if (found === undefined || isNull(found.value)) return undefined;
   const kind = isKey(draft) ? 'the primary key' : 'assigned by the server';
   if (isKey(draft) || child(node, 'generated') !== undefined) {

@@ -14,13 +14,13 @@ export function isIndexable(type: StorageType): boolean {
   return !notIndexable.includes(type);
 }
 
-/** What the relations of a dataclass ask of an attribute. */
+/** What the relations of a dataclass need of an attribute. */
 export interface ForeignKeyUse {
   readonly isForeignKey: boolean;
   readonly isMandatory: boolean;
 }
 
-/** A storage attribute, its flags and rules held against its type. */
+/** A storage attribute, whose flags and rules are checked against its type. */
 export function storageAttribute(
   context: Context,
   draft: AttributeDraft,
@@ -55,7 +55,7 @@ export function storageAttribute(
   };
 }
 
-/** A date alone can be without time; also of computed attributes. */
+/** Only a date can be without time; also for computed attributes. */
 export function checkDateOnly({ report }: Context, draft: AttributeDraft): void {
   const { node, type, label } = draft;
   const given = entry(node, 'dateOnly');

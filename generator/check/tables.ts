@@ -8,7 +8,7 @@ import { columnOf, type AttributeDraft, type DataclassDraft, type World } from '
 
 const maxLength = 63;
 
-/** Tables differ in more than case, and bear names that a database takes. */
+/** Checks that tables differ in more than case, and have names that a database accepts. */
 export function checkTables(context: Context, { dataclasses }: World): void {
   const owners = new Map<string, DataclassDraft>();
   for (const dataclass of dataclasses) {
@@ -28,7 +28,10 @@ export function checkTables(context: Context, { dataclasses }: World): void {
   }
 }
 
-/** Whether a name is an earlier one of a part and that of another part, which is reported with the renames. */
+/**
+ * Whether a name is an earlier one of a part and the current one of another, which is reported with
+ * the renames.
+ */
 function isStillUsed(name: string, ...parts: readonly [Renamed, Renamed]): boolean {
   const isOf = (names: readonly string[]): boolean =>
     names.some((each) => fold(each) === fold(name));
@@ -37,25 +40,28 @@ function isStillUsed(name: string, ...parts: readonly [Renamed, Renamed]): boole
   );
 }
 
-/** Tables of SQLite's own: one of the same name would stand in their place. */
+/** SQLite's own tables: one of the same name would replace them. */
 const ownTables = /^(?:json_each|json_tree|pragma_.*)$/isu;
 
 function tableProblem(name: string): string | undefined {
   if (/^sqlite_/i.test(name)) return `${name} begins with sqlite_, which belongs to the database`;
   if (ownTables.test(name)) return `${name} is that of a table of the database's own`;
-  // Kysely reads a schema before a dot, and an alias behind "as".
+  // Kysely parses a schema before a dot, and an alias behind "as".
   if (name.includes('.')) return `${name} has a dot, which stands between a schema and a table`;
   return / as /.test(name) ? `${name} holds " as ", which stands before an alias` : undefined;
 }
 
-/** An attribute that is kept in a column, and where to point when the column cannot be. */
+/** An attribute with a column, and the place to report if the column is impossible. */
 export interface ColumnUse {
   readonly attribute: Renamed;
   readonly column: string;
   readonly at: Place;
 }
 
-/** Columns of one table differ in more than case; names that differ in case alone are reported as names already. */
+/**
+ * Checks that columns of one table differ in more than case; names that differ only in case are
+ * reported as names already.
+ */
 export function checkColumns(context: Context, uses: readonly ColumnUse[]): void {
   const owners = new Map<string, Renamed>();
   for (const { attribute, column, at } of uses) {
@@ -70,10 +76,13 @@ export function checkColumns(context: Context, uses: readonly ColumnUse[]): void
 /** What SQLite takes. */
 const maxColumns = 2_000;
 
-/** The stamp and the time of the last change, which every table has. */
+/** The columns for the stamp and the time of the last change, which every table has. */
 const ownColumns = 2;
 
-/** Text that is looked up takes two columns, one of them for comparison without regard to case; a vector takes three. */
+/**
+ * Text with an index takes two columns, one of them for comparison without regard to case; a vector
+ * takes three.
+ */
 export function checkColumnCount({ report }: Context, dataclass: Dataclass, at: Place): void {
   let count = ownColumns;
   for (const attribute of dataclass.attributes) {
@@ -90,7 +99,7 @@ export function checkColumnCount({ report }: Context, dataclass: Dataclass, at: 
   report('sql/too-many-columns', { dataclass: dataclass.name, count, most: maxColumns }, at);
 }
 
-/** The columns that a dataclass writes down itself; foreign keys that are made come on top. */
+/** The columns that a dataclass writes down itself; generated foreign keys come on top. */
 export function writtenColumns(context: Context, dataclass: DataclassDraft): ColumnUse[] {
   return dataclass.attributes.flatMap((draft) => {
     if (draft.kind === 'storage') return [storageColumn(context, draft)];

@@ -5,7 +5,7 @@ import { fold } from './fold.js';
 import type { SourceEntry, SourceNode } from '../source/tree.js';
 import type { Suggest } from './near-name.js';
 
-/** What stands in the place of a type and is one elsewhere: in SQL, other modelling tools and languages. */
+/** Words that are types elsewhere: in SQL, other modelling tools and languages. */
 const hints: Readonly<Record<string, readonly string[]>> = {
   'use number (a double), or integer for exact amounts in the smallest unit, such as cents': [
     'bigdecimal',
@@ -105,13 +105,15 @@ const hintOf: ReadonlyMap<string, string> = new Map(
   Object.entries(hints).flatMap(([hint, words]) => words.map((word) => [word, hint] as const)),
 );
 
-/** The type of a parameter or result that is meant by a word of another system. */
+/** The type of a parameter or result that a word of another system means. */
 export function functionTypeHint(text: string): string | undefined {
   const hint = hintOf.get(fold(text));
   return hint?.includes('{') === true ? undefined : hint;
 }
 
-/** What to write where a text is no storage type; length and precision, as in `varchar(20)`, are left aside. */
+/**
+ * What to write if a text is no storage type; ignores length and precision, as in `varchar(20)`.
+ */
 export function typeHint(suggest: Suggest, text: string): string | undefined {
   const [, word = '', size = ''] = /^([\p{L}\p{N}_ -]+?)\s*(\(.*\))?$/u.exec(text.trim()) ?? [];
   if (storageTypes.some((each) => each === fold(word)) && size !== '') {
@@ -124,8 +126,8 @@ export function typeHint(suggest: Suggest, text: string): string | undefined {
 export type DataclassNodes = ReadonlyMap<string, SourceEntry>;
 
 /**
- * How to write the relation that is meant where a dataclass stands in the place of a type: `Patient`, `Patient[]` or
- * `Patient.selection`. `undefined` where no dataclass is meant.
+ * How to write the relation that is meant if a type names a dataclass: `Patient`, `Patient[]` or
+ * `Patient.selection`. `undefined` if no dataclass is meant.
  */
 export function relationHint(
   dataclasses: DataclassNodes,
@@ -148,7 +150,7 @@ export function inverseIn(dataclass: SourceNode, to: string): string | undefined
   )?.key.name;
 }
 
-/** Values that other systems compute anew for each row. */
+/** Values that other systems compute for each row. */
 const generatedByType = [
   {
     type: 'date',

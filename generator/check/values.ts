@@ -3,14 +3,17 @@ import { dayOf, momentOf } from './dates.js';
 import type { JsonValue, StorageType } from '../model/model.js';
 import type { SourceNode } from '../source/tree.js';
 
-/** What decides which values an attribute can have. */
+/** The parts of an attribute that decide which values it can have. */
 export interface ValueType {
   readonly type: StorageType;
   readonly dateOnly: boolean;
   readonly dimensions: number | undefined;
 }
 
-/** A value as the model keeps it: dates and UUIDs as the server stores them. `undefined` when it is none of the type. */
+/**
+ * A value as the model stores it: dates and UUIDs as the server stores them. `undefined` if it is
+ * not of the type.
+ */
 export function valueOf(of: ValueType, node: SourceNode): JsonValue | undefined {
   const value = plainValue(node);
   switch (of.type) {
@@ -38,7 +41,7 @@ export function valueOf(of: ValueType, node: SourceNode): JsonValue | undefined 
   }
 }
 
-/** What {@link valueOf} takes, to be read behind "must be". */
+/** What {@link valueOf} accepts, behind "must be". */
 export function expectedValue(of: ValueType): string {
   switch (of.type) {
     case 'string':

@@ -6,18 +6,18 @@ import { earlierNames } from './renames.js';
 import type { StorageType } from '../model/model.js';
 import type { SourceKey, SourceNode } from '../source/tree.js';
 
-/** An attribute as it is written, its kind found; what it refers to is looked for later. */
+/** An attribute as it is written, with its kind; references are resolved later. */
 export interface AttributeDraft {
   readonly name: string;
   /** Oldest first. */
   readonly earlier: readonly string[];
-  /** With its dataclass, as messages say it: `Employee.employer`. */
+  /** With its dataclass, as in messages: `Employee.employer`. */
   readonly label: string;
   readonly key: SourceKey;
   readonly node: SourceNode;
-  /** `undefined` where the shape checks have found that nothing tells it. */
+  /** `undefined` if the shape checks have found that nothing decides it. */
   readonly kind: AttributeKind | undefined;
-  /** Of a storage or computed attribute, when it is a type that exists. */
+  /** Of a storage or computed attribute, if the type exists. */
   readonly type: StorageType | undefined;
   readonly dateOnly: boolean;
   readonly exposed: boolean;
@@ -37,7 +37,7 @@ export interface DataclassDraft {
   readonly folded: ReadonlyMap<string, AttributeDraft>;
 }
 
-/** All dataclasses of the file, before their links are followed. */
+/** All dataclasses of the file, before their links are resolved. */
 export interface World {
   readonly root: SourceNode;
   readonly dataclasses: readonly DataclassDraft[];
@@ -91,7 +91,7 @@ export function columnOf({ name, earlier, node, kind }: AttributeDraft): string 
   return given ?? earlier[0] ?? name;
 }
 
-/** The primary key, the first where there are several. */
+/** The primary key, the first one if there are several. */
 export function keyDraft(dataclass: DataclassDraft): AttributeDraft | undefined {
   return dataclass.attributes.find(isKey);
 }

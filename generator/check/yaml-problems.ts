@@ -5,7 +5,7 @@ import type { YamlProblem } from '../source/yaml-problem.js';
 import type { Report } from './report.js';
 
 export interface ReadFile {
-  /** Absent when the file cannot be understood at all. */
+  /** Absent if the file cannot be understood at all. */
   readonly root?: SourceNode;
   readonly text: string;
 }

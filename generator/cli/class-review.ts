@@ -16,17 +16,17 @@ import { lineStarts, positionAt } from '../source/position.js';
 import type { Sources } from './render-diagnostics.js';
 import type { World } from './world.js';
 
-/** What one run notices of the classes that users write. */
+/** What one run finds in the classes that users write. */
 export interface ClassReview {
   /**
-   * Where users have their classes. Comes before {@link edit}, which tells the problems of both, and finds names that the model
-   * changed carried into the classes.
+   * Where users have their classes. Comes before {@link edit}, which reports the problems of both,
+   * and sees names that the model changed carried into the classes.
    */
   readonly find: (users: UserFolder | undefined) => Promise<ClassFiles>;
   /** What {@link find} changes in users' files, for new names of the model. */
   readonly renames: () => readonly UserEdit[];
   readonly edit: EditUserFiles;
-  /** Of the last time that {@link edit} was asked. */
+  /** Of the last call of {@link edit}. */
   readonly found: () => Noticed;
 }
 
@@ -35,13 +35,13 @@ interface Noticed {
   readonly sources: Sources;
 }
 
-/** Nothing is written, because of what was noticed of the users' classes. */
+/** Nothing is written because of problems of the users' classes. */
 export class ClassRefusal extends Refusal {}
 
 export interface ReviewOptions {
-  /** Whether a problem forbids to write. */
+  /** Whether a problem prevents writing. */
   readonly refuses: (problem: Diagnostic) => boolean;
-  /** Whether the run writes; problems are told where they stand after it. */
+  /** Whether the run writes; problems are reported at their places after it. */
   readonly isWritten: boolean;
 }
 

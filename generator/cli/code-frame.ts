@@ -7,7 +7,7 @@ export interface Frame {
   readonly lines: readonly string[];
   /** Blanks and carets below the last of them. */
   readonly marker: string;
-  /** Width of what stands before the source. */
+  /** Width of the columns before the source. */
   readonly gutter: string;
 }
 
@@ -63,7 +63,7 @@ function cutAround(
   span: Span,
   room: number,
 ): { text: string; marker: string; isCutLeft: boolean } {
-  // A line can be a megabyte long: only what could be seen is cut into cells.
+  // A line can be a megabyte long: only the visible part is cut into cells.
   const from = wholeCharacterAt(line, Math.max(span.begin - room, 0));
   const to = Math.min(span.begin + 2 * room, line.length);
   const cells = cellsOf(line.slice(from, to)).map((cell) => ({

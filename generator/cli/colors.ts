@@ -5,7 +5,10 @@ export type Colors = ReturnType<typeof pico.createColors>;
 
 export const plain: Colors = pico.createColors(false);
 
-/** Colours for a stream. A flag beats NO_COLOR, which beats FORCE_COLOR, which beats what the stream is. */
+/**
+ * Colours for a stream. A flag beats NO_COLOR, which beats FORCE_COLOR, which beats the kind of the
+ * stream.
+ */
 export function colorsFor(
   stream: Stream,
   { env, flag }: { env: Readonly<Record<string, string | undefined>>; flag: boolean },

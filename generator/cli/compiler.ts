@@ -15,22 +15,28 @@ import type {
 } from '../stubs/review-classes.js';
 import { UsageError } from './failure.js';
 
-/** The stages of the generator. They are loaded when they are needed, so that `--help` answers at once. */
+/**
+ * The stages of the generator. They are loaded when they are needed, so that `--help` answers at
+ * once.
+ */
 export interface Compiler {
   check(input: ModelInput): Promise<CheckedModel>;
   emit(model: Model, input: EmitInput): Promise<readonly EmittedFile[]>;
   serialize(model: Model): Promise<string>;
-  /** Looks at the migrations of a server, and writes one. */
+  /** Reviews the migrations of a server, and writes one. */
   reviewMigrations(input: MigrationInput): Promise<MigrationReview>;
-  /** Carries names that the model changed into the users' classes; answers at once where there are none. */
+  /**
+   * Carries names that the model changed into the users' classes; returns at once if there are
+   * none.
+   */
   renameClasses(input: RenameInput): Promise<RenamedClasses>;
   /** Reads a model that was serialised, maybe by another version. */
   parse(text: string): Promise<ParsedModel>;
-  /** Says what a newer model means for data, clients and class code. */
+  /** Compares two models: what the newer one means for data, clients and class code. */
   compare(older: Model, newer: Model): Promise<Comparison>;
   /** Looks for users' classes that were moved. */
   findClasses(input: FindInput): Promise<FoundClasses>;
-  /** Looks at the users' classes; answers at once where there are none. */
+  /** Reviews the users' classes; returns at once if there are none. */
   reviewClasses(input: ReviewInput): Promise<StubPlan>;
   /** The JSON Schema of model files, as text. */
   schema(): Promise<string>;

@@ -62,7 +62,10 @@ export function accessJson(model: Model): object {
   };
 }
 
-/** The answers of {@link Granted}, which the access test of a server expects, too, for all that is exposed. */
+/**
+ * The results of {@link Granted}, which the access test of a server expects, too, for everything
+ * that is exposed.
+ */
 function accessOf(
   model: Model,
   roles: Roles,
@@ -70,7 +73,7 @@ function accessOf(
   const granted = new Granted(model, roles);
   const holders = granted
     .holders()
-    // Without forceLogin a user who is granted nothing may do what guests may.
+    // Without forceLogin a user without grants may do what guests may.
     .filter(({ kind }) => kind !== 'user' || roles.forceLogin);
   const row = (
     kind: Row['kind'],

@@ -1,4 +1,4 @@
-/** What the command line answers to a script. */
+/** The exit codes of the command line. */
 export const exitCode = {
   ok: 0,
   /** The model has errors, or `--check` found differences. */

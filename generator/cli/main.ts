@@ -21,7 +21,7 @@ function onInterrupt(listener: (signal: 'SIGINT' | 'SIGTERM') => void): () => vo
 }
 
 function streamOf(stream: NodeJS.WriteStream): Stream {
-  // A reader such as `head` may go away early; that is its right.
+  // A reader such as `head` may close the stream early.
   stream.on('error', (error: NodeJS.ErrnoException) => {
     if (error.code !== 'EPIPE') throw error;
   });
@@ -49,7 +49,7 @@ const maxOutput = 256 * 1024 * 1024;
 function git(args: readonly string[]): GitAnswer | undefined {
   const { error, status, stdout, stderr } = spawnSync('git', args, {
     maxBuffer: maxOutput,
-    // Its messages are shown, and read by tests.
+    // Its messages are shown, and parsed by tests.
     env: { ...process.env, LC_ALL: 'C' },
   });
   if (error !== undefined && 'code' in error && error.code === 'ENOENT') return undefined;

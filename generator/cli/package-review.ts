@@ -18,7 +18,8 @@ interface Packages {
 }
 
 /**
- * The packages that a `package.json`, written by an earlier run, lacks by now: a model gets vectors, another database, roles.
+ * The packages that a `package.json`, written by an earlier run, lacks now: a model gets vectors,
+ * another database, roles.
  */
 export async function missingPackages(
   files: readonly EmittedFile[],
@@ -36,7 +37,10 @@ export async function missingPackages(
   );
 }
 
-/** Whether a script runs the program of that package. The user may have taken such a script away, and the package with it. */
+/**
+ * Whether a script runs the program of that package. The user may have removed such a script, and
+ * the package with it.
+ */
 function isCalled(name: string, { scripts = {} }: Packages): boolean {
   return Object.values(scripts).some((script) => script.split(' ').includes(name));
 }
@@ -62,7 +66,7 @@ function listed(
   return Object.entries(packages).map(([name, version]) => ({ name, version, isForDevelopment }));
 }
 
-/** @returns `undefined` where the text is no JSON object: npm tells that better */
+/** @returns `undefined` if the text is no JSON object: npm explains that better */
 function packagesOf(text: string): Packages | undefined {
   try {
     const value: unknown = JSON.parse(text);

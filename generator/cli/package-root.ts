@@ -1,7 +1,10 @@
 import { existsSync, readFileSync } from 'node:fs';
 import { dirname, join } from 'node:path';
 
-/** Finds the folder of this package, above a file of it: compiled, sources are one level deeper than as written. */
+/**
+ * Finds the folder of this package, above one of its files: compiled sources are one level deeper
+ * than written ones.
+ */
 export function findPackage(file: string): { root: string; version: string } {
   for (let folder = dirname(file); ; folder = dirname(folder)) {
     const path = join(folder, 'package.json');

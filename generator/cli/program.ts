@@ -8,7 +8,7 @@ import { UsageError } from './failure.js';
 import { helpAfter, purpose } from './help-text.js';
 import type { Session } from './session.js';
 
-/** The command line as commander reads it; `finish` gets the exit code of the verb that ran. */
+/** The command line as commander parses it; `finish` gets the exit code of the command that ran. */
 export function makeProgram(session: Session, finish: (code: number) => void): Command {
   const program = base(new Command('drs-gen'), session)
     .description(purpose)
@@ -119,13 +119,13 @@ function verb(session: Session, program: Command, name: string): Command {
     if (misplaced === undefined) return;
     throw new UsageError(`Options come after the command: drs-gen ${name} …`);
   });
-  // Accepted behind every command, and listed once.
+  // Accepted by every command, and listed once.
   command.addOption(new Option('--no-color').hideHelp());
   program.addCommand(command);
   return command;
 }
 
-/** What all commands have in common. */
+/** What all commands share. */
 function base(command: Command, session: Session): Command {
   return command
     .exitOverride()

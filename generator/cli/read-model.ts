@@ -24,7 +24,10 @@ function readNamed(world: World, file: string, path: string): Uint8Array {
   }
 }
 
-/** A model can name anything; what cannot be read is as good as absent, and the checks say so with its place. */
+/**
+ * A model can name anything; what cannot be read counts as absent, and the checks report it with
+ * its place.
+ */
 function readNear(world: World, path: string): Uint8Array | undefined {
   try {
     return world.isFile(path) ? world.readFile(path) : undefined;

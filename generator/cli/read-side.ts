@@ -9,13 +9,13 @@ import type { World } from './world.js';
 /** One side of a comparison: a model, or the file that has errors. */
 export interface Side {
   readonly model: Model | undefined;
-  /** Of a model file; a model that was generated from has no problems and no places. */
+  /** Of a model file; the model of an earlier run has no problems and no places. */
   readonly checked?: CheckedModel;
 }
 
 /**
  * Reads what `drs-gen diff` names: a model file, a server's folder, or `<revision>:<path>` of git.
- * @throws UsageError when it is none of them, or cannot be read
+ * @throws UsageError if it is none of them, or cannot be read
  */
 export async function readSide(world: World, named: string): Promise<Side> {
   const path = resolve(world.cwd, named);
@@ -58,7 +58,7 @@ async function readLock(world: World, file: string, bytes: Uint8Array): Promise<
   throw new UsageError(`Cannot read ${file}: ${parsed.problem}.`);
 }
 
-/** A path begins at the root of the repository, unless it begins with `./`, as git has it. */
+/** A path begins at the root of the repository, unless it begins with `./`, as in git. */
 async function readRevision(world: World, revision: string, path: string): Promise<Side> {
   const type = git(world, ['cat-file', '-t', `${revision}:${path}`]);
   const isTree = new TextDecoder().decode(type).trim() === 'tree';

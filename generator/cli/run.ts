@@ -7,7 +7,7 @@ import { openSession, tell, type Session } from './session.js';
 import { printable } from './terminal-text.js';
 import type { World } from './world.js';
 
-/** Runs one command line; answers its exit code. */
+/** Runs one command line; returns its exit code. */
 export async function run(argv: readonly string[], world: World): Promise<number> {
   const session = openSession(world, !argv.includes('--no-color'));
   let code: number = exitCode.ok;

@@ -3,7 +3,7 @@ import { colorsFor, type Colors } from './colors.js';
 import { renderDiagnostics, type RenderOptions, type Sources } from './render-diagnostics.js';
 import type { World } from './world.js';
 
-/** One run of one command: the world, and how to speak in it. */
+/** One run of one command: the world, and how to print to it. */
 export interface Session {
   readonly world: World;
   /** Colours for data. */
@@ -35,7 +35,7 @@ export function printJson(session: Session, value: unknown): void {
   print(session, JSON.stringify(value, null, 2));
 }
 
-/** Tells the problems of a model, if there are any. */
+/** Prints the problems of a model, if there are any. */
 export function tellProblems(
   session: Session,
   { problems, sources }: { problems: readonly Diagnostic[]; sources: Sources },

@@ -2,7 +2,7 @@ import { eastAsianWidth } from 'get-east-asian-width';
 
 /** One character as a reader sees it. */
 export interface Cell {
-  /** Offset in the text that was cut into cells. */
+  /** Offset in the text. */
   readonly start: number;
   readonly text: string;
   /** Columns that it takes on a terminal. */
@@ -14,14 +14,14 @@ const graphemes = new Intl.Segmenter('en', { granularity: 'grapheme' });
 /** Characters that move the cursor, change colours or turn the direction of writing. */
 const unprintable = /[\p{Cc}\p{Cs}\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
 
-/** Makes a text from a model safe to show: what would steer the terminal is spelt out. */
+/** Makes a text of a model safe to print: escapes what would control the terminal. */
 export function printable(text: string): string {
   return text.replace(unprintable, (character) =>
     character === '\n' ? character : spellOut(character),
   );
 }
 
-/** Cuts one line into cells; a tab becomes two blanks. */
+/** Splits one line into cells; a tab becomes two blanks. */
 export function cellsOf(line: string): readonly Cell[] {
   return [...graphemes.segment(line)].map(({ segment, index }) => {
     const text = segment === '\t' ? '  ' : printable(segment);

@@ -4,17 +4,17 @@ import type { EmittedFile } from '../emit/file.js';
 import type { ReadUserText, UserEdit } from '../output/user-edits.js';
 import { shellWord } from './shell-word.js';
 
-/** A line of a user's file that an earlier drs-gen has written and that does not work with this one. */
+/** A line of a user's file that an earlier drs-gen wrote and that does not work with this one. */
 export interface OldLine {
   readonly path: string;
   /** From 1. */
   readonly line: number;
   readonly before: string;
-  /** What takes its place; several lines where it gets company. */
+  /** Its replacement; several lines if it needs more. */
   readonly after: string;
 }
 
-/** What a server of an earlier drs-gen needs. */
+/** What the server of an earlier drs-gen needs. */
 export interface UpgradeReview {
   readonly lines: readonly OldLine[];
   /** The same as texts of whole files. */
@@ -23,10 +23,10 @@ export interface UpgradeReview {
   readonly unused: readonly string[];
 }
 
-/** How a line of a file changes; the same text where it does not. */
+/** The new text of a line of a file; the same text if it does not change. */
 type Rule = (line: string, file: string) => string;
 
-/** Where the modules of the runtime that users' files imported are exported now. */
+/** The modules that now export what users' files imported from the runtime. */
 const publicEntries: Readonly<Record<string, string>> = {
   'access/login-module': 'access',
   'access/password': 'access',
@@ -57,7 +57,7 @@ const rules: Readonly<Record<string, Rule>> = {
       .replace('"tsc && node bundle.mjs"', '"tsc"')
       .replace('dist/server/main.js', 'dist/src/main.js')
       .replace('node --enable-source-maps dist/', 'node dist/');
-    // Whoever has no such script in a newer server does not want it.
+    // A newer server without such a script does not need it.
     return isEarlier && /^ *"build": "tsc",$/.test(scripts) && !file.includes('"dev":')
       ? `${scripts}\n    "dev": "tsx watch src/main.ts",`
       : scripts;
@@ -76,7 +76,7 @@ const rules: Readonly<Record<string, Rule>> = {
   },
 };
 
-/** Looks for what an earlier drs-gen has written into files that are the user's since. */
+/** Finds what an earlier drs-gen wrote into files that now belong to the user. */
 export async function upgradeReview(
   files: readonly EmittedFile[],
   classFiles: ClassFiles,
@@ -104,7 +104,7 @@ export async function upgradeReview(
   return { lines, edits, unused: isThere ? [bundler] : [] };
 }
 
-/** What the user changes, line by line. */
+/** The changes for the user to make, line by line. */
 export function renderUpgrade(
   { lines, unused }: UpgradeReview,
   target: { readonly file: string; readonly folder: string; readonly isDone: boolean },
@@ -128,7 +128,7 @@ export function renderUpgrade(
   return told.join('\n');
 }
 
-/** Edits on top of others: those were made of what these give. */
+/** Edits on top of others: they were made from the results of those. */
 export function editsOnTop(
   first: readonly UserEdit[],
   then: readonly UserEdit[],

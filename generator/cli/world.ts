@@ -1,7 +1,7 @@
 import type { Host } from '../output/host.js';
 import type { Compiler } from './compiler.js';
 
-/** All that the command line sees of the machine. */
+/** Everything that the command line sees of the machine. */
 export interface World {
   readonly cwd: string;
   readonly env: Readonly<Record<string, string | undefined>>;
@@ -10,13 +10,16 @@ export interface World {
   /** For messages. */
   readonly stderr: Stream;
   readonly host: Omit<Host, 'signal'>;
-  /** Calls back instead of dying when the user interrupts the program, until the answer is called. */
+  /**
+   * Calls back instead of dying when the user interrupts the program, until the returned function
+   * is called.
+   */
   onInterrupt(listener: (signal: 'SIGINT' | 'SIGTERM') => void): () => void;
-  /** Reads a file at once; throws what the system says. */
+  /** Reads a file synchronously; throws the system's errors. */
   readFile(path: string): Uint8Array;
-  /** Whether a path leads to an ordinary file. */
+  /** Whether a path leads to a regular file. */
   isFile(path: string): boolean;
-  /** Runs git in the folder that the user is in; `undefined` where git is not installed. */
+  /** Runs git in the current folder; `undefined` if git is not installed. */
   git(args: readonly string[]): GitAnswer | undefined;
   /** This package. */
   readonly package: { readonly root: string; readonly version: string };

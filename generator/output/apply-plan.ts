@@ -20,14 +20,14 @@ import { finishJournal, undoJournal } from './heal.js';
 
 type Write = Extract<PlannedFile, { action: 'create' | 'update' }>;
 
-/** What is done to one path; `before` is the text of a file of the user's that goes. */
+/** A change of one path; `before` is the text of a user's file that is moved. */
 type Change =
   Write | { readonly action: 'delete'; readonly path: string; readonly before?: string };
 
 /**
- * Carries out a plan without conflicts; the lock is held and the folder healed. Either all of it happens or nothing:
- * new texts are staged, a journal says what follows, files are exchanged by renames, and renaming the journal is
- * the moment at which the new tree counts.
+ * Carries out a plan without conflicts; the lock is held and the folder healed. Either all of it
+ * happens or nothing: new texts are staged, a journal describes the steps, files are exchanged by
+ * renames, and renaming the journal is the moment at which the new tree counts.
  */
 export async function applyPlan(plan: Plan, host: Host): Promise<void> {
   const { disk, signal } = host;
@@ -56,14 +56,17 @@ export async function applyPlan(plan: Plan, host: Host): Promise<void> {
   await tidy(disk, root, journal);
 }
 
-/** Deletions come first, because a new name may differ from a deleted one in case alone; the manifest last. */
+/**
+ * Deletions come first, because a new name may differ from a deleted one only in case; the manifest
+ * comes last.
+ */
 function orderedChanges(plan: Plan): readonly Change[] {
   const rank = (change: Change) =>
     change.action === 'delete' ? 0 : change.path === manifestPath ? 2 : 1;
   return changesOf(plan).sort((a, b) => rank(a) - rank(b));
 }
 
-/** A file that gets another name leaves one path, where another one may come, and comes to another path. */
+/** A moved file leaves one path, which another file may take, and arrives at another. */
 function changesOf({ files }: Plan): Change[] {
   const left = new Map(
     files.flatMap((file) => (file.action === 'rename' ? [[file.from, file.before] as const] : [])),
@@ -120,7 +123,7 @@ async function stage(
   await disk.flush(folder);
 }
 
-/** A journal is there as a whole or not at all, so it is written under another name first. */
+/** A journal must be complete or absent, so it is written under another name first. */
 async function openJournal(disk: Disk, root: string, journal: Journal): Promise<void> {
   const draft = join(recordPath(root, journal.staging), journalNames.open);
   await disk.create(draft, printJournal(journal));
@@ -142,7 +145,7 @@ async function takeStep(
   await disk.rename(stagedPath(root, journal, index, 'new'), path);
 }
 
-/** A file of the user's may have been saved since it was read; its new text is not ours to throw away. */
+/** A user's file may have been saved since it was read; its new text must not be lost. */
 async function assertUnchanged(
   disk: Disk,
   change: Change | undefined,
@@ -164,7 +167,7 @@ async function flushTouched(disk: Disk, root: string, journal: Journal): Promise
   for (const folder of folders) await disk.flush(folder);
 }
 
-/** Undoes a failed run and throws its cause, unless the failure came after the new tree counted. */
+/** Undoes a failed run and throws the cause, unless the failure came after the new tree counted. */
 async function takeBack(disk: Disk, root: string, journal: Journal, cause: unknown): Promise<void> {
   try {
     if ((await disk.kind(recordPath(root, journalNames.done))) !== undefined) return;

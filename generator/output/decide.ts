@@ -4,15 +4,15 @@ import type { Conflict, PlannedFile } from './plan.js';
 import { Refusal } from './refusal.js';
 import { hashText, withPlainLineEnds } from './text.js';
 
-/** What the last run knows about a file. */
+/** What the last run recorded about a file. */
 export interface Known {
-  /** There was a last run. */
+  /** Whether there was a last run. */
   readonly hasManifest: boolean;
-  /** Hash that the manifest holds for the path. */
+  /** The hash in the manifest for the path. */
   readonly hash: string | undefined;
 }
 
-/** Decides about a file that the model wants. */
+/** Decides about a file of the model. */
 export function decideWanted(file: EmittedFile, seen: Seen, known: Known): PlannedFile {
   if (file.owner === 'user') return decideUser(file, seen, known);
   const { path, owner, text } = file;
@@ -30,7 +30,10 @@ export function decideWanted(file: EmittedFile, seen: Seen, known: Known): Plann
   }
 }
 
-/** Decides about a file of the last run that the model no longer wants; `undefined` when it is gone anyway. */
+/**
+ * Decides about a file of the last run that the model no longer needs; `undefined` if it is gone
+ * already.
+ */
 export function decideStale(path: string, seen: Seen, hash: string): PlannedFile | undefined {
   const owner = 'generator';
   switch (seen.kind) {
@@ -70,7 +73,7 @@ function decideUser(file: EmittedFile, seen: Seen, known: Known): PlannedFile {
     case 'absent':
       return { action: 'create', path, owner, text };
     case 'file':
-      // Without a manifest the folder is not ours: what stands there was not made for this server.
+      // Without a manifest the folder is not ours: its files were not generated for this server.
       if (known.hasManifest || withPlainLineEnds(text) === seen.text) {
         return { action: 'user-kept', path, owner };
       }

@@ -1,7 +1,7 @@
 import { dirname } from 'node:path';
 import type { Disk } from './disk.js';
 
-/** Makes a folder with those above it; answers the new ones, outermost first. */
+/** Creates a folder and its parents; returns the new ones, outermost first. */
 export async function makeFolders(disk: Disk, path: string): Promise<readonly string[]> {
   if ((await disk.kind(path)) !== undefined || dirname(path) === path) return [];
   const above = await makeFolders(disk, dirname(path));
@@ -9,7 +9,7 @@ export async function makeFolders(disk: Disk, path: string): Promise<readonly st
   return [...above, path];
 }
 
-/** Removes a folder when it is a real folder and empty; answers whether it did. */
+/** Removes a folder if it is a real folder and empty; returns whether it did. */
 export async function removeIfEmpty(disk: Disk, path: string): Promise<boolean> {
   if ((await disk.kind(path)) !== 'folder') return false;
   if ((await disk.list(path)).length > 0) return false;
@@ -17,7 +17,7 @@ export async function removeIfEmpty(disk: Disk, path: string): Promise<boolean> 
   return true;
 }
 
-/** Removes a folder that holds nothing but files. */
+/** Removes a folder that contains only files. */
 export async function removeFlatFolder(disk: Disk, path: string): Promise<void> {
   if ((await disk.kind(path)) !== 'folder') return;
   for (const name of await disk.list(path)) await disk.removeFile(`${path}/${name}`);

@@ -15,13 +15,15 @@ import { foldersAbove, recordFolder } from './paths.js';
 import { Refusal } from './refusal.js';
 import { hashText } from './text.js';
 
-/** Whether an earlier run was interrupted and left something to undo or to tidy, or is at work now. */
+/**
+ * Whether an earlier run was interrupted and left something to undo or to clean up, or still runs.
+ */
 export async function needsHealing(disk: Disk, root: string): Promise<boolean> {
   const names = await recordNames(disk, root);
   return names.some((name) => isLock(name) || isJournal(name) || isStaging(name));
 }
 
-/** Brings a folder back to a whole tree after an interrupted run; the lock is held. */
+/** Restores a complete tree after an interrupted run; the lock is held. */
 export async function heal(disk: Disk, root: string): Promise<void> {
   const done = await readJournal(disk, root, journalNames.done);
   if (done !== undefined) await finishJournal(disk, root, done);
@@ -33,7 +35,7 @@ export async function heal(disk: Disk, root: string): Promise<void> {
   }
 }
 
-/** Undoes all steps that were taken, the last one first. May itself be interrupted and run again. */
+/** Undoes all steps that were done, the last one first. May itself be interrupted and run again. */
 export async function undoJournal(disk: Disk, root: string, journal: Journal): Promise<void> {
   for (const [index, step] of [...journal.steps.entries()].reverse()) {
     const staged = (side: 'new' | 'old') => stagedPath(root, journal, index, side);
@@ -46,7 +48,10 @@ export async function undoJournal(disk: Disk, root: string, journal: Journal): P
   await removeFlatFolder(disk, join(root, recordFolder, journal.staging));
 }
 
-/** Tidies after a run that has happened: what it replaced or deleted goes, with the folders that became empty. */
+/**
+ * Cleans up after a completed run: removes what it replaced or deleted, and the folders that became
+ * empty.
+ */
 export async function finishJournal(disk: Disk, root: string, journal: Journal): Promise<void> {
   for (const step of journal.steps) {
     if (step.action !== 'delete') continue;
@@ -65,7 +70,7 @@ async function undoCreate(
 ): Promise<void> {
   if ((await disk.kind(fresh)) !== undefined) return;
   const seen = await lookAt(disk, root, step.path);
-  // A file that was edited since is worth more than a tidy folder.
+  // A file that was edited since is kept.
   if (seen.kind === 'file' && hashText(seen.text) === step.hash) {
     await disk.removeFile(join(root, step.path));
   }

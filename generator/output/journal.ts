@@ -5,13 +5,14 @@ import { Refusal } from './refusal.js';
 import { decodeText } from './text.js';
 
 /**
- * What a run is about to do, so that a later one can undo it. Step `n` puts `<staging>/n.new` in its place,
- * after moving what stood there to `<staging>/n.old`; which of the two exist tells how far the run came.
+ * What a run is about to do, so that a later one can undo it. Step `n` puts `<staging>/n.new` in
+ * its place, after moving what was there to `<staging>/n.old`; which of the two exist shows how far
+ * the run came.
  */
 export interface Journal {
   /** Name of the staging folder, beside the journal. */
   readonly staging: string;
-  /** Folders that the run makes, outermost first. */
+  /** Folders that the run creates, outermost first. */
   readonly folders: readonly string[];
   readonly steps: readonly Step[];
 }
@@ -20,7 +21,10 @@ export type Step =
   | { readonly action: 'create' | 'update'; readonly path: string; readonly hash: string }
   | { readonly action: 'delete'; readonly path: string };
 
-/** Under `open` the run can be undone; renamed to `done`, it has happened and only tidying is left. */
+/**
+ * Under `open` the run can be undone; renamed to `done`, it has happened and only the clean-up is
+ * left.
+ */
 export const journalNames = { open: 'journal.json', done: 'journal.done.json' } as const;
 
 const stagingName = /^staging-\d+$/;
@@ -46,7 +50,7 @@ export function printJournal(journal: Journal): string {
   return `${JSON.stringify({ format: 1, ...journal }, null, 2)}\n`;
 }
 
-/** Reads a journal if it is there; one that nobody of ours wrote must not move files about. */
+/** Reads a journal if there is one; a journal that drs-gen did not write must not move files. */
 export async function readJournal(
   disk: Disk,
   root: string,

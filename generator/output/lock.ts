@@ -8,7 +8,9 @@ import { decodeText } from './text.js';
 
 const lockName = 'lock';
 
-/** Whether a name in the record folder is a lock's, or that of a stale one that was being removed. */
+/**
+ * Whether a name in the record folder is that of a lock, or of a stale lock that was being removed.
+ */
 export function isLock(name: string): boolean {
   return name === lockName || isLockAside(name);
 }
@@ -17,7 +19,7 @@ export function isLockAside(name: string): boolean {
   return /^lock-\d+$/.test(name);
 }
 
-/** Two seconds for a run to write its number: on a busy machine it may be stopped before. */
+/** Two seconds for a run to write its number: on a busy machine it may be paused before. */
 const patience = { tries: 100, milliseconds: 20 };
 
 /** Runs `work` while no other run writes into the folder; the record folder exists. */
@@ -28,7 +30,8 @@ export async function withLock<T>(root: string, host: Host, work: () => Promise<
   try {
     result = await work();
   } catch (error) {
-    // The reason of the failure matters more than a lock that could not be removed: it names a dead process soon.
+    // The cause of the failure matters more than a lock that could not be removed: its process is
+    // about to end.
     await host.disk.removeFile(path).catch(() => undefined);
     throw error;
   }
@@ -36,7 +39,7 @@ export async function withLock<T>(root: string, host: Host, work: () => Promise<
   return result;
 }
 
-/** What a lock says: the number of its process, nothing yet, or that it is not there any more. */
+/** The content of a lock: the number of its process, nothing yet, or that the lock is gone. */
 type Holder = number | 'unknown' | 'gone';
 
 async function takeLock(path: string, host: Host): Promise<void> {
@@ -56,12 +59,16 @@ async function takeLock(path: string, host: Host): Promise<void> {
   }
 }
 
-/** Our own number in a lock that we do not hold is that of a dead process, as happens in containers. */
+/**
+ * Our own number in a lock that we do not hold belongs to a dead process, as happens in containers.
+ */
 function isHeld(holder: number, host: Host): boolean {
   return holder !== host.pid && host.isAlive(holder);
 }
 
-/** Two runs may find the same stale lock: the one that moved a fresh one away by mistake gives it back. */
+/**
+ * Two runs may find the same stale lock: the one that moved a fresh one by mistake puts it back.
+ */
 async function removeStale(path: string, { disk, pid }: Host, holder: Holder): Promise<void> {
   const aside = `${path}-${pid}`;
   try {

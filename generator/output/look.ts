@@ -5,23 +5,23 @@ import { foldCase, foldersAbove } from './paths.js';
 import { decodeText } from './text.js';
 import { isInside } from './output-folder.js';
 
-/** What stands at a path of the output. */
+/** What is at a path of the output. */
 export type Seen =
   | { readonly kind: 'absent' }
   | { readonly kind: 'file'; readonly text: string }
   | { readonly kind: 'link' }
-  /** A file whose name differs in case alone, on a disk that takes both names for one. */
+  /** A file whose name differs only in case, on a disk that ignores case. */
   | { readonly kind: 'variant'; readonly name: string }
-  /** A folder or a device stands there, or a file where a folder is needed. */
+  /** A folder or a device is there, or a file in place of a folder. */
   | { readonly kind: 'obstacle'; readonly at: string }
-  /** A folder above is a link that leaves the output. */
+  /** A folder above is a link that leads out of the output. */
   | { readonly kind: 'outside'; readonly link: string; readonly present: boolean };
 
 type Folder = { readonly kind: 'folder' } | Exclude<Seen, { kind: 'file' | 'link' | 'variant' }>;
 
 export type Look = (path: string) => Promise<Seen>;
 
-/** Looks at single paths below `root`, a real path, and remembers the folders on the way. */
+/** Inspects single paths below `root`, a real path, and caches the folders on the way. */
 export function lookInto(disk: Disk, root: string): Look {
   const folders = new Map<string, Promise<Folder>>();
   const names = new Map<string, Promise<ReadonlySet<string>>>();

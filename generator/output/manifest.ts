@@ -1,7 +1,7 @@
 import { Refusal } from './refusal.js';
 import { compareCodePoints, isSafePath, manifestPath } from './paths.js';
 
-/** What the last run left behind. */
+/** What the last run wrote. */
 export interface Manifest {
   readonly generator: string;
   /** Path of each of our files → SHA-256 of its text with plain line ends. */
@@ -23,7 +23,9 @@ export function printManifest(manifest: Manifest): string {
   return `${JSON.stringify(content, null, 2)}\n`;
 }
 
-/** Reads a manifest, which may have been edited, merged badly or forged: it decides what is deleted. */
+/**
+ * Reads a manifest, which may have been edited, merged badly or forged: it decides what is deleted.
+ */
 export function parseManifest(text: string): Manifest {
   const content = parseJson(text);
   if (!isRecord(content)) throw unreadable('it is not a JSON object');

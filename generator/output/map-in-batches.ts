@@ -1,6 +1,7 @@
 /**
- * Maps a list with a promise for each item, a few at a time: an open file for each could be too many. When one fails,
- * its batch comes to rest before the failure is thrown, so that nothing is written behind a clean-up.
+ * Maps a list with a promise for each item, a few at a time: an open file for each could be too
+ * many. If one fails, its batch settles before the failure is thrown, so that nothing is written
+ * after a clean-up.
  */
 export async function mapInBatches<T, R>(
   items: readonly T[],

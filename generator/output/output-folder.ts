@@ -3,7 +3,9 @@ import type { Disk } from './disk.js';
 import { decodeText } from './text.js';
 import { Refusal } from './refusal.js';
 
-/** Answers the real path of an output folder; what does not exist yet stays as it was given. */
+/**
+ * Returns the real path of an output folder; parts that do not exist yet stay as they were given.
+ */
 export async function findOutputFolder(disk: Disk, folder: string): Promise<string> {
   if (dirname(folder) === folder) throw new Refusal(`${folder} is the root of the file system.`);
   const root = await realPathOf(disk, folder);
@@ -58,7 +60,7 @@ async function isOurPackage(disk: Disk, path: string): Promise<boolean> {
       content.name === 'drs-gen'
     );
   } catch {
-    // A package.json that is no JSON is somebody else's affair.
+    // A package.json that is no JSON is not our concern.
     return false;
   }
 }

@@ -14,7 +14,7 @@ export function isSafePath(path: string): boolean {
   return path.split('/').every((part) => part !== '' && part !== '.' && part !== '..');
 }
 
-/** Throws when emitted paths are unsafe or collide: that is a bug of an emit unit, not of a model. */
+/** Throws if emitted paths are unsafe or collide: that is a bug of an emit unit, not of a model. */
 export function assertSoundPaths(paths: readonly string[]): void {
   const seen = new Map<string, string>();
   for (const path of paths) {
@@ -35,7 +35,10 @@ export function assertSoundPaths(paths: readonly string[]): void {
   }
 }
 
-/** One spelling for all that a system without regard to case or Unicode form takes for the same name. */
+/**
+ * One spelling for all paths that a system without regard to case or Unicode form treats as the
+ * same.
+ */
 export function foldCase(path: string): string {
   return path.normalize('NFC').toLowerCase();
 }

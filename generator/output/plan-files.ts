@@ -18,13 +18,13 @@ export interface PlanInput {
   readonly folder: string;
   readonly files: FilesToPlan;
   readonly generatorVersion: string;
-  /** Says what is added to files of the user's, once the folder is ours. */
+  /** Returns additions to the user's files, if the folder is ours. */
   readonly editUserFiles?: EditUserFiles;
 }
 
 /**
- * The files of the server, or what makes them from the places of the user's files. It is given nothing where the folder is not
- * ours yet, and may be asked more than once.
+ * The files of the server, or a function that makes them from the places of the user's files. The
+ * function gets nothing if the folder is not ours yet, and may be called more than once.
  */
 export type FilesToPlan =
   readonly EmittedFile[] | ((users: UserFolder | undefined) => Promise<readonly EmittedFile[]>);
@@ -59,14 +59,15 @@ export async function planFiles(input: PlanInput): Promise<Plan> {
   };
 }
 
-/** What stays as it is in the plan may be added to, and so may files of the user's that the plan does not know. */
+/** The user's files that the plan keeps, or does not know, may get additions. */
 function withEdits(
   planned: readonly PlannedFile[],
   edits: readonly UserEdit[],
 ): readonly PlannedFile[] {
   const edited = new Set(edits.map(({ path }) => path));
   const moved = new Set(edits.flatMap(({ path, from }) => (from === undefined ? [] : [path])));
-  // Where a file goes, nothing of the user's stays; what would be created there is made for who has none.
+  // A file that is moved away leaves no user's file; a stub for its path would be for users without
+  // one.
   const others = planned.filter(
     ({ action, owner, path }) =>
       !(edited.has(path) && action === 'user-kept') && !(moved.has(path) && owner === 'user'),
@@ -94,7 +95,9 @@ async function planStale(
   return planned.filter((file) => file !== undefined);
 }
 
-/** A new name that differs from a deleted one in case alone is free, since deletions come first. */
+/**
+ * A new name that differs from a deleted one only in case is free, because deletions come first.
+ */
 function withoutGone(path: string, seen: Seen, gone: ReadonlySet<string>): Seen {
   return seen.kind === 'variant' && gone.has(foldCase(path)) ? { kind: 'absent' } : seen;
 }

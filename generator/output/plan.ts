@@ -18,14 +18,14 @@ export type PlannedFile =
 export interface Update {
   readonly action: 'update';
   readonly path: string;
-  /** A file of the user's is only ever added to, or follows new names of the model. */
+  /** A user's file only gets additions, or follows new names of the model. */
   readonly owner: Owner;
   readonly text: string;
-  /** The text that is replaced. */
+  /** The replaced text. */
   readonly before: string;
 }
 
-/** A file of the user's gets another name, and another text. */
+/** A user's file gets another name and another text. */
 export interface Move {
   readonly action: 'rename';
   /** Its new path. */
@@ -36,38 +36,38 @@ export interface Move {
   readonly before: string;
 }
 
-/** A file that the run may not touch unasked. */
+/** A file that the run may not change without being told. */
 export interface Conflict {
   readonly action: 'conflict';
   readonly path: string;
   readonly owner: Owner;
   readonly reason: ConflictReason;
-  /** The text that should stand there; absent when the file is no longer wanted. */
+  /** The text that the file should have; absent if the file is no longer needed. */
   readonly text?: string;
-  /** The text that stands there, when it is a file. */
+  /** The text that the file has, if it is a file. */
   readonly before?: string;
 }
 
 export type Owner = EmittedFile['owner'];
 
 export type ConflictReason =
-  /** A file of ours was edited, and would be replaced. */
+  /** A generated file was edited, and would be replaced. */
   | 'edited'
-  /** A file of ours was edited, and would be deleted. */
+  /** A generated file was edited, and would be deleted. */
   | 'edited-stale'
-  /** A file stands there that no run of ours made. */
+  /** There is a file that drs-gen did not generate. */
   | 'foreign'
-  /** A symbolic link stands there. */
+  /** There is a symbolic link. */
   | 'link'
-  /** A file stands there whose name differs in case alone. */
+  /** There is a file whose name differs only in case. */
   | 'case'
-  /** A folder or a device stands there, or a file where a folder is needed. */
+  /** There is a folder or a device, or a file in place of a folder. */
   | 'obstacle';
 
 export interface Plan {
   /** Real path of the output folder. */
   readonly root: string;
-  /** No manifest was there. */
+  /** Whether there was no manifest. */
   readonly isFirst: boolean;
   /** In code-point order of their paths. */
   readonly files: readonly PlannedFile[];
@@ -82,7 +82,7 @@ export function conflictsOf(plan: Plan): readonly Conflict[] {
   return plan.files.filter((file) => file.action === 'conflict');
 }
 
-/** The plan with every conflict decided in our favour that force can decide; user files stay as they are. */
+/** The plan with every conflict resolved that force can resolve; user files stay as they are. */
 export function forced(plan: Plan): Plan {
   return {
     ...plan,

@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 
 const decoder = new TextDecoder('utf-8', { ignoreBOM: true });
 
-/** Text of a file as it is compared: git may have turned every line end into CRLF at checkout. */
+/** Text of a file for comparison: git may have turned every line break into CRLF at checkout. */
 export function decodeText(bytes: Uint8Array): string {
   return withPlainLineEnds(decoder.decode(bytes));
 }

@@ -4,7 +4,7 @@ import type { Look } from './look.js';
 import { mapInBatches } from './map-in-batches.js';
 import { compareCodePoints } from './paths.js';
 
-/** What stands at a path of the output that belongs to the user, as its bytes say: line ends are kept. */
+/** What is at a path that belongs to the user, as its bytes are: line breaks are kept. */
 export type UserText =
   | { readonly kind: 'file'; readonly text: string }
   | { readonly kind: 'absent' }
@@ -14,30 +14,33 @@ export type UserText =
 /** @param path relative to the output folder, with forward slashes */
 export type ReadUserText = (path: string) => Promise<UserText>;
 
-/** The files of an output folder that was generated before, to look for those of the user. */
+/** The files of a folder that was generated before, in which to find those of the user. */
 export interface UserFolder {
   /** Its real path. */
   readonly root: string;
-  /** Whether a run of drs-gen wrote a file, and writes it again. */
+  /** Whether drs-gen wrote a file, and writes it again. */
   readonly owns: (path: string) => boolean;
   readonly read: ReadUserText;
-  /** What stands in a folder of the output, links left out; nothing where there is no such folder. */
+  /** The content of a folder of the output without links; nothing if there is no such folder. */
   readonly list: (
     folder: string,
   ) => Promise<readonly { readonly path: string; readonly kind: 'file' | 'folder' }[]>;
 }
 
-/** A file of the user's that something is added to, or that follows new names of the model. */
+/** A user's file that gets additions, or follows new names of the model. */
 export interface UserEdit {
   readonly path: string;
-  /** Where it stands before, if that is somewhere else. */
+  /** Its path before, if that differs. */
   readonly from?: string;
-  /** Its text before, with its own line ends. */
+  /** Its text before, with its own line breaks. */
   readonly before: string;
   readonly text: string;
 }
 
-/** Says what is added to files of the user's; may be asked more than once. What it throws, nothing is written then. */
+/**
+ * Returns additions to the user's files; may be called more than once. If it throws, nothing is
+ * written.
+ */
 export type EditUserFiles = (read: ReadUserText) => Promise<readonly UserEdit[]>;
 
 export function userTextReader(disk: Disk, root: string, look: Look): ReadUserText {
@@ -104,7 +107,7 @@ export function editedFolder(users: UserFolder, edits: readonly UserEdit[]): Use
   };
 }
 
-/** The text of bytes that it can be turned back into; `undefined` when they are not UTF-8. */
+/** The text of bytes, if it can be turned back into them; `undefined` if they are not UTF-8. */
 export function exactText(bytes: Uint8Array): string | undefined {
   try {
     return new TextDecoder('utf-8', { ignoreBOM: true, fatal: true }).decode(bytes);

@@ -13,11 +13,14 @@ import { recordFolder } from './paths.js';
 import { Refusal } from './refusal.js';
 
 export type OutputRequest = Omit<PlanInput, 'disk'> & {
-  /** Take over or delete files of ours that were edited, and replace those of others that stand in the way. */
+  /**
+   * Replace or delete generated files that were edited, and replace files of others that are in the
+   * way.
+   */
   readonly force: boolean;
 };
 
-/** Says what {@link writeOutput} would do. */
+/** Returns what {@link writeOutput} would do. */
 export async function planOutput(request: OutputRequest, host: Host): Promise<Plan> {
   const root = await findOutputFolder(host.disk, request.folder);
   if (await needsHealing(host.disk, root)) {
@@ -28,7 +31,7 @@ export async function planOutput(request: OutputRequest, host: Host): Promise<Pl
   return planNow(request, host);
 }
 
-/** Makes the folder hold the files. A plan with conflicts is answered and not carried out. */
+/** Writes the files into the folder. A plan with conflicts is returned and not carried out. */
 export async function writeOutput(request: OutputRequest, host: Host): Promise<Plan> {
   const { disk } = host;
   const root = await findOutputFolder(disk, request.folder);
@@ -52,8 +55,8 @@ export async function writeOutput(request: OutputRequest, host: Host): Promise<P
 }
 
 /**
- * Plans before the lock is taken, since that would already change the folder. Another run may be at work, so only a
- * plan that has nothing to do can be trusted.
+ * Plans before the lock is taken, because taking it would already change the folder. Another run
+ * may be active, so only a plan without any work can be trusted.
  */
 async function planUnlocked(
   request: OutputRequest,
@@ -64,13 +67,16 @@ async function planUnlocked(
   try {
     return await planNow(request, host);
   } catch (error) {
-    // A file that was listed is gone already.
+    // A listed file is gone already.
     if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
   }
 }
 
-/** Whether there is nothing to do; or nothing that may be done, in a folder where no other run can be at work. */
+/**
+ * Whether there is nothing to do; or nothing that is allowed, in a folder in which no other run can
+ * be active.
+ */
 function isSettled(plan: Plan): boolean {
   return !changesAnything(plan) || (plan.isFirst && conflictsOf(plan).length > 0);
 }
@@ -86,7 +92,8 @@ async function refuseForeignRecords(
   { disk }: Host,
   root: string,
 ): Promise<void> {
-  // No run makes this file, so looking for it tells about its folder alone, also while another run is at work.
+  // No run makes this file, so inspecting it only shows its folder, also while another run is
+  // active.
   const seen = await lookInto(disk, root)(`${recordFolder}/none`);
   if (seen.kind !== 'outside' && seen.kind !== 'obstacle') return;
   throw new Refusal(`${join(request.folder, recordFolder)} is not an ordinary folder.`);

@@ -1,6 +1,6 @@
 import { isAlias, visit, type Alias, type Document, type ParsedNode } from 'yaml';
 
-/** The node that each alias stands for: the last one before it that carries its name. */
+/** The node of each alias: the last one before it with its name. */
 export function aliasTargets(document: Document.Parsed): ReadonlyMap<Alias, ParsedNode> {
   const anchors = new Map<string, ParsedNode>();
   const targets = new Map<Alias, ParsedNode>();

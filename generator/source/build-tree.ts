@@ -4,14 +4,14 @@ import type { Place, SourceEntry, SourceKey, SourceNode, SourceScalar } from './
 import type { YamlProblem, YamlProblemKind } from './yaml-problem.js';
 
 export interface BuiltTree {
-  /** Absent when the file cannot be understood. */
+  /** Absent if the file cannot be understood. */
   readonly root?: SourceNode;
   readonly problems: readonly YamlProblem[];
 }
 
 /** Far more than a model needs, and few enough for the stack. */
 const maxDepth = 100;
-/** Nodes that aliases may add to those that are written down. */
+/** The number of nodes that aliases may add to those that are written down. */
 const maxAliasNodes = 100_000;
 
 interface Builder {
@@ -28,7 +28,7 @@ interface Where {
   readonly depth: number;
 }
 
-/** Turns a document without errors into our tree; aliases are replaced by what they stand for. */
+/** Turns a document without errors into our tree; aliases are replaced by their nodes. */
 export function buildTree(
   file: string,
   document: Document.Parsed,
@@ -54,7 +54,7 @@ function build(builder: Builder, node: ParsedNode, where: Where): SourceNode {
     if (builder.aliasNodes > maxAliasNodes) return nothing(placeOf(builder, node, where));
   }
   if (isAlias(node)) return followed(builder, node, where);
-  // Plain literals, since large models have many nodes.
+  // Plain literals, because large models have many nodes.
   const { file } = builder;
   const { path, depth } = where;
   const [start, end] = node.range;

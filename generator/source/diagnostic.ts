@@ -1,4 +1,4 @@
-/** A stretch of a source file; offsets count UTF-16 code units, `end` is exclusive. */
+/** A range of a source file; offsets count UTF-16 code units, `end` is exclusive. */
 export interface Origin {
   readonly file: string;
   readonly start: number;
@@ -15,11 +15,11 @@ export interface Diagnostic {
   readonly origin: Origin;
   /** Where in the model, for instance `dataclasses.Employee.attributes.employer.to`; empty for the whole file. */
   readonly path: string;
-  /** A near name or another way out, shown beside the caret. */
+  /** A near name or another way out, printed beside the caret. */
   readonly help?: string;
 }
 
-/** What a stage of the generator answers: a value, unless a problem is an error. */
+/** The result of a stage of the generator: a value, unless a problem is an error. */
 export interface Checked<T> {
   readonly value: T | undefined;
   readonly problems: readonly Diagnostic[];

@@ -1,4 +1,7 @@
-/** A limit of the model file; `null` as its default means that there is none, and may then be written too. */
+/**
+ * A limit of the model file; `null` as its default means that there is none, and may then be
+ * written too.
+ */
 export interface LimitRule {
   readonly default: number | null;
   readonly minimum: number;
@@ -7,7 +10,7 @@ export interface LimitRule {
 }
 
 const largest = Number.MAX_SAFE_INTEGER;
-/** A timer of Node holds 31 bits of them. */
+/** Timers of Node hold 31 bits of milliseconds. */
 const longestMilliseconds = 2_147_483_647;
 const longestSeconds = Math.floor(longestMilliseconds / 1000);
 

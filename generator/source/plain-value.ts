@@ -3,7 +3,7 @@ import type { SourceNode } from './tree.js';
 export type PlainValue =
   string | number | boolean | null | readonly PlainValue[] | { readonly [key: string]: PlainValue };
 
-/** What a node stands for, as JSON would say it. A key such as `__proto__` stays an ordinary key. */
+/** The JSON value of a node. A key such as `__proto__` stays an ordinary key. */
 export function plainValue(node: SourceNode): PlainValue {
   switch (node.kind) {
     case 'scalar':

@@ -11,7 +11,7 @@ export function lineStarts(text: string): readonly number[] {
   return starts;
 }
 
-/** Position of an offset; an offset past the end stands at the end of the last line. */
+/** Position of an offset; an offset past the end is at the end of the last line. */
 export function positionAt(starts: readonly number[], offset: number): Position {
   let low = 0;
   let high = starts.length - 1;

@@ -1,7 +1,10 @@
 import { type CST, Parser, type YAMLError } from 'yaml';
 import { problemKinds, type YamlProblem, type YamlProblemKind } from './yaml-problem.js';
 
-/** Behind these the reader has lost its way: what it tells then are consequences, or cannot be told from them. */
+/**
+ * After these errors the parser is lost: later errors are consequences, or cannot be distinguished
+ * from them.
+ */
 const structural: ReadonlySet<YamlProblemKind> = new Set<YamlProblemKind>([
   'indent',
   'key',
@@ -12,7 +15,10 @@ const structural: ReadonlySet<YamlProblemKind> = new Set<YamlProblemKind>([
   'unexpected-character',
 ]);
 
-/** What is wrong with a text as YAML: in its order, up to the first slip that hides how the rest is meant. */
+/**
+ * The errors of a text as YAML: in its order, up to the first one that hides the meaning of the
+ * rest.
+ */
 export function syntaxProblems(
   failures: readonly YAMLError[],
   text: string,
@@ -32,11 +38,14 @@ function problemOf(error: YAMLError, { length }: string): YamlProblem {
   return { kind: problemKinds[error.code], detail: error.message, start, end, path: '' };
 }
 
-/** What the reader says where it misses the end of a list or mapping in brackets, or takes what follows for a part of it. */
+/**
+ * The parser's messages if the end of a list or mapping in brackets is missing, or what follows is
+ * taken as part of it.
+ */
 const missingEnd =
   /^Flow (?:map|sequence) .*end with a|^Implicit keys need|^Block collections are not allowed/;
 
-/** The bracket that is never closed, in the place of the line where the reader notices that. */
+/** The bracket that is never closed, instead of the line in which the parser notices that. */
 function unclosed(error: YAMLError, text: string): YamlProblem | undefined {
   if (!missingEnd.test(error.message)) return undefined;
   const start = openBrackets(text).findLast((offset) => offset <= error.pos[0]);
@@ -44,7 +53,7 @@ function unclosed(error: YAMLError, text: string): YamlProblem | undefined {
   return { kind: 'unclosed', detail: text.charAt(start), start, end: start + 1, path: '' };
 }
 
-/** Where the brackets stand that have no other end than that of the text or of their indentation. */
+/** The positions of brackets that end only with the text or with their indentation. */
 function openBrackets(text: string): readonly number[] {
   const found: number[] = [];
   const stack: unknown[] = [...new Parser().parse(text)];
@@ -69,7 +78,10 @@ function isToken(value: unknown): value is CST.Token {
 /** Longer than any type of a list can be. */
 const longestType = 200;
 
-/** `{ returns: Item[] }`: inside braces `[` ends a plain text, and the reader speaks of tokens. */
+/**
+ * `{ returns: Item[] }`: inside braces `[` ends a plain text, and the parser complains about
+ * tokens.
+ */
 function unquotedList({ kind, start }: YamlProblem, text: string): YamlProblem | undefined {
   if (kind !== 'unexpected-character') return undefined;
   const [brackets] = /^(?:\[\])+/.exec(text.slice(start, start + longestType)) ?? [];

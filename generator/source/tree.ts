@@ -1,6 +1,6 @@
 import type { Origin } from './diagnostic.js';
 
-/** A place in a source file and in what it describes. Every node is one, and so is every key. */
+/** A place in a source file and in its content. Every node is one, and so is every key. */
 export interface Place extends Origin {
   /** Keys that lead here, joined with dots; list items in brackets. */
   readonly path: string;
@@ -33,7 +33,7 @@ export interface SourceScalar extends Place {
   readonly value: string | number | boolean | null;
 }
 
-/** The value below a key, or `undefined` where there is no such key or no mapping. */
+/** The value of a key, or `undefined` if there is no such key or no mapping. */
 export function child(node: SourceNode | undefined, key: string): SourceNode | undefined {
   return entry(node, key)?.value;
 }
@@ -42,7 +42,7 @@ export function entry(node: SourceNode | undefined, key: string): SourceEntry | 
   return node?.kind === 'mapping' ? node.entries.get(key) : undefined;
 }
 
-/** Entries of a mapping; none when the node is something else, which the shape checks report. */
+/** Entries of a mapping; none if the node is something else, which the shape checks report. */
 export function entriesOf(node: SourceNode | undefined): readonly SourceEntry[] {
   return node?.kind === 'mapping' ? [...node.entries.values()] : [];
 }
@@ -51,7 +51,7 @@ export function itemsOf(node: SourceNode | undefined): readonly SourceNode[] {
   return node?.kind === 'list' ? node.items : [];
 }
 
-/** The text of a scalar; `undefined` when it is absent or no text. */
+/** The text of a scalar; `undefined` if it is absent or no text. */
 export function textOf(node: SourceNode | undefined): string | undefined {
   return node?.kind === 'scalar' && typeof node.value === 'string' ? node.value : undefined;
 }

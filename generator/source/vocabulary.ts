@@ -48,10 +48,10 @@ export const actions = [
   'describe',
 ] as const;
 
-/** The key that tells the kind of an attribute. */
+/** The key that decides the kind of an attribute. */
 export const kindKeys = ['type', 'to', 'computed', 'alias'] as const;
 
-/** Whether a text is one of the words, for the compiler too. */
+/** Whether a text is one of the words, as a type guard. */
 export function isOneOf<T extends string>(words: readonly T[], text: unknown): text is T {
   return (words as readonly unknown[]).includes(text);
 }

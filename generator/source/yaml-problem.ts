@@ -24,14 +24,14 @@ export type YamlProblemKind =
 
 export interface YamlProblem {
   readonly kind: YamlProblemKind;
-  /** The YAML reader's own words, or the name that is meant. */
+  /** The YAML parser's own words, or the name that is meant. */
   readonly detail: string;
   readonly start: number;
   readonly end: number;
   readonly path: string;
 }
 
-/** The reader's codes, gathered to those that tell different things to an author. */
+/** The parser's codes, grouped into those that differ for an author. */
 export const problemKinds: Readonly<Record<ErrorCode, YamlProblemKind>> = {
   ALIAS_PROPS: 'alias',
   BAD_ALIAS: 'alias',

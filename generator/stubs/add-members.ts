@@ -9,7 +9,7 @@ import type { NamesInFile } from './names-in-file.js';
 import { styleOf } from './style.js';
 import { parse, type UserFile } from './user-files.js';
 
-/** Members that a class of the user's lacks. */
+/** Members that a user's class lacks. */
 export interface Addition {
   readonly userClass: UserClass;
   readonly found: FoundClass;
@@ -17,9 +17,10 @@ export interface Addition {
 }
 
 /**
- * The text of a file with members added to some of its classes, and what these need imported. All else stays as it is.
- * @param names what the file calls the names of the API
- * @param own what it calls classes of the model that it holds itself
+ * The text of a file with members added to some of its classes, and the imports that these need.
+ * Everything else stays as it is.
+ * @param names the file's names for those of the API
+ * @param own the file's names for classes of the model that it contains itself
  */
 export function addMembers(
   file: UserFile,

@@ -3,7 +3,7 @@ import { classNames } from '../emit/classes/class-names.js';
 import type { Rename, Renames } from '../evolution/renames.js';
 import type { Model } from '../model/model.js';
 
-/** What code calls by another name after a change of the model; every key is a name of before. */
+/** What code calls by another name after a change of the model; every key is an old name. */
 export interface ChangedNames {
   /** Classes and types, those that the user writes and those that `src/generated` exports. */
   readonly types: ReadonlyMap<string, string>;
@@ -11,7 +11,7 @@ export interface ChangedNames {
   readonly members: ReadonlyMap<string, ReadonlyMap<string, string>>;
   /** Emitted files that code may import, in the server. */
   readonly modules: ReadonlyMap<string, string>;
-  /** Names as texts and code without types hold them → what they may mean, in words. */
+  /** Names in texts and in code without types → what they may mean, in words. */
   readonly words: ReadonlyMap<string, readonly string[]>;
 }
 

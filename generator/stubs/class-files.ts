@@ -11,15 +11,15 @@ import { type UserFile, UserFiles } from './user-files.js';
 export interface FoundClasses {
   readonly files: ClassFiles;
   readonly problems: readonly Diagnostic[];
-  /** Texts of the files that problems speak of, by the names that these use. */
+  /** Texts of the files in problems, by their names there. */
   readonly sources: ReadonlyMap<string, string>;
 }
 
 interface Search extends Pick<StubInput, 'read' | 'shown'> {
   readonly classes: readonly UserClass[];
-  /** Classes that the model does not ask for any more. */
+  /** Classes that the model no longer needs. */
   readonly unused: readonly UserClass[];
-  /** The user's files beside those where stubs are written. */
+  /** The user's files in addition to those where stubs are written. */
   readonly others: readonly string[];
 }
 
@@ -30,8 +30,9 @@ interface Holder {
 }
 
 /**
- * Looks for classes that do not stand where their stubs are written. A class is known by its name and by the emitted class
- * that it extends; a file that passes it on counts as the same place. A class in two places is a problem.
+ * Finds classes that are not where their stubs are written. A class is identified by its name and
+ * by the emitted class that it extends; a file that re-exports it counts as the same place. A class
+ * in two places is a problem.
  */
 export async function classFiles(search: Search): Promise<FoundClasses> {
   const files = new UserFiles(search.read);
@@ -62,7 +63,7 @@ export async function classFiles(search: Search): Promise<FoundClasses> {
   return { files: moved, problems: problems.all, sources };
 }
 
-/** The classes that can be meant, the one that the stub's file exports first. */
+/** The candidates for the class, the one that the stub's file exports first. */
 async function holdersOf(
   files: UserFiles,
   { name, base }: UserClass,
@@ -80,7 +81,7 @@ async function holdersOf(
   return [...holders.values()];
 }
 
-/** A file that is no TypeScript exports nothing that could be seen. */
+/** A file that is no TypeScript has no visible exports. */
 async function exported(
   files: UserFiles,
   file: UserFile,
@@ -94,14 +95,20 @@ async function exported(
   }
 }
 
-/** The stub's file while it exports the class, else the file where the class stands, else one that passes it on. */
+/**
+ * The stub's file while it exports the class, else the file that contains the class, else one that
+ * re-exports it.
+ */
 function placeIn({ found, exporters }: Holder, stub: UserFile | undefined): string | undefined {
   if (stub !== undefined && exporters.includes(stub)) return stub.path;
   if (exporters.includes(found.file)) return found.file.path;
   return exporters[0]?.path;
 }
 
-/** The class may stand in a file that is no TypeScript: then that one is complained of, and no stub is written. */
+/**
+ * The class may be in a file that is no TypeScript: then that file is reported, and no stub is
+ * written.
+ */
 function unreadable(
   { base }: UserClass,
   stub: UserFile | undefined,

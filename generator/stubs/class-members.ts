@@ -11,13 +11,16 @@ export interface FoundMember {
 export interface ClassMembers {
   /** Those of one name: overloads, or the two accessors. */
   readonly named: (name: string) => readonly FoundMember[];
-  /** The classes that it extends are known up to the emitted one; what others have cannot be seen. */
+  /**
+   * Whether all classes that it extends are known up to the emitted one; members of others cannot
+   * be seen.
+   */
   readonly isComplete: boolean;
 }
 
 /**
- * The members that a class has by itself, and from the user's own classes that it extends.
- * @param base name of the emitted class that it is meant to extend
+ * The members that a class has itself, and from the user's own classes that it extends.
+ * @param base name of the emitted class that it should extend
  */
 export async function membersOf(
   files: UserFiles,
@@ -33,7 +36,7 @@ export async function membersOf(
     const parent = parentOf(at.node);
     if (parent === undefined) break;
     if (!ts.isIdentifier(parent)) {
-      // `api.CompanyBase` is the emitted class; a call can give anything.
+      // `api.CompanyBase` is the emitted class; a call can return anything.
       isComplete = ts.isPropertyAccessExpression(parent);
       break;
     }
@@ -45,7 +48,7 @@ export async function membersOf(
   return { named: (name) => members.get(name) ?? [], isComplete };
 }
 
-/** Whether a class extends the emitted one, itself or over classes of the user's. */
+/** Whether a class extends the emitted one, directly or through the user's classes. */
 export async function extendsBase(
   files: UserFiles,
   found: FoundClass,

@@ -7,8 +7,9 @@ import { awaited, shapeOf, type TypeShape } from './type-shape.js';
 type Originals = NamesInFile['original'];
 
 /**
- * Whether members of a class can be what the model asks for, as far as their text tells: the compiler has the last word.
- * @param found all that have its name
+ * Whether members of a class can be what the model declares, as far as their text shows: the
+ * compiler has the last word.
+ * @param found all members of that name
  */
 export function isAsDeclared(
   member: WrittenMember,
@@ -21,7 +22,7 @@ export function isAsDeclared(
   if (nodes.some((node) => !ts.isMethodDeclaration(node) && !ts.isPropertyDeclaration(node))) {
     return false;
   }
-  // Of overloads the compiler takes the one that fits.
+  // The compiler selects the overload that fits.
   const [written] = nodes.map(signatureOf);
   return written === undefined || nodes.length > 1 || fits(member, written, original);
 }
@@ -34,7 +35,7 @@ function signatureOf(node: ts.ClassElement): ts.SignatureDeclaration | undefined
   return ts.isArrowFunction(value) || ts.isFunctionExpression(value) ? value : undefined;
 }
 
-/** Whether the accessor is there that the model asks for. */
+/** Whether the accessor that the model declares exists. */
 export function isThere({ kind }: WrittenMember, found: readonly FoundMember[]): boolean {
   if (kind === 'get') return found.some(({ node }) => !ts.isSetAccessor(node));
   if (kind === 'set') return found.some(({ node }) => !ts.isGetAccessor(node));
@@ -52,7 +53,7 @@ function fits(
   if (!isSpread && written.length > params.length) {
     if (written.slice(params.length).some((each) => !isOptional(each))) return false;
   }
-  // Who writes an event may have no use for what it is given; an argument of a function is there to be used.
+  // An event may ignore its argument; the arguments of a function are meant to be used.
   if (!isSpread && member.kind === 'function' && written.length < params.length) return false;
   return (
     params.every((param, index) => {
@@ -75,7 +76,7 @@ function includesUndefined(type: ts.TypeNode | undefined): boolean {
   return shape === undefined ? type.getText().includes('undefined') : shape.has('undefined');
 }
 
-/** A parameter may take more than it is given, or be spoken of more closely than the model does. */
+/** A parameter may accept more than it gets, or have a narrower type than in the model. */
 function isAlike(written: TypeShape, declared: TypeShape): boolean {
   if (written === undefined || declared === undefined) return true;
   return isWithin(written, declared) || isWithin(declared, written);
@@ -86,7 +87,7 @@ function yields(
   type: ts.TypeNode | undefined,
   original: Originals,
 ): boolean {
-  // What the others return has several shapes.
+  // The results of the others have several shapes.
   if (kind !== 'function' || type === undefined || returns === 'unknown') return true;
   const written = shapeOf(awaited(type), original);
   const declared = modelShape(/^Promise<(.*)>$/s.exec(returnsFirst)?.[1] ?? returnsFirst);
@@ -103,7 +104,7 @@ function typeShape(type: ts.TypeNode | undefined, original: Originals): TypeShap
   return type === undefined ? undefined : shapeOf(type, original);
 }
 
-/** Of a type that the generator wrote, whose names are those of the API. */
+/** The shape of a type that the generator wrote, whose names are those of the API. */
 function modelShape(text: string): TypeShape {
   const file = ts.createSourceFile('type.ts', `type T = ${text};`, ts.ScriptTarget.Latest, true);
   const [statement] = file.statements;

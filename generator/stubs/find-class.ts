@@ -1,17 +1,18 @@
 import { ts } from 'ts-morph';
 import type { UserFile, UserFiles } from './user-files.js';
 
-/** A class of the user's, where its text stands. */
+/** A user's class at the place of its text. */
 export interface FoundClass {
   readonly file: UserFile;
   readonly node: ts.ClassLikeDeclaration;
-  /** What its own file calls it; `undefined` for a class that only a constant holds. */
+  /** Its name in its own file; `undefined` for a class that only a constant holds. */
   readonly localName: string | undefined;
 }
 
 /**
- * The class that a file exports by a name, wherever it is written: here, or in a file whose exports are passed on.
- * @throws UnreadableClassError when the way leads through a file that is no TypeScript
+ * The class that a file exports by a name, wherever it is written: here, or in a file whose exports
+ * are re-exported.
+ * @throws UnreadableClassError if the search leads through a file that is no TypeScript
  */
 export async function exportedClass(
   files: UserFiles,
@@ -35,14 +36,14 @@ export async function exportedClass(
   return undefined;
 }
 
-/** A class was looked for in a file that is no TypeScript. */
+/** The class would be in a file that is no TypeScript. */
 export class UnreadableClassError extends Error {
   constructor(readonly file: UserFile) {
     super(`${file.path} is no TypeScript.`);
   }
 }
 
-/** The class that a name means inside of a file, be it written there or imported. */
+/** The class of a name inside a file, be it written there or imported. */
 export async function localClass(
   files: UserFiles,
   file: UserFile,

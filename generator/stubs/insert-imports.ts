@@ -5,19 +5,19 @@ import { apiPath, importOf, type NamesInFile } from './names-in-file.js';
 import { indentAt, type Style } from './style.js';
 import { candidates, type UserFile } from './user-files.js';
 
-/** What a file needs of `src/generated/api.ts` for what is added to it. */
+/** The names of `src/generated/api.ts` that additions to a file need. */
 export interface Need {
   readonly name: string;
   readonly use: 'type' | 'value';
 }
 
 export interface AddedImports {
-  /** What the file calls each name that it needs. */
+  /** The file's name for each name that it needs. */
   readonly local: ReadonlyMap<string, string>;
   readonly insertions: readonly Insertion[];
 }
 
-/** Imports what a file needs and has not, beside what it imports of the same module already. */
+/** Imports the names that a file lacks, beside its other imports of the same module. */
 export function insertImports(
   file: UserFile,
   names: Pick<NamesInFile, 'local' | 'taken'>,
@@ -47,7 +47,7 @@ function freeName(name: string, taken: ReadonlySet<string>): string {
   return candidate;
 }
 
-/** Behind the last name that the file imports of the API. */
+/** Behind the last name that the file imports from the API. */
 function besideOthers(
   file: UserFile,
   added: readonly string[],
@@ -69,7 +69,7 @@ function besideOthers(
   return undefined;
 }
 
-/** A statement of its own: behind the other imports, else before everything. */
+/** A statement of its own: behind the other imports, else at the beginning. */
 function ownLine(file: UserFile, added: readonly string[], { newline }: Style): Insertion {
   const { syntax, text, path } = file;
   const imports = syntax.statements.filter(ts.isImportDeclaration);
@@ -84,7 +84,7 @@ function ownLine(file: UserFile, added: readonly string[], { newline }: Style): 
   return { at: startOf(text), text: `${code}${newline}` };
 }
 
-/** Behind what must stand first: a byte order mark, a line for the shell. */
+/** Behind what must come first: a byte order mark, a line for the shell. */
 function startOf(text: string): number {
   const mark = text.startsWith('\ufeff') ? 1 : 0;
   return ts.getShebang(text.slice(mark)) === undefined

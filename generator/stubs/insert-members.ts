@@ -4,7 +4,7 @@ import type { Insertion } from './insertions.js';
 import { indentAt, restyled, type Style } from './style.js';
 
 /**
- * Puts members behind those of a class.
+ * Adds members behind those of a class.
  * @param members as code, indented by two spaces
  */
 export function insertMembers(
@@ -32,7 +32,7 @@ export function insertMembers(
   return [...separators, { at: close, text: `${gap}${code}${newline}${classIndent}` }];
 }
 
-/** Members follow the indentation of those that are there. */
+/** Members follow the indentation of the existing ones. */
 function memberStyle(
   text: string,
   node: ts.ClassLikeDeclaration,
@@ -50,7 +50,7 @@ function memberStyle(
   return style;
 }
 
-/** A property without a semicolon would take what follows for a part of itself. */
+/** A property without a semicolon would absorb what follows. */
 function missingSemicolon(
   { members }: ts.ClassLikeDeclaration,
   added: readonly string[],

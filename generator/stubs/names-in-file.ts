@@ -1,20 +1,21 @@
 import { ts } from 'ts-morph';
 import { candidates, type UserFile } from './user-files.js';
 
-/** What a file calls the names of `src/generated/api.ts`. */
+/** A file's names for those of `src/generated/api.ts`. */
 export interface NamesInFile {
-  /** What the file calls a name, as a type or as a value; `undefined` for a name that it has not. */
+  /** The file's name for a name, as a type or as a value; `undefined` for a name that it lacks. */
   readonly local: (name: string, use: 'type' | 'value') => string | undefined;
-  /** The name that one of the file's stands for; `undefined` for one of its own. */
+  /** The API's name for one of the file's; `undefined` for the file's own names. */
   readonly original: (local: string) => string | undefined;
-  /** Names that the file has for itself already. */
+  /** Names that the file uses for itself already. */
   readonly taken: ReadonlySet<string>;
 }
 
 export const apiPath = 'src/generated/api.ts';
 
 /**
- * @param classFiles name of each class of the model → the file that exports it, by which users' files may import it too
+ * @param classFiles name of each class of the model → the file that exports it, from which users'
+ * files may import it too
  */
 export function namesIn(file: UserFile, classFiles: ReadonlyMap<string, string>): NamesInFile {
   const types = new Map<string, string>();

@@ -11,12 +11,12 @@ import { placeOf, StubProblems } from './problems.js';
 import { type UserFile, UserFiles } from './user-files.js';
 
 export interface StubInput {
-  /** What the model asks for. */
+  /** The classes that the model needs. */
   readonly classes: readonly UserClass[];
-  /** What it asked for when the server was generated last. */
+  /** The classes that it needed when the server was last generated. */
   readonly previous: readonly UserClass[];
   readonly read: ReadUserText;
-  /** How messages speak of a path of the output. */
+  /** The form of an output path in messages. */
   readonly shown: (path: string) => string;
   /** Place in the model file, `model.yaml:12:7`, of a path in the model. */
   readonly modelPlace: (modelPath: string) => string;
@@ -25,13 +25,14 @@ export interface StubInput {
 export interface StubPlan {
   readonly edits: readonly UserEdit[];
   readonly problems: readonly Diagnostic[];
-  /** Texts of the files that problems speak of, by the names that these use. */
+  /** Texts of the files in problems, by their names there. */
   readonly sources: ReadonlyMap<string, string>;
 }
 
 /**
- * Compares the users' classes with what the model asks for. What is missing is added; what differs, or is not asked for any
- * more, is told and left alone. With an error among the problems no file may be written.
+ * Compares the users' classes with the model. What is missing is added; what differs, or is no
+ * longer needed, is reported and left alone. With an error among the problems no file may be
+ * written.
  */
 export async function planStubs(input: StubInput): Promise<StubPlan> {
   const review = new Review(input);
@@ -43,7 +44,7 @@ export async function planStubs(input: StubInput): Promise<StubPlan> {
   return review.plan();
 }
 
-/** One look at all classes. */
+/** One review of all classes. */
 class Review {
   readonly #files: UserFiles;
   readonly #problems: StubProblems;
@@ -167,7 +168,7 @@ class Review {
   }
 }
 
-/** `hire(person: EmployeeEntity): Promise<EmployeeEntity>`, as the model has it. */
+/** `hire(person: EmployeeEntity): Promise<EmployeeEntity>`, as the model declares it. */
 function signatureText({ name, kind, params, returnsFirst }: WrittenMember): string {
   if (kind === 'get' || kind === 'set') return `an accessor of ${name}`;
   const list = params.map((each) => `${each.name}${each.optional ? '?' : ''}: ${each.type}`);

@@ -2,14 +2,14 @@ import type { ts } from 'ts-morph';
 import type { Diagnostic } from '../source/diagnostic.js';
 import { type StubCode, stubMessages } from './messages.js';
 
-/** What is noticed of the users' classes, in order of their files and places. */
+/** The problems of the users' classes, in order of their files and places. */
 export class StubProblems {
   readonly #problems = new Map<string, Diagnostic>();
 
-  /** @param shown how messages speak of a path of the output */
+  /** @param shown the form of an output path in messages */
   constructor(private readonly shown: (path: string) => string) {}
 
-  /** Notes a problem; the same one at the same place is kept once. */
+  /** Adds a problem; the same one at the same place is kept once. */
   add(
     code: StubCode,
     message: string,
@@ -30,7 +30,7 @@ export class StubProblems {
   }
 }
 
-/** The name of a member or class where it has one, else its beginning. */
+/** The name of a member or class if it has one, else its beginning. */
 export function placeOf(
   path: string,
   node: ts.Node & { readonly name?: ts.Node | undefined },

@@ -1,4 +1,4 @@
-/** How a file is written: what is inserted into it follows that. */
+/** The style of a file, which insertions follow. */
 export interface Style {
   readonly newline: '\n' | '\r\n';
   /** One level of indentation. */
@@ -14,7 +14,10 @@ export function styleOf(text: string): Style {
   };
 }
 
-/** The least indentation of a line; lines of comments that begin with a star are indented by a blank more. */
+/**
+ * The least indentation of a line; lines of comments that begin with a star are indented by one
+ * more blank.
+ */
 function indentOf(lines: readonly string[]): string {
   const found = lines
     .map((line) => /^([ \t]+)[^\s*]/.exec(line)?.[1])
@@ -23,7 +26,7 @@ function indentOf(lines: readonly string[]): string {
   return found[0] ?? '  ';
 }
 
-/** Code that is indented by two spaces a level, in the style of a file and further in by `before`. */
+/** Code that is indented by two spaces a level, in the style of a file and indented by `before`. */
 export function restyled(code: string, { newline, indent }: Style, before: string): string {
   return code
     .split('\n')
@@ -36,7 +39,7 @@ export function restyled(code: string, { newline, indent }: Style, before: strin
     .join(newline);
 }
 
-/** The blanks that the line of an offset begins with. */
+/** The blanks at the beginning of an offset's line. */
 export function indentAt(text: string, offset: number): string {
   const start = text.lastIndexOf('\n', offset - 1) + 1;
   return /^[ \t]*/.exec(text.slice(start, offset))?.[0] ?? '';

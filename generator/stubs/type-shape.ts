@@ -1,11 +1,14 @@
 import { ts } from 'ts-morph';
 
-/** The parts of a union, each as a text that is the same for the same type; `undefined` for what cannot be told from its text. */
+/**
+ * The parts of a union, each as a text that is the same for the same type; `undefined` if the text
+ * does not show it.
+ */
 export type TypeShape = ReadonlySet<string> | undefined;
 
 /**
- * What a type is as far as its text tells.
- * @param originalOf the name of `src/generated/api.ts` that a name of the file stands for
+ * The shape of a type as far as its text shows.
+ * @param originalOf the name in `src/generated/api.ts` of a name of the file
  */
 export function shapeOf(
   node: ts.TypeNode,
@@ -31,7 +34,7 @@ export function shapeOf(
   return keyword === undefined ? undefined : new Set([keyword]);
 }
 
-/** The type without the promise of it. */
+/** The type inside its promise. */
 export function awaited(node: ts.TypeNode): ts.TypeNode {
   if (!ts.isTypeReferenceNode(node) || node.typeName.getText() !== 'Promise') return node;
   return node.typeArguments?.[0] ?? node;

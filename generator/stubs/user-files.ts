@@ -2,13 +2,13 @@ import { posix } from 'node:path';
 import { ts } from 'ts-morph';
 import type { ReadUserText } from '../output/user-edits.js';
 
-/** A file of the user's that could be read. */
+/** A user's file that could be read. */
 export interface UserFile {
   /** In the output, with forward slashes. */
   readonly path: string;
   readonly text: string;
   readonly syntax: ts.SourceFile;
-  /** The first place that is no TypeScript. */
+  /** The first syntax error. */
   readonly syntaxError?: { readonly start: number; readonly message: string };
 }
 
@@ -19,19 +19,21 @@ export class UserFiles {
 
   constructor(private readonly read: ReadUserText) {}
 
-  /** `undefined` where no file can be read. */
+  /** `undefined` if no file can be read. */
   open(path: string): Promise<UserFile | undefined> {
     const known = this.#files.get(path) ?? this.#open(path);
     this.#files.set(path, known);
     return known;
   }
 
-  /** Whether something stands at the path that is no text. */
+  /** Whether there is something at the path that is no text. */
   isUnreadable(path: string): boolean {
     return this.#unreadable.has(path);
   }
 
-  /** The file that a module of another file names; `undefined` for packages, and for what is not there. */
+  /**
+   * The file that a module of another file names; `undefined` for packages, and for missing files.
+   */
   async imported(from: UserFile, module: string): Promise<UserFile | undefined> {
     for (const path of candidates(from.path, module)) {
       const file = await this.open(path);

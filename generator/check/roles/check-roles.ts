@@ -19,7 +19,7 @@ const fittingActions: Readonly<Record<Permission['type'], readonly Action[]>> = 
   singletonMethod: ['execute', 'promote', 'describe'],
 };
 
-/** Privileges, roles and permissions, every name in them found. */
+/** Checks privileges, roles and permissions, and resolves every name in them. */
 export function checkRoles(context: Context, roles: SourceNode, parts: ResourceParts): Roles {
   const privileges = checkPrivileges(context, roles);
   checkItemRenames(context, child(roles, 'privileges'), 'privilege', builtIn);
@@ -46,7 +46,7 @@ function bundles(context: Context, roles: SourceNode, privileges: Privileges): R
   });
 }
 
-/** Items of a list, whose names stand below a key of theirs. */
+/** Items of a list, whose names are values of a key. */
 function checkItemRenames(
   context: Context,
   list: SourceNode | undefined,
@@ -95,7 +95,7 @@ function permissions(
   });
 }
 
-/** An empty list says nothing about its action, as in the files of the field. */
+/** An empty list says nothing about its action, as in existing roles files. */
 function fittingPrivileges(
   { report }: Context,
   item: SourceNode,
@@ -108,7 +108,7 @@ function fittingPrivileges(
     const names = privileges.named(given?.value);
     if (given === undefined || names.length === 0) continue;
     if (fittingActions[type].includes(action)) found[action] = names;
-    // Files of the field close promote for the whole datastore with none, which changes nothing.
+    // Existing roles files close promote for the whole datastore with none, which changes nothing.
     else if (names.some((name) => name !== 'none')) {
       report('roles/action', { action, type, fitting: fittingActions[type].join(', ') }, given.key);
     }

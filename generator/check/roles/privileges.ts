@@ -5,7 +5,7 @@ import type { Roles } from '../../model/model.js';
 import type { SourceNode } from '../../source/tree.js';
 import type { Context } from '../context.js';
 
-/** Everyone has guest, nobody has none; WebAdmin belongs to administration. */
+/** Everyone holds guest, nobody holds none; WebAdmin is for administration. */
 export const builtIn = ['guest', 'none', 'WebAdmin'];
 
 interface Privilege extends Renamed {

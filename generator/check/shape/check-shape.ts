@@ -19,7 +19,10 @@ import type { ErrorObject } from 'ajv';
 import type { SourceEntry, SourceNode } from '../../source/tree.js';
 import type { Context } from '../context.js';
 
-/** Holds the whole file against the schema. The roles have their own check, as they may lie in a file of their own. */
+/**
+ * Checks the whole file against the schema. The roles have a check of their own, because they may
+ * be in a file of their own.
+ */
 export function checkModelShape(context: Context, root: SourceNode): void {
   const plain = plainValue(root);
   checkPlain(context, { node: root }, 'model', plain);
@@ -56,7 +59,7 @@ function checkPlain(context: Context, part: Part, definition: string, plain: Pla
   }
 }
 
-/** What stands below a key; null where nothing does. */
+/** The value of a key; null if there is none. */
 function at(value: PlainValue, key: string): PlainValue {
   const isMapping = typeof value === 'object' && value !== null && !Array.isArray(value);
   return isMapping ? ((value as Readonly<Record<string, PlainValue>>)[key] ?? null) : null;
@@ -88,7 +91,7 @@ const kindWords: Readonly<Record<AttributeKind, string>> = {
 
 const relationKeys = ['many', 'inverse', 'foreignKey', 'onDelete'] as const;
 
-/** Keys that some kind of attribute has. */
+/** Keys of any kind of attribute. */
 const attributeKeys = new Set(
   Object.values(definitionOf).flatMap((name) => Object.keys(definitions[name]?.properties ?? {})),
 );
@@ -124,7 +127,7 @@ function checkAttribute(context: Context, where: Where, part: Part, plain: Plain
   }
 }
 
-/** No storage type; what stands there may be one of another system, or a dataclass. */
+/** No storage type; the text may be one of another system, or a dataclass. */
 function unknownType(context: Context, { nodes, dataclass }: Where, part: Part): void {
   const text = textOf(part.node);
   const help =
@@ -134,7 +137,7 @@ function unknownType(context: Context, { nodes, dataclass }: Where, part: Part):
   unknownValue(context, part, { enum: storageTypes }, help);
 }
 
-/** A kind key that is only misspelt is told as that. */
+/** A misspelt kind key is reported as that. */
 function missingKind(context: Context, part: Part): void {
   const misspelt = entriesOf(part.node).find(({ key }) => context.suggest(key.name, kindKeys));
   if (misspelt !== undefined) {
@@ -161,9 +164,9 @@ function checkKind(
     const params = error.params as { readonly additionalProperty?: string };
     const key = error.instancePath === '' ? params.additionalProperty : undefined;
     if (isOneOf(kindKeys, key)) continue;
-    // What is wrong with these is that the type names a dataclass.
+    // The error of these keys is that the type names a dataclass.
     if (isRelation && isOneOf(relationKeys, key)) continue;
-    // Whether the other side is to-many, too, is found out where both are known.
+    // Whether the other side is to-many, too, is checked when both are known.
     if (kind === 'toMany' && isMissing(error, 'inverse')) continue;
     const typed = error.keyword === 'enum' && /^\/(type|computed)$/.exec(error.instancePath)?.[1];
     const typeEntry = typeof typed === 'string' ? entry(part.node, typed) : undefined;

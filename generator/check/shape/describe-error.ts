@@ -4,13 +4,13 @@ import type { Place, SourceKey, SourceNode } from '../../source/tree.js';
 import type { JsonSchema } from '../../source/schema/json-schema.js';
 import type { Context } from '../context.js';
 
-/** A part of the file with the key that it stands under. */
+/** A part of the file with its key. */
 export interface Part {
   readonly node: SourceNode;
   readonly key?: SourceKey;
 }
 
-/** Says in our words, at the node or key that is meant, what the schema check has found. */
+/** Reports an error of the schema check in our words, at the node or key that is meant. */
 export function describeError(context: Context, root: Part, error: ErrorObject): void {
   const part = partAt(root, error.instancePath);
   const what = labelOf(part);
@@ -31,7 +31,7 @@ export function describeError(context: Context, root: Part, error: ErrorObject):
       return;
     }
     case 'type': {
-      // What a list of texts asks for is told with them.
+      // Errors about the items of a list of texts are reported with the list.
       if (schema.type === 'string' && schema.enum !== undefined) return;
       const expected = typeWords(schema);
       const fill = { what, expected, found: foundWords(part.node) };
@@ -40,7 +40,7 @@ export function describeError(context: Context, root: Part, error: ErrorObject):
     }
     case 'const':
     case 'enum':
-      // A value of another type is told as that, once.
+      // A value of another type is reported as that, once.
       if (schema.type === 'boolean' && booleanOf(part.node) === undefined) return;
       unknownValue(context, part, schema);
       return;
@@ -63,7 +63,7 @@ export function describeError(context: Context, root: Part, error: ErrorObject):
       context.report('shape/repeated-item', { what }, repeated ?? at);
       return;
     }
-    // Names and texts with a pattern have rules of their own, which say more.
+    // Names and texts with a pattern have checks of their own, which say more.
     default:
   }
 }
@@ -74,7 +74,7 @@ export function unknownKey(context: Context, part: Part, key: string, schema: Js
   context.report('shape/unknown-key', { owner: labelOf(part), key }, at, help);
 }
 
-/** Reports a value that is not one of the schema's; a value of another type altogether is told as that. */
+/** Reports a value that is not one of the schema's; a value of another type is reported as that. */
 export function unknownValue(
   context: Context,
   part: Part,
@@ -95,13 +95,13 @@ export function unknownValue(
   context.report('shape/unknown-value', fill, node, help ?? context.suggest(value, words));
 }
 
-/** What a part is called in a message: its key, or its place in a list. */
+/** The name of a part in a message: its key, or its position in a list. */
 export function labelOf({ node }: Part): string {
   const last = node.path.slice(node.path.lastIndexOf('.') + 1);
   return last === '' ? 'The file' : last;
 }
 
-/** The value, or the key where the value is left out and so has no place of its own. */
+/** The value, or the key if the value is left out and so has no place of its own. */
 export function placeOf(part: Part): Place {
   const { node, key } = part;
   return key !== undefined && isNull(node) && node.start === node.end ? key : node;
@@ -131,7 +131,9 @@ function typeWords(schema: JsonSchema): string {
   return types.map((each) => words[each] ?? each).join(' or ');
 }
 
-/** Two slips that YAML invites: yes and no are texts, and a text that looks like a number is one. */
+/**
+ * Two mistakes that YAML invites: yes and no are texts, and a text that looks like a number is one.
+ */
 function typeHelp(node: SourceNode, { type }: JsonSchema): string | undefined {
   if (node.kind !== 'scalar' || node.value === null) return undefined;
   if (type === 'string') return 'put it in quotes to make it a text';
@@ -152,7 +154,7 @@ function partAt(root: Part, pointer: string): Part {
   return part;
 }
 
-/** A mapping without key is the file itself or an item; its first line is enough to point at. */
+/** A mapping without key is the file itself or an item; its first line is enough to show. */
 function startOf(node: SourceNode): Place {
   const { file, start, path } = node;
   const [first] = node.kind === 'mapping' ? node.entries.values() : [];

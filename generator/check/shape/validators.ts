@@ -3,13 +3,15 @@ import { definitions, modelDefinition } from '../../source/model.schema.js';
 import type { ErrorObject, ValidateFunction } from 'ajv';
 import type { JsonSchema } from '../../source/schema/json-schema.js';
 
-/** Parts of the file that the schema lets have several forms; each form is chosen in code, then held against its own schema. */
+/** Parts of the file with several forms; code selects the form, and its own schema checks it. */
 const chosenInCode = ['attribute', 'parameter', 'rolesOrPath', 'database', 'earlierNames'] as const;
 
 const compiled = new Map<string, ValidateFunction>();
 let ajv: Ajv | undefined;
 
-/** Holds a value against one definition of the schema, those parts left out that have several forms. */
+/**
+ * Checks a value against one definition of the schema, without the parts that have several forms.
+ */
 export function shapeErrors(definition: string, value: unknown): readonly ErrorObject[] {
   const validate = compiled.get(definition) ?? compile(definition);
   return validate(value) ? [] : (validate.errors ?? []);

@@ -10,7 +10,7 @@ export interface CheckOptions {
   readonly warnAsError?: boolean;
 }
 
-/** `drs-gen check <model>`: shows every problem of a model file and writes nothing. */
+/** `drs-gen check <model>`: prints every problem of a model file and writes nothing. */
 export async function check(
   session: Session,
   file: string,
@@ -29,7 +29,7 @@ export async function check(
   return ok ? exitCode.ok : exitCode.failed;
 }
 
-/** Whether the problems of a model forbid to generate from it. */
+/** Whether the problems of a model prevent generation. */
 export function hasFailed(
   { value, problems }: CheckedModel,
   options: { readonly warnAsError?: boolean },

@@ -8,11 +8,11 @@ import type { Diagnostic } from '../../source/diagnostic.js';
 
 export interface DiffOptions {
   readonly json?: boolean;
-  /** Exits with 1 when values are lost or clients break. */
+  /** Exit with 1 if values are lost or clients break. */
   readonly check?: boolean;
 }
 
-/** `drs-gen diff <old> <new>`: says what a newer model means for data, clients and class code. */
+/** `drs-gen diff <old> <new>`: prints what a newer model means for data, clients and class code. */
 export async function diff(
   session: Session,
   names: readonly [string, string],
@@ -37,7 +37,7 @@ export async function diff(
   return options.check === true && !ok ? exitCode.failed : exitCode.ok;
 }
 
-/** A model with errors cannot be compared; its warnings are none of our business. */
+/** A model with errors cannot be compared; its warnings do not matter here. */
 function tellErrors(
   session: Session,
   names: readonly [string, string],

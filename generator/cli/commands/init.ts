@@ -7,7 +7,10 @@ import { firstModel, schemaFileName } from '../first-model.js';
 import { tell, type Session } from '../session.js';
 import { shellWord } from '../shell-word.js';
 
-/** `drs-gen init [dir]`: writes a first model file, with its schema beside it for the editor; replaces nothing. */
+/**
+ * `drs-gen init [dir]`: writes a first model file, with its schema beside it for the editor;
+ * replaces nothing.
+ */
 export async function init(session: Session, folder: string): Promise<number> {
   const { world } = session;
   const { disk } = world.host;
@@ -30,7 +33,7 @@ export async function init(session: Session, folder: string): Promise<number> {
     }
   } catch (error) {
     if (!isSystemError(error)) throw error;
-    // The last one is the one that failed; it may stand there by half, or be somebody else's.
+    // The last one is the one that failed; it may be incomplete, or somebody else's.
     for (const path of made.slice(0, -1)) await disk.removeFile(path);
     throw new Refusal(`${root} could not be written: ${error.message}.`, { cause: error });
   }

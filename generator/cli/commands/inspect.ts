@@ -7,11 +7,14 @@ import { print, printJson, tellProblems, type Session } from '../session.js';
 
 export interface InspectOptions {
   readonly json?: boolean;
-  /** Who may do what, in the place of the whole model. */
+  /** Who may do what, instead of the whole model. */
   readonly access?: boolean;
 }
 
-/** `drs-gen inspect <model>`: shows what the generator understood, with defaults filled in. */
+/**
+ * `drs-gen inspect <model>`: prints the model as the generator understood it, with defaults filled
+ * in.
+ */
 export async function inspect(
   session: Session,
   file: string,
