@@ -1,18 +1,18 @@
 import { isPassword, type Login } from '#runtime/access';
 import { findUser } from './users.js';
 
-/** The server calls it when it starts; what it throws stops the start. */
+/** The server calls it when it starts; an error stops the start. */
 export { openUsers } from './users.js';
 
 /**
- * Tells who may log in and what they may do then: called for `POST /rest/$directory/login`, and by `session.login()` in class
+ * Decides who may log in and what they may do: called for `POST /rest/$directory/login`, and by `session.login()` in class
  * code. This file is yours: ask a directory, a table of the model or another service instead, if you like. The server itself
  * slows down attempts that fail, by user and by address.
- * @returns `null` when the name or the password is wrong
+ * @returns `null` if the name or the password is wrong
  */
 export async function login(user: string, password: string): Promise<Login | null> {
   const found = await findUser(user);
-  // A user who does not exist is refused as late as one with another password.
+  // An unknown user takes as long to refuse as a wrong password.
   const isRight = await isPassword(password, found?.password);
   if (found === undefined || !isRight) return null;
   // Privileges and roles of the model, from wherever you keep them: { userName: 'mia', roles: ['HR'] }
@@ -20,7 +20,7 @@ export async function login(user: string, password: string): Promise<Login | nul
 }
 
 // Requests with `Authorization: Bearer <token>` are another way in. The server checks signature and time of a JSON Web Token
-// with the key or the key set that TOKEN_KEY or TOKEN_KEYS_URL names; who its claims stand for is told here.
+// with the key or the key set that TOKEN_KEY or TOKEN_KEYS_URL names; this function maps its claims to a user.
 //
 // import type { TokenClaims } from '#runtime/access';
 //

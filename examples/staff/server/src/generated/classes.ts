@@ -9,7 +9,7 @@ import { Employee } from '../classes/Employee.js';
 import { EmployeeEntity } from '../classes/EmployeeEntity.js';
 import { EmployeeSelection } from './classes/Employee.js';
 
-/** The classes of the server: those of src/classes where there are some, else the emitted ones. */
+/** The classes of the server: those of src/classes if there are some, else the emitted ones. */
 export const classes: ClassRegistry = {
   datastore: DataStore,
   datastoreFunctions: [

@@ -7,7 +7,7 @@ export interface Database {
   readonly Employee: EmployeeTable;
 }
 
-/** Company, in the form that the database keeps: dates and JSON as text, booleans as 0 and 1. */
+/** Company, as the database stores it: dates and JSON as text, booleans as 0 and 1. */
 export interface CompanyTable {
   ID: Generated<number>;
   name: string;
@@ -33,7 +33,7 @@ export interface CompanyTable {
   __TIMESTAMP: string;
 }
 
-/** Employee, in the form that the database keeps: dates and JSON as text, booleans as 0 and 1. */
+/** Employee, as the database stores it: dates and JSON as text, booleans as 0 and 1. */
 export interface EmployeeTable {
   ID: string;
   firstName: string | null;

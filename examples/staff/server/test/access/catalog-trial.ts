@@ -14,7 +14,7 @@ interface Catalog {
   })[];
 }
 
-/** The catalog lists what may be read and called, with the dataclasses of both, and beside it what the model describes. */
+/** The catalog lists what may be read and called, with the dataclasses of both, and what `describe` opens. */
 export async function tryCatalog(trial: Trial): Promise<void> {
   const probe: Probe = { method: 'GET', url: '/rest/$catalog/$all' };
   const answer = await trial.ask(probe);

@@ -11,11 +11,11 @@ export interface Probe {
 export interface Answer {
   readonly status: number;
   readonly body: string;
-  /** Of all errors that it tells. */
+  /** Of all errors in it. */
   readonly codes: readonly number[];
 }
 
-/** Somebody who asks, with the cookie of a session. */
+/** A client with the cookie of a session. */
 export class Client {
   #cookie = '';
 

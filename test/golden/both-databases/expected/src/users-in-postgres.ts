@@ -17,7 +17,7 @@ interface UserRow {
   readonly roles: string;
 }
 
-/** A schema of its own, beside that of the model. Two servers may make it at once: the second one waits for the first. */
+/** A separate schema from that of the model. If two servers create it at once, the second one waits for the first. */
 const table = `
   select pg_advisory_xact_lock(hashtextextended('users', 0));
   create schema if not exists "users";
@@ -39,7 +39,7 @@ let opened: Promise<Pool> | undefined;
 function users(): Promise<Pool> {
   const pool = opened ?? open();
   opened = pool;
-  // The database may be out of reach now, and there later.
+  // The database may be unreachable now, and reachable later.
   pool.catch(() => {
     opened = undefined;
   });
@@ -49,9 +49,9 @@ function users(): Promise<Pool> {
 async function open(): Promise<Pool> {
   const { DATABASE_URL = '', USERS_DATABASE = '' } = process.env;
   const url = [USERS_DATABASE, DATABASE_URL, defaultUrl].find((each) => each !== '');
-  // A process that has nothing else to do ends.
+  // Idle connections do not keep a process alive.
   const pool = new Pool({ connectionString: url, max: 2, allowExitOnIdle: true });
-  // A connection that is cut while nobody uses it is replaced by the next one.
+  // If an idle connection is cut, the next query opens another one.
   pool.on('error', () => undefined);
   try {
     await pool.query(table);
@@ -66,7 +66,7 @@ async function open(): Promise<Pool> {
   }
 }
 
-/** Where a host has several addresses, the errors of all of them come as one, which says nothing itself. */
+/** For a host with several addresses, the errors of all of them come as one error without a message. */
 function reasonOf(error: unknown): string {
   if (error instanceof AggregateError) return error.errors.map(reasonOf).join(', ');
   return error instanceof Error ? error.message : String(error);
@@ -82,7 +82,7 @@ export async function openUsers(): Promise<void> {
 
 /** @param name in any case */
 export async function findUser(name: string): Promise<User | undefined> {
-  // PostgreSQL keeps no text with this character.
+  // PostgreSQL cannot store a text with this character.
   if (name.includes('\0')) return undefined;
   const pool = await users();
   const [row] = (await pool.query<UserRow>(select, [folded(name)])).rows;
@@ -97,7 +97,7 @@ export async function findUser(name: string): Promise<User | undefined> {
 
 /**
  * Adds a user, or replaces the one of that name.
- * @param user with the password itself; only its hash is kept
+ * @param user with the password itself; only its hash is stored
  */
 export async function createUser(user: User): Promise<void> {
   const { name, privileges, roles } = user;

@@ -22,7 +22,7 @@ let opened: Database.Database | undefined;
 
 const select = 'select * from "users" where "folded" = ?';
 
-/** A database of its own, beside that of the model: `USERS_DATABASE` names another file. */
+/** A separate database from that of the model: `USERS_DATABASE` names another file. */
 function users(): Database.Database {
   if (opened !== undefined) return opened;
   const { DATABASE_URL = '', USERS_DATABASE = '' } = process.env;
@@ -72,7 +72,7 @@ export function findUser(name: string): Promise<User | undefined> {
 
 /**
  * Adds a user, or replaces the one of that name.
- * @param user with the password itself; only its hash is kept
+ * @param user with the password itself; only its hash is stored
  */
 export async function createUser(user: User): Promise<void> {
   const { name, privileges, roles } = user;

@@ -7,6 +7,6 @@ const defaultUrl = 'postgres://localhost:5432/clinic';
 const { DATABASE_URL = '', USERS_DATABASE = '' } = process.env;
 const url = [USERS_DATABASE, DATABASE_URL, defaultUrl].find((each) => each !== '') ?? '';
 
-/** Users are kept where the database of the model is, or where `USERS_DATABASE` says: a URL of PostgreSQL, or a file. */
+/** Users are stored in the kind of database of the model, or in `USERS_DATABASE`: a URL of PostgreSQL, or a file. */
 const inDatabase = /^postgres(?:ql)?:/.test(url) ? inPostgres : inSqlite;
 export const { createUser, findUser, openUsers } = inDatabase;

@@ -9,8 +9,8 @@ export interface TestDatabase {
 }
 
 /**
- * Makes a schema of its own in the database that `TEST_DATABASE_URL` names.
- * @throws Error when the variable is not set
+ * Creates a schema of its own in the database that `TEST_DATABASE_URL` names.
+ * @throws Error if the variable is not set
  */
 export async function testDatabase(): Promise<TestDatabase> {
   const { TEST_DATABASE_URL = '' } = process.env;

@@ -38,7 +38,7 @@ try {
   process.exitCode = 1;
 }
 
-/** What is said of names that the model does not declare: a session would ignore them. */
+/** The error for names that the model does not declare: a session would ignore them. */
 function unknown(kind: keyof typeof declared, names: readonly string[]): readonly string[] {
   const known = declared[kind];
   const folded = new Set(known.map(fold));
@@ -57,7 +57,7 @@ function fold(name: string): string {
   return name.normalize('NFC').toLowerCase();
 }
 
-/** Not an argument: those stand in the list of processes and in the history of the shell. */
+/** Not an argument: arguments appear in the list of processes and in the history of the shell. */
 async function askPassword(): Promise<string> {
   const { stdin } = process;
   const nowhere = new Writable({

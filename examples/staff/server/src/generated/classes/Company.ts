@@ -19,7 +19,7 @@ import type { DataStore } from '../../classes/DataStore.js';
 import type { EmployeeEntity } from '../../classes/EmployeeEntity.js';
 import type { EmployeeSelection, EmployeeTypes } from './Employee.js';
 
-/** What the classes of Company are typed by; nothing of it exists at run time. */
+/** The types of the classes of Company; none of it exists at run time. */
 export interface CompanyTypes {
   readonly ds: DataStore;
   readonly name: 'Company';

@@ -17,7 +17,7 @@ import type { DataStore } from '../../classes/DataStore.js';
 import type { EmployeeEntity } from '../../classes/EmployeeEntity.js';
 import type { CompanyTypes } from './Company.js';
 
-/** What the classes of Employee are typed by; nothing of it exists at run time. */
+/** The types of the classes of Employee; none of it exists at run time. */
 export interface EmployeeTypes {
   readonly ds: DataStore;
   readonly name: 'Employee';

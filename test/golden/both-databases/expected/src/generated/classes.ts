@@ -6,7 +6,7 @@ import { DataStore } from './classes/DataStore.js';
 import { Patient, PatientEntity, PatientSelection } from './classes/Patient.js';
 import { RecordClass, RecordEntity, RecordSelection } from './classes/RecordClass.js';
 
-/** The classes of the server: those of src/classes where there are some, else the emitted ones. */
+/** The classes of the server: those of src/classes if there are some, else the emitted ones. */
 export const classes: ClassRegistry = {
   datastore: DataStore,
   datastoreFunctions: [],

@@ -5,7 +5,7 @@ import { sqliteDriver } from '#runtime/sqlite';
 import { postgresSchema } from './schema/postgres.js';
 import { sqliteSchema } from './schema/sqlite.js';
 
-/** The databases that the server takes, told apart by how `DATABASE_URL` begins; the first is the default. */
+/** The databases that the server supports; the beginning of `DATABASE_URL` selects one, and the first is the default. */
 export const databases: readonly ServedDatabase[] = [
   {
     driver: postgresDriver,

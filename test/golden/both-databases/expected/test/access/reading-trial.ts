@@ -74,7 +74,7 @@ function compareNames(
   );
 }
 
-/** What may not be read is answered like what does not exist, but for the name. */
+/** What may not be read is answered like what does not exist, except for the name. */
 async function tryHidden(trial: Trial, way: Way, name: string): Promise<void> {
   const unknown = unknownName(trial.parts.definitions, name);
   const probe = way.probe(name);
@@ -86,7 +86,7 @@ async function tryHidden(trial: Trial, way: Way, name: string): Promise<void> {
   trial.expect(isSame && answer.status >= 400, `what ${unknown} is answered`, probe, answer);
 }
 
-/** As long as the name, and the name of nothing. */
+/** A name of the same length that does not exist. */
 function unknownName(definitions: readonly DataclassDefinition[], name: string): string {
   const taken = new Set(
     definitions.flatMap(({ attributes }) => attributes.map((each) => each.name.toLowerCase())),
@@ -96,7 +96,7 @@ function unknownName(definitions: readonly DataclassDefinition[], name: string):
   return found.repeat(name.length);
 }
 
-/** Some relations by which the holder comes to a dataclass. */
+/** Some relations through which the holder reaches a dataclass. */
 function relationsTo(
   trial: Trial,
   target: string,

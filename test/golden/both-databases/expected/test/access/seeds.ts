@@ -5,8 +5,8 @@ import { first, type Samples, second } from './samples.js';
 import { dialect, type SeedDatabase, type Stored } from './seed-database.js';
 
 /**
- * Entities in the database of a server. They are written past the server, so that neither roles nor the model's rules and
- * code are asked: there are some of what nobody may create, too.
+ * Entities in the database of a server. They are written directly, so that neither roles nor the model's rules and code
+ * apply: entities that nobody may create exist, too.
  */
 export class Seeds {
   constructor(
@@ -14,7 +14,7 @@ export class Seeds {
     private readonly samples: Samples,
   ) {}
 
-  /** @throws Error where the schema cannot hold such an entity */
+  /** @throws Error if the schema cannot hold such an entity */
   async insert(dataclass: string, n: number): Promise<void> {
     const { table, attributes } = this.samples.definition(dataclass);
     const row = new Map<string, Stored>([
@@ -38,7 +38,7 @@ export class Seeds {
     await this.insert(dataclass, second);
   }
 
-  /** All that is stored of a dataclass, to be compared. */
+  /** Everything that is stored of a dataclass, for comparison. */
   contents(dataclass: string): Promise<string> {
     return this.database.contents(this.samples.definition(dataclass).table);
   }

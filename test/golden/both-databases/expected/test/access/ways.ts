@@ -5,13 +5,13 @@ import { type Probe, segment } from './client.js';
 /** A way of access: a request with the name of an attribute in it. */
 export interface Way {
   readonly probe: (name: string) => Probe;
-  /** Whether it makes sense for the attribute: then it is answered when the attribute may be read. */
+  /** Whether it applies to the attribute: then it succeeds if the attribute may be read. */
   readonly fits: (attribute: AttributeDefinition) => boolean;
 }
 
 interface Place {
   readonly definition: DataclassDefinition;
-  /** Of an entity that is there. */
+  /** Of an existing entity. */
   readonly key: string | number;
   readonly reportFormat: string;
   /** ID of an entity set of the dataclass, if there is one. */
@@ -66,7 +66,7 @@ export function waysOver(from: string, relation: AttributeDefinition): readonly 
   ];
 }
 
-/** What a holder who may not read a dataclass is refused. */
+/** Requests that a holder who may not read a dataclass must be refused. */
 export function closedReads(dataclass: string, key: string | number): readonly Probe[] {
   const all = `/rest/${segment(dataclass)}`;
   const one = `${all}(${segment(String(key))})`;
@@ -122,7 +122,7 @@ const comparable: readonly string[] = [
   'duration',
 ];
 
-/** What class code computes is filtered and sorted as that code likes. */
+/** Class code decides how its attributes are filtered and sorted. */
 function isComparable(attribute: AttributeDefinition): boolean {
   const { kind } = attribute;
   const isValue = kind === 'storage' || kind === 'calculated' || kind === 'alias';

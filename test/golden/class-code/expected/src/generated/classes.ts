@@ -8,7 +8,7 @@ import { DataStore } from '../classes/DataStore.js';
 import { Employee, EmployeeEntity, EmployeeSelection } from './classes/Employee.js';
 import { SessionClass, SessionEntity, SessionSelection } from './classes/SessionClass.js';
 
-/** The classes of the server: those of src/classes where there are some, else the emitted ones. */
+/** The classes of the server: those of src/classes if there are some, else the emitted ones. */
 export const classes: ClassRegistry = {
   datastore: DataStore,
   datastoreFunctions: [

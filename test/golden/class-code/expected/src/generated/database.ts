@@ -8,7 +8,7 @@ export interface Database {
   readonly Session: SessionTable;
 }
 
-/** Company, in the form that the database keeps: dates and JSON as text, booleans as 0 and 1. */
+/** Company, as the database stores it: dates and JSON as text, booleans as 0 and 1. */
 export interface CompanyTable {
   ID: Generated<number>;
   name: string;
@@ -32,7 +32,7 @@ export interface CompanyTable {
   __TIMESTAMP: string;
 }
 
-/** Employee, in the form that the database keeps: dates and JSON as text, booleans as 0 and 1. */
+/** Employee, as the database stores it: dates and JSON as text, booleans as 0 and 1. */
 export interface EmployeeTable {
   ID: string;
   lastName: string;
@@ -45,7 +45,7 @@ export interface EmployeeTable {
   __TIMESTAMP: string;
 }
 
-/** Session, in the form that the database keeps: dates and JSON as text, booleans as 0 and 1. */
+/** Session, as the database stores it: dates and JSON as text, booleans as 0 and 1. */
 export interface SessionTable {
   ID: Generated<number>;
   __STAMP: Generated<number>;

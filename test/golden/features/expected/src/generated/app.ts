@@ -23,14 +23,14 @@ declare module 'fastify' {
     readonly datastore: DataStore;
   }
   interface FastifyRequest {
-    /** The same in the handler of a route that is yours: with what the caller may see and do. */
+    /** The same in the handlers of your own routes, limited to what the caller may see and do. */
     readonly ds: DataStore;
   }
 }
 
 /**
- * The server as a Fastify instance, to which routes, hooks and plugins may be added: nothing is opened before `listen()`, `ready()`
- * or `inject()`. Then the database is opened, and its schema created or compared; closing the instance closes it.
+ * The server as a Fastify instance, to which you can add routes, hooks and plugins. `listen()`, `ready()` or `inject()` opens
+ * the database, and creates or compares its schema; closing the instance closes it.
  */
 export function buildApp(options: AppOptions = {}): FastifyInstance {
   const app = createServer(settings, options);
@@ -42,7 +42,7 @@ export function buildApp(options: AppOptions = {}): FastifyInstance {
   return app;
 }
 
-/** What is below /rest. Its parsers, hooks and errors are its own: other routes are plain Fastify. */
+/** The routes below /rest, with their own parsers, hooks and errors: other routes are plain Fastify. */
 function rest(app: FastifyInstance, _options: object, done: () => void): void {
   app.register(protocol);
   app.register(authorRoutes);

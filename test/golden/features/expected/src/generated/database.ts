@@ -9,7 +9,7 @@ export interface Database {
   readonly Tag: TagTable;
 }
 
-/** Author, in the form that the database keeps: dates and JSON as text, booleans as 0 and 1. */
+/** Author, as the database stores it: dates and JSON as text, booleans as 0 and 1. */
 export interface AuthorTable {
   code: string;
   name: string;
@@ -22,7 +22,7 @@ export interface AuthorTable {
   __TIMESTAMP: string;
 }
 
-/** Book, in the form that the database keeps: dates and JSON as text, booleans as 0 and 1. */
+/** Book, as the database stores it: dates and JSON as text, booleans as 0 and 1. */
 export interface BookTable {
   ID: string;
   'isbn "13"': string | null;
@@ -70,7 +70,7 @@ export interface BookTable {
   __TIMESTAMP: string;
 }
 
-/** Borrower, in the form that the database keeps: dates and JSON as text, booleans as 0 and 1. */
+/** Borrower, as the database stores it: dates and JSON as text, booleans as 0 and 1. */
 export interface BorrowerTable {
   ID: Generated<number>;
   name: string | null;
@@ -78,7 +78,7 @@ export interface BorrowerTable {
   __TIMESTAMP: string;
 }
 
-/** Tag, in the form that the database keeps: dates and JSON as text, booleans as 0 and 1. */
+/** Tag, as the database stores it: dates and JSON as text, booleans as 0 and 1. */
 export interface TagTable {
   name: string;
   /** What name is compared by; the server derives it when it stores an entity. */

@@ -4,7 +4,7 @@ import { sqliteDriver } from '#runtime/sqlite';
 import { sqliteVectors } from '#runtime/vectors';
 import { sqliteSchema } from './schema/sqlite.js';
 
-/** The databases that the server takes, told apart by how `DATABASE_URL` begins; the first is the default. */
+/** The databases that the server supports; the beginning of `DATABASE_URL` selects one, and the first is the default. */
 export const databases: readonly ServedDatabase[] = [
   {
     driver: sqliteDriver,

@@ -15,7 +15,7 @@ export interface Database {
   readonly A_B: A_BTable;
 }
 
-/** class, in the form that the database keeps: dates and JSON as text, booleans as 0 and 1. */
+/** class, as the database stores it: dates and JSON as text, booleans as 0 and 1. */
 export interface classTable {
   default: string;
   constructor_: string | null;
@@ -29,7 +29,7 @@ export interface classTable {
   __TIMESTAMP: string;
 }
 
-/** Object, in the form that the database keeps: dates and JSON as text, booleans as 0 and 1. */
+/** Object, as the database stores it: dates and JSON as text, booleans as 0 and 1. */
 export interface ObjectTable {
   toString: Generated<number>;
   hasOwnProperty: string | null;
@@ -38,7 +38,7 @@ export interface ObjectTable {
   __TIMESTAMP: string;
 }
 
-/** Select, in the form that the database keeps: dates and JSON as text, booleans as 0 and 1. */
+/** Select, as the database stores it: dates and JSON as text, booleans as 0 and 1. */
 export interface SelectTable {
   from: string;
   _: string | null;
@@ -46,7 +46,7 @@ export interface SelectTable {
   __TIMESTAMP: string;
 }
 
-/** a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_, in the form that the database keeps: dates and JSON as text, booleans as 0 and 1. */
+/** a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_, as the database stores it: dates and JSON as text, booleans as 0 and 1. */
 export interface a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_Table {
   an_attribute_with_sixty_three_characters_as_long_as_it_may_be_1: Generated<number>;
   an_attribute_with_sixty_three_characters_as_long_as_it_may_be_2: string;
@@ -57,7 +57,7 @@ export interface a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_
   __TIMESTAMP: string;
 }
 
-/** 数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称, in the form that the database keeps: dates and JSON as text, booleans as 0 and 1. */
+/** 数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称, as the database stores it: dates and JSON as text, booleans as 0 and 1. */
 export interface 数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称Table {
   ['键']: Generated<number>;
   ['名称名称名称名称名称名称名称名称名称名称名称名称名称名称名称名称']:
@@ -66,7 +66,7 @@ export interface 数据类名称数据类名称数据类名称数据类名称数
   __TIMESTAMP: string;
 }
 
-/** x², in the form that the database keeps: dates and JSON as text, booleans as 0 and 1. */
+/** x², as the database stores it: dates and JSON as text, booleans as 0 and 1. */
 export interface x_2Table {
   'h½': Generated<number>;
   ['Größe']: number | null;
@@ -74,28 +74,28 @@ export interface x_2Table {
   __TIMESTAMP: string;
 }
 
-/** x_, in the form that the database keeps: dates and JSON as text, booleans as 0 and 1. */
+/** x_, as the database stores it: dates and JSON as text, booleans as 0 and 1. */
 export interface x_Table {
   ID: Generated<number>;
   __STAMP: Generated<number>;
   __TIMESTAMP: string;
 }
 
-/** A, in the form that the database keeps: dates and JSON as text, booleans as 0 and 1. */
+/** A, as the database stores it: dates and JSON as text, booleans as 0 and 1. */
 export interface ATable {
   ID: Generated<number>;
   __STAMP: Generated<number>;
   __TIMESTAMP: string;
 }
 
-/** AB, in the form that the database keeps: dates and JSON as text, booleans as 0 and 1. */
+/** AB, as the database stores it: dates and JSON as text, booleans as 0 and 1. */
 export interface ABTable {
   ID: Generated<number>;
   __STAMP: Generated<number>;
   __TIMESTAMP: string;
 }
 
-/** A_B, in the form that the database keeps: dates and JSON as text, booleans as 0 and 1. */
+/** A_B, as the database stores it: dates and JSON as text, booleans as 0 and 1. */
 export interface A_BTable {
   ID: Generated<number>;
   __STAMP: Generated<number>;

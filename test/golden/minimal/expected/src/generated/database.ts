@@ -6,7 +6,7 @@ export interface Database {
   readonly Note: NoteTable;
 }
 
-/** Note, in the form that the database keeps: dates and JSON as text, booleans as 0 and 1. */
+/** Note, as the database stores it: dates and JSON as text, booleans as 0 and 1. */
 export interface NoteTable {
   ID: Generated<number>;
   text: string | null;

@@ -4,7 +4,7 @@ import { postgresDriver } from '#runtime/postgres';
 import { postgresVectors } from '#runtime/vectors';
 import { postgresSchema } from './schema/postgres.js';
 
-/** The databases that the server takes, told apart by how `DATABASE_URL` begins; the first is the default. */
+/** The databases that the server supports; the beginning of `DATABASE_URL` selects one, and the first is the default. */
 export const databases: readonly ServedDatabase[] = [
   {
     driver: postgresDriver,

@@ -9,7 +9,7 @@ export interface Database {
   readonly Audit: AuditTable;
 }
 
-/** Patient, in the form that the database keeps: dates and JSON as text, booleans as 0 and 1. */
+/** Patient, as the database stores it: dates and JSON as text, booleans as 0 and 1. */
 export interface PatientTable {
   ID: Generated<number>;
   name: string;
@@ -18,7 +18,7 @@ export interface PatientTable {
   __TIMESTAMP: string;
 }
 
-/** Record, in the form that the database keeps: dates and JSON as text, booleans as 0 and 1. */
+/** Record, as the database stores it: dates and JSON as text, booleans as 0 and 1. */
 export interface RecordTable {
   ID: Generated<number>;
   written: string | null;
@@ -29,7 +29,7 @@ export interface RecordTable {
   __TIMESTAMP: string;
 }
 
-/** Complaint, in the form that the database keeps: dates and JSON as text, booleans as 0 and 1. */
+/** Complaint, as the database stores it: dates and JSON as text, booleans as 0 and 1. */
 export interface ComplaintTable {
   ID: Generated<number>;
   text: string;
@@ -37,7 +37,7 @@ export interface ComplaintTable {
   __TIMESTAMP: string;
 }
 
-/** Audit, in the form that the database keeps: dates and JSON as text, booleans as 0 and 1. */
+/** Audit, as the database stores it: dates and JSON as text, booleans as 0 and 1. */
 export interface AuditTable {
   ID: Generated<number>;
   entry: string | null;

@@ -3,7 +3,7 @@ import type { ServedDatabase } from '#runtime/definition';
 import { sqliteDriver } from '#runtime/sqlite';
 import { sqliteSchema } from './schema/sqlite.js';
 
-/** The databases that the server takes, told apart by how `DATABASE_URL` begins; the first is the default. */
+/** The databases that the server supports; the beginning of `DATABASE_URL` selects one, and the first is the default. */
 export const databases: readonly ServedDatabase[] = [
   { driver: sqliteDriver, schema: sqliteSchema, defaultUrl: 'sqlite:./data.sqlite' },
 ];

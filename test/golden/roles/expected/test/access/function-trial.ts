@@ -4,7 +4,7 @@ import { type Probe, segment } from './client.js';
 import { first } from './samples.js';
 import type { Trial } from './trial.js';
 
-/** Functions are called with what are no arguments, so that their code never runs. */
+/** Calls functions with invalid arguments, so that their code never runs. */
 export async function tryFunctions(trial: Trial, isLockedOut: boolean): Promise<void> {
   const { access, samples } = trial.parts;
   for (const [name, { functions }] of Object.entries(access.dataclasses)) {
@@ -41,7 +41,7 @@ async function tryClass(
       continue;
     }
     if (isCalled) {
-      // The arguments are looked at once the call is allowed.
+      // The arguments are checked after the call is allowed.
       const isRight = answer.codes.includes(wrongArgument) || trial.isUnwritten(answer);
       trial.expect(isRight, 'that these are no arguments', post, answer);
     } else {
@@ -56,7 +56,7 @@ async function tryClass(
 
 const wrongArgument = 1843;
 
-/** What nobody may call has no address: the name is that of nothing. */
+/** A function that nobody may call has no address, and answers like one that does not exist. */
 function isRefused(trial: Trial, answer: Parameters<Trial['isDenied']>[0]): boolean {
   return answer.status === 404 || trial.isDenied(answer);
 }

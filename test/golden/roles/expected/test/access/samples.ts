@@ -8,11 +8,11 @@ export const pixel = Buffer.from(
   'base64',
 );
 
-/** Entities with these numbers are there while all is tried. */
+/** Entities with these numbers exist during the test. */
 export const first = 1;
 export const second = 2;
 
-/** Makes values for attributes, which differ by a number, as far as the model's rules are known. */
+/** Makes a different value of an attribute for each number, as far as the model's rules are known. */
 export class Samples {
   readonly #definitions: ReadonlyMap<string, DataclassDefinition>;
 
@@ -35,13 +35,13 @@ export class Samples {
     return typeof value === 'number' ? value : String(value);
   }
 
-  /** What a client sends; `undefined` for an image or BLOB, which are not sent in a body. */
+  /** The value that a client sends; `undefined` for an image or BLOB, which are not sent in a body. */
   value(dataclass: string, attribute: StorageDefinition, n: number): unknown {
     const target = this.#targetOf(dataclass, attribute.name);
     return target === undefined ? plainValue(attribute, n) : this.key(target, n);
   }
 
-  /** Another value than the first entity's, `undefined` where there is none. */
+  /** Another value than the first entity's, `undefined` if there is none. */
   otherValue(dataclass: string, attribute: StorageDefinition): unknown {
     const isKey = this.#targetOf(dataclass, attribute.name) !== undefined;
     const numbers = isKey ? [second] : [4, 5, 6, 7];
@@ -62,7 +62,7 @@ export class Samples {
     return result.value instanceof Uint8Array ? Buffer.from(result.value) : result.value;
   }
 
-  /** The dataclass whose keys a foreign key holds. */
+  /** The dataclass to whose keys a foreign key refers. */
   #targetOf(dataclass: string, name: string): string | undefined {
     for (const each of this.definition(dataclass).attributes) {
       if (each.kind === 'relatedEntity' && each.foreignKey === name) return each.target;

@@ -19,14 +19,14 @@ interface Server {
 interface Table {
   readonly access: Access;
   readonly holders: readonly Holder[];
-  /** How many requests may go through attributes, for all holders. */
+  /** The most requests for attributes, for all holders together. */
   readonly requests: number;
 }
 
-/** Roughly, the requests for one attribute and one holder. */
+/** The approximate number of requests for one attribute and one holder. */
 const requestsPerAttribute = 30;
 
-/** Deviations are told up to that number. */
+/** The most deviations that are reported. */
 const maxTold = 20;
 
 interface Opened {
@@ -45,7 +45,7 @@ export class TriedServer {
     private readonly opened: Opened,
   ) {}
 
-  /** Dataclasses that no entity can be stored of without knowing more of the model than is known here. */
+  /** Dataclasses whose entities cannot be stored, because the test does not know enough of their rules. */
   get unseeded(): readonly string[] {
     return this.opened.unseeded;
   }
@@ -76,7 +76,7 @@ export class TriedServer {
     return new TriedServer(server, table, { database, app, samples, seeds, unseeded });
   }
 
-  /** What a holder can do and should not, or should and cannot: nothing, in a server that is right. */
+  /** What a holder can do and should not, or should and cannot: nothing, in a correct server. */
   async deviations(holder: Holder): Promise<readonly string[]> {
     const { access, holders } = this.table;
     const client = new Client(this.opened.app);
@@ -106,7 +106,7 @@ export class TriedServer {
     await database.remove();
   }
 
-  /** Takes each request, or one of so many, beginning with another one for each holder. */
+  /** Selects every request, or one in that many, beginning with another one for each holder. */
   #sampler(at: number): () => boolean {
     const { holders, requests } = this.table;
     const attributes = this.server.definitions.flatMap((each) => each.attributes).length;

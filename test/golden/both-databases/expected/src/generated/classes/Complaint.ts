@@ -2,7 +2,7 @@
 import { DataclassObject, Entity, EntitySelection } from '#runtime/class';
 import type { DataStore } from './DataStore.js';
 
-/** What the classes of Complaint are typed by; nothing of it exists at run time. */
+/** The types of the classes of Complaint; none of it exists at run time. */
 export interface ComplaintTypes {
   readonly ds: DataStore;
   readonly name: 'Complaint';

@@ -3,7 +3,7 @@ import { DataclassObject, Entity, EntitySelection } from '#runtime/class';
 import type { DataStore } from './DataStore.js';
 import type { RecordSelection } from './RecordClass.js';
 
-/** What the classes of Patient are typed by; nothing of it exists at run time. */
+/** The types of the classes of Patient; none of it exists at run time. */
 export interface PatientTypes {
   readonly ds: DataStore;
   readonly name: 'Patient';

@@ -3,7 +3,7 @@ import { DataclassObject, Entity, EntitySelection, type RelatedEntity } from '#r
 import type { DataStore } from './DataStore.js';
 import type { PatientEntity, PatientSelection, PatientTypes } from './Patient.js';
 
-/** What the classes of Record are typed by; nothing of it exists at run time. */
+/** The types of the classes of Record; none of it exists at run time. */
 export interface RecordTypes {
   readonly ds: DataStore;
   readonly name: 'Record';

@@ -24,7 +24,7 @@ import type { CompanySelection } from '../../classes/CompanySelection.js';
 import type { DataStore } from '../../classes/DataStore.js';
 import type { EmployeeEntity, EmployeeSelection, EmployeeTypes } from './Employee.js';
 
-/** What the classes of Company are typed by; nothing of it exists at run time. */
+/** The types of the classes of Company; none of it exists at run time. */
 export interface CompanyTypes {
   readonly ds: DataStore;
   readonly name: 'Company';

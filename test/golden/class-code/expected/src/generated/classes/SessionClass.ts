@@ -2,7 +2,7 @@
 import { DataclassObject, Entity, EntitySelection } from '#runtime/class';
 import type { DataStore } from '../../classes/DataStore.js';
 
-/** What the classes of Session are typed by; nothing of it exists at run time. */
+/** The types of the classes of Session; none of it exists at run time. */
 export interface SessionTypes {
   readonly ds: DataStore;
   readonly name: 'Session';

@@ -9,24 +9,24 @@ type Entities = SelectQueryBuilder<Tables, 'Tag', object>;
 type EntityRow = Row<TagTable>;
 
 /**
- * What answers hold of an entity, in this order. `value` is its column; of a relation, the key that it leads by; class code
- * computes what has none. `read` lists privileges of which one is needed, beside one that opens Tag.
+ * The attributes of an entity in answers, in this order. `value` is the column; for a relation, its key; class code
+ * computes attributes without it. `read` lists privileges of which one is needed, in addition to one that opens Tag.
  */
 export const attributes: Attributes<EntityRow> = {
   name: { value: (row) => row.column('name') },
 };
 
-/** All entities; the filter of a request is added to it. */
+/** All entities; a request adds its filter. */
 export function entities(db: Kysely<Tables>) {
   return db.selectFrom('Tag');
 }
 
-/** A page of entities in the order of their keys; `$orderby` takes the place of that order. */
+/** A page of entities in the order of their keys; `$orderby` replaces that order. */
 export function page(query: Entities, top: Value<number>, skip: Value<number>) {
   return query.orderBy('Tag.__folded_name').limit(top).offset(skip);
 }
 
-/** How many entities there are. */
+/** The number of entities. */
 export function count(query: Entities) {
   return query.select(({ fn }) => fn.countAll().as('count'));
 }
@@ -47,7 +47,7 @@ export function insert(db: Kysely<Tables>, row: Insertable<TagTable>) {
   return db.insertInto('Tag').values(row);
 }
 
-/** Changes the entity of a key, if its stamp is still the one that the client has read. */
+/** Changes the entity of a key, if its stamp is still the one that the client read. */
 export function change(
   db: Kysely<Tables>,
   key: Value<string>,

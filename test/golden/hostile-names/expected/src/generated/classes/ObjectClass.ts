@@ -3,7 +3,7 @@ import { DataclassObject, Entity, EntitySelection } from '#runtime/http';
 import type { DataStore } from './DataStore.js';
 import type { classSelection } from './classClass.js';
 
-/** What the classes of Object are typed by; nothing of it exists at run time. */
+/** The types of the classes of Object; none of it exists at run time. */
 export interface ObjectTypes {
   readonly ds: DataStore;
   readonly name: 'Object';

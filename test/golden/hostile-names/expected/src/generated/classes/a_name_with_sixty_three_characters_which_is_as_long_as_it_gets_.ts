@@ -2,7 +2,7 @@
 import { DataclassObject, Entity, EntitySelection, type RelatedEntity } from '#runtime/http';
 import type { DataStore } from './DataStore.js';
 
-/** What the classes of a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_ are typed by; nothing of it exists at run time. */
+/** The types of the classes of a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_; none of it exists at run time. */
 export interface a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_Types {
   readonly ds: DataStore;
   readonly name: 'a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_';

@@ -3,7 +3,7 @@ import { DataclassObject, Entity, EntitySelection, type RelatedEntity } from '#r
 import type { DataStore } from './DataStore.js';
 import type { ObjectEntity, ObjectSelection, ObjectTypes } from './ObjectClass.js';
 
-/** What the classes of class are typed by; nothing of it exists at run time. */
+/** The types of the classes of class; none of it exists at run time. */
 export interface classTypes {
   readonly ds: DataStore;
   readonly name: 'class';

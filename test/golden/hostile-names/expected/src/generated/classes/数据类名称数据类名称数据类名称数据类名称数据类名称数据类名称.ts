@@ -2,7 +2,7 @@
 import { DataclassObject, Entity, EntitySelection } from '#runtime/http';
 import type { DataStore } from './DataStore.js';
 
-/** What the classes of 数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称 are typed by; nothing of it exists at run time. */
+/** The types of the classes of 数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称; none of it exists at run time. */
 export interface 数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称Types {
   readonly ds: DataStore;
   readonly name: '数据类名称数据类名称数据类名称数据类名称数据类名称数据类名称';

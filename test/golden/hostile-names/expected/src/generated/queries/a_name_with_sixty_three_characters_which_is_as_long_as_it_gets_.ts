@@ -16,8 +16,8 @@ type Entities = SelectQueryBuilder<
 type EntityRow = Row<a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_Table>;
 
 /**
- * What answers hold of an entity, in this order. `value` is its column; of a relation, the key that it leads by; class code
- * computes what has none. `read` lists privileges of which one is needed, beside one that opens a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_.
+ * The attributes of an entity in answers, in this order. `value` is the column; for a relation, its key; class code
+ * computes attributes without it. `read` lists privileges of which one is needed, in addition to one that opens a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_.
  */
 export const attributes: Attributes<EntityRow> = {
   an_attribute_with_sixty_three_characters_as_long_as_it_may_be_1: {
@@ -34,12 +34,12 @@ export const attributes: Attributes<EntityRow> = {
   },
 };
 
-/** All entities; the filter of a request is added to it. */
+/** All entities; a request adds its filter. */
 export function entities(db: Kysely<Tables>) {
   return db.selectFrom('a_name_with_sixty_three_characters_which_is_as_long_as_it_gets_');
 }
 
-/** A page of entities in the order of their keys; `$orderby` takes the place of that order. */
+/** A page of entities in the order of their keys; `$orderby` replaces that order. */
 export function page(query: Entities, top: Value<number>, skip: Value<number>) {
   return query
     .orderBy(
@@ -49,7 +49,7 @@ export function page(query: Entities, top: Value<number>, skip: Value<number>) {
     .offset(skip);
 }
 
-/** How many entities there are. */
+/** The number of entities. */
 export function count(query: Entities) {
   return query.select(({ fn }) => fn.countAll().as('count'));
 }
@@ -90,7 +90,7 @@ export function insert(
     .values(row);
 }
 
-/** Changes the entity of a key, if its stamp is still the one that the client has read. */
+/** Changes the entity of a key, if its stamp is still the one that the client read. */
 export function change(
   db: Kysely<Tables>,
   key: Value<number>,

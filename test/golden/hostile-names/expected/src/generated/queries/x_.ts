@@ -9,24 +9,24 @@ type Entities = SelectQueryBuilder<Tables, 'x_', object>;
 type EntityRow = Row<x_Table>;
 
 /**
- * What answers hold of an entity, in this order. `value` is its column; of a relation, the key that it leads by; class code
- * computes what has none. `read` lists privileges of which one is needed, beside one that opens x_.
+ * The attributes of an entity in answers, in this order. `value` is the column; for a relation, its key; class code
+ * computes attributes without it. `read` lists privileges of which one is needed, in addition to one that opens x_.
  */
 export const attributes: Attributes<EntityRow> = {
   ID: { value: (row) => row.column('ID') },
 };
 
-/** All entities; the filter of a request is added to it. */
+/** All entities; a request adds its filter. */
 export function entities(db: Kysely<Tables>) {
   return db.selectFrom('x_');
 }
 
-/** A page of entities in the order of their keys; `$orderby` takes the place of that order. */
+/** A page of entities in the order of their keys; `$orderby` replaces that order. */
 export function page(query: Entities, top: Value<number>, skip: Value<number>) {
   return query.orderBy('x_.ID').limit(top).offset(skip);
 }
 
-/** How many entities there are. */
+/** The number of entities. */
 export function count(query: Entities) {
   return query.select(({ fn }) => fn.countAll().as('count'));
 }
@@ -47,7 +47,7 @@ export function insert(db: Kysely<Tables>, row: Insertable<x_Table>) {
   return db.insertInto('x_').values(row);
 }
 
-/** Changes the entity of a key, if its stamp is still the one that the client has read. */
+/** Changes the entity of a key, if its stamp is still the one that the client read. */
 export function change(
   db: Kysely<Tables>,
   key: Value<number>,

@@ -2,7 +2,7 @@
 import { DataclassObject, Entity, EntitySelection } from '#runtime/http';
 import type { DataStore } from './DataStore.js';
 
-/** What the classes of Note are typed by; nothing of it exists at run time. */
+/** The types of the classes of Note; none of it exists at run time. */
 export interface NoteTypes {
   readonly ds: DataStore;
   readonly name: 'Note';

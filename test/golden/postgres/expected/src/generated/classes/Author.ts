@@ -3,7 +3,7 @@ import { DataclassObject, Entity, EntitySelection } from '#runtime/http';
 import type { BookSelection } from './Book.js';
 import type { DataStore } from './DataStore.js';
 
-/** What the classes of Author are typed by; nothing of it exists at run time. */
+/** The types of the classes of Author; none of it exists at run time. */
 export interface AuthorTypes {
   readonly ds: DataStore;
   readonly name: 'Author';

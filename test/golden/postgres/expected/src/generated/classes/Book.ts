@@ -13,7 +13,7 @@ import type { AuthorEntity, AuthorSelection, AuthorTypes } from './Author.js';
 import type { BorrowerEntity, BorrowerSelection, BorrowerTypes } from './Borrower.js';
 import type { DataStore } from './DataStore.js';
 
-/** What the classes of Book are typed by; nothing of it exists at run time. */
+/** The types of the classes of Book; none of it exists at run time. */
 export interface BookTypes {
   readonly ds: DataStore;
   readonly name: 'Book';

@@ -20,8 +20,8 @@ interface EntityRow extends Row<BookTable> {
 }
 
 /**
- * What answers hold of an entity, in this order. `value` is its column; of a relation, the key that it leads by; class code
- * computes what has none. `read` lists privileges of which one is needed, beside one that opens Book.
+ * The attributes of an entity in answers, in this order. `value` is the column; for a relation, its key; class code
+ * computes attributes without it. `read` lists privileges of which one is needed, in addition to one that opens Book.
  */
 export const attributes: Attributes<EntityRow> = {
   ID: { value: (row) => row.column('ID') },
@@ -46,17 +46,17 @@ export const attributes: Attributes<EntityRow> = {
   label: { value: (row) => row.column('label') },
 };
 
-/** All entities; the filter of a request is added to it. */
+/** All entities; a request adds its filter. */
 export function entities(db: Kysely<Tables>) {
   return db.selectFrom('library books');
 }
 
-/** A page of entities in the order of their keys; `$orderby` takes the place of that order. */
+/** A page of entities in the order of their keys; `$orderby` replaces that order. */
 export function page(query: Entities, top: Value<number>, skip: Value<number>) {
   return query.orderBy(sql.id('library books', 'ID')).limit(top).offset(skip);
 }
 
-/** How many entities there are. */
+/** The number of entities. */
 export function count(query: Entities) {
   return query.select(({ fn }) => fn.countAll().as('count'));
 }
@@ -96,7 +96,7 @@ export function insert(db: Kysely<Tables>, row: Insertable<BookTable>) {
   return db.insertInto('library books').values(row);
 }
 
-/** Changes the entity of a key, if its stamp is still the one that the client has read. */
+/** Changes the entity of a key, if its stamp is still the one that the client read. */
 export function change(
   db: Kysely<Tables>,
   key: Value<string>,

@@ -2,7 +2,7 @@
 import { DataclassObject, Entity, EntitySelection } from '#runtime/class';
 import type { DataStore } from './DataStore.js';
 
-/** What the classes of Audit are typed by; nothing of it exists at run time. */
+/** The types of the classes of Audit; none of it exists at run time. */
 export interface AuditTypes {
   readonly ds: DataStore;
   readonly name: 'Audit';

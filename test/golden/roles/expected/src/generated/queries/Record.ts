@@ -9,8 +9,8 @@ type Entities = SelectQueryBuilder<Tables, 'Record', object>;
 type EntityRow = Row<RecordTable>;
 
 /**
- * What answers hold of an entity, in this order. `value` is its column; of a relation, the key that it leads by; class code
- * computes what has none. `read` lists privileges of which one is needed, beside one that opens Record.
+ * The attributes of an entity in answers, in this order. `value` is the column; for a relation, its key; class code
+ * computes attributes without it. `read` lists privileges of which one is needed, in addition to one that opens Record.
  */
 export const attributes: Attributes<EntityRow> = {
   ID: { value: (row) => row.column('ID') },
@@ -20,17 +20,17 @@ export const attributes: Attributes<EntityRow> = {
   patient: { value: (row) => row.column('patient_id') },
 };
 
-/** All entities; the filter of a request is added to it. */
+/** All entities; a request adds its filter. */
 export function entities(db: Kysely<Tables>) {
   return db.selectFrom('Record');
 }
 
-/** A page of entities in the order of their keys; `$orderby` takes the place of that order. */
+/** A page of entities in the order of their keys; `$orderby` replaces that order. */
 export function page(query: Entities, top: Value<number>, skip: Value<number>) {
   return query.orderBy('Record.ID').limit(top).offset(skip);
 }
 
-/** How many entities there are. */
+/** The number of entities. */
 export function count(query: Entities) {
   return query.select(({ fn }) => fn.countAll().as('count'));
 }
@@ -56,7 +56,7 @@ export function insert(db: Kysely<Tables>, row: Insertable<RecordTable>) {
   return db.insertInto('Record').values(row);
 }
 
-/** Changes the entity of a key, if its stamp is still the one that the client has read. */
+/** Changes the entity of a key, if its stamp is still the one that the client read. */
 export function change(
   db: Kysely<Tables>,
   key: Value<number>,
