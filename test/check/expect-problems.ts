@@ -27,7 +27,7 @@ interface Marked {
 /** Codes that some test has expected and got, to be held against the table of messages. */
 export const metCodes = new Set<string>();
 
-/** Takes the markers out of a text and tells where they stood. */
+/** Removes the markers from a text and returns their positions. */
 export function marked(source: string): Marked {
   const markers = new Map<string, number>();
   let removed = 0;
@@ -40,7 +40,10 @@ export function marked(source: string): Marked {
   return { text, markers };
 }
 
-/** Checks a model that must have exactly these problems, each at its place; answers the model when it is sound. */
+/**
+ * Checks a model that must have exactly these problems, each at its place; returns the model if it
+ * is correct.
+ */
 export function expectProblems(given: Given, expected: readonly Expected[]): Model | undefined {
   const model = marked(given.yaml);
   const files = Object.entries(given.beside ?? {}).map(([name, text]): [string, Marked] => [

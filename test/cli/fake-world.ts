@@ -9,7 +9,7 @@ import { memoryDisk, systemError, type MemoryDisk } from '../output/memory-disk.
 
 export interface FakeWorld extends World {
   readonly disk: MemoryDisk;
-  /** Runs a command line, split at blanks, and answers what it printed. */
+  /** Runs a command line, split at blanks, and returns what it printed. */
   run(line: string): Promise<{ code: number; out: string; err: string }>;
 }
 
@@ -57,7 +57,7 @@ export const model: Model = {
 
 export const modelText = 'drs: 1\nname: staff\n';
 
-/** A world in memory: `/home/model.yaml` is there, and compiles to the given files. */
+/** A world in memory: `/home/model.yaml` exists, and compiles to the given files. */
 export function fakeWorld(options: FakeOptions = {}): FakeWorld {
   const disk = options.disk ?? memoryDisk();
   disk.put('/home/model.yaml', modelText);

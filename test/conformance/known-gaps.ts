@@ -5,9 +5,9 @@ export interface Gap {
   readonly id: string;
   readonly says: string;
   readonly request: Request;
-  /** What the sentence wants. */
+  /** The answer that the rule demands. */
   readonly wanted: Expectation;
-  /** What this version answers instead. */
+  /** The answer of this version. */
   readonly today: Expectation;
 }
 

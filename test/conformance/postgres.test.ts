@@ -1,7 +1,7 @@
 import { vi } from 'vitest';
 import { describePostgres } from '../support/postgres.js';
 
-// What the servers of tests run on is read when the modules of those are.
+// The database of test servers is read when the modules of the tests are loaded.
 vi.hoisted(() => {
   process.env['TEST_DATABASE'] = 'postgres';
 });

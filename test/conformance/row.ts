@@ -1,6 +1,6 @@
 /** A rule of the guides, as a request and its answer. */
 export interface Row {
-  /** Where the sentence stands, and what it is about. */
+  /** The rule, and what the row is about. */
   readonly id: string;
   readonly says: string;
   readonly request: Request;
@@ -23,7 +23,7 @@ export interface Expectation {
   readonly status?: number;
   /** The whole body, the order of its members included. */
   readonly is?: unknown;
-  /** Members of the body; others are let be. */
+  /** Members of the body; others are ignored. */
   readonly has?: object;
   /** `__KEY` of each entity, in order. */
   readonly keys?: readonly string[];
@@ -62,5 +62,5 @@ export function refused(status: number, ...codes: number[]): Expectation {
   return { status, codes };
 }
 
-/** What is not built says so. */
+/** The answer of a part that is not built. */
 export const notBuilt: Expectation = refused(501, 1838);

@@ -7,7 +7,7 @@ export interface Block {
   /** Of the document, from the root of the package. */
   readonly path: string;
   readonly line: number;
-  /** What stands behind the three backticks: `yaml`, `ts`, … */
+  /** The word behind the three backticks: `yaml`, `ts`, … */
   readonly language: string;
   /** Further words there, which pages do not show: what a test has to know of a fragment. */
   readonly words: readonly string[];
@@ -57,7 +57,7 @@ function blocksIn(path: string): readonly Block[] {
   });
 }
 
-/** What a document shows of a text, which leaves something out where it has `…`. */
+/** A pattern for a text as a document shows it, with `…` for what it leaves out. */
 export function shown(text: string): RegExp {
   const parts = text.split('…').map((part) => part.replaceAll(/[.*+?^${}()|[\]\\]/g, '\\$&'));
   return new RegExp(`^${parts.join('[\\s\\S]*')}$`);

@@ -56,7 +56,7 @@ describe('a file that is named', () => {
       .concat(`/${folder}`),
   );
 
-  /** What a checkout does not hold. */
+  /** Files that a checkout does not contain. */
   const isMade = /^(\.|dist|server\/)/;
 
   function missing(path: string): readonly string[] {

@@ -19,7 +19,7 @@ const login: LoginModule = {
   },
 };
 
-/** What curl sends and how it keeps cookies. */
+/** A command of curl, and how it stores cookies. */
 interface Command {
   readonly url: string;
   readonly body?: string;
@@ -111,7 +111,7 @@ class Tour {
 const tours: Tour[] = [];
 afterAll(() => Promise.all(tours.map((tour) => tour.close())));
 
-/** The requests of a document, in their order, each with what it shows of the answer. */
+/** The requests of a document, in their order, each with the answer that it shows. */
 function requestsOf(
   path: string,
 ): readonly (readonly [place: string, line: string, answer: string])[] {

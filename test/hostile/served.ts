@@ -7,7 +7,7 @@ interface Body {
   readonly __ERROR?: readonly { readonly message: string; readonly errCode: number }[];
 }
 
-/** No bug, no crash: an answer, or an error of the client's that is told in JSON. */
+/** No bug, no crash: an answer, or an error of the client's that is reported in JSON. */
 export function expectServed(response: Response, what: string): void {
   const { statusCode, body, headers } = response;
   expect(statusCode < 500 || statusCode === 501, `${what}\n${body}`).toBe(true);

@@ -1,6 +1,6 @@
 import { RequestError } from '../../runtime/protocol/errors.js';
 
-/** What a refused request answers: status, code of the first error, message. */
+/** The answer to a refused request: status, code of the first error, message. */
 export interface Refusal {
   readonly status: number;
   readonly code: number | undefined;

@@ -5,7 +5,7 @@ import type { ReadUserText } from '../../generator/output/user-edits.js';
 import { planStubs, type StubPlan } from '../../generator/stubs/plan-stubs.js';
 import { modelOf, packageRoot } from '../support/server.js';
 
-/** A model of one dataclass, `Company`, and what its classes have. */
+/** A model of one dataclass, `Company`, and the members of its classes. */
 export function companyModel(parts: {
   readonly entity?: string;
   readonly dataclass?: string;

@@ -23,7 +23,7 @@ interface StartTriedServer {
   ) => Promise<TriedServer>;
 }
 
-/** What the access test of a server found. */
+/** The results of a server's access test. */
 export interface AccessTrial {
   /** By the names of those who were tried. */
   readonly deviations: Readonly<Record<string, readonly string[]>>;

@@ -1,6 +1,9 @@
 import type { Session } from '../../runtime/access/session.js';
 
-/** What tests ask class code to do; it runs as a function of the datastore, with the privileges of its caller. */
+/**
+ * Code that tests run as class code: as a function of the datastore, with the privileges of its
+ * caller.
+ */
 export type Act = (ds: ActingDatastore) => unknown;
 
 /** The datastore of a server whose classes are not known to the test. */
@@ -24,7 +27,7 @@ export function actNamed(act: Act): string {
   return name;
 }
 
-/** What a model has for it, beside the dataclasses. */
+/** The part of a model that it needs, in addition to the dataclasses. */
 export const actFunctions = `
 datastore:
   functions:

@@ -249,7 +249,7 @@ export class Cart extends CartBase {
 }
 `;
 
-/** What a user has written for the model `functions`. */
+/** The user's classes for the model `functions`. */
 export const writtenClasses: Readonly<Record<string, string>> = {
   'src/classes/Company.ts': company,
   'src/classes/CompanyEntity.ts': companyEntity,

@@ -7,7 +7,7 @@ export interface RawAnswer {
   readonly body: string;
 }
 
-/** A connection that is written to byte by byte, and that tells every answer which comes over it. */
+/** A connection to which bytes are written one by one, and that reports every answer. */
 export class RawClient {
   readonly socket: Socket;
   readonly closed: Promise<void>;

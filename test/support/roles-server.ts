@@ -23,7 +23,7 @@ export function rolesServerOf(
   return serverOf(yaml, options, { ...classes, 'src/login.ts': login });
 }
 
-/** What a session is granted. */
+/** The grants of a session. */
 export interface Granted {
   readonly privileges?: readonly string[];
   readonly roles?: readonly string[];

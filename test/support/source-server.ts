@@ -12,7 +12,7 @@ import { protocol } from '../../runtime/http/rest-plugin.js';
 import type { Settings } from '../../runtime/http/settings.js';
 import type { DataclassDefinition } from '../../runtime/protocol/definition.js';
 
-/** What a test puts a server together of. */
+/** The parts of a server that a test assembles. */
 export interface SourceModel {
   readonly definitions: readonly DataclassDefinition[];
   readonly databases: readonly ServedDatabase[];

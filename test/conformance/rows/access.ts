@@ -146,7 +146,7 @@ export async function accessServer(): Promise<FastifyInstance> {
   return app;
 }
 
-/** What a row's requests are sent with. */
+/** The headers of a row's requests. */
 export async function headersOf(
   app: FastifyInstance,
   { as }: AccessRow,

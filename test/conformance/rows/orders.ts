@@ -26,7 +26,7 @@ const companies: readonly Case[] = [
   ['a path named twice counts once', 'city, city desc', [4, 1, 5, 2, 3]],
 ];
 
-/** `ärger` stands behind `zeta`: text is ordered by code point. */
+/** `ärger` comes after `zeta`: text is ordered by code point. */
 function byName(a: number, b: number): number {
   const order = [2, 5, 3, 4, 1];
   return order.indexOf(a) - order.indexOf(b);

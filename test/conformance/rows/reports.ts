@@ -2,7 +2,7 @@ import { employee } from '../fixture.js';
 import { isOnPostgres } from '../../support/server.js';
 import { type Expectation, get, post, refused, type Row } from '../row.js';
 
-/** Databases differ in when they use an index, and tell so. */
+/** Databases differ in when they use an index, and say so. */
 function foundBy(isIndex: boolean, attribute: string, rest: string): string {
   return `${isIndex ? `[index : ${attribute} ]` : attribute} ${rest}`;
 }

@@ -4,7 +4,7 @@ import { type Expectation, get, post, refused, type Row } from '../row.js';
 /** Nobody refers to her. */
 const dee = `/rest/Employee(${employee(4)})`;
 const done: Expectation = { is: { result: true, __STATUS: { success: true } } };
-/** To whoever comes without the cookie of the one who has the lock. */
+/** The answer to requests without the cookie of the lock's holder. */
 const taken: Expectation = {
   is: {
     result: false,

@@ -1,4 +1,4 @@
-/** The server went away before it answered: what was asked of it is done or not. */
+/** The server died before it answered: the request was done or not. */
 export class ServerGone extends Error {}
 
 export interface Answer<T> {
@@ -12,7 +12,7 @@ export interface ErrorItem {
   readonly message: string;
 }
 
-/** An entity, or what is told of one that was refused. */
+/** An entity, or the result of a refused one. */
 export interface Entity {
   readonly __KEY: string;
   readonly __STAMP: number;

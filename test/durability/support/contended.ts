@@ -2,7 +2,7 @@ import type { Random } from '../../property/model/random.js';
 import { type Client, type Entity, saved } from './client.js';
 import { check, type Drawn, type Worker } from './worker.js';
 
-/** What all clients know together of one counter that they all change. */
+/** What all clients know together about one counter that they all change. */
 export class SharedCounter {
   key: string | undefined;
   /** The value of each stamp that was acknowledged. */

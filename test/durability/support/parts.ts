@@ -2,7 +2,7 @@ import type { Random } from '../../property/model/random.js';
 import { allSaved, type Client, type Collection, type Entity } from './client.js';
 import { check, type Drawn, type Worker } from './worker.js';
 
-/** What was sent and not acknowledged. */
+/** Requests without an answer. */
 type Sent =
   | {
       readonly kind: 'batch';

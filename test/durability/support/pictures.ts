@@ -11,7 +11,10 @@ interface Bytes {
 const signature = Buffer.from('89504e470d0a1a0a0000000d49484452', 'hex');
 const most = 6;
 
-/** Uploads files, gives them to entities, and leaves some to nobody. Photo and BLOB of an entity change together. */
+/**
+ * Uploads files, gives them to entities, and leaves some unused. Photo and BLOB of an entity change
+ * together.
+ */
 export class Pictures implements Worker {
   readonly #held = new Map<string, Bytes & { readonly stamp: number }>();
   /** `key` is undefined for a new entity. */

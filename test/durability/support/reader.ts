@@ -2,7 +2,7 @@ import type { Random } from '../../property/model/random.js';
 import type { Client } from './client.js';
 import { check, type Worker } from './worker.js';
 
-/** Reads while others write: what it saw once is stored. */
+/** Reads while others write: everything that it reads must be stored. */
 export class Reader implements Worker {
   #globalStamp = 0;
   readonly #stamps = new Map<string, number>();

@@ -1,7 +1,7 @@
 import { Agent, type IncomingHttpHeaders, request } from 'node:http';
 import { setTimeout } from 'node:timers/promises';
 
-/** A server whose code tells by which process it was called, and who its users are. */
+/** A server whose code answers the number of its process and the user of the caller. */
 export const severalModel = `
 drs: 1
 name: several
@@ -37,7 +37,7 @@ export class DataStore extends DataStoreBase {
   }
   remember(name: string, text: string): void {
     const known = this.session.storage.get(name) as string[] | undefined;
-    // A list that is there is changed where it lies, which nobody tells the storage.
+    // An existing list is changed in place, without a call of the storage.
     if (known === undefined) this.session.storage.set(name, [text]);
     else known.push(text);
   }

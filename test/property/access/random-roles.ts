@@ -1,7 +1,7 @@
 import type { Random } from '../model/random.js';
 import type { Entry, RolesFile } from './naive-roles.js';
 
-/** What a roles file can speak of. */
+/** The resources of a roles file. */
 export interface Resources {
   readonly dataclasses: Readonly<Record<string, readonly string[]>>;
   /** `ds.now`, `Company.hire` */

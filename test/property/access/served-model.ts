@@ -1,6 +1,9 @@
 import type { Resources } from './random-roles.js';
 
-/** A model with attributes of every kind, so that each can be closed; every text that is stored names where it stands. */
+/**
+ * A model with attributes of every kind, so that each can be closed; every stored text names its
+ * place.
+ */
 export const servedModel = `
 drs: 1
 name: guarded
@@ -104,7 +107,7 @@ export const marks: readonly {
   { mark: 'letter-text', readBy: [['Letter', 'text']] },
 ];
 
-/** What is stored, in the order in which it is created. */
+/** The stored entities, in the order of their creation. */
 export const entities: readonly (readonly [dataclass: string, list: readonly object[]])[] = [
   [
     'Firm',

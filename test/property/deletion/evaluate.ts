@@ -1,6 +1,6 @@
 import type { Dataclass, Entity, Relation } from './graph.js';
 
-/** What is wanted of a deletion: the entities afterwards, or the relations that forbid it. */
+/** The expected result of a deletion: the entities afterwards, or the relations that forbid it. */
 export type Outcome =
   | { readonly entities: readonly Entity[]; readonly changes: number }
   | { readonly restrictions: ReadonlyMap<string, number> };

@@ -21,7 +21,7 @@ export interface Dataclass {
 export interface Entity {
   readonly dataclass: number;
   readonly key: Key;
-  /** What filters choose by. */
+  /** The value that filters select by. */
   readonly tag: number;
   stamp: number;
   timestamp: string;

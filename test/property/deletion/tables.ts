@@ -53,7 +53,7 @@ export function read(database: Database, dataclasses: readonly Dataclass[]): unk
   );
 }
 
-/** What {@link read} should give. */
+/** The expected result of {@link read}. */
 export function wanted(dataclasses: readonly Dataclass[], entities: readonly Entity[]): unknown {
   return dataclasses.map((dataclass, index) =>
     sorted(

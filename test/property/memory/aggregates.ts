@@ -76,7 +76,7 @@ export function aggregatesOf(
   return isNumeric ? ['count', 'sum', 'average', 'min', 'max'] : ['count', 'min', 'max'];
 }
 
-/** What an answer may be: one value, or for texts that are equal but for case any of them. */
+/** An allowed answer: one value or, for texts that are equal but for case, any of them. */
 export interface Aggregated {
   readonly values: readonly JsonValue[];
   /** How far a sum of numbers may be off, as numbers are added in any order. */

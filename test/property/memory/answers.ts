@@ -11,7 +11,7 @@ import { matches, typeOf } from './matches.js';
 import { compareProperties } from './property-order.js';
 import type { Entity, Store, Way } from './store.js';
 
-/** What a request asks of one dataclass, or of one entity's relation. */
+/** A request for one dataclass, or for one entity's relation. */
 export interface Query {
   readonly filter?: Filter | undefined;
   readonly orderby?: readonly OrderItem[] | undefined;

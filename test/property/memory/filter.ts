@@ -38,11 +38,17 @@ export interface WrittenStep {
 
 export interface Operand {
   readonly value: Scalar | null;
-  /** A text in quotes is a text whatever it looks like; without them it goes on to what follows the comparison. */
+  /**
+   * A text in quotes is a text whatever it looks like; without them it ends before what follows the
+   * comparison.
+   */
   readonly writing: 'placeholder' | 'quoted' | 'bare';
 }
 
-/** What AND joins at one level; parentheses around an AND inside an AND say nothing, and EXCEPT is AND NOT. */
+/**
+ * The members of an AND at one level; parentheses around an AND inside an AND have no effect, and
+ * EXCEPT is AND NOT.
+ */
 export function members(filter: Filter): readonly Filter[] {
   if (filter.kind === 'and') return [...members(filter.left), ...members(filter.right)];
   if (filter.kind === 'except') {

@@ -3,7 +3,7 @@ import { coerced, compareByCodePoint, compareValues, type Scalar } from './compa
 import type { Comparator } from './filter.js';
 import { begins, contains, hasWord, isLike, type TextRules } from './text-match.js';
 
-/** A comparator that no negation stands for. */
+/** A comparator that is no negation. */
 export type Positive = Exclude<Comparator, '!=' | '!=='>;
 
 export type Wanted = readonly (Scalar | null)[];

@@ -70,7 +70,9 @@ function holds(
   );
 }
 
-/** What stands at the end of a way: one value, null where it is missing, or one for each element that the way passes. */
+/**
+ * The values at the end of a path: one, null if it is missing, or one for each element on the way.
+ */
 export function valuesAt(value: JsonValue, moves: readonly Move[]): readonly JsonValue[] {
   const [move, ...rest] = moves;
   if (move === undefined) return [value];

@@ -41,7 +41,10 @@ export interface Way {
   readonly moves: readonly Move[];
 }
 
-/** What the server should hold: entities in memory, and what relations, expressions and aliases make of them. */
+/**
+ * The expected state of the server: entities in memory, with their relations, expressions and
+ * aliases.
+ */
 export class Store {
   readonly #entities = new Map<string, Entity[]>();
   count = 0;

@@ -1,6 +1,6 @@
 import type { Fold } from './comparison.js';
 
-/** How texts are compared in a model: its fold, and whether `@` stands for other text. */
+/** How texts are compared in a model: its fold, and whether `@` is a wildcard. */
 export interface TextRules {
   readonly fold: Fold;
   readonly wildcard: boolean;
@@ -43,7 +43,10 @@ export function contains(held: string, wanted: string, { fold }: TextRules): boo
 
 const wordCharacter = /^[\p{L}\p{N}\p{M}_]$/u;
 
-/** `%`: the value stands in the text with no letter, mark, digit or underscore directly beside it. Nothing is no word. */
+/**
+ * `%`: the text contains the value with no letter, mark, digit or underscore directly beside it. An
+ * empty value is no word.
+ */
 export function hasWord(held: string, wanted: string, { fold }: TextRules): boolean {
   const text = Array.from(fold(held));
   const word = Array.from(fold(wanted));

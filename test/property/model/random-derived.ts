@@ -9,7 +9,7 @@ import type {
 import type { Random } from './random.js';
 import type { Draft } from './random-model.js';
 
-/** What an expression makes of an entity's stored values, which come by attribute name. */
+/** Computes an expression from an entity's stored values, which it gets by attribute name. */
 export type Compute = (stored: (name: string) => JsonValue) => JsonValue;
 
 interface Expression {

@@ -11,7 +11,7 @@ import { attributeNames, columnNames, dataclassNames, tableNames } from './names
 import type { Random } from './random.js';
 import { aliases, calculated, type Compute } from './random-derived.js';
 
-/** A model, and what its SQL expressions compute, said in JavaScript. */
+/** A model, and its SQL expressions as JavaScript. */
 export interface RandomModel {
   readonly model: Model;
   readonly computes: ReadonlyMap<Attribute, Compute>;

@@ -110,7 +110,7 @@ export const numbers: fc.Arbitrary<number> = fc.oneof(
   { weight: 1, arbitrary: fc.double({ noNaN: true, noDefaultInfinity: true }) },
 );
 
-/** Instants as they are sent, and in a client's shorter spelling where there is one. */
+/** Instants as they are sent, and in a client's shorter spelling if there is one. */
 export const instants: fc.Arbitrary<string> = fc
   .oneof(
     fc.constantFrom(

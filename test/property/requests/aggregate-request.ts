@@ -31,7 +31,10 @@ export function aggregateAddress(request: AggregateRequest): string {
   return `/rest/${encodeURIComponent(dataclass)}/${encodeURIComponent(pathText(path))}${slash}${parameters}`;
 }
 
-/** What the server should answer, as far as it is decided: numbers may be off by the order in which they were added. */
+/**
+ * The expected answer, as far as it is decided: numbers may differ by the order in which they were
+ * added.
+ */
 export function expectedAggregate(store: Store, request: AggregateRequest): unknown {
   const dataclass = dataclassOf(store, request.dataclass);
   const { aggregate, path } = request;

@@ -56,7 +56,7 @@ function crossed(
   );
 }
 
-/** What holds for an entity, and for those that it refers to. */
+/** Comparisons that hold for an entity, and for those that it refers to. */
 function equalities(store: Store, entity: Entity, way: readonly string[]): Comparison[] {
   return entity.dataclass.attributes.flatMap((attribute, spelling): Comparison[] => {
     if (!attribute.exposed) return [];

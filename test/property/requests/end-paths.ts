@@ -58,7 +58,7 @@ export function somePath(paths: readonly EndPath[]): fc.Arbitrary<EndPath> {
   return fc.oneof(...options);
 }
 
-/** What the entities of a store, which is full, have there. */
+/** The values at these paths in a full store. */
 export const heldValues = remembered(heldValuesOf);
 
 function heldValuesOf(store: Store, end: PathStep): readonly JsonValue[] {

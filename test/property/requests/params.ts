@@ -1,7 +1,7 @@
 /** `$params` as a list, or as an object whose members a filter names. */
 export type ParamsStyle = 'list' | 'object' | 'nested';
 
-/** Values of placeholders; a value that stands there already may be named again. */
+/** Values of placeholders; an existing value may be used again. */
 export class Params {
   readonly #values: unknown[] = [];
   readonly #style: ParamsStyle;

@@ -7,7 +7,7 @@ import { inputsOf, numbers, texts } from '../model/values.js';
 
 type Value = Scalar | null;
 
-/** What a comparison is made of, besides its path. */
+/** The parts of a comparison besides its path. */
 export interface Test {
   readonly comparator: Comparator;
   readonly operands: readonly Operand[];
@@ -15,12 +15,12 @@ export interface Test {
   readonly spelling: number;
 }
 
-/** What values of a comparison can be like. */
+/** The kinds of values in a comparison. */
 export interface ValueKind {
   readonly type: StorageType;
   readonly dateOnly: boolean;
   readonly wildcard: boolean;
-  /** What entities have there. */
+  /** The values of entities at the path. */
   readonly held: readonly JsonValue[];
 }
 

@@ -116,7 +116,7 @@ function listText(paths: readonly Path[]): string {
   return paths.map((path) => path.join('.')).join(',');
 }
 
-/** What the server must answer. */
+/** The expected answer of the server. */
 export function expectedAnswer(store: Store, request: ReadRequest): unknown {
   const { entity, relation } = request;
   const dataclass = dataclassOf(store, request.dataclass);

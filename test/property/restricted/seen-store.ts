@@ -3,7 +3,7 @@ import type { Filter } from '../memory/filter.js';
 import { matches } from '../memory/matches.js';
 import { type Entity, type PathStep, Store } from '../memory/store.js';
 
-/** What of a dataclass may be seen; all of it without a filter. */
+/** The visible entities of a dataclass; all of them without a filter. */
 export type Restrictions = ReadonlyMap<string, Filter>;
 
 /** A store as if the entities that a session may not see did not exist; what is related to one is related to nothing. */
@@ -17,7 +17,7 @@ export class SeenStore extends Store {
     this.count = whole.count;
     for (const { name } of whole.model.dataclasses) {
       const filter = restrictions.get(name);
-      // Filters of restrictions see everything.
+      // Filters of restrictions see all entities.
       const seen = whole
         .all(name)
         .filter((each) => filter === undefined || matches(whole, each, filter));

@@ -52,7 +52,7 @@ export type Outcome =
 
 const invalid = Symbol('invalid');
 
-/** What becomes of one body, and of the members. */
+/** The result of one body, and of its members. */
 export function save(
   members: Map<number, Member>,
   body: Body,

@@ -1,10 +1,10 @@
 import type { Company, Employee, Staff } from './staff.js';
 import type { Relation, Tree, Value } from './tree.js';
 
-/** What a tree stands for: keys in order. */
+/** The result of a tree: keys in order. */
 export type Keys = readonly number[];
 
-/** A filter's text beside what it means; `value` is its placeholder. */
+/** A filter's text and its meaning; `value` is its placeholder. */
 export interface Meaning<E> {
   readonly text: string;
   readonly holds: (entity: E, value: Value, staff: Staff) => boolean;

@@ -171,7 +171,7 @@ export class EmployeeEntity extends EmployeeEntityBase {
 }
 `;
 
-/** What accessors `query` of the last server were asked. */
+/** The arguments of the accessors `query` of the last server. */
 export function asked(): unknown[] {
   return ((globalThis as Record<string, unknown>)['drsAsked'] ??= []) as unknown[];
 }

@@ -2,7 +2,7 @@ import type { EventedServer } from './evented-server.js';
 
 export type Json = Readonly<Record<string, unknown>>;
 
-/** What a request was answered with. */
+/** The answer to a request. */
 export interface Answer {
   readonly status: number;
   readonly json: Json;

@@ -81,7 +81,7 @@ export interface Ds {
 
 type Handler<E> = (entity: Row, event: E) => unknown;
 
-/** What the events of one dataclass do; a test sets them. */
+/** The events of one dataclass; a test sets them. */
 export interface Handlers {
   validateSave?: Handler<SaveEvent>;
   saving?: Handler<SaveEvent>;
@@ -104,7 +104,7 @@ export interface EventedServer {
   readonly app: FastifyInstance;
   readonly ds: Ds;
   readonly handlers: { Company: Handlers; Person: Handlers };
-  /** What the server logged, by line. */
+  /** The lines that the server logged. */
   readonly logged: string[];
   readonly sql: string[];
   readonly close: () => Promise<void>;

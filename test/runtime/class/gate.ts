@@ -1,4 +1,4 @@
-/** A point where code waits until the test lets it go on. */
+/** A point where code waits until the test lets it continue. */
 export class Gate {
   readonly #reached = deferred();
   readonly #opened = deferred();
@@ -32,7 +32,9 @@ function deferred(): Deferred {
   return { promise, resolve };
 }
 
-/** Whether a promise is settled already; asked after everything that can go on has gone on. */
+/**
+ * Whether a promise is settled already; checked after everything that can continue has continued.
+ */
 export async function isSettled(promise: Promise<unknown>): Promise<boolean> {
   let settled = false;
   const note = (): void => {

@@ -5,7 +5,10 @@ import type { ClassRegistry } from '../../../runtime/class/registry.js';
 import { EntitySelection } from '../../../runtime/class/selection.js';
 import type { JsonObject, Media, RelatedEntity, Vector } from '../../../runtime/class/types.js';
 
-/** What the generator emits for `test/support/models/people.yaml`, as far as tests need it, and a user's classes over it. */
+/**
+ * The emitted classes of `test/support/models/people.yaml`, as far as tests need them, and a user's
+ * classes over them.
+ */
 export interface CompanyTypes {
   ds: DataStore;
   name: 'Company';
