@@ -18,7 +18,6 @@ import {
   errorTeller,
   type ErrorTeller,
 } from './errors.js';
-import { parseQuery } from './known-queries.js';
 import { http } from './node-http.js';
 import { prepareOwnRoutes } from './own-routes.js';
 import { maxUrlLength } from './reading-parameters.js';
@@ -111,7 +110,6 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
     routerOptions: {
       ignoreTrailingSlash: true,
       maxParamLength: maxUrlLength,
-      querystringParser: parseQuery,
     },
   });
   const log = ownLog ?? app.log;

@@ -32,9 +32,8 @@ import { type DataclassMedia, requireMedia } from './served-media.js';
 import { missingEntity, sendAnswer } from './reply.js';
 import type { DataclassRequest, ServiceContext } from './service-context.js';
 import { whenSettled } from '../query/computed-requests.js';
-import { MadeOfParameters } from '../query/made-of-parameters.js';
 import { explainedAnswer } from '../query/query-plan.js';
-import { preparePage, type PreparedPage } from '../query/read-page.js';
+import { preparePage } from '../query/read-page.js';
 import type { ReadingContext } from '../query/reading-context.js';
 
 /** Answers what reads one dataclass, its entities and their sets; its members are registered as Fastify handlers. */
@@ -276,9 +275,6 @@ function askedMedia(
 
 /** Answers reads of the entities of one dataclass, in the form that each request asks for. */
 class SelectionReader {
-  /** Of all entities of the dataclass, without a list of attributes in the path. */
-  readonly #pages = new MadeOfParameters<PreparedPage>();
-
   constructor(
     private readonly context: ReadingContext,
     private readonly dataclass: Dataclass,
@@ -286,8 +282,6 @@ class SelectionReader {
 
   /** @param attributes the list in the path */
   read(parameters: Parameters, attributes: string | undefined): PendingAnswer {
-    const known = attributes === undefined ? this.#pages.get(parameters) : undefined;
-    if (known !== undefined) return known.read();
     const { filters } = this.context;
     const request = selectionRequest(filters, this.dataclass, { kind: 'all' }, null, parameters);
     return this.#answer(request, parameters, attributes);
@@ -312,19 +306,10 @@ class SelectionReader {
     const { context } = this;
     const name = answerForm(parameters, context.options);
     const form = pageForms[name](context, request.dataclass, parameters, attributes);
-    const answer = whenSettled(context, request, (settled) => {
-      const page = preparePage(context, settled, parameters, form);
-      // What class code has a say in, it is asked about again.
-      const isSame = settled === request && request.base.kind === 'all';
-      if (isSame && attributes === undefined) this.#remember(parameters, page);
-      return page.read();
-    });
+    const answer = whenSettled(context, request, (settled) =>
+      preparePage(context, settled, parameters, form).read(),
+    );
     return name === 'collection' ? explainedAnswer(context, request, parameters, answer) : answer;
-  }
-
-  #remember(parameters: Parameters, page: PreparedPage): void {
-    const { queryplan, querypath } = parameters;
-    if (!queryplan && !querypath) this.#pages.set(parameters, page, page.statement);
   }
 }
 

@@ -53,20 +53,6 @@ type MutableParameters = { -readonly [Name in keyof Parameters]: Parameters[Name
 
 const noParameters: Parameters = Object.freeze(emptyParameters());
 
-/** Those that later requests have, too. */
-const lasting = new WeakSet([noParameters]);
-
-/** Tells of parameters that later requests have the same object, so that what is made of it can be remembered by it. */
-export function makeLasting(parameters: Parameters): Parameters {
-  lasting.add(parameters);
-  return parameters;
-}
-
-/** See {@link makeLasting}. */
-export function areLasting(parameters: Parameters): boolean {
-  return lasting.has(parameters);
-}
-
 /**
  * Reads the parameters of a request (protocol section 1, and decisions 2, 5 and 25): names in any case, blanks and one pair
  * of quotes around a value taken off, so that offsets in errors count from behind the quote.

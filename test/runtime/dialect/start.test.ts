@@ -218,7 +218,6 @@ describe('a start that fails says why on stderr and ends with 1', () => {
       mkdirSync(join(elsewhere, 'node_modules'));
       for (const name of [
         'better-sqlite3',
-        'fast-querystring',
         'fastify',
         'fastify-plugin',
         'kysely',
