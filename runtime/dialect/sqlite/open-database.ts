@@ -190,7 +190,7 @@ function executorOf(connections: Connections, fold: Fold, options: OpenOptions):
     new WriteAheadLog(writer, path),
   );
   return new SqliteExecutor(connections, {
-    reads: new PlacedReads(reader, pool, longest),
+    reads: new PlacedReads(reader, pool, longest !== Infinity),
     longest,
   });
 }

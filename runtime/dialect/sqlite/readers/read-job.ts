@@ -1,8 +1,7 @@
 import { refuseBusy } from '../../../protocol/errors.js';
 import type { AbandonableWork } from '../../abandonable.js';
-import type { ReadAnswer, ReadQuestion } from './messages.js';
-import { sizeOf } from './size-of.js';
-import type { StatementCost } from './statement-cost.js';
+import { type ReadAnswer, type ReadQuestion, sizeOf } from './messages.js';
+import type { Placement } from './placement.js';
 
 /** A read that another process is asked for. */
 export class ReadJob implements AbandonableWork {
@@ -26,10 +25,10 @@ export class ReadJob implements AbandonableWork {
   /** @param onAbandon what is to be done besides when nobody waits for the answer any more */
   constructor(
     readonly question: ReadQuestion,
-    private readonly cost: StatementCost,
+    private readonly placement: Placement,
     private readonly onAbandon: (job: ReadJob) => void,
   ) {
-    this.isShort = cost.isShort;
+    this.isShort = placement.isShort;
     this.bytes = question.values.reduce<number>((sum, value) => sum + sizeOf(value), 0);
     this.promise = new Promise((resolve, reject) => {
       this.#resolve = resolve;
@@ -39,7 +38,7 @@ export class ReadJob implements AbandonableWork {
 
   resolve(answer: ReadAnswer, milliseconds: number): void {
     this.#isSettled = true;
-    this.cost.took(milliseconds, sizeOf(answer));
+    this.placement.ran(milliseconds, sizeOf(answer), performance.now());
     this.#resolve(answer);
   }
 
@@ -50,7 +49,7 @@ export class ReadJob implements AbandonableWork {
 
   /** The statement was stopped after so many milliseconds. */
   wasStopped(milliseconds: number): void {
-    this.cost.stopped(milliseconds);
+    this.placement.stopped(milliseconds, performance.now());
   }
 
   abandon(): void {

@@ -5,7 +5,7 @@ import type { ReadAnswer, ReaderSettings, ReadQuestion } from './messages.js';
 import { LogPause } from './log-pause.js';
 import { ReadJob } from './read-job.js';
 import { Reader, type ReaderOwner } from './reader.js';
-import type { StatementCost } from './statement-cost.js';
+import type { Placement } from './placement.js';
 import { WaitingLine } from './waiting-line.js';
 import type { WriteAheadLog } from './write-ahead-log.js';
 
@@ -50,8 +50,8 @@ export class ReaderPool implements ReaderOwner {
   }
 
   /** Fails with what an executor's reads fail with; with `RequestError` 503 when too many wait. */
-  ask(question: ReadQuestion, cost: StatementCost): AbandonablePromise<ReadAnswer> {
-    const job = new ReadJob(question, cost, this.#abandon);
+  ask(question: ReadQuestion, placement: Placement): AbandonablePromise<ReadAnswer> {
+    const job = new ReadJob(question, placement, this.#abandon);
     this.#line.add(job);
     this.#assign();
     return AbandonablePromise.waitingFor(job, job.promise);
