@@ -1,17 +1,24 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { Client } from 'pg';
 import { describe } from 'vitest';
 import type { Model } from '../../generator/model/model.js';
-import { describePostgres, postgresDatabase, type TestDatabase } from './postgres.js';
+import {
+  describePostgres,
+  postgresCopies,
+  postgresDatabase,
+  type TestDatabase,
+} from './postgres.js';
 
 /** A kind of database that a test runs on. */
 export interface TestDatabases {
   readonly driver: Model['databases'][number];
   /** An empty database. */
   readonly create: () => Promise<TestDatabase>;
+  /** Makes databases that begin alike: what `prepare` makes of an empty one is made once, and copied. */
+  readonly copies: (prepare: (url: string) => Promise<void>) => () => Promise<TestDatabase>;
   /** Runs one statement beside the servers. */
   readonly run: (url: string, sql: string) => Promise<readonly (readonly unknown[])[]>;
   /** Lists tables, columns, rules and indexes. */
@@ -28,9 +35,23 @@ const sqlite: TestDatabases = {
     };
     return Promise.resolve({ url: `sqlite:${join(folder, 'data.sqlite')}`, drop });
   },
+  copies: (prepare) => {
+    const prepared = async (): Promise<string> => {
+      const { url } = await sqlite.create();
+      await prepare(url);
+      return url;
+    };
+    let template: Promise<string> | undefined;
+    return async () => {
+      const from = await (template ??= prepared());
+      const database = await sqlite.create();
+      copyFileSync(fileOf(from), fileOf(database.url));
+      return database;
+    };
+  },
   run: (url, sql) =>
     new Promise((resolve) => {
-      const database = new Database(url.slice('sqlite:'.length));
+      const database = new Database(fileOf(url));
       try {
         const statement = database.prepare(sql);
         if (statement.reader) resolve(statement.raw().all() as unknown[][]);
@@ -43,12 +64,17 @@ const sqlite: TestDatabases = {
   schema: 'select name, sql from sqlite_schema order by name',
 };
 
+function fileOf(url: string): string {
+  return url.slice('sqlite:'.length);
+}
+
 /** Number of the type in PostgreSQL's catalog. */
 const bigint = 20;
 
 const postgres: TestDatabases = {
   driver: 'postgres',
-  create: postgresDatabase,
+  create: () => postgresDatabase(),
+  copies: postgresCopies,
   run: async (url, sql) => {
     const client = new Client({ connectionString: url });
     await client.connect();
