@@ -22,6 +22,7 @@ import {
   SchemaPendingError,
   type StoredEntry,
   usualMigration,
+  versionHash,
   waitMilliseconds,
 } from '../schema/start.js';
 import { type SchemaDifference, SchemaMismatchError } from '../schema-mismatch.js';
@@ -147,9 +148,9 @@ class SchemaStart {
     private readonly wanted: WantedSchema,
   ) {
     this.#statements = [...ownTables, ...wanted.statements];
-    this.#hash = hashOf(wanted);
     this.#lockWait = wanted.lockWait ?? defaultLockWait;
     this.#migration = wanted.migration ?? usualMigration;
+    this.#hash = versionHash(hashOf(wanted), this.#migration.migrations);
   }
 
   wantedCatalog(): Promise<Catalog> {
@@ -165,7 +166,7 @@ class SchemaStart {
     const journal = has('__schema') ? await this.#journal() : [];
     if (this.#migration.mode !== 'auto') return this.#takeAsItIs(actual, journal);
     if (actual.tables.length === 0) return this.#create();
-    const newer = newerThan(this.#hash, journal, this.#migration.since);
+    const newer = newerThan(this.#hash, journal);
     const { expected, outcomes } = await this.#undone(async () => {
       const shape = await this.#expected();
       if (!has('__datastore')) throw this.#foreignDatabase(actual, shape);
