@@ -49,10 +49,12 @@ export class MigratedSchema implements MigratedDatabase {
     const columns = Object.keys(rows[0]?.values ?? {});
     if (columns.length === 0) return;
     const sets = columns.map((each) => `${quoted(each)} = "given".${quoted(each)}`);
+    // A table may be called like a type of PostgreSQL's own.
+    const type = `${quoted(this.parts.name)}.${quoted(table)}`;
     const given = rows.map((row) => ({ ...row.values, [key]: row.key }));
     await this.parts.client.query(
       `UPDATE ${quoted(table)} AS "row" SET ${sets.join(', ')}, "__STAMP" = "row"."__STAMP" + 1
-        FROM json_populate_recordset(null::${quoted(table)}, $1) AS "given"
+        FROM json_populate_recordset(null::${type}, $1) AS "given"
         WHERE "row".${quoted(key)} = "given".${quoted(key)}`,
       [JSON.stringify(given, jsonValue)],
     );

@@ -87,7 +87,7 @@ const postgres: Omit<Kind, keyof TestDatabases> = {
         `select json_agg("t")::text as "rows" from ${quoted(name)} as "t"`,
       );
       await target.query(
-        `insert into ${quoted(name)} (${list}) select ${list} from json_populate_recordset(null::${quoted(name)}, $1)`,
+        `insert into ${quoted(name)} (${list}) select ${list} from json_populate_recordset(null::public.${quoted(name)}, $1)`,
         [rows[0]?.rows],
       );
     }
