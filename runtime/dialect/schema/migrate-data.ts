@@ -62,10 +62,13 @@ export async function planData(
   return migrations.plan(database, { fold, hash: '', withContracts: true, tell });
 }
 
-/** Where nothing of them is there yet, no step is done. */
+/** In a database of an earlier runtime they are missing. PostgreSQL asks for the right to make them even where they are there. */
 async function makeTables(database: MigratedDatabase): Promise<void> {
   for (const statement of dataTables) {
-    await database.query(statement.replace('CREATE TABLE', '$& IF NOT EXISTS'));
+    const name = /"([^"]+)"/.exec(statement)?.[1] ?? '';
+    if (await database.hasTable(name)) continue;
+    const text = statement.replace('CREATE TABLE', '$& IF NOT EXISTS');
+    await database.transaction(() => database.query(text));
   }
 }
 
