@@ -3,7 +3,7 @@ import pg from 'pg';
 
 /**
  * Loaded before a program: `KILL_AT=3` ends it, as `kill -9` does, where it would send the third statement that changes
- * a table of the model, or ends a transaction.
+ * a table of the model, or ends a transaction; behind the end of one is a moment of its own.
  */
 const last = Number(process.env['KILL_AT']);
 const changing = /^\s*(?:ALTER|DROP|COMMIT|CREATE TABLE (?!IF NOT)|UPDATE "[^_])/;
@@ -19,13 +19,22 @@ for (const name of ['exec', 'prepare']) {
   const original = Database.prototype[name];
   Database.prototype[name] = function (sql) {
     // What a model wants is made in memory, to be looked at.
-    if (!this.memory) count(sql);
-    return original.call(this, sql);
+    if (this.memory) return original.call(this, sql);
+    count(sql);
+    const result = original.call(this, sql);
+    if (sql === 'COMMIT') count(sql);
+    return result;
   };
 }
 
 const { query } = pg.Client.prototype;
 pg.Client.prototype.query = function (config, ...rest) {
-  count(typeof config === 'string' ? config : config.text);
-  return query.call(this, config, ...rest);
+  const sql = typeof config === 'string' ? config : config.text;
+  count(sql);
+  const result = query.call(this, config, ...rest);
+  if (sql !== 'COMMIT') return result;
+  return result.then((answer) => {
+    count(sql);
+    return answer;
+  });
 };
