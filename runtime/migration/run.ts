@@ -36,6 +36,7 @@ export function decide(what: string, row?: object): never {
 export function plannedMigrations(byName: Readonly<Record<string, Migration>>): Migrations {
   const migrations = Object.entries(byName).map(([name, { steps }]) => ({ name, steps }));
   return {
+    names: Object.keys(byName),
     run: async (database, options) => {
       const waiting: string[] = [];
       for (const each of stepsOf(migrations)) {
@@ -60,14 +61,6 @@ export function plannedMigrations(byName: Readonly<Record<string, Migration>>): 
         words.push(`${each.migration}: ${stepWords(each.step)}`);
       }
       return words;
-    },
-    contractedAt: async (database) => {
-      const times: string[] = [];
-      for (const each of stepsOf(migrations).filter(({ step }) => isContract(step))) {
-        const { done } = await journalOf(database, each);
-        if (done !== undefined) times.push(done);
-      }
-      return times.sort().at(-1);
     },
     skip: async (database) => {
       for (const each of stepsOf(migrations)) await finish(database, each);

@@ -1,4 +1,5 @@
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, expect, it } from 'vitest';
@@ -238,6 +239,15 @@ Migration 0001-first: drop table "Old": 1 rows would be lost.
     expect(await migrate(newer, written)).toMatchObject({ code: 0, err: '' });
     await expect(serving(older)).rejects.toThrow(/fax/);
     await serving(newer, undefined, written);
+    // One version later and back: what that one has looser stays so.
+    const later = modelWith('      name: { type: string, enum: [Ann, Bob, Cid] }');
+    const latest = modelWith('      name: { type: string, enum: [Ann, Bob, Cid, Dan] }');
+    for (const each of [later, latest]) await serving(each, undefined, written);
+    const rules = await databases.run(database.url, databases.schema);
+    await serving(later, undefined, written);
+    expect(await databases.run(database.url, databases.schema)).toEqual(rules);
+    await serving(newer, undefined, written);
+    expect(await databases.run(database.url, databases.schema)).toEqual(rules);
     const again = modelWith('      fax: { type: string, indexed: true }\n      name: string');
     await serving(
       again,
@@ -318,4 +328,35 @@ Migration 0001-first: drop table "Old": 1 rows would be lost.
       expect(await people(app)).toMatchObject([{ name: null }]);
     });
   });
+
+  it.runIf(databases.driver === 'postgres')(
+    'leaves a server alone whose user may change no table',
+    async () => {
+      const model = modelWith('      amount: integer');
+      const step = `{ kind: 'fill', table: 'Person', set: { amount: '"amount" + 1' } }`;
+      const written = { [first]: migration(step) };
+      await serving(model, createPeople({ amount: 1 }));
+      await serving(model, undefined, written);
+      const user = new URL(database.url);
+      user.username = `drs_user_${randomBytes(8).toString('hex')}`;
+      for (const sql of [
+        `create role ${user.username} login password '${user.password}'`,
+        `grant select, insert, update, delete on all tables in schema public to ${user.username}`,
+        `grant usage on all sequences in schema public to ${user.username}`,
+      ]) {
+        await databases.run(database.url, sql);
+      }
+      for (const mode of ['auto', 'check', 'off']) {
+        const environment = { MIGRATE: mode };
+        const app = await serverOf(model, { databaseUrl: user.href, environment }, written);
+        await createPeople({ amount: 5 })(app);
+        await app.close();
+      }
+      await serving(model, async (app) => {
+        expect(await people(app)).toMatchObject([2, 5, 5, 5].map((amount) => ({ amount })));
+      });
+      await databases.run(database.url, `drop owned by ${user.username}`);
+      await databases.run(database.url, `drop role ${user.username}`);
+    },
+  );
 });

@@ -11,7 +11,7 @@ import { namedColumns } from '../schema/rules.js';
 import type { SchemaShape, TableShape } from '../schema/shape.js';
 import { quoted } from '../table-definition.js';
 import { type Catalog, type CatalogTable, readCatalog } from './catalog.js';
-import { type LockWait, whenUnlocked } from './lock-wait.js';
+import { type LockWait, oneAtATime, whenUnlocked } from './lock-wait.js';
 
 interface MigratedParts {
   readonly client: ClientBase;
@@ -29,6 +29,7 @@ export class MigratedSchema implements MigratedDatabase {
   readonly forUpdate = 'FOR UPDATE';
 
   #shape: SchemaShape | undefined;
+  #hasTold = false;
 
   constructor(private readonly parts: MigratedParts) {}
 
@@ -48,39 +49,44 @@ export class MigratedSchema implements MigratedDatabase {
     const columns = Object.keys(rows[0]?.values ?? {});
     if (columns.length === 0) return;
     const sets = columns.map((each) => `${quoted(each)} = "given".${quoted(each)}`);
+    // A table may be called like a type of PostgreSQL's own.
+    const type = `${quoted(this.parts.name)}.${quoted(table)}`;
     const given = rows.map((row) => ({ ...row.values, [key]: row.key }));
     await this.parts.client.query(
       `UPDATE ${quoted(table)} AS "row" SET ${sets.join(', ')}, "__STAMP" = "row"."__STAMP" + 1
-        FROM json_populate_recordset(null::${quoted(table)}, $1) AS "given"
+        FROM json_populate_recordset(null::${type}, $1) AS "given"
         WHERE "row".${quoted(key)} = "given".${quoted(key)}`,
       [JSON.stringify(given, jsonValue)],
     );
   }
 
-  async transaction<T>(work: () => Promise<T>, use?: 'rebuilding'): Promise<T> {
-    if (use === undefined) return this.#transaction(work);
-    // It is found in a transaction of its own, which is undone: within this one, all would be undone.
-    this.#shape ??= await this.parts.wanted();
-    const { client, lockWait, log } = this.parts;
-    const results: T[] = [];
-    await whenUnlocked(client, lockWait, {
-      tables: [],
-      what: 'a step of a migration',
-      run: async () => results.push(await this.#transaction(work)),
-      log,
+  /** Of servers that start at once, each does what the others have not done. */
+  transaction<T>(work: () => Promise<T>, use?: 'rebuilding'): Promise<T> {
+    const { client, name, lockWait, log } = this.parts;
+    return oneAtATime(client, name, this.#tell, async () => {
+      // It is found in a transaction of its own, which is undone: within this one, all would be undone.
+      if (use === 'rebuilding') this.#shape ??= await this.parts.wanted();
+      const results: T[] = [];
+      await whenUnlocked(client, lockWait, {
+        tables: [],
+        what: 'a step of a migration',
+        run: async () => results.push(await this.#transaction(work)),
+        log,
+      });
+      return results[0] as T;
     });
-    return results[0] as T;
   }
 
+  /** Says once that it waits. */
+  readonly #tell = (words: string): void => {
+    if (!this.#hasTold) this.parts.log?.(words);
+    this.#hasTold = true;
+  };
+
   async #transaction<T>(work: () => Promise<T>): Promise<T> {
-    const { client, name } = this.parts;
+    const { client } = this.parts;
     await client.query('BEGIN');
     try {
-      // Of two servers that start at once, each does what the other one has not done.
-      await client.query(
-        `SELECT pg_advisory_xact_lock(hashtextextended('drs-gen migration ' || $1, 0))`,
-        [name],
-      );
       const result = await work();
       await client.query('COMMIT');
       return result;

@@ -98,10 +98,10 @@ async function prepareDatabase(
   if (data === undefined) return prepareSchema(client, name, wanted);
   const database = migrated(client, name, wanted);
   const start = { ...data, log, migration, hash: hashOf(wanted) };
-  const { wasThere, contractedAt } = await migrateData(database, start);
+  const wasThere = await migrateData(database, start);
   const added = await prepareSchema(client, name, {
     ...wanted,
-    migration: { ...migration, since: contractedAt },
+    migration: { ...migration, migrations: data.migrations?.names },
   });
   await noteData(database, wasThere, data);
   return added;

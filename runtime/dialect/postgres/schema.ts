@@ -22,13 +22,14 @@ import {
   SchemaPendingError,
   type StoredEntry,
   usualMigration,
+  versionHash,
   waitMilliseconds,
 } from '../schema/start.js';
 import { type SchemaDifference, SchemaMismatchError } from '../schema-mismatch.js';
 import { quoted } from '../table-definition.js';
 import { type Catalog, readCatalog, readFunctions } from './catalog.js';
 import { fillFoldedColumns, foldOf, vectorsWithoutNorm } from './derived-columns.js';
-import { defaultLockWait, type LockWait, whenUnlocked } from './lock-wait.js';
+import { defaultLockWait, type LockWait, oneAtATime, whenUnlocked } from './lock-wait.js';
 import {
   columnDefinition,
   newTable,
@@ -78,12 +79,6 @@ const ownTables: readonly string[] = [
 
 const foreignHint = 'Its URL may also name another schema: ?options=-c%20search_path%3Dshop.';
 
-/** Two servers that start at once on one database: the second one waits, and finds what the first one made. */
-const lockKey = `hashtextextended('drs-gen ' || $1, 0)`;
-
-/** A server that waited inside a statement would be waited for by the building of an index. */
-const lockPauseMilliseconds = 50;
-
 /** Changes that others bring along are made in a round of their own: indexes of a column that is made anew. */
 const mostRounds = 3;
 
@@ -115,14 +110,11 @@ export async function prepareSchema(
 ): Promise<readonly string[]> {
   const start = new SchemaStart(client, name, wanted);
   for (;;) {
-    await start.lock();
     try {
-      return await start.prepare();
+      return await oneAtATime(client, name, start.tell, () => start.prepare());
     } catch (error) {
       if (!(error instanceof SchemaPendingError)) throw error;
       start.tell(error.message);
-    } finally {
-      await start.unlock();
     }
     await sleep(waitMilliseconds);
   }
@@ -156,31 +148,13 @@ class SchemaStart {
     private readonly wanted: WantedSchema,
   ) {
     this.#statements = [...ownTables, ...wanted.statements];
-    this.#hash = hashOf(wanted);
     this.#lockWait = wanted.lockWait ?? defaultLockWait;
     this.#migration = wanted.migration ?? usualMigration;
+    this.#hash = versionHash(hashOf(wanted), this.#migration.migrations);
   }
 
   wantedCatalog(): Promise<Catalog> {
     return this.#undone(() => this.#expected());
-  }
-
-  async lock(): Promise<void> {
-    for (;;) {
-      const { rows } = await this.client.query<{ locked: boolean }>(
-        `select pg_try_advisory_lock(${lockKey}) as "locked"`,
-        [this.name],
-      );
-      if (rows[0]?.locked === true) return;
-      this.tell('Another server changes the database: this one waits until it has ended.');
-      await sleep(lockPauseMilliseconds);
-    }
-  }
-
-  /** A connection that is lost has lost its locks, too. */
-  async unlock(): Promise<void> {
-    const text = `select pg_advisory_unlock(${lockKey})`;
-    await this.client.query(text, [this.name]).catch(() => undefined);
   }
 
   /** @throws SchemaPendingError while this server may not change the schema, and another one has to */
@@ -192,7 +166,7 @@ class SchemaStart {
     const journal = has('__schema') ? await this.#journal() : [];
     if (this.#migration.mode !== 'auto') return this.#takeAsItIs(actual, journal);
     if (actual.tables.length === 0) return this.#create();
-    const newer = newerThan(this.#hash, journal, this.#migration.since);
+    const newer = newerThan(this.#hash, journal);
     const { expected, outcomes } = await this.#undone(async () => {
       const shape = await this.#expected();
       if (!has('__datastore')) throw this.#foreignDatabase(actual, shape);
@@ -238,11 +212,11 @@ class SchemaStart {
   }
 
   /** Says once what it waits for. */
-  tell(words: string): void {
+  readonly tell = (words: string): void => {
     if (words === this.#told) return;
     this.#told = words;
     this.wanted.log?.(words);
-  }
+  };
 
   /** One transaction, and one round trip. */
   async #create(): Promise<readonly string[]> {

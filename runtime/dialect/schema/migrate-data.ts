@@ -29,24 +29,13 @@ export const dataTables: readonly string[] = [
   `CREATE TABLE "__server" ("id" text PRIMARY KEY NOT NULL, "hash" text NOT NULL, "seen" text NOT NULL)`,
 ];
 
-/** What is known of a database before its schema is looked at. */
-export interface MigratedData {
-  readonly wasThere: boolean;
-  /** When this server's migrations last took something away: schemas of before are none that it has to give way to. */
-  readonly contractedAt: string | undefined;
-}
-
 /**
  * Brings the data of a database that was made before to the model, as far as that has to come before its schema.
+ * @returns whether it was made before
  * @throws MigrationError, and SchemaMismatchError for values that would mean something else than they did
  */
-export async function migrateData(
-  database: MigratedDatabase,
-  start: DataStart,
-): Promise<MigratedData> {
-  if (!(await database.hasTable('__datastore'))) {
-    return { wasThere: false, contractedAt: undefined };
-  }
+export async function migrateData(database: MigratedDatabase, start: DataStart): Promise<boolean> {
+  if (!(await database.hasTable('__datastore'))) return false;
   await makeTables(database);
   const { migrations, withContracts = false, fold, hash, log } = start;
   if (migrations !== undefined) {
@@ -58,7 +47,7 @@ export async function migrateData(
   }
   const differences = await formDifferences(database, start.forms);
   if (differences.length > 0) throw new SchemaMismatchError({ differences, advice });
-  return { wasThere: true, contractedAt: await migrations?.contractedAt(database) };
+  return true;
 }
 
 /** What the steps would do that are not done, in words. */
@@ -73,10 +62,13 @@ export async function planData(
   return migrations.plan(database, { fold, hash: '', withContracts: true, tell });
 }
 
-/** Where nothing of them is there yet, no step is done. */
+/** In a database of an earlier runtime they are missing. PostgreSQL asks for the right to make them even where they are there. */
 async function makeTables(database: MigratedDatabase): Promise<void> {
   for (const statement of dataTables) {
-    await database.query(statement.replace('CREATE TABLE', '$& IF NOT EXISTS'));
+    const name = /"([^"]+)"/.exec(statement)?.[1] ?? '';
+    if (await database.hasTable(name)) continue;
+    const text = statement.replace('CREATE TABLE', '$& IF NOT EXISTS');
+    await database.transaction(() => database.query(text));
   }
 }
 

@@ -87,6 +87,7 @@ export function stepWords(step: MigrationStep): string {
 
 /** The migrations of a server, and what runs them. */
 export interface Migrations {
+  readonly names: readonly string[];
   /**
    * Does the steps that were not done yet, in their order, each once.
    * @returns what waits for somebody's word, in words
@@ -97,8 +98,6 @@ export interface Migrations {
   plan(database: MigratedDatabase, options: MigrationOptions): Promise<readonly string[]>;
   /** The steps without which the server cannot start, that are not done, in words. */
   pending(database: MigratedDatabase): Promise<readonly string[]>;
-  /** When the last step was done after which servers of an older model cannot run. */
-  contractedAt(database: MigratedDatabase): Promise<string | undefined>;
   /** Notes that nothing has to be done in a database that was made by this model. */
   skip(database: MigratedDatabase): Promise<void>;
 }

@@ -11,8 +11,8 @@ export interface MigrateOptions {
   readonly mode: MigrateMode;
   /** Unused tables that are no former name of a new one. */
   readonly keep: ReadonlySet<string>;
-  /** See {@link newerThan}. */
-  readonly since?: string | undefined;
+  /** Names of the server's migrations. */
+  readonly migrations?: readonly string[] | undefined;
 }
 
 export const usualMigration: MigrateOptions = { mode: 'auto', keep: new Set() };
@@ -31,7 +31,7 @@ export function migrateOptions(environment: Environment): MigrateOptions {
 /** How long a server that may not change the schema waits before it looks again. */
 export const waitMilliseconds = 1000;
 
-/** A row of `__schema`: a schema that a server has brought the database to. The newest one has the highest position. */
+/** A row of `__schema`: a version that a server has brought the database to. The newest one has the highest position. */
 export interface JournalEntry {
   readonly hash: string;
   /** When, as the protocol writes dates. */
@@ -53,6 +53,14 @@ export function notTold(
   return unused.filter((each) => !told.has(withoutNumber(each)));
 }
 
+/**
+ * What the journal knows a server by: a model that becomes again what it was, with a migration more, is a new one.
+ * @param hash of the model's schema
+ */
+export function versionHash(hash: string, migrations: readonly string[] = []): string {
+  return migrations.length === 0 ? hash : schemaHash([hash, ...migrations]);
+}
+
 /** The hash of a model's schema. */
 export function schemaHash(statements: readonly string[]): string {
   const hash = createHash('sha256');
@@ -62,16 +70,14 @@ export function schemaHash(statements: readonly string[]): string {
 
 /**
  * @param journal in order, oldest first
- * @param since what is older is not looked at: a server whose own migrations took something away is newer than that
  * @returns the entry of the newer model that the database was brought to, when that of `hash` is an older one
  */
 export function newerThan(
   hash: string,
   journal: readonly JournalEntry[],
-  since = '',
 ): JournalEntry | undefined {
   const newest = journal.at(-1);
-  const isKnown = journal.some((each) => each.hash === hash && each.time >= since);
+  const isKnown = journal.some((each) => each.hash === hash);
   return isKnown && newest?.hash !== hash ? newest : undefined;
 }
 

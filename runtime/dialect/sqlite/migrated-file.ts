@@ -15,6 +15,9 @@ import { registerFunctions } from './functions.js';
 import { rebuildTable } from './rebuild.js';
 import { readShape } from './shape.js';
 
+/** Another server may convert a large table, or fill it with what takes long to find. */
+const longestWaitMilliseconds = 600_000;
+
 /** A database file whose data are migrated, by a connection of its own. */
 export class MigratedFile implements MigratedDatabase {
   readonly kind = 'sqlite';
@@ -27,7 +30,7 @@ export class MigratedFile implements MigratedDatabase {
   constructor(file: string, statements: readonly string[], fold: Fold) {
     let wanted: ReadonlyMap<string, TableShape> | undefined;
     this.#wanted = () => (wanted ??= wantedTables(statements, fold));
-    this.#database = new Database(file, { timeout: 30_000 });
+    this.#database = new Database(file, { timeout: longestWaitMilliseconds });
     registerFunctions(this.#database, fold);
     this.#database.pragma('foreign_keys = ON');
   }

@@ -64,7 +64,7 @@ export async function openDatabase(
   const { hasVectors, migration = usualMigration, synchronous = 'normal', log } = options;
   const loadVectors = hasVectors === true ? await vectorExtension() : undefined;
   const hash = schemaHash(schema);
-  const found = await withMigrated(url, schema, fold, options, (file) =>
+  const wasThere = await withMigrated(url, schema, fold, options, (file) =>
     migrateData(file, { ...dataOf(options), hash, fold, migration, log }),
   );
   let prepared: Prepared = { changes: [], remarks: [] };
@@ -72,7 +72,7 @@ export async function openDatabase(
     prepared = prepareSchema(
       database,
       { statements: schema, fold },
-      { ...migration, since: found?.contractedAt },
+      { ...migration, migrations: options.data?.migrations?.names },
     );
   };
   const connections = await whenFree(
@@ -81,7 +81,7 @@ export async function openDatabase(
   );
   try {
     await withMigrated(url, schema, fold, options, (file) =>
-      noteData(file, found?.wasThere === true, dataOf(options)),
+      noteData(file, wasThere === true, dataOf(options)),
     );
     for (const each of prepared.remarks) log?.(each);
     const uniqueId = connections.writer

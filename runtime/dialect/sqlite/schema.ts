@@ -18,6 +18,7 @@ import {
   pendingWords,
   SchemaPendingError,
   schemaHash,
+  versionHash,
 } from '../schema/start.js';
 import { type SchemaDifference, SchemaMismatchError } from '../schema-mismatch.js';
 import { applyChanges, columnAddition, type WantedSchema } from './apply-changes.js';
@@ -78,7 +79,7 @@ export function prepareSchema(
 ): Prepared {
   const all = [datastoreTable, entitySetTable, journalTable, ...dataTables, ...schema.statements];
   // A database that was found to match is not compared again until its schema or the model's changes.
-  if (isStamped(database, all)) return nothing;
+  if (isStamped(database, all, migration)) return nothing;
   if (migration.mode !== 'auto') return takeAsItIs(database, schema, migration);
   // No part of a transaction can change this; a table that is made anew is dropped.
   database.pragma('foreign_keys = OFF');
@@ -86,8 +87,8 @@ export function prepareSchema(
     // Another process may start at the same time.
     return database
       .transaction(() => {
-        if (isEmpty(database)) return create(database, all, schema);
-        if (isStamped(database, all)) return nothing;
+        if (isEmpty(database)) return create(database, all, schema, migration);
+        if (isStamped(database, all, migration)) return nothing;
         return withWanted(all, schema, (wanted) => adapt(database, wanted, schema, migration));
       })
       .immediate();
@@ -96,8 +97,13 @@ export function prepareSchema(
   }
 }
 
-function isStamped(database: Database.Database, all: readonly string[]): boolean {
-  return hasTable(database, '__datastore') && knownStamp(database) === stampOf(database, all);
+function isStamped(
+  database: Database.Database,
+  all: readonly string[],
+  { migrations }: MigrateOptions,
+): boolean {
+  if (!hasTable(database, '__datastore')) return false;
+  return knownStamp(database) === stampOf(database, all, migrations);
 }
 
 /** Has a look at the schema that the model wants, in a database of its own. */
@@ -120,13 +126,15 @@ function create(
   database: Database.Database,
   all: readonly string[],
   { statements }: ModelSchema,
+  { migrations }: MigrateOptions,
 ): Prepared {
   for (const statement of all) database.exec(statement);
   const insert = database.prepare('insert into "__datastore" values (?, ?)');
   insert.run('globalStamp', 0n);
   insert.run('uniqueID', newUuid());
-  enterInJournal(database, schemaHash(statements), ['the schema is created']);
-  remember(database, all);
+  const hash = versionHash(schemaHash(statements), migrations);
+  enterInJournal(database, hash, ['the schema is created']);
+  remember(database, all, migrations);
   return nothing;
 }
 
@@ -135,13 +143,13 @@ function adapt(
   database: Database.Database,
   wanted: WantedSchema,
   { statements }: ModelSchema,
-  { keep, since }: MigrateOptions,
+  { keep, migrations }: MigrateOptions,
 ): Prepared {
   const actual = readShape(database);
   if (!hasTable(database, '__datastore')) throw foreignDatabase(actual, wanted);
-  const hash = schemaHash(statements);
+  const hash = versionHash(schemaHash(statements), migrations);
   const journal = journalOf(database);
-  const newer = newerThan(hash, journal, since);
+  const newer = newerThan(hash, journal);
   if (newer !== undefined) return startOlder(database, wanted, actual, newer);
   const decided = decidedChanges(database, actual, wanted, keep);
   refuse(decided.map(({ outcome }) => outcome));
@@ -162,7 +170,7 @@ function adapt(
   if (done.length > 0 || journal.at(-1)?.hash !== hash) {
     enterInJournal(database, hash, [...done, ...unused]);
   }
-  remember(database, wanted.statements);
+  remember(database, wanted.statements, migrations);
   const told = new Set(journal.at(-1)?.changes.map(withoutNumber));
   return {
     changes: [...done, ...unused.filter((each) => !told.has(withoutNumber(each)))],
@@ -266,11 +274,11 @@ function startOlder(
 function takeAsItIs(
   database: Database.Database,
   schema: ModelSchema,
-  { mode }: MigrateOptions,
+  { mode, migrations }: MigrateOptions,
 ): Prepared {
   const all = [datastoreTable, entitySetTable, ...schema.statements];
   const missing = withWanted(all, schema, ({ shape }) => missingIn(readShape(database), shape));
-  const hash = schemaHash(schema.statements);
+  const hash = versionHash(schemaHash(schema.statements), migrations);
   const isKnown = mode === 'off' || journalOf(database).some((each) => each.hash === hash);
   if (isKnown && missing.length === 0) return nothing;
   const differences = missing.map((what) => ({ what }));
@@ -339,9 +347,13 @@ function enterInJournal(
  * Tells both schemas: the one that the model wants, and the one that is there. A table that was made anew may have its former
  * text and other rows, so the number of changes is a part of it.
  */
-function stampOf(database: Database.Database, wanted: readonly string[]): string {
+function stampOf(
+  database: Database.Database,
+  wanted: readonly string[],
+  migrations: readonly string[] = [],
+): string {
   const hash = createHash('sha256');
-  for (const statement of wanted) hash.update(statement).update('\0');
+  for (const statement of [...wanted, ...migrations]) hash.update(statement).update('\0');
   const present = database.prepare('select coalesce(sql, name) from sqlite_schema order by name');
   for (const statement of present.pluck().all()) hash.update(String(statement)).update('\0');
   hash.update(String(database.pragma('schema_version', { simple: true })));
@@ -355,7 +367,11 @@ function knownStamp(database: Database.Database): unknown {
     .get('schema');
 }
 
-function remember(database: Database.Database, all: readonly string[]): void {
+function remember(
+  database: Database.Database,
+  all: readonly string[],
+  migrations: readonly string[] | undefined,
+): void {
   const text = 'insert or replace into "__datastore" values (?, ?)';
-  database.prepare(text).run('schema', stampOf(database, all));
+  database.prepare(text).run('schema', stampOf(database, all, migrations));
 }
