@@ -1,5 +1,5 @@
 import { pathOf, type DataclassPair, type ModelPair } from './attributes.js';
-import { typeText } from './clients.js';
+import { functionTypeText } from './clients.js';
 import { change, listed, type Change } from './change.js';
 import { functionLevels, paired, type Paired } from './renames.js';
 import type { Attribute, CalculatedAttribute, ClassFunction, Dataclass } from '../model/model.js';
@@ -149,7 +149,7 @@ function functionsOf(
 
 function signature({ params, returns }: ClassFunction): string {
   const list = params.map(
-    ({ name, type, optional }) => `${name}${optional ? '?' : ''}: ${typeText(type)}`,
+    ({ name, type, optional }) => `${name}${optional ? '?' : ''}: ${functionTypeText(type)}`,
   );
-  return `(${list.join(', ')}) => ${typeText(returns)}`;
+  return `(${list.join(', ')}) => ${functionTypeText(returns)}`;
 }

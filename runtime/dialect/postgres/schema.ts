@@ -7,7 +7,6 @@ import { schemaChanges } from '../schema/changes.js';
 import { decide, missingIn, neededByNewer, type Outcome, targetOf } from '../schema/rules.js';
 import { type DataOptions, dataTables } from '../schema/migrate-data.js';
 import {
-  advice,
   foreignAdvice,
   type JournalEntry,
   type MigrateOptions,
@@ -18,11 +17,13 @@ import {
   notTold,
   olderServerWords,
   pendingWords,
+  refuse,
   schemaHash,
   SchemaPendingError,
   type StoredEntry,
   usualMigration,
   waitMilliseconds,
+  wordsOf,
 } from '../schema/start.js';
 import { type SchemaDifference, SchemaMismatchError } from '../schema-mismatch.js';
 import { quoted } from '../table-definition.js';
@@ -427,18 +428,6 @@ class SchemaStart {
     const hash = createHash('sha256');
     return hash.update(JSON.stringify([this.#hash, present])).digest('hex');
   }
-}
-
-/** @throws SchemaMismatchError when one of them is refused: nothing is changed, then */
-function refuse(outcomes: readonly Outcome[]): void {
-  const differences = outcomes.filter((each) => each.kind === 'refuse');
-  if (differences.length === 0) return;
-  const additions = wordsOf('apply', outcomes).map((what) => ({ what }));
-  throw new SchemaMismatchError({ differences, additions, advice });
-}
-
-function wordsOf(kind: 'apply' | 'keep', outcomes: readonly Outcome[]): readonly string[] {
-  return outcomes.flatMap((each) => (each.kind === kind ? [each.words] : []));
 }
 
 /** @param wanted each with a hash of what it does, which may be another one */
