@@ -47,8 +47,8 @@ function renamed(
   owner = '',
 ): readonly Change[] {
   if (before.name === after.name) return [];
-  const message = `${owner}${before.name} is called ${after.name} in class code.`;
-  return [change('look', 'code-renamed', path, { message })];
+  const message = `${owner}${before.name} is called ${after.name} in class code: drs-gen renames the uses that it is sure of, and lists the others.`;
+  return [change('fine', 'code-renamed', path, { message })];
 }
 
 function hasCode({ functions, events, restrict, attributes }: Dataclass): boolean {
