@@ -64,8 +64,8 @@ export function plannedMigrations(byName: Readonly<Record<string, Migration>>): 
     contractedAt: async (database) => {
       const times: string[] = [];
       for (const each of stepsOf(migrations).filter(({ step }) => isContract(step))) {
-        const { done } = await journalOf(database, each);
-        if (done !== undefined) times.push(done);
+        const { done, isSkipped } = await journalOf(database, each);
+        if (done !== undefined && !isSkipped) times.push(done);
       }
       return times.sort().at(-1);
     },
@@ -109,6 +109,15 @@ class StepRun {
     const { done } = await journalOf(this.database, this.named);
     if (done !== undefined) return undefined;
     const what = `Migration ${migration}: ${stepWords(step)}`;
+    const used = await this.#use();
+    if (used !== undefined) {
+      // It holds other values from now on, which this step does not drop when the model no longer uses it.
+      await this.database.transaction(() =>
+        note(this.database, this.named, { position: skipped, done: nowText() }),
+      );
+      this.options.tell(`${what}: ${used}`);
+      return undefined;
+    }
     if (isContract(step) && !this.options.withContracts) {
       if (step.kind === 'drop') return `${what}: waits for node dist/src/migrate.js.`;
       throw new MigrationError(
@@ -116,7 +125,6 @@ class StepRun {
       );
     }
     try {
-      if (isContract(step)) await requireNoOthers(this.database, this.options.hash);
       const result = await this.#carryOut();
       if (result.waits !== undefined) return `${what}: waits. ${result.waits}`;
       this.options.tell(`${what}: done${result.told ?? ''}.`);
@@ -135,6 +143,8 @@ class StepRun {
     const { migration, step } = this.named;
     const { done } = await journalOf(this.database, this.named);
     if (done !== undefined) return undefined;
+    const used = await this.#use();
+    if (used !== undefined) return `Migration ${migration}: ${stepWords(step)}: ${used}`;
     const counted = await this.#concerned(step).catch(
       () => 'its rows can be counted when the steps before it are done',
     );
@@ -157,6 +167,23 @@ class StepRun {
       case 'drop':
         return `${Object.values(await this.#dropped(step)).join(' ')} would be lost`;
     }
+  }
+
+  /** @returns why what a step drops must stay, which nothing used when the step was written */
+  async #use(): Promise<string | undefined> {
+    const { step } = this.named;
+    if (step.kind !== 'drop') return undefined;
+    const { table, column } = step;
+    const wanted = await this.database.wantedColumns(table);
+    const isUsed =
+      column === undefined ? wanted.length > 0 : wanted.some(({ name }) => name === column);
+    if (!isUsed) return undefined;
+    return `not done, since the model uses the ${column === undefined ? 'table' : 'column'}.`;
+  }
+
+  /** What an older server needs goes away. */
+  #requireNoOthers(): Promise<void> {
+    return requireNoOthers(this.database, this.options.hash);
   }
 
   async #carryOut(): Promise<{ readonly waits?: string; readonly told?: string }> {
@@ -244,25 +271,32 @@ class StepRun {
   }
 
   async #rename({ table, column, to }: RenameStep): Promise<void> {
+    const { database } = this;
     const alter = `ALTER TABLE ${quoted(table)} RENAME`;
+    await this.#requireNoOthers();
     const names = new Set((await this.#columns(table)).map(({ name }) => name));
-    if (column === undefined) await this.database.query(`${alter} TO ${quoted(to)}`);
-    else {
+    if (column === undefined) {
+      await database.query(`${alter} TO ${quoted(to)}`);
+      await database.query('DELETE FROM "__form" WHERE "table" = $1', [to]);
+      await database.query('UPDATE "__form" SET "table" = $2 WHERE "table" = $1', [table, to]);
+    } else {
       const targets = withDerived(to);
       for (const [index, from] of withDerived(column).entries()) {
         if (index > 0 && !names.has(from)) continue;
-        await this.database.query(
-          `${alter} COLUMN ${quoted(from)} TO ${quoted(targets[index] ?? to)}`,
-        );
+        await database.query(`${alter} COLUMN ${quoted(from)} TO ${quoted(targets[index] ?? to)}`);
       }
+      const form = 'WHERE "table" = $1 AND "column" = $2';
+      await database.query(`DELETE FROM "__form" ${form}`, [table, to]);
+      await database.query(`UPDATE "__form" SET "column" = $3 ${form}`, [table, column, to]);
     }
-    await finish(this.database, this.named);
+    await finish(database, this.named);
   }
 
   /** The new values stand in a column of their own at first, which then takes the place of the old one. */
   async #convert(step: ConvertStep): Promise<void> {
     const { database } = this;
     const { table, column, atMost = 0 } = step;
+    await this.#requireNoOthers();
     const columns = await database.wantedColumns(table);
     const wanted = columns.find(({ name }) => name === column);
     if (wanted === undefined) throw new Error('the model has no such column.');
@@ -286,10 +320,6 @@ class StepRun {
     await raiseGlobalStamp(database, all);
     await this.#dropWithDerived(table, column);
     await database.query(`ALTER TABLE ${quoted(table)} RENAME COLUMN ${made} TO ${old}`);
-    await database.query(`DELETE FROM "__form" WHERE "table" = $1 AND "column" = $2`, [
-      table,
-      column,
-    ]);
     await finish(database, this.named);
   }
 
@@ -306,10 +336,6 @@ class StepRun {
   async #drop(step: DropStep): Promise<string | undefined> {
     const { database } = this;
     const { table, column, atMost } = step;
-    const wanted = await database.wantedColumns(table);
-    if (column === undefined ? wanted.length > 0 : wanted.some(({ name }) => name === column)) {
-      throw new Error(`the model uses the ${column === undefined ? 'table' : 'column'}.`);
-    }
     const present = await database.columns(table);
     if (present.some(({ name }) => column === undefined || name === column)) {
       const { lost, what } = await this.#dropped(step);
@@ -317,6 +343,7 @@ class StepRun {
         return `${lost} ${what} would be lost: add atMost: ${lost} to the step to allow it.`;
       }
       if (lost > atMost) throw new Error(`${lost} ${what} would be lost, and atMost is ${atMost}.`);
+      await this.#requireNoOthers();
       if (column === undefined) await this.#dropTable(table);
       else await this.#dropWithDerived(table, column);
     }
@@ -340,12 +367,16 @@ class StepRun {
       throw new Error(`columns of ${names} refer to it: drop these columns first.`);
     }
     await this.database.query(`DROP TABLE ${quoted(table)}`);
+    await this.database.query('DELETE FROM "__form" WHERE "table" = $1', [table]);
   }
 
   async #dropWithDerived(table: string, column: string): Promise<void> {
     const names = new Set((await this.#columns(table)).map(({ name }) => name));
     const columns = withDerived(column).filter((each) => names.has(each));
     await this.database.dropColumns(table, columns);
+    // What is added by this name later may hold values of another form.
+    const form = 'DELETE FROM "__form" WHERE "table" = $1 AND "column" = $2';
+    await this.database.query(form, [table, column]);
   }
 
   async #columns(table: string): Promise<readonly PresentColumn[]> {
@@ -428,6 +459,8 @@ function isDerived(column: string): boolean {
 interface Noted {
   /** When. */
   readonly done: string | undefined;
+  /** Whether it was not needed. */
+  readonly isSkipped: boolean;
   /** The key of the last row that is filled. */
   readonly position: ColumnValue | undefined;
 }
@@ -443,9 +476,13 @@ async function journalOf(
   const { position, done }: Row = row ?? {};
   return {
     done: typeof done === 'string' ? done : undefined,
+    isSkipped: position === skipped && typeof done === 'string',
     position: typeof position === 'string' ? (JSON.parse(position) as ColumnValue) : undefined,
   };
 }
+
+/** Stands in the place of a position. */
+const skipped = '"skipped"';
 
 async function finish(database: MigratedDatabase, named: NamedStep): Promise<void> {
   await note(database, named, { done: nowText() });

@@ -59,8 +59,7 @@ export class MigratedSchema implements MigratedDatabase {
 
   async transaction<T>(work: () => Promise<T>, use?: 'rebuilding'): Promise<T> {
     if (use === undefined) return this.#transaction(work);
-    // It is found in a transaction of its own, which is undone: within this one, all would be undone.
-    this.#shape ??= await this.parts.wanted();
+    await this.#findWanted();
     const { client, lockWait, log } = this.parts;
     const results: T[] = [];
     await whenUnlocked(client, lockWait, {
@@ -104,9 +103,10 @@ export class MigratedSchema implements MigratedDatabase {
       .map(({ name, isKey, type }) => ({ name, isKey, isLarge: type === 'bytea' }));
   }
 
-  wantedColumns(table: string): Promise<readonly WantedColumn[]> {
+  async wantedColumns(table: string): Promise<readonly WantedColumn[]> {
+    await this.#findWanted();
     const columns = this.#wanted(table)?.columns ?? [];
-    return Promise.resolve(columns.filter(({ expression }) => expression === undefined));
+    return columns.filter(({ expression }) => expression === undefined);
   }
 
   async expand(table: string): Promise<void> {
@@ -155,7 +155,12 @@ export class MigratedSchema implements MigratedDatabase {
     await this.parts.client.query(`ALTER TABLE ${quoted(table)} ${drops.join(', ')}`);
   }
 
-  /** Only within a transaction that rebuilds. */
+  /** It is found in a transaction of its own, which is undone: within another one, all would be undone. */
+  async #findWanted(): Promise<void> {
+    this.#shape ??= await this.parts.wanted();
+  }
+
+  /** Once it was found. */
   #wanted(table: string): TableShape | undefined {
     if (this.#shape === undefined) throw new Error('What the model wants is not known yet.');
     return this.#shape.tables.find(({ name }) => name === table);

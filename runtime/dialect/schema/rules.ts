@@ -435,7 +435,7 @@ function addIndex(change: Of<'addIndex' | 'changeIndex'>, context: Context): Dec
     what: (rows) =>
       `table "${table}": "${sourceOf(column) ?? column}" must be unique, and ${counted(rows, 'row')} have a value that another row has, too`,
     list: `${repeated(table, shownValue(column, table, context))};`,
-    then: 'Give all but one of each another value, or take "unique" from the attribute in the model.',
+    then: `Give all but one of each another value, or take "unique" from the attribute in the model.\n${byMigration}`,
   });
 }
 
