@@ -108,7 +108,8 @@ function columnHint(
     relation === undefined ? [name, ...renamedFrom].some(isMeant) : name === relation.foreignKey,
   );
   const column = kept?.kind === 'storage' || kept?.kind === 'calculated' ? kept.column : undefined;
-  if (column === undefined) return suggest(missing, columnsOf(dataclass));
+  const columns = columnsOf(dataclass);
+  if (column === undefined) return suggest(missing, columns) ?? columnList(columns);
   const label = `${dataclass.name}.${relation?.name ?? kept?.name ?? ''}`;
   return `${label} is kept in the column ${column}: write ${column}`;
 }
@@ -129,6 +130,13 @@ function generatedColumn({ draft, type, expression }: ExpressionUse): ProbeColum
 
 function plainColumn({ draft, type }: ExpressionUse): ProbeColumn {
   return { name: columnOf(draft), type };
+}
+
+const mostListed = 10;
+
+function columnList(columns: readonly string[]): string {
+  const listed = columns.slice(0, mostListed).join(', ');
+  return `an expression names columns: ${listed}${columns.length > mostListed ? ', …' : ''}`;
 }
 
 function columnsOf({ attributes }: Dataclass): readonly string[] {

@@ -100,15 +100,17 @@ const migrateCommand = 'node dist/src/migrate.js';
 //  server/src/migrations/0001-fill-country.ts is written, and yours from now on. Its steps, and what does them:
 //    fill Company.country  the start of the server
 //    drop Company.fax      node dist/src/migrate.js, once atMost says how many values may be lost
-//  Next: write a value in the place of each decide(…): Company.country.
-//  Then: cd server && npm run build && npm start
+//  Write a value in the place of each decide(…): Company.country.
+//  Next: cd server && npm run build && npm start
 /** What a migration that was asked for does, and what the user does for it. */
 export function renderMigration(
-  { open, written }: MigrationReview,
+  { names, open, written }: MigrationReview,
   { folder, isDry }: MigrationTarget,
 ): string {
   if (written === undefined) {
-    return 'No migration is needed: the start of the server does what is left to do.';
+    return names.length === 0
+      ? 'No migration is needed: the start of the server does all of it.'
+      : 'No other migration is needed: the start of the server does what is not in src/migrations.';
   }
   const width = Math.max(...open.map((each) => stepWords(each).length));
   const steps = open.map((each) => {
@@ -128,10 +130,10 @@ function nextLines(steps: readonly PlannedStep[], folder: string): readonly stri
   return [
     ...(questions.length === 0
       ? []
-      : [`Next: write a value in the place of each decide(…): ${questions.join(', ')}.`]),
+      : [`Write a value in the place of each decide(…): ${questions.join(', ')}.`]),
     isStopped
-      ? `Then stop the servers of the older model, and run: ${build} && ${migrateCommand} && npm start`
-      : `Then run: ${build} && npm start`,
+      ? `Next: stop the servers of the older model, and run: ${build} && ${migrateCommand} && npm start`
+      : `Next: ${build} && npm start`,
     ...(isStopped || !steps.some(({ kind }) => kind === 'drop')
       ? []
       : [`Later, when you do not go back to the older model any more, run: ${migrateCommand}`]),

@@ -383,7 +383,12 @@ function lookupChanges(
     foldedColumn(older, pair.older, before),
     foldedColumn(newer, pair.newer, after),
   ] as const;
-  const isFoldedAnew = folded[1] !== undefined && folded[0] !== folded[1];
+  // A column that is renamed keeps what stands beside it.
+  const [was, is] = [
+    folded[0]?.slice(0, -before.column.length),
+    folded[1]?.slice(0, -after.column.length),
+  ];
+  const isFoldedAnew = is !== undefined && was !== is;
   if (had === has && !isFoldedAnew) return [];
   const path = attributePath(pair.newer, after, 'indexed');
   const made = has ? 'gets an index' : 'loses its index';

@@ -86,7 +86,7 @@ function refuseMoves(
   const list = moves.map(stepWords).join(', ');
   throw new Refusal(
     written.length === 0
-      ? `The values are where the last model had them, and the new one does not find them there. A migration has to do this first: ${list}. It is written by ${command}. Or keep the names: leave renamedFrom, table and column in the model as they were.`
+      ? `The model looks for values under other names than the database has for its tables and columns. Run ${command}: it writes a migration with these steps: ${list}. Or leave renamedFrom, table and column in the model as they were.`
       : `The migration that is not written yet begins with a model that has other names, so it cannot do this, too: ${list}. Put renamedFrom, table and column back into the model as they were, run ${command}, and then change them and run it again.`,
   );
 }

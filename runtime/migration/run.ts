@@ -19,6 +19,7 @@ import {
   type UpdatedRow,
 } from '../dialect/schema/migration.js';
 import { requireNoOthers } from '../dialect/schema/presence.js';
+import { counted } from '../dialect/schema/rules.js';
 import { quoted } from '../dialect/table-definition.js';
 import type { Fold } from '../protocol/fold.js';
 import { nowText } from '../protocol/now-text.js';
@@ -155,17 +156,17 @@ class StepRun {
     switch (step.kind) {
       case 'fill': {
         const condition = step.where === undefined ? '1 = 1' : this.#sql(step.where);
-        return `${await this.#count(step.table, condition)} rows`;
+        return counted(await this.#count(step.table, condition), 'row');
       }
       case 'rename':
         return 'no row is changed';
       case 'convert': {
         const all = await this.#count(step.table, `${quoted(step.column)} IS NOT NULL`);
         const lost = await this.#count(step.table, this.#lostBy(step));
-        return `${all} values, of which ${lost} would be lost or changed`;
+        return `${counted(all, 'value')}, of which ${lost} would be lost or changed`;
       }
       case 'drop':
-        return `${Object.values(await this.#dropped(step)).join(' ')} would be lost`;
+        return `${(await this.#dropped(step)).words} would be lost`;
     }
   }
 
@@ -190,7 +191,7 @@ class StepRun {
     const { step } = this.named;
     switch (step.kind) {
       case 'fill':
-        return { told: `, ${await this.#fill(step)} rows` };
+        return { told: `, ${counted(await this.#fill(step), 'row')}` };
       case 'rename':
         await this.#once(() => this.#rename(step));
         return {};
@@ -306,7 +307,7 @@ class StepRun {
     const lost = await this.#count(table, condition);
     if (lost > atMost) {
       throw new Error(
-        `${lost} values would be lost or changed, and atMost is ${atMost}. This finds them: SELECT * FROM ${quoted(table)} WHERE ${condition}.`,
+        `${counted(lost, 'value')} would be lost or changed, and ${allowedWords(step)}. This finds them: SELECT * FROM ${quoted(table)} WHERE ${condition}. Write atMost: ${lost} into the step to allow it.`,
       );
     }
     await database.query(`ALTER TABLE ${quoted(table)} ADD COLUMN ${made} ${wanted.type}`);
@@ -338,11 +339,11 @@ class StepRun {
     const { table, column, atMost } = step;
     const present = await database.columns(table);
     if (present.some(({ name }) => column === undefined || name === column)) {
-      const { lost, what } = await this.#dropped(step);
+      const { lost, words } = await this.#dropped(step);
       if (atMost === undefined) {
-        return `${lost} ${what} would be lost: add atMost: ${lost} to the step to allow it.`;
+        return `${words} would be lost: write atMost: ${lost} into the step to allow it.`;
       }
-      if (lost > atMost) throw new Error(`${lost} ${what} would be lost, and atMost is ${atMost}.`);
+      if (lost > atMost) throw new Error(`${words} would be lost, and ${allowedWords(step)}.`);
       await this.#requireNoOthers();
       if (column === undefined) await this.#dropTable(table);
       else await this.#dropWithDerived(table, column);
@@ -354,10 +355,10 @@ class StepRun {
   async #dropped({
     table,
     column,
-  }: DropStep): Promise<{ readonly lost: number; readonly what: string }> {
-    return column === undefined
-      ? { lost: await this.#count(table, '1 = 1'), what: 'rows' }
-      : { lost: await this.#count(table, `${quoted(column)} IS NOT NULL`), what: 'values' };
+  }: DropStep): Promise<{ readonly lost: number; readonly words: string }> {
+    const condition = column === undefined ? '1 = 1' : `${quoted(column)} IS NOT NULL`;
+    const lost = await this.#count(table, condition);
+    return { lost, words: counted(lost, column === undefined ? 'row' : 'value') };
   }
 
   async #dropTable(table: string): Promise<void> {
@@ -397,6 +398,10 @@ class StepRun {
     if (text === undefined) throw new Error(`the step has no SQL for ${kind}.`);
     return text;
   }
+}
+
+function allowedWords({ atMost = 0 }: ConvertStep | DropStep): string {
+  return `atMost allows ${atMost}`;
 }
 
 interface Filled {

@@ -165,7 +165,7 @@ ${others}`;
     });
     const stopped = await migrate(newer, strict);
     expect(stopped.code).toBe(1);
-    expect(stopped.err).toMatch(/1 values would be lost or changed, and atMost is 0/);
+    expect(stopped.err).toMatch(/1 value would be lost or changed, and atMost allows 0\. .*Write atMost: 1/);
     const written = { [first]: migration(steps('atMost: 1')) };
     expect(await migrate(newer, written)).toMatchObject({ code: 0, err: '' });
     await serving(
@@ -220,17 +220,17 @@ ${others}`;
     await serving(newer, undefined, steps('', ''));
     const waiting = await migrate(newer, steps('', ''));
     expect(waiting).toMatchObject({ code: 0 });
-    expect(waiting.out).toMatch(/waits\. 2 values would be lost: add atMost: 2/);
-    expect(waiting.out).toMatch(/waits\. 1 rows would be lost: add atMost: 1/);
+    expect(waiting.out).toMatch(/waits\. 2 values would be lost: write atMost: 2/);
+    expect(waiting.out).toMatch(/waits\. 1 row would be lost: write atMost: 1/);
     const planned = await migrate(newer, steps('', ''), ['--plan']);
     expect(planned.out).toBe(
       `Migration 0001-first: drop "Person"."fax": 2 values would be lost.
-Migration 0001-first: drop table "Old": 1 rows would be lost.
+Migration 0001-first: drop table "Old": 1 row would be lost.
 `,
     );
     const tooFew = await migrate(newer, steps(', atMost: 1', ''));
     expect(tooFew).toMatchObject({ code: 1 });
-    expect(tooFew.err).toMatch(/2 values would be lost, and atMost is 1/);
+    expect(tooFew.err).toMatch(/2 values would be lost, and atMost allows 1/);
     // The server of before runs until then.
     await serving(older, async (app) => {
       expect(await people(app)).toMatchObject([{ fax: '1' }, { fax: '2' }, { fax: null }]);
@@ -277,8 +277,8 @@ Migration 0001-first: drop table "Old": 1 rows would be lost.
       await create(app, 'Person', [{ fax: '1' }]);
       const waiting = await migrate(newer, written);
       expect(waiting).toMatchObject({ code: 0, err: '' });
-      expect(waiting.out).toMatch(/waits\. 1 values would be lost: add atMost: 1/);
-      expect(waiting.out).toMatch(/fill "Person": done, 1 rows/);
+      expect(waiting.out).toMatch(/waits\. 1 value would be lost: write atMost: 1/);
+      expect(waiting.out).toMatch(/fill "Person": done, 1 row/);
     });
   });
 
@@ -302,12 +302,12 @@ Migration 0001-first: drop table "Old": 1 rows would be lost.
     expect(planned.out)
       .toBe(`Migration 0001-first: drop "Person"."fax": not done, since the model uses the column.
 Migration 0001-first: drop table "Old": not done, since the model uses the table.
-Migration 0001-first: fill "Person": 1 rows.
+Migration 0001-first: fill "Person": 1 row.
 `);
     const done = await migrate(used, written);
     expect(done).toMatchObject({ code: 0, err: '' });
     expect(done.out).toContain('drop "Person"."fax": not done, since the model uses the column.\n');
-    expect(done.out).toContain('fill "Person": done, 1 rows.\n');
+    expect(done.out).toContain('fill "Person": done, 1 row.\n');
     await serving(
       used,
       async (app) => {

@@ -44,7 +44,7 @@ function literalOf(step: PlannedStep, typeOf: (step: FillStep) => string): Liter
     }
     case 'convert': {
       const { kind, table, column, value, loses } = step;
-      const told = value ?? new RawCode(`decide(${stringLiteral(`${step.words} of ${column}`)})`);
+      const told = value ?? new RawCode(`decide(${stringLiteral(`the SQL of ${table}.${column} (${step.words})`)})`);
       return { kind, table, column, value: sqlOf(told), loses };
     }
     case 'rename':
@@ -69,9 +69,9 @@ function fillCode({ column, question }: FillStep, type: string): RawCode {
 function commentOf(step: PlannedStep): string {
   switch (step.kind) {
     case 'fill':
-      return `${step.question}: what are the rows filled with that the model does not allow now?${step.isUnique ? ' Of those with the same value, one keeps it.' : ''}`;
+      return `${step.question}: what are the rows filled with that the model does not allow now?${step.isUnique ? ' Of those with the same value, the one with the lowest key keeps it.' : ''}`;
     case 'convert':
-      return `${step.words}. Servers of the older model cannot run any more.`;
+      return `${step.words}${step.value === undefined ? ', by SQL that you write' : ''}. Servers of the older model cannot run any more.`;
     case 'rename':
       return 'Servers of the older model cannot run any more.';
     case 'drop':

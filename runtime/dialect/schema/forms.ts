@@ -31,7 +31,7 @@ export async function formDifferences(
     return {
       what: `table "${table}": the values of column "${column}" are those of ${before}, the model wants ${form}`,
       remedy:
-        'Run "npx drs-gen migrate", which writes a migration that converts them. Or give the attribute its former type.',
+        'Run "npx drs-gen migrate <model> -o <server>", which writes a migration that converts them. Or give the attribute its former type.',
     };
   });
 }

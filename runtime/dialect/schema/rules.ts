@@ -227,7 +227,7 @@ function neededColumn(name: string, words: string, rows: number): Outcome {
     kind: 'refuse',
     what: `${name} is mandatory, and ${counted(rows, 'row')} would have no value`,
     remedy:
-      'Give the attribute a "default" in the model: these rows get it. Or run "npx drs-gen migrate", which writes a migration that gives each row a value.',
+      'Give the attribute a "default" in the model: these rows get it. Or run "npx drs-gen migrate <model> -o <server>", which writes a migration that gives each row a value.',
   };
 }
 
@@ -300,7 +300,7 @@ function changeType(change: Of<'changeType'>, { isLossless }: Context): Decision
   return refused(
     change,
     `table "${table}": column "${to.name}" is ${from.type}, the model wants ${to.type}`,
-    `Run "npx drs-gen migrate", which writes a migration that converts the values.${isSafe ? ' None of them is lost.' : ''} Or give the attribute its former type.`,
+    `Run "npx drs-gen migrate <model> -o <server>", which writes a migration that converts the values.${isSafe ? ' None of them is lost.' : ''} Or give the attribute its former type.`,
   );
 }
 
@@ -354,7 +354,7 @@ function changeExpression(change: Of<'changeExpression'>): Decision {
 
 /** Where a value is not the same for all rows, and for databases that nobody works on by hand. */
 const byMigration =
-  'Or run "npx drs-gen migrate", which writes a migration that gives them values.';
+  'Or run "npx drs-gen migrate <model> -o <server>", which writes a migration that gives them values.';
 
 function setMandatory(change: Of<'setMandatory'>, context: Context): Decision {
   const { table, to } = change;
@@ -531,7 +531,7 @@ function referenceOf({ foreignKey }: Of<'addForeignKey' | 'dropForeignKey'>): st
   return `"${column}" to "${target}" ("${targetColumn}")`;
 }
 
-function counted(count: number, noun: string): string {
+export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 

@@ -138,6 +138,7 @@ roles:
       f: { computed: string, expression: <<f>>'"code" || tel' }
       g: { computed: string, expression: <<g>>'"code_off_it" || tel' }
       h: { computed: string, expression: '"tel" || TEL || [tel] || boss_id || code_of_it' }
+      i: { computed: string, expression: <<i>>whatever }
 `),
     expected: [
       ...['a', 'b', 'c'].map((at) => ({
@@ -161,6 +162,11 @@ roles:
         says: 'no such column: "code". A.code is kept in the column code_of_it: write code_of_it',
       },
       { code: 'computed/bad-expression', at: 'g', says: 'did you mean code_of_it?' },
+      {
+        code: 'computed/bad-expression',
+        at: 'i',
+        says: 'an expression names columns: ID, tel, code_of_it, a, b, c, d, e, f, g, …',
+      },
     ],
   },
   {
