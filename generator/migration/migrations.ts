@@ -10,7 +10,7 @@ import { parseModel, serializeModel } from '../model/serialize.js';
 import { beforeLockPath, modelLockPath } from '../output/paths.js';
 import { Refusal } from '../output/refusal.js';
 import type { UserFolder } from '../output/user-edits.js';
-import { plannedSteps, stepWords, type PlannedStep } from './steps.js';
+import { plannedSteps, stepWords, type PlannedStep, type RenameStep } from './steps.js';
 
 /** Migrations are files of the user's: drs-gen writes each once, and lists those that are there. */
 export interface MigrationReview {
@@ -50,7 +50,10 @@ export async function reviewMigrations(input: MigrationInput): Promise<Migration
   const last = await lockedModel(users, modelLockPath);
   const before = (await lockedModel(users, beforeLockPath)) ?? last ?? model;
   const open = plannedSteps(before, model);
-  refuseMoves(plannedSteps(last ?? model, model), wanted === undefined ? [] : open, input.command);
+  const moves = plannedSteps(last ?? model, model).filter((each) => each.kind === 'rename');
+  // A name that the data had before the last run is found: renamedFrom was forgotten then.
+  const lost = moves.filter((each) => !hasTarget(before, each));
+  refuseMoves(lost, wanted === undefined ? [] : open, input.command);
   if (open.length === 0) return { names, files: [], open };
   if (wanted === undefined) {
     const kept = {
@@ -69,21 +72,33 @@ export async function reviewMigrations(input: MigrationInput): Promise<Migration
   return { names: [...names, name], files: [file], open, written: path };
 }
 
+function hasTarget({ dataclasses }: Model, { table, column, to }: RenameStep): boolean {
+  return column === undefined
+    ? dataclasses.some((each) => each.table === to)
+    : dataclasses.some(
+        (each) =>
+          each.table === table &&
+          each.attributes.some(
+            (attribute) => attribute.kind === 'storage' && attribute.column === to,
+          ),
+      );
+}
+
 /**
  * A server of the new model would look for values where they are not, and begin without them.
- * @param steps from the model of the last run
+ * @param moves from the model of the last run
  * @param written those that a migration will have
  * @throws Refusal
  */
 function refuseMoves(
-  steps: readonly PlannedStep[],
+  moves: readonly PlannedStep[],
   written: readonly PlannedStep[],
   command: string,
 ): void {
   const done = new Set(written.map(stepWords));
-  const moves = steps.filter((each) => each.kind === 'rename' && !done.has(stepWords(each)));
-  if (moves.length === 0) return;
-  const list = moves.map(stepWords).join(', ');
+  const left = moves.filter((each) => !done.has(stepWords(each)));
+  if (left.length === 0) return;
+  const list = left.map(stepWords).join(', ');
   throw new Refusal(
     written.length === 0
       ? `The model looks for values under other names than the database has for its tables and columns. Run ${command}: it writes a migration with these steps: ${list}. Or leave renamedFrom, table and column in the model as they were.`

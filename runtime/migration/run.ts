@@ -276,6 +276,11 @@ class StepRun {
     const alter = `ALTER TABLE ${quoted(table)} RENAME`;
     await this.#requireNoOthers();
     const names = new Set((await this.#columns(table)).map(({ name }) => name));
+    if (column === undefined ? await database.hasTable(to) : names.has(to)) {
+      throw new Error(
+        `there is a ${column === undefined ? 'table' : 'column'} "${to}" already. Drop the one that is not needed, or take this step out of the migration.`,
+      );
+    }
     if (column === undefined) {
       await database.query(`${alter} TO ${quoted(to)}`);
       await database.query('DELETE FROM "__form" WHERE "table" = $1', [to]);

@@ -116,7 +116,10 @@ it("drs-gen migrate writes a migration once, which compiles with the server and 
   writeFileSync(join(home, 'server/src/migrations/0001-convert-founded.ts'), `${text}// mine\n`);
   for (const again of [generate, migrate]) {
     const { code, err } = await again(after);
-    expect([code, err.includes('\nNo other migration is needed: ')]).toEqual([0, again === migrate]);
+    expect([code, err.includes('\nNo other migration is needed: ')]).toEqual([
+      0,
+      again === migrate,
+    ]);
     expect(read('src/migrations/0001-convert-founded.ts')).toBe(`${text}// mine\n`);
     expect(migrations()).toHaveLength(1);
   }
@@ -163,9 +166,7 @@ it('drs-gen migrate writes none where a start does all by itself', async () => {
   );
   const { code, err } = await migrate(grown);
   expect(code).toBe(0);
-  expect(err).toMatch(
-    /\nNo migration is needed: the start of the server does all of it\.\n$/,
-  );
+  expect(err).toMatch(/\nNo migration is needed: the start of the server does all of it\.\n$/);
   expect(() => migrations()).toThrow('ENOENT');
 });
 
@@ -268,6 +269,15 @@ it('drs-gen does not let a server look for values where they are not', async () 
     "{ kind: 'rename', table: 'Old', to: 'Firm' }",
   );
   expect(await generate(taken)).toMatchObject({ code: 0 });
+});
+
+it('drs-gen takes renamedFrom that was forgotten in the run before', async () => {
+  await generate(modelOf('      fax: string\n'));
+  expect(await generate(modelOf('      telefax: string\n'))).toMatchObject({ code: 0 });
+  const renamed = modelOf('      telefax: { type: string, renamedFrom: fax }\n');
+  expect(await generate(renamed)).toMatchObject({ code: 0 });
+  expect(read('.drs-gen/model.lock.json')).toContain('"column": "fax"');
+  expect((await migrate(renamed)).err).toMatch(/No migration is needed/);
 });
 
 it('drs-gen migrate takes no new name for a column that is gone while another migration is open', async () => {

@@ -165,7 +165,9 @@ ${others}`;
     });
     const stopped = await migrate(newer, strict);
     expect(stopped.code).toBe(1);
-    expect(stopped.err).toMatch(/1 value would be lost or changed, and atMost allows 0\. .*Write atMost: 1/);
+    expect(stopped.err).toMatch(
+      /1 value would be lost or changed, and atMost allows 0\. .*Write atMost: 1/,
+    );
     const written = { [first]: migration(steps('atMost: 1')) };
     expect(await migrate(newer, written)).toMatchObject({ code: 0, err: '' });
     await serving(
@@ -337,6 +339,36 @@ Migration 0001-first: fill "Person": 1 row.
     await expect(serving(other, undefined, written)).rejects.toThrow(
       /column "telefax" are those of date, the model wants string/,
     );
+  });
+
+  it('renames nothing to a name that is taken', async () => {
+    await serving(
+      modelWith('      fax: string\n      telefax: string'),
+      createPeople({ fax: '1' }),
+    );
+    const step = `{ kind: 'rename', table: 'Person', column: 'fax', to: 'telefax' }`;
+    const refused = await migrate(modelWith('      telefax: string'), { [first]: migration(step) });
+    expect(refused).toMatchObject({ code: 1 });
+    expect(refused.err).toMatch(/step 1 .*: there is a column "telefax" already\. Drop the one/);
+  });
+
+  it('is not what changes the type of a key', async () => {
+    const keyed = (type: string): string =>
+      modelWith(
+        '      badge: { to: Badge }',
+        `  Badge:\n    attributes:\n      ID: { type: ${type}, key: true }\n`,
+      );
+    for (const [from, to] of [
+      ['uuid', 'integer'],
+      ['string', 'uuid'],
+    ] as const) {
+      await database.drop();
+      database = await databases.create();
+      await serving(keyed(from));
+      const error: unknown = await serving(keyed(to)).catch((reason: unknown) => reason);
+      expect(String(error)).toMatch(/No migration changes a key/);
+      expect(String(error)).not.toMatch(/drs-gen migrate/);
+    }
   });
 
   it('finds all but one of the rows with the same value, as the index compares', async () => {

@@ -91,16 +91,6 @@ const mostRounds = 3;
 /** What the data or the schema that is there explains: integrity, and what a definition may not be. */
 const explained = /^(?:23|42|0A|22|2B|54)/;
 
-/** Types whose values all have their like in another one. */
-const losslessTypes: ReadonlySet<string> = new Set([
-  'smallint bigint',
-  'smallint double precision',
-  'bigint text COLLATE "C"',
-  'smallint text COLLATE "C"',
-  'text COLLATE "C" text',
-  'text text COLLATE "C"',
-]);
-
 /**
  * Creates the schema where there are no tables; brings that of an earlier model to what this one wants, where no row is lost or
  * broken by it. All is decided before the first change is made. Each change is a transaction of its own, and may be the last
@@ -283,7 +273,6 @@ class SchemaStart {
         const fold = foldOf(column);
         return fold === undefined ? source : `${fold.functionName}(${source})`;
       },
-      isLossless: (from, to) => losslessTypes.has(`${from} ${to}`),
     });
     const outcomes: Outcome[] = [];
     for (const { count, outcome } of decisions) outcomes.push(outcome(await this.#count(count)));

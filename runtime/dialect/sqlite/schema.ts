@@ -185,7 +185,6 @@ function decidedChanges(
 ): readonly Decided[] {
   const decisions = decide(actual, wanted.shape, {
     keep,
-    isLossless: (_, to) => to === 'TEXT',
     derived: (column, source) =>
       /^__(?:folded|unaccented)_/.test(column) ? `drs_fold(${source})` : source,
   });
