@@ -44,7 +44,9 @@ function literalOf(step: PlannedStep, typeOf: (step: FillStep) => string): Liter
     }
     case 'convert': {
       const { kind, table, column, value, loses } = step;
-      const told = value ?? new RawCode(`decide(${stringLiteral(`the SQL of ${table}.${column} (${step.words})`)})`);
+      const told =
+        value ??
+        new RawCode(`decide(${stringLiteral(`the SQL of ${table}.${column} (${step.words})`)})`);
       return { kind, table, column, value: sqlOf(told), loses };
     }
     case 'rename':
