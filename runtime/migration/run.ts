@@ -273,7 +273,6 @@ class StepRun {
 
   async #rename({ table, column, to }: RenameStep): Promise<void> {
     const { database } = this;
-    const alter = `ALTER TABLE ${quoted(table)} RENAME`;
     await this.#requireNoOthers();
     const names = new Set((await this.#columns(table)).map(({ name }) => name));
     if (column === undefined ? await database.hasTable(to) : names.has(to)) {
@@ -282,14 +281,14 @@ class StepRun {
       );
     }
     if (column === undefined) {
-      await database.query(`${alter} TO ${quoted(to)}`);
+      await database.query(`ALTER TABLE ${quoted(table)} RENAME TO ${quoted(to)}`);
       await database.query('DELETE FROM "__form" WHERE "table" = $1', [to]);
       await database.query('UPDATE "__form" SET "table" = $2 WHERE "table" = $1', [table, to]);
     } else {
       const targets = withDerived(to);
       for (const [index, from] of withDerived(column).entries()) {
         if (index > 0 && !names.has(from)) continue;
-        await database.query(`${alter} COLUMN ${quoted(from)} TO ${quoted(targets[index] ?? to)}`);
+        await database.renameColumn(table, from, targets[index] ?? to);
       }
       const form = 'WHERE "table" = $1 AND "column" = $2';
       await database.query(`DELETE FROM "__form" ${form}`, [table, to]);

@@ -341,6 +341,61 @@ Migration 0001-first: fill "Person": 1 row.
     );
   });
 
+  it('renames a text that is looked up, with what it is looked up by', async () => {
+    const others = (table: string): string =>
+      `  ${table}:\n    attributes:\n      ID: { type: integer, key: true }\n      label: { type: string, indexed: true }\n      person: { to: Person }\n`;
+    const older = modelWith(
+      '      fax: { type: string, unique: true, maxLength: 9 }\n      loud: { computed: string, expression: upper(fax) }',
+      others('Old'),
+    );
+    const newer = modelWith(
+      '      telefax: { type: string, unique: true, maxLength: 9 }\n      loud: { computed: string, expression: upper(telefax) }',
+      others('New'),
+    );
+    await serving(older, async (app) => {
+      await create(app, 'Person', [{ fax: 'Élan' }]);
+      await create(app, 'Old', [{ ID: 1, label: 'É', person: { __KEY: '1' } }]);
+    });
+    const steps = `{ kind: 'rename', table: 'Old', to: 'New' }, { kind: 'rename', table: 'Person', column: 'fax', to: 'telefax' }`;
+    const written = { [first]: migration(steps) };
+    expect(await migrate(newer, written)).toMatchObject({ code: 0, err: '' });
+    await serving(
+      newer,
+      async (app) => {
+        await create(app, 'Person', [{ telefax: 'Ulm' }]);
+        expect(await people(app, `&$filter="telefax = 'élan'"`)).toMatchObject([
+          { ID: 1, telefax: 'Élan', loud: 'ÉLAN' },
+        ]);
+        expect(await people(app, `&$filter="telefax = 'ULM'"`)).toHaveLength(1);
+        const found = await app.inject(`/rest/New?$filter="label = 'é'"`);
+        expect(found.json()).toMatchObject({
+          __ENTITIES: [{ ID: 1, person: { __deferred: { __KEY: '1' } } }],
+        });
+      },
+      written,
+    );
+  });
+
+  it('renames a text that is no longer looked up, with what keeps it for older servers', async () => {
+    const indexed = modelWith('      fax: { type: string, indexed: true }');
+    const written = {
+      [first]: migration(`{ kind: 'rename', table: 'Person', column: 'fax', to: 'telefax' }`),
+    };
+    await serving(indexed, createPeople({ fax: 'Élan' }));
+    await serving(modelWith('      fax: string'), createPeople({ fax: 'b' }));
+    const renamed = modelWith('      telefax: string');
+    expect(await migrate(renamed, written)).toMatchObject({ code: 0, err: '' });
+    await serving(renamed, createPeople({ telefax: 'Ä' }), written);
+    await serving(
+      modelWith('      telefax: { type: string, indexed: true }'),
+      async (app) => {
+        expect(await people(app, `&$filter="telefax = 'ä'"`)).toMatchObject([{ ID: 3 }]);
+        expect(await people(app, `&$filter="telefax = 'élan'"`)).toMatchObject([{ ID: 1 }]);
+      },
+      written,
+    );
+  });
+
   it('renames nothing to a name that is taken', async () => {
     await serving(
       modelWith('      fax: string\n      telefax: string'),
