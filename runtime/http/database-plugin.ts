@@ -79,13 +79,20 @@ function chosenFor(opening: Opening): Chosen {
   const { definitions, databases, environment, databaseUrl, migrations } = opening;
   const inEnvironment = setting(environment, 'DATABASE_URL', '');
   const given = databaseUrl ?? (inEnvironment === '' ? undefined : inEnvironment);
-  const stored = definitions.flatMap(({ table, attributes }) =>
-    attributes.flatMap((each) => (each.kind === 'storage' ? [{ table, attribute: each }] : [])),
+  const stored = definitions.flatMap((dataclass) =>
+    dataclass.attributes.flatMap((each) =>
+      each.kind === 'storage' ? [{ dataclass, attribute: each }] : [],
+    ),
   );
-  const forms = stored.map(({ table, attribute: { column, type, dateOnly } }) => ({
+  const forms = stored.map(({ dataclass: { table, key, attributes }, attribute }) => ({
     table,
-    column,
-    form: dateOnly === true ? 'date only' : type,
+    column: attribute.column,
+    form: attribute.dateOnly === true ? 'date only' : attribute.type,
+    isKey:
+      attribute.name === key ||
+      attributes.some(
+        (each) => each.kind === 'relatedEntity' && each.foreignKey === attribute.name,
+      ),
   }));
   return {
     chosen: chooseDatabase(databases, given),

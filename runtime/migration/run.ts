@@ -19,6 +19,7 @@ import {
   type UpdatedRow,
 } from '../dialect/schema/migration.js';
 import { requireNoOthers } from '../dialect/schema/presence.js';
+import { counted } from '../dialect/schema/rules.js';
 import { quoted } from '../dialect/table-definition.js';
 import type { Fold } from '../protocol/fold.js';
 import { nowText } from '../protocol/now-text.js';
@@ -102,6 +103,15 @@ class StepRun {
     const { done } = await journalOf(this.database, this.named);
     if (done !== undefined) return undefined;
     const what = `Migration ${migration}: ${stepWords(step)}`;
+    const used = await this.#use();
+    if (used !== undefined) {
+      // It holds other values from now on, which this step does not drop when the model no longer uses it.
+      await this.database.transaction(() =>
+        note(this.database, this.named, { position: skipped, done: nowText() }),
+      );
+      this.options.tell(`${what}: ${used}`);
+      return undefined;
+    }
     if (isContract(step) && !this.options.withContracts) {
       if (step.kind === 'drop') return `${what}: waits for node dist/src/migrate.js.`;
       throw new MigrationError(
@@ -109,7 +119,6 @@ class StepRun {
       );
     }
     try {
-      if (isContract(step)) await requireNoOthers(this.database, this.options.hash);
       const result = await this.#carryOut();
       if (result.waits !== undefined) return `${what}: waits. ${result.waits}`;
       this.options.tell(`${what}: done${result.told ?? ''}.`);
@@ -128,6 +137,8 @@ class StepRun {
     const { migration, step } = this.named;
     const { done } = await journalOf(this.database, this.named);
     if (done !== undefined) return undefined;
+    const used = await this.#use();
+    if (used !== undefined) return `Migration ${migration}: ${stepWords(step)}: ${used}`;
     const counted = await this.#concerned(step).catch(
       () => 'its rows can be counted when the steps before it are done',
     );
@@ -138,25 +149,42 @@ class StepRun {
     switch (step.kind) {
       case 'fill': {
         const condition = step.where === undefined ? '1 = 1' : this.#sql(step.where);
-        return `${await this.#count(step.table, condition)} rows`;
+        return counted(await this.#count(step.table, condition), 'row');
       }
       case 'rename':
         return 'no row is changed';
       case 'convert': {
         const all = await this.#count(step.table, `${quoted(step.column)} IS NOT NULL`);
         const lost = await this.#count(step.table, this.#lostBy(step));
-        return `${all} values, of which ${lost} would be lost or changed`;
+        return `${counted(all, 'value')}, of which ${lost} would be lost or changed`;
       }
       case 'drop':
-        return `${Object.values(await this.#dropped(step)).join(' ')} would be lost`;
+        return `${(await this.#dropped(step)).words} would be lost`;
     }
+  }
+
+  /** @returns why what a step drops must stay, which nothing used when the step was written */
+  async #use(): Promise<string | undefined> {
+    const { step } = this.named;
+    if (step.kind !== 'drop') return undefined;
+    const { table, column } = step;
+    const wanted = await this.database.wantedColumns(table);
+    const isUsed =
+      column === undefined ? wanted.length > 0 : wanted.some(({ name }) => name === column);
+    if (!isUsed) return undefined;
+    return `not done, since the model uses the ${column === undefined ? 'table' : 'column'}.`;
+  }
+
+  /** What an older server needs goes away. */
+  #requireNoOthers(): Promise<void> {
+    return requireNoOthers(this.database, this.options.hash);
   }
 
   async #carryOut(): Promise<{ readonly waits?: string; readonly told?: string }> {
     const { step } = this.named;
     switch (step.kind) {
       case 'fill':
-        return { told: `, ${await this.#fill(step)} rows` };
+        return { told: `, ${counted(await this.#fill(step), 'row')}` };
       case 'rename':
         await this.#once(() => this.#rename(step));
         return {};
@@ -237,25 +265,36 @@ class StepRun {
   }
 
   async #rename({ table, column, to }: RenameStep): Promise<void> {
-    const alter = `ALTER TABLE ${quoted(table)} RENAME`;
+    const { database } = this;
+    await this.#requireNoOthers();
     const names = new Set((await this.#columns(table)).map(({ name }) => name));
-    if (column === undefined) await this.database.query(`${alter} TO ${quoted(to)}`);
-    else {
+    if (column === undefined ? await database.hasTable(to) : names.has(to)) {
+      throw new Error(
+        `there is a ${column === undefined ? 'table' : 'column'} "${to}" already. Drop the one that is not needed, or take this step out of the migration.`,
+      );
+    }
+    if (column === undefined) {
+      await database.query(`ALTER TABLE ${quoted(table)} RENAME TO ${quoted(to)}`);
+      await database.query('DELETE FROM "__form" WHERE "table" = $1', [to]);
+      await database.query('UPDATE "__form" SET "table" = $2 WHERE "table" = $1', [table, to]);
+    } else {
       const targets = withDerived(to);
       for (const [index, from] of withDerived(column).entries()) {
         if (index > 0 && !names.has(from)) continue;
-        await this.database.query(
-          `${alter} COLUMN ${quoted(from)} TO ${quoted(targets[index] ?? to)}`,
-        );
+        await database.renameColumn(table, from, targets[index] ?? to);
       }
+      const form = 'WHERE "table" = $1 AND "column" = $2';
+      await database.query(`DELETE FROM "__form" ${form}`, [table, to]);
+      await database.query(`UPDATE "__form" SET "column" = $3 ${form}`, [table, column, to]);
     }
-    await finish(this.database, this.named);
+    await finish(database, this.named);
   }
 
   /** The new values stand in a column of their own at first, which then takes the place of the old one. */
   async #convert(step: ConvertStep): Promise<void> {
     const { database } = this;
     const { table, column, atMost = 0 } = step;
+    await this.#requireNoOthers();
     const columns = await database.wantedColumns(table);
     const wanted = columns.find(({ name }) => name === column);
     if (wanted === undefined) throw new Error('the model has no such column.');
@@ -265,7 +304,7 @@ class StepRun {
     const lost = await this.#count(table, condition);
     if (lost > atMost) {
       throw new Error(
-        `${lost} values would be lost or changed, and atMost is ${atMost}. This finds them: SELECT * FROM ${quoted(table)} WHERE ${condition}.`,
+        `${counted(lost, 'value')} would be lost or changed, and ${allowedWords(step)}. This finds them: SELECT * FROM ${quoted(table)} WHERE ${condition}. Write atMost: ${lost} into the step to allow it.`,
       );
     }
     await database.query(`ALTER TABLE ${quoted(table)} ADD COLUMN ${made} ${wanted.type}`);
@@ -279,10 +318,6 @@ class StepRun {
     await raiseGlobalStamp(database, all);
     await this.#dropWithDerived(table, column);
     await database.query(`ALTER TABLE ${quoted(table)} RENAME COLUMN ${made} TO ${old}`);
-    await database.query(`DELETE FROM "__form" WHERE "table" = $1 AND "column" = $2`, [
-      table,
-      column,
-    ]);
     await finish(database, this.named);
   }
 
@@ -299,17 +334,14 @@ class StepRun {
   async #drop(step: DropStep): Promise<string | undefined> {
     const { database } = this;
     const { table, column, atMost } = step;
-    const wanted = await database.wantedColumns(table);
-    if (column === undefined ? wanted.length > 0 : wanted.some(({ name }) => name === column)) {
-      throw new Error(`the model uses the ${column === undefined ? 'table' : 'column'}.`);
-    }
     const present = await database.columns(table);
     if (present.some(({ name }) => column === undefined || name === column)) {
-      const { lost, what } = await this.#dropped(step);
+      const { lost, words } = await this.#dropped(step);
       if (atMost === undefined) {
-        return `${lost} ${what} would be lost: add atMost: ${lost} to the step to allow it.`;
+        return `${words} would be lost: write atMost: ${lost} into the step to allow it.`;
       }
-      if (lost > atMost) throw new Error(`${lost} ${what} would be lost, and atMost is ${atMost}.`);
+      if (lost > atMost) throw new Error(`${words} would be lost, and ${allowedWords(step)}.`);
+      await this.#requireNoOthers();
       if (column === undefined) await this.#dropTable(table);
       else await this.#dropWithDerived(table, column);
     }
@@ -320,10 +352,10 @@ class StepRun {
   async #dropped({
     table,
     column,
-  }: DropStep): Promise<{ readonly lost: number; readonly what: string }> {
-    return column === undefined
-      ? { lost: await this.#count(table, '1 = 1'), what: 'rows' }
-      : { lost: await this.#count(table, `${quoted(column)} IS NOT NULL`), what: 'values' };
+  }: DropStep): Promise<{ readonly lost: number; readonly words: string }> {
+    const condition = column === undefined ? '1 = 1' : `${quoted(column)} IS NOT NULL`;
+    const lost = await this.#count(table, condition);
+    return { lost, words: counted(lost, column === undefined ? 'row' : 'value') };
   }
 
   async #dropTable(table: string): Promise<void> {
@@ -333,12 +365,16 @@ class StepRun {
       throw new Error(`columns of ${names} refer to it: drop these columns first.`);
     }
     await this.database.query(`DROP TABLE ${quoted(table)}`);
+    await this.database.query('DELETE FROM "__form" WHERE "table" = $1', [table]);
   }
 
   async #dropWithDerived(table: string, column: string): Promise<void> {
     const names = new Set((await this.#columns(table)).map(({ name }) => name));
     const columns = withDerived(column).filter((each) => names.has(each));
     await this.database.dropColumns(table, columns);
+    // What is added by this name later may hold values of another form.
+    const form = 'DELETE FROM "__form" WHERE "table" = $1 AND "column" = $2';
+    await this.database.query(form, [table, column]);
   }
 
   async #columns(table: string): Promise<readonly PresentColumn[]> {
@@ -359,6 +395,10 @@ class StepRun {
     if (text === undefined) throw new Error(`the step has no SQL for ${kind}.`);
     return text;
   }
+}
+
+function allowedWords({ atMost = 0 }: ConvertStep | DropStep): string {
+  return `atMost allows ${atMost}`;
 }
 
 interface Filled {
@@ -421,6 +461,8 @@ function isDerived(column: string): boolean {
 interface Noted {
   /** When. */
   readonly done: string | undefined;
+  /** Whether it was not needed. */
+  readonly isSkipped: boolean;
   /** The key of the last row that is filled. */
   readonly position: ColumnValue | undefined;
 }
@@ -436,9 +478,13 @@ async function journalOf(
   const { position, done }: Row = row ?? {};
   return {
     done: typeof done === 'string' ? done : undefined,
+    isSkipped: position === skipped && typeof done === 'string',
     position: typeof position === 'string' ? (JSON.parse(position) as ColumnValue) : undefined,
   };
 }
+
+/** Stands in the place of a position. */
+const skipped = '"skipped"';
 
 async function finish(database: MigratedDatabase, named: NamedStep): Promise<void> {
   await note(database, named, { done: nowText() });

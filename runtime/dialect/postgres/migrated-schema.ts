@@ -65,7 +65,7 @@ export class MigratedSchema implements MigratedDatabase {
     const { client, name, lockWait, log } = this.parts;
     return oneAtATime(client, name, this.#tell, async () => {
       // It is found in a transaction of its own, which is undone: within this one, all would be undone.
-      if (use === 'rebuilding') this.#shape ??= await this.parts.wanted();
+      if (use === 'rebuilding') await this.#findWanted();
       const results: T[] = [];
       await whenUnlocked(client, lockWait, {
         tables: [],
@@ -110,9 +110,10 @@ export class MigratedSchema implements MigratedDatabase {
       .map(({ name, isKey, type }) => ({ name, isKey, isLarge: type === 'bytea' }));
   }
 
-  wantedColumns(table: string): Promise<readonly WantedColumn[]> {
+  async wantedColumns(table: string): Promise<readonly WantedColumn[]> {
+    await this.#findWanted();
     const columns = this.#wanted(table)?.columns ?? [];
-    return Promise.resolve(columns.filter(({ expression }) => expression === undefined));
+    return columns.filter(({ expression }) => expression === undefined);
   }
 
   async expand(table: string): Promise<void> {
@@ -143,6 +144,14 @@ export class MigratedSchema implements MigratedDatabase {
       .map(({ name }) => name);
   }
 
+  async renameColumn(table: string, from: string, to: string): Promise<void> {
+    // A trigger that keeps a column beside a text names both in its body; the start that follows makes it anew.
+    await this.parts.client.query(
+      `DROP TRIGGER IF EXISTS ${quoted(from)} ON ${quoted(table)};
+       ALTER TABLE ${quoted(table)} RENAME COLUMN ${quoted(from)} TO ${quoted(to)}`,
+    );
+  }
+
   /** Constraints and indexes go along. What somebody else has made of the columns, a view for one, stands in the way. */
   async dropColumns(table: string, columns: readonly string[]): Promise<void> {
     const actual = await this.#table(table);
@@ -161,7 +170,13 @@ export class MigratedSchema implements MigratedDatabase {
     await this.parts.client.query(`ALTER TABLE ${quoted(table)} ${drops.join(', ')}`);
   }
 
-  /** Only within a transaction that rebuilds. */
+  /** It is found in a transaction of its own, which is undone: within another one, all would be undone. */
+  async #findWanted(): Promise<void> {
+    const { client, name, wanted } = this.parts;
+    this.#shape ??= await oneAtATime(client, name, this.#tell, wanted);
+  }
+
+  /** Once it was found. */
   #wanted(table: string): TableShape | undefined {
     if (this.#shape === undefined) throw new Error('What the model wants is not known yet.');
     return this.#shape.tables.find(({ name }) => name === table);

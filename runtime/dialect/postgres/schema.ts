@@ -7,7 +7,6 @@ import { schemaChanges } from '../schema/changes.js';
 import { decide, missingIn, neededByNewer, type Outcome, targetOf } from '../schema/rules.js';
 import { type DataOptions, dataTables } from '../schema/migrate-data.js';
 import {
-  advice,
   foreignAdvice,
   type JournalEntry,
   type MigrateOptions,
@@ -18,12 +17,14 @@ import {
   notTold,
   olderServerWords,
   pendingWords,
+  refuse,
   schemaHash,
   SchemaPendingError,
   type StoredEntry,
   usualMigration,
   versionHash,
   waitMilliseconds,
+  wordsOf,
 } from '../schema/start.js';
 import { type SchemaDifference, SchemaMismatchError } from '../schema-mismatch.js';
 import { quoted } from '../table-definition.js';
@@ -84,16 +85,6 @@ const mostRounds = 3;
 
 /** What the data or the schema that is there explains: integrity, and what a definition may not be. */
 const explained = /^(?:23|42|0A|22|2B|54)/;
-
-/** Types whose values all have their like in another one. */
-const losslessTypes: ReadonlySet<string> = new Set([
-  'smallint bigint',
-  'smallint double precision',
-  'bigint text COLLATE "C"',
-  'smallint text COLLATE "C"',
-  'text COLLATE "C" text',
-  'text text COLLATE "C"',
-]);
 
 /**
  * Creates the schema where there are no tables; brings that of an earlier model to what this one wants, where no row is lost or
@@ -256,7 +247,6 @@ class SchemaStart {
         const fold = foldOf(column);
         return fold === undefined ? source : `${fold.functionName}(${source})`;
       },
-      isLossless: (from, to) => losslessTypes.has(`${from} ${to}`),
     });
     const outcomes: Outcome[] = [];
     for (const { count, outcome } of decisions) outcomes.push(outcome(await this.#count(count)));
@@ -401,18 +391,6 @@ class SchemaStart {
     const hash = createHash('sha256');
     return hash.update(JSON.stringify([this.#hash, present])).digest('hex');
   }
-}
-
-/** @throws SchemaMismatchError when one of them is refused: nothing is changed, then */
-function refuse(outcomes: readonly Outcome[]): void {
-  const differences = outcomes.filter((each) => each.kind === 'refuse');
-  if (differences.length === 0) return;
-  const additions = wordsOf('apply', outcomes).map((what) => ({ what }));
-  throw new SchemaMismatchError({ differences, additions, advice });
-}
-
-function wordsOf(kind: 'apply' | 'keep', outcomes: readonly Outcome[]): readonly string[] {
-  return outcomes.flatMap((each) => (each.kind === kind ? [each.words] : []));
 }
 
 /** @param wanted each with a hash of what it does, which may be another one */

@@ -152,6 +152,8 @@ export interface MigratedDatabase {
   expand(table: string): Promise<void>;
   /** Other tables that refer to this one. */
   referring(table: string): Promise<readonly string[]>;
+  /** Renames a column; a transaction is open. */
+  renameColumn(table: string, from: string, to: string): Promise<void>;
   /** Drops columns with the rules and indexes that name them; a transaction is open. */
   dropColumns(table: string, columns: readonly string[]): Promise<void>;
 }

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Environment, setting } from '../../protocol/environment.js';
+import { SchemaMismatchError } from '../schema-mismatch.js';
+import type { Outcome } from './rules.js';
 
 /**
  * What a start may do to the schema of a database: `auto` brings it to the model; `check` waits until another server has done
@@ -113,3 +115,15 @@ export function olderAdvice({ time }: JournalEntry): string {
 /** What the refusal of a server with `MIGRATE=off` ends with. */
 export const offAdvice =
   'MIGRATE is off: this server changes no schema. Start it once with MIGRATE=auto.';
+
+/** @throws SchemaMismatchError when one of them is refused: nothing is changed, then */
+export function refuse(outcomes: readonly Outcome[]): void {
+  const differences = outcomes.filter((each) => each.kind === 'refuse');
+  if (differences.length === 0) return;
+  const additions = wordsOf('apply', outcomes).map((what) => ({ what }));
+  throw new SchemaMismatchError({ differences, additions, advice });
+}
+
+export function wordsOf(kind: 'apply' | 'keep', outcomes: readonly Outcome[]): readonly string[] {
+  return outcomes.flatMap((each) => (each.kind === kind ? [each.words] : []));
+}

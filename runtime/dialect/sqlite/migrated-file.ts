@@ -139,6 +139,13 @@ export class MigratedFile implements MigratedDatabase {
     return Promise.resolve(referring.map(({ name }) => name));
   }
 
+  renameColumn(table: string, from: string, to: string): Promise<void> {
+    this.#database.exec(
+      `ALTER TABLE ${quoted(table)} RENAME COLUMN ${quoted(from)} TO ${quoted(to)}`,
+    );
+    return Promise.resolve();
+  }
+
   dropColumns(table: string, columns: readonly string[]): Promise<void> {
     const actual = this.#shape(table);
     if (actual === undefined) return Promise.resolve();

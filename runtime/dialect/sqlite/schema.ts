@@ -11,13 +11,18 @@ import {
   foreignAdvice,
   type JournalEntry,
   type MigrateOptions,
+  neededWords,
   newerThan,
+  notTold,
   offAdvice,
   olderAdvice,
   olderServerWords,
   pendingWords,
+  refuse,
   SchemaPendingError,
   schemaHash,
+  type StoredEntry,
+  wordsOf,
   versionHash,
 } from '../schema/start.js';
 import { type SchemaDifference, SchemaMismatchError } from '../schema-mismatch.js';
@@ -152,7 +157,8 @@ function adapt(
   const newer = newerThan(hash, journal);
   if (newer !== undefined) return startOlder(database, wanted, actual, newer);
   const decided = decidedChanges(database, actual, wanted, keep);
-  refuse(decided.map(({ outcome }) => outcome));
+  const outcomes = decided.map(({ outcome }) => outcome);
+  refuse(outcomes);
   const changes = decided
     .filter(({ outcome }) => outcome.kind === 'apply')
     .map(({ change }) => change);
@@ -162,20 +168,16 @@ function adapt(
     // A default alone is no reason to make a table anew: the server stores defaults itself.
     ...wordsOf(
       'apply',
-      decided.filter(({ change }) => change.kind !== 'changeDefault'),
+      decided.filter(({ change }) => change.kind !== 'changeDefault').map(({ outcome }) => outcome),
     ),
     ...filled,
   ];
-  const unused = wordsOf('keep', decided);
+  const unused = wordsOf('keep', outcomes);
   if (done.length > 0 || journal.at(-1)?.hash !== hash) {
     enterInJournal(database, hash, [...done, ...unused]);
   }
   remember(database, wanted.statements, migrations);
-  const told = new Set(journal.at(-1)?.changes.map(withoutNumber));
-  return {
-    changes: [...done, ...unused.filter((each) => !told.has(withoutNumber(each)))],
-    remarks: [],
-  };
+  return { changes: [...done, ...notTold(unused, journal)], remarks: [] };
 }
 
 interface Decided {
@@ -191,7 +193,6 @@ function decidedChanges(
 ): readonly Decided[] {
   const decisions = decide(actual, wanted.shape, {
     keep,
-    isLossless: (_, to) => to === 'TEXT',
     derived: (column, source) =>
       /^__(?:folded|unaccented)_/.test(column) ? `drs_fold(${source})` : source,
   });
@@ -226,24 +227,6 @@ function numberFrom(database: Database.Database, count: string): number {
   return found;
 }
 
-function refuse(outcomes: readonly Outcome[]): void {
-  const differences = outcomes.filter((each) => each.kind === 'refuse');
-  if (differences.length === 0) return;
-  const additions = outcomes
-    .filter((each) => each.kind === 'apply')
-    .map(({ words }) => ({ what: words }));
-  throw new SchemaMismatchError({ differences, additions, advice });
-}
-
-function wordsOf(kind: 'apply' | 'keep', decided: readonly Decided[]): readonly string[] {
-  return decided.flatMap(({ outcome }) => (outcome.kind === kind ? [outcome.words] : []));
-}
-
-/** What is unused is told once, however many rows it has later. */
-function withoutNumber(words: string): string {
-  return words.replace(/ with \d+ /, ' ');
-}
-
 /** It changes no schema, but for columns that hold what its own comparisons need, which the newer one may not have filled. */
 function startOlder(
   database: Database.Database,
@@ -261,12 +244,7 @@ function startOlder(
   database.prepare(`delete from "__datastore" where "name" = 'schema'`).run();
   return {
     changes: filled,
-    remarks: [
-      olderServerWords(newer),
-      ...neededByNewer(actual, wanted.shape).map(
-        (each) => `An older server cannot add rows without a value that it does not know: ${each}.`,
-      ),
-    ],
+    remarks: [olderServerWords(newer), ...neededByNewer(actual, wanted.shape).map(neededWords)],
   };
 }
 
@@ -319,11 +297,6 @@ function isEmpty(database: Database.Database): boolean {
 function hasTable(database: Database.Database, name: string): boolean {
   const text = "select 1 from sqlite_schema where type = 'table' and name = ?";
   return database.prepare(text).get(name) !== undefined;
-}
-
-interface StoredEntry extends JournalEntry {
-  /** In words. */
-  readonly changes: readonly string[];
 }
 
 /** A database that an earlier version of the runtime has made has none. */

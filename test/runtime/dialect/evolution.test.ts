@@ -540,7 +540,7 @@ describeBoth('a server whose model needs more than a start does', () => {
       changed('size: { type: integer, min: 0, max: 500 }', 'size: { type: string }'),
     );
     expect(message).toMatch(
-      /values of column "size" are those of integer, the model wants string\n +Run "npx drs-gen migrate"/,
+      /values of column "size" are those of integer, the model wants string\n +Run "npx drs-gen migrate <model> -o <server>"/,
     );
   });
 
