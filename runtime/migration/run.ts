@@ -115,11 +115,14 @@ class StepRun {
         `The migration ${migration} has to ${stepWords(step)} before this server can start. Stop the servers of the older model, then run: node dist/src/migrate.js`,
       );
     }
+    const { hash, tell, trial } = this.options;
     try {
-      if (isContract(step)) await requireNoOthers(this.database, this.options.hash);
-      const result = await this.#carryOut();
-      if (result.waits !== undefined) return `${what}: waits. ${result.waits}`;
-      this.options.tell(`${what}: done${result.told ?? ''}.`);
+      if (isContract(step)) await requireNoOthers(this.database, hash);
+      trial?.begin();
+      const { rows, waits } = await this.#carryOut();
+      if (waits !== undefined) return `${what}: waits. ${waits}`;
+      if (trial !== undefined) trial.done(what, rows);
+      else tell(`${what}: done${step.kind === 'fill' ? `, ${rows ?? 0} rows` : ''}.`);
       return undefined;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
@@ -159,21 +162,18 @@ class StepRun {
     }
   }
 
-  async #carryOut(): Promise<{ readonly waits?: string; readonly told?: string }> {
+  async #carryOut(): Promise<Result> {
     const { step } = this.named;
     switch (step.kind) {
       case 'fill':
-        return { told: `, ${await this.#fill(step)} rows` };
+        return { rows: await this.#fill(step) };
       case 'rename':
         await this.#once(() => this.#rename(step));
         return {};
       case 'convert':
-        await this.#once(() => this.#convert(step));
-        return {};
-      case 'drop': {
-        const waits = await this.#once(() => this.#drop(step));
-        return waits === undefined ? {} : { waits };
-      }
+        return (await this.#once(() => this.#convert(step))) ?? {};
+      case 'drop':
+        return (await this.#once(() => this.#drop(step))) ?? {};
     }
   }
 
@@ -260,7 +260,7 @@ class StepRun {
   }
 
   /** The new values stand in a column of their own at first, which then takes the place of the old one. */
-  async #convert(step: ConvertStep): Promise<void> {
+  async #convert(step: ConvertStep): Promise<Result> {
     const { database } = this;
     const { table, column, atMost = 0 } = step;
     const columns = await database.wantedColumns(table);
@@ -291,6 +291,7 @@ class StepRun {
       column,
     ]);
     await finish(database, this.named);
+    return { rows: all };
   }
 
   /** SQL that finds the rows whose value is not the same afterwards. */
@@ -302,8 +303,7 @@ class StepRun {
     return `${quoted(column)} IS NOT NULL AND (${losing.join(' OR ')})`;
   }
 
-  /** @returns why it waits */
-  async #drop(step: DropStep): Promise<string | undefined> {
+  async #drop(step: DropStep): Promise<Result> {
     const { database } = this;
     const { table, column, atMost } = step;
     const wanted = await database.wantedColumns(table);
@@ -311,17 +311,20 @@ class StepRun {
       throw new Error(`the model uses the ${column === undefined ? 'table' : 'column'}.`);
     }
     const present = await database.columns(table);
+    let rows = 0;
     if (present.some(({ name }) => column === undefined || name === column)) {
       const { lost, what } = await this.#dropped(step);
       if (atMost === undefined) {
-        return `${lost} ${what} would be lost: add atMost: ${lost} to the step to allow it.`;
+        const waits = `${lost} ${what} would be lost: add atMost: ${lost} to the step to allow it.`;
+        return { waits };
       }
+      rows = lost;
       if (lost > atMost) throw new Error(`${lost} ${what} would be lost, and atMost is ${atMost}.`);
       if (column === undefined) await this.#dropTable(table);
       else await this.#dropWithDerived(table, column);
     }
     await finish(database, this.named);
-    return undefined;
+    return { rows };
   }
 
   async #dropped({
@@ -366,6 +369,14 @@ class StepRun {
     if (text === undefined) throw new Error(`the step has no SQL for ${kind}.`);
     return text;
   }
+}
+
+/** What a step has done. */
+interface Result {
+  /** How many rows were filled, or how many values were converted or dropped. */
+  readonly rows?: number;
+  /** Why it waits. */
+  readonly waits?: string;
 }
 
 interface Filled {

@@ -1,5 +1,6 @@
 import type { ClientBase } from 'pg';
 import type { SchemaShape, TableShape } from '../schema/shape.js';
+import type { Trial } from '../schema/trial.js';
 import { quoted } from '../table-definition.js';
 import { type LockWait, whenUnlocked } from './lock-wait.js';
 
@@ -8,6 +9,7 @@ export interface Filling {
   readonly client: ClientBase;
   readonly lockWait: LockWait;
   readonly log: ((words: string) => void) | undefined;
+  readonly trial: Trial | undefined;
 }
 
 /** A column that holds what comparisons need of another one. */
@@ -42,14 +44,16 @@ export async function fillFoldedColumns(
   const filled: string[] = [];
   for (const derived of derivedColumns(shape, foldedPrefixes)) {
     let rows = 0;
+    filling.trial?.begin();
     for (let pass = 0; pass < mostPasses; pass += 1) {
       const found = await fillOnce(filling, derived);
       rows += found;
       if (found === 0) break;
     }
+    if (rows === 0) continue;
     const { table, column } = derived;
-    if (rows > 0)
-      filled.push(`table "${table.name}": column "${column}" is filled for ${rows} rows`);
+    filled.push(`table "${table.name}": column "${column}" is filled for ${rows} rows`);
+    filling.trial?.done(`fill ${quoted(table.name)}.${quoted(column)}`, rows);
   }
   return filled;
 }

@@ -17,6 +17,8 @@ export interface SchemaStep {
   readonly isConcurrent?: true;
   /** Takes back what a step that fails leaves behind. */
   readonly undo?: string;
+  /** It makes the table, which nobody uses yet. */
+  readonly isNew?: true;
 }
 
 /** What is wanted: a shape, and its statements by the names of what they make. */
@@ -109,7 +111,7 @@ function followedTexts(
 }
 
 /** A text and the column beside it stay together, whoever writes: a server of another model may know one of them alone. */
-function followText(table: string, column: string): string {
+export function followText(table: string, column: string): string {
   const { source, functionName } = foldOf(column) ?? { source: column, functionName: '' };
   const value = `${functionName}(new.${quoted(source)})`;
   const name = quoted(`drs_follow_${shortHash(`${table}\0${column}`)}`);
@@ -159,7 +161,7 @@ function stepsOf(change: SchemaChange, actual: Catalog, wanted: Wanted): readonl
   });
   switch (change.kind) {
     case 'addTable':
-      return [{ tables: [table], sql: newTable(table, wanted) }];
+      return [{ tables: [table], sql: newTable(table, wanted), isNew: true }];
     case 'addColumn': {
       const { tables, sql } = alter(`ADD COLUMN ${columnText(table, change.column, wanted)}`);
       const columns = found?.columns ?? [];

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ClientBase, DatabaseError } from 'pg';
+import { type ClientBase, DatabaseError, type QueryResult } from 'pg';
 import type { Fold } from '../../protocol/fold.js';
 import { newUuid } from '../../protocol/uuid.js';
 import { schemaChanges } from '../schema/changes.js';
@@ -24,11 +24,19 @@ import {
   usualMigration,
   waitMilliseconds,
 } from '../schema/start.js';
+import type { Trial } from '../schema/trial.js';
 import { type SchemaDifference, SchemaMismatchError } from '../schema-mismatch.js';
 import { quoted } from '../table-definition.js';
 import { type Catalog, readCatalog, readFunctions } from './catalog.js';
 import { fillFoldedColumns, foldOf, vectorsWithoutNorm } from './derived-columns.js';
-import { defaultLockWait, type LockWait, whenUnlocked } from './lock-wait.js';
+import {
+  defaultLockWait,
+  heldLocks,
+  type HeldLock,
+  type LockWait,
+  lockWords,
+  whenUnlocked,
+} from './lock-wait.js';
 import {
   columnDefinition,
   newTable,
@@ -285,7 +293,10 @@ class SchemaStart {
       isLossless: (from, to) => losslessTypes.has(`${from} ${to}`),
     });
     const outcomes: Outcome[] = [];
+    const trial = this.wanted.data?.trial;
+    trial?.begin();
     for (const { count, outcome } of decisions) outcomes.push(outcome(await this.#count(count)));
+    if (decisions.length > 0) trial?.done('count the rows that changes of the schema concern');
     const vectors = await vectorsWithoutNorm(this.client, actual, expected);
     return [
       ...outcomes,
@@ -340,19 +351,26 @@ class SchemaStart {
         throw new Error(`PostgreSQL understands the schema in another way each time: ${kinds}`);
       }
       for (const step of steps.before) await this.#take(step);
-      const filling = { client: this.client, lockWait: this.#lockWait, log: this.wanted.log };
+      const filling = {
+        client: this.client,
+        lockWait: this.#lockWait,
+        log: this.wanted.log,
+        trial: this.wanted.data?.trial,
+      };
       filled.push(...(await fillFoldedColumns(filling, expected)));
       for (const step of steps.after) await this.#take(step);
       actual = await readCatalog(this.client, this.name);
     }
   }
 
-  async #take({ tables, sql, isConcurrent, undo }: SchemaStep): Promise<void> {
+  async #take(taken: SchemaStep): Promise<void> {
+    const { tables, sql, isConcurrent, undo } = taken;
     const { client } = this;
-    const { log } = this.wanted;
+    const { log, data } = this.wanted;
     const what = sql.split(/[;\n]/, 1)[0] ?? '';
     if (isConcurrent === true) log?.(`In the database, this runs: ${what}`);
-    const run = (): Promise<unknown> => client.query(sql);
+    const run = (): Promise<unknown> =>
+      data?.trial === undefined ? client.query(sql) : this.#measure(taken, data.trial);
     const goBack = undo === undefined ? undefined : (): Promise<unknown> => client.query(undo);
     try {
       const step = { tables, what, run, isConcurrent, undo: goBack, log };
@@ -360,6 +378,22 @@ class SchemaStart {
     } catch (error) {
       throw failureOf(error, what);
     }
+  }
+
+  /** Tells a trial how long it takes, and which locks it has at its end. */
+  async #measure({ tables, sql, isConcurrent, isNew }: SchemaStep, trial: Trial): Promise<void> {
+    trial.begin();
+    const start = performance.now();
+    // Statements that are sent together are one transaction.
+    const text = isConcurrent === true ? sql : `${sql};\n${heldLocks}`;
+    const results: QueryResult<HeldLock> | QueryResult<HeldLock>[] = await this.client.query(text);
+    const milliseconds = performance.now() - start;
+    const held = Array.isArray(results) ? (results.at(-1)?.rows ?? []) : [];
+    const [table = ''] = tables;
+    const others = held.filter((lock) => isNew !== true || lock.table !== table);
+    for (const lock of lockWords(others)) trial.locked(lock, milliseconds);
+    const lines = sql.split(';\n').map((each) => each.split('\n', 1)[0]?.replace(/ \($/, ''));
+    trial.done(lines.join('; '), await this.#count(`select count(*) from ${quoted(table)}`));
   }
 
   #foreignDatabase(actual: Catalog, expected: Catalog): SchemaMismatchError {

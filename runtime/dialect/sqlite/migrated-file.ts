@@ -10,6 +10,7 @@ import type {
 } from '../schema/migration.js';
 import { namedColumns } from '../schema/rules.js';
 import type { TableShape } from '../schema/shape.js';
+import type { Trial } from '../schema/trial.js';
 import { quoted } from '../table-definition.js';
 import { registerFunctions } from './functions.js';
 import { rebuildTable } from './rebuild.js';
@@ -24,7 +25,12 @@ export class MigratedFile implements MigratedDatabase {
   readonly #wanted: () => ReadonlyMap<string, TableShape>;
 
   /** @param statements the schema that the model wants */
-  constructor(file: string, statements: readonly string[], fold: Fold) {
+  constructor(
+    file: string,
+    statements: readonly string[],
+    fold: Fold,
+    private readonly trial: Trial | undefined,
+  ) {
     let wanted: ReadonlyMap<string, TableShape> | undefined;
     this.#wanted = () => (wanted ??= wantedTables(statements, fold));
     this.#database = new Database(file, { timeout: 30_000 });
@@ -69,9 +75,11 @@ export class MigratedFile implements MigratedDatabase {
     if (use === 'rebuilding') database.pragma('foreign_keys = OFF');
     try {
       database.exec('BEGIN IMMEDIATE');
+      const start = performance.now();
       try {
         const result = await work();
         database.exec('COMMIT');
+        this.trial?.locked(wholeDatabase, performance.now() - start);
         return result;
       } catch (error) {
         if (database.inTransaction) database.exec('ROLLBACK');
@@ -164,6 +172,9 @@ export class MigratedFile implements MigratedDatabase {
     return readShape(this.#database).tables.find(({ name }) => name === table);
   }
 }
+
+/** What a transaction locks. */
+export const wholeDatabase = 'the whole database';
 
 function wantedTables(statements: readonly string[], fold: Fold): ReadonlyMap<string, TableShape> {
   const wanted = new Database(':memory:');
