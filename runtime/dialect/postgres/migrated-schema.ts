@@ -59,10 +59,10 @@ export class MigratedSchema implements MigratedDatabase {
     );
   }
 
+  /** Servers that run may hold rows, too, and wait for others that this transaction holds. */
   async transaction<T>(work: () => Promise<T>, use?: 'rebuilding'): Promise<T> {
-    if (use === undefined) return this.#transaction(work);
     // It is found in a transaction of its own, which is undone: within this one, all would be undone.
-    this.#shape ??= await this.parts.wanted();
+    if (use === 'rebuilding') this.#shape ??= await this.parts.wanted();
     const { client, lockWait, log } = this.parts;
     const results: T[] = [];
     await whenUnlocked(client, lockWait, {

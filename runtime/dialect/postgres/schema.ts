@@ -368,9 +368,12 @@ class SchemaStart {
     const { client } = this;
     const { log, data } = this.wanted;
     const what = sql.split(/[;\n]/, 1)[0] ?? '';
-    if (isConcurrent === true) log?.(`In the database, this runs: ${what}`);
+    const trial = data?.trial;
+    if (isConcurrent === true && trial === undefined) {
+      log?.(`In the database, this runs: ${what}`);
+    }
     const run = (): Promise<unknown> =>
-      data?.trial === undefined ? client.query(sql) : this.#measure(taken, data.trial);
+      trial === undefined ? client.query(sql) : this.#measure(taken, trial);
     const goBack = undo === undefined ? undefined : (): Promise<unknown> => client.query(undo);
     try {
       const step = { tables, what, run, isConcurrent, undo: goBack, log };
@@ -392,8 +395,8 @@ class SchemaStart {
     const [table = ''] = tables;
     const others = held.filter((lock) => isNew !== true || lock.table !== table);
     for (const lock of lockWords(others)) trial.locked(lock, milliseconds);
-    const lines = sql.split(';\n').map((each) => each.split('\n', 1)[0]?.replace(/ \($/, ''));
-    trial.done(lines.join('; '), await this.#count(`select count(*) from ${quoted(table)}`));
+    const rows = await this.#count(`select count(*) from ${quoted(table)}`);
+    trial.done(shownStep(sql), rows);
   }
 
   #foreignDatabase(actual: Catalog, expected: Catalog): SchemaMismatchError {
@@ -483,6 +486,13 @@ function missingFunctions(actual: readonly string[], wanted: readonly string[]):
     .map(signatureOf)
     .filter((each) => !known.has(each))
     .map((each) => `function ${each} is missing`);
+}
+
+/** The first line of what a step does, without what only prepares it. */
+function shownStep(sql: string): string {
+  const lines = sql.split(';\n').map((each) => (each.split('\n', 1)[0] ?? '').replace(/ \($/, ''));
+  const shown = lines.filter((each) => !/ IF EXISTS |^CREATE OR REPLACE /.test(each));
+  return (shown.length === 0 ? lines : shown).join('; ');
 }
 
 /** Rows that others have written meanwhile may break what was found to be possible. */

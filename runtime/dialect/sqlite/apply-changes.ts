@@ -258,7 +258,10 @@ class Work {
     const { trial } = this.planned;
     if (trial === undefined) return;
     const milliseconds = performance.now() - start;
-    const rows = this.database.prepare(`SELECT count(*) FROM ${quoted(table)}`).pluck().get();
+    const rows = this.database
+      .prepare(`SELECT count(*) FROM ${quoted(table)}`)
+      .pluck()
+      .get();
     trial.part(what, Number(rows), milliseconds);
   }
 
