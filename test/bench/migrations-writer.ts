@@ -45,15 +45,24 @@ function statements(key: number, count: number): readonly string[] {
   ];
 }
 
+/** Waits for its turn as a server does. */
 function sqliteWriter(): Write {
-  const database = new Database(url.slice('sqlite:'.length), { timeout: 600_000 });
-  // Columns beside texts, and their indexes, are those of servers; this program knows no functions.
-  return (key, count) => {
-    database.exec('begin immediate');
+  const database = new Database(url.slice('sqlite:'.length), { timeout: 0 });
+  return async (key, count) => {
+    for (let pause = 1; !isBegun(database); pause = Math.min(pause * 2, 4)) await sleep(pause);
     for (const each of statements(key, count)) database.exec(each);
     database.exec('commit');
-    return Promise.resolve();
   };
+}
+
+function isBegun(database: Database.Database): boolean {
+  try {
+    database.exec('begin immediate');
+    return true;
+  } catch (error) {
+    if (error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')) return false;
+    throw error;
+  }
 }
 
 async function postgresWriter(): Promise<Write> {

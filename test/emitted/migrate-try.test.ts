@@ -236,9 +236,9 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
         ]
       : [
           String.raw`ALTER TABLE "Person" ADD COLUMN "__folded_zip" .*: 1203 rows, ${time}; ${waits} \(${time}\)`,
-          String.raw`fill "Person"\."__folded_zip": 1203 rows, ${time}; no writer waits`,
-          String.raw`CREATE INDEX CONCURRENTLY .*: 1203 rows, ${time}; no writer waits`,
-          String.raw`ALTER TABLE "Person" VALIDATE CONSTRAINT .*: 1203 rows, ${time}; no writer waits`,
+          String.raw`fill "Person"\."__folded_zip": 1203 rows, ${time}; no table is locked`,
+          String.raw`CREATE INDEX CONCURRENTLY .*: 1203 rows, ${time}; no table is locked`,
+          String.raw`ALTER TABLE "Person" VALIDATE CONSTRAINT .*: 1203 rows, ${time}; no table is locked`,
         ];
     for (const each of changes) expect(tried.out).toMatch(line(each));
     expect(tried.out).toMatch(
@@ -290,7 +290,7 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
       await writing;
       expect(tried).toMatchObject({ code: 0, err: '' });
       expect(tried.out).not.toMatch(/In the database|ALTER|CREATE|index|changes of the schema/);
-      expect(tried.out).toMatch(/^In all: .*; no writer waits\.$/m);
+      expect(tried.out).toMatch(/^In all: .*; no table is locked\.$/m);
       await serving(
         later,
         async (copy) => {

@@ -40,7 +40,7 @@ export class Trial {
     }
     const held = locks.map(lockWords).join(', ');
     this.tell(
-      `${step}: ${measured(rows, milliseconds)}; ${held === '' ? 'no writer waits' : `writers wait for ${held}`}`,
+      `${step}: ${measured(rows, milliseconds)}; ${held === '' ? 'no table is locked' : `writers wait for ${held}`}`,
     );
   }
 
@@ -49,7 +49,7 @@ export class Trial {
     const all = `In all: ${seconds(performance.now() - this.#start)}`;
     this.tell(
       lock === ''
-        ? `${all}; no writer waits.`
+        ? `${all}; no table is locked.`
         : `${all}; writers wait longest for ${lock}: ${seconds(milliseconds)} (${step}).`,
     );
   }
