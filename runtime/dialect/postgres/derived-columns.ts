@@ -26,7 +26,8 @@ const foldedPrefixes = Object.keys(foldFunctions);
 
 const vectorPrefixes = ['__norm_'];
 
-const rowsAtOnce = 10_000;
+/** Whoever changes one of them waits until all are filled. */
+const rowsAtOnce = 1_000;
 
 /** Servers of an older model may write rows meanwhile that lack the column. */
 const mostPasses = 10;
@@ -132,7 +133,10 @@ interface Batch {
   readonly last: string | null;
 }
 
-/** @param last key of the batch before */
+/**
+ * An array is looked up in the index of the key; a join might read the whole table each time.
+ * @param last key of the batch before
+ */
 async function fillBatch(
   client: ClientBase,
   { table, source, column }: DerivedColumn,
@@ -147,9 +151,10 @@ async function fillBatch(
       where ${quoted(column)} is distinct from ${value}${last === undefined ? '' : ` and ${key} > $1`}
       order by ${key} limit ${rowsAtOnce} for no key update),
     "filled" as (
-      update ${name} set ${quoted(column)} = ${value} from "batch" where ${name}.${key} = "batch"."key")
+      update ${name} set ${quoted(column)} = ${value}
+      where ${key} = any (array(select "key" from "batch")))
     select count(*)::integer as "rows",
-      (select "key"::text from "batch" order by "key" desc limit 1) as "last" from "batch"`,
+      (select b."key"::text from "batch" b order by b."key" desc limit 1) as "last" from "batch"`,
     last === undefined ? [] : [last],
   );
   return rows[0] ?? { rows: 0, last: null };
