@@ -301,6 +301,9 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
         url,
       );
     });
+    const again = await migrate(later, {}, ['--try', copyOf('again').target], copyOf('same').url);
+    expect(again).toMatchObject({ code: 0, err: '' });
+    expect(await copies()).toEqual(expect.arrayContaining(['again', 'same']));
     if (isSqlite) return;
     await inPostgres(async (client) => {
       const known = async (name: string): Promise<unknown> => {
@@ -309,6 +312,7 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
         return { tables: tables.map((table) => ({ ...table, oid: '' })), functions };
       };
       expect(await known('same')).toEqual(await known('public'));
+      expect(await known('again')).toEqual(await known('public'));
     });
   });
 

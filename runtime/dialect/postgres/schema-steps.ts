@@ -17,6 +17,8 @@ export interface SchemaStep {
   readonly isConcurrent?: true;
   /** Takes back what a step that fails leaves behind. */
   readonly undo?: string;
+  /** It writes all rows anew, and nobody else uses the table meanwhile. */
+  readonly isRewrite?: boolean;
   /** It makes the table, which nobody uses yet. */
   readonly isNew?: true;
 }
@@ -168,7 +170,8 @@ function stepsOf(change: SchemaChange, actual: Catalog, wanted: Wanted): readonl
       const { source } = foldOf(change.column.name) ?? {};
       const isFollowing = columns.some((each) => each.name === source && !isComputed(each));
       const following = isFollowing ? [followText(table, change.column.name)] : [];
-      return [{ tables, sql: [sql, ...following].join(';\n') }];
+      const isRewrite = isGenerated(change);
+      return [{ tables, sql: [sql, ...following].join(';\n'), isRewrite }];
     }
     case 'changeExpression':
       return [madeAnew(change, found, wanted)];
@@ -239,6 +242,7 @@ function madeAnew(
   const followers = actual?.triggers.filter((each) => foldOf(each)?.source === to.name) ?? [];
   return {
     tables: [table],
+    isRewrite: isComputed(to),
     sql: [
       ...followers.map((each) => `DROP TRIGGER ${quoted(each)} ON ${quoted(table)}`),
       `ALTER TABLE ${quoted(table)} DROP COLUMN ${quoted(to.name)}, ADD COLUMN ${columnText(table, to, wanted)}`,

@@ -364,13 +364,15 @@ class SchemaStart {
   }
 
   async #take(taken: SchemaStep): Promise<void> {
-    const { tables, sql, isConcurrent, undo } = taken;
+    const { tables, sql, isConcurrent, isRewrite, undo } = taken;
     const { client } = this;
     const { log, data } = this.wanted;
     const what = sql.split(/[;\n]/, 1)[0] ?? '';
     const trial = data?.trial;
-    if (isConcurrent === true && trial === undefined) {
-      log?.(`In the database, this runs: ${what}`);
+    if (trial === undefined && (isConcurrent === true || isRewrite === true)) {
+      const cost =
+        isRewrite === true ? ', and others that use the table wait until it has ended' : '';
+      log?.(`In the database, this runs${cost}: ${shownStep(sql)}`);
     }
     const run = (): Promise<unknown> =>
       trial === undefined ? client.query(sql) : this.#measure(taken, trial);
