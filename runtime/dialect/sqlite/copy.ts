@@ -72,8 +72,9 @@ function requireNew(target: string, mode: number): void {
   }
 }
 
+/** Reads only; a connection for reading alone would leave files beside the database that a server of another user cannot write. */
 function vacuumInto(source: string, target: string, fold: Fold): void {
-  const database = new Database(source, { readonly: true, timeout: busyTimeoutMilliseconds });
+  const database = new Database(source, { fileMustExist: true, timeout: busyTimeoutMilliseconds });
   try {
     registerFunctions(database, fold);
     const pages = Number(database.pragma('page_count', { simple: true }));
