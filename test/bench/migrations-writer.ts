@@ -10,13 +10,11 @@ import { Client } from 'pg';
 
 const [url = '', rows = ''] = process.argv.slice(2);
 const pauseMilliseconds = 5;
-let longest = 0;
-let writes = 0;
-let isAsked = false;
+const state = { longest: 0, writes: 0, isAsked: false };
 
 process.on('message', (message) => {
-  if (message === 'begin') [longest, writes] = [0, 0];
-  else isAsked = true;
+  if (message === 'begin') Object.assign(state, { longest: 0, writes: 0 });
+  else state.isAsked = true;
 });
 process.on('disconnect', () => process.exit());
 
@@ -25,11 +23,11 @@ process.send?.('ready');
 for (let count = 0; ; count += 1) {
   const start = performance.now();
   await write(1 + Math.floor(Math.random() * Number(rows)), count);
-  longest = Math.max(longest, performance.now() - start);
-  writes += 1;
+  state.longest = Math.max(state.longest, performance.now() - start);
+  state.writes += 1;
   // The change that waits when a step ends belongs to that step.
-  if (isAsked) process.send?.({ longest, writes });
-  isAsked = false;
+  if (state.isAsked) process.send?.({ longest: state.longest, writes: state.writes });
+  state.isAsked = false;
   await sleep(pauseMilliseconds);
 }
 

@@ -100,16 +100,16 @@ export const migration: Migration = {
       await app.ready();
       // How far the fill was when a change was acknowledged.
       const positions = new Set<unknown>();
-      let isRunning = true;
+      const ending = new AbortController();
       const writing = (async () => {
-        while (isRunning) {
+        while (!ending.signal.aborted) {
           await create(app, 'Person', [{ name: 'new' }]);
           const text = 'select "position" from "__migration" where "position" is not null';
           positions.add(file.prepare(text).pluck().get());
         }
       })();
       const ended = await migrate();
-      isRunning = false;
+      ending.abort();
       await writing;
       expect(ended).toEqual({ code: 0, err: '' });
       expect(positions.size).toBeGreaterThan(batches / 4);

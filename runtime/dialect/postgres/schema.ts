@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { setTimeout as sleep } from 'node:timers/promises';
-import { type ClientBase, DatabaseError, type QueryResult } from 'pg';
+import { type ClientBase, DatabaseError } from 'pg';
 import type { Fold } from '../../protocol/fold.js';
 import { newUuid } from '../../protocol/uuid.js';
 import { schemaChanges } from '../schema/changes.js';
@@ -391,9 +391,10 @@ class SchemaStart {
     const start = performance.now();
     // Statements that are sent together are one transaction.
     const text = isConcurrent === true ? sql : `${sql};\n${heldLocks}`;
-    const results: QueryResult<HeldLock> | QueryResult<HeldLock>[] = await this.client.query(text);
+    // pg gives a list for several statements.
+    const results = [await this.client.query<HeldLock>(text)].flat();
     const milliseconds = performance.now() - start;
-    const held = Array.isArray(results) ? (results.at(-1)?.rows ?? []) : [];
+    const held = results.at(-1)?.rows ?? [];
     const [table = ''] = tables;
     const others = held.filter((lock) => isNew !== true || lock.table !== table);
     for (const lock of lockWords(others)) trial.locked(lock, milliseconds);
