@@ -277,7 +277,9 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
   });
 
   it('copies a database in which nothing is to be done so that nothing is to be done, while a server writes to it', async () => {
-    const text = (word: string): string => modelWith(`      note: { type: string${word} }`);
+    const text = (word: string): string =>
+      modelWith(`      note: { type: string${word} }
+      third: { computed: number, expression: "round(length(note) / 3.0, 1)" }`);
     // Without the index, the column beside the text stays, and what keeps it.
     await serving(text(', indexed: true'), async (app) => {
       await create(app, 'Company', [{ name: 'One' }]);
