@@ -118,10 +118,13 @@ class StepRun {
         `The migration ${migration} has to ${stepWords(step)} before this server can start. Stop the servers of the older model, then run: node dist/src/migrate.js`,
       );
     }
+    const { tell, trial } = this.options;
     try {
-      const result = await this.#carryOut();
-      if (result.waits !== undefined) return `${what}: waits. ${result.waits}`;
-      this.options.tell(`${what}: done${result.told ?? ''}.`);
+      trial?.begin();
+      const { rows, waits } = await this.#carryOut();
+      if (waits !== undefined) return `${what}: waits. ${waits}`;
+      if (trial !== undefined) trial.done(what, rows);
+      else tell(`${what}: done${step.kind === 'fill' ? `, ${counted(rows ?? 0, 'row')}` : ''}.`);
       return undefined;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
@@ -180,21 +183,18 @@ class StepRun {
     return requireNoOthers(this.database, this.options.hash);
   }
 
-  async #carryOut(): Promise<{ readonly waits?: string; readonly told?: string }> {
+  async #carryOut(): Promise<Result> {
     const { step } = this.named;
     switch (step.kind) {
       case 'fill':
-        return { told: `, ${counted(await this.#fill(step), 'row')}` };
+        return { rows: await this.#fill(step) };
       case 'rename':
         await this.#once(() => this.#rename(step));
         return {};
       case 'convert':
-        await this.#once(() => this.#convert(step));
-        return {};
-      case 'drop': {
-        const waits = await this.#once(() => this.#drop(step));
-        return waits === undefined ? {} : { waits };
-      }
+        return (await this.#once(() => this.#convert(step))) ?? {};
+      case 'drop':
+        return (await this.#once(() => this.#drop(step))) ?? {};
     }
   }
 
@@ -291,7 +291,7 @@ class StepRun {
   }
 
   /** The new values stand in a column of their own at first, which then takes the place of the old one. */
-  async #convert(step: ConvertStep): Promise<void> {
+  async #convert(step: ConvertStep): Promise<Result> {
     const { database } = this;
     const { table, column, atMost = 0 } = step;
     await this.#requireNoOthers();
@@ -319,6 +319,7 @@ class StepRun {
     await this.#dropWithDerived(table, column);
     await database.query(`ALTER TABLE ${quoted(table)} RENAME COLUMN ${made} TO ${old}`);
     await finish(database, this.named);
+    return { rows: all };
   }
 
   /** SQL that finds the rows whose value is not the same afterwards. */
@@ -330,23 +331,26 @@ class StepRun {
     return `${quoted(column)} IS NOT NULL AND (${losing.join(' OR ')})`;
   }
 
-  /** @returns why it waits */
-  async #drop(step: DropStep): Promise<string | undefined> {
+  async #drop(step: DropStep): Promise<Result> {
     const { database } = this;
     const { table, column, atMost } = step;
     const present = await database.columns(table);
+    let rows = 0;
     if (present.some(({ name }) => column === undefined || name === column)) {
       const { lost, words } = await this.#dropped(step);
       if (atMost === undefined) {
-        return `${words} would be lost: write atMost: ${lost} into the step to allow it.`;
+        return {
+          waits: `${words} would be lost: write atMost: ${lost} into the step to allow it.`,
+        };
       }
+      rows = lost;
       if (lost > atMost) throw new Error(`${words} would be lost, and ${allowedWords(step)}.`);
       await this.#requireNoOthers();
       if (column === undefined) await this.#dropTable(table);
       else await this.#dropWithDerived(table, column);
     }
     await finish(database, this.named);
-    return undefined;
+    return { rows };
   }
 
   async #dropped({
@@ -399,6 +403,14 @@ class StepRun {
 
 function allowedWords({ atMost = 0 }: ConvertStep | DropStep): string {
   return `atMost allows ${atMost}`;
+}
+
+/** What a step has done. */
+interface Result {
+  /** How many rows were filled, or how many values were converted or dropped. */
+  readonly rows?: number;
+  /** Why it waits. */
+  readonly waits?: string;
 }
 
 interface Filled {

@@ -99,6 +99,29 @@ export async function whenUnlocked(
   }
 }
 
+/** The locks of this transaction on tables that keep others from writing, weaker ones first. */
+export const heldLocks = `select c.relname as "table", l.mode
+from pg_locks l join pg_class c on c.oid = l.relation
+where l.pid = pg_backend_pid() and l.granted and c.relkind in ('r', 'p')
+  and c.relnamespace = quote_ident(current_schema())::regnamespace
+  and l.mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+order by c.relname, array_position(array['ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock'], l.mode)`;
+
+export interface HeldLock {
+  readonly table: string;
+  /** As the catalog has it: `AccessExclusiveLock`. */
+  readonly mode: string;
+}
+
+/** As the documentation of PostgreSQL writes them, the strongest one of each table: `ACCESS EXCLUSIVE on "Person"`. */
+export function lockWords(held: readonly HeldLock[]): readonly string[] {
+  const strongest = new Map(held.map(({ table, mode }) => [table, mode]));
+  return [...strongest].map(([table, mode]) => {
+    const words = mode.replace(/Lock$/, '').replace(/(?<=[a-z])(?=[A-Z])/g, ' ');
+    return `${words.toUpperCase()} on ${quoted(table)}`;
+  });
+}
+
 function limitsOf(
   { timeoutMilliseconds, pauseMilliseconds, attempts }: LockWait,
   { isConcurrent }: Step,

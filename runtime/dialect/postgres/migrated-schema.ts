@@ -9,9 +9,17 @@ import type {
 } from '../schema/migration.js';
 import { namedColumns } from '../schema/rules.js';
 import type { SchemaShape, TableShape } from '../schema/shape.js';
+import type { Trial } from '../schema/trial.js';
 import { quoted } from '../table-definition.js';
 import { type Catalog, type CatalogTable, readCatalog } from './catalog.js';
-import { type LockWait, oneAtATime, whenUnlocked } from './lock-wait.js';
+import {
+  heldLocks,
+  type HeldLock,
+  type LockWait,
+  lockWords,
+  oneAtATime,
+  whenUnlocked,
+} from './lock-wait.js';
 
 interface MigratedParts {
   readonly client: ClientBase;
@@ -21,6 +29,7 @@ interface MigratedParts {
   readonly wanted: () => Promise<SchemaShape>;
   readonly lockWait: LockWait;
   readonly log: ((words: string) => void) | undefined;
+  readonly trial: Trial | undefined;
 }
 
 /** A schema of a PostgreSQL database whose data are migrated. */
@@ -84,11 +93,15 @@ export class MigratedSchema implements MigratedDatabase {
   };
 
   async #transaction<T>(work: () => Promise<T>): Promise<T> {
-    const { client } = this.parts;
+    const { client, trial } = this.parts;
     await client.query('BEGIN');
+    const start = performance.now();
     try {
       const result = await work();
+      const held = trial === undefined ? [] : (await client.query<HeldLock>(heldLocks)).rows;
       await client.query('COMMIT');
+      const milliseconds = performance.now() - start;
+      for (const lock of lockWords(held)) trial?.locked(lock, milliseconds);
       return result;
     } catch (error) {
       await client.query('ROLLBACK');

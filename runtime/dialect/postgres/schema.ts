@@ -26,11 +26,20 @@ import {
   waitMilliseconds,
   wordsOf,
 } from '../schema/start.js';
+import type { Trial } from '../schema/trial.js';
 import { type SchemaDifference, SchemaMismatchError } from '../schema-mismatch.js';
 import { quoted } from '../table-definition.js';
 import { type Catalog, readCatalog, readFunctions } from './catalog.js';
 import { fillFoldedColumns, foldOf, vectorsWithoutNorm } from './derived-columns.js';
-import { defaultLockWait, type LockWait, oneAtATime, whenUnlocked } from './lock-wait.js';
+import {
+  defaultLockWait,
+  heldLocks,
+  type HeldLock,
+  type LockWait,
+  lockWords,
+  oneAtATime,
+  whenUnlocked,
+} from './lock-wait.js';
 import {
   columnDefinition,
   newTable,
@@ -249,7 +258,10 @@ class SchemaStart {
       },
     });
     const outcomes: Outcome[] = [];
+    const trial = this.wanted.data?.trial;
+    trial?.begin();
     for (const { count, outcome } of decisions) outcomes.push(outcome(await this.#count(count)));
+    if (decisions.length > 0) trial?.done('count the rows that changes of the schema concern');
     const vectors = await vectorsWithoutNorm(this.client, actual, expected);
     return [
       ...outcomes,
@@ -304,19 +316,31 @@ class SchemaStart {
         throw new Error(`PostgreSQL understands the schema in another way each time: ${kinds}`);
       }
       for (const step of steps.before) await this.#take(step);
-      const filling = { client: this.client, lockWait: this.#lockWait, log: this.wanted.log };
+      const filling = {
+        client: this.client,
+        lockWait: this.#lockWait,
+        log: this.wanted.log,
+        trial: this.wanted.data?.trial,
+      };
       filled.push(...(await fillFoldedColumns(filling, expected)));
       for (const step of steps.after) await this.#take(step);
       actual = await readCatalog(this.client, this.name);
     }
   }
 
-  async #take({ tables, sql, isConcurrent, undo }: SchemaStep): Promise<void> {
+  async #take(taken: SchemaStep): Promise<void> {
+    const { tables, sql, isConcurrent, isRewrite, undo } = taken;
     const { client } = this;
-    const { log } = this.wanted;
+    const { log, data } = this.wanted;
     const what = sql.split(/[;\n]/, 1)[0] ?? '';
-    if (isConcurrent === true) log?.(`In the database, this runs: ${what}`);
-    const run = (): Promise<unknown> => client.query(sql);
+    const trial = data?.trial;
+    if (trial === undefined && (isConcurrent === true || isRewrite === true)) {
+      const cost =
+        isRewrite === true ? ', and others that use the table wait until it has ended' : '';
+      log?.(`In the database, this runs${cost}: ${shownStep(sql)}`);
+    }
+    const run = (): Promise<unknown> =>
+      trial === undefined ? client.query(sql) : this.#measure(taken, trial);
     const goBack = undo === undefined ? undefined : (): Promise<unknown> => client.query(undo);
     try {
       const step = { tables, what, run, isConcurrent, undo: goBack, log };
@@ -324,6 +348,23 @@ class SchemaStart {
     } catch (error) {
       throw failureOf(error, what);
     }
+  }
+
+  /** Tells a trial how long it takes, and which locks it has at its end. */
+  async #measure({ tables, sql, isConcurrent, isNew }: SchemaStep, trial: Trial): Promise<void> {
+    trial.begin();
+    const start = performance.now();
+    // Statements that are sent together are one transaction.
+    const text = isConcurrent === true ? sql : `${sql};\n${heldLocks}`;
+    // pg gives a list for several statements.
+    const results = [await this.client.query<HeldLock>(text)].flat();
+    const milliseconds = performance.now() - start;
+    const held = results.at(-1)?.rows ?? [];
+    const [table = ''] = tables;
+    const others = held.filter((lock) => isNew !== true || lock.table !== table);
+    for (const lock of lockWords(others)) trial.locked(lock, milliseconds);
+    const rows = await this.#count(`select count(*) from ${quoted(table)}`);
+    trial.done(shownStep(sql), rows);
   }
 
   #foreignDatabase(actual: Catalog, expected: Catalog): SchemaMismatchError {
@@ -401,6 +442,13 @@ function missingFunctions(actual: readonly string[], wanted: readonly string[]):
     .map(signatureOf)
     .filter((each) => !known.has(each))
     .map((each) => `function ${each} is missing`);
+}
+
+/** The first line of what a step does, without what only prepares it. */
+function shownStep(sql: string): string {
+  const lines = sql.split(';\n').map((each) => (each.split('\n', 1)[0] ?? '').replace(/ \($/, ''));
+  const shown = lines.filter((each) => !/ IF EXISTS |^CREATE OR REPLACE /.test(each));
+  return (shown.length === 0 ? lines : shown).join('; ');
 }
 
 /** Rows that others have written meanwhile may break what was found to be possible. */

@@ -4,6 +4,7 @@ import { SchemaMismatchError } from '../schema-mismatch.js';
 import { type ColumnForm, formDifferences, noteForms, unknownForms } from './forms.js';
 import { type MigratedDatabase, MigrationError, type Migrations } from './migration.js';
 import { advice, type MigrateOptions, waitMilliseconds } from './start.js';
+import type { Trial } from './trial.js';
 
 /** What a server knows of its data beside their schema. */
 export interface DataOptions {
@@ -12,6 +13,8 @@ export interface DataOptions {
   readonly migrations?: Migrations | undefined;
   /** Whether steps are done after which servers of the older model cannot run. */
   readonly withContracts?: boolean;
+  /** Of a copy on which all of it is tried. */
+  readonly trial?: Trial | undefined;
 }
 
 interface DataStart extends DataOptions {
@@ -37,11 +40,17 @@ export const dataTables: readonly string[] = [
 export async function migrateData(database: MigratedDatabase, start: DataStart): Promise<boolean> {
   if (!(await database.hasTable('__datastore'))) return false;
   await makeTables(database);
-  const { migrations, withContracts = false, fold, hash, log } = start;
+  const { migrations, withContracts = false, trial, fold, hash, log } = start;
   if (migrations !== undefined) {
     const tell = (line: string): void => log?.(line);
     if (start.migration.mode === 'auto') {
-      const waiting = await migrations.run(database, { fold, hash, withContracts, tell });
+      const waiting = await migrations.run(database, {
+        fold,
+        hash,
+        withContracts,
+        tell,
+        trial,
+      });
       for (const line of waiting) tell(line);
     } else await untilMigrated(database, migrations, start);
   }

@@ -1,4 +1,5 @@
 import type { Fold } from '../../protocol/fold.js';
+import type { Trial } from './trial.js';
 
 /**
  * What happens to the data between two versions of a model beside what a start does by itself. Tables and columns have their
@@ -109,6 +110,8 @@ export interface MigrationOptions {
   /** Whether steps are done after which servers of the older model cannot run. */
   readonly withContracts: boolean;
   readonly tell: (line: string) => void;
+  /** Is told of the steps instead, where they are tried on a copy. */
+  readonly trial?: Trial | undefined;
 }
 
 export type Row = Readonly<Record<string, ColumnValue>>;

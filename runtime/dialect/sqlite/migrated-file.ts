@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import type { Fold } from '../../protocol/fold.js';
 import type {
@@ -10,7 +11,9 @@ import type {
 } from '../schema/migration.js';
 import { namedColumns } from '../schema/rules.js';
 import type { TableShape } from '../schema/shape.js';
+import type { Trial } from '../schema/trial.js';
 import { quoted } from '../table-definition.js';
+import { longestPauseMilliseconds } from './begin.js';
 import { registerFunctions } from './functions.js';
 import { rebuildTable } from './rebuild.js';
 import { readShape } from './shape.js';
@@ -27,7 +30,12 @@ export class MigratedFile implements MigratedDatabase {
   readonly #wanted: () => ReadonlyMap<string, TableShape>;
 
   /** @param statements the schema that the model wants */
-  constructor(file: string, statements: readonly string[], fold: Fold) {
+  constructor(
+    file: string,
+    statements: readonly string[],
+    fold: Fold,
+    private readonly trial: Trial | undefined,
+  ) {
     let wanted: ReadonlyMap<string, TableShape> | undefined;
     this.#wanted = () => (wanted ??= wantedTables(statements, fold));
     this.#database = new Database(file, { timeout: longestWaitMilliseconds });
@@ -72,9 +80,11 @@ export class MigratedFile implements MigratedDatabase {
     if (use === 'rebuilding') database.pragma('foreign_keys = OFF');
     try {
       database.exec('BEGIN IMMEDIATE');
+      const start = performance.now();
       try {
         const result = await work();
         database.exec('COMMIT');
+        this.trial?.locked(wholeDatabase, performance.now() - start);
         return result;
       } catch (error) {
         if (database.inTransaction) database.exec('ROLLBACK');
@@ -82,6 +92,8 @@ export class MigratedFile implements MigratedDatabase {
       }
     } finally {
       database.pragma('foreign_keys = ON');
+      // A server that waits for its turn looks whether it has come, and would not see the moment between two transactions.
+      if (use === undefined) await sleep(2 * longestPauseMilliseconds);
     }
   }
 
@@ -174,6 +186,9 @@ export class MigratedFile implements MigratedDatabase {
     return readShape(this.#database).tables.find(({ name }) => name === table);
   }
 }
+
+/** What a transaction locks. */
+export const wholeDatabase = 'the whole database';
 
 function wantedTables(statements: readonly string[], fold: Fold): ReadonlyMap<string, TableShape> {
   const wanted = new Database(':memory:');

@@ -6,6 +6,7 @@ import { type SchemaChange, schemaChanges } from '../schema/changes.js';
 import { decide, missingIn, neededByNewer, type Outcome } from '../schema/rules.js';
 import { dataTables } from '../schema/migrate-data.js';
 import type { SchemaShape } from '../schema/shape.js';
+import type { Trial } from '../schema/trial.js';
 import {
   advice,
   foreignAdvice,
@@ -61,6 +62,8 @@ export interface ModelSchema {
   readonly statements: readonly string[];
   /** How the datastore compares texts. */
   readonly fold: Fold;
+  /** Is told what each part of the changes takes. */
+  readonly trial?: Trial | undefined;
 }
 
 /** What a start has found, in words. */
@@ -147,7 +150,7 @@ function create(
 function adapt(
   database: Database.Database,
   wanted: WantedSchema,
-  { statements }: ModelSchema,
+  { statements, trial }: ModelSchema,
   { keep, migrations }: MigrateOptions,
 ): Prepared {
   const actual = readShape(database);
@@ -162,7 +165,7 @@ function adapt(
   const changes = decided
     .filter(({ outcome }) => outcome.kind === 'apply')
     .map(({ change }) => change);
-  const { refused, filled } = applyChanges(database, wanted, actual, changes);
+  const { refused, filled } = applyChanges(database, wanted, { actual, changes, trial });
   if (refused.length > 0) throw new SchemaMismatchError({ differences: refused, advice });
   const done = [
     // A default alone is no reason to make a table anew: the server stores defaults itself.
