@@ -10,7 +10,7 @@ import { parseModel, serializeModel } from '../model/serialize.js';
 import { beforeLockPath, modelLockPath } from '../output/paths.js';
 import { Refusal } from '../output/refusal.js';
 import type { UserFolder } from '../output/user-edits.js';
-import { plannedSteps, stepWords, type PlannedStep, type RenameStep } from './steps.js';
+import { plannedSteps, stepWords, withFills, type PlannedStep, type RenameStep } from './steps.js';
 
 /** Migrations are files of the user's: drs-gen writes each once, and lists those that are there. */
 export interface MigrationReview {
@@ -49,8 +49,9 @@ export async function reviewMigrations(input: MigrationInput): Promise<Migration
   const names = await migrationNames(users);
   const last = await lockedModel(users, modelLockPath);
   const before = (await lockedModel(users, beforeLockPath)) ?? last ?? model;
-  const open = plannedSteps(before, model);
-  const moves = plannedSteps(last ?? model, model).filter((each) => each.kind === 'rename');
+  const sinceLast = plannedSteps(last ?? model, model);
+  const open = withFills(plannedSteps(before, model), sinceLast);
+  const moves = sinceLast.filter((each) => each.kind === 'rename');
   // A name that the data had before the last run is found: renamedFrom was forgotten then.
   const lost = moves.filter((each) => !hasTarget(before, each));
   refuseMoves(lost, wanted === undefined ? [] : open, input.command);

@@ -81,8 +81,40 @@ export function plannedSteps(before: Model, after: Model): readonly PlannedStep[
   const drops = dataclasses.removed
     .filter((old) => !isUsed(old))
     .map(({ table }): PlannedStep => ({ kind: 'drop', table }));
+  return inOrder([...steps, ...drops]);
+}
+
+/**
+ * Steps of a model that waited for its migration, while servers of later models have written rows which these allowed.
+ * @param later steps from the last of them
+ */
+export function withFills(
+  steps: readonly PlannedStep[],
+  later: readonly PlannedStep[],
+): readonly PlannedStep[] {
+  const fills = later.filter((each) => each.kind === 'fill');
+  const sameRows = (a: FillStep, b: PlannedStep): boolean =>
+    b.kind === 'fill' && a.table === b.table && a.column === b.column;
+  const both = steps.map((step): PlannedStep => {
+    if (step.kind !== 'fill') return step;
+    const other = fills.find((each) => sameRows(each, step));
+    return other === undefined ? step : { ...step, where: either(step.where, other.where) };
+  });
+  const added = fills.filter((fill) => !steps.some((step) => sameRows(fill, step)));
+  return inOrder([...both, ...added]);
+}
+
+function either(one: FillStep['where'], other: FillStep['where']): FillStep['where'] {
+  const joined = (a: string, b: string): string => (a === b ? a : `${a} OR ${b}`);
+  return {
+    sqlite: joined(one.sqlite, other.sqlite),
+    postgres: joined(one.postgres, other.postgres),
+  };
+}
+
+function inOrder(steps: readonly PlannedStep[]): readonly PlannedStep[] {
   const order = ['rename', 'convert', 'fill', 'drop'];
-  return [...steps, ...drops].sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
+  return steps.toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
 }
 
 interface DataclassPair {

@@ -40,7 +40,7 @@ export function plannedMigrations(byName: Readonly<Record<string, Migration>>): 
     names: Object.keys(byName),
     run: async (database, options) => {
       const waiting: string[] = [];
-      for (const each of stepsOf(migrations)) {
+      for (const each of await stepsNow(database, migrations)) {
         const words = await new StepRun(database, each, options).run();
         if (words !== undefined) waiting.push(words);
       }
@@ -48,7 +48,7 @@ export function plannedMigrations(byName: Readonly<Record<string, Migration>>): 
     },
     plan: async (database, options) => {
       const lines: string[] = [];
-      for (const each of stepsOf(migrations)) {
+      for (const each of await stepsNow(database, migrations)) {
         const line = await new StepRun(database, each, options).plan();
         if (line !== undefined) lines.push(line);
       }
@@ -84,6 +84,31 @@ function stepsOf(migrations: readonly NamedSteps[]): readonly NamedStep[] {
   return migrations.flatMap(({ name, steps }) =>
     steps.map((step, index) => ({ migration: name, index, step })),
   );
+}
+
+/** The same, where a drop that has waited while a later step renamed its table or column has the names of now. */
+async function stepsNow(
+  database: MigratedDatabase,
+  migrations: readonly NamedSteps[],
+): Promise<readonly NamedStep[]> {
+  const steps = stepsOf(migrations);
+  const now: NamedStep[] = [];
+  for (const [place, each] of steps.entries()) {
+    if (each.step.kind !== 'drop') {
+      now.push(each);
+      continue;
+    }
+    let { step } = each;
+    for (const later of steps.slice(place + 1)) {
+      const { step: rename } = later;
+      if (rename.kind !== 'rename' || rename.table !== step.table) continue;
+      if (rename.column !== undefined && rename.column !== step.column) continue;
+      if ((await journalOf(database, later)).done === undefined) continue;
+      step = { ...step, [rename.column === undefined ? 'table' : 'column']: rename.to };
+    }
+    now.push({ ...each, step });
+  }
+  return now;
 }
 
 /** How many rows are filled in one transaction: others that write wait so long. */

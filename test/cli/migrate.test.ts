@@ -1,32 +1,15 @@
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { lazyCompiler } from '../../generator/cli/compiler.js';
-import { run } from '../../generator/cli/run.js';
-import type { World } from '../../generator/cli/world.js';
-import { nodeDisk } from '../../generator/output/node-disk.js';
-import { typeErrors } from '../emitted/type-errors.js';
-import { typedRuntime } from '../support/built-runtime.js';
-import { packageRoot } from '../support/server.js';
+import { type Printed, Project } from '../support/project.js';
 
-/** Below the repository, so that servers find its packages. */
-const scratch = join(packageRoot, '.tmp', 'migrate');
-let home: string;
+let project: Project;
 
-beforeEach(() => {
-  mkdirSync(scratch, { recursive: true });
-  home = mkdtempSync(join(scratch, 'server-'));
+beforeEach(async () => {
+  project = await Project.create();
 });
 afterEach(() => {
-  rmSync(home, { recursive: true, force: true });
+  project.delete();
 });
 
 const modelOf = (attributes: string, others = ''): string => `drs: 1
@@ -58,49 +41,12 @@ const after = modelOf(`      founded: { type: date, dateOnly: true }
       logo: image
 `);
 
-async function drsGen(
-  model: string,
-  ...args: readonly string[]
-): Promise<{ code: number; out: string; err: string }> {
-  writeFileSync(join(home, 'model.yaml'), model);
-  let [out, err] = ['', ''];
-  const runtimeFolder = await typedRuntime();
-  const world: World = {
-    cwd: home,
-    env: {},
-    stdout: {
-      write: (text) => {
-        out += text;
-      },
-      isTTY: false,
-    },
-    stderr: {
-      write: (text) => {
-        err += text;
-      },
-      isTTY: false,
-    },
-    host: { disk: nodeDisk, pid: 10, isAlive: () => false, pause: () => Promise.resolve() },
-    onInterrupt: () => () => undefined,
-    readFile: (path) => readFileSync(path),
-    git: () => undefined,
-    isFile: (path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true,
-    package: { root: packageRoot, version: '1.0.0' },
-    compiler: {
-      ...lazyCompiler,
-      emit: (value, input) => lazyCompiler.emit(value, { ...input, runtimeFolder }),
-    },
-  };
-  const code = await run([...args], world);
-  return { code, out, err };
-}
-
-const generate = (model: string): ReturnType<typeof drsGen> =>
-  drsGen(model, 'model.yaml', '-o', 'server');
-const migrate = (model: string, ...more: readonly string[]): ReturnType<typeof drsGen> =>
-  drsGen(model, 'migrate', 'model.yaml', '-o', 'server', ...more);
-const migrations = (): readonly string[] => readdirSync(join(home, 'server/src/migrations'));
-const read = (path: string): string => readFileSync(join(home, 'server', path), 'utf8');
+const generate = (model: string, ...more: readonly string[]): Promise<Printed> =>
+  project.generate(model, ...more);
+const migrate = (model: string, ...more: readonly string[]): Promise<Printed> =>
+  project.run(model, 'migrate', 'model.yaml', '-o', 'server', ...more);
+const migrations = (): readonly string[] => readdirSync(join(project.folder, 'src/migrations'));
+const read = (path: string): string => project.read(path);
 
 it("drs-gen migrate writes a migration once, which compiles with the server and is the user's then", async () => {
   expect(await generate(before)).toMatchObject({ code: 0 });
@@ -112,8 +58,8 @@ it("drs-gen migrate writes a migration once, which compiles with the server and 
   await expect(text).toMatchFileSnapshot('./snapshots/migration.snapshot');
   expect(read('src/generated/migrations.ts')).toContain("'0001-convert-founded': migration0001,");
   expect(read('src/generated/app.ts')).toContain('databases, definitions, migrations }');
-  expect(typeErrors(join(home, 'server'))).toEqual([]);
-  writeFileSync(join(home, 'server/src/migrations/0001-convert-founded.ts'), `${text}// mine\n`);
+  expect(project.errors).toEqual([]);
+  writeFileSync(join(project.folder, 'src/migrations/0001-convert-founded.ts'), `${text}// mine\n`);
   for (const again of [generate, migrate]) {
     const { code, err } = await again(after);
     expect([code, err.includes('\nNo other migration is needed: ')]).toEqual([
@@ -142,7 +88,7 @@ it('drs-gen tells migrations of two branches at once, and writes nothing', async
   await generate(before);
   await migrate(after);
   const text = read('src/migrations/0001-convert-founded.ts');
-  const other = join(home, 'server/src/migrations/0002-other.ts');
+  const other = join(project.folder, 'src/migrations/0002-other.ts');
   writeFileSync(other, text);
   const refused = await generate(after);
   expect(refused.code).toBe(3);
@@ -151,7 +97,7 @@ it('drs-gen tells migrations of two branches at once, and writes nothing', async
   );
   writeFileSync(other, '');
   expect(await generate(after)).toMatchObject({ code: 0 });
-  writeFileSync(join(home, 'server/src/migrations/0002-third.ts'), '');
+  writeFileSync(join(project.folder, 'src/migrations/0002-third.ts'), '');
   expect((await generate(after)).err).toMatch(/have the same number/);
 });
 
@@ -194,7 +140,7 @@ Next: stop the servers of the older model, and run: cd server && npm run build &
   const dry = await migrate(after, '--dry-run');
   expect(dry.err.endsWith(told('would be')), dry.err).toBe(true);
   const json = async (...args: readonly string[]): Promise<unknown> => {
-    const { out } = await drsGen(after, ...args, '--json');
+    const { out } = await project.run(after, ...args, '--json');
     return (JSON.parse(out) as { readonly migration?: unknown }).migration;
   };
   const [plain, wanted] = [
@@ -310,4 +256,15 @@ it('drs-gen migrate writes a step for values that become unique, which finds all
     `("${column}" IS NOT NULL AND "ID" NOT IN (SELECT min("ID") FROM "Company" WHERE "${column}" IS NOT NULL GROUP BY ${value}))`;
   expect(text).toContain(`'"code" IS NULL OR ${kept('drs_fold("code")', 'code')}'`);
   expect(text).toContain(`'${kept('"size"', 'size')}'`);
+});
+
+it('drs-gen migrate fills rows that a model allowed which came while the migration was waited for', async () => {
+  const model = (level: string, more = ''): string => modelOf(`      level: ${level}\n${more}`);
+  await generate(model('{ type: string, enum: [a, b] }', '      name: string\n'));
+  const mandatory = '      name: { type: string, mandatory: true }\n';
+  await generate(model('{ type: string, enum: [a, b, c], mandatory: true }', mandatory));
+  await migrate(model('{ type: string, enum: [a, b], mandatory: true }', mandatory), '--name', 'x');
+  const text = read('src/migrations/0001-x.ts');
+  expect(text).toMatch(/"name" IS NULL/);
+  expect(text).toContain(String.raw`"level" IS NULL OR NOT ("level" IN (\'a\', \'b\'))`);
 });

@@ -356,7 +356,7 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
     const strict = migration(steps.replace('atMost: 9', 'atMost: 1'));
     const tried = await migrate(newer, strict, ['--try', target]);
     expect(tried.code).toBe(1);
-    expect(tried.err).toMatch(/stopped at step 3 .*7 values would be lost, and atMost is 1/);
+    expect(tried.err).toMatch(/stopped at step 3 .*7 values would be lost, and atMost allows 1/);
     expect(tried.out).toMatch(/fill "Person": 1203 rows/);
     expect(tried.out).toMatch(/The copy stays/);
     expect(await all()).toEqual(before);

@@ -261,6 +261,26 @@ Migration 0001-first: drop table "Old": 1 row would be lost.
     );
   });
 
+  it('drops what a later step has renamed while the drop waited', async () => {
+    const old =
+      '  Old:\n    attributes:\n      ID: { type: integer, key: true }\n      fax: string\n';
+    await serving(modelWith('      name: string', old), async (app) => {
+      await create(app, 'Old', [{ ID: 1, fax: '12' }]);
+    });
+    const newer = modelWith(
+      '      name: string',
+      '  New:\n    attributes:\n      ID: { type: integer, key: true }\n',
+    );
+    const drop = (atMost: string): Written => ({
+      [first]: migration(`{ kind: 'drop', table: 'Old', column: 'fax'${atMost} }`),
+      [second]: migration(`{ kind: 'rename', table: 'Old', to: 'New' }`, '2'),
+    });
+    expect(await migrate(newer, drop(''))).toMatchObject({ code: 0, err: '' });
+    const { code, out } = await migrate(newer, drop(', atMost: 1'));
+    expect([code, out]).toEqual([0, expect.stringContaining('drop "New"."fax": done')]);
+    expect((await migrate(newer, drop(', atMost: 1'), ['--plan'])).out).not.toContain('fax');
+  });
+
   it('refuses to take something away while a server of another model runs', async () => {
     const older = modelWith('      fax: string');
     const newer = modelWith('      name: string');

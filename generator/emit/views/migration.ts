@@ -71,7 +71,7 @@ function fillCode({ column, question }: FillStep, type: string): RawCode {
 function commentOf(step: PlannedStep): string {
   switch (step.kind) {
     case 'fill':
-      return `${step.question}: what are the rows filled with that the model does not allow now?${step.isUnique ? ' Of those with the same value, the one with the lowest key keeps it.' : ''}`;
+      return `${step.question}: give a value to the rows that break a rule of the model.${step.isUnique ? ' Of those with the same value, the one with the lowest key keeps it.' : ''}`;
     case 'convert':
       return `${step.words}${step.value === undefined ? ', by SQL that you write' : ''}. Servers of the older model cannot run any more.`;
     case 'rename':
