@@ -2,7 +2,7 @@ import { soundExpression, type ExpressionUse } from './computed.js';
 import { openProbe, type Probe, type ProbeColumn } from './expression-probe.js';
 import { dependsOnTime } from './expression-time.js';
 import { fold } from './fold.js';
-import type { Dataclass } from '../model/model.js';
+import type { Dataclass, RelatedEntityAttribute } from '../model/model.js';
 import type { Place } from '../source/tree.js';
 import type { Context } from './context.js';
 import { columnOf, type DataclassDraft, type World } from './world.js';
@@ -26,7 +26,7 @@ export function checkExpressions(
   };
   const tables = world.dataclasses
     .map((dataclass, index) => ({
-      dataclass,
+      built: dataclasses[index],
       uses: usesOf(context, dataclass),
       stored: [...storedColumns(dataclasses[index]), ...unknownColumns(dataclass)],
     }))
@@ -49,17 +49,13 @@ function usesOf(context: Context, dataclass: DataclassDraft): readonly Expressio
 }
 
 interface ProbedTable {
-  readonly dataclass: DataclassDraft;
+  readonly built: Dataclass | undefined;
   readonly stored: readonly ProbeColumn[];
   readonly uses: readonly ExpressionUse[];
 }
 
 /** All expressions at once, since they can refer to each other; each alone where that goes wrong, to tell which it is. */
-function checkTable(
-  context: Context,
-  probe: Probe,
-  { dataclass, stored, uses }: ProbedTable,
-): void {
+function checkTable(context: Context, probe: Probe, { built, stored, uses }: ProbedTable): void {
   for (const use of uses) {
     const reason = dependsOnTime(use.expression);
     if (reason !== undefined) notDeterministic(context, use, reason);
@@ -70,16 +66,15 @@ function checkTable(
     const others = uses.filter((each) => each !== use).map(plainColumn);
     return [use, probe.refusal(distinct([generatedColumn(use), ...stored, ...others]))];
   });
-  for (const [use, reason] of alone)
-    if (reason !== undefined) tell(context, dataclass, use, reason);
+  for (const [use, reason] of alone) if (reason !== undefined) tell(context, built, use, reason);
   if (alone.some(([, reason]) => reason !== undefined)) return;
   const culprit = uses.find(({ draft }) => refusal.includes(`"${columnOf(draft)}"`)) ?? uses[0];
-  if (culprit !== undefined) tell(context, dataclass, culprit, refusal);
+  if (culprit !== undefined) tell(context, built, culprit, refusal);
 }
 
 function tell(
   context: Context,
-  dataclass: DataclassDraft,
+  dataclass: Dataclass | undefined,
   use: ExpressionUse,
   refusal: string,
 ): void {
@@ -89,18 +84,40 @@ function tell(
     if (dependsOnTime(use.expression) === undefined) notDeterministic(context, use, refusal);
     return;
   }
-  const help = columnHint(dataclass, refusal);
-  context.report('computed/bad-expression', { attribute, reason: refusal }, use.at, help);
+  const help = columnHint(context, dataclass, refusal);
+  // A name in quotes is meant as one.
+  const reason = refusal.replace(/ - should this be a string literal in single-quotes\?$/u, '');
+  context.report('computed/bad-expression', { attribute, reason }, use.at, help);
 }
 
 /** Expressions name columns, which keep the names that attributes had first. */
-function columnHint({ attribute }: DataclassDraft, refusal: string): string | undefined {
-  const draft = attribute.get(/^no such column: (.+)$/u.exec(refusal)?.[1] ?? '');
-  if (draft === undefined || columnOf(draft) === draft.name) return undefined;
-  const isKept = draft.kind === 'storage' || draft.kind === 'computed';
-  return isKept
-    ? `${draft.label} is kept in the column ${columnOf(draft)}: write ${columnOf(draft)}`
-    : undefined;
+function columnHint(
+  { suggest }: Context,
+  dataclass: Dataclass | undefined,
+  refusal: string,
+): string | undefined {
+  const missing = missingColumn(refusal);
+  if (missing === undefined || dataclass === undefined) return undefined;
+  const { attributes } = dataclass;
+  const isMeant = (name: string): boolean => fold(name) === fold(missing);
+  const relation = attributes.find(
+    (each): each is RelatedEntityAttribute =>
+      each.kind === 'relatedEntity' && [each.name, ...(each.renamedFrom ?? [])].some(isMeant),
+  );
+  const kept = attributes.find(({ name, renamedFrom = [] }) =>
+    relation === undefined ? [name, ...renamedFrom].some(isMeant) : name === relation.foreignKey,
+  );
+  const column = kept?.kind === 'storage' || kept?.kind === 'calculated' ? kept.column : undefined;
+  const columns = columnsOf(dataclass);
+  if (column === undefined) return suggest(missing, columns) ?? columnList(columns);
+  const label = `${dataclass.name}.${relation?.name ?? kept?.name ?? ''}`;
+  return `${label} is kept in the column ${column}: write ${column}`;
+}
+
+/** SQLite shows a name in quotes as it is written, and says more behind it. */
+function missingColumn(refusal: string): string | undefined {
+  const [, quoted, plain] = /^no such column: (?:"((?:[^"]|"")+)"|(.+))/su.exec(refusal) ?? [];
+  return quoted?.replaceAll('""', '"') ?? plain;
 }
 
 function notDeterministic({ report }: Context, use: ExpressionUse, reason: string): void {
@@ -113,6 +130,19 @@ function generatedColumn({ draft, type, expression }: ExpressionUse): ProbeColum
 
 function plainColumn({ draft, type }: ExpressionUse): ProbeColumn {
   return { name: columnOf(draft), type };
+}
+
+const mostListed = 10;
+
+function columnList(columns: readonly string[]): string {
+  const listed = columns.slice(0, mostListed).join(', ');
+  return `an expression names columns: ${listed}${columns.length > mostListed ? ', …' : ''}`;
+}
+
+function columnsOf({ attributes }: Dataclass): readonly string[] {
+  return attributes.flatMap((each) =>
+    each.kind === 'storage' || each.kind === 'calculated' ? (each.column ?? []) : [],
+  );
 }
 
 function storedColumns(dataclass: Dataclass | undefined): readonly ProbeColumn[] {

@@ -1,4 +1,5 @@
-import type { Attribute, ClassFunction, Dataclass, FunctionType, Model } from '../model/model.js';
+import { functionTypeText } from '../evolution/clients.js';
+import type { Attribute, ClassFunction, Dataclass, Model } from '../model/model.js';
 import type { Colors } from './colors.js';
 import { displayWidth, printable } from './terminal-text.js';
 
@@ -97,23 +98,6 @@ function signatureLine({ name, params, returns, exposed }: ClassFunction): strin
   });
   const hidden = exposed ? '' : '  not exposed';
   return `  ${name}(${list.join(', ')}): ${functionTypeText(returns)}${hidden}`;
-}
-
-function functionTypeText(type: FunctionType): string {
-  switch (type.kind) {
-    case 'storage':
-      return type.type;
-    case 'entity':
-      return type.dataclass;
-    case 'selection':
-      return `${type.dataclass}.selection`;
-    case 'list':
-      return `${functionTypeText(type.of)}[]`;
-    case 'any':
-    case 'void':
-    case 'message':
-      return type.kind;
-  }
 }
 
 /** Aligns all columns but the last. */

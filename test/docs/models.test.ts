@@ -22,6 +22,7 @@ function wholeModel({ words: [part], text }: Block): string {
   if (!isTree(fragment)) throw new Error('This is no mapping.');
   switch (part) {
     case undefined:
+    case 'story':
       return text;
     case 'top':
       return added(fragment);

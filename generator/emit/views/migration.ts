@@ -1,4 +1,4 @@
-import type { FillStep, PlannedStep } from '../../migration/steps.js';
+import { decisionOf, type FillStep, type PlannedStep } from '../../migration/steps.js';
 import { field } from '../classes/members.js';
 import { identifiers } from '../identifiers.js';
 import { type Literal, literal, propertyName, RawCode, stringLiteral, width } from '../layout.js';
@@ -16,9 +16,7 @@ export function migrationView(steps: readonly PlannedStep[], { from, to }: Migra
   );
   const types = identifiers([...fills.values()].map(({ dataclass }) => dataclass));
   const typeOf = ({ dataclass }: FillStep): string => `${types.get(dataclass) ?? dataclass}Row`;
-  const undecided = steps.some(
-    (each) => each.kind === 'fill' || (each.kind === 'convert' && each.value === undefined),
-  );
+  const undecided = steps.some((each) => decisionOf(each) !== undefined);
   return {
     imports: [
       "import type { Migration } from '#runtime/definition';",
@@ -42,11 +40,13 @@ function literalOf(step: PlannedStep, typeOf: (step: FillStep) => string): Liter
   switch (step.kind) {
     case 'fill': {
       const { kind, table, where } = step;
-      return { kind, table, where, set: fillCode(step, typeOf(step)) };
+      return { kind, table, where: sqlOf(where), set: fillCode(step, typeOf(step)) };
     }
     case 'convert': {
       const { kind, table, column, value, loses } = step;
-      const told = value ?? new RawCode(`decide(${stringLiteral(`${step.words} of ${column}`)})`);
+      const told =
+        value ??
+        new RawCode(`decide(${stringLiteral(`the SQL of ${table}.${column} (${step.words})`)})`);
       return { kind, table, column, value: sqlOf(told), loses };
     }
     case 'rename':
@@ -71,9 +71,9 @@ function fillCode({ column, question }: FillStep, type: string): RawCode {
 function commentOf(step: PlannedStep): string {
   switch (step.kind) {
     case 'fill':
-      return `${step.question}: what are the rows filled with that the model does not allow now?`;
+      return `${step.question}: give a value to the rows that break a rule of the model.${step.isUnique ? ' Of those with the same value, the one with the lowest key keeps it.' : ''}`;
     case 'convert':
-      return `${step.words}. Servers of the older model cannot run any more.`;
+      return `${step.words}${step.value === undefined ? ', by SQL that you write' : ''}. Servers of the older model cannot run any more.`;
     case 'rename':
       return 'Servers of the older model cannot run any more.';
     case 'drop':

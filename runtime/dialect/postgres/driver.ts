@@ -1,7 +1,7 @@
 import { type Environment, setting } from '../../protocol/environment.js';
 import type { DatabaseDriver } from '../driver.js';
 import { migrateOptions } from '../schema/start.js';
-import { openPostgres, planPostgres } from './open-database.js';
+import { copyPostgres, openPostgres, planPostgres } from './open-database.js';
 
 /** Databases of a PostgreSQL server. */
 export const postgresDriver: DatabaseDriver = {
@@ -17,6 +17,7 @@ export const postgresDriver: DatabaseDriver = {
     return openPostgres(url, schema, fold, options, start);
   },
   plan: planPostgres,
+  copy: copyPostgres,
 };
 
 /**

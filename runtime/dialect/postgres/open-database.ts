@@ -1,11 +1,12 @@
 import type { Fold } from '../../protocol/fold.js';
 import type { Database } from '../database.js';
+import type { CopyOptions, DatabaseCopy } from '../driver.js';
 import type { DataOptions } from '../schema/migrate-data.js';
 import type { PoolOptions } from './connect.js';
 import { postgresDialect } from './dialect.js';
 import { expressionFunctions } from './expression-functions.js';
 import { postgresFunctions } from './functions.js';
-import { openConnections, planConnection } from './open.js';
+import { copyConnection, openConnections, planConnection } from './open.js';
 import type { WantedSchema } from './schema.js';
 
 /**
@@ -39,6 +40,15 @@ export function planPostgres(
   data: DataOptions,
 ): Promise<readonly string[]> {
   return planConnection(url, { ...wantedOf(schema), data: { ...data, fold } });
+}
+
+/** Copies what servers have made in the schema that a `DATABASE_URL` names to a new one beside it. */
+export function copyPostgres(
+  url: string,
+  target: string,
+  { log }: CopyOptions,
+): Promise<DatabaseCopy> {
+  return copyConnection(url, { ...wantedOf([]), name: target, log });
 }
 
 function wantedOf(statements: readonly string[]): Pick<WantedSchema, 'statements' | 'functions'> {

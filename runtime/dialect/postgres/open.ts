@@ -1,9 +1,11 @@
 import { Client } from 'pg';
+import type { DatabaseCopy } from '../driver.js';
 import { DatabaseUnavailableError, type Executor } from '../executor.js';
 import { SchemaMismatchError } from '../schema-mismatch.js';
 import { migrateData, noteData, planData } from '../schema/migrate-data.js';
 import { MigrationError } from '../schema/migration.js';
 import { usualMigration } from '../schema/start.js';
+import { copySchema, requirePlainName, type SchemaCopy } from './copy.js';
 import { clientOptions, Connections, type PoolOptions, prepareSession } from './connect.js';
 import { PostgresExecutor } from './executor.js';
 import { defaultLockWait } from './lock-wait.js';
@@ -57,6 +59,24 @@ export function planConnection(url: string, wanted: WantedSchema): Promise<reado
   );
 }
 
+/** Copies the schema of a `DATABASE_URL` to another one of the same database. */
+export async function copyConnection(url: string, copy: SchemaCopy): Promise<DatabaseCopy> {
+  requirePlainName(copy.name);
+  await withClient(url, (client, schema) => copySchema(client, schema, copy));
+  const path = `-c search_path=${copy.name}`;
+  const own = new URL(url);
+  // The last one counts.
+  const others = own.searchParams.get('options') ?? process.env['PGOPTIONS'];
+  own.searchParams.set('options', [...(others === undefined ? [] : [others]), path].join(' '));
+  return {
+    url: own.href,
+    words: [
+      `The copy stays: ?options=${encodeURIComponent(path)} in DATABASE_URL starts a server on it.`,
+      `When you no longer need it: DROP SCHEMA "${copy.name}" CASCADE;`,
+    ],
+  };
+}
+
 /** @throws Error that names the database, when it cannot be opened */
 async function withClient<T>(
   url: string,
@@ -85,6 +105,7 @@ function migrated(client: Client, name: string, wanted: WantedSchema): MigratedS
     wanted: () => wantedCatalog(client, name, wanted),
     lockWait,
     log,
+    trial: wanted.data?.trial,
   });
 }
 
@@ -98,10 +119,10 @@ async function prepareDatabase(
   if (data === undefined) return prepareSchema(client, name, wanted);
   const database = migrated(client, name, wanted);
   const start = { ...data, log, migration, hash: hashOf(wanted) };
-  const { wasThere, contractedAt } = await migrateData(database, start);
+  const wasThere = await migrateData(database, start);
   const added = await prepareSchema(client, name, {
     ...wanted,
-    migration: { ...migration, since: contractedAt },
+    migration: { ...migration, migrations: data.migrations?.names },
   });
   await noteData(database, wasThere, data);
   return added;

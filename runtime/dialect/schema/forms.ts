@@ -1,5 +1,6 @@
 import type { SchemaDifference } from '../schema-mismatch.js';
 import type { MigratedDatabase } from './migration.js';
+import { conversionRemedy, keyRemedy } from './rules.js';
 
 /** What the values of a column mean, where its type does not tell: a date, and a date only, are texts. */
 export interface ColumnForm {
@@ -7,6 +8,8 @@ export interface ColumnForm {
   readonly column: string;
   /** `date only`, or the type of the attribute. */
   readonly form: string;
+  /** Whether it is a key or a foreign key. */
+  readonly isKey?: boolean;
 }
 
 /** Values of these forms may become others without a change. */
@@ -23,15 +26,14 @@ export async function formDifferences(
   wanted: readonly ColumnForm[],
 ): Promise<readonly SchemaDifference[]> {
   const known = await knownForms(database);
-  return wanted.flatMap(({ table, column, form }) => {
+  return wanted.flatMap(({ table, column, form, isKey = false }) => {
     const before = known.get(keyOf(table, column));
     if (before === undefined || before === form || widening[before]?.includes(form) === true) {
       return [];
     }
     return {
       what: `table "${table}": the values of column "${column}" are those of ${before}, the model wants ${form}`,
-      remedy:
-        'Run "npx drs-gen migrate", which writes a migration that converts them. Or give the attribute its former type.',
+      remedy: isKey ? keyRemedy : conversionRemedy,
     };
   });
 }

@@ -6,7 +6,7 @@ import { DatabaseUnavailableError } from '../executor.js';
 const longestMilliseconds = 5_000;
 
 /** Between two attempts: as short as most transactions are. One of many short ones leaves a gap now and then. */
-const longestPauseMilliseconds = 4;
+export const longestPauseMilliseconds = 4;
 
 /**
  * Begins a transaction. SQLite's own waiting would keep this process from reading meanwhile, so the writing connection does

@@ -2,6 +2,7 @@ import { availableParallelism } from 'node:os';
 import { type Environment, setting } from '../../protocol/environment.js';
 import type { DatabaseDriver } from '../driver.js';
 import { migrateOptions } from '../schema/start.js';
+import { copyDatabase } from './copy.js';
 import type { Synchronous } from './open.js';
 import { openDatabase, planDatabase } from './open-database.js';
 
@@ -20,6 +21,7 @@ export const sqliteDriver: DatabaseDriver = {
       ...(log === undefined ? {} : { log }),
     }),
   plan: planDatabase,
+  copy: copyDatabase,
 };
 
 /** @throws Error that names `SQLITE_SYNCHRONOUS`, when it is neither `normal` nor `full` */

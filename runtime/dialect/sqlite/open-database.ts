@@ -14,7 +14,7 @@ import {
 import { type DataOptions, migrateData, noteData, planData } from '../schema/migrate-data.js';
 import { sqliteDialect } from './dialect.js';
 import { SqliteExecutor } from './executor.js';
-import { MigratedFile } from './migrated-file.js';
+import { MigratedFile, wholeDatabase } from './migrated-file.js';
 import {
   type Connections,
   cannotOpen,
@@ -64,16 +64,22 @@ export async function openDatabase(
   const { hasVectors, migration = usualMigration, synchronous = 'normal', log } = options;
   const loadVectors = hasVectors === true ? await vectorExtension() : undefined;
   const hash = schemaHash(schema);
-  const found = await withMigrated(url, schema, fold, options, (file) =>
+  const wasThere = await withMigrated(url, schema, fold, options, (file) =>
     migrateData(file, { ...dataOf(options), hash, fold, migration, log }),
   );
   let prepared: Prepared = { changes: [], remarks: [] };
   const prepare: Prepare = (database) => {
+    const { trial } = dataOf(options);
+    const start = performance.now();
+    trial?.begin();
     prepared = prepareSchema(
       database,
-      { statements: schema, fold },
-      { ...migration, since: found?.contractedAt },
+      { statements: schema, fold, trial },
+      { ...migration, migrations: options.data?.migrations?.names },
     );
+    if (trial === undefined || prepared.changes.length === 0) return;
+    trial.locked(wholeDatabase, performance.now() - start);
+    trial.done('The changes of the schema, in one transaction');
   };
   const connections = await whenFree(
     () => openConnections(url, fold, synchronous, prepare, loadVectors),
@@ -81,7 +87,7 @@ export async function openDatabase(
   );
   try {
     await withMigrated(url, schema, fold, options, (file) =>
-      noteData(file, found?.wasThere === true, dataOf(options)),
+      noteData(file, wasThere === true, dataOf(options)),
     );
     for (const each of prepared.remarks) log?.(each);
     const uniqueId = connections.writer
@@ -132,7 +138,7 @@ async function withMigrated<T>(
   if (data === undefined || !isFile) return undefined;
   let file: MigratedFile | undefined;
   try {
-    file = new MigratedFile(path, schema, fold);
+    file = new MigratedFile(path, schema, fold, data.trial);
     return await use(file);
   } catch (error) {
     throw cannotOpen(path, error);
