@@ -1,11 +1,14 @@
 import { soundExpression, type ExpressionUse } from './computed.js';
-import { openProbe, type Probe, type ProbeColumn } from './expression-probe.js';
-import { dependsOnTime } from './expression-time.js';
 import { fold } from './fold.js';
-import type { Dataclass, RelatedEntityAttribute } from '../model/model.js';
+import type { Dataclass, RelatedEntityAttribute, StorageType } from '../model/model.js';
 import type { Place } from '../source/tree.js';
 import type { Context } from './context.js';
 import { columnOf, type DataclassDraft, type World } from './world.js';
+import { createRequire } from 'node:module';
+import type { Database } from 'better-sqlite3';
+import { sqliteTypes } from '../model/sqlite-types.js';
+import { MissingDriver } from './missing-driver.js';
+import { textsOf, withoutQuoted } from './expression-text.js';
 
 /**
  * Lets a database look at every expression, in the form in which the server keeps it: a generated column.
@@ -165,4 +168,104 @@ function distinct(columns: readonly ProbeColumn[]): readonly ProbeColumn[] {
     seen.add(fold(name));
     return isNew;
   });
+}
+
+interface ProbeColumn {
+  readonly name: string;
+  readonly type: StorageType;
+  /** Of a generated column. */
+  readonly expression?: string;
+}
+
+/** An empty database that says what is wrong with a table. */
+interface Probe {
+  /** The database's own words, or `undefined` when the table can be made and read. */
+  readonly refusal: (columns: readonly ProbeColumn[]) => string | undefined;
+  readonly close: () => void;
+}
+
+/**
+ * Opens the database. Its driver is loaded here, since that takes time and most models have no expression.
+ * @param load gives the driver, by the name of its package
+ * @throws MissingDriver
+ */
+export function openProbe(load: (name: string) => unknown = createRequire(import.meta.url)): Probe {
+  const database = opened(load);
+  return {
+    refusal: (columns) => refusal(database, columns),
+    close: () => {
+      database.close();
+    },
+  };
+}
+
+function opened(load: (name: string) => unknown): Database {
+  try {
+    const Constructor = load('better-sqlite3') as new (file: string) => Database;
+    return new Constructor(':memory:');
+  } catch (error) {
+    throw new MissingDriver(error);
+  }
+}
+
+function refusal(database: Database, columns: readonly ProbeColumn[]): string | undefined {
+  database.exec('BEGIN');
+  try {
+    database.exec(`CREATE TABLE probe (${columns.map(columnSql).join(', ')})`);
+    const strange = strangeTable(database, columns);
+    if (strange !== undefined) return strange;
+    // Some functions are refused only when they are computed.
+    database.exec('INSERT INTO probe DEFAULT VALUES');
+    const names = columns.map(({ name }) => quoted(name)).join(', ');
+    database.prepare(`SELECT ${names} FROM probe`).all();
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  } finally {
+    database.exec('ROLLBACK');
+  }
+}
+
+/** Whether an expression has made anything but its own column. */
+function strangeTable(database: Database, columns: readonly ProbeColumn[]): string | undefined {
+  const objects = database.prepare('SELECT name FROM sqlite_schema').pluck().all();
+  const found = database.prepare('SELECT name, hidden FROM pragma_table_xinfo(?)').all('probe');
+  const wanted = columns.map(({ name, expression }) => ({
+    name,
+    hidden: expression === undefined ? 0 : 2,
+  }));
+  const isWanted = JSON.stringify([objects, found]) === JSON.stringify([['probe'], wanted]);
+  return isWanted ? undefined : 'it does more than compute a value';
+}
+
+function columnSql({ name, type, expression }: ProbeColumn): string {
+  const column = `${quoted(name)} ${sqliteTypes[type]}`;
+  return expression === undefined
+    ? column
+    : `${column} GENERATED ALWAYS AS (${expression}) VIRTUAL`;
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** Functions that speak of the current time when an argument says so, or when there is none. */
+const timeFunction = /\b(?:date|time|datetime|julianday|unixepoch|strftime|timediff)\s*\(/i;
+const withoutArgument = /\b(?:date|time|datetime|julianday|unixepoch)\s*\(\s*\)/i;
+const timeKeyword = /\bcurrent_(?:date|time|timestamp)\b/i;
+
+/**
+ * Why the value of an expression depends on when or where it is read, told from its text: the database notices this only when
+ * it computes such a value, and every read would fail then.
+ */
+function dependsOnTime(expression: string): string | undefined {
+  const open = withoutQuoted(expression);
+  if (timeKeyword.test(open)) return 'it speaks of the current time';
+  if (!timeFunction.test(open)) return undefined;
+  const words = textsOf(expression).map((each) => each.trim().toLowerCase());
+  if (words.includes('now') || withoutArgument.test(expression)) {
+    return 'it speaks of the current time';
+  }
+  const zone = words.find((each) => each === 'localtime' || each === 'utc');
+  return zone === undefined ? undefined : 'it depends on the time zone of the server';
 }

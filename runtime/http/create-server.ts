@@ -30,7 +30,7 @@ import type { Socket } from 'node:net';
 import { type ErrorName, protocolError } from '../protocol/errors.js';
 import type { FastifyServerOptions } from 'fastify';
 import type { LoginModule } from '../access/login-module.js';
-import type { StatementObserver } from '../dialect/observed-executor.js';
+import type { StatementObserver } from '../dialect/database.js';
 
 declare module 'fastify' {
   interface FastifyInstance {

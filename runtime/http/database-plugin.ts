@@ -1,8 +1,7 @@
 import { parseArgs } from 'node:util';
 import { fastifyPlugin } from 'fastify-plugin';
-import type { Database } from '../dialect/database.js';
+import { type Database, observedExecutor } from '../dialect/database.js';
 import type { ServedDatabase } from '../dialect/driver.js';
-import { observedExecutor } from '../dialect/observed-executor.js';
 import type { DataOptions } from '../dialect/schema/migrate-data.js';
 import { announceServer } from '../dialect/schema/presence.js';
 import type { Migrations } from '../dialect/schema/migration.js';

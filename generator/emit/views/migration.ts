@@ -2,6 +2,7 @@ import { decisionOf, type FillStep, type PlannedStep } from '../../migration/ste
 import { field } from '../classes/members.js';
 import { identifiers } from '../identifiers.js';
 import { type Literal, literal, propertyName, RawCode, stringLiteral, width } from '../layout.js';
+import type { EmitContext } from '../context.js';
 
 /** Between which models, told by what their data look like. */
 export interface MigrationSpan {
@@ -79,4 +80,30 @@ function commentOf(step: PlannedStep): string {
     case 'drop':
       return 'Waits until atMost says how many values may be lost.';
   }
+}
+
+/** The migrations that are in `src/migrations`. */
+export function migrationsView({ header, migrations }: EmitContext): object {
+  const names = migrations.map((name) => `migration${name.slice(0, numberLength)}`);
+  return {
+    header,
+    imports: migrations.map(
+      (name, at) =>
+        `import { migration as ${names[at] ?? ''} } from ${stringLiteral(`../migrations/${name}.js`)};`,
+    ),
+    members: migrations.map((name, at) => `${stringLiteral(name)}: ${names[at] ?? ''}`),
+  };
+}
+
+/** Digits that the name of a migration begins with. */
+const numberLength = 4;
+
+/** The command that brings a database to the model. */
+export function migrateView({ header, migrations }: EmitContext): object {
+  const has = migrations.length > 0;
+  return {
+    header,
+    imports: has ? ["import { migrations } from './generated/migrations.js';"] : [],
+    options: ['settings', 'databases', 'definitions', ...(has ? ['migrations'] : [])].join(', '),
+  };
 }

@@ -13,7 +13,7 @@ import { namedColumns } from '../schema/rules.js';
 import type { TableShape } from '../schema/shape.js';
 import type { Trial } from '../schema/trial.js';
 import { quoted } from '../table-definition.js';
-import { longestPauseMilliseconds } from './begin.js';
+import { longestPauseMilliseconds } from './executor.js';
 import { registerFunctions } from './functions.js';
 import { rebuildTable } from './rebuild.js';
 import { readShape } from './shape.js';

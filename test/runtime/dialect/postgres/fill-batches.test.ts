@@ -1,6 +1,6 @@
 import { Client } from 'pg';
 import { expect, it } from 'vitest';
-import { openPostgres } from '../../../../runtime/dialect/postgres/open-database.js';
+import { openPostgres } from '../../../../runtime/dialect/postgres/open.js';
 import { fold } from '../../../../runtime/protocol/fold.js';
 import { describePostgres, postgresDatabase } from '../../../support/postgres.js';
 

@@ -19,8 +19,7 @@ it('a server that runs from its TypeScript has processes that read', () => {
       script,
       `
       import { createRequire } from 'node:module';
-      import { Reader } from '${readers}/reader.js';
-      import { ReadJob } from '${readers}/read-job.js';
+      import { Reader, ReadJob } from '${readers}/reader.js';
       const Database = createRequire('${urlOf('package.json')}')('better-sqlite3');
       const file: string = process.argv[2];
       new Database(file).close();
