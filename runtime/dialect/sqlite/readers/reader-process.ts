@@ -78,8 +78,6 @@ function lowerOwnPriority(): void {
   }
 }
 
-await serveReads();
-
 /** How often a process that reads looks whether the one that started it is still there. */
 const intervalMilliseconds = 500;
 
@@ -97,3 +95,5 @@ function endWithParent(): void {
   const limits = { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1, stackSizeMb: 1 };
   new Worker(watch, { eval: true, resourceLimits: limits, env: {}, execArgv: [] }).unref();
 }
+
+await serveReads();
