@@ -73,6 +73,32 @@ describe('a file that is named', () => {
   );
 });
 
+describe('test/README.md', () => {
+  const [, byFeature = ''] = readDocument('test/README.md').split(/^## By \w+$/m);
+  const named = [...byFeature.matchAll(/`([\w./*-]+\/[\w./*-]*)`/g)].map(([, name = '']) => name);
+  const files = readdirSync(join(packageRoot, 'test'), {
+    recursive: true,
+    encoding: 'utf8',
+  }).filter((path) => path.endsWith('.test.ts') && !/^(golden|bench)\//.test(path));
+
+  function isOf(name: string, path: string): boolean {
+    if (name.endsWith('/')) return path.startsWith(name);
+    const parts = name.split('*').map((part) => part.replaceAll('.', '\\.'));
+    return new RegExp(`^${parts.join('[\\w-]*')}$`).test(path);
+  }
+
+  it('says of each test file which feature it tests', () => {
+    expect(named.length).toBeGreaterThan(60);
+    expect(files.filter((path) => !named.some((name) => isOf(name, path)))).toEqual([]);
+  });
+
+  it('names only tests that are there', () => {
+    const others = ['golden/', 'http/expected/', 'conformance/rows/'];
+    const tests = named.filter((name) => !others.some((folder) => name.startsWith(folder)));
+    expect(tests.filter((name) => !files.some((path) => isOf(name, path)))).toEqual([]);
+  });
+});
+
 it.each([
   ['README.md', 250],
   ['CONTRIBUTING.md', 150],
