@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { packageRoot } from '../support/server.js';
 import { documents, readDocument } from './guides.js';
@@ -71,6 +71,32 @@ describe('a file that is named', () => {
       expect(missing(path)).toEqual([]);
     },
   );
+});
+
+describe('the README of a server', () => {
+  const readme = readDocument('examples/staff/server/README.md');
+
+  it('names every guide, but for those about the repository', () => {
+    const guides = documents.filter((path) => path.includes('/docs/'));
+    const [, list = ''] = /^## Guides$([^#]*)/m.exec(readme) ?? [];
+    const unnamed = guides.filter(
+      (path) => !list.includes(`\`${path}`) && !list.includes(`\`${basename(path)}`),
+    );
+    expect(unnamed).toEqual(['generator/docs/diagnostics.md', 'runtime/docs/internals.md']);
+  });
+
+  it('names guides that travel in the package', () => {
+    const named = [...readme.matchAll(/`((?:generator|runtime)\/docs\/[\w-]+\.md)`/g)];
+    const { files } = JSON.parse(readDocument('package.json')) as { files: readonly string[] };
+    expect(named.length).toBeGreaterThan(7);
+    for (const [, path = ''] of named) {
+      expect(existsSync(join(packageRoot, path)), path).toBe(true);
+      expect(
+        files.some((each) => path.startsWith(each)),
+        path,
+      ).toBe(true);
+    }
+  });
 });
 
 describe('test/README.md', () => {
