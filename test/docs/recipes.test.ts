@@ -292,6 +292,8 @@ describe('The cookbook', () => {
     expect((await clerk.get('/rest/Customer(3)')).status).toBe(404);
     const again = await clerk.post('/rest/Customer?$method=update', { number: 'C3', name: 'Cy' });
     expect(again.status).toBe(409);
+    expect((await clerk.post('/rest/Customer(2)?$method=delete', {})).status).not.toBe(200);
+    expect((await clerk.get('/rest/Customer(2)')).status).toBe(200);
   });
 
   it('sends a picture as a page does', async () => {
