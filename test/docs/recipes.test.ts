@@ -95,8 +95,10 @@ const services = createServer((request, response) => {
     if (request.url === '/jwks') {
       const key = { ...(await exportJWK(keys.publicKey)), kid: 'one', alg: 'ES256' };
       response.end(JSON.stringify({ keys: [key] }));
-    } else if (request.url === '/rates/DKK') {
+    } else if (request.url === '/rates?currency=DKK') {
       response.end('7.5');
+    } else if (request.url === '/rates?currency=broken') {
+      response.writeHead(500).end('<html>');
     } else {
       response.writeHead(404).end();
     }
@@ -233,15 +235,18 @@ describe('The cookbook', () => {
   it('asks another service for a rate', async () => {
     const all = '/rest/Order/totalIn/$entityset/?$filter="customer.number=A1"';
     expect((await clerk.post(all, ['DKK'])).body).toEqual({ result: 750 });
-    expect(await clerk.post(all, ['../DKK'])).toMatchObject({
-      status: 400,
-      body: { __ERROR: [{ errCode: 9102 }] },
-    });
+    for (const unknown of ['..', '../jwks', 'XXX']) {
+      expect(await clerk.post(all, [unknown])).toMatchObject({
+        status: 400,
+        body: { __ERROR: [{ errCode: 9102 }] },
+      });
+    }
+    expect(await clerk.post(all, ['broken'])).toMatchObject({ status: 503 });
   });
 
   it('imports a CSV file whole, or nothing of it', async () => {
-    const send = async (body: string, cookie = clerk.cookie ?? '') => {
-      const headers = { 'content-type': 'text/csv', cookie };
+    const send = async (body: string, cookie = clerk.cookie ?? '', type = 'text/csv') => {
+      const headers = { 'content-type': type, cookie };
       const init = { method: 'POST', headers, body };
       const response = await fetch(`${server.origin}/import/customers`, init);
       return [response.status, await response.json()];
@@ -257,7 +262,10 @@ describe('The cookbook', () => {
     const refused = 'number,name,email\nD4,Di,\nE5,Eve,bo@example.com\n';
     expect(await send(refused)).toMatchObject([422, { line: 3 }]);
     expect((await send('number,name\n"F6'))[0]).toBe(400);
-    expect((await send(rows, ''))[0]).toBe(401);
+    expect(await send('n,m\nG7,Gil\n')).toMatchObject([422, { line: 2 }]);
+    expect(await send('')).toEqual([200, { imported: 0 }]);
+    expect((await send('{}', clerk.cookie, 'application/json'))[0]).toBe(415);
+    expect((await send('number,name\n"F6', ''))[0]).toBe(401);
     expect((await clerk.get('/rest/Customer')).body.__COUNT).toBe(3);
   });
 
