@@ -1,5 +1,5 @@
 import { entry } from '../source/tree.js';
-import { createAliases } from './aliases.js';
+import { createAliases, checkOpenedAliases } from './aliases.js';
 import { buildDataclass } from './build-dataclass.js';
 import { datastoreFunctions, singletons } from './class-functions.js';
 import { checkDataclasses } from './dataclasses.js';
@@ -7,7 +7,6 @@ import { checkExpressions } from './expressions.js';
 import { checkInverses } from './inverses.js';
 import { createSuggest } from './near-name.js';
 import { checkMandatoryCircles } from './mandatory-circles.js';
-import { checkOpenedAliases } from './opened-aliases.js';
 import { placesOf, type Places } from './places.js';
 import { checkPostgres } from './postgres.js';
 import { createReports } from './report.js';
@@ -15,13 +14,12 @@ import { checkRoles } from './roles/check-roles.js';
 import { rolesNode, type RolesInput } from './roles/roles-source.js';
 import { settings } from './settings.js';
 import { checkModelShape } from './shape/check-shape.js';
-import { sortProblems } from './sort-problems.js';
 import { checkTables } from './tables.js';
 import { createWorld } from './world.js';
 import { readFile } from './yaml-problems.js';
 import { withAccess } from '../model/access.js';
 import type { Model } from '../model/model.js';
-import type { Checked } from '../source/diagnostic.js';
+import type { Checked, Diagnostic } from '../source/diagnostic.js';
 import type { SourceNode } from '../source/tree.js';
 import type { Context } from './context.js';
 
@@ -94,4 +92,27 @@ function firstKey(root: SourceNode): SourceNode {
   const [first] = root.kind === 'mapping' ? root.entries.values() : [];
   const { start, end } = first?.key ?? { start: root.start, end: root.start };
   return { ...root, start, end };
+}
+
+/**
+ * Problems in the order of reading: the model file first, then other files by name; in each by
+ * position, path and code.
+ */
+function sortProblems(modelFile: string, problems: readonly Diagnostic[]): readonly Diagnostic[] {
+  const rank = ({ origin }: Diagnostic): string =>
+    origin.file === modelFile ? '' : `1${origin.file}`;
+  return [...problems].sort(
+    (a, b) =>
+      compare(rank(a), rank(b)) ||
+      a.origin.start - b.origin.start ||
+      a.origin.end - b.origin.end ||
+      compare(a.path, b.path) ||
+      compare(a.code, b.code),
+  );
+}
+
+/** By code unit, independent of the machine's locale. */
+function compare(a: string, b: string): number {
+  if (a === b) return 0;
+  return a < b ? -1 : 1;
 }

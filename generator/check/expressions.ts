@@ -1,11 +1,14 @@
 import { soundExpression, type ExpressionUse } from './computed.js';
-import { openProbe, type Probe, type ProbeColumn } from './expression-probe.js';
-import { dependsOnTime } from './expression-time.js';
 import { fold } from './fold.js';
-import type { Dataclass } from '../model/model.js';
+import type { Dataclass, RelatedEntityAttribute, StorageType } from '../model/model.js';
 import type { Place } from '../source/tree.js';
 import type { Context } from './context.js';
 import { columnOf, type DataclassDraft, type World } from './world.js';
+import { createRequire } from 'node:module';
+import type { Database } from 'better-sqlite3';
+import { sqliteTypes } from '../model/sqlite-types.js';
+import { MissingDriver } from './missing-driver.js';
+import { textsOf, withoutQuoted } from './expression-text.js';
 
 /**
  * Lets a database look at every expression, in the form in which the server keeps it: a generated column.
@@ -26,7 +29,7 @@ export function checkExpressions(
   };
   const tables = world.dataclasses
     .map((dataclass, index) => ({
-      dataclass,
+      built: dataclasses[index],
       uses: usesOf(context, dataclass),
       stored: [...storedColumns(dataclasses[index]), ...unknownColumns(dataclass)],
     }))
@@ -49,17 +52,13 @@ function usesOf(context: Context, dataclass: DataclassDraft): readonly Expressio
 }
 
 interface ProbedTable {
-  readonly dataclass: DataclassDraft;
+  readonly built: Dataclass | undefined;
   readonly stored: readonly ProbeColumn[];
   readonly uses: readonly ExpressionUse[];
 }
 
 /** All expressions at once, since they can refer to each other; each alone where that goes wrong, to tell which it is. */
-function checkTable(
-  context: Context,
-  probe: Probe,
-  { dataclass, stored, uses }: ProbedTable,
-): void {
+function checkTable(context: Context, probe: Probe, { built, stored, uses }: ProbedTable): void {
   for (const use of uses) {
     const reason = dependsOnTime(use.expression);
     if (reason !== undefined) notDeterministic(context, use, reason);
@@ -70,16 +69,15 @@ function checkTable(
     const others = uses.filter((each) => each !== use).map(plainColumn);
     return [use, probe.refusal(distinct([generatedColumn(use), ...stored, ...others]))];
   });
-  for (const [use, reason] of alone)
-    if (reason !== undefined) tell(context, dataclass, use, reason);
+  for (const [use, reason] of alone) if (reason !== undefined) tell(context, built, use, reason);
   if (alone.some(([, reason]) => reason !== undefined)) return;
   const culprit = uses.find(({ draft }) => refusal.includes(`"${columnOf(draft)}"`)) ?? uses[0];
-  if (culprit !== undefined) tell(context, dataclass, culprit, refusal);
+  if (culprit !== undefined) tell(context, built, culprit, refusal);
 }
 
 function tell(
   context: Context,
-  dataclass: DataclassDraft,
+  dataclass: Dataclass | undefined,
   use: ExpressionUse,
   refusal: string,
 ): void {
@@ -89,18 +87,40 @@ function tell(
     if (dependsOnTime(use.expression) === undefined) notDeterministic(context, use, refusal);
     return;
   }
-  const help = columnHint(dataclass, refusal);
-  context.report('computed/bad-expression', { attribute, reason: refusal }, use.at, help);
+  const help = columnHint(context, dataclass, refusal);
+  // A name in quotes is meant as one.
+  const reason = refusal.replace(/ - should this be a string literal in single-quotes\?$/u, '');
+  context.report('computed/bad-expression', { attribute, reason }, use.at, help);
 }
 
 /** Expressions name columns, which keep the names that attributes had first. */
-function columnHint({ attribute }: DataclassDraft, refusal: string): string | undefined {
-  const draft = attribute.get(/^no such column: (.+)$/u.exec(refusal)?.[1] ?? '');
-  if (draft === undefined || columnOf(draft) === draft.name) return undefined;
-  const isKept = draft.kind === 'storage' || draft.kind === 'computed';
-  return isKept
-    ? `${draft.label} is kept in the column ${columnOf(draft)}: write ${columnOf(draft)}`
-    : undefined;
+function columnHint(
+  { suggest }: Context,
+  dataclass: Dataclass | undefined,
+  refusal: string,
+): string | undefined {
+  const missing = missingColumn(refusal);
+  if (missing === undefined || dataclass === undefined) return undefined;
+  const { attributes } = dataclass;
+  const isMeant = (name: string): boolean => fold(name) === fold(missing);
+  const relation = attributes.find(
+    (each): each is RelatedEntityAttribute =>
+      each.kind === 'relatedEntity' && [each.name, ...(each.renamedFrom ?? [])].some(isMeant),
+  );
+  const kept = attributes.find(({ name, renamedFrom = [] }) =>
+    relation === undefined ? [name, ...renamedFrom].some(isMeant) : name === relation.foreignKey,
+  );
+  const column = kept?.kind === 'storage' || kept?.kind === 'calculated' ? kept.column : undefined;
+  const columns = columnsOf(dataclass);
+  if (column === undefined) return suggest(missing, columns) ?? columnList(columns);
+  const label = `${dataclass.name}.${relation?.name ?? kept?.name ?? ''}`;
+  return `${label} is kept in the column ${column}: write ${column}`;
+}
+
+/** SQLite shows a name in quotes as it is written, and says more behind it. */
+function missingColumn(refusal: string): string | undefined {
+  const [, quoted, plain] = /^no such column: (?:"((?:[^"]|"")+)"|(.+))/su.exec(refusal) ?? [];
+  return quoted?.replaceAll('""', '"') ?? plain;
 }
 
 function notDeterministic({ report }: Context, use: ExpressionUse, reason: string): void {
@@ -113,6 +133,19 @@ function generatedColumn({ draft, type, expression }: ExpressionUse): ProbeColum
 
 function plainColumn({ draft, type }: ExpressionUse): ProbeColumn {
   return { name: columnOf(draft), type };
+}
+
+const mostListed = 10;
+
+function columnList(columns: readonly string[]): string {
+  const listed = columns.slice(0, mostListed).join(', ');
+  return `an expression names columns: ${listed}${columns.length > mostListed ? ', …' : ''}`;
+}
+
+function columnsOf({ attributes }: Dataclass): readonly string[] {
+  return attributes.flatMap((each) =>
+    each.kind === 'storage' || each.kind === 'calculated' ? (each.column ?? []) : [],
+  );
 }
 
 function storedColumns(dataclass: Dataclass | undefined): readonly ProbeColumn[] {
@@ -135,4 +168,105 @@ function distinct(columns: readonly ProbeColumn[]): readonly ProbeColumn[] {
     seen.add(fold(name));
     return isNew;
   });
+}
+
+interface ProbeColumn {
+  readonly name: string;
+  readonly type: StorageType;
+  /** The expression of a generated column. */
+  readonly expression?: string;
+}
+
+/** An empty database that reports what is wrong with a table. */
+interface Probe {
+  /** The database's own message, or `undefined` if the table can be created and read. */
+  readonly refusal: (columns: readonly ProbeColumn[]) => string | undefined;
+  readonly close: () => void;
+}
+
+/**
+ * Opens the database. Its driver is loaded here, because that takes time and most models have no
+ * expression.
+ * @param load loads the driver, by the name of its package
+ * @throws MissingDriver
+ */
+export function openProbe(load: (name: string) => unknown = createRequire(import.meta.url)): Probe {
+  const database = opened(load);
+  return {
+    refusal: (columns) => refusal(database, columns),
+    close: () => {
+      database.close();
+    },
+  };
+}
+
+function opened(load: (name: string) => unknown): Database {
+  try {
+    const Constructor = load('better-sqlite3') as new (file: string) => Database;
+    return new Constructor(':memory:');
+  } catch (error) {
+    throw new MissingDriver(error);
+  }
+}
+
+function refusal(database: Database, columns: readonly ProbeColumn[]): string | undefined {
+  database.exec('BEGIN');
+  try {
+    database.exec(`CREATE TABLE probe (${columns.map(columnSql).join(', ')})`);
+    const strange = strangeTable(database, columns);
+    if (strange !== undefined) return strange;
+    // Some functions are refused only when they are computed.
+    database.exec('INSERT INTO probe DEFAULT VALUES');
+    const names = columns.map(({ name }) => quoted(name)).join(', ');
+    database.prepare(`SELECT ${names} FROM probe`).all();
+    return undefined;
+  } catch (error) {
+    return error instanceof Error ? error.message : String(error);
+  } finally {
+    database.exec('ROLLBACK');
+  }
+}
+
+/** Whether an expression has created anything in addition to its column. */
+function strangeTable(database: Database, columns: readonly ProbeColumn[]): string | undefined {
+  const objects = database.prepare('SELECT name FROM sqlite_schema').pluck().all();
+  const found = database.prepare('SELECT name, hidden FROM pragma_table_xinfo(?)').all('probe');
+  const wanted = columns.map(({ name, expression }) => ({
+    name,
+    hidden: expression === undefined ? 0 : 2,
+  }));
+  const isWanted = JSON.stringify([objects, found]) === JSON.stringify([['probe'], wanted]);
+  return isWanted ? undefined : 'it does more than compute a value';
+}
+
+function columnSql({ name, type, expression }: ProbeColumn): string {
+  const column = `${quoted(name)} ${sqliteTypes[type]}`;
+  return expression === undefined
+    ? column
+    : `${column} GENERATED ALWAYS AS (${expression}) VIRTUAL`;
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** Functions that return the current time for certain arguments, or without arguments. */
+const timeFunction = /\b(?:date|time|datetime|julianday|unixepoch|strftime|timediff)\s*\(/i;
+const withoutArgument = /\b(?:date|time|datetime|julianday|unixepoch)\s*\(\s*\)/i;
+const timeKeyword = /\bcurrent_(?:date|time|timestamp)\b/i;
+
+/**
+ * Why the value of an expression depends on when or where it is read, by its text: the database
+ * notices this only when it computes such a value, and then every read would fail.
+ */
+function dependsOnTime(expression: string): string | undefined {
+  const open = withoutQuoted(expression);
+  if (timeKeyword.test(open)) return 'it speaks of the current time';
+  if (!timeFunction.test(open)) return undefined;
+  const words = textsOf(expression).map((each) => each.trim().toLowerCase());
+  if (words.includes('now') || withoutArgument.test(expression)) {
+    return 'it speaks of the current time';
+  }
+  const zone = words.find((each) => each === 'localtime' || each === 'utc');
+  return zone === undefined ? undefined : 'it depends on the time zone of the server';
 }

@@ -1,7 +1,11 @@
-import { messages, messageText } from './messages.js';
 import type { Diagnostic } from '../source/diagnostic.js';
 import type { Place } from '../source/tree.js';
-import type { Code, Fill } from './messages.js';
+import { accessMessages } from './messages/access-messages.js';
+import { attributeMessages } from './messages/attribute-messages.js';
+import { fileMessages } from './messages/file-messages.js';
+import { nameMessages } from './messages/name-messages.js';
+import { relationMessages } from './messages/relation-messages.js';
+import type { Message, MessageTable } from './messages/message.js';
 
 /** Reports a problem: which one, the holes of its text, where, and a way out. */
 export type Report = <C extends Code>(code: C, fill: Fill<C>, at: Place, help?: string) => void;
@@ -38,4 +42,29 @@ function shownText(text: string): string {
     (each) => `\\u{${(each.codePointAt(0) ?? 0).toString(16)}}`,
   );
   return line.length <= maxLength ? line : `${line.slice(0, maxLength)}…`;
+}
+
+/** Every problem that a model can have, by its stable code. */
+export const messages = {
+  ...fileMessages,
+  ...nameMessages,
+  ...attributeMessages,
+  ...relationMessages,
+  ...accessMessages,
+} satisfies MessageTable;
+
+export type Code = keyof typeof messages;
+
+/** The values for the holes of each text. */
+type Fills = {
+  readonly [C in Code]: Parameters<(typeof messages)[C]['text']> extends [infer F] ? F : object;
+};
+
+type Fill<C extends Code> = Fills[C];
+
+const table: { readonly [C in Code]: Message<Fills[C]> } = messages;
+
+/** The text of a problem, its holes filled. */
+function messageText<C extends Code>(code: C, fill: Fill<C>): string {
+  return table[code].text(fill);
 }

@@ -15,10 +15,7 @@ import type {
 } from '../stubs/review-classes.js';
 import { UsageError } from './failure.js';
 
-/**
- * The stages of the generator. They are loaded when they are needed, so that `--help` answers at
- * once.
- */
+/** The stages of the generator. They are loaded when they are needed, so that `--help` answers at once. */
 export interface Compiler {
   check(input: ModelInput): Promise<CheckedModel>;
   emit(model: Model, input: EmitInput): Promise<readonly EmittedFile[]>;

@@ -1,13 +1,13 @@
 #!/usr/bin/env node
 import { spawnSync } from 'node:child_process';
-import { readFileSync, statSync } from 'node:fs';
+import { readFileSync, statSync, existsSync } from 'node:fs';
 import { setTimeout as pause } from 'node:timers/promises';
 import { fileURLToPath } from 'node:url';
 import { nodeDisk } from '../output/node-disk.js';
 import { lazyCompiler } from './compiler.js';
-import { findPackage } from './package-root.js';
 import { run } from './run.js';
 import type { GitAnswer, Stream } from './world.js';
+import { dirname, join } from 'node:path';
 
 // The only file that touches the process.
 
@@ -77,3 +77,29 @@ process.exitCode = await run(process.argv.slice(2), {
   package: findPackage(fileURLToPath(import.meta.url)),
   compiler: lazyCompiler,
 });
+
+/**
+ * Finds the folder of this package, above one of its files: compiled sources are one level deeper
+ * than written ones.
+ */
+function findPackage(file: string): { root: string; version: string } {
+  for (let folder = dirname(file); ; folder = dirname(folder)) {
+    const path = join(folder, 'package.json');
+    if (existsSync(path)) {
+      const content: unknown = JSON.parse(readFileSync(path, 'utf8'));
+      if (isOurs(content)) return { root: folder, version: content.version };
+    }
+    if (dirname(folder) === folder) throw new Error(`${file} is in no folder of drs-gen.`);
+  }
+}
+
+function isOurs(content: unknown): content is { readonly version: string } {
+  return (
+    typeof content === 'object' &&
+    content !== null &&
+    'name' in content &&
+    content.name === 'drs-gen' &&
+    'version' in content &&
+    typeof content.version === 'string'
+  );
+}

@@ -1,9 +1,11 @@
+import { posix } from 'node:path';
+import type { MigrationReview } from '../migration/migrations.js';
+import { decisionOf, isContract, stepWords, type PlannedStep } from '../migration/steps.js';
 import { recordFolder } from '../output/paths.js';
 import { conflictsOf, type Conflict, type Plan, type PlannedFile } from '../output/plan.js';
 import type { Colors } from './colors.js';
+import { shellWord } from './shell-word.js';
 import { printable } from './terminal-text.js';
-import { renderDiff, unifiedDiff } from './unified-diff.js';
-
 const maxDiffLines = 60;
 
 //  create    src/generated/app.ts
@@ -84,6 +86,90 @@ export function planJson(plan: Plan): readonly object[] {
   }));
 }
 
+export interface MigrationTarget {
+  readonly folder: string;
+  /** That writes a migration. */
+  readonly command: string;
+  readonly isDry: boolean;
+}
+
+const migrateCommand = 'node dist/src/migrate.js';
+
+//  server/src/migrations/0001-fill-country.ts is written, and yours from now on. Its steps, and what does them:
+//    fill Company.country  the start of the server
+//    drop Company.fax      node dist/src/migrate.js, once atMost says how many values may be lost
+//  Write a value in the place of each decide(…): Company.country.
+//  Next: cd server && npm run build && npm start
+/** What a migration that was asked for does, and what the user does for it. */
+export function renderMigration(
+  { names, open, written }: MigrationReview,
+  { folder, isDry }: MigrationTarget,
+): string {
+  if (written === undefined) {
+    return names.length === 0
+      ? 'No migration is needed: the start of the server does all of it.'
+      : 'No other migration is needed: the start of the server does what is not in src/migrations.';
+  }
+  const width = Math.max(...open.map((each) => stepWords(each).length));
+  const steps = open.map((each) => {
+    const waits = each.kind === 'drop' ? ', once atMost says how many values may be lost' : '';
+    const doer = doneBy(each, open) === 'start' ? 'the start of the server' : migrateCommand;
+    return `  ${stepWords(each).padEnd(width)}  ${doer}${waits}`;
+  });
+  const verb = isDry ? 'would be' : 'is';
+  const head = `${posix.join(folder, written)} ${verb} written, and yours from now on. Its steps, and what does them:`;
+  return [head, ...steps, ...nextLines(open, folder)].map(printable).join('\n');
+}
+
+function nextLines(steps: readonly PlannedStep[], folder: string): readonly string[] {
+  const questions = steps.flatMap((each) => decisionOf(each) ?? []);
+  const isStopped = steps.some(isContract);
+  const build = `cd ${shellWord(folder)} && npm run build`;
+  return [
+    ...(questions.length === 0
+      ? []
+      : [`Write a value in the place of each decide(…): ${questions.join(', ')}.`]),
+    isStopped
+      ? `Next: stop the servers of the older model, and run: ${build} && ${migrateCommand} && npm start`
+      : `Next: ${build} && npm start`,
+    ...(isStopped || !steps.some(({ kind }) => kind === 'drop')
+      ? []
+      : [`Later, when you do not go back to the older model any more, run: ${migrateCommand}`]),
+  ];
+}
+
+/** Says of what is not written yet that it is needed; nothing where nothing is. */
+export function renderOpenSteps(
+  { open, written }: MigrationReview,
+  { command }: MigrationTarget,
+): string {
+  // What nothing uses may stay.
+  const needed = open.filter(({ kind }) => kind !== 'drop').map(stepWords);
+  if (needed.length === 0 || written !== undefined) return '';
+  return printable(`No migration does yet what the data may need: ${needed.join(', ')}.
+Write one: ${command}`);
+}
+
+/** As `--json` prints the same. */
+export function migrationJson({ open, written }: MigrationReview): object {
+  return {
+    path: written ?? null,
+    steps: open.map((step) => ({
+      kind: step.kind,
+      table: step.table,
+      column: step.column ?? null,
+      words: stepWords(step),
+      doneBy: doneBy(step, open),
+      decide: decisionOf(step) ?? null,
+    })),
+  };
+}
+
+/** A step that only the command does stops the start, also where others stand behind it. */
+function doneBy(step: PlannedStep, all: readonly PlannedStep[]): 'start' | 'migrate.js' {
+  return step.kind === 'fill' && !all.some(isContract) ? 'start' : 'migrate.js';
+}
+
 const reasonText: Readonly<Record<Conflict['reason'], string>> = {
   edited: 'edited since it was generated',
   'edited-stale': 'no longer wanted, but edited since it was generated',
@@ -136,4 +222,39 @@ function paintOf(action: PlannedFile['action'], colors: Colors): (text: string) 
     case 'user-kept':
       return colors.dim;
   }
+}
+
+interface DiffSide {
+  readonly name: string;
+  readonly text: string;
+}
+
+//  --- src/generated/app.ts (generated)
+//  +++ src/generated/app.ts (on disk)
+//  @@ -1,3 +1,3 @@
+//   import { a } from './a.js';
+//  -const b = 1;
+//  +const b = 2;
+/** How to come from one text to another. */
+async function unifiedDiff(from: DiffSide, to: DiffSide): Promise<string> {
+  const { createTwoFilesPatch, FILE_HEADERS_ONLY } = await import('diff');
+  return createTwoFilesPatch(from.name, to.name, from.text, to.text, undefined, undefined, {
+    headerOptions: FILE_HEADERS_ONLY,
+  });
+}
+
+/** A diff for a terminal, cut to a number of lines. */
+function renderDiff(diff: string, colors: Colors, maxLines = Infinity): string {
+  const lines = printable(diff).trimEnd().split('\n');
+  const shown = lines.slice(0, maxLines).map((line) => paintLine(line, colors));
+  const left = lines.length - shown.length;
+  if (left > 0) shown.push(colors.dim(`… ${left} more lines`));
+  return shown.join('\n');
+}
+
+function paintLine(line: string, colors: Colors): string {
+  if (line.startsWith('---') || line.startsWith('+++')) return colors.bold(line);
+  if (line.startsWith('@@')) return colors.cyan(line);
+  if (line.startsWith('+')) return colors.green(line);
+  return line.startsWith('-') ? colors.red(line) : line;
 }

@@ -3,10 +3,17 @@ import type { Model } from '../model/model.js';
 import { userClasses } from './classes/user-classes.js';
 import { emitContext, type UsersParts } from './context.js';
 import type { EmittedFile } from './file.js';
-import { runtimeFiles } from './runtime-files.js';
 import { Templates } from './templates.js';
 import { dataclassUnits, modelUnits } from './units.js';
 import { userClassView } from './views/classes/user-class.js';
+import { readdirSync, readFileSync } from 'node:fs';
+import { hasVectors } from '../model/columns.js';
+import {
+  hasClassCode,
+  hasExposedFunctions,
+  hasMedia,
+  limitsSessions,
+} from './classes/class-code.js';
 
 export interface EmitInput extends UsersParts {
   /** Folder of this package, which holds `templates/` and `dist/`. */
@@ -46,4 +53,40 @@ export function emitServer(model: Model, input: EmitInput): EmittedFile[] {
     files.push({ path: userClass.path, owner: 'user', text });
   }
   return files.sort((a, b) => (a.path < b.path ? -1 : 1));
+}
+
+/**
+ * Which servers have a file of the runtime, by its name up to the first dot; all servers have files
+ * that are not listed.
+ */
+const needed: Readonly<Record<string, (model: Model, migrations: readonly string[]) => boolean>> = {
+  access: ({ roles }) => roles !== undefined,
+  class: hasClassCode,
+  functions: hasExposedFunctions,
+  media: hasMedia,
+  migrations: (_model, migrations) => migrations.length > 0,
+  permissions: limitsSessions,
+  postgres: ({ databases }) => databases.includes('postgres'),
+  'reader-process': ({ databases }) => databases.includes('sqlite'),
+  sqlite: ({ databases }) => databases.includes('sqlite'),
+  testing: ({ roles }) => roles !== undefined,
+  vectors: hasVectors,
+};
+
+/**
+ * The compiled runtime, with the parts that the model needs.
+ * @throws Error if it does not exist
+ */
+function runtimeFiles(
+  runtimeFolder: string,
+  model: Model,
+  migrations: readonly string[] = [],
+): EmittedFile[] {
+  return readdirSync(runtimeFolder)
+    .filter((name) => needed[name.replace(/\..*$/s, '')]?.(model, migrations) !== false)
+    .map((name) => ({
+      path: `runtime/${name}`,
+      owner: 'generator',
+      text: readFileSync(join(runtimeFolder, name), 'utf8'),
+    }));
 }

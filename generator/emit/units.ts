@@ -3,17 +3,21 @@ import { hasClassCode } from './classes/class-code.js';
 import type { EmitContext } from './context.js';
 import type { EmittedFile } from './file.js';
 import { accessTableView } from './views/access-test.js';
-import { appView, definitionsView } from './views/app.js';
-import { apiView } from './views/classes/api.js';
+import {
+  appView,
+  definitionsView,
+  emptyView,
+  headerView,
+  mainView,
+  settingsView,
+} from './views/app.js';
+import { apiView, dataStoreView, singletonsView, registryView } from './views/classes/api.js';
 import { databaseView } from './views/classes/database.js';
 import { dataclassClassesView } from './views/classes/dataclass-classes.js';
-import { dataStoreView } from './views/classes/datastore.js';
-import { registryView } from './views/classes/registry.js';
-import { singletonsView } from './views/classes/singletons.js';
 import { databasesView, schemaView } from './views/databases.js';
 import { dataclassView } from './views/dataclass.js';
 import { functionRoutesView, hasFunctionRoutes } from './views/function-routes.js';
-import { migrateView, migrationsView } from './views/migrations.js';
+import { migrateView, migrationsView } from './views/migration.js';
 import { queriesView } from './views/queries.js';
 import { routesView } from './views/routes.js';
 import {
@@ -23,7 +27,6 @@ import {
   packageView,
   readmeView,
 } from './views/project.js';
-import { emptyView, headerView, mainView, settingsView } from './views/server.js';
 
 /** A file that is printed once for the whole model. */
 export interface ModelUnit {

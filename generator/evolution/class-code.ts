@@ -1,5 +1,5 @@
 import { pathOf, type DataclassPair, type ModelPair } from './attributes.js';
-import { typeText } from './clients.js';
+import { functionTypeText } from './clients.js';
 import { change, listed, type Change } from './change.js';
 import { functionLevels, paired, type Paired } from './renames.js';
 import type { Attribute, CalculatedAttribute, ClassFunction, Dataclass } from '../model/model.js';
@@ -12,7 +12,7 @@ export function classCodeChanges(models: ModelPair): readonly Change[] {
     ...dataclasses.added.flatMap((each) => addedCode(each)),
     ...dataclasses.removed
       .filter(hasCode)
-      .map((each) => uncalled(pathOf(each), `The classes of ${each.name}`)),
+      .map((each) => uncalled(pathOf(each), `The classes of ${each.name}`, 'are')),
     ...pairs.flatMap(pairChanges),
     ...functionsOf('ds', 'datastore.functions', paired(older.functions, newer.functions)),
     ...singletons.removed.map(({ name }) =>
@@ -30,13 +30,13 @@ export function classCodeChanges(models: ModelPair): readonly Change[] {
   ];
 }
 
-function missing(path: string, what: string): Change {
-  const message = `${what} needs class code: the next run writes a stub.`;
+function missing(path: string, what: string, verb: 'needs' | 'need' = 'needs'): Change {
+  const message = `${what} ${verb} class code: drs-gen writes a stub.`;
   return change('look', 'code-missing', path, { message });
 }
 
-function uncalled(path: string, what: string): Change {
-  const message = `${what} is no longer called; drs-gen leaves the code where it is.`;
+function uncalled(path: string, what: string, verb: 'is' | 'are' = 'is'): Change {
+  const message = `${what} ${verb} no longer called; drs-gen leaves the code where it is.`;
   return change('look', 'code-uncalled', path, { message });
 }
 
@@ -47,8 +47,8 @@ function renamed(
   owner = '',
 ): readonly Change[] {
   if (before.name === after.name) return [];
-  const message = `${owner}${before.name} is called ${after.name} in class code.`;
-  return [change('look', 'code-renamed', path, { message })];
+  const message = `${owner}${before.name} is called ${after.name} in class code: drs-gen renames the uses that it is sure of, and lists the others.`;
+  return [change('fine', 'code-renamed', path, { message })];
 }
 
 function hasCode({ functions, events, restrict, attributes }: Dataclass): boolean {
@@ -71,10 +71,12 @@ function pairChanges({ older, newer, path, attributes }: DataclassPair): readonl
   const changes: Change[] = [];
   const events = `${path}.events`;
   if (added.length > 0) {
-    changes.push(missing(events, `${plural('The event', added)} ${listed(added)} of ${label}`));
+    const what = `${plural('The event', added)} ${listed(added)} of ${label}`;
+    changes.push(missing(events, what, added.length === 1 ? 'needs' : 'need'));
   }
   if (lost.length > 0) {
-    changes.push(uncalled(events, `${plural('The event', lost)} ${listed(lost)} of ${label}`));
+    const what = `${plural('The event', lost)} ${listed(lost)} of ${label}`;
+    changes.push(uncalled(events, what, lost.length === 1 ? 'is' : 'are'));
   }
   if (newer.restrict && !older.restrict) {
     changes.push(missing(`${path}.restrict`, `restrict of ${label}`));
@@ -121,8 +123,10 @@ function accessorChanges({ newer, path, attributes }: DataclassPair): readonly C
     const added = to.filter((each) => !from.includes(each));
     const lost = from.filter((each) => !to.includes(each));
     return [
-      ...(added.length === 0 ? [] : [missing(at, of(added))]),
-      ...(lost.length === 0 ? [] : [uncalled(at, of(lost))]),
+      ...(added.length === 0
+        ? []
+        : [missing(at, of(added), added.length === 1 ? 'needs' : 'need')]),
+      ...(lost.length === 0 ? [] : [uncalled(at, of(lost), lost.length === 1 ? 'is' : 'are')]),
     ];
   });
 }
@@ -149,7 +153,7 @@ function functionsOf(
 
 function signature({ params, returns }: ClassFunction): string {
   const list = params.map(
-    ({ name, type, optional }) => `${name}${optional ? '?' : ''}: ${typeText(type)}`,
+    ({ name, type, optional }) => `${name}${optional ? '?' : ''}: ${functionTypeText(type)}`,
   );
-  return `(${list.join(', ')}) => ${typeText(returns)}`;
+  return `(${list.join(', ')}) => ${functionTypeText(returns)}`;
 }

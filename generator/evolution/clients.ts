@@ -352,7 +352,7 @@ function functionChanges(
     changes.push(change('breaks', 'arguments-changed', `${path}.params`, { message }));
   }
   if (!isEqual(before.returns, after.returns)) {
-    const message = `${label} answered ${typeText(before.returns)} and answers ${typeText(after.returns)}.`;
+    const message = `${label} answered ${functionTypeText(before.returns)} and answers ${functionTypeText(after.returns)}.`;
     changes.push(change('breaks', 'result-changed', `${path}.returns`, { message }));
   }
   return changes;
@@ -368,7 +368,7 @@ function parameterProblem(
     if (from === undefined) {
       if (!to.optional) return `${to.name} is new and must be sent`;
     } else if (!isEqual(from.type, to.type)) {
-      return `${to.name} was ${typeText(from.type)} and is ${typeText(to.type)}`;
+      return `${to.name} was ${functionTypeText(from.type)} and is ${functionTypeText(to.type)}`;
     } else if (from.optional && !to.optional) return `${to.name} must be sent`;
   }
   const lost = before.slice(after.length).map(({ name }) => name);
@@ -376,7 +376,7 @@ function parameterProblem(
 }
 
 /** A type as the model writes it. */
-export function typeText(type: FunctionType): string {
+export function functionTypeText(type: FunctionType): string {
   switch (type.kind) {
     case 'storage':
       return type.type;
@@ -389,6 +389,6 @@ export function typeText(type: FunctionType): string {
     case 'selection':
       return `${type.dataclass}.selection`;
     case 'list':
-      return `${typeText(type.of)}[]`;
+      return `${functionTypeText(type.of)}[]`;
   }
 }

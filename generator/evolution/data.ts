@@ -1,6 +1,4 @@
 import { foldedColumn } from '../model/columns.js';
-import { postgresTypes } from '../model/postgres-types.js';
-import { sqliteTypes } from '../model/sqlite-types.js';
 import {
   attributePath,
   columnOf,
@@ -14,10 +12,10 @@ import {
   type ModelPair,
 } from './attributes.js';
 import { change, isEqual, listed, type Change } from './change.js';
+import { conversionOf } from './conversions.js';
 import type {
   Attribute,
   Dataclass,
-  Model,
   RelatedEntityAttribute,
   StorageAttribute,
   StorageType,
@@ -76,16 +74,9 @@ function databaseChanges({ older, newer }: ModelPair): readonly Change[] {
 }
 
 function tableChanges(models: ModelPair, pair: DataclassPair): readonly Change[] {
-  const { older, newer, path, attributes } = pair;
-  if (older.table !== newer.table) {
-    const message = `${newer.name} was kept in the table ${older.table}, and would be kept in ${newer.table}: its rows would not be found.`;
-    const help =
-      older.renamedFrom !== undefined && newer.renamedFrom !== undefined
-        ? `write ${renamedFromLine(older)}`
-        : `write table: ${older.table}`;
-    return [change('lost', 'table-changed', path, { message, help, start: 'plan' })];
-  }
+  const { older, newer, attributes } = pair;
   return [
+    ...(older.table === newer.table ? [] : [movedTable(pair)]),
     ...(older.name === newer.name ? [] : [renamedTable(pair)]),
     ...keyChanges(pair),
     ...attributes.removed.flatMap((each) => removedColumn(pair, each)),
@@ -101,8 +92,16 @@ function tableChanges(models: ModelPair, pair: DataclassPair): readonly Change[]
   ];
 }
 
+function movedTable({ older, newer, path }: DataclassPair): Change {
+  const message = `${newer.name} is kept in the table ${older.table}, and the model wants it in ${newer.table}: a migration has to rename the table.`;
+  const isChain = older.renamedFrom !== undefined && newer.renamedFrom !== undefined;
+  const line = isChain ? renamedFromLine(older) : `table: ${older.table}`;
+  const help = `drs-gen migrate writes it; to keep the table, write ${line}`;
+  return change('look', 'table-changed', path, { message, help, start: 'plan' });
+}
+
 function renamedTable({ older, newer, path }: DataclassPair): Change {
-  const message = `${older.name} is called ${newer.name} now: its rows stay in the table ${newer.table}.`;
+  const message = `${older.name} is called ${newer.name} now: its rows stay in the table ${older.table}.`;
   return change('fine', 'dataclass-renamed', path, { message, start: 'applied' });
 }
 
@@ -152,7 +151,7 @@ function addedColumn({ older, newer }: DataclassPair, attribute: Attribute): rea
     return [change('fine', 'column-added', path, { message, start: 'applied' })];
   }
   const message = `${label} is new and mandatory, and existing rows have no value: the start is refused unless the table is empty.`;
-  const help = 'give it a default, or make it optional, fill it, and make it mandatory then';
+  const help = 'give it a default, or let a migration fill it: drs-gen migrate';
   return [change('look', 'column-mandatory', path, { message, help, start: 'rows' })];
 }
 
@@ -169,26 +168,33 @@ function columnChanges(
   if (from === undefined) return to === undefined ? [] : addedColumn(pair, after);
   if (to === undefined) return removedColumn(pair, before);
   const isMoved = from.name !== to.name && before.kind === 'storage' && after.kind === 'storage';
-  if (isMoved) {
-    const message = `${label} was kept in the column ${from.name}, and would be kept in ${to.name}: its values would not be found.`;
-    const isChain = madeFor(newer, after) !== undefined || after.renamedFrom !== undefined;
-    const line = isChain ? renamedFromLine(madeFor(older, before) ?? before) : undefined;
-    const help = `write ${line ?? `column: ${from.name}`}`;
-    return [change('lost', 'column-changed', path, { message, help, start: 'applied' })];
-  }
+  const moved = isMoved ? [movedColumn(pair, before, after)] : [];
   const renamed =
     labelOf(older, before).split('.')[1] === label.split('.')[1]
       ? []
       : [
           change('fine', 'attribute-renamed', path, {
-            message: `${labelOf(older, before)} is called ${label} now: its values stay in the column ${to.name}.`,
+            message: `${labelOf(older, before)} is called ${label} now: its values stay in the column ${from.name}.`,
             start: 'applied',
           }),
         ];
   if (before.kind === 'storage' && after.kind === 'storage') {
-    return [...renamed, ...storageChanges(models, pair, before, after)];
+    return [...moved, ...renamed, ...storageChanges(models, pair, before, after)];
   }
   return [...renamed, ...expressionChanges(pair, before, after)];
+}
+
+function movedColumn(
+  { older, newer }: DataclassPair,
+  before: StorageAttribute,
+  after: StorageAttribute,
+): Change {
+  const message = `${labelOf(newer, after)} is kept in the column ${before.column}, and the model wants it in ${after.column}: a migration has to rename the column.`;
+  const isChain = madeFor(newer, after) !== undefined || after.renamedFrom !== undefined;
+  const line = isChain ? renamedFromLine(madeFor(older, before) ?? before) : undefined;
+  const help = `drs-gen migrate writes it; to keep the column, write ${line ?? `column: ${before.column}`}`;
+  const path = attributePath(newer, after);
+  return change('look', 'column-changed', path, { message, help, start: 'plan' });
 }
 
 function expressionChanges(
@@ -221,7 +227,7 @@ function storageChanges(
   const { newer } = pair;
   const label = labelOf(newer, after);
   const at = (key: string): string => attributePath(newer, after, key);
-  const made = typeChange(models.newer, newer, before, after);
+  const made = typeChange(newer, before, after);
   const refused = made?.start === 'plan' ? [made] : undefined;
   if (refused !== undefined) return refused;
   const changes: Change[] = made === undefined ? [] : [made];
@@ -327,7 +333,6 @@ const exact: Readonly<Partial<Record<StorageType, readonly StorageType[]>>> = {
 };
 
 function typeChange(
-  { databases }: Model,
   newer: Dataclass,
   before: StorageAttribute,
   after: StorageAttribute,
@@ -337,9 +342,6 @@ function typeChange(
   const [from, to] = [words(before), words(after)];
   if (from === to) return undefined;
   const label = labelOf(newer, after);
-  const isSameColumn =
-    (!databases.includes('sqlite') || sqliteTypes[before.type] === sqliteTypes[after.type]) &&
-    (!databases.includes('postgres') || postgresTypes[before.type] === postgresTypes[after.type]);
   const path = attributePath(newer, after, before.type === after.type ? undefined : 'type');
   const isExact =
     before.type === after.type
@@ -349,9 +351,15 @@ function typeChange(
   const severity = isExact ? 'look' : 'lost';
   const code = 'type-changed';
   const loss = isExact ? '' : `; a value that is no ${to} cannot be kept`;
-  if (isSameColumn) {
+  if (conversionOf(before, after) === undefined) {
     const message = `${what}: values stay as they are stored${isExact ? '' : `, and one that is no ${to} cannot be read as such`}.`;
     return change(severity, code, path, { message, start: 'applied' });
+  }
+  // A key stands in other tables, and in what clients keep.
+  if (after.key || referenceOf(newer, after) !== undefined) {
+    const message = `${what}: no migration changes the type of a key.`;
+    const help = 'give it its former type, or make a new dataclass and fill it';
+    return change('lost', code, path, { message, help, start: 'plan' });
   }
   const message = `${what}: a migration has to convert the values${loss}.`;
   return change(severity, code, path, { message, start: 'plan' });
@@ -375,7 +383,12 @@ function lookupChanges(
     foldedColumn(older, pair.older, before),
     foldedColumn(newer, pair.newer, after),
   ] as const;
-  const isFoldedAnew = folded[1] !== undefined && folded[0] !== folded[1];
+  // A column that is renamed keeps what stands beside it.
+  const [was, is] = [
+    folded[0]?.slice(0, -before.column.length),
+    folded[1]?.slice(0, -after.column.length),
+  ];
+  const isFoldedAnew = is !== undefined && was !== is;
   if (had === has && !isFoldedAnew) return [];
   const path = attributePath(pair.newer, after, 'indexed');
   const made = has ? 'gets an index' : 'loses its index';
@@ -385,19 +398,25 @@ function lookupChanges(
   return [change('fine', 'index-changed', path, { message, start: 'applied' })];
 }
 
+/** The relation whose foreign key an attribute is. */
+function referenceOf(
+  { attributes }: Dataclass,
+  { name }: StorageAttribute,
+): RelatedEntityAttribute | undefined {
+  return attributes.find(
+    (each): each is RelatedEntityAttribute =>
+      each.kind === 'relatedEntity' && each.foreignKey === name,
+  );
+}
+
 /** A foreign key that refers to another table. */
 function referenceChanges(
   pair: DataclassPair,
   before: StorageAttribute,
   after: StorageAttribute,
 ): readonly Change[] {
-  const relationOf = (dataclass: Dataclass, key: string): RelatedEntityAttribute | undefined =>
-    dataclass.attributes.find(
-      (each): each is RelatedEntityAttribute =>
-        each.kind === 'relatedEntity' && each.foreignKey === key,
-    );
-  const relation = relationOf(pair.newer, after.name);
-  const from = relationOf(pair.older, before.name)?.target;
+  const relation = referenceOf(pair.newer, after);
+  const from = referenceOf(pair.older, before)?.target;
   const to = relation?.target;
   if (from === to) return [];
   const path = attributePath(pair.newer, relation ?? after);

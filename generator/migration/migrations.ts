@@ -10,7 +10,7 @@ import { parseModel, serializeModel } from '../model/serialize.js';
 import { beforeLockPath, modelLockPath } from '../output/paths.js';
 import { Refusal } from '../output/refusal.js';
 import type { UserFolder } from '../output/user-edits.js';
-import { plannedSteps, type PlannedStep } from './steps.js';
+import { plannedSteps, stepWords, withFills, type PlannedStep, type RenameStep } from './steps.js';
 
 /** Migrations are files of the user's: drs-gen writes each once, and lists those that are there. */
 export interface MigrationReview {
@@ -18,8 +18,10 @@ export interface MigrationReview {
   readonly names: readonly string[];
   /** A new migration, and the model that data may still have. */
   readonly files: readonly EmittedFile[];
-  /** What a start does not do by itself, and no migration does yet. */
+  /** What a start does not do by itself, and no migration did before this run. */
   readonly open: readonly PlannedStep[];
+  /** The path of the new migration. */
+  readonly written?: string;
 }
 
 export interface MigrationInput {
@@ -30,6 +32,8 @@ export interface MigrationInput {
   readonly packageRoot: string;
   /** Whether a migration shall be written, and how it is called behind its number. */
   readonly wanted?: { readonly name: string | undefined };
+  /** The command that writes one, for messages. */
+  readonly command: string;
 }
 
 const folder = 'src/migrations';
@@ -37,14 +41,20 @@ const filePattern = /^(\d{4})-[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
 /**
  * Looks at the migrations of a server, and writes one where it is wanted.
- * @throws Refusal for migrations of two branches that exclude each other
+ * @throws Refusal for migrations of two branches that exclude each other, and for values that would not be found
  */
 export async function reviewMigrations(input: MigrationInput): Promise<MigrationReview> {
   const { model, users, packageRoot, wanted } = input;
   if (users === undefined) return { names: [], files: [], open: [] };
   const names = await migrationNames(users);
-  const before = (await modelBefore(users)) ?? model;
-  const open = plannedSteps(before, model);
+  const last = await lockedModel(users, modelLockPath);
+  const before = (await lockedModel(users, beforeLockPath)) ?? last ?? model;
+  const sinceLast = plannedSteps(last ?? model, model);
+  const open = withFills(plannedSteps(before, model), sinceLast);
+  const moves = sinceLast.filter((each) => each.kind === 'rename');
+  // A name that the data had before the last run is found: renamedFrom was forgotten then.
+  const lost = moves.filter((each) => !hasTarget(before, each));
+  refuseMoves(lost, wanted === undefined ? [] : open, input.command);
   if (open.length === 0) return { names, files: [], open };
   if (wanted === undefined) {
     const kept = {
@@ -58,8 +68,43 @@ export async function reviewMigrations(input: MigrationInput): Promise<Migration
   const span = { from: dataHash(before), to: dataHash(model) };
   const templates = new Templates(join(packageRoot, 'templates'));
   const text = templates.render('src/migrations/migration.ts', migrationView(open, span));
-  const file = { path: `${folder}/${name}.ts`, owner: 'user', text } as const;
-  return { names: [...names, name], files: [file], open };
+  const path = `${folder}/${name}.ts`;
+  const file = { path, owner: 'user', text } as const;
+  return { names: [...names, name], files: [file], open, written: path };
+}
+
+function hasTarget({ dataclasses }: Model, { table, column, to }: RenameStep): boolean {
+  return column === undefined
+    ? dataclasses.some((each) => each.table === to)
+    : dataclasses.some(
+        (each) =>
+          each.table === table &&
+          each.attributes.some(
+            (attribute) => attribute.kind === 'storage' && attribute.column === to,
+          ),
+      );
+}
+
+/**
+ * A server of the new model would look for values where they are not, and begin without them.
+ * @param moves from the model of the last run
+ * @param written those that a migration will have
+ * @throws Refusal
+ */
+function refuseMoves(
+  moves: readonly PlannedStep[],
+  written: readonly PlannedStep[],
+  command: string,
+): void {
+  const done = new Set(written.map(stepWords));
+  const left = moves.filter((each) => !done.has(stepWords(each)));
+  if (left.length === 0) return;
+  const list = left.map(stepWords).join(', ');
+  throw new Refusal(
+    written.length === 0
+      ? `The model looks for values under other names than the database has for its tables and columns. Run ${command}: it writes a migration with these steps: ${list}. Or leave renamedFrom, table and column in the model as they were.`
+      : `The migration that is not written yet begins with a model that has other names, so it cannot do this, too: ${list}. Put renamedFrom, table and column back into the model as they were, run ${command}, and then change them and run it again.`,
+  );
 }
 
 /** @throws Refusal */
@@ -97,15 +142,12 @@ function refuseTwo(known: Map<string, string>, key: string, path: string, what: 
   );
 }
 
-/** The model that data have for which no migration was written yet, else that of the last run. */
-async function modelBefore(users: UserFolder): Promise<Model | undefined> {
-  for (const path of [beforeLockPath, modelLockPath]) {
-    const read = await users.read(path);
-    const parsed = read.kind === 'file' ? parseModel(read.text) : { problem: '' };
-    // What cannot be read is told by the comparison with the last run.
-    if ('model' in parsed) return parsed.model;
-  }
-  return undefined;
+/** The model of the last run, or the one that data have for which no migration was written yet. */
+async function lockedModel(users: UserFolder, path: string): Promise<Model | undefined> {
+  const read = await users.read(path);
+  const parsed = read.kind === 'file' ? parseModel(read.text) : { problem: '' };
+  // What cannot be read is told by the comparison with the last run.
+  return 'model' in parsed ? parsed.model : undefined;
 }
 
 function nextName(names: readonly string[], name: string): string {

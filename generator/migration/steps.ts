@@ -1,22 +1,17 @@
 import { columnChecks } from '../emit/schema/column-checks.js';
-import { paired } from '../evolution/renames.js';
 import { columnTypes } from '../emit/views/classes/database.js';
+import { conversionOf, type Conversion } from '../evolution/conversions.js';
+import { paired } from '../evolution/renames.js';
 import { isLarge } from '../model/columns.js';
+import { keyOf } from '../model/lookup.js';
 import type { Dataclass, Model, StorageAttribute } from '../model/model.js';
 import { sqlName } from '../model/sql-text.js';
-import { conversionOf, type Conversion } from './conversions.js';
 
 /** What a plan does to the data, in the order of the plan; tables and columns have their names in the database. */
 export type PlannedStep =
   | FillStep
   | ConvertStep
-  | {
-      readonly kind: 'rename';
-      readonly table: string;
-      /** Absent for the table itself. */
-      readonly column?: string;
-      readonly to: string;
-    }
+  | RenameStep
   | { readonly kind: 'drop'; readonly table: string; readonly column?: string };
 
 /** Gives values to rows that break a rule of the new model. */
@@ -25,12 +20,22 @@ export interface FillStep {
   readonly dataclass: string;
   readonly table: string;
   readonly column: string;
-  /** SQL that finds these rows. */
-  readonly where: string;
+  /** SQL that finds these rows, for each database. */
+  readonly where: { readonly sqlite: string; readonly postgres: string };
+  /** Whether rows with the same value are among them. */
+  readonly isUnique: boolean;
   /** What a person has to decide. */
   readonly question: string;
   /** The columns of a row, old and new ones, with their TypeScript types. */
   readonly row: readonly (readonly [column: string, type: string])[];
+}
+
+export interface RenameStep {
+  readonly kind: 'rename';
+  readonly table: string;
+  /** Absent for the table itself. */
+  readonly column?: string;
+  readonly to: string;
 }
 
 export interface ConvertStep extends Conversion {
@@ -39,20 +44,102 @@ export interface ConvertStep extends Conversion {
   readonly column: string;
 }
 
+/** A step in a few words, with names of the database. */
+export function stepWords(step: PlannedStep): string {
+  const name = step.column === undefined ? step.table : `${step.table}.${step.column}`;
+  switch (step.kind) {
+    case 'convert':
+      return `convert ${name} (${step.words})`;
+    case 'rename':
+      return `rename ${name} to ${step.to}`;
+    case 'fill':
+    case 'drop':
+      return `${step.kind} ${name}`;
+  }
+}
+
+/** Whether servers of the older model cannot run any more afterwards, so that no start does it by itself. */
+export function isContract({ kind }: PlannedStep): boolean {
+  return kind === 'convert' || kind === 'rename';
+}
+
+/** What a person has to decide, if anything. */
+export function decisionOf(step: PlannedStep): string | undefined {
+  if (step.kind === 'fill') return step.question;
+  const isOpen = step.kind === 'convert' && step.value === undefined;
+  return isOpen ? `${step.table}.${step.column}` : undefined;
+}
+
 /** What has to be done to the data of `before` beside what a start does by itself. */
 export function plannedSteps(before: Model, after: Model): readonly PlannedStep[] {
   const dataclasses = paired(before.dataclasses, after.dataclasses);
-  const steps = dataclasses.both.flatMap(([old, now]) => dataclassSteps(old, now));
+  const steps = dataclasses.both.flatMap(([old, now]) =>
+    dataclassSteps({ old, now, fold: foldBetween(before, after) }),
+  );
   const isUsed = ({ table }: Dataclass): boolean =>
     after.dataclasses.some((each) => each.table === table);
   const drops = dataclasses.removed
     .filter((old) => !isUsed(old))
     .map(({ table }): PlannedStep => ({ kind: 'drop', table }));
-  const order = ['rename', 'convert', 'fill', 'drop'];
-  return [...steps, ...drops].sort((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
+  return inOrder([...steps, ...drops]);
 }
 
-function dataclassSteps(old: Dataclass, now: Dataclass): readonly PlannedStep[] {
+/**
+ * Steps of a model that waited for its migration, while servers of later models have written rows which these allowed.
+ * @param later steps from the last of them
+ */
+export function withFills(
+  steps: readonly PlannedStep[],
+  later: readonly PlannedStep[],
+): readonly PlannedStep[] {
+  const fills = later.filter((each) => each.kind === 'fill');
+  const sameRows = (a: FillStep, b: PlannedStep): boolean =>
+    b.kind === 'fill' && a.table === b.table && a.column === b.column;
+  const both = steps.map((step): PlannedStep => {
+    if (step.kind !== 'fill') return step;
+    const other = fills.find((each) => sameRows(each, step));
+    return other === undefined ? step : { ...step, where: either(step.where, other.where) };
+  });
+  const added = fills.filter((fill) => !steps.some((step) => sameRows(fill, step)));
+  return inOrder([...both, ...added]);
+}
+
+function either(one: FillStep['where'], other: FillStep['where']): FillStep['where'] {
+  const joined = (a: string, b: string): string => (a === b ? a : `${a} OR ${b}`);
+  return {
+    sqlite: joined(one.sqlite, other.sqlite),
+    postgres: joined(one.postgres, other.postgres),
+  };
+}
+
+function inOrder(steps: readonly PlannedStep[]): readonly PlannedStep[] {
+  const order = ['rename', 'convert', 'fill', 'drop'];
+  return steps.toSorted((a, b) => order.indexOf(a.kind) - order.indexOf(b.kind));
+}
+
+interface DataclassPair {
+  readonly old: Dataclass;
+  readonly now: Dataclass;
+  readonly fold: Fold;
+}
+
+/** How a unique index compares texts. */
+interface Fold {
+  readonly sqlite: string;
+  readonly postgres: string;
+  /** Whether texts are the same that were not before. */
+  readonly isCoarser: boolean;
+}
+
+function foldBetween(before: Model, { protocol: { accentInsensitive } }: Model): Fold {
+  return {
+    sqlite: 'drs_fold',
+    postgres: accentInsensitive ? 'drs_fold_without_accents' : 'drs_fold',
+    isCoarser: accentInsensitive && !before.protocol.accentInsensitive,
+  };
+}
+
+function dataclassSteps({ old, now, fold }: DataclassPair): readonly PlannedStep[] {
   const { table } = now;
   const olds = old.attributes.filter((each) => each.kind === 'storage');
   const news = now.attributes.filter((each) => each.kind === 'storage');
@@ -77,11 +164,22 @@ function dataclassSteps(old: Dataclass, now: Dataclass): readonly PlannedStep[] 
   }
   const known = new Map(attributes.both.map(([before, after]) => [after, before]));
   for (const after of news) {
-    const where = tighter(known.get(after), after);
-    if (where === undefined) continue;
+    const broken = tighter(known.get(after), after);
+    const isUnique = isNewlyUnique(known.get(after), after, fold);
+    if (after.key || (broken.length === 0 && !isUnique)) continue;
+    const where = (database: 'sqlite' | 'postgres'): string =>
+      [...broken, ...(isUnique ? [repeated(now, after, fold[database])] : [])].join(' OR ');
     const { column } = after;
-    const question = `${now.name}.${after.name}`;
-    steps.push({ kind: 'fill', dataclass: now.name, table, column, where, question, row });
+    steps.push({
+      kind: 'fill',
+      dataclass: now.name,
+      table,
+      column,
+      where: { sqlite: where('sqlite'), postgres: where('postgres') },
+      isUnique,
+      question: `${now.name}.${after.name}`,
+      row,
+    });
   }
   return steps;
 }
@@ -90,11 +188,25 @@ function isForeignKey({ attributes }: Dataclass, { name }: StorageAttribute): bo
   return attributes.some((each) => each.kind === 'relatedEntity' && each.foreignKey === name);
 }
 
-/** SQL that finds the rows which break a rule that the attribute did not have before; nothing when there is none. */
-function tighter(
+function isNewlyUnique(
   before: StorageAttribute | undefined,
   after: StorageAttribute,
-): string | undefined {
+  { isCoarser }: Fold,
+): boolean {
+  if (before === undefined || !after.unique) return false;
+  return !before.unique || (isCoarser && after.type === 'string');
+}
+
+/** SQL that finds all but the row with the lowest key of those with the same value. */
+function repeated(dataclass: Dataclass, { column, type }: StorageAttribute, fold: string): string {
+  const [value, key] = [sqlName(column), sqlName(keyOf(dataclass).column)];
+  const compared = type === 'string' ? `${fold}(${value})` : value;
+  const kept = `SELECT min(${key}) FROM ${sqlName(dataclass.table)} WHERE ${value} IS NOT NULL GROUP BY ${compared}`;
+  return `(${value} IS NOT NULL AND ${key} NOT IN (${kept}))`;
+}
+
+/** SQL that finds the rows which break rules that the attribute did not have before, one condition for each. */
+function tighter(before: StorageAttribute | undefined, after: StorageAttribute): readonly string[] {
   const column = sqlName(after.column);
   const broken =
     before === undefined
@@ -107,8 +219,7 @@ function tighter(
     after.mandatory &&
     before?.mandatory !== true &&
     (before !== undefined || after.default === undefined);
-  const all = [...(isNewlyMandatory ? [`${column} IS NULL`] : []), ...broken];
-  return all.length === 0 || after.key ? undefined : all.join(' OR ');
+  return [...(isNewlyMandatory ? [`${column} IS NULL`] : []), ...broken];
 }
 
 /** An attribute with those of its rules that the older one's do not imply; what its type demands is a matter of conversions. */

@@ -23,9 +23,7 @@ export function printManifest(manifest: Manifest): string {
   return `${JSON.stringify(content, null, 2)}\n`;
 }
 
-/**
- * Reads a manifest, which may have been edited, merged badly or forged: it decides what is deleted.
- */
+/** Reads a manifest, which may have been edited, merged badly or forged: it decides what is deleted. */
 export function parseManifest(text: string): Manifest {
   const content = parseJson(text);
   if (!isRecord(content)) throw unreadable('it is not a JSON object');

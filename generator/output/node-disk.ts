@@ -51,9 +51,7 @@ async function createFlushed(path: string, text: string): Promise<void> {
   }
 }
 
-/**
- * Windows opens no folders, and some network systems flush none; names are safe there without it.
- */
+/** Windows opens no folders, and some network systems flush none; names are safe there without it. */
 const cannotFlush = new Set(['EISDIR', 'EPERM', 'EACCES', 'EINVAL', 'ENOTSUP', 'EBADF']);
 
 async function flushFolder(path: string): Promise<void> {

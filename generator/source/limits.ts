@@ -1,7 +1,4 @@
-/**
- * A limit of the model file; `null` as its default means that there is none, and may then be
- * written too.
- */
+/** A limit of the model file; `null` as its default means that there is none, and may then be written too. */
 export interface LimitRule {
   readonly default: number | null;
   readonly minimum: number;

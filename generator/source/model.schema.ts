@@ -33,7 +33,7 @@ const earlierNames: JsonSchema = {
   examples: ['fax', ['fax', 'telefax']],
 };
 
-const description = text('Kept in the catalog, the OpenAPI document and the doc comments.');
+const description = text('Text for the doc comments of the code.');
 
 export const modelDefinition = mapping(
   'A data model, from which drs-gen makes a REST server.',

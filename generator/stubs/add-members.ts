@@ -2,12 +2,12 @@ import type { WrittenMember } from '../emit/classes/abstract-members.js';
 import { stubMember, stubUses } from '../emit/classes/stub-member.js';
 import type { UserClass } from '../emit/classes/user-classes.js';
 import type { FoundClass } from './find-class.js';
-import { insertImports, type Need } from './insert-imports.js';
-import { insertMembers } from './insert-members.js';
 import { type Insertion, withInsertions } from './insertions.js';
-import type { NamesInFile } from './names-in-file.js';
-import { styleOf } from './style.js';
-import { parse, type UserFile } from './user-files.js';
+import { type NamesInFile, apiPath, importOf } from './names-in-file.js';
+import { styleOf, indentAt, type Style, restyled } from './style.js';
+import { parse, type UserFile, candidates } from './user-files.js';
+import { posix } from 'node:path';
+import { ts } from 'ts-morph';
 
 /** Members that a user's class lacks. */
 export interface Addition {
@@ -53,4 +53,151 @@ export function addMembers(
     throw new Error(`What was added to ${file.path} is no TypeScript: ${syntaxError.message}`);
   }
   return text;
+}
+
+/** The names of `src/generated/api.ts` that additions to a file need. */
+interface Need {
+  readonly name: string;
+  readonly use: 'type' | 'value';
+}
+
+interface AddedImports {
+  /** The file's name for each name that it needs. */
+  readonly local: ReadonlyMap<string, string>;
+  readonly insertions: readonly Insertion[];
+}
+
+/** Imports the names that a file lacks, beside its other imports of the same module. */
+function insertImports(
+  file: UserFile,
+  names: Pick<NamesInFile, 'local' | 'taken'>,
+  needs: readonly Need[],
+  style: Style,
+): AddedImports {
+  const local = new Map<string, string>();
+  const taken = new Set(names.taken);
+  const added: string[] = [];
+  for (const { name, use } of needs) {
+    if (local.has(name)) continue;
+    const known = names.local(name, use);
+    const called = known ?? freeName(name, taken);
+    local.set(name, called);
+    taken.add(called);
+    if (known !== undefined) continue;
+    const renamed = called === name ? name : `${name} as ${called}`;
+    added.push(use === 'type' ? `type ${renamed}` : renamed);
+  }
+  if (added.length === 0) return { local, insertions: [] };
+  return { local, insertions: [besideOthers(file, added, style) ?? ownLine(file, added, style)] };
+}
+
+function freeName(name: string, taken: ReadonlySet<string>): string {
+  let candidate = name;
+  for (let i = 2; taken.has(candidate); i += 1) candidate = `${name}${i}`;
+  return candidate;
+}
+
+/** Behind the last name that the file imports from the API. */
+function besideOthers(
+  file: UserFile,
+  added: readonly string[],
+  { newline }: Style,
+): Insertion | undefined {
+  for (const statement of file.syntax.statements) {
+    const imported = importOf(statement);
+    if (imported === undefined || imported.isTypeOnly) continue;
+    if (!candidates(file.path, imported.module).includes(apiPath)) continue;
+    if (!ts.isNamedImports(imported.bindings)) continue;
+    const last = imported.bindings.elements.at(-1);
+    if (last === undefined) continue;
+    const start = last.getStart();
+    const indent = indentAt(file.text, start);
+    const isFirstInLine = file.text.slice(0, start).endsWith(`\n${indent}`);
+    const separator = isFirstInLine ? `,${newline}${indent}` : ', ';
+    return { at: last.end, text: added.map((each) => `${separator}${each}`).join('') };
+  }
+  return undefined;
+}
+
+/** A statement of its own: behind the other imports, else at the beginning. */
+function ownLine(file: UserFile, added: readonly string[], { newline }: Style): Insertion {
+  const { syntax, text, path } = file;
+  const imports = syntax.statements.filter(ts.isImportDeclaration);
+  const quote = imports.at(-1)?.moduleSpecifier.getText().startsWith('"') === true ? '"' : "'";
+  const module = posix.relative(posix.dirname(path), apiPath).replace(/\.ts$/, '.js');
+  const code = `import { ${added.join(', ')} } from ${quote}${module.startsWith('.') ? module : `./${module}`}${quote};`;
+  const last = imports.at(-1);
+  if (last !== undefined) {
+    const [rest = ''] = /^[ \t]*(?:\/\/[^\r\n]*)?(?=\r?\n|$)/.exec(text.slice(last.end)) ?? [];
+    return { at: last.end + rest.length, text: `${newline}${code}` };
+  }
+  return { at: startOf(text), text: `${code}${newline}` };
+}
+
+/** Behind what must come first: a byte order mark, a line for the shell. */
+function startOf(text: string): number {
+  const mark = text.startsWith('\ufeff') ? 1 : 0;
+  return ts.getShebang(text.slice(mark)) === undefined
+    ? mark
+    : Math.max(text.indexOf('\n') + 1, mark);
+}
+
+/**
+ * Adds members behind those of a class.
+ * @param members as code, indented by two spaces
+ */
+function insertMembers(
+  { file, node }: FoundClass,
+  members: readonly string[],
+  style: Style,
+): readonly Insertion[] {
+  const { text } = file;
+  const { newline } = style;
+  const close = node.end - 1;
+  const classIndent = indentAt(text, node.getStart());
+  const code = members
+    .map((each) => restyled(each, memberStyle(text, node, style, classIndent), classIndent))
+    .join(newline + newline);
+  const lineStart = text.lastIndexOf('\n', close - 1) + 1;
+  const inside = text.slice(node.members.pos, close);
+  const isOnOwnLine = lineStart > node.members.pos && text.slice(lineStart, close).trim() === '';
+  const separators = missingSemicolon(node, members);
+  if (isOnOwnLine) {
+    const above = text.slice(node.members.pos, lineStart);
+    const hasGap = above.trim() === '' || /\n[ \t]*\r?\n$/.test(above);
+    return [...separators, { at: lineStart, text: `${hasGap ? '' : newline}${code}${newline}` }];
+  }
+  const gap = inside.trim() === '' ? newline : newline + newline;
+  return [...separators, { at: close, text: `${gap}${code}${newline}${classIndent}` }];
+}
+
+/** Members follow the indentation of the existing ones. */
+function memberStyle(
+  text: string,
+  node: ts.ClassLikeDeclaration,
+  style: Style,
+  classIndent: string,
+): Style {
+  for (const member of node.members) {
+    const start = member.getStart();
+    const indent = indentAt(text, start);
+    const isFirstInLine = text.slice(0, start).endsWith(`\n${indent}`);
+    if (isFirstInLine && indent.length > classIndent.length && indent.startsWith(classIndent)) {
+      return { ...style, indent: indent.slice(classIndent.length) };
+    }
+  }
+  return style;
+}
+
+/** A property without a semicolon would absorb what follows. */
+function missingSemicolon(
+  { members }: ts.ClassLikeDeclaration,
+  added: readonly string[],
+): readonly Insertion[] {
+  const last = members.at(-1);
+  if (last === undefined || !ts.isPropertyDeclaration(last)) return [];
+  if (last.getText().endsWith(';')) return [];
+  const begins = (added[0] ?? '').replace(/^\s*\/\*\*.*?\*\/\s*/s, '').trimStart();
+  const isBare = last.initializer === undefined && last.type === undefined;
+  return isBare || /^[['"]/.test(begins) ? [{ at: last.end, text: ';' }] : [];
 }

@@ -10,16 +10,17 @@ interface StubMessage {
 export const stubMessages = {
   'stub/no-class': {
     severity: 'warning',
-    meaning: 'A file of class code exports no class of its name.',
+    meaning: 'A file of class code does not export the class of its name.',
   },
   'stub/no-types': {
     severity: 'warning',
     meaning:
-      'The model renames something, and the types of the server are not there: uses that need them are told, and not renamed.',
+      'The model renames something, and the types of the server are missing: uses that need them are reported and not renamed.',
   },
   'stub/not-added': {
     severity: 'warning',
-    meaning: 'A member is missing in a class, and may come from a base that cannot be looked into.',
+    meaning:
+      'A member is missing in a class, and may come from a base class that drs-gen cannot read.',
   },
   'stub/not-renamed': {
     severity: 'error',
@@ -32,7 +33,7 @@ export const stubMessages = {
   },
   'stub/not-text': {
     severity: 'warning',
-    meaning: 'A file of class code is a link, a folder or no UTF-8, so it is left alone.',
+    meaning: 'A file of class code is a link, a folder or not UTF-8, so it is left alone.',
   },
   'stub/not-typescript': {
     severity: 'error',
@@ -44,7 +45,7 @@ export const stubMessages = {
   },
   'stub/removed': {
     severity: 'warning',
-    meaning: 'A class has a member that the model does not ask for any more.',
+    meaning: 'A class has a member that the model no longer declares.',
   },
   'stub/renamed-outside': {
     severity: 'warning',
@@ -57,11 +58,11 @@ export const stubMessages = {
   'stub/two-classes': {
     severity: 'error',
     meaning:
-      'Two files hold the same class of the model, so it is open which one the server shall use.',
+      'Two files hold the same class of the model, so that drs-gen cannot tell which one is meant.',
   },
   'stub/unused-class': {
     severity: 'warning',
-    meaning: 'A class is there that the model does not ask for any more, so it is not used.',
+    meaning: 'A class belongs to nothing in the model any more, so it is not used.',
   },
 } as const satisfies Readonly<Record<string, StubMessage>>;
 

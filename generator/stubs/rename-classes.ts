@@ -6,11 +6,12 @@ import type { ChangedNames } from './changed-names.js';
 import { classFiles } from './class-files.js';
 import { extendsBase } from './class-members.js';
 import { exportedClass, type FoundClass, UnreadableClassError } from './find-class.js';
+import { type Replacement, withReplacements } from './insertions.js';
 import { apiPath } from './names-in-file.js';
 import type { StubCode } from './messages.js';
 import type { StubInput, StubPlan } from './plan-stubs.js';
 import { StubProblems } from './problems.js';
-import { type FileUses, type Replacement, usesIn } from './rename-uses.js';
+import { type FileUses, usesIn } from './rename-uses.js';
 import { parse, type UserFile, UserFiles } from './user-files.js';
 import { type FilesAtOnce, userProgram } from './user-program.js';
 
@@ -277,15 +278,8 @@ function namesBefore({ types, members, words }: ChangedNames): readonly string[]
   return [...new Set([...types.keys(), ...ofMembers, ...words.keys()])];
 }
 
-/** The text with all replacements; all else stays byte for byte. */
 function replaced({ path, text }: UserFile, replacements: readonly Replacement[]): string {
-  const parts: string[] = [];
-  let last = 0;
-  for (const each of replacements) {
-    parts.push(text.slice(last, each.start), each.text);
-    last = each.end;
-  }
-  const after = parts.join('') + text.slice(last);
+  const after = withReplacements(text, replacements);
   const { syntaxError } = parse(path, after);
   if (syntaxError === undefined) return after;
   throw new Error(`${path} is no TypeScript after names were changed: ${syntaxError.message}`);

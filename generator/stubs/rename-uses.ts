@@ -1,14 +1,8 @@
 import { posix } from 'node:path';
 import { ts } from 'ts-morph';
 import type { ChangedNames } from './changed-names.js';
+import type { Replacement } from './insertions.js';
 import { candidates } from './user-files.js';
-
-/** A stretch of a file that gets another text. */
-export interface Replacement {
-  readonly start: number;
-  readonly end: number;
-  readonly text: string;
-}
 
 /** A place that may mean a name of before, and need not. */
 export interface Doubt {

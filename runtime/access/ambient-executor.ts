@@ -1,8 +1,12 @@
 import type { Executor, JsonAnswer, PendingAnswer, Transaction } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
 import type { ComputedPlace, SqlValue, Statement } from '../dialect/statement.js';
-import { unlessIdle } from '../dialect/idle-clock.js';
-import { type BindTransaction, runToEnd, TransactionScope } from '../dialect/transaction-scope.js';
+import {
+  type BindTransaction,
+  runToEnd,
+  TransactionScope,
+  unlessIdle,
+} from '../dialect/transaction-scope.js';
 import type { Calls } from './call.js';
 
 /**

@@ -30,8 +30,7 @@ const names = [...rates, ...rates.map((name) => `${name}PerSession`), 'nbEntityS
 /**
  * Reads the quotas of a server.
  * @param text JSON of {@link ServerQuotas}; empty for none
- * @throws Error that names what is wrong: a server does not start without the limits that it was
- * given
+ * @throws Error that names what is wrong: a server does not start without the limits that it was given
  */
 export function readServerQuotas(text: string, variable: string): ReadQuotas {
   const quotas = text === '' ? {} : parsed(text, variable);

@@ -59,16 +59,14 @@ export class Sessions {
     this.#mostFromAddress = Math.max(20, Math.floor(limits.maxGuestSessions / 100));
   }
 
-  /**
-   * Called with the ID of each session that ended, for whatever belongs to it. It must not throw.
-   */
+  /** Called with the ID of each session that ended, for whatever belongs to it. It must not throw. */
   onEnd(listener: (id: string) => void): void {
     this.store.onEnd(listener);
   }
 
   /**
-   * Called when a guest becomes a user, before the guest's session ends, with the IDs of both
-   * sessions: what belongs to the one belongs to the other from then on. It must not throw.
+   * Called when a guest becomes a user, before the guest's session ends, with the IDs of both sessions: what belongs to the one
+   * belongs to the other from then on. It must not throw.
    */
   onMove(listener: (from: string, to: string) => void): void {
     this.#movers.push(listener);

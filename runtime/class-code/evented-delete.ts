@@ -18,10 +18,7 @@ import type { DataclassEvents, ModelEvents } from './dataclass-events.js';
 import { Pace } from '../entity/pace.js';
 import type { SqlValue } from '../dialect/statement.js';
 
-/**
- * How often the events of one deletion may add entities to it, beyond once for each dataclass and
- * kind of event.
- */
+/** How often the events of one deletion may add entities to it, beyond once for each dataclass and kind of event. */
 const mostAdditions = 100;
 
 /** Whether a deletion can reach an entity that has events for deletions. */

@@ -52,10 +52,7 @@ export interface ClassHost {
    * @throws TransactionEndedError if the transaction of the code is over
    */
   write<T>(work: (scope: TransactionScope) => Promise<T>): Promise<T>;
-  /**
-   * The same without a savepoint, for work that changes something with its last statement and runs
-   * no class code.
-   */
+  /** The same without a savepoint, for work that changes something with its last statement and runs no class code. */
   writeAlone<T>(work: (scope: TransactionScope) => Promise<T>): Promise<T>;
 }
 

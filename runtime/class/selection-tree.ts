@@ -34,8 +34,7 @@ export class NodeTree implements SelectionTree {
     readonly root: SelectionNode,
   ) {
     const reading = new TreeReading(model.database.dialect);
-    // The page of a result is read with its caller's view of the model, and its tree with that of
-    // promoted code.
+    // The page of a result is read with its caller's view of the model, and its tree with that of promoted code.
     this.shape = markOf(model, root) + reading.shapeOf(root);
     this.inputs = reading;
     this.#positions = reading.positions;

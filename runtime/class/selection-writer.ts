@@ -253,10 +253,7 @@ export class WrittenSimilarities extends Similarities {
   }
 }
 
-/**
- * The order of a selection whose entities are those of `from`, the key last; its condition is
- * written before.
- */
+/** The order of a selection whose entities are those of `from`, the key last; its condition is written before. */
 function orderOfNode(writer: NodeWriter, from: From, node: SelectionNode): readonly OrderTerm[] {
   const key = {
     value: keyOrder(writer.context, from.root),

@@ -4,6 +4,7 @@ import {
   type OperationNode,
   OperationNodeTransformer,
   type ValueNode,
+  type Dialect,
 } from 'kysely';
 import type { AnyKysely } from '../protocol/queries.js';
 import type { Sql } from './sql.js';
@@ -51,3 +52,9 @@ class SlotReplacer extends OperationNodeTransformer {
       : super.transformNodeImpl(node);
   }
 }
+
+/** What Kysely needs to write SQL for a database; what runs it is the executor's part. */
+export type KyselyParts = Pick<
+  Dialect,
+  'createAdapter' | 'createIntrospector' | 'createQueryCompiler'
+>;

@@ -1,8 +1,7 @@
 import type { Fold } from '../protocol/fold.js';
 import type { AnyKysely } from '../protocol/queries.js';
-import type { BuiltQuery } from './compile.js';
+import type { BuiltQuery, KyselyParts } from './compile.js';
 import type { JsonAccess } from './json-access.js';
-import type { KyselyParts } from './kysely-parts.js';
 import type { Sql } from './sql.js';
 import type { SqlValue, Statement } from './statement.js';
 import type { ValueType } from './value-type.js';

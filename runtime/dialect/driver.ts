@@ -29,6 +29,24 @@ export interface DatabaseDriver {
     fold: Fold,
     data: DataOptions,
   ): Promise<readonly string[]>;
+  /**
+   * Copies a database, so that a start can be tried on the copy; servers may use the database meanwhile.
+   * @param target what is not there yet: a file, or a schema beside that of the database
+   * @throws Error that says why it cannot; nothing is left of the copy then
+   */
+  copy(url: string, target: string, options: CopyOptions): Promise<DatabaseCopy>;
+}
+
+export interface CopyOptions {
+  readonly fold: Fold;
+  readonly log: (words: string) => void;
+}
+
+export interface DatabaseCopy {
+  /** A `DATABASE_URL`. */
+  readonly url: string;
+  /** How somebody uses it, and what removes it. */
+  readonly words: readonly string[];
 }
 
 export interface DriverOptions {

@@ -1,4 +1,4 @@
-import type { Pending } from './pending.js';
+import { type Pending, caught } from './pending.js';
 import type { SqlValue, Statement } from './statement.js';
 
 /** JSON as a statement gives it: as bytes where it is long, since those need no decoding. */
@@ -124,4 +124,15 @@ export class TooComplexError extends Error {
   constructor(reason: string, cause: unknown) {
     super(reason, { cause });
   }
+}
+
+/**
+ * Runs a transaction, and once more where it met others and the database gave it up. Class code must not run in it: what that
+ * has done outside of the database would be done twice.
+ */
+export function againAfterConflict<T>(write: () => Pending<T>): Pending<T> {
+  return caught(write, (error) => {
+    if (!(error instanceof ConflictError)) throw error;
+    return write();
+  });
 }

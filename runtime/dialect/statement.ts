@@ -45,6 +45,8 @@ export interface Statement {
   readonly restricted?: RestrictedStatement;
   /** Where class code has to put values into the JSON that the statement gives; most have none. */
   readonly computed?: readonly ComputedPlace[];
+  /** Set for a page of all entities: in the order of an index, no row behind the page is read. */
+  readonly isPage?: true;
 }
 
 /** What a statement reads of dataclasses that restrict sessions. */

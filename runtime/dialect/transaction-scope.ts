@@ -1,6 +1,5 @@
 import type { Transaction } from './executor.js';
-import { guardedTransaction } from './guarded-transaction.js';
-import { IdleClock } from './idle-clock.js';
+import type { Pending } from './pending.js';
 
 /** Told when it is certain whether something that a transaction did is kept; must not throw. */
 export type Settled = (isKept: boolean) => void;
@@ -174,4 +173,79 @@ export async function runToEnd<T>(
 
 function nothing(): void {
   // Whoever asked for the part is told what became of it.
+}
+
+/** Told of the statements of a transaction. */
+interface StatementGuard {
+  /** @throws Error to refuse a statement that is about to run; it is the statement's */
+  begin(): void;
+  end(): void;
+}
+
+/** A transaction whose statements are told to a guard. */
+function guardedTransaction(transaction: Transaction, guard: StatementGuard): Transaction {
+  const guarded =
+    <A extends readonly unknown[], T>(run: (...given: A) => Pending<T>) =>
+    async (...given: A): Promise<T> => {
+      guard.begin();
+      try {
+        return await run(...given);
+      } finally {
+        guard.end();
+      }
+    };
+  return {
+    run: guarded((statement, values) => transaction.run(statement, values)),
+    value: guarded((statement, values) => transaction.value(statement, values)),
+    read: guarded((statement, values) => transaction.read(statement, values)),
+    rows: guarded((statement, values) => transaction.rows(statement, values)),
+    table: guarded((statement, values) => transaction.table(statement, values)),
+  };
+}
+
+/** Measures how long nothing has been asked of a transaction. */
+class IdleClock {
+  #running = 0;
+  #since = performance.now();
+
+  begin(): void {
+    this.#running += 1;
+  }
+
+  end(): void {
+    this.#running -= 1;
+    this.#since = performance.now();
+  }
+
+  /** Milliseconds; 0 while a statement runs. */
+  get idle(): number {
+    return this.#running > 0 ? 0 : performance.now() - this.#since;
+  }
+}
+
+/**
+ * Waits for work that a clock is told of.
+ * @param longest milliseconds that it may be idle
+ * @param expired called when it was idle for longer; what this returns is thrown, and nobody waits for the work any more
+ */
+export function unlessIdle<T>(
+  work: Promise<T>,
+  clock: IdleClock,
+  longest: number,
+  expired: () => Error,
+): Promise<T> {
+  return new Promise<T>((resolve, reject) => {
+    const look = (): void => {
+      const { idle } = clock;
+      if (idle >= longest) reject(expired());
+      else timer = lookIn(longest - idle);
+    };
+    // A process that has nothing else to do may end.
+    const lookIn = (milliseconds: number): NodeJS.Timeout =>
+      setTimeout(look, Math.ceil(milliseconds)).unref();
+    let timer = lookIn(longest);
+    work.then(resolve, reject).finally(() => {
+      clearTimeout(timer);
+    });
+  });
 }

@@ -38,7 +38,7 @@ export interface StoredVector {
 export interface ComparedVector {
   /** 1 above the threshold, 0 equal, -1 below, null where there is no score. */
   readonly order: Sql;
-  /** What grows as similarity falls; null where there is no score. */
+  /** An expression that grows as the similarity falls; null if there is no score. */
   readonly rank: () => Sql;
 }
 

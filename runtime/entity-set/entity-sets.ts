@@ -99,8 +99,7 @@ export class EntitySets {
 
   /**
    * A set that is alive, or one that can be made again.
-   * @throws RequestError 404 with 1802, alike for an unknown set, one of another session and one of
-   * another dataclass
+   * @throws RequestError 404 with 1802, alike for an unknown set, one of another session and one of another dataclass
    */
   find(
     dataclass: Dataclass,

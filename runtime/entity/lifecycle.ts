@@ -112,9 +112,7 @@ export interface LiveEntity {
   readonly stamp: number | undefined;
   /** See {@link SaveEvent.touched}. */
   readonly touched: readonly string[];
-  /**
-   * Names of the attributes that may be saved whatever the session may: promoted code has set them.
-   */
+  /** Names of the attributes that may be saved whatever the session may: promoted code has set them. */
   readonly granted: ReadonlySet<string>;
   /** See {@link SaveEvent.old}. */
   readonly old: EventValues | null;

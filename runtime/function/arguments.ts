@@ -128,10 +128,7 @@ function tooMany(name: string, params: readonly ParameterDefinition[], sent: num
 /** Types whose arguments are JSON values, which need no context. */
 type ScalarType = Exclude<StorageType, 'image' | 'blob'> | 'dateOnly' | 'any';
 
-/**
- * A value as class code gets it, or what is wrong: the predicate of a sentence that begins with the
- * parameter's name.
- */
+/** A value as class code gets it, or what is wrong: the predicate of a sentence that begins with the parameter's name. */
 type ScalarResult =
   { readonly ok: true; readonly value: unknown } | { readonly ok: false; readonly message: string };
 

@@ -136,10 +136,7 @@ async function readTogether(
   }
 }
 
-/**
- * An entity that is not found was deleted, or `restrict` hides it from the session, whatever the
- * function has read.
- */
+/** An entity that is not found was deleted, or `restrict` hides it from the session, whatever the function has read. */
 function mayBeHidden({ restriction }: Dataclass): boolean {
   return restriction !== undefined;
 }

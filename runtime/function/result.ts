@@ -24,10 +24,7 @@ export type Result =
   /** Becomes `result` of the answer. */
   | { readonly kind: 'value'; readonly value: unknown };
 
-/**
- * A function returned what its declaration does not allow, or what cannot be sent: a mistake of its
- * code.
- */
+/** A function returned what its declaration does not allow, or what cannot be sent: a mistake of its code. */
 export class ResultError extends Error {}
 
 /**

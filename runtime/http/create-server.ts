@@ -18,7 +18,6 @@ import {
   errorTeller,
   type ErrorTeller,
 } from './errors.js';
-import { parseQuery } from './known-queries.js';
 import { http } from './node-http.js';
 import { prepareOwnRoutes } from './own-routes.js';
 import { maxUrlLength } from './reading-parameters.js';
@@ -31,7 +30,7 @@ import type { Socket } from 'node:net';
 import { type ErrorName, protocolError } from '../protocol/errors.js';
 import type { FastifyServerOptions } from 'fastify';
 import type { LoginModule } from '../access/login-module.js';
-import type { StatementObserver } from '../dialect/observed-executor.js';
+import type { StatementObserver } from '../dialect/database.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -118,7 +117,6 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
     routerOptions: {
       ignoreTrailingSlash: true,
       maxParamLength: maxUrlLength,
-      querystringParser: parseQuery,
     },
   });
   const log = ownLog ?? app.log;

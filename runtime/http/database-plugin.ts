@@ -1,11 +1,11 @@
 import { parseArgs } from 'node:util';
 import { fastifyPlugin } from 'fastify-plugin';
-import type { Database } from '../dialect/database.js';
+import { type Database, observedExecutor } from '../dialect/database.js';
 import type { ServedDatabase } from '../dialect/driver.js';
-import { observedExecutor } from '../dialect/observed-executor.js';
 import type { DataOptions } from '../dialect/schema/migrate-data.js';
 import { announceServer } from '../dialect/schema/presence.js';
 import type { Migrations } from '../dialect/schema/migration.js';
+import { Trial } from '../dialect/schema/trial.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
 import { type Environment, setting } from '../protocol/environment.js';
 import { fold, type Fold, foldWithoutAccents } from '../protocol/fold.js';
@@ -49,6 +49,8 @@ interface Opening extends DatabaseOptions {
   readonly environment: Environment;
   readonly databaseUrl?: string | undefined;
   readonly withContracts?: boolean;
+  /** Of a copy. */
+  readonly trial?: Trial;
   readonly log: (words: string) => void;
 }
 
@@ -75,22 +77,29 @@ interface Chosen {
 }
 
 function chosenFor(opening: Opening): Chosen {
-  const { definitions, databases, environment, databaseUrl, migrations } = opening;
+  const { definitions, databases, environment, databaseUrl, migrations, trial } = opening;
   const inEnvironment = setting(environment, 'DATABASE_URL', '');
   const given = databaseUrl ?? (inEnvironment === '' ? undefined : inEnvironment);
-  const stored = definitions.flatMap(({ table, attributes }) =>
-    attributes.flatMap((each) => (each.kind === 'storage' ? [{ table, attribute: each }] : [])),
+  const stored = definitions.flatMap((dataclass) =>
+    dataclass.attributes.flatMap((each) =>
+      each.kind === 'storage' ? [{ dataclass, attribute: each }] : [],
+    ),
   );
-  const forms = stored.map(({ table, attribute: { column, type, dateOnly } }) => ({
+  const forms = stored.map(({ dataclass: { table, key, attributes }, attribute }) => ({
     table,
-    column,
-    form: dateOnly === true ? 'date only' : type,
+    column: attribute.column,
+    form: attribute.dateOnly === true ? 'date only' : attribute.type,
+    isKey:
+      attribute.name === key ||
+      attributes.some(
+        (each) => each.kind === 'relatedEntity' && each.foreignKey === attribute.name,
+      ),
   }));
   return {
     chosen: chooseDatabase(databases, given),
     textFold: opening.accentInsensitive ? foldWithoutAccents : fold,
     hasVectors: stored.some(({ attribute }) => attribute.type === 'vector'),
-    data: { forms, migrations, withContracts: opening.withContracts === true },
+    data: { forms, migrations, withContracts: opening.withContracts === true, trial },
   };
 }
 
@@ -118,9 +127,47 @@ interface MigrateOptions extends DatabaseOptions {
   readonly settings: Settings;
 }
 
+const migrateUsage = `Usage: node dist/src/migrate.js [--plan | --try <copy>]
+
+Brings the database that DATABASE_URL names to the model of this server, with the steps of
+src/migrations that a start leaves out.
+
+  --plan         changes no data; tells what the migrations would do, and to how many rows
+  --try <copy>   does all of it on a copy, and tells how long each step takes and what others
+                 that write would wait for. <copy> is the path of a new file on SQLite, and the
+                 name of a new schema in the same database on PostgreSQL. It is kept.
+  -h, --help     prints this
+`;
+
+const usageExitCode = 2;
+
+type MigrateCommand =
+  | { readonly kind: 'migrate' | 'plan' | 'help' }
+  | { readonly kind: 'try'; readonly target: string }
+  | { readonly kind: 'wrong'; readonly why: string };
+
+function migrateCommand(): MigrateCommand {
+  try {
+    const { values } = parseArgs({
+      options: {
+        plan: { type: 'boolean', default: false },
+        try: { type: 'string' },
+        help: { type: 'boolean', short: 'h', default: false },
+      },
+    });
+    if (values.help) return { kind: 'help' };
+    if (values.try === undefined) return { kind: values.plan ? 'plan' : 'migrate' };
+    if (values.plan) return { kind: 'wrong', why: '--plan and --try exclude each other.' };
+    return { kind: 'try', target: values.try };
+  } catch (error) {
+    return { kind: 'wrong', why: error instanceof Error ? error.message : String(error) };
+  }
+}
+
 /**
  * `node dist/src/migrate.js`: brings the database that `DATABASE_URL` names to the model, with the steps that a start leaves out.
- * Prints what it does; with `--plan`, what migrations would do. An error is told on stderr, and the process ends with 1.
+ * Prints what it does; with `--plan`, what migrations would do; with `--try`, what it does to a copy. An error is told on stderr,
+ * and the process ends with 1, or with 2 where the command line is wrong.
  */
 export async function migrate({ settings, ...options }: MigrateOptions): Promise<void> {
   const log = (words: string): void => {
@@ -134,22 +181,56 @@ export async function migrate({ settings, ...options }: MigrateOptions): Promise
     withContracts: true,
     log,
   };
+  const command = migrateCommand();
   try {
-    const { values } = parseArgs({ options: { plan: { type: 'boolean', default: false } } });
-    if (values.plan) {
-      const { chosen, textFold, data } = chosenFor(opening);
-      const lines = await chosen.driver.plan(chosen.url, chosen.schema, textFold, data);
-      for (const line of lines) log(line);
-      if (lines.length === 0) log('No step of a migration is left.');
-      return;
+    switch (command.kind) {
+      case 'help':
+        process.stdout.write(migrateUsage);
+        return;
+      case 'wrong':
+        process.stderr.write(`${command.why}\n\n${migrateUsage}`);
+        process.exitCode = usageExitCode;
+        return;
+      case 'plan':
+        await planMigrations(opening);
+        return;
+      case 'try':
+        await tryMigrations(opening, command.target);
+        return;
+      case 'migrate':
+        await runMigrations(opening);
+        log('The database has the model of this server.');
     }
-    const { executor, added = [] } = await openDatabase(opening);
-    for (const each of added) log(`In the database, ${each}.`);
-    await executor.close();
-    log('The database has the model of this server.');
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
     process.exitCode = 1;
+  }
+}
+
+async function planMigrations(opening: Opening): Promise<void> {
+  const { chosen, textFold, data } = chosenFor(opening);
+  const lines = await chosen.driver.plan(chosen.url, chosen.schema, textFold, data);
+  for (const line of lines) opening.log(line);
+  if (lines.length === 0) opening.log('No step of a migration is left.');
+}
+
+async function runMigrations(opening: Opening): Promise<void> {
+  const { executor, added = [] } = await openDatabase(opening);
+  for (const each of added) opening.log(`In the database, ${each}.`);
+  await executor.close();
+}
+
+async function tryMigrations(opening: Opening, target: string): Promise<void> {
+  const { log } = opening;
+  const { chosen, textFold: fold } = chosenFor(opening);
+  const { url, words } = await chosen.driver.copy(chosen.url, target, { fold, log });
+  const trial = new Trial(log);
+  try {
+    await runMigrations({ ...opening, databaseUrl: url, trial });
+    log('The copy has the model of this server.');
+  } finally {
+    trial.end();
+    for (const each of words) log(each);
   }
 }
 

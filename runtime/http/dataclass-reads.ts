@@ -32,9 +32,8 @@ import { type DataclassMedia, requireMedia } from './served-media.js';
 import { missingEntity, sendAnswer } from './reply.js';
 import type { DataclassRequest, ServiceContext } from './service-context.js';
 import { whenSettled } from '../query/computed-requests.js';
-import { MadeOfParameters } from '../query/made-of-parameters.js';
 import { explainedAnswer } from '../query/query-plan.js';
-import { preparePage, type PreparedPage } from '../query/read-page.js';
+import { preparePage } from '../query/read-page.js';
 import type { ReadingContext } from '../query/reading-context.js';
 
 /**
@@ -279,9 +278,6 @@ function askedMedia(
 
 /** Answers reads of the entities of one dataclass, in the form that each request wants. */
 class SelectionReader {
-  /** Of all entities of the dataclass, without a list of attributes in the path. */
-  readonly #pages = new MadeOfParameters<PreparedPage>();
-
   constructor(
     private readonly context: ReadingContext,
     private readonly dataclass: Dataclass,
@@ -289,8 +285,6 @@ class SelectionReader {
 
   /** @param attributes the list in the path */
   read(parameters: Parameters, attributes: string | undefined): PendingAnswer {
-    const known = attributes === undefined ? this.#pages.get(parameters) : undefined;
-    if (known !== undefined) return known.read();
     const { filters } = this.context;
     const request = selectionRequest(filters, this.dataclass, { kind: 'all' }, null, parameters);
     return this.#answer(request, parameters, attributes);
@@ -318,19 +312,10 @@ class SelectionReader {
     const { context } = this;
     const name = answerForm(parameters, context.options);
     const form = pageForms[name](context, request.dataclass, parameters, attributes);
-    const answer = whenSettled(context, request, (settled) => {
-      const page = preparePage(context, settled, parameters, form);
-      // If class code resolved a part of the request, it is resolved again each time.
-      const isSame = settled === request && request.base.kind === 'all';
-      if (isSame && attributes === undefined) this.#remember(parameters, page);
-      return page.read();
-    });
+    const answer = whenSettled(context, request, (settled) =>
+      preparePage(context, settled, parameters, form).read(),
+    );
     return name === 'collection' ? explainedAnswer(context, request, parameters, answer) : answer;
-  }
-
-  #remember(parameters: Parameters, page: PreparedPage): void {
-    const { queryplan, querypath } = parameters;
-    if (!queryplan && !querypath) this.#pages.set(parameters, page, page.statement);
   }
 }
 

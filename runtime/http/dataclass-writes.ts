@@ -22,10 +22,7 @@ import type { DataclassRequest, ServiceContext } from './service-context.js';
 
 /** Answers changes of one dataclass; its members are registered as Fastify handlers. */
 export class DataclassWrites {
-  /**
-   * Made at the first write: a server with many dataclasses starts without writing their
-   * statements.
-   */
+  /** Made at the first write: a server with many dataclasses starts without writing their statements. */
   #writes: WriteService | undefined;
   #madeDeletions: DeleteService | undefined;
   /** The dataclasses with `restrict` among this one and the targets of its to-one relations. */

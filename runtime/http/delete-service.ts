@@ -1,8 +1,7 @@
 import type { LockTable } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { From } from '../dataclass/source.js';
-import { againAfterConflict } from '../dialect/again-after-conflict.js';
-import { ConstraintError } from '../dialect/executor.js';
+import { ConstraintError, againAfterConflict } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import { chooseByKey, chooseEntities, EntityDeleter } from '../entity/delete.js';

@@ -68,9 +68,7 @@ export class EntitySetService {
     );
   }
 
-  /**
-   * Answers a read of a set: a page of it, of a part of it, or of its combination with another one.
-   */
+  /** Answers a read of a set: a page of it, of a part of it, or of its combination with another one. */
   read(
     id: string,
     attributes: string | undefined,

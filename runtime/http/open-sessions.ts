@@ -53,10 +53,7 @@ declare module 'fastify' {
   }
 }
 
-/**
- * Remembers clients: who they are, by a cookie or a bearer token, and their entity sets, locks,
- * uploads and quotas.
- */
+/** Remembers clients: who they are, by a cookie or a bearer token, and their entity sets, locks, uploads and quotas. */
 export const sessions = fastifyPlugin(
   async (app) => {
     const { setup, database } = app;

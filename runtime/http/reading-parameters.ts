@@ -1,12 +1,6 @@
 import type { FastifyRequest } from 'fastify';
 import { methodNotAllowed, refuse, type RequestError } from '../protocol/errors.js';
-import { knownQuery, type Query } from './known-queries.js';
-import {
-  makeLasting,
-  type Parameters,
-  readParameters,
-  type RequestMode,
-} from '../query/parameters.js';
+import { type Parameters, readParameters, type RequestMode } from '../query/parameters.js';
 
 /**
  * A longer address does not reach the routes, unless a parameter of its query makes it that long.
@@ -38,19 +32,9 @@ export function readingParameters(
   return parameters;
 }
 
-/** The parameters of a request; those of a query string that has come before are not read again. */
+/** The parameters of a request. */
 export function parametersOf(request: FastifyRequest, mode: RequestMode): Parameters {
-  const known = knownQuery(request.query as Query);
-  const before = known?.[mode];
-  if (before !== undefined) return before;
-  const parameters = readParameters(queryOf(request), mode);
-  if (known !== undefined && hasOnlyScalars(parameters)) known[mode] = makeLasting(parameters);
-  return parameters;
-}
-
-/** Class code gets objects and lists, and may change them. */
-function hasOnlyScalars({ params = [] }: Parameters): boolean {
-  return Object.values(params).every((each) => typeof each !== 'object' || each === null);
+  return readParameters(queryOf(request), mode);
 }
 
 /**
@@ -68,8 +52,8 @@ export function refuseLock({ lock }: Parameters): void {
  * The parsed query string. Its parser leaves what cannot be decoded as it is, including percent
  * signs.
  */
-function queryOf(request: FastifyRequest): Query {
-  const query = request.query as Query;
+function queryOf(request: FastifyRequest): Readonly<Record<string, unknown>> {
+  const query = request.query as Readonly<Record<string, unknown>>;
   for (const name in query) {
     const value = query[name];
     if (name.includes('%') || (typeof value === 'string' && value.includes('%'))) {

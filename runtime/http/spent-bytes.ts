@@ -74,10 +74,7 @@ function nowhere(): MessagePort {
 /** Hooks of the server itself, which keep nothing of what is sent. */
 const ownHooks: ReadonlySet<string> = new Set(['drsCountBytes', 'drsSettleSession']);
 
-/**
- * Whether a hook of the user, or of a plugin, sees what is sent. The server must be ready: no hook
- * can be added after that.
- */
+/** Whether a hook of the user, or of a plugin, sees what is sent. The server must be ready: no hook can be added after that. */
 export function isSendHooked(app: FastifyInstance): boolean {
   return ['GET', 'POST'].some((method) => {
     const routes = app.printRoutes({ method: method as 'GET', includeHooks: true });

@@ -163,9 +163,7 @@ export function asNew(dataclass: Dataclass, saved: string, body: Body): string {
   return JSON.stringify(Object.fromEntries(computed));
 }
 
-/**
- * Errors of one body that are listed; each of its entities has some, however many came before it.
- */
+/** Errors of one body that are listed; each of its entities has some, however many came before it. */
 const mostListed = 1000;
 const leastOfEntity = 5;
 

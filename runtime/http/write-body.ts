@@ -27,8 +27,7 @@ interface BodyRules {
 
 /**
  * Reads the entities of a body, or refuses the body as a whole before anything of it is stored.
- * @throws RequestError 400 for what is no entity and for a key that is not the address's (1806),
- * 413 for too many entities
+ * @throws RequestError 400 for what is no entity and for a key that is not the address's (1806), 413 for too many entities
  */
 export function readEntities(
   rawBody: unknown,

@@ -1,9 +1,8 @@
 import { sql } from 'kysely';
 import type { LockTable } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import { againAfterConflict } from '../dialect/again-after-conflict.js';
 import type { Dialect } from '../dialect/dialect.js';
-import type { Executor, Transaction } from '../dialect/executor.js';
+import { type Executor, type Transaction, againAfterConflict } from '../dialect/executor.js';
 import { caught, type Pending, whenThere } from '../dialect/pending.js';
 import { Slot, type Statement } from '../dialect/statement.js';
 import type { Body } from '../entity/decoded.js';

@@ -19,6 +19,7 @@ import {
   type UpdatedRow,
 } from '../dialect/schema/migration.js';
 import { requireNoOthers } from '../dialect/schema/presence.js';
+import { counted } from '../dialect/schema/rules.js';
 import { quoted } from '../dialect/table-definition.js';
 import type { Fold } from '../protocol/fold.js';
 import { nowText } from '../protocol/dates.js';
@@ -36,9 +37,10 @@ export function decide(what: string, row?: object): never {
 export function plannedMigrations(byName: Readonly<Record<string, Migration>>): Migrations {
   const migrations = Object.entries(byName).map(([name, { steps }]) => ({ name, steps }));
   return {
+    names: Object.keys(byName),
     run: async (database, options) => {
       const waiting: string[] = [];
-      for (const each of stepsOf(migrations)) {
+      for (const each of await stepsNow(database, migrations)) {
         const words = await new StepRun(database, each, options).run();
         if (words !== undefined) waiting.push(words);
       }
@@ -46,7 +48,7 @@ export function plannedMigrations(byName: Readonly<Record<string, Migration>>): 
     },
     plan: async (database, options) => {
       const lines: string[] = [];
-      for (const each of stepsOf(migrations)) {
+      for (const each of await stepsNow(database, migrations)) {
         const line = await new StepRun(database, each, options).plan();
         if (line !== undefined) lines.push(line);
       }
@@ -60,14 +62,6 @@ export function plannedMigrations(byName: Readonly<Record<string, Migration>>): 
         words.push(`${each.migration}: ${stepWords(each.step)}`);
       }
       return words;
-    },
-    contractedAt: async (database) => {
-      const times: string[] = [];
-      for (const each of stepsOf(migrations).filter(({ step }) => isContract(step))) {
-        const { done } = await journalOf(database, each);
-        if (done !== undefined) times.push(done);
-      }
-      return times.sort().at(-1);
     },
     skip: async (database) => {
       for (const each of stepsOf(migrations)) await finish(database, each);
@@ -92,6 +86,31 @@ function stepsOf(migrations: readonly NamedSteps[]): readonly NamedStep[] {
   );
 }
 
+/** The same, where a drop that has waited while a later step renamed its table or column has the names of now. */
+async function stepsNow(
+  database: MigratedDatabase,
+  migrations: readonly NamedSteps[],
+): Promise<readonly NamedStep[]> {
+  const steps = stepsOf(migrations);
+  const now: NamedStep[] = [];
+  for (const [place, each] of steps.entries()) {
+    if (each.step.kind !== 'drop') {
+      now.push(each);
+      continue;
+    }
+    let { step } = each;
+    for (const later of steps.slice(place + 1)) {
+      const { step: rename } = later;
+      if (rename.kind !== 'rename' || rename.table !== step.table) continue;
+      if (rename.column !== undefined && rename.column !== step.column) continue;
+      if ((await journalOf(database, later)).done === undefined) continue;
+      step = { ...step, [rename.column === undefined ? 'table' : 'column']: rename.to };
+    }
+    now.push({ ...each, step });
+  }
+  return now;
+}
+
 /** How many rows are filled in one transaction: others that write wait so long. */
 const batchSize = 500;
 
@@ -109,17 +128,28 @@ class StepRun {
     const { done } = await journalOf(this.database, this.named);
     if (done !== undefined) return undefined;
     const what = `Migration ${migration}: ${stepWords(step)}`;
+    const used = await this.#use();
+    if (used !== undefined) {
+      // It holds other values from now on, which this step does not drop when the model no longer uses it.
+      await this.database.transaction(() =>
+        note(this.database, this.named, { position: skipped, done: nowText() }),
+      );
+      this.options.tell(`${what}: ${used}`);
+      return undefined;
+    }
     if (isContract(step) && !this.options.withContracts) {
       if (step.kind === 'drop') return `${what}: waits for node dist/src/migrate.js.`;
       throw new MigrationError(
         `The migration ${migration} has to ${stepWords(step)} before this server can start. Stop the servers of the older model, then run: node dist/src/migrate.js`,
       );
     }
+    const { tell, trial } = this.options;
     try {
-      if (isContract(step)) await requireNoOthers(this.database, this.options.hash);
-      const result = await this.#carryOut();
-      if (result.waits !== undefined) return `${what}: waits. ${result.waits}`;
-      this.options.tell(`${what}: done${result.told ?? ''}.`);
+      trial?.begin();
+      const { rows, waits } = await this.#carryOut();
+      if (waits !== undefined) return `${what}: waits. ${waits}`;
+      if (trial !== undefined) trial.done(what, rows);
+      else tell(`${what}: done${step.kind === 'fill' ? `, ${counted(rows ?? 0, 'row')}` : ''}.`);
       return undefined;
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
@@ -135,6 +165,8 @@ class StepRun {
     const { migration, step } = this.named;
     const { done } = await journalOf(this.database, this.named);
     if (done !== undefined) return undefined;
+    const used = await this.#use();
+    if (used !== undefined) return `Migration ${migration}: ${stepWords(step)}: ${used}`;
     const counted = await this.#concerned(step).catch(
       () => 'its rows can be counted when the steps before it are done',
     );
@@ -145,35 +177,49 @@ class StepRun {
     switch (step.kind) {
       case 'fill': {
         const condition = step.where === undefined ? '1 = 1' : this.#sql(step.where);
-        return `${await this.#count(step.table, condition)} rows`;
+        return counted(await this.#count(step.table, condition), 'row');
       }
       case 'rename':
         return 'no row is changed';
       case 'convert': {
         const all = await this.#count(step.table, `${quoted(step.column)} IS NOT NULL`);
         const lost = await this.#count(step.table, this.#lostBy(step));
-        return `${all} values, of which ${lost} would be lost or changed`;
+        return `${counted(all, 'value')}, of which ${lost} would be lost or changed`;
       }
       case 'drop':
-        return `${Object.values(await this.#dropped(step)).join(' ')} would be lost`;
+        return `${(await this.#dropped(step)).words} would be lost`;
     }
   }
 
-  async #carryOut(): Promise<{ readonly waits?: string; readonly told?: string }> {
+  /** @returns why what a step drops must stay, which nothing used when the step was written */
+  async #use(): Promise<string | undefined> {
+    const { step } = this.named;
+    if (step.kind !== 'drop') return undefined;
+    const { table, column } = step;
+    const wanted = await this.database.wantedColumns(table);
+    const isUsed =
+      column === undefined ? wanted.length > 0 : wanted.some(({ name }) => name === column);
+    if (!isUsed) return undefined;
+    return `not done, since the model uses the ${column === undefined ? 'table' : 'column'}.`;
+  }
+
+  /** What an older server needs goes away. */
+  #requireNoOthers(): Promise<void> {
+    return requireNoOthers(this.database, this.options.hash);
+  }
+
+  async #carryOut(): Promise<Result> {
     const { step } = this.named;
     switch (step.kind) {
       case 'fill':
-        return { told: `, ${await this.#fill(step)} rows` };
+        return { rows: await this.#fill(step) };
       case 'rename':
         await this.#once(() => this.#rename(step));
         return {};
       case 'convert':
-        await this.#once(() => this.#convert(step));
-        return {};
-      case 'drop': {
-        const waits = await this.#once(() => this.#drop(step));
-        return waits === undefined ? {} : { waits };
-      }
+        return (await this.#once(() => this.#convert(step))) ?? {};
+      case 'drop':
+        return (await this.#once(() => this.#drop(step))) ?? {};
     }
   }
 
@@ -244,25 +290,36 @@ class StepRun {
   }
 
   async #rename({ table, column, to }: RenameStep): Promise<void> {
-    const alter = `ALTER TABLE ${quoted(table)} RENAME`;
+    const { database } = this;
+    await this.#requireNoOthers();
     const names = new Set((await this.#columns(table)).map(({ name }) => name));
-    if (column === undefined) await this.database.query(`${alter} TO ${quoted(to)}`);
-    else {
+    if (column === undefined ? await database.hasTable(to) : names.has(to)) {
+      throw new Error(
+        `there is a ${column === undefined ? 'table' : 'column'} "${to}" already. Drop the one that is not needed, or take this step out of the migration.`,
+      );
+    }
+    if (column === undefined) {
+      await database.query(`ALTER TABLE ${quoted(table)} RENAME TO ${quoted(to)}`);
+      await database.query('DELETE FROM "__form" WHERE "table" = $1', [to]);
+      await database.query('UPDATE "__form" SET "table" = $2 WHERE "table" = $1', [table, to]);
+    } else {
       const targets = withDerived(to);
       for (const [index, from] of withDerived(column).entries()) {
         if (index > 0 && !names.has(from)) continue;
-        await this.database.query(
-          `${alter} COLUMN ${quoted(from)} TO ${quoted(targets[index] ?? to)}`,
-        );
+        await database.renameColumn(table, from, targets[index] ?? to);
       }
+      const form = 'WHERE "table" = $1 AND "column" = $2';
+      await database.query(`DELETE FROM "__form" ${form}`, [table, to]);
+      await database.query(`UPDATE "__form" SET "column" = $3 ${form}`, [table, column, to]);
     }
-    await finish(this.database, this.named);
+    await finish(database, this.named);
   }
 
   /** The new values stand in a column of their own at first, which then takes the place of the old one. */
-  async #convert(step: ConvertStep): Promise<void> {
+  async #convert(step: ConvertStep): Promise<Result> {
     const { database } = this;
     const { table, column, atMost = 0 } = step;
+    await this.#requireNoOthers();
     const columns = await database.wantedColumns(table);
     const wanted = columns.find(({ name }) => name === column);
     if (wanted === undefined) throw new Error('the model has no such column.');
@@ -272,7 +329,7 @@ class StepRun {
     const lost = await this.#count(table, condition);
     if (lost > atMost) {
       throw new Error(
-        `${lost} values would be lost or changed, and atMost is ${atMost}. This finds them: SELECT * FROM ${quoted(table)} WHERE ${condition}.`,
+        `${counted(lost, 'value')} would be lost or changed, and ${allowedWords(step)}. This finds them: SELECT * FROM ${quoted(table)} WHERE ${condition}. Write atMost: ${lost} into the step to allow it.`,
       );
     }
     await database.query(`ALTER TABLE ${quoted(table)} ADD COLUMN ${made} ${wanted.type}`);
@@ -286,11 +343,8 @@ class StepRun {
     await raiseGlobalStamp(database, all);
     await this.#dropWithDerived(table, column);
     await database.query(`ALTER TABLE ${quoted(table)} RENAME COLUMN ${made} TO ${old}`);
-    await database.query(`DELETE FROM "__form" WHERE "table" = $1 AND "column" = $2`, [
-      table,
-      column,
-    ]);
     await finish(database, this.named);
+    return { rows: all };
   }
 
   /** SQL that finds the rows whose value is not the same afterwards. */
@@ -302,35 +356,35 @@ class StepRun {
     return `${quoted(column)} IS NOT NULL AND (${losing.join(' OR ')})`;
   }
 
-  /** @returns why it waits */
-  async #drop(step: DropStep): Promise<string | undefined> {
+  async #drop(step: DropStep): Promise<Result> {
     const { database } = this;
     const { table, column, atMost } = step;
-    const wanted = await database.wantedColumns(table);
-    if (column === undefined ? wanted.length > 0 : wanted.some(({ name }) => name === column)) {
-      throw new Error(`the model uses the ${column === undefined ? 'table' : 'column'}.`);
-    }
     const present = await database.columns(table);
+    let rows = 0;
     if (present.some(({ name }) => column === undefined || name === column)) {
-      const { lost, what } = await this.#dropped(step);
+      const { lost, words } = await this.#dropped(step);
       if (atMost === undefined) {
-        return `${lost} ${what} would be lost: add atMost: ${lost} to the step to allow it.`;
+        return {
+          waits: `${words} would be lost: write atMost: ${lost} into the step to allow it.`,
+        };
       }
-      if (lost > atMost) throw new Error(`${lost} ${what} would be lost, and atMost is ${atMost}.`);
+      rows = lost;
+      if (lost > atMost) throw new Error(`${words} would be lost, and ${allowedWords(step)}.`);
+      await this.#requireNoOthers();
       if (column === undefined) await this.#dropTable(table);
       else await this.#dropWithDerived(table, column);
     }
     await finish(database, this.named);
-    return undefined;
+    return { rows };
   }
 
   async #dropped({
     table,
     column,
-  }: DropStep): Promise<{ readonly lost: number; readonly what: string }> {
-    return column === undefined
-      ? { lost: await this.#count(table, '1 = 1'), what: 'rows' }
-      : { lost: await this.#count(table, `${quoted(column)} IS NOT NULL`), what: 'values' };
+  }: DropStep): Promise<{ readonly lost: number; readonly words: string }> {
+    const condition = column === undefined ? '1 = 1' : `${quoted(column)} IS NOT NULL`;
+    const lost = await this.#count(table, condition);
+    return { lost, words: counted(lost, column === undefined ? 'row' : 'value') };
   }
 
   async #dropTable(table: string): Promise<void> {
@@ -340,12 +394,16 @@ class StepRun {
       throw new Error(`columns of ${names} refer to it: drop these columns first.`);
     }
     await this.database.query(`DROP TABLE ${quoted(table)}`);
+    await this.database.query('DELETE FROM "__form" WHERE "table" = $1', [table]);
   }
 
   async #dropWithDerived(table: string, column: string): Promise<void> {
     const names = new Set((await this.#columns(table)).map(({ name }) => name));
     const columns = withDerived(column).filter((each) => names.has(each));
     await this.database.dropColumns(table, columns);
+    // What is added by this name later may hold values of another form.
+    const form = 'DELETE FROM "__form" WHERE "table" = $1 AND "column" = $2';
+    await this.database.query(form, [table, column]);
   }
 
   async #columns(table: string): Promise<readonly PresentColumn[]> {
@@ -366,6 +424,18 @@ class StepRun {
     if (text === undefined) throw new Error(`the step has no SQL for ${kind}.`);
     return text;
   }
+}
+
+function allowedWords({ atMost = 0 }: ConvertStep | DropStep): string {
+  return `atMost allows ${atMost}`;
+}
+
+/** What a step has done. */
+interface Result {
+  /** How many rows were filled, or how many values were converted or dropped. */
+  readonly rows?: number;
+  /** Why it waits. */
+  readonly waits?: string;
 }
 
 interface Filled {
@@ -428,6 +498,8 @@ function isDerived(column: string): boolean {
 interface Noted {
   /** When. */
   readonly done: string | undefined;
+  /** Whether it was not needed. */
+  readonly isSkipped: boolean;
   /** The key of the last row that is filled. */
   readonly position: ColumnValue | undefined;
 }
@@ -443,9 +515,13 @@ async function journalOf(
   const { position, done }: Row = row ?? {};
   return {
     done: typeof done === 'string' ? done : undefined,
+    isSkipped: position === skipped && typeof done === 'string',
     position: typeof position === 'string' ? (JSON.parse(position) as ColumnValue) : undefined,
   };
 }
+
+/** Stands in the place of a position. */
+const skipped = '"skipped"';
 
 async function finish(database: MigratedDatabase, named: NamedStep): Promise<void> {
   await note(database, named, { done: nowText() });

@@ -55,8 +55,8 @@ export class Logins implements LoginAttempts {
 }
 
 /**
- * Whether an error, or its cause, is one of a disk, a network, SQLite or PostgreSQL (connections,
- * resources, shutdown, failed reads): another attempt may succeed.
+ * Whether an error, or its cause, is one of a disk, a network, SQLite or PostgreSQL (connections, resources, shutdown, failed
+ * reads): another attempt may succeed.
  */
 function isOfSystem(error: unknown): boolean {
   if (!(error instanceof Error)) return false;

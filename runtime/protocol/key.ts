@@ -35,12 +35,10 @@ export function readKeyClause(clause: string): KeyText {
 }
 
 /**
- * The value of a primary key, or of a unique attribute, from its text in a URL or a `__KEY`.
- * `undefined` means that no entity can have it, which is answered like a key that does not exist
- * (404).
+ * The value of a primary key, or of a unique attribute, from its text in a URL or a `__KEY`. `undefined` means that no
+ * entity can have it, which is answered like a key that does not exist (404).
  *
- * Integers are digits with an optional minus, exact to 2^53; `007` is 7. Numbers are decimal, with
- * an optional exponent.
+ * Integers are digits with an optional minus, exact to 2^53; `007` is 7. Numbers are decimal, with an optional exponent.
  */
 export function decodeKey(type: StorageType, text: string): string | number | undefined {
   switch (type) {

@@ -10,7 +10,7 @@ import { FilterSlots } from '../filter/slots.js';
 import { compileAnswer } from './computed-places.js';
 import type { SelectionPlan } from './collection.js';
 import type { AnswerOptions, QueryContext } from './context.js';
-import { pageRows, type PageSource } from './page-rows.js';
+import { markedPage, pageRows, type PageSource } from './page-rows.js';
 import type { Projection, ProjectedField } from './projection.js';
 import { mostRelated } from './related-count.js';
 import { firstFilterSlot, ifBaseExists, queryContext } from './selection.js';
@@ -67,7 +67,10 @@ function planArray(
   const json = dialect.asBytes(dialect.concat(['[', entities, ']']));
   const answer = source.kind === 'keys' ? json : ifBaseExists(context, source.selection, json);
   return {
-    statement: compileAnswer(context, sql`select ${answer} from ${rows} as ${sql.id(alias)}`),
+    statement: markedPage(
+      compileAnswer(context, sql`select ${answer} from ${rows} as ${sql.id(alias)}`),
+      source,
+    ),
     filterSlots,
     mostRelated: mostRelated(projection, options.pageSize),
   };

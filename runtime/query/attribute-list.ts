@@ -55,9 +55,7 @@ function listName(kind: ListKind): string {
 interface DottedPath {
   /** Empty if no name stands there. */
   readonly path: readonly string[];
-  /**
-   * Offset of the first character that belongs to no name; a dot without a name after it is one.
-   */
+  /** Offset of the first character that belongs to no name; a dot without a name after it is one. */
   readonly end: number;
 }
 

@@ -7,7 +7,7 @@ import { compileAnswer } from './computed-places.js';
 import type { AnswerOptions } from './context.js';
 import { entityText } from './entity-json.js';
 import { page } from './page.js';
-import { dataclassOf, pageRows, type PageSource } from './page-rows.js';
+import { dataclassOf, markedPage, pageRows, type PageSource } from './page-rows.js';
 import type { Projection } from './projection.js';
 import { mostRelated } from './related-count.js';
 import {
@@ -61,7 +61,10 @@ export function planCollection(
     first: dialect.integer(sql`${skipSlot}`),
   });
   return {
-    statement: compileAnswer(context, sql`select ${dialect.asBytes(json)} ${from}`),
+    statement: markedPage(
+      compileAnswer(context, sql`select ${dialect.asBytes(json)} ${from}`),
+      source,
+    ),
     filterSlots,
     mostRelated: mostRelated(projection, options.pageSize),
   };

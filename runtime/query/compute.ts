@@ -199,9 +199,8 @@ function storedText({ value, where }: ValueRows, folded: Sql): Sql {
 }
 
 /**
- * JSON of an aggregate of values that may be of any type. The sum and the average are those of the
- * numbers; the least and the greatest value are the ends of what `$distinct` lists: booleans, then
- * numbers, then texts.
+ * JSON of an aggregate of values that may be of any type. The sum and the average are those of the numbers; the least and the
+ * greatest value are the ends of what `$distinct` lists: booleans, then numbers, then texts.
  */
 function propertyAggregate(
   { dialect }: QueryContext,

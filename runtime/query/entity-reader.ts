@@ -9,7 +9,6 @@ import { projectionOf } from './projection-of.js';
 import type { ReadingContext } from './reading-context.js';
 import { shapeName } from './selection-request.js';
 import { planEntity } from './entity.js';
-import { MadeOfParameters } from './made-of-parameters.js';
 import type { Parameters } from './parameters.js';
 import { unknownAttribute } from './projection.js';
 import { mostRelated, refuseTooManyRelated } from './related-count.js';
@@ -27,9 +26,6 @@ const lookupTypes: ReadonlySet<string> = new Set([
 
 /** Reads single entities, by key or by the value of another attribute. */
 export class EntityReader {
-  /** By key, without a list of attributes in the path. */
-  readonly #known = new MadeOfParameters<Statement>();
-
   constructor(
     private readonly context: ReadingContext,
     private readonly dataclass: Dataclass,
@@ -45,7 +41,7 @@ export class EntityReader {
     parameters: Parameters,
     attributes: string | undefined,
   ): PendingAnswer {
-    const statement = this.#byKey(key, parameters, attributes);
+    const statement = this.#statement(key, parameters, attributes);
     const bound =
       key.type === 'string' ? this.context.database.dialect.foldText(String(value)) : value;
     return this.context.database.executor.read(statement, [bound]);
@@ -62,7 +58,7 @@ export class EntityReader {
     if (attribute.kind !== 'storage' || !lookupTypes.has(attribute.type)) {
       throw refuse('malformedUrl', `Entities cannot be looked up by "${name}".`);
     }
-    const statement = this.#plan(attribute, parameters, attributes);
+    const statement = this.#statement(attribute, parameters, attributes);
     const value = comparisonValue(
       attribute.type,
       attribute.dateOnly === true,
@@ -73,19 +69,7 @@ export class EntityReader {
     return this.context.database.executor.read(statement, [value]);
   }
 
-  #byKey(
-    key: StorageDefinition,
-    parameters: Parameters,
-    attributes: string | undefined,
-  ): Statement {
-    const known = attributes === undefined ? this.#known.get(parameters) : undefined;
-    if (known !== undefined) return known;
-    const statement = this.#plan(key, parameters, attributes);
-    if (attributes === undefined) this.#known.set(parameters, statement, statement);
-    return statement;
-  }
-
-  #plan(
+  #statement(
     attribute: StorageDefinition,
     parameters: Parameters,
     attributes: string | undefined,

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { From, keyColumn, selecting, type Source } from '../dataclass/source.js';
 import type { Sql } from '../dialect/dialect.js';
+import type { Statement } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
 import type { FilterSlots } from '../filter/slots.js';
 import type { QueryContext } from './context.js';
@@ -28,6 +29,13 @@ const undefinedEntity = '{"__STAMP":0}';
 
 export function dataclassOf(source: PageSource): Dataclass {
   return source.kind === 'keys' ? source.dataclass : source.selection.dataclass;
+}
+
+/** Marks the statement of a page of all entities as such. */
+export function markedPage(statement: Statement, source: PageSource): Statement {
+  if (source.kind !== 'selection' || statement.restricted !== undefined) return statement;
+  const { base, filter } = source.selection;
+  return base.kind === 'all' && filter === undefined ? { ...statement, isPage: true } : statement;
 }
 
 /** A subquery that returns each entity of the page as the text column `json`, in order. */

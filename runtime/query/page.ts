@@ -41,10 +41,7 @@ export interface Extract {
   readonly top: Sql;
 }
 
-/**
- * `(select <column> as <name>)` over a part of a table; written when every join of its FROM is
- * known.
- */
+/** `(select <column> as <name>)` over a part of a table; written when every join of its FROM is known. */
 export function selectExtract(column: Sql, name: string, extract: Extract): Sql {
   const { from, where, order, top } = extract;
   const condition = where === undefined ? sql`` : sql` where ${where}`;

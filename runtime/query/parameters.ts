@@ -56,23 +56,6 @@ type MutableParameters = { -readonly [Name in keyof Parameters]: Parameters[Name
 
 const noParameters: Parameters = Object.freeze(emptyParameters());
 
-/** Parameters that later requests have, too. */
-const lasting = new WeakSet([noParameters]);
-
-/**
- * Marks parameters that later requests share as the same object, so that it can be the key of a
- * cache.
- */
-export function makeLasting(parameters: Parameters): Parameters {
-  lasting.add(parameters);
-  return parameters;
-}
-
-/** See {@link makeLasting}. */
-export function areLasting(parameters: Parameters): boolean {
-  return lasting.has(parameters);
-}
-
 /**
  * Reads the parameters of a request (protocol P1.5 to P1.8): names in any case; blanks and one pair
  * of quotes around a value are removed, so offsets in errors count from behind the quote.

@@ -95,8 +95,7 @@ function reached(
   const from = new From(context.aliases, owner.target(relation));
   const foreignKey = from.root.dataclass.foreignKey(owner.inverse(relation));
   const where = owners.condition === undefined ? sql`` : sql` where ${owners.condition}`;
-  // A condition, not a join: a related entity counts once, even if it is related to several of the
-  // entities.
+  // A condition, not a join: a related entity counts once, even if it is related to several of the entities.
   const keys = sql`select ${keyColumn(owners.source)} ${owners.from.clause}${where}`;
   const condition = sql`${column(from.root, foreignKey.column)} in (${keys})`;
   return { from, source: followAll(from, from.root, toOnes), condition };

@@ -8,7 +8,7 @@ import type { SelectionPlan } from '../query/collection.js';
 import type { ComputedDefinition, StorageType } from '../protocol/definition.js';
 import type { AnswerOptions, QueryContext } from '../query/context.js';
 import { valueOfJoined, computedJson } from '../query/entity-json.js';
-import { pageRows, type PageSource } from '../query/page-rows.js';
+import { markedPage, pageRows, type PageSource } from '../query/page-rows.js';
 import { countSlot, firstFilterSlot, queryContext, skipSlot } from '../query/selection.js';
 import { valueJson } from '../query/value-json.js';
 import { type ReportColumn, reportColumns } from './columns.js';
@@ -50,9 +50,9 @@ export function planReport(
     `],"filtersApplied":${String(filtersApplied)}}`,
   ]);
   return {
-    statement: compileAnswer(
-      context,
-      sql`select ${dialect.asBytes(json)} from ${rows} as ${sql.id(alias)}`,
+    statement: markedPage(
+      compileAnswer(context, sql`select ${dialect.asBytes(json)} from ${rows} as ${sql.id(alias)}`),
+      source,
     ),
     filterSlots,
     mostRelated: 0,

@@ -7,10 +7,7 @@ import type {
 } from '../dialect/vector-access.js';
 import { readVector } from './values.js';
 
-/**
- * Uses the functions of {@link file://../dialect/postgres/vector-functions.ts}, whose doubles are
- * as fast as any other way.
- */
+/** By functions of {@link file://../dialect/postgres/functions.ts}, whose doubles are as fast as anything that it has. */
 export const postgresVectors: VectorAccess = { read: readVector, compare };
 
 function compare({ norm, unit, direction }: StoredVector, take: TakeSlot): ComparedVector {

@@ -1,4 +1,4 @@
-import { messages } from '../../generator/check/messages.js';
+import { messages } from '../../generator/check/report.js';
 import { stubMessages } from '../../generator/stubs/messages.js';
 
 const begin = '<!-- diagnostics -->';

@@ -1,7 +1,7 @@
 import { expect } from 'vitest';
 import { checkModel } from '../../generator/check/check-model.js';
 import { lineStarts, positionAt } from '../../generator/source/position.js';
-import type { Code } from '../../generator/check/messages.js';
+import type { Code } from '../../generator/check/report.js';
 import type { Model } from '../../generator/model/model.js';
 
 export interface Expected {

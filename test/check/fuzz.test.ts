@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { Ajv } from 'ajv';
 import { parse, stringify } from 'yaml';
 import { checkModel } from '../../generator/check/check-model.js';
-import { messages } from '../../generator/check/messages.js';
+import { messages } from '../../generator/check/report.js';
 import { definitions, modelDefinition, modelSchema } from '../../generator/source/model.schema.js';
 
 const complete = readFileSync(new URL('models/complete.yaml', import.meta.url), 'utf8');

@@ -1,5 +1,5 @@
 import { expect, it } from 'vitest';
-import { openProbe } from '../../generator/check/expression-probe.js';
+import { openProbe } from '../../generator/check/expressions.js';
 import { MissingDriver } from '../../generator/check/missing-driver.js';
 
 it.each([

@@ -3,7 +3,7 @@ import { Client } from 'pg';
 import { afterEach, beforeEach, expect, it } from 'vitest';
 import { postgresSchema } from '../../generator/emit/schema/postgres.js';
 import type { Model } from '../../generator/model/model.js';
-import { openPostgres } from '../../runtime/dialect/postgres/open-database.js';
+import { openPostgres } from '../../runtime/dialect/postgres/open.js';
 import { fold } from '../../runtime/protocol/fold.js';
 import { describePostgres, postgresDatabase, type TestDatabase } from '../support/postgres.js';
 import { modelOf } from '../support/server.js';

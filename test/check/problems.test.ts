@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest';
 import { checkModel } from '../../generator/check/check-model.js';
-import { messages } from '../../generator/check/messages.js';
+import { messages } from '../../generator/check/report.js';
 import { functionCases, roleCases } from './cases/access-cases.js';
 import { computedCases, storageCases } from './cases/attribute-cases.js';
 import { fileCases, shapeCases } from './cases/file-cases.js';

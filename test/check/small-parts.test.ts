@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest';
-import { dayOf, momentOf } from '../../generator/check/dates.js';
+import { dayOf, momentOf } from '../../generator/check/values.js';
 import { outsideOneExpression } from '../../generator/check/expression-text.js';
 import { createSuggest, editDistance } from '../../generator/check/near-name.js';
 

@@ -1,18 +1,6 @@
-import {
-  existsSync,
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
-import { dirname, join } from 'node:path';
+import { existsSync, readFileSync, statSync } from 'node:fs';
 import { afterAll, describe, expect, it } from 'vitest';
 import { lazyCompiler } from '../../generator/cli/compiler.js';
-import { run } from '../../generator/cli/run.js';
-import type { World } from '../../generator/cli/world.js';
 import { classNames } from '../../generator/emit/classes/class-names.js';
 import { userClasses } from '../../generator/emit/classes/user-classes.js';
 import { serializeModel } from '../../generator/model/serialize.js';
@@ -21,106 +9,25 @@ import { nodeDisk } from '../../generator/output/node-disk.js';
 import { userFolder, type UserFolder } from '../../generator/output/user-edits.js';
 import { changedNames } from '../../generator/stubs/changed-names.js';
 import { renameInClasses } from '../../generator/stubs/rename-classes.js';
-import { typeErrors } from '../emitted/type-errors.js';
-import { typedRuntime } from '../support/built-runtime.js';
-import { modelOf, packageRoot } from '../support/server.js';
+import { type Printed, Project } from '../support/project.js';
+import { modelOf } from '../support/server.js';
 
-/** Below the repository, so that servers find its packages. */
-const scratch = join(packageRoot, '.tmp', 'renames');
-mkdirSync(scratch, { recursive: true });
-const folders: string[] = [];
+const projects: Project[] = [];
 
 afterAll(() => {
-  for (const folder of folders) rmSync(folder, { recursive: true, force: true });
+  for (const project of projects) project.delete();
 });
 
-interface Answer {
-  readonly code: number;
-  readonly out: string;
-  readonly err: string;
-}
-
-/** A model and its server on the disk. */
-class Project {
-  readonly #home = mkdtempSync(join(scratch, 'server-'));
-
-  constructor(private readonly runtimeFolder: string) {
-    folders.push(this.#home);
-  }
-
-  static async of(model: string, files: Readonly<Record<string, string>> = {}): Promise<Project> {
-    const project = new Project(await typedRuntime());
-    expect(await project.generate(model)).toMatchObject({ code: 0 });
-    for (const [path, text] of Object.entries(files)) project.write(path, text);
-    return project;
-  }
-
-  async generate(model: string, ...options: readonly string[]): Promise<Answer> {
-    writeFileSync(join(this.#home, 'model.yaml'), model);
-    const printed = { out: '', err: '' };
-    const stream = (name: 'out' | 'err') => ({
-      write: (text: string) => {
-        printed[name] += text;
-      },
-      isTTY: false,
-    });
-    const { runtimeFolder } = this;
-    const world: World = {
-      cwd: this.#home,
-      env: {},
-      stdout: stream('out'),
-      stderr: stream('err'),
-      host: { disk: nodeDisk, pid: 10, isAlive: () => false, pause: () => Promise.resolve() },
-      onInterrupt: () => () => undefined,
-      readFile: (path) => readFileSync(path),
-      git: () => undefined,
-      isFile: (path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true,
-      package: { root: packageRoot, version: '1.0.0' },
-      compiler: {
-        ...lazyCompiler,
-        emit: (value, input) => lazyCompiler.emit(value, { ...input, runtimeFolder }),
-      },
-    };
-    const code = await run(['model.yaml', '-o', 'server', ...options], world);
-    return { code, ...printed };
-  }
-
-  get folder(): string {
-    return join(this.#home, 'server');
-  }
-
-  write(path: string, text: string): void {
-    mkdirSync(dirname(join(this.folder, path)), { recursive: true });
-    writeFileSync(join(this.folder, path), text);
-  }
-
-  read(path: string): string {
-    return readFileSync(join(this.folder, path), 'utf8');
-  }
-
-  has(path: string): boolean {
-    return existsSync(join(this.folder, path));
-  }
-
-  remove(path: string): void {
-    rmSync(join(this.folder, path), { recursive: true });
-  }
-
-  /** Texts of all files below a folder of the server, by their paths in it. */
-  tree(folder = ''): Readonly<Record<string, string>> {
-    const root = join(this.folder, folder);
-    const files = readdirSync(root, { recursive: true, withFileTypes: true })
-      .filter((each) => each.isFile())
-      .map((each) => join(each.parentPath, each.name));
-    return Object.fromEntries(
-      files.sort().map((file) => [file.slice(root.length), readFileSync(file, 'utf8')]),
-    );
-  }
-
-  /** What the compiler says of it. */
-  get errors(): readonly string[] {
-    return typeErrors(this.folder);
-  }
+/** The server of a model, with files of the user's. */
+async function projectOf(
+  model: string,
+  files: Readonly<Record<string, string>> = {},
+): Promise<Project> {
+  const project = await Project.create();
+  projects.push(project);
+  expect(await project.generate(model)).toMatchObject({ code: 0 });
+  for (const [path, text] of Object.entries(files)) project.write(path, text);
+  return project;
 }
 
 interface Names {
@@ -239,7 +146,7 @@ export class Employee extends EmployeeBase {
 `;
 
 /** What was told of users' files, each with the word that stands at its place now. */
-function told(project: Project, { err }: Answer): readonly string[] {
+function told(project: Project, { err }: Printed): readonly string[] {
   return [...err.matchAll(/^server\/(\S+):(\d+):(\d+) {2}\w+ {2}(stub\/\S+)$/gm)].map(
     ([, path = '', line, column, code]) => {
       const text = project.has(path) ? project.read(path).split('\n')[Number(line) - 1] : '';
@@ -251,7 +158,7 @@ function told(project: Project, { err }: Answer): readonly string[] {
 
 describe('an attribute that is renamed', () => {
   it('is renamed where the types tell, told where they do not, and left where it is another one', async () => {
-    const project = await Project.of(model(), {
+    const project = await projectOf(model(), {
       'src/classes/EmployeeEntity.ts': employeeEntity,
       'src/classes/Employee.ts': employee,
     });
@@ -295,7 +202,7 @@ describe('an attribute that is renamed', () => {
   });
 
   it('changes nothing and tells nothing with the second run', async () => {
-    const project = await Project.of(model(), { 'src/classes/EmployeeEntity.ts': employeeEntity });
+    const project = await projectOf(model(), { 'src/classes/EmployeeEntity.ts': employeeEntity });
     const newer = model({ fax: 'telefax' });
     const dry = await project.generate(newer, '--dry-run');
     expect(dry.out).toContain('update    src/classes/EmployeeEntity.ts');
@@ -309,7 +216,7 @@ describe('an attribute that is renamed', () => {
   });
 
   it('takes accessors with it that are called after it', async () => {
-    const project = await Project.of(model(), { 'src/classes/Employee.ts': employee });
+    const project = await projectOf(model(), { 'src/classes/Employee.ts': employee });
     const answer = await project.generate(model({ fullName: 'wholeName' }));
     expect([answer.code, told(project, answer)]).toEqual([0, []]);
     expect(project.read('src/classes/Employee.ts')).toBe(
@@ -321,7 +228,7 @@ describe('an attribute that is renamed', () => {
 
   it('keeps line ends, a byte order mark and everything else byte for byte', async () => {
     const text = `\ufeff${employeeEntity.replaceAll('\n', '\r\n')}`;
-    const project = await Project.of(model(), { 'src/classes/EmployeeEntity.ts': text });
+    const project = await projectOf(model(), { 'src/classes/EmployeeEntity.ts': text });
     await project.generate(model({ fax: 'telefax' }));
     const after = project.read('src/classes/EmployeeEntity.ts');
     const changed = after.replaceAll(/telefax: fax\b|telefax/g, 'fax');
@@ -330,7 +237,7 @@ describe('an attribute that is renamed', () => {
   });
 
   it('is told alone where the types of the server are not there, but for members of classes', async () => {
-    const project = await Project.of(model(), {
+    const project = await projectOf(model(), {
       'src/classes/EmployeeEntity.ts': employeeEntity,
       'src/classes/Employee.ts': employee,
     });
@@ -424,7 +331,7 @@ describe('a dataclass that is renamed', () => {
     'takes its classes, their files in src/classes/%s and their uses with it',
     async (folder) => {
       const before = classCode(old, folder);
-      const project = await Project.of(model());
+      const project = await projectOf(model());
       if (folder !== '') {
         for (const name of ['Company', 'CompanyEntity']) project.remove(`src/classes/${name}.ts`);
       }
@@ -481,7 +388,7 @@ export async function faxOf({ ds }: FastifyRequest): Promise<string | null> {
 `;
     const test = `import { Clock } from '../src/classes/Clock.js';\n\nconsole.log(Clock.name);\n`;
     const broken = 'const { fax = ;\n';
-    const project = await Project.of(model(), {
+    const project = await projectOf(model(), {
       'src/routes/fax.ts': route,
       'test/clock.test.ts': test,
       'src/broken.ts': broken,
@@ -512,7 +419,7 @@ describe('a class that cannot be renamed', () => {
   const newer = model({ company: 'Firm' });
 
   it('is an error where its file is no TypeScript, and nothing is written', async () => {
-    const project = await Project.of(model());
+    const project = await projectOf(model());
     project.write('src/classes/CompanyEntity.ts', 'export class CompanyEntity extends {\n');
     const tree = project.tree();
     const answer = await project.generate(newer);
@@ -522,7 +429,7 @@ describe('a class that cannot be renamed', () => {
   });
 
   it('is an error where its file calls something else by the new name', async () => {
-    const project = await Project.of(model(), {
+    const project = await projectOf(model(), {
       'src/classes/CompanyEntity.ts': `import { CompanyEntityBase } from '../generated/api.js';
 const FirmEntity = 1;
 export class CompanyEntity extends CompanyEntityBase {
@@ -546,7 +453,7 @@ export { CompanySelection } from './CompanySelection.js';
 type FirmEntity = Partial<CompanyTypes>;
 export type Both = CompanyEntity | FirmEntity;
 `;
-    const project = await Project.of(model(), { 'src/classes/helper.ts': helper });
+    const project = await projectOf(model(), { 'src/classes/helper.ts': helper });
     expect(await project.generate(newer)).toMatchObject({ code: 0 });
     expect(project.read('src/classes/helper.ts')).toBe(
       helper
@@ -562,7 +469,7 @@ export type Both = CompanyEntity | FirmEntity;
 });
 
 it('a class that the user has renamed already is used as it is, without a word', async () => {
-  const project = await Project.of(model());
+  const project = await projectOf(model());
   const code = classCode(newNames);
   for (const name of ['Company', 'CompanyEntity', 'CompanySelection', 'Clock']) {
     project.remove(`src/classes/${name}.ts`);
@@ -578,14 +485,14 @@ it('a class that the user has renamed already is used as it is, without a word',
 });
 
 it('a name that was renamed twice between two runs goes to its last name', async () => {
-  const project = await Project.of(model(), { 'src/classes/EmployeeEntity.ts': employeeEntity });
+  const project = await projectOf(model(), { 'src/classes/EmployeeEntity.ts': employeeEntity });
   const newer = model({ fax: 'telex' }).replace('renamedFrom: fax', 'renamedFrom: [fax, telefax]');
   expect(await project.generate(newer)).toMatchObject({ code: 0 });
   expect(project.read('src/classes/EmployeeEntity.ts')).toContain('this.telex    = value');
 });
 
 it('warnings about old names stop the run where warnings are errors', async () => {
-  const project = await Project.of(`${model()}roles: {}\n`, {
+  const project = await projectOf(`${model()}roles: {}\n`, {
     'src/classes/Employee.ts': employee,
   });
   const tree = project.tree();
@@ -605,7 +512,7 @@ it('two names that change places are exchanged, and so are files', async () => {
     'fax: string\n      staff',
     'fax: string\n      telex: string\n      staff',
   );
-  const project = await Project.of(text, {
+  const project = await projectOf(text, {
     'src/classes/CompanyEntity.ts': `import { CompanyEntityBase, type EmployeeEntity } from '../generated/api.js';
 export class CompanyEntity extends CompanyEntityBase {
   async hire(person: EmployeeEntity): Promise<EmployeeEntity> {
@@ -766,7 +673,7 @@ export class Clock extends ClockBase {
     ['a1', 'a2', 'a3', 'a4', 'a5'],
     ['b1', 'b2', 'b3', 'b4', 'b5'],
   ];
-  const project = await Project.of(before(old), code(old));
+  const project = await projectOf(before(old), code(old));
   expect(project.errors).toEqual([]);
   const answer = await project.generate(before(fresh, 'a'));
   expect(answer.code).toBe(0);

@@ -171,7 +171,7 @@ const rows: readonly Row[] = [
     [
       'data fine attribute-renamed applied',
       'clients breaks renamed',
-      'classCode look code-renamed',
+      'classCode fine code-renamed',
     ],
   ],
   [
@@ -184,13 +184,13 @@ const rows: readonly Row[] = [
     [
       'data fine attribute-renamed applied',
       'clients breaks renamed',
-      'classCode look code-renamed',
+      'classCode fine code-renamed',
     ],
   ],
   [
     'a column that changes its name',
     [['total: number', 'total: { type: number, column: sum }']],
-    ['data lost column-changed applied'],
+    ['data look column-changed plan'],
   ],
   [
     'a dataclass that is new',
@@ -200,7 +200,7 @@ const rows: readonly Row[] = [
   [
     'a table that changes its name',
     [['  Order:\n', '  Order:\n    table: sales\n']],
-    ['data lost table-changed plan'],
+    ['data look table-changed plan'],
   ],
   [
     'a database that is no longer opened',
@@ -288,12 +288,12 @@ const rows: readonly Row[] = [
   [
     'a type that changes and not the column',
     [['born: { type: date, dateOnly: true }', 'born: string']],
-    ['data look type-changed applied', 'clients breaks type-changed'],
+    ['data look type-changed plan', 'clients breaks type-changed'],
   ],
   [
     'a day that gets a time',
     [['dateOnly: true', 'dateOnly: false']],
-    ['data look type-changed applied', 'clients breaks type-changed'],
+    ['data look type-changed plan', 'clients breaks type-changed'],
   ],
   [
     'an expression',
@@ -392,7 +392,7 @@ const rows: readonly Row[] = [
     [
       'clients breaks renamed',
       'clients breaks removed',
-      'classCode look code-renamed',
+      'classCode fine code-renamed',
       'classCode look code-uncalled',
       'classCode look code-missing',
     ],
@@ -485,7 +485,7 @@ describe('drs-gen diff', () => {
       'data fine dataclass-renamed applied',
       'clients breaks renamed',
       'clients look collection-renamed',
-      'classCode look code-renamed',
+      'classCode fine code-renamed',
     ]);
     expect(found.data[0]?.message).toBe(
       'Customer is called Client now: its rows stay in the table Customer.',
@@ -539,8 +539,45 @@ describe('drs-gen diff', () => {
     );
     expect(chain.data[0]).toMatchObject({
       code: 'column-changed',
-      help: 'write renamedFrom: [total, sum]',
+      help: 'drs-gen migrate writes it; to keep the column, write renamedFrom: [total, sum]',
     });
+  });
+
+  it('tells that a migration renames what no longer says its earlier name', async () => {
+    const older = edited(
+      ['  Customer:\n', '  Client:\n    renamedFrom: Customer\n'],
+      ['total: number', 'sum: { type: number, renamedFrom: total }'],
+    ).replaceAll('to: Customer', 'to: Client');
+    const tidy = older
+      .replace('    renamedFrom: Customer\n', '')
+      .replace(', renamedFrom: total', '');
+    const found = await diffOf(tidy.replace('maxLength: 20', 'maxLength: 10'), older);
+    expect(codes(found)).toEqual([
+      'data look table-changed plan',
+      'data look maxLength-tightened rows',
+      'data look column-changed plan',
+      'clients breaks narrower',
+    ]);
+    expect(found.data.map(({ message }) => message)).toContain(
+      'Order.sum is kept in the column total, and the model wants it in sum: a migration has to rename the column.',
+    );
+  });
+
+  it('tells that the type of a key stays, and which types a start takes as they are', async () => {
+    const key = edited([
+      'ID: { type: uuid, key: true, generated: uuid }',
+      'ID: { type: integer, key: true }',
+    ]);
+    expect((await diffOf(key)).data[0]).toMatchObject({
+      severity: 'lost',
+      code: 'type-changed',
+      message: 'Order.ID was a uuid and is an integer: no migration changes the type of a key.',
+      start: 'plan',
+    });
+    const added = (type: string): string =>
+      edited(['total: number', `total: number\n      token: ${type}`]);
+    const found = await diffOf(added('string'), added('uuid'));
+    expect(codes(found)).toContain('data look type-changed applied');
   });
 
   it('tells where a change stands, and where what is gone stood', async () => {

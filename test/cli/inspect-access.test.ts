@@ -1,7 +1,7 @@
 import { expect, it } from 'vitest';
 import { checkModel } from '../../generator/check/check-model.js';
 import { plain } from '../../generator/cli/colors.js';
-import { accessJson, describeAccess } from '../../generator/cli/describe-access.js';
+import { accessJson, describeAccess } from '../../generator/cli/commands/inspect.js';
 import type { Model } from '../../generator/model/model.js';
 import { importFrom } from '../support/compiled-server.js';
 import { modelFile } from '../support/model-file.js';

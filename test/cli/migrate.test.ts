@@ -1,32 +1,15 @@
-import {
-  mkdirSync,
-  mkdtempSync,
-  readdirSync,
-  readFileSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs';
+import { readdirSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import { afterEach, beforeEach, expect, it } from 'vitest';
-import { lazyCompiler } from '../../generator/cli/compiler.js';
-import { run } from '../../generator/cli/run.js';
-import type { World } from '../../generator/cli/world.js';
-import { nodeDisk } from '../../generator/output/node-disk.js';
-import { typeErrors } from '../emitted/type-errors.js';
-import { typedRuntime } from '../support/built-runtime.js';
-import { packageRoot } from '../support/server.js';
+import { type Printed, Project } from '../support/project.js';
 
-/** Below the repository, so that servers find its packages. */
-const scratch = join(packageRoot, '.tmp', 'migrate');
-let home: string;
+let project: Project;
 
-beforeEach(() => {
-  mkdirSync(scratch, { recursive: true });
-  home = mkdtempSync(join(scratch, 'server-'));
+beforeEach(async () => {
+  project = await Project.create();
 });
 afterEach(() => {
-  rmSync(home, { recursive: true, force: true });
+  project.delete();
 });
 
 const modelOf = (attributes: string, others = ''): string => `drs: 1
@@ -58,43 +41,12 @@ const after = modelOf(`      founded: { type: date, dateOnly: true }
       logo: image
 `);
 
-async function drsGen(
-  model: string,
-  ...args: readonly string[]
-): Promise<{ code: number; err: string }> {
-  writeFileSync(join(home, 'model.yaml'), model);
-  let err = '';
-  const runtimeFolder = await typedRuntime();
-  const world: World = {
-    cwd: home,
-    env: {},
-    stdout: { write: () => undefined, isTTY: false },
-    stderr: {
-      write: (text) => {
-        err += text;
-      },
-      isTTY: false,
-    },
-    host: { disk: nodeDisk, pid: 10, isAlive: () => false, pause: () => Promise.resolve() },
-    onInterrupt: () => () => undefined,
-    readFile: (path) => readFileSync(path),
-    git: () => undefined,
-    isFile: (path) => statSync(path, { throwIfNoEntry: false })?.isFile() === true,
-    package: { root: packageRoot, version: '1.0.0' },
-    compiler: {
-      ...lazyCompiler,
-      emit: (value, input) => lazyCompiler.emit(value, { ...input, runtimeFolder }),
-    },
-  };
-  return { code: await run([...args], world), err };
-}
-
-const generate = (model: string): ReturnType<typeof drsGen> =>
-  drsGen(model, 'model.yaml', '-o', 'server');
-const migrate = (model: string, ...more: readonly string[]): ReturnType<typeof drsGen> =>
-  drsGen(model, 'migrate', 'model.yaml', '-o', 'server', ...more);
-const migrations = (): readonly string[] => readdirSync(join(home, 'server/src/migrations'));
-const read = (path: string): string => readFileSync(join(home, 'server', path), 'utf8');
+const generate = (model: string, ...more: readonly string[]): Promise<Printed> =>
+  project.generate(model, ...more);
+const migrate = (model: string, ...more: readonly string[]): Promise<Printed> =>
+  project.run(model, 'migrate', 'model.yaml', '-o', 'server', ...more);
+const migrations = (): readonly string[] => readdirSync(join(project.folder, 'src/migrations'));
+const read = (path: string): string => project.read(path);
 
 it("drs-gen migrate writes a migration once, which compiles with the server and is the user's then", async () => {
   expect(await generate(before)).toMatchObject({ code: 0 });
@@ -106,10 +58,14 @@ it("drs-gen migrate writes a migration once, which compiles with the server and 
   await expect(text).toMatchFileSnapshot('./snapshots/migration.snapshot');
   expect(read('src/generated/migrations.ts')).toContain("'0001-convert-founded': migration0001,");
   expect(read('src/generated/app.ts')).toContain('databases, definitions, migrations }');
-  expect(typeErrors(join(home, 'server'))).toEqual([]);
-  writeFileSync(join(home, 'server/src/migrations/0001-convert-founded.ts'), `${text}// mine\n`);
+  expect(project.errors).toEqual([]);
+  writeFileSync(join(project.folder, 'src/migrations/0001-convert-founded.ts'), `${text}// mine\n`);
   for (const again of [generate, migrate]) {
-    expect(await again(after)).toMatchObject({ code: 0 });
+    const { code, err } = await again(after);
+    expect([code, err.includes('\nNo other migration is needed: ')]).toEqual([
+      0,
+      again === migrate,
+    ]);
     expect(read('src/migrations/0001-convert-founded.ts')).toBe(`${text}// mine\n`);
     expect(migrations()).toHaveLength(1);
   }
@@ -132,7 +88,7 @@ it('drs-gen tells migrations of two branches at once, and writes nothing', async
   await generate(before);
   await migrate(after);
   const text = read('src/migrations/0001-convert-founded.ts');
-  const other = join(home, 'server/src/migrations/0002-other.ts');
+  const other = join(project.folder, 'src/migrations/0002-other.ts');
   writeFileSync(other, text);
   const refused = await generate(after);
   expect(refused.code).toBe(3);
@@ -141,7 +97,7 @@ it('drs-gen tells migrations of two branches at once, and writes nothing', async
   );
   writeFileSync(other, '');
   expect(await generate(after)).toMatchObject({ code: 0 });
-  writeFileSync(join(home, 'server/src/migrations/0002-third.ts'), '');
+  writeFileSync(join(project.folder, 'src/migrations/0002-third.ts'), '');
   expect((await generate(after)).err).toMatch(/have the same number/);
 });
 
@@ -154,6 +110,161 @@ it('drs-gen migrate writes none where a start does all by itself', async () => {
   const grown = modelOf(
     '      note: { type: string, minLength: 1, maxLength: 9 }\n      rate: { type: number, min: -1 }\n      kind: { type: string, enum: [c, b, a] }\n      size: { type: integer, default: 1, mandatory: true }\n',
   );
-  expect(await migrate(grown)).toMatchObject({ code: 0 });
+  const { code, err } = await migrate(grown);
+  expect(code).toBe(0);
+  expect(err).toMatch(/\nNo migration is needed: the start of the server does all of it\.\n$/);
   expect(() => migrations()).toThrow('ENOENT');
+});
+
+it('drs-gen tells which steps no migration does yet, and what to do once one is written', async () => {
+  await generate(before);
+  const open = `No migration does yet what the data may need: convert Company.founded (date to date only), convert Company.zip (integer to string), fill Company.kind, fill Company.country.
+Write one: drs-gen migrate model.yaml -o server
+`;
+  for (let run = 1; run <= 2; run += 1) {
+    const { code, err } = await generate(after);
+    expect(code).toBe(0);
+    expect(err.endsWith(open), err).toBe(true);
+  }
+  const told = (verb: string): string =>
+    `server/src/migrations/0001-convert-founded.ts ${verb} written, and yours from now on. Its steps, and what does them:
+  convert Company.founded (date to date only)  node dist/src/migrate.js
+  convert Company.zip (integer to string)      node dist/src/migrate.js
+  fill Company.kind                            node dist/src/migrate.js
+  fill Company.country                         node dist/src/migrate.js
+  drop Company.fax                             node dist/src/migrate.js, once atMost says how many values may be lost
+  drop Old                                     node dist/src/migrate.js, once atMost says how many values may be lost
+Write a value in the place of each decide(…): Company.kind, Company.country.
+Next: stop the servers of the older model, and run: cd server && npm run build && node dist/src/migrate.js && npm start
+`;
+  const dry = await migrate(after, '--dry-run');
+  expect(dry.err.endsWith(told('would be')), dry.err).toBe(true);
+  const json = async (...args: readonly string[]): Promise<unknown> => {
+    const { out } = await project.run(after, ...args, '--json');
+    return (JSON.parse(out) as { readonly migration?: unknown }).migration;
+  };
+  const [plain, wanted] = [
+    await json('model.yaml', '-o', 'server'),
+    await json('migrate', 'model.yaml', '-o', 'server', '--dry-run'),
+  ];
+  expect(plain).toMatchObject({ path: null });
+  expect(wanted).toMatchObject({
+    path: 'src/migrations/0001-convert-founded.ts',
+    steps: [
+      {
+        kind: 'convert',
+        table: 'Company',
+        column: 'founded',
+        words: 'convert Company.founded (date to date only)',
+        doneBy: 'migrate.js',
+        decide: null,
+      },
+      { column: 'zip' },
+      { kind: 'fill', column: 'kind', decide: 'Company.kind' },
+      { column: 'country' },
+      { kind: 'drop', column: 'fax' },
+      { kind: 'drop', table: 'Old', column: null },
+    ],
+  });
+  const written = await migrate(after);
+  expect(written.err.endsWith(told('is')), written.err).toBe(true);
+  expect((await generate(after)).err).toMatch(/^server: .*of yours kept\n$/);
+  expect(await json('model.yaml', '-o', 'server')).toBeUndefined();
+});
+
+it('drs-gen migrate tells of steps that the start does, and of drops that can wait', async () => {
+  await generate(modelOf('      fax: string\n'));
+  const filled = '      country: { type: string, mandatory: true }\n';
+  const { err } = await migrate(modelOf(filled));
+  expect(err).toMatch(
+    /\n {2}fill Company\.country {2}the start of the server\n {2}drop Company\.fax {6}node/,
+  );
+  expect(err).toMatch(
+    /\nNext: cd server && npm run build && npm start\nLater, .*: node dist\/src\/migrate\.js\n$/,
+  );
+  // What nothing uses stays where it is, and is no reason for a migration.
+  expect((await generate(modelOf(''))).err).not.toMatch(/migration/);
+});
+
+it('drs-gen does not let a server look for values where they are not', async () => {
+  const renamed = modelOf(
+    '      telefax: { type: string, renamedFrom: fax }\n      note: string\n',
+    '  Firm:\n    renamedFrom: Old\n    attributes:\n      ID: { type: integer, key: true }\n',
+  );
+  await generate(
+    modelOf(
+      '      fax: string\n      note: string\n',
+      '  Old:\n    attributes:\n      ID: { type: integer, key: true }\n',
+    ),
+  );
+  await generate(renamed);
+  const lock = read('.drs-gen/model.lock.json');
+  const tidy = renamed.replace(', renamedFrom: fax', '').replace('    renamedFrom: Old\n', '');
+  // Another attribute would even have the values.
+  const taken = tidy.replace('note: string', 'note: string\n      fax: string');
+  for (const model of [tidy, taken]) {
+    const refused = await generate(model);
+    expect(refused.code).toBe(3);
+    expect(refused.err).toContain(
+      'Run drs-gen migrate model.yaml -o server: it writes a migration with these steps: rename Company.fax to telefax, rename Old to Firm. Or leave',
+    );
+  }
+  expect(read('.drs-gen/model.lock.json')).toBe(lock);
+  expect(await migrate(taken)).toMatchObject({ code: 0 });
+  expect(read('src/migrations/0001-rename-fax.ts')).toContain(
+    "{ kind: 'rename', table: 'Old', to: 'Firm' }",
+  );
+  expect(await generate(taken)).toMatchObject({ code: 0 });
+});
+
+it('drs-gen takes renamedFrom that was forgotten in the run before', async () => {
+  await generate(modelOf('      fax: string\n'));
+  expect(await generate(modelOf('      telefax: string\n'))).toMatchObject({ code: 0 });
+  const renamed = modelOf('      telefax: { type: string, renamedFrom: fax }\n');
+  expect(await generate(renamed)).toMatchObject({ code: 0 });
+  expect(read('.drs-gen/model.lock.json')).toContain('"column": "fax"');
+  expect((await migrate(renamed)).err).toMatch(/No migration is needed/);
+});
+
+it('drs-gen migrate takes no new name for a column that is gone while another migration is open', async () => {
+  await generate(modelOf('      fax: string\n      size: integer\n'));
+  const renamed = modelOf(
+    '      telefax: { type: string, renamedFrom: fax }\n      size: string\n',
+  );
+  await generate(renamed);
+  const tidy = renamed.replace(', renamedFrom: fax', '');
+  const refused = await migrate(tidy);
+  expect(refused.code).toBe(3);
+  expect(refused.err).toMatch(
+    /cannot do this, too: rename Company\.fax to telefax\. Put renamedFrom/,
+  );
+  expect(await migrate(renamed)).toMatchObject({ code: 0 });
+  expect(await migrate(tidy)).toMatchObject({ code: 0 });
+  expect(migrations()).toEqual(['0001-convert-size.ts', '0002-rename-fax.ts']);
+});
+
+it('drs-gen migrate writes a step for values that become unique, which finds all but one of each', async () => {
+  await generate(modelOf('      code: string\n      size: integer\n'));
+  await migrate(
+    modelOf(
+      '      code: { type: string, unique: true, mandatory: true }\n      size: { type: integer, unique: true }\n',
+    ),
+  );
+  const text = read('src/migrations/0001-fill-code.ts');
+  expect(text).toContain("set: (row: CompanyRow) => ({ code: decide('Company.code', row) })");
+  const kept = (value: string, column: string): string =>
+    `("${column}" IS NOT NULL AND "ID" NOT IN (SELECT min("ID") FROM "Company" WHERE "${column}" IS NOT NULL GROUP BY ${value}))`;
+  expect(text).toContain(`'"code" IS NULL OR ${kept('drs_fold("code")', 'code')}'`);
+  expect(text).toContain(`'${kept('"size"', 'size')}'`);
+});
+
+it('drs-gen migrate fills rows that a model allowed which came while the migration was waited for', async () => {
+  const model = (level: string, more = ''): string => modelOf(`      level: ${level}\n${more}`);
+  await generate(model('{ type: string, enum: [a, b] }', '      name: string\n'));
+  const mandatory = '      name: { type: string, mandatory: true }\n';
+  await generate(model('{ type: string, enum: [a, b, c], mandatory: true }', mandatory));
+  await migrate(model('{ type: string, enum: [a, b], mandatory: true }', mandatory), '--name', 'x');
+  const text = read('src/migrations/0001-x.ts');
+  expect(text).toMatch(/"name" IS NULL/);
+  expect(text).toContain(String.raw`"level" IS NULL OR NOT ("level" IN (\'a\', \'b\'))`);
 });

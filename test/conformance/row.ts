@@ -19,7 +19,7 @@ export interface Request {
 }
 
 export interface Expectation {
-  /** 200 when left out. */
+  /** 200 if left out. */
   readonly status?: number;
   /** The whole body, the order of its members included. */
   readonly is?: unknown;

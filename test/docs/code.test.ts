@@ -14,7 +14,8 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-const blocks = blocksOf('ts');
+/** Those of the cookbook belong to a server of their own: `recipes.test.ts`. */
+const blocks = blocksOf('ts').filter(({ path }) => path !== 'runtime/docs/cookbook.md');
 /** `// examples/staff/server/…` begins what a file of the example holds. */
 const excerpts = blocks.filter(({ text }) => text.startsWith('// examples/'));
 const programs = blocks.filter((block) => !excerpts.includes(block));

@@ -1,5 +1,5 @@
 import { existsSync, readdirSync } from 'node:fs';
-import { dirname, join } from 'node:path';
+import { basename, dirname, join } from 'node:path';
 import { describe, expect, it } from 'vitest';
 import { packageRoot } from '../support/server.js';
 import { documents, readDocument } from './guides.js';
@@ -74,6 +74,58 @@ describe('a file that is named', () => {
       expect(missing(path)).toEqual([]);
     },
   );
+});
+
+describe('the README of a server', () => {
+  const readme = readDocument('examples/staff/server/README.md');
+
+  it('names every guide, but for those about the repository', () => {
+    const guides = documents.filter((path) => path.includes('/docs/'));
+    const [, list = ''] = /^## Guides$([^#]*)/m.exec(readme) ?? [];
+    const unnamed = guides.filter(
+      (path) => !list.includes(`\`${path}`) && !list.includes(`\`${basename(path)}`),
+    );
+    expect(unnamed).toEqual(['generator/docs/diagnostics.md', 'runtime/docs/internals.md']);
+  });
+
+  it('names guides that travel in the package', () => {
+    const named = [...readme.matchAll(/`((?:generator|runtime)\/docs\/[\w-]+\.md)`/g)];
+    const { files } = JSON.parse(readDocument('package.json')) as { files: readonly string[] };
+    expect(named.length).toBeGreaterThan(7);
+    for (const [, path = ''] of named) {
+      expect(existsSync(join(packageRoot, path)), path).toBe(true);
+      expect(
+        files.some((each) => path.startsWith(each)),
+        path,
+      ).toBe(true);
+    }
+  });
+});
+
+describe('test/README.md', () => {
+  const [, byFeature = ''] = readDocument('test/README.md').split(/^## By \w+$/m);
+  const named = [...byFeature.matchAll(/`([\w./*-]+\/[\w./*-]*)`/g)].map(([, name = '']) => name);
+  const files = readdirSync(join(packageRoot, 'test'), {
+    recursive: true,
+    encoding: 'utf8',
+  }).filter((path) => path.endsWith('.test.ts') && !/^(golden|bench)\//.test(path));
+
+  function isOf(name: string, path: string): boolean {
+    if (name.endsWith('/')) return path.startsWith(name);
+    const parts = name.split('*').map((part) => part.replaceAll('.', '\\.'));
+    return new RegExp(`^${parts.join('[\\w-]*')}$`).test(path);
+  }
+
+  it('says of each test file which feature it tests', () => {
+    expect(named.length).toBeGreaterThan(60);
+    expect(files.filter((path) => !named.some((name) => isOf(name, path)))).toEqual([]);
+  });
+
+  it('names only tests that are there', () => {
+    const others = ['golden/', 'http/expected/', 'conformance/rows/'];
+    const tests = named.filter((name) => !others.some((folder) => name.startsWith(folder)));
+    expect(tests.filter((name) => !files.some((path) => isOf(name, path)))).toEqual([]);
+  });
 });
 
 describe('a rule that comments and tests cite', () => {

@@ -3,6 +3,7 @@ import { parse, stringify } from 'yaml';
 import { checkModel } from '../../generator/check/check-model.js';
 import { limitRules } from '../../generator/source/limits.js';
 import { modelSchema } from '../../generator/source/model.schema.js';
+import type { JsonSchema } from '../../generator/source/schema/json-schema.js';
 import { blocksOf, placeOf, readDocument, type Block } from './guides.js';
 
 type Tree = Readonly<Record<string, unknown>>;
@@ -22,6 +23,7 @@ function wholeModel({ words: [part], text }: Block): string {
   if (!isTree(fragment)) throw new Error('This is no mapping.');
   switch (part) {
     case undefined:
+    case 'story':
       return text;
     case 'top':
       return added(fragment);
@@ -76,6 +78,75 @@ describe('a model of a guide', () => {
   });
 });
 
+/** The keys of a schema: each behind the definition, and the keys within that, which it belongs to. */
+function placesOf(
+  schema: JsonSchema,
+  path: string,
+  visited: Set<string> = new Set(),
+): readonly string[] {
+  const name = schema.$ref?.replace('#/definitions/', '');
+  if (name !== undefined) {
+    if (visited.has(name)) return [];
+    visited.add(name);
+    return placesOf(resolved(schema), name, visited);
+  }
+  const { items, additionalProperties, anyOf = [], properties = {} } = schema;
+  return [
+    ...anyOf.flatMap((each) => placesOf(each, path, visited)),
+    ...(items === undefined ? [] : placesOf(items, `${path}[]`, visited)),
+    ...(isTree(additionalProperties) ? placesOf(additionalProperties, path, visited) : []),
+    ...Object.entries(properties).flatMap(([key, each]) => [
+      `${path}.${key}`,
+      ...placesOf(each, `${path}.${key}`, visited),
+    ]),
+  ];
+}
+
+/** The keys of a model, named in the same way. */
+function placesIn(value: unknown, schema: JsonSchema, path: string): readonly string[] {
+  const { $ref, anyOf, items, additionalProperties, properties = {} } = schema;
+  if ($ref !== undefined) {
+    return placesIn(value, resolved(schema), $ref.replace('#/definitions/', ''));
+  }
+  if (anyOf !== undefined) {
+    const fitting = anyOf.find((each) => isFitting(value, each));
+    if (fitting === undefined) throw new Error(`${path}: ${JSON.stringify(value)} fits nothing.`);
+    return placesIn(value, fitting, path);
+  }
+  if (Array.isArray(value)) {
+    return value.flatMap((each) => placesIn(each, items ?? {}, `${path}[]`));
+  }
+  if (!isTree(value)) return [];
+  return Object.entries(value).flatMap(([key, each]) => {
+    if (isTree(additionalProperties)) return placesIn(each, additionalProperties, path);
+    return [`${path}.${key}`, ...placesIn(each, properties[key] ?? {}, `${path}.${key}`)];
+  });
+}
+
+/** Whether a value is of one of several kinds, as its keys tell. */
+function isFitting(value: unknown, schema: JsonSchema): boolean {
+  const { anyOf, type, enum: values, properties = {}, required = [] } = resolved(schema);
+  if (anyOf !== undefined) return anyOf.some((each) => isFitting(value, each));
+  if (Array.isArray(value)) return type === 'array';
+  if (!isTree(value)) return values?.includes(value) ?? type === typeof value;
+  return (
+    type === 'object' &&
+    required.every((key) => key in value) &&
+    Object.entries(value).every(([key, each]) => {
+      const { const: only } = properties[key] ?? { const: nothing };
+      return only === undefined || only === each;
+    })
+  );
+}
+
+/** What no value is. */
+const nothing = Symbol('nothing');
+
+function resolved(schema: JsonSchema): JsonSchema {
+  const name = schema.$ref?.replace('#/definitions/', '');
+  return name === undefined ? schema : (modelSchema.definitions[name] ?? schema);
+}
+
 describe('the guide of the model file', () => {
   const { definitions, ...top } = modelSchema;
   const keys = [
@@ -93,12 +164,20 @@ describe('the guide of the model file', () => {
     expect(keys.filter((key) => !isNamed(key))).toEqual([]);
   });
 
-  it('has an example of every key, but for those that editors of roles files leave behind', () => {
-    const examples = blocksOf('yaml', guide)
-      .map(({ text }) => text)
-      .join('\n');
-    const hasExample = (key: string): boolean => new RegExp(`(^|[ {])${key}:`, 'm').test(examples);
-    expect(keys.filter((key) => !hasExample(key))).toEqual(['$schema', 'id']);
+  it('has an example of every key at each place that it may stand at', () => {
+    const known = placesOf(modelSchema, 'model');
+    const shownPlaces = blocksOf('yaml', guide).flatMap((block) =>
+      placesIn(parse(wholeModel(block)), modelSchema, 'model'),
+    );
+    const without = known.filter((place) => !shownPlaces.includes(place));
+    const meaningless = [
+      'permission.id',
+      'roles.$schema',
+      'roles.privileges[].id',
+      'roles.roles[].id',
+    ];
+    // `many: false` says what holds without it.
+    expect(without.sort()).toEqual([...meaningless, 'toOneAttribute.many']);
   });
 
   it('lists every limit with its default', () => {

@@ -116,7 +116,7 @@ function requestsOf(
   path: string,
 ): readonly (readonly [place: string, line: string, answer: string])[] {
   return blocksOf('console', path)
-    .filter(({ text }) => text.startsWith('$ curl'))
+    .filter(({ text, words }) => text.startsWith('$ curl') && words.length === 0)
     .flatMap(requestsIn);
 }
 

@@ -2,7 +2,7 @@ import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeAll, describe, expect, it } from 'vitest';
 import { readFileSync } from 'node:fs';
 import { join } from 'node:path';
-import { firstModel } from '../../generator/cli/first-model.js';
+import { firstModel } from '../../generator/cli/commands/init.js';
 import { typedRuntime } from '../support/built-runtime.js';
 import { create, modelOf, serverOf, writeServer } from '../support/server.js';
 import { typeErrors } from './type-errors.js';

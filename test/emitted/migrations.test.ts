@@ -1,7 +1,9 @@
 import { spawn } from 'node:child_process';
+import { randomBytes } from 'node:crypto';
 import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
 import { afterEach, beforeEach, expect, it } from 'vitest';
+import { plannedSteps } from '../../generator/migration/steps.js';
 import { compiledServer } from '../support/compiled-server.js';
 import { describeDatabases } from '../support/databases.js';
 import type { TestDatabase } from '../support/postgres.js';
@@ -164,7 +166,9 @@ ${others}`;
     });
     const stopped = await migrate(newer, strict);
     expect(stopped.code).toBe(1);
-    expect(stopped.err).toMatch(/1 values would be lost or changed, and atMost is 0/);
+    expect(stopped.err).toMatch(
+      /1 value would be lost or changed, and atMost allows 0\. .*Write atMost: 1/,
+    );
     const written = { [first]: migration(steps('atMost: 1')) };
     expect(await migrate(newer, written)).toMatchObject({ code: 0, err: '' });
     await serving(
@@ -219,17 +223,17 @@ ${others}`;
     await serving(newer, undefined, steps('', ''));
     const waiting = await migrate(newer, steps('', ''));
     expect(waiting).toMatchObject({ code: 0 });
-    expect(waiting.out).toMatch(/waits\. 2 values would be lost: add atMost: 2/);
-    expect(waiting.out).toMatch(/waits\. 1 rows would be lost: add atMost: 1/);
+    expect(waiting.out).toMatch(/waits\. 2 values would be lost: write atMost: 2/);
+    expect(waiting.out).toMatch(/waits\. 1 row would be lost: write atMost: 1/);
     const planned = await migrate(newer, steps('', ''), ['--plan']);
     expect(planned.out).toBe(
       `Migration 0001-first: drop "Person"."fax": 2 values would be lost.
-Migration 0001-first: drop table "Old": 1 rows would be lost.
+Migration 0001-first: drop table "Old": 1 row would be lost.
 `,
     );
     const tooFew = await migrate(newer, steps(', atMost: 1', ''));
     expect(tooFew).toMatchObject({ code: 1 });
-    expect(tooFew.err).toMatch(/2 values would be lost, and atMost is 1/);
+    expect(tooFew.err).toMatch(/2 values would be lost, and atMost allows 1/);
     // The server of before runs until then.
     await serving(older, async (app) => {
       expect(await people(app)).toMatchObject([{ fax: '1' }, { fax: '2' }, { fax: null }]);
@@ -238,6 +242,15 @@ Migration 0001-first: drop table "Old": 1 rows would be lost.
     expect(await migrate(newer, written)).toMatchObject({ code: 0, err: '' });
     await expect(serving(older)).rejects.toThrow(/fax/);
     await serving(newer, undefined, written);
+    // One version later and back: what that one has looser stays so.
+    const later = modelWith('      name: { type: string, enum: [Ann, Bob, Cid] }');
+    const latest = modelWith('      name: { type: string, enum: [Ann, Bob, Cid, Dan] }');
+    for (const each of [later, latest]) await serving(each, undefined, written);
+    const rules = await databases.run(database.url, databases.schema);
+    await serving(later, undefined, written);
+    expect(await databases.run(database.url, databases.schema)).toEqual(rules);
+    await serving(newer, undefined, written);
+    expect(await databases.run(database.url, databases.schema)).toEqual(rules);
     const again = modelWith('      fax: { type: string, indexed: true }\n      name: string');
     await serving(
       again,
@@ -246,6 +259,26 @@ Migration 0001-first: drop table "Old": 1 rows would be lost.
       },
       written,
     );
+  });
+
+  it('drops what a later step has renamed while the drop waited', async () => {
+    const old =
+      '  Old:\n    attributes:\n      ID: { type: integer, key: true }\n      fax: string\n';
+    await serving(modelWith('      name: string', old), async (app) => {
+      await create(app, 'Old', [{ ID: 1, fax: '12' }]);
+    });
+    const newer = modelWith(
+      '      name: string',
+      '  New:\n    attributes:\n      ID: { type: integer, key: true }\n',
+    );
+    const drop = (atMost: string): Written => ({
+      [first]: migration(`{ kind: 'drop', table: 'Old', column: 'fax'${atMost} }`),
+      [second]: migration(`{ kind: 'rename', table: 'Old', to: 'New' }`, '2'),
+    });
+    expect(await migrate(newer, drop(''))).toMatchObject({ code: 0, err: '' });
+    const { code, out } = await migrate(newer, drop(', atMost: 1'));
+    expect([code, out]).toEqual([0, expect.stringContaining('drop "New"."fax": done')]);
+    expect((await migrate(newer, drop(', atMost: 1'), ['--plan'])).out).not.toContain('fax');
   });
 
   it('refuses to take something away while a server of another model runs', async () => {
@@ -262,6 +295,209 @@ Migration 0001-first: drop table "Old": 1 rows would be lost.
       expect(await people(app)).toMatchObject([{ fax: '1' }]);
     });
     expect(await migrate(newer, written)).toMatchObject({ code: 0, err: '' });
+  });
+
+  it('refuses nothing that would only wait while a server of another model runs', async () => {
+    const older = modelWith('      fax: string');
+    const newer = modelWith('      name: string');
+    const written = {
+      [first]: migration(
+        `{ kind: 'drop', table: 'Person', column: 'fax' }, { kind: 'fill', table: 'Person', set: { name: "'x'" } }`,
+      ),
+    };
+    await serving(older, async (app) => {
+      await create(app, 'Person', [{ fax: '1' }]);
+      const waiting = await migrate(newer, written);
+      expect(waiting).toMatchObject({ code: 0, err: '' });
+      expect(waiting.out).toMatch(/waits\. 1 value would be lost: write atMost: 1/);
+      expect(waiting.out).toMatch(/fill "Person": done, 1 row/);
+    });
+  });
+
+  it('leaves out a drop of what the model uses again, now and later', async () => {
+    const personWith = (attributes: string, others = ''): string =>
+      modelWith(`      name: string\n${attributes}`, others);
+    const old = '  Old:\n    attributes:\n      ID: { type: integer, key: true }\n';
+    const used = personWith('      fax: string', old);
+    await serving(used, async (app) => {
+      await create(app, 'Person', [{ fax: '1' }]);
+      await create(app, 'Old', [{ ID: 1 }]);
+    });
+    const written = {
+      [first]: migration(
+        `{ kind: 'drop', table: 'Person', column: 'fax', atMost: 9 },
+        { kind: 'drop', table: 'Old', atMost: 9 },
+        { kind: 'fill', table: 'Person', set: { name: "'x'" } }`,
+      ),
+    };
+    const planned = await migrate(used, written, ['--plan']);
+    expect(planned.out)
+      .toBe(`Migration 0001-first: drop "Person"."fax": not done, since the model uses the column.
+Migration 0001-first: drop table "Old": not done, since the model uses the table.
+Migration 0001-first: fill "Person": 1 row.
+`);
+    const done = await migrate(used, written);
+    expect(done).toMatchObject({ code: 0, err: '' });
+    expect(done.out).toContain('drop "Person"."fax": not done, since the model uses the column.\n');
+    expect(done.out).toContain('fill "Person": done, 1 row.\n');
+    await serving(
+      used,
+      async (app) => {
+        expect(await people(app)).toMatchObject([{ fax: '1', name: 'x' }]);
+      },
+      written,
+    );
+    // What is in it now, nobody has allowed to be dropped.
+    expect(await migrate(personWith(''), written)).toMatchObject({ code: 0, err: '' });
+    await serving(used, async (app) => {
+      expect(await people(app)).toMatchObject([{ fax: '1' }]);
+    });
+  });
+
+  it('forgets what the values of a column were that was dropped or renamed', async () => {
+    await serving(modelWith('      born: date\n      fax: date'), createPeople({ born: null }));
+    const steps = `{ kind: 'drop', table: 'Person', column: 'born', atMost: 0 }, { kind: 'rename', table: 'Person', column: 'fax', to: 'telefax' }`;
+    const written = { [first]: migration(steps) };
+    expect(await migrate(modelWith('      telefax: date'), written)).toMatchObject({
+      code: 0,
+      err: '',
+    });
+    // These columns have the types that the former ones had, and hold something else.
+    const again = modelWith('      telefax: date\n      born: string\n      fax: string');
+    await serving(again, createPeople({ born: 'x', fax: 'y' }), written);
+    const other = modelWith('      telefax: string\n      born: string\n      fax: string');
+    await expect(serving(other, undefined, written)).rejects.toThrow(
+      /column "telefax" are those of date, the model wants string/,
+    );
+  });
+
+  it('renames a text that is looked up, with what it is looked up by', async () => {
+    const others = (table: string): string =>
+      `  ${table}:\n    attributes:\n      ID: { type: integer, key: true }\n      label: { type: string, indexed: true }\n      person: { to: Person }\n`;
+    const older = modelWith(
+      '      fax: { type: string, unique: true, maxLength: 9 }\n      loud: { computed: string, expression: upper(fax) }',
+      others('Old'),
+    );
+    const newer = modelWith(
+      '      telefax: { type: string, unique: true, maxLength: 9 }\n      loud: { computed: string, expression: upper(telefax) }',
+      others('New'),
+    );
+    await serving(older, async (app) => {
+      await create(app, 'Person', [{ fax: 'Élan' }]);
+      await create(app, 'Old', [{ ID: 1, label: 'É', person: { __KEY: '1' } }]);
+    });
+    const steps = `{ kind: 'rename', table: 'Old', to: 'New' }, { kind: 'rename', table: 'Person', column: 'fax', to: 'telefax' }`;
+    const written = { [first]: migration(steps) };
+    expect(await migrate(newer, written)).toMatchObject({ code: 0, err: '' });
+    await serving(
+      newer,
+      async (app) => {
+        await create(app, 'Person', [{ telefax: 'Ulm' }]);
+        expect(await people(app, `&$filter="telefax = 'élan'"`)).toMatchObject([
+          { ID: 1, telefax: 'Élan', loud: 'ÉLAN' },
+        ]);
+        expect(await people(app, `&$filter="telefax = 'ULM'"`)).toHaveLength(1);
+        const found = await app.inject(`/rest/New?$filter="label = 'é'"`);
+        expect(found.json()).toMatchObject({
+          __ENTITIES: [{ ID: 1, person: { __deferred: { __KEY: '1' } } }],
+        });
+      },
+      written,
+    );
+  });
+
+  it('renames a text that is no longer looked up, with what keeps it for older servers', async () => {
+    const indexed = modelWith('      fax: { type: string, indexed: true }');
+    const written = {
+      [first]: migration(`{ kind: 'rename', table: 'Person', column: 'fax', to: 'telefax' }`),
+    };
+    await serving(indexed, createPeople({ fax: 'Élan' }));
+    await serving(modelWith('      fax: string'), createPeople({ fax: 'b' }));
+    const renamed = modelWith('      telefax: string');
+    expect(await migrate(renamed, written)).toMatchObject({ code: 0, err: '' });
+    await serving(renamed, createPeople({ telefax: 'Ä' }), written);
+    await serving(
+      modelWith('      telefax: { type: string, indexed: true }'),
+      async (app) => {
+        expect(await people(app, `&$filter="telefax = 'ä'"`)).toMatchObject([{ ID: 3 }]);
+        expect(await people(app, `&$filter="telefax = 'élan'"`)).toMatchObject([{ ID: 1 }]);
+      },
+      written,
+    );
+  });
+
+  it('renames nothing to a name that is taken', async () => {
+    await serving(
+      modelWith('      fax: string\n      telefax: string'),
+      createPeople({ fax: '1' }),
+    );
+    const step = `{ kind: 'rename', table: 'Person', column: 'fax', to: 'telefax' }`;
+    const refused = await migrate(modelWith('      telefax: string'), { [first]: migration(step) });
+    expect(refused).toMatchObject({ code: 1 });
+    expect(refused.err).toMatch(/step 1 .*: there is a column "telefax" already\. Drop the one/);
+  });
+
+  it('is not what changes the type of a key', async () => {
+    const keyed = (type: string): string =>
+      modelWith(
+        '      badge: { to: Badge }',
+        `  Badge:\n    attributes:\n      ID: { type: ${type}, key: true }\n`,
+      );
+    for (const [from, to] of [
+      ['uuid', 'integer'],
+      ['string', 'uuid'],
+    ] as const) {
+      await database.drop();
+      database = await databases.create();
+      await serving(keyed(from));
+      const error: unknown = await serving(keyed(to)).catch((reason: unknown) => reason);
+      expect(String(error)).toMatch(/No migration changes a key/);
+      expect(String(error)).not.toMatch(/drs-gen migrate/);
+    }
+  });
+
+  it('finds all but one of the rows with the same value, as the index compares', async () => {
+    const older = modelWith('      code: string\n      size: integer');
+    const newer = modelWith(
+      '      code: { type: string, unique: true }\n      size: { type: integer, unique: true }',
+    );
+    await serving(older, async (app) => {
+      const codes = ['É', 'b', 'é', null, 'B', null, 'ß'];
+      await create(
+        app,
+        'Person',
+        codes.map((code, at) => ({ code, size: at % 6 })),
+      );
+    });
+    await expect(serving(newer)).rejects.toThrow(/must be unique.*npx drs-gen migrate/s);
+    const planned = plannedSteps(modelOf(older), modelOf(newer)).map((step) => {
+      if (step.kind !== 'fill') throw new Error(step.kind);
+      const set = step.column === 'code' ? `"code" || "ID"` : '"size" + 100';
+      return JSON.stringify({
+        kind: 'fill',
+        table: step.table,
+        where: step.where,
+        set: { [step.column]: set },
+      });
+    });
+    const written = { [first]: migration(planned.join(', ')) };
+    await serving(
+      newer,
+      async (app) => {
+        const all = await people(app);
+        expect(all.map((each) => (each as { code: string | null }).code)).toEqual([
+          'É',
+          'b',
+          'é3',
+          null,
+          'B5',
+          null,
+          'ß',
+        ]);
+        expect(all.map((each) => (each as { size: number }).size)).toEqual([0, 1, 2, 3, 4, 5, 100]);
+      },
+      written,
+    );
   });
 
   it('goes on after kill -9 in the middle of a fill, each row once', async () => {
@@ -318,4 +554,35 @@ Migration 0001-first: drop table "Old": 1 rows would be lost.
       expect(await people(app)).toMatchObject([{ name: null }]);
     });
   });
+
+  it.runIf(databases.driver === 'postgres')(
+    'leaves a server alone whose user may change no table',
+    async () => {
+      const model = modelWith('      amount: integer');
+      const step = `{ kind: 'fill', table: 'Person', set: { amount: '"amount" + 1' } }`;
+      const written = { [first]: migration(step) };
+      await serving(model, createPeople({ amount: 1 }));
+      await serving(model, undefined, written);
+      const user = new URL(database.url);
+      user.username = `drs_user_${randomBytes(8).toString('hex')}`;
+      for (const sql of [
+        `create role ${user.username} login password '${user.password}'`,
+        `grant select, insert, update, delete on all tables in schema public to ${user.username}`,
+        `grant usage on all sequences in schema public to ${user.username}`,
+      ]) {
+        await databases.run(database.url, sql);
+      }
+      for (const mode of ['auto', 'check', 'off']) {
+        const environment = { MIGRATE: mode };
+        const app = await serverOf(model, { databaseUrl: user.href, environment }, written);
+        await createPeople({ amount: 5 })(app);
+        await app.close();
+      }
+      await serving(model, async (app) => {
+        expect(await people(app)).toMatchObject([2, 5, 5, 5].map((amount) => ({ amount })));
+      });
+      await databases.run(database.url, `drop owned by ${user.username}`);
+      await databases.run(database.url, `drop role ${user.username}`);
+    },
+  );
 });

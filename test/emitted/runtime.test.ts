@@ -4,7 +4,7 @@ import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSyn
 import { createRequire, SourceMap, type SourceMapPayload } from 'node:module';
 import { join } from 'node:path';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { firstModel } from '../../generator/cli/first-model.js';
+import { firstModel } from '../../generator/cli/commands/init.js';
 import { emitServer } from '../../generator/emit/emit-server.js';
 import { typedRuntime } from '../support/built-runtime.js';
 import { modelOf, packageRoot, writeServer } from '../support/server.js';

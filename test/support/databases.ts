@@ -1,15 +1,28 @@
-import { mkdtempSync, rmSync } from 'node:fs';
+import { copyFileSync, mkdtempSync, rmSync } from 'node:fs';
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
-import type { Model } from '../../generator/model/model.js';
+import Database from 'better-sqlite3';
+import { Client } from 'pg';
 import { describe } from 'vitest';
-import { describePostgres, postgresDatabase, type TestDatabase } from './postgres.js';
+import type { Model } from '../../generator/model/model.js';
+import {
+  describePostgres,
+  postgresCopies,
+  postgresDatabase,
+  type TestDatabase,
+} from './postgres.js';
 
 /** A kind of database that a test runs on. */
 export interface TestDatabases {
   readonly driver: Model['databases'][number];
   /** An empty database. */
   readonly create: () => Promise<TestDatabase>;
+  /** Makes databases that begin alike: what `prepare` makes of an empty one is made once, and copied. */
+  readonly copies: (prepare: (url: string) => Promise<void>) => () => Promise<TestDatabase>;
+  /** Runs one statement beside the servers. */
+  readonly run: (url: string, sql: string) => Promise<readonly (readonly unknown[])[]>;
+  /** Lists tables, columns, rules and indexes. */
+  readonly schema: string;
 }
 
 const sqlite: TestDatabases = {
@@ -22,9 +35,70 @@ const sqlite: TestDatabases = {
     };
     return Promise.resolve({ url: `sqlite:${join(folder, 'data.sqlite')}`, drop });
   },
+  copies: (prepare) => {
+    const prepared = async (): Promise<string> => {
+      const { url } = await sqlite.create();
+      await prepare(url);
+      return url;
+    };
+    let template: Promise<string> | undefined;
+    return async () => {
+      const from = await (template ??= prepared());
+      const database = await sqlite.create();
+      copyFileSync(fileOf(from), fileOf(database.url));
+      return database;
+    };
+  },
+  run: (url, sql) =>
+    new Promise((resolve) => {
+      const database = new Database(fileOf(url));
+      try {
+        const statement = database.prepare(sql);
+        if (statement.reader) resolve(statement.raw().all() as unknown[][]);
+        else statement.run();
+        resolve([]);
+      } finally {
+        database.close();
+      }
+    }),
+  schema: 'select name, sql from sqlite_schema order by name',
 };
 
-const postgres: TestDatabases = { driver: 'postgres', create: postgresDatabase };
+function fileOf(url: string): string {
+  return url.slice('sqlite:'.length);
+}
+
+/** Number of the type in PostgreSQL's catalog. */
+const bigint = 20;
+
+const postgres: TestDatabases = {
+  driver: 'postgres',
+  create: () => postgresDatabase(),
+  copies: postgresCopies,
+  run: async (url, sql) => {
+    const client = new Client({ connectionString: url });
+    await client.connect();
+    try {
+      const query = { text: sql, rowMode: 'array' };
+      const { rows, fields } = await client.query<unknown[]>(query);
+      // What SQLite gives.
+      return rows.map((row) =>
+        row.map((each, at) =>
+          fields[at]?.dataTypeID === bigint && each !== null ? Number(each) : each,
+        ),
+      );
+    } finally {
+      await client.end();
+    }
+  },
+  schema: `select conrelid::regclass::text as "table", pg_get_constraintdef(oid) as "text" from pg_constraint
+      where connamespace = 'public'::regnamespace and contype <> 'n'
+    union all select attrelid::regclass::text, attname || attnotnull || format_type(atttypid, null) || coalesce(pg_get_expr(adbin, adrelid), '')
+      from pg_attribute left join pg_attrdef on adrelid = attrelid and adnum = attnum join pg_class c on c.oid = attrelid
+      where relnamespace = 'public'::regnamespace and relkind = 'r' and attnum > 0 and not attisdropped
+    union all select indrelid::regclass::text, pg_get_indexdef(indexrelid) || indisvalid from pg_index
+      join pg_class c on c.oid = indexrelid where relnamespace = 'public'::regnamespace order by 1, 2`,
+};
 
 /** `describe` once for each kind of database. */
 export function describeDatabases(name: string, tests: (databases: TestDatabases) => void): void {

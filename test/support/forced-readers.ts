@@ -1,9 +1,9 @@
 import { vi } from 'vitest';
 import { importFrom } from './compiled-server.js';
 
-interface CostModule {
-  readonly StatementCost: {
-    readonly prototype: { isAway(now: number): boolean; took(...told: unknown[]): void };
+interface PlacementModule {
+  readonly Placement: {
+    readonly prototype: { isElsewhere(now: number): boolean; ran(...told: unknown[]): void };
   };
 }
 
@@ -12,8 +12,8 @@ interface CostModule {
  * @returns how often that happened, so far
  */
 export async function forceReaders(server: string): Promise<() => number> {
-  const { StatementCost } = (await importFrom(server, 'runtime/inside')) as CostModule;
-  vi.spyOn(StatementCost.prototype, 'isAway').mockReturnValue(true);
-  const took = vi.spyOn(StatementCost.prototype, 'took');
-  return () => took.mock.calls.length;
+  const { Placement } = (await importFrom(server, 'runtime/inside')) as PlacementModule;
+  vi.spyOn(Placement.prototype, 'isElsewhere').mockReturnValue(true);
+  const ran = vi.spyOn(Placement.prototype, 'ran');
+  return () => ran.mock.calls.length;
 }

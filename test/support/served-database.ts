@@ -1,6 +1,6 @@
 import type { ServedDatabase } from '../../runtime/dialect/driver.js';
-import { postgresDriver } from '../../runtime/dialect/postgres/driver.js';
-import { sqliteDriver } from '../../runtime/dialect/sqlite/driver.js';
+import { postgresDriver } from '../../runtime/dialect/postgres/open.js';
+import { sqliteDriver } from '../../runtime/dialect/sqlite/open-database.js';
 import { postgresVectors } from '../../runtime/vectors/postgres.js';
 import { sqliteVectors } from '../../runtime/vectors/sqlite.js';
 import { postgresDatabase } from './postgres.js';

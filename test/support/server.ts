@@ -4,7 +4,7 @@ import type { FastifyInstance } from 'fastify';
 import { checkModel } from '../../generator/check/check-model.js';
 import { emitServer } from '../../generator/emit/emit-server.js';
 import type { Model } from '../../generator/model/model.js';
-import { openPostgres } from '../../runtime/dialect/postgres/open-database.js';
+import { openPostgres } from '../../runtime/dialect/postgres/open.js';
 import type { AppOptions } from '../../runtime/http/create-server.js';
 import { fold } from '../../runtime/protocol/fold.js';
 import { builtRuntime } from './built-runtime.js';

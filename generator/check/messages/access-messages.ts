@@ -10,27 +10,27 @@ export const accessMessages = {
   },
   'function/get-not-exposed': {
     severity: 'error',
-    meaning: 'onHTTPGet stands at a function that is not exposed.',
+    meaning: 'A function that is not exposed has onHTTPGet.',
     text: (f: { name: string }) =>
       `${f.name} has onHTTPGet, and cannot be called at all without exposed: true.`,
   },
   'function/hidden': {
     severity: 'warning',
     meaning:
-      'An exposed dataclass function has the name of an exposed selection function of the same dataclass.',
+      'An exposed dataclass function has the same name as an exposed selection function of the dataclass.',
     text: (f: { name: string }) =>
       `The address of ${f.name} is that of the selection function ${f.name}: clients never reach this one.`,
   },
   'function/name-taken': {
     severity: 'error',
     meaning:
-      'A function has the name of an attribute, or that of a function of another class but for case.',
+      'A function has the name of an attribute, or differs only in case from a function of another class.',
     text: (f: { name: string; other: string }) =>
       `The name ${f.name} is that of ${f.other} already: addresses or permissions would mean both.`,
   },
   'function/optional-order': {
     severity: 'error',
-    meaning: 'A mandatory parameter stands behind an optional one.',
+    meaning: 'A mandatory parameter follows an optional one.',
     text: (f: { parameter: string; optional: string }) =>
       `${f.parameter} is not optional, and so must stand before ${f.optional}, which is.`,
   },
@@ -74,7 +74,7 @@ export const accessMessages = {
   },
   'roles/include-cycle': {
     severity: 'error',
-    meaning: 'A privilege includes itself, if over others.',
+    meaning: 'A privilege includes itself, directly or by other privileges.',
     text: (f: { circle: string }) => `A privilege cannot include itself: ${f.circle}.`,
   },
   'roles/reserved-privilege': {
@@ -89,7 +89,7 @@ export const accessMessages = {
   },
   'roles/unknown-resource': {
     severity: 'error',
-    meaning: 'applyTo names nothing of the type that the permission has.',
+    meaning: 'applyTo names no resource of the permission’s type.',
     text: (f: { type: string; applyTo: string }) => `The model has no ${f.type} ${f.applyTo}.`,
   },
 } satisfies MessageTable;

@@ -9,7 +9,7 @@ interface OfType {
 export const attributeMessages = {
   'attribute/date-only': {
     severity: 'error',
-    meaning: 'dateOnly stands at an attribute that is no date.',
+    meaning: 'An attribute that is not a date has dateOnly.',
     text: (f: OfType) => `${f.attribute} is of type ${f.type}, and dateOnly fits a date only.`,
   },
   'attribute/no-kind': {
@@ -26,37 +26,37 @@ export const attributeMessages = {
   },
   'storage/bad-bound': {
     severity: 'error',
-    meaning: 'min or max is no value of the attribute’s type.',
+    meaning: 'min or max is not a value of the attribute’s type.',
     text: (f: OfType & { key: string; expected: string }) =>
       `${f.key} of ${f.attribute} must be ${f.expected}, as its type is ${f.type}.`,
   },
   'storage/bad-default': {
     severity: 'error',
-    meaning: 'A default is no value of the attribute’s type, or breaks one of its rules.',
+    meaning: 'A default is not a value of the attribute’s type, or breaks one of its rules.',
     text: (f: { attribute: string; reason: string }) =>
       `The default of ${f.attribute} ${f.reason}.`,
   },
   'storage/bad-enum-value': {
     severity: 'error',
-    meaning: 'A value of an enum is not of the attribute’s type, or stands in it twice.',
+    meaning: 'A value of an enum is not of the attribute’s type, or is listed twice.',
     text: (f: { attribute: string; reason: string }) =>
       `This value of the enum of ${f.attribute} ${f.reason}.`,
   },
   'storage/bad-pattern': {
     severity: 'error',
-    meaning: 'A pattern is no regular expression (JavaScript, flag u).',
+    meaning: 'A pattern is not a regular expression (JavaScript, flag u).',
     text: (f: { attribute: string; reason: string }) =>
       `The pattern of ${f.attribute} is no regular expression: ${f.reason}.`,
   },
   'storage/default-assigned': {
     severity: 'error',
-    meaning: 'A default stands at a key or at an attribute that the server assigns.',
+    meaning: 'A key, or an attribute that the server assigns, has a default.',
     text: (f: { attribute: string; kind: string }) =>
       `${f.attribute} is ${f.kind}, and a default would never be of use there.`,
   },
   'storage/dimensions': {
     severity: 'error',
-    meaning: 'A vector lacks its dimensions, or they stand at an attribute of another type.',
+    meaning: 'A vector has no dimensions, or an attribute of another type has some.',
     text: (f: OfType) =>
       f.type === 'vector'
         ? `${f.attribute} is a vector and lacks its dimensions.`
@@ -76,7 +76,7 @@ export const attributeMessages = {
   },
   'storage/key-optional': {
     severity: 'error',
-    meaning: 'A primary key says that it is not unique or not mandatory.',
+    meaning: 'A primary key has unique: false or mandatory: false.',
     text: (f: { attribute: string; flag: string }) =>
       `${f.attribute} is the primary key, and a key is always ${f.flag}.`,
   },
@@ -88,13 +88,13 @@ export const attributeMessages = {
   },
   'storage/not-indexable': {
     severity: 'error',
-    meaning: 'unique or indexed stands at an attribute of a type that no index can hold.',
+    meaning: 'An attribute of a type that no index can hold has unique or indexed.',
     text: (f: OfType & { flag: string }) =>
       `${f.attribute} is of type ${f.type}, and an attribute of that type cannot be ${f.flag}.`,
   },
   'storage/pattern-reach': {
     severity: 'warning',
-    meaning: 'maxLength allows texts that are too long to be tried on the pattern.',
+    meaning: 'maxLength allows texts that are too long for the pattern to be tried on them.',
     text: (f: { attribute: string; limit: number }) =>
       `${f.attribute} has a pattern, and a server refuses texts of more than ${f.limit} characters for it.`,
   },
@@ -124,7 +124,7 @@ export const attributeMessages = {
   },
   'computed/accessor-type': {
     severity: 'error',
-    meaning: 'Class code is said to compute an image or a BLOB.',
+    meaning: 'An attribute with accessors is an image or a BLOB.',
     text: (f: OfType) => `${f.attribute} is of type ${f.type}, and no accessor yields that.`,
   },
   'computed/expression-and-accessors': {
@@ -135,12 +135,12 @@ export const attributeMessages = {
   },
   'computed/expression-type': {
     severity: 'error',
-    meaning: 'An expression is said to yield an image, a BLOB or a vector.',
+    meaning: 'An attribute with an expression is an image, a BLOB or a vector.',
     text: (f: OfType) => `${f.attribute} is of type ${f.type}, and no expression yields that.`,
   },
   'computed/no-getter': {
     severity: 'error',
-    meaning: 'The accessors of a computed attribute do not hold get.',
+    meaning: 'The accessors of a computed attribute lack get.',
     text: (f: { attribute: string }) =>
       `${f.attribute} has no accessor get, so nobody could read it.`,
   },
@@ -153,7 +153,7 @@ export const attributeMessages = {
   'computed/not-portable': {
     severity: 'error',
     meaning:
-      'The model names the database postgres, and PostgreSQL has no equal for an expression.',
+      'The model names the database postgres, and PostgreSQL has no equivalent of an expression.',
     text: (f: { attribute: string; reason: string }) =>
       `The expression of ${f.attribute} cannot be computed by PostgreSQL: ${f.reason}.`,
   },
@@ -165,7 +165,8 @@ export const attributeMessages = {
   },
   'alias/bad-path': {
     severity: 'error',
-    meaning: 'The path of an alias is not names with dots between, over one relation at least.',
+    meaning:
+      'The path of an alias is not a list of names separated by dots, with at least one relation.',
     text: (f: { alias: string }) =>
       `${f.alias} needs a path such as employer.name: relations, then an attribute, with dots between.`,
   },
@@ -176,14 +177,14 @@ export const attributeMessages = {
   },
   'alias/not-a-relation': {
     severity: 'error',
-    meaning: 'The path of an alias goes on behind an attribute that is no relation.',
+    meaning: 'The path of an alias continues after an attribute that is not a relation.',
     text: (f: { alias: string; step: string }) =>
       `${f.alias} cannot go on behind ${f.step}, which is no relation.`,
   },
   'alias/opens-closed': {
     severity: 'warning',
     meaning:
-      'Somebody may read an alias, and not the attribute that it leads to or a relation on the way.',
+      'Somebody may read an alias, but not the attribute that it leads to or a relation on the way.',
     text: (f: { alias: string; holders: string; step: string }) =>
       `${f.alias} shows its value to ${f.holders}, who may not read ${f.step}. Give ${f.alias} a permission of its own that says who may read it.`,
   },
@@ -207,7 +208,7 @@ export const attributeMessages = {
   },
   'alias/too-deep': {
     severity: 'error',
-    meaning: 'An alias stands for an alias that stands for an alias, more than 100 times.',
+    meaning: 'An alias leads to an alias that leads to an alias, more than 100 times.',
     text: (f: { alias: string; limit: number }) =>
       `${f.alias} is one of more than ${f.limit} aliases that stand for each other.`,
   },

@@ -8,7 +8,7 @@ interface Detail {
 export const fileMessages = {
   'yaml/alias': {
     severity: 'error',
-    meaning: 'An alias names no anchor before it, or one that it stands in itself.',
+    meaning: 'An alias names an anchor that is not defined before it, or that contains it.',
     text: (f: Detail) =>
       f.detail === '' || f.detail.includes(' ')
         ? `This alias or anchor cannot be followed: ${f.detail}.`
@@ -16,7 +16,7 @@ export const fileMessages = {
   },
   'yaml/directive': {
     severity: 'error',
-    meaning: 'A line that begins with % is no directive of YAML 1.2.',
+    meaning: 'A line that begins with % is not a directive of YAML 1.2.',
     text: (f: Detail) => `This is no directive of YAML 1.2: ${f.detail}.`,
   },
   'yaml/duplicate-key': {
@@ -41,7 +41,7 @@ export const fileMessages = {
   },
   'yaml/key': {
     severity: 'error',
-    meaning: 'A key is no plain text on one line, or a value holds a colon and no quotes.',
+    meaning: 'A key is not plain text on one line, or a value with a colon has no quotes.',
     text: (f: Detail) =>
       `This cannot be a key: ${f.detail}. Put a text that holds a colon in quotes.`,
   },
@@ -52,7 +52,7 @@ export const fileMessages = {
   },
   'yaml/not-a-number': {
     severity: 'error',
-    meaning: 'A number is infinite or none at all.',
+    meaning: 'A number is infinite or not a number.',
     text: () => 'Only finite numbers can be used here.',
   },
   'yaml/not-utf8': {
@@ -105,7 +105,7 @@ export const fileMessages = {
   },
   'yaml/unquoted-list': {
     severity: 'error',
-    meaning: 'A type that ends with [] stands inside braces or brackets, and has no quotes.',
+    meaning: 'A type that ends with [] is inside braces or brackets without quotes.',
     text: (f: Detail) => `${f.detail} needs quotes inside braces and brackets: "${f.detail}".`,
   },
   'shape/misplaced-key': {
@@ -130,17 +130,17 @@ export const fileMessages = {
   },
   'shape/too-few': {
     severity: 'error',
-    meaning: 'A list, mapping or text holds too little.',
+    meaning: 'A list, mapping or text has too few items or characters.',
     text: (f: { what: string; needed: string }) => `${f.what} must hold at least ${f.needed}.`,
   },
   'shape/unknown-key': {
     severity: 'error',
-    meaning: 'A key has no meaning where it stands.',
+    meaning: 'A key is not known at this place.',
     text: (f: { owner: string; key: string }) => `${f.owner} has no key ${f.key}.`,
   },
   'shape/unknown-value': {
     severity: 'error',
-    meaning: 'A value is not one of those that are possible.',
+    meaning: 'A value is not one of the allowed ones.',
     text: (f: { what: string; value: string; possible: string }) =>
       `${f.what} cannot be ${f.value}. Possible: ${f.possible}.`,
   },

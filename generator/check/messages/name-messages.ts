@@ -17,7 +17,7 @@ export const nameMessages = {
   },
   'name/datastore': {
     severity: 'error',
-    meaning: 'The name of the datastore cannot be that of a package.',
+    meaning: 'The name of the datastore cannot be the name of an npm package.',
     text: (f: { name: string }) =>
       `The datastore cannot be called ${f.name}. Its name begins with a letter from a to z or A to Z, goes on with these, digits, _ and -, and has at most 63 characters.`,
   },
@@ -37,13 +37,13 @@ export const nameMessages = {
   'name/report-format': {
     severity: 'error',
     meaning:
-      'The report format cannot stand in a URL as it is, or is called json, as the other format is.',
+      'The report format has a character that a URL must encode, or is json, which is another format.',
     text: (f: { name: string }) =>
       `The report format cannot be called ${f.name}. Its name is 1 to 63 of the letters a to z and A to Z, digits, _, . and -, and not json.`,
   },
   'name/reserved': {
     severity: 'error',
-    meaning: 'A name is that of a member of a base class, or has a meaning of its own.',
+    meaning: 'A name is reserved: a base class has a member with it, or the protocol uses it.',
     text: (f: { name: string; owner: string }) =>
       `The name ${f.name} is taken: ${f.owner} has it already.`,
   },
@@ -61,19 +61,19 @@ export const nameMessages = {
   },
   'rename/itself': {
     severity: 'error',
-    meaning: 'renamedFrom names the part itself, and no name that it had in between.',
+    meaning: 'renamedFrom holds the current name of the part, without another name in between.',
     text: (f: { part: string; earlier: string }) =>
       `${f.part} cannot be renamed from ${f.earlier}, which is its name now.`,
   },
   'rename/still-used': {
     severity: 'error',
-    meaning: 'renamedFrom gives a name that another part of the same kind bears.',
+    meaning: 'renamedFrom holds a name that another part of the same kind has now.',
     text: (f: { part: string; earlier: string; other: string }) =>
       `${f.part} was not renamed from ${f.earlier}: ${f.other} has that name now. Remove or rename that one, or take the name out of renamedFrom.`,
   },
   'rename/twice': {
     severity: 'error',
-    meaning: 'An earlier name stands in renamedFrom twice, at one part or at two.',
+    meaning: 'An earlier name is in renamedFrom twice, of one part or of two.',
     text: (f: { part: string; earlier: string; other: string }) =>
       `${f.earlier} is an earlier name of ${f.other} already.`,
   },
@@ -84,13 +84,13 @@ export const nameMessages = {
   },
   'sql/duplicate-column': {
     severity: 'error',
-    meaning: 'Two attributes of a dataclass are kept in one column, without regard to case.',
+    meaning: 'Two attributes of a dataclass have the same column, without regard to case.',
     text: (f: { column: string; other: string }) =>
       `The column ${f.column} is that of the attribute ${f.other} already, without regard to case.`,
   },
   'sql/duplicate-table': {
     severity: 'error',
-    meaning: 'Two dataclasses are kept in one table, without regard to case.',
+    meaning: 'Two dataclasses have the same table, without regard to case.',
     text: (f: { table: string; other: string }) =>
       `The table ${f.table} is that of the dataclass ${f.other} already, without regard to case.`,
   },

@@ -4,7 +4,7 @@ import type { MessageTable } from './message.js';
 export const relationMessages = {
   'relation/foreign-key-kind': {
     severity: 'error',
-    meaning: 'A foreign key is no storage attribute.',
+    meaning: 'A foreign key is not a storage attribute.',
     text: (f: { relation: string; foreignKey: string }) =>
       `The foreign key of ${f.relation} must be a storage attribute, and ${f.foreignKey} is none.`,
   },
@@ -22,7 +22,7 @@ export const relationMessages = {
   },
   'relation/foreign-key-type': {
     severity: 'error',
-    meaning: 'A foreign key has not the type of the key that it refers to.',
+    meaning: 'A foreign key has another type than the key that it refers to.',
     text: (f: { foreignKey: string; type: string; key: string; keyType: string }) =>
       `${f.foreignKey} is of type ${f.type}, and must be of type ${f.keyType} as ${f.key} is.`,
   },
@@ -72,13 +72,13 @@ export const relationMessages = {
   },
   'relation/many-to-many': {
     severity: 'error',
-    meaning: 'Two relations are to-many on both sides, which takes a dataclass between them.',
+    meaning: 'A relation is to-many on both sides; it needs a dataclass in between.',
     text: (f: { relation: string; other: string }) =>
       `${f.relation} and ${f.other} are to-many on both sides. Use a link dataclass with a to-one relation to each side.`,
   },
   'relation/set-null-mandatory': {
     severity: 'error',
-    meaning: 'A mandatory relation shall be set to null when the related entity is deleted.',
+    meaning: 'A mandatory relation has onDelete: setNull.',
     text: (f: { relation: string }) =>
       `${f.relation} is mandatory, so it cannot be set to null. Use onDelete: restrict or cascade.`,
   },

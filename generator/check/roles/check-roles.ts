@@ -3,11 +3,9 @@ import { actions as actionWords, isOneOf, permissionTypes } from '../../source/v
 import { fold } from '../fold.js';
 import { checkRenames, renamedFromOf } from '../renames.js';
 import { builtIn, checkPrivileges, type Privileges } from './privileges.js';
-import type { Action, Permission, Roles } from '../../model/model.js';
+import type { Action, Permission, Roles, Model } from '../../model/model.js';
 import type { SourceNode } from '../../source/tree.js';
 import type { Context } from '../context.js';
-import { resourcesOf, type ResourceParts } from './resources.js';
-
 const dataActions: readonly Action[] = ['create', 'read', 'update', 'drop', 'execute', 'describe'];
 
 const fittingActions: Readonly<Record<Permission['type'], readonly Action[]>> = {
@@ -114,4 +112,50 @@ function fittingPrivileges(
     }
   }
   return found;
+}
+
+/** What permissions can speak of: for each type, the names as they are written in the model, by their folded form. */
+type Resources = Readonly<Record<Permission['type'], ReadonlyMap<string, string>>>;
+
+type ResourceParts = Pick<Model, 'dataclasses' | 'functions' | 'singletons'>;
+
+interface Named {
+  readonly name: string;
+  readonly renamedFrom?: readonly string[];
+}
+
+/** @param earlier gives the earlier names of a part, for a map from what resources were once called */
+function resourcesOf(
+  { dataclasses, functions, singletons }: ResourceParts,
+  earlier: (of: Named) => readonly string[] = () => [],
+): Resources {
+  const namesOf = (part: Named): readonly string[] => [part.name, ...earlier(part)];
+  const names = (of: readonly Named[]): readonly Entry[] =>
+    of.flatMap((each) => namesOf(each).map((name): Entry => [name, each.name]));
+  const members = (owner: Named, of: readonly Named[]): readonly Entry[] =>
+    namesOf(owner).flatMap((before) =>
+      names(of).map(([name, now]): Entry => [`${before}.${name}`, `${owner.name}.${now}`]),
+    );
+  const ds: Named = { name: 'ds' };
+  return {
+    datastore: byFolded(names([ds])),
+    dataclass: byFolded(names(dataclasses)),
+    attribute: byFolded(dataclasses.flatMap((each) => members(each, each.attributes))),
+    method: byFolded([
+      ...members(ds, functions),
+      ...dataclasses.flatMap((each) => {
+        const { dataclass, selection, entity } = each.functions;
+        return members(each, [...dataclass, ...selection, ...entity]);
+      }),
+    ]),
+    singleton: byFolded(names(singletons)),
+    singletonMethod: byFolded(singletons.flatMap((each) => members(each, each.functions))),
+  };
+}
+
+/** A name, and the one that is right now. */
+type Entry = readonly [string, string];
+
+function byFolded(entries: readonly Entry[]): ReadonlyMap<string, string> {
+  return new Map(entries.map(([name, now]) => [fold(name), now]));
 }

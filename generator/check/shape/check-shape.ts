@@ -1,4 +1,4 @@
-import { definitions } from '../../source/model.schema.js';
+import { definitions, modelDefinition } from '../../source/model.schema.js';
 import { plainValue, type PlainValue } from '../../source/plain-value.js';
 import { child, entriesOf, entry, isNull, textOf } from '../../source/tree.js';
 import { kindKeys, storageTypes, isOneOf } from '../../source/vocabulary.js';
@@ -14,10 +14,10 @@ import {
   type Part,
 } from './describe-error.js';
 import { fold } from '../fold.js';
-import { shapeErrors } from './validators.js';
-import type { ErrorObject } from 'ajv';
+import { type ErrorObject, Ajv, type ValidateFunction } from 'ajv';
 import type { SourceEntry, SourceNode } from '../../source/tree.js';
 import type { Context } from '../context.js';
+import type { JsonSchema } from '../../source/schema/json-schema.js';
 
 /**
  * Checks the whole file against the schema. The roles have a check of their own, because they may
@@ -205,4 +205,36 @@ function checkParameters(context: Context, functions: SourceNode | undefined): v
       }
     }
   }
+}
+
+/** Parts of the file with several forms; code selects the form, and its own schema checks it. */
+const chosenInCode = ['attribute', 'parameter', 'rolesOrPath', 'database', 'earlierNames'] as const;
+
+const compiled = new Map<string, ValidateFunction>();
+let ajv: Ajv | undefined;
+
+/**
+ * Checks a value against one definition of the schema, without the parts that have several forms.
+ */
+function shapeErrors(definition: string, value: unknown): readonly ErrorObject[] {
+  const validate = compiled.get(definition) ?? compile(definition);
+  return validate(value) ? [] : (validate.errors ?? []);
+}
+
+function compile(definition: string): ValidateFunction {
+  ajv ??= createAjv();
+  const validate = ajv.getSchema(`model#/definitions/${definition}`);
+  if (validate === undefined) throw new Error(`The schema has no definition ${definition}.`);
+  compiled.set(definition, validate as ValidateFunction);
+  return validate as ValidateFunction;
+}
+
+function createAjv(): Ajv {
+  const open = Object.fromEntries(chosenInCode.map((each): [string, JsonSchema] => [each, {}]));
+  const made = new Ajv({ allErrors: true, verbose: true, strict: false, validateSchema: false });
+  made.addSchema({
+    $id: 'model',
+    definitions: { ...definitions, model: modelDefinition, ...open },
+  });
+  return made;
 }

@@ -18,7 +18,16 @@ import { diagnosticsJson } from '../diagnostics-json.js';
 import { exitCode } from '../exit-code.js';
 import { Interruption, isSystemError, UsageError } from '../failure.js';
 import { missingPackages, renderMissingPackages, type MissingPackage } from '../package-review.js';
-import { planJson, renderChanges, renderPlan, renderRefusal, renderSummary } from '../plan-text.js';
+import {
+  migrationJson,
+  planJson,
+  renderChanges,
+  renderMigration,
+  renderOpenSteps,
+  renderPlan,
+  renderRefusal,
+  renderSummary,
+} from '../plan-text.js';
 import { readModel } from '../read-model.js';
 import { print, printJson, tell, tellProblems, type Session } from '../session.js';
 import { shellWord } from '../shell-word.js';
@@ -69,6 +78,7 @@ export async function generate(
     },
   );
   const all = (): CheckedModel => withReview(checked, review);
+  const command = `drs-gen migrate ${shellWord(file)} -o ${shellWord(folder)}`;
   try {
     const emit = await emitter(session, { file, model });
     let comparison: Comparison | undefined;
@@ -89,6 +99,7 @@ export async function generate(
           model,
           users,
           packageRoot: session.world.package.root,
+          command,
           ...(options.migration === undefined ? {} : { wanted: options.migration }),
         });
         const emitted = await emit({ classFiles, migrations: migrations.names });
@@ -111,7 +122,8 @@ export async function generate(
     const { plan, interruption } = await carryOut(session, request, options);
     if (options.json === true) {
       const found = { missing, oldLines: options.upgrade === true ? [] : upgrade.lines };
-      printReport(session, all(), { ok: isFine(plan, options), plan, comparison, ...found });
+      const ok = isFine(plan, options);
+      printReport(session, all(), { ok, plan, comparison, migrations, ...found });
     } else {
       tellProblems(session, review.found());
       await tellPlan(session, { plan, folder, options });
@@ -119,6 +131,9 @@ export async function generate(
       const isDone = options.upgrade === true && conflictsOf(plan).length === 0;
       const upgrading = renderUpgrade(upgrade, { file, folder, isDone });
       if (upgrading !== '') tell(session, upgrading);
+      const render = options.migration === undefined ? renderOpenSteps : renderMigration;
+      const migrating = render(migrations, { folder, command, isDry: isDry(options) });
+      if (migrating !== '' && conflictsOf(plan).length === 0) tell(session, migrating);
     }
     if (interruption instanceof Interruption) return exitCode.interrupted[interruption.signal];
     return codeFor(plan, options);
@@ -271,6 +286,7 @@ interface Report {
   readonly ok: boolean;
   readonly plan?: Plan;
   readonly comparison?: Comparison | undefined;
+  readonly migrations?: MigrationReview;
   readonly missing?: readonly MissingPackage[];
   readonly oldLines?: readonly OldLine[];
   readonly error?: string;
@@ -279,7 +295,7 @@ interface Report {
 function printReport(
   session: Session,
   checked: CheckedModel,
-  { ok, plan, comparison, missing = [], oldLines = [], error }: Report,
+  { ok, plan, comparison, migrations, missing = [], oldLines = [], error }: Report,
 ): void {
   const { problems, sources } = checked;
   printJson(session, {
@@ -289,6 +305,9 @@ function printReport(
     ...(comparison === undefined || changesOf(comparison).length === 0
       ? {}
       : { changes: comparisonJson(comparison, locator(checked)) }),
+    ...(migrations === undefined || migrations.open.length === 0
+      ? {}
+      : { migration: migrationJson(migrations) }),
     ...(missing.length === 0 ? {} : { missingPackages: missing }),
     ...(oldLines.length === 0 ? {} : { oldLines }),
     ...(error === undefined ? {} : { error }),

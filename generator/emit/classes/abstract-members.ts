@@ -1,11 +1,12 @@
-import type { EventName } from '../../model/model.js';
+import type { EventName, ClassFunction } from '../../model/model.js';
 import type { Dataclass, Model } from '../../model/model.js';
 import { docComment, propertyName } from '../layout.js';
 import { type AccessorCode, type ClassCode, classCode, type ClassLevel } from './class-code.js';
 import type { AllClassNames } from './class-names.js';
 import { method, type ParameterText } from './members.js';
-import { signatureOf } from './parameters.js';
-import { orNull, valueType, type TypeText } from './type-text.js';
+import { orNull, valueType, type TypeText, argumentType } from './type-text.js';
+import { identifiers } from '../identifiers.js';
+import { reservedWords } from './taken-names.js';
 
 /**
  * A member that a user writes, as the base class declares it and as it begins in the user's class.
@@ -166,4 +167,36 @@ function restrictMember(path: string): WrittenMember {
     uses: ['Restriction', 'Session'],
     modelPath: `${path}.restrict`,
   };
+}
+
+/** The signature of a function in TypeScript. */
+interface FunctionSignature {
+  readonly params: readonly ParameterText[];
+  /** Without null, and without the promise. */
+  readonly returns: TypeText;
+  readonly uses: readonly string[];
+}
+
+function signatureOf(
+  model: Model,
+  names: AllClassNames,
+  { params, returns }: ClassFunction,
+): FunctionSignature {
+  const plain = identifiers(params.map(({ name }) => name));
+  const types = params.map(({ type }) => argumentType(model, names, type));
+  const result = argumentType(model, names, returns);
+  return {
+    params: params.map(({ name, optional }, index) => ({
+      name: parameterName(plain.get(name) ?? name),
+      type: types[index]?.text ?? 'unknown',
+      optional,
+    })),
+    returns: result,
+    uses: [...types.flatMap(({ uses }) => uses), ...result.uses],
+  };
+}
+
+/** Parameters are positional, so a name that TypeScript reserves may change. */
+function parameterName(name: string): string {
+  return reservedWords.includes(name) ? `${name}_` : name;
 }

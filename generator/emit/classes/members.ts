@@ -8,8 +8,7 @@ export interface ParameterText {
 }
 
 /**
- * `  declare readonly name: string;` in a class or an interface; a union that does not fit has a
- * line for each part.
+ * `  declare readonly name: string;` in a class or an interface; a union that does not fit has a line for each part.
  * @param head modifiers, or `?` for a property that can be left out
  */
 export function field(head: string, name: string, type: string, doc?: string): string {

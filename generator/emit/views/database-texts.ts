@@ -35,14 +35,14 @@ export const databaseTexts: Readonly<Record<Database, DatabaseTexts>> = {
     typePackages: ['"@types/better-sqlite3": "^7.6.13"'],
     urls: '`sqlite:<path>`, or `sqlite::memory:` for a database that ends with the process',
     settings: [
-      '| `SQLITE_SYNCHRONOUS` | normal | `full` puts every change on the disk before it is acknowledged; with `normal` a loss of power, but no end of the process, can take the last moments back |',
-      '| `READERS` | number of cores, 3 at least | how many processes may run reads that take long, on SQLite in a file; they start when they are needed |',
+      '| `SQLITE_SYNCHRONOUS` | normal | `full` writes every change to the disk before it is acknowledged; with `normal` a power failure, but no crash of the process, can undo the last moments |',
+      '| `READERS` | number of cores, at least 3 | how many processes may run long reads, on SQLite in a file; they start when they are needed |',
     ],
     environment: ['SQLITE_SYNCHRONOUS=normal', 'READERS='],
     users: '`users.sqlite` beside the database, or where `USERS_DATABASE` says',
     notes: [
-      "While the server runs, SQLite's files (`data.sqlite`, `data.sqlite-wal`, `data.sqlite-shm`) must stay where they are: stop it",
-      'before another file takes their place.',
+      'While the server runs, leave `data.sqlite`, `data.sqlite-wal` and `data.sqlite-shm` where they are, and stop it before you replace',
+      'them. `sqlite3 data.sqlite "VACUUM INTO \'backup.sqlite\'"` makes a backup while it runs.',
     ],
   },
   postgres: {
@@ -50,15 +50,15 @@ export const databaseTexts: Readonly<Record<Database, DatabaseTexts>> = {
     defaultUrl: ({ name }) => `postgres://localhost:5432/${name}`,
     packages: () => ['"pg": "^8.16.0"'],
     typePackages: ['"@types/pg": "^8.15.0"'],
-    urls: '`postgres://<user>:<password>@<host>:<port>/<database>`, a database of PostgreSQL 15 or newer with the encoding UTF8; `?sslmode=verify-full` and what else `pg` knows may follow',
+    urls: '`postgres://<user>:<password>@<host>:<port>/<database>`, a database of PostgreSQL 15 or newer with the encoding UTF8; `?sslmode=verify-full` and other options of `pg` may follow',
     settings: [
-      '| `DATABASE_POOL` | 10 | connections to PostgreSQL that each process of the server may have open, at least 2 |',
+      '| `DATABASE_POOL` | 10 | connections to PostgreSQL per process of the server, at least 2 |',
     ],
     environment: ['DATABASE_POOL=10'],
     users: 'the schema `users` of the database, or of the one that `USERS_DATABASE` names',
     notes: [
-      'In PostgreSQL the tables stand in the schema that comes first in the search path, `public` where nothing else is said. The',
-      'database itself must be there; `createdb` makes one.',
+      'The PostgreSQL database must exist; `createdb` makes one. The tables are created in the first schema of the search path, `public`',
+      'unless you say otherwise.',
     ],
   },
 };

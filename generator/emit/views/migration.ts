@@ -1,7 +1,8 @@
-import type { FillStep, PlannedStep } from '../../migration/steps.js';
+import { decisionOf, type FillStep, type PlannedStep } from '../../migration/steps.js';
 import { field } from '../classes/members.js';
 import { identifiers } from '../identifiers.js';
 import { type Literal, literal, propertyName, RawCode, stringLiteral, width } from '../layout.js';
+import type { EmitContext } from '../context.js';
 
 /** Between which models, told by what their data look like. */
 export interface MigrationSpan {
@@ -16,9 +17,7 @@ export function migrationView(steps: readonly PlannedStep[], { from, to }: Migra
   );
   const types = identifiers([...fills.values()].map(({ dataclass }) => dataclass));
   const typeOf = ({ dataclass }: FillStep): string => `${types.get(dataclass) ?? dataclass}Row`;
-  const undecided = steps.some(
-    (each) => each.kind === 'fill' || (each.kind === 'convert' && each.value === undefined),
-  );
+  const undecided = steps.some((each) => decisionOf(each) !== undefined);
   return {
     imports: [
       "import type { Migration } from '#runtime/definition';",
@@ -42,11 +41,13 @@ function literalOf(step: PlannedStep, typeOf: (step: FillStep) => string): Liter
   switch (step.kind) {
     case 'fill': {
       const { kind, table, where } = step;
-      return { kind, table, where, set: fillCode(step, typeOf(step)) };
+      return { kind, table, where: sqlOf(where), set: fillCode(step, typeOf(step)) };
     }
     case 'convert': {
       const { kind, table, column, value, loses } = step;
-      const told = value ?? new RawCode(`decide(${stringLiteral(`${step.words} of ${column}`)})`);
+      const told =
+        value ??
+        new RawCode(`decide(${stringLiteral(`the SQL of ${table}.${column} (${step.words})`)})`);
       return { kind, table, column, value: sqlOf(told), loses };
     }
     case 'rename':
@@ -71,12 +72,38 @@ function fillCode({ column, question }: FillStep, type: string): RawCode {
 function commentOf(step: PlannedStep): string {
   switch (step.kind) {
     case 'fill':
-      return `${step.question}: what are the rows filled with that the model does not allow now?`;
+      return `${step.question}: give a value to the rows that break a rule of the model.${step.isUnique ? ' Of those with the same value, the one with the lowest key keeps it.' : ''}`;
     case 'convert':
-      return `${step.words}. Servers of the older model cannot run any more.`;
+      return `${step.words}${step.value === undefined ? ', by SQL that you write' : ''}. Servers of the older model cannot run any more.`;
     case 'rename':
       return 'Servers of the older model cannot run any more.';
     case 'drop':
       return 'Waits until atMost says how many values may be lost.';
   }
+}
+
+/** The migrations that are in `src/migrations`. */
+export function migrationsView({ header, migrations }: EmitContext): object {
+  const names = migrations.map((name) => `migration${name.slice(0, numberLength)}`);
+  return {
+    header,
+    imports: migrations.map(
+      (name, at) =>
+        `import { migration as ${names[at] ?? ''} } from ${stringLiteral(`../migrations/${name}.js`)};`,
+    ),
+    members: migrations.map((name, at) => `${stringLiteral(name)}: ${names[at] ?? ''}`),
+  };
+}
+
+/** Digits that the name of a migration begins with. */
+const numberLength = 4;
+
+/** The command that brings a database to the model. */
+export function migrateView({ header, migrations }: EmitContext): object {
+  const has = migrations.length > 0;
+  return {
+    header,
+    imports: has ? ["import { migrations } from './generated/migrations.js';"] : [],
+    options: ['settings', 'databases', 'definitions', ...(has ? ['migrations'] : [])].join(', '),
+  };
 }

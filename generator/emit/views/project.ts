@@ -15,7 +15,6 @@ export function packageView({ model }: EmitContext): object {
       ...texts.flatMap(({ packages }) => packages(model)),
       // Loaded where ORIGINS, or the model, names some.
       '"@fastify/cors": "^11.4.0"',
-      '"fast-querystring": "^1.1.2"',
       '"fastify": "^5.12.8"',
       '"fastify-plugin": "^6.0.0"',
       '"kysely": "^0.28.18 || ^0.29.9"',
@@ -39,9 +38,11 @@ export function readmeView({ model, modelFileName, classNames }: EmitContext): o
     name: model.name,
     description: model.description === undefined ? [] : [model.description.trim()],
     modelFile: modelFileName,
+    packageName: model.name.toLowerCase(),
+    dockerRun: dockerRun(model),
     classes:
       userClasses(model, classNames).length > 0
-        ? ['| `src/classes/` | yours; what the model gets is added, and nothing is taken away |']
+        ? ['| `src/classes/` | yours; drs-gen adds what the model gains, and removes nothing |']
         : [],
     databaseUrl: defaultUrl(model),
     databaseUrls: texts.map(({ urls }) => urls).join('; or '),
@@ -56,8 +57,8 @@ export function readmeView({ model, modelFileName, classNames }: EmitContext): o
 
 /** Settings of a server with users, and what they mean. */
 const loginSettings = {
-  USERS_DATABASE: 'where `src/users.ts` keeps users, when not beside the data',
-  TOKEN_KEY: 'secret or public key (PEM) that bearer tokens are signed with',
+  USERS_DATABASE: 'where `src/users.ts` keeps users, if not beside the data',
+  TOKEN_KEY: 'secret, or public key (PEM), that verifies bearer tokens',
   TOKEN_KEYS_URL: 'address of a JSON Web Key Set, instead of `TOKEN_KEY`',
   TOKEN_ISSUER: '`iss` that bearer tokens must have',
   TOKEN_AUDIENCE: '`aud` that bearer tokens must have',
@@ -74,7 +75,7 @@ function loginText(texts: readonly DatabaseTexts[]): readonly string[] {
       ? texts.map(({ users }) => users)
       : texts.map(({ name, users }) => `with ${name} in ${users}`);
   return [
-    `Users are kept ${texts.length === 1 ? 'in ' : ''}${places.join('; ')}. This makes one, and asks for the password:`,
+    `Users are kept ${texts.length === 1 ? 'in ' : ''}${places.join('; ')}. This command adds one, and asks for the password:`,
     '',
     '```sh',
     'node dist/src/create-user.js mia --role <role> --privilege <privilege>',
@@ -82,19 +83,19 @@ function loginText(texts: readonly DatabaseTexts[]): readonly string[] {
     "curl -b cookies 'http://127.0.0.1:8080/rest/$directory/currentUser'",
     '```',
     '',
-    '`src/login.ts` tells who may log in and what they may do then; it is yours to change. Bearer tokens are taken when it exports',
-    '`loginWithToken` and the environment holds `TOKEN_KEY` (a secret or a public key) or `TOKEN_KEYS_URL` (a JSON Web Key Set);',
-    '`TOKEN_ISSUER` and `TOKEN_AUDIENCE` are compared with their claims.',
+    '`src/login.ts` decides who may log in and which privileges they get; it is yours to change. The server accepts bearer tokens if it',
+    'exports `loginWithToken` and the environment holds `TOKEN_KEY` (a secret or a public key) or `TOKEN_KEYS_URL` (a JSON Web Key Set).',
+    '`TOKEN_ISSUER` and `TOKEN_AUDIENCE` are compared with the claims.',
     '',
   ];
 }
 
 /** What a server without SQLite has to be given. */
 const withoutSqlite = [
-  'Several processes (`PROCESSES`) share what they remember in files of SQLite: run `npm install better-sqlite3` for them.',
+  'Several processes (`PROCESSES`) share their state in SQLite files: run `npm install better-sqlite3` if you use them.',
   '',
-  '`npm test` needs a PostgreSQL: `TEST_DATABASE_URL` names a database in which the tests may make schemas. Each makes one of its own,',
-  'and removes it; nothing else there is touched.',
+  '`npm test` needs PostgreSQL: `TEST_DATABASE_URL` names a database in which the tests may create schemas. Each test creates one of',
+  'its own and removes it; nothing else there is touched.',
   '',
 ];
 
@@ -109,6 +110,14 @@ export function environmentView({ model }: EmitContext): object {
 
 export function databaseUrlView({ model }: EmitContext): object {
   return { declaration: declaration('const defaultUrl', defaultUrl(model)) };
+}
+
+/** How the image of {@link dockerView} is run. */
+function dockerRun(model: Model): string {
+  const image = model.name.toLowerCase();
+  const database =
+    model.databases[0] === 'sqlite' ? `-v ${image}-data:/data` : '-e DATABASE_URL=postgres://…';
+  return `docker run -p 8080:8080 ${database} ${image}`;
 }
 
 /** A database in a file is kept on a volume. */

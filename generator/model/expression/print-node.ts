@@ -2,7 +2,6 @@ import { sqlConstant } from '../sql-text.js';
 import type { Node } from './ast.js';
 import { callFunction } from './functions.js';
 import { printJsonPiece } from './json.js';
-import { comparesTexts, speaksOfColumn } from './constants.js';
 import { NotPortable } from './not-portable.js';
 import { compare, printBinary } from './operators.js';
 import {
@@ -154,4 +153,67 @@ function printCast(of: Printed, type: string): Printed {
   const found = asNumber(of);
   if (/REAL|FLOA|DOUB/.test(name)) return real(`${found.sql}::double precision`);
   return found;
+}
+
+const comparing = new Set(['=', '<>', '<', '<=', '>', '>=', 'is', 'isNot', 'like']);
+const comparingFunctions = new Set(['instr', 'lower', 'max', 'min', 'nullif', 'replace', 'upper']);
+
+/**
+ * Whether a part of an expression needs a collation for texts. PostgreSQL computes constants when
+ * it creates a column, and knows no collation then.
+ */
+function comparesTexts(node: Node): boolean {
+  switch (node.kind) {
+    case 'binary':
+      return comparing.has(node.operator);
+    case 'call':
+      return comparingFunctions.has(node.name);
+    case 'in':
+    case 'between':
+      return true;
+    case 'case':
+      return node.of !== undefined;
+    case 'null':
+    case 'text':
+    case 'integer':
+    case 'real':
+    case 'column':
+    case 'unary':
+    case 'isNull':
+    case 'cast':
+      return false;
+  }
+}
+
+/** Whether the value of a part of an expression may differ between entities. */
+function speaksOfColumn(node: Node): boolean {
+  return node.kind === 'column' || partsOf(node).some(speaksOfColumn);
+}
+
+function partsOf(node: Node): readonly Node[] {
+  switch (node.kind) {
+    case 'unary':
+    case 'isNull':
+    case 'cast':
+      return [node.of];
+    case 'binary':
+      return [node.left, node.right];
+    case 'in':
+      return [node.of, ...node.items];
+    case 'between':
+      return [node.of, node.low, node.high];
+    case 'call':
+      return node.items;
+    case 'case':
+      return [
+        ...[node.of, node.otherwise].flatMap((each) => each ?? []),
+        ...node.branches.flatMap(({ when, then }) => [when, then]),
+      ];
+    case 'null':
+    case 'text':
+    case 'integer':
+    case 'real':
+    case 'column':
+      return [];
+  }
 }

@@ -14,7 +14,7 @@ const exposed = flag(
   'Whether clients can see it. What is not exposed does not exist for them.',
   true,
 );
-const description = text('Kept in the catalog, the OpenAPI document and the doc comments.');
+const description = text('Text for the doc comments of the code.');
 const dateOnly = flag('Of a date: a day without time, as YYYY-MM-DD.', false);
 
 const storageType: JsonSchema = {

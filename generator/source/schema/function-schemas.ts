@@ -1,7 +1,7 @@
 import { singletonScopes } from '../vocabulary.js';
 import { flag, mapping, named, ref, renamedFrom, text, type Definitions } from './json-schema.js';
 
-const description = text('Kept in the catalog, the OpenAPI document and the doc comments.');
+const description = text('Text for the doc comments of the code.');
 const typeName = text(
   'A storage type, any, a dataclass (an entity), <dataclass>.selection, or one of these with [].',
   'string',

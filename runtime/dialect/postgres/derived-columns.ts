@@ -1,5 +1,6 @@
 import type { ClientBase } from 'pg';
 import type { SchemaShape, TableShape } from '../schema/shape.js';
+import type { Trial } from '../schema/trial.js';
 import { quoted } from '../table-definition.js';
 import { type LockWait, whenUnlocked } from './lock-wait.js';
 
@@ -8,6 +9,7 @@ export interface Filling {
   readonly client: ClientBase;
   readonly lockWait: LockWait;
   readonly log: ((words: string) => void) | undefined;
+  readonly trial: Trial | undefined;
 }
 
 /** A column that holds what comparisons need of another one. */
@@ -24,7 +26,8 @@ const foldedPrefixes = Object.keys(foldFunctions);
 
 const vectorPrefixes = ['__norm_'];
 
-const rowsAtOnce = 10_000;
+/** Whoever changes one of them waits until all are filled. */
+const rowsAtOnce = 1_000;
 
 /** Servers of an older model may write rows meanwhile that lack the column. */
 const mostPasses = 10;
@@ -42,14 +45,16 @@ export async function fillFoldedColumns(
   const filled: string[] = [];
   for (const derived of derivedColumns(shape, foldedPrefixes)) {
     let rows = 0;
+    filling.trial?.begin();
     for (let pass = 0; pass < mostPasses; pass += 1) {
       const found = await fillOnce(filling, derived);
       rows += found;
       if (found === 0) break;
     }
+    if (rows === 0) continue;
     const { table, column } = derived;
-    if (rows > 0)
-      filled.push(`table "${table.name}": column "${column}" is filled for ${rows} rows`);
+    filled.push(`table "${table.name}": column "${column}" is filled for ${rows} rows`);
+    filling.trial?.done(`fill ${quoted(table.name)}.${quoted(column)}`, rows);
   }
   return filled;
 }
@@ -128,7 +133,10 @@ interface Batch {
   readonly last: string | null;
 }
 
-/** @param last key of the batch before */
+/**
+ * An array is looked up in the index of the key; a join might read the whole table each time.
+ * @param last key of the batch before
+ */
 async function fillBatch(
   client: ClientBase,
   { table, source, column }: DerivedColumn,
@@ -143,9 +151,10 @@ async function fillBatch(
       where ${quoted(column)} is distinct from ${value}${last === undefined ? '' : ` and ${key} > $1`}
       order by ${key} limit ${rowsAtOnce} for no key update),
     "filled" as (
-      update ${name} set ${quoted(column)} = ${value} from "batch" where ${name}.${key} = "batch"."key")
+      update ${name} set ${quoted(column)} = ${value}
+      where ${key} = any (array(select "key" from "batch")))
     select count(*)::integer as "rows",
-      (select "key"::text from "batch" order by "key" desc limit 1) as "last" from "batch"`,
+      (select b."key"::text from "batch" b order by b."key" desc limit 1) as "last" from "batch"`,
     last === undefined ? [] : [last],
   );
   return rows[0] ?? { rows: 0, last: null };

@@ -8,12 +8,77 @@ import {
 } from 'kysely';
 import { type Fold, foldWithoutAccents } from '../../protocol/fold.js';
 import type { AnyTables } from '../../protocol/queries.js';
-import { compileWith } from '../compile.js';
-import type { Dialect, OrderTerm, Sql } from '../dialect.js';
-import type { KyselyParts } from '../kysely-parts.js';
-import { compare, compared, differs, listItems, sqlTypes } from './comparing.js';
-import { postgresJson } from './json-access.js';
-import { concat } from './json-text.js';
+import { compileWith, type KyselyParts } from '../compile.js';
+import type { Dialect, OrderTerm, Sql, Operator, JsonPart } from '../dialect.js';
+import type { ValueType } from '../value-type.js';
+import type { ByKind, JsonAccess, JsonElements, JsonPlace } from '../json-access.js';
+
+/** A document is a text that holds JSON, and a value in it a text that a statement makes a number or a boolean of. */
+const postgresJson: JsonAccess = {
+  // The functions for documents fail over a text that holds U+0000, which a document may spell.
+  ifJson: (value) => sql`case when drs_is_json(${value}) then ${value} end`,
+  property: (document, names) => place(at(document, names)),
+  length,
+  elements,
+  byKind,
+  number: double,
+  double,
+  boolean: (value) => sql`case ${value} when 'true' then 1 when 'false' then 0 end`,
+  ranked,
+  order: (found, fold) =>
+    ranked(byKind(found, { boolean: sql`0`, number: sql`1`, text: sql`2` }), found.value, fold),
+};
+
+function double(value: Sql): Sql {
+  return sql`drs_double(${value})`;
+}
+
+function place(json: Sql): JsonPlace {
+  return { kind: sql`json_typeof(${json})`, value: sql`((${json} #>> '{}') collate "C")` };
+}
+
+/** A name as a text is one of a property; that of an array's element, a number, leads nowhere. */
+function at(document: Sql, names: readonly string[]): Sql {
+  const steps = names.map((name) => sql` -> cast(${name} as text)`);
+  return sql`(cast(${document} as json)${sql.join(steps, sql``)})`;
+}
+
+function length(document: Sql, names: readonly string[]): JsonPlace {
+  const array = at(document, names.slice(0, -1));
+  const isArray = sql`json_typeof(${array}) = 'array'`;
+  const own = postgresJson.property(document, names);
+  return {
+    kind: sql`case when ${isArray} then 'number' else ${own.kind} end`,
+    value: sql`case when ${isArray} then cast(json_array_length(${array}) as text) else ${own.value} end`,
+  };
+}
+
+function elements(document: Sql, names: readonly string[], alias: string): JsonElements {
+  const array = at(document, names);
+  const element = sql`${sql.id(alias, 'value')}`;
+  return {
+    clause: sql`json_array_elements(case when json_typeof(${array}) = 'array' then ${array} end) as ${sql.id(alias)} ("value")`,
+    element: place(element),
+    document: element,
+  };
+}
+
+function byKind({ kind }: JsonPlace, { text, number, boolean }: ByKind): Sql {
+  const cases: Sql[] = [];
+  if (text !== undefined) cases.push(sql`when 'string' then ${text}`);
+  if (number !== undefined) cases.push(sql`when 'number' then ${number}`);
+  if (boolean !== undefined) cases.push(sql`when 'boolean' then ${boolean}`);
+  return sql`case ${kind} ${sql.join(cases, sql` `)} end`;
+}
+
+/** What has one type stands in one term; the words false and true are in order. */
+function ranked(rank: Sql, value: Sql, fold: (text: Sql) => Sql): readonly Sql[] {
+  return [
+    rank,
+    sql`case ${rank} when 1 then ${double(value)} end`,
+    sql`case ${rank} when 0 then ${value} when 2 then ${fold(value)} end`,
+  ];
+}
 
 const kysely: KyselyParts = {
   createAdapter: () => new PostgresAdapter(),
@@ -128,4 +193,102 @@ function total(value: Sql): Sql {
 
 function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
+}
+
+/** What a bound value is read as. */
+const sqlTypes: Readonly<Record<ValueType, Sql>> = {
+  text: sql`text`,
+  number: sql`double precision`,
+  integer: sql`bigint`,
+  boolean: sql`smallint`,
+};
+
+/**
+ * An integer is compared with an integer, so that an index serves, and a fraction or a number beyond all integers is brought
+ * to one that says the same.
+ */
+function compare(value: Sql, operator: Operator, wanted: Sql, type: ValueType): Sql {
+  if (type !== 'integer' || operator === '=') {
+    return sql`${value} ${sql.raw(operator)} ${compared(wanted, type)}`;
+  }
+  switch (operator) {
+    case '<':
+    case '>=':
+      return sql`${value} ${sql.raw(operator)} drs_ceiling(${wanted})`;
+    case '<=':
+    case '>':
+      return sql`${value} ${sql.raw(operator)} drs_floor(${wanted})`;
+  }
+}
+
+/** A bound value as `=` compares it. */
+function compared(wanted: Sql, type: ValueType): Sql {
+  return type === 'integer'
+    ? sql`drs_integer(${wanted})`
+    : sql`cast(${wanted} as ${sqlTypes[type]})`;
+}
+
+function differs(value: Sql, wanted: Sql, type: ValueType): Sql {
+  return type === 'integer'
+    ? sql`not coalesce(${compare(value, '=', wanted, type)}, 1 = 0)`
+    : sql`${value} is distinct from cast(${wanted} as ${sqlTypes[type]})`;
+}
+
+/** The items of a bound JSON list as rows: `key` is the position, `value` the item; one that no integer equals is null. */
+function listItems(list: Sql, type: ValueType): Sql {
+  const items = sql`json_array_elements_text(cast(${list} as json)) with ordinality as "__item" ("text", "position")`;
+  return sql`select "position" - 1 as "key", ${item(type)} as "value" from ${items}`;
+}
+
+function item(type: ValueType): Sql {
+  switch (type) {
+    case 'text':
+      return sql`"__item"."text"`;
+    case 'number':
+      return sql`drs_double("__item"."text")`;
+    case 'integer':
+      return sql`case when "__item"."text" ~ '^-?[0-9]{1,16}$' then cast("__item"."text" as bigint) else drs_integer(drs_double("__item"."text")) end`;
+    case 'boolean':
+      return sql`cast("__item"."text" as smallint)`;
+  }
+}
+
+/** PostgreSQL takes at most 100 arguments to a function. */
+const maxArguments = 100;
+
+/** One text from pieces. Measured against rows that JavaScript writes, this takes a fifth of the server's own time. */
+function concat(parts: readonly JsonPart[]): Sql {
+  return joined(mergeTexts(flat(parts)));
+}
+
+function joined(parts: readonly (string | Sql)[]): Sql {
+  const pieces = parts.map((part) => (typeof part === 'string' ? sql.lit(part) : part));
+  if (pieces.length <= maxArguments) return sql`concat(${sql.join(pieces)})`;
+  const groups = Array.from({ length: Math.ceil(pieces.length / maxArguments) }, (_, index) =>
+    joined(pieces.slice(index * maxArguments, (index + 1) * maxArguments)),
+  );
+  return joined(groups);
+}
+
+function flat(parts: readonly JsonPart[]): readonly (string | Sql)[] {
+  return parts.map((part) => {
+    if (typeof part === 'string') return part;
+    if ('integer' in part) return part.integer;
+    return 'isNull' in part
+      ? sql`case when ${part.isNull} then 'null' else ${concat(part.parts)} end`
+      : part;
+  });
+}
+
+function mergeTexts(parts: readonly (string | Sql)[]): readonly (string | Sql)[] {
+  const merged: (string | Sql)[] = [];
+  for (const part of parts) {
+    const last = merged.at(-1);
+    if (typeof part === 'string' && typeof last === 'string') {
+      merged[merged.length - 1] = last + part;
+    } else {
+      merged.push(part);
+    }
+  }
+  return merged;
 }

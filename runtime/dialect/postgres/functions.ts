@@ -1,5 +1,4 @@
-import { characterTables } from './characters.js';
-import { vectorFunctions } from './vector-functions.js';
+import { mayPileUp } from '../../protocol/fold.js';
 
 /** What moves a number that is close to the ends of what a double holds to where it has all its digits, and these ends there. */
 const up = 2 ** 600;
@@ -202,3 +201,145 @@ end $body$`,
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
+
+/**
+ * What this JavaScript knows of characters, as PostgreSQL takes it: its own answers depend on how a database was made, and
+ * texts must be folded as {@link file://../../protocol/fold.ts} does it.
+ */
+interface CharacterTables {
+  /** In stages: each changes other characters. */
+  readonly lowerCase: readonly LowerCase[];
+  /** Letters, digits, combining marks and the underscore, as the inside of a bracket expression. */
+  readonly word: string;
+  /** The marks that `foldWithoutAccents` drops, as the inside of a bracket expression. */
+  readonly accents: string;
+  /** What `separateMarks` counts, as the inside of a bracket expression. */
+  readonly marks: string;
+}
+
+/** A table for `translate`. */
+interface LowerCase {
+  /** As the inside of a bracket expression. */
+  readonly changing: string;
+  readonly from: string;
+  readonly to: string;
+}
+
+/** A text mostly has characters of one stage, and `translate` compares each of them with all that its table changes. */
+const stageEnds = [0x100, 0x250, 0x530, 0x2000, 0x110000];
+
+/** Where there are letters, digits and marks. */
+const inhabited: readonly (readonly [start: number, end: number])[] = [
+  [0x20, 0xd800],
+  [0xe000, 0x34000],
+  [0xe0000, 0xe0200],
+];
+
+let known: CharacterTables | undefined;
+
+/** Made once, which takes some ten milliseconds. */
+function characterTables(): CharacterTables {
+  known ??= {
+    lowerCase: lowerCase(),
+    word: characterClass(pointsThat((character) => /^[\p{L}\p{N}\p{M}_]/u.test(character))),
+    accents: characterClass(
+      pointsThat((character) => /^(?=\p{Mn})\p{Script=Inherited}/u.test(character)),
+    ),
+    marks: characterClass(pointsThat((character) => mayPileUp.test(character))),
+  };
+  return known;
+}
+
+/** ASCII needs no table; İ becomes two characters, which a table cannot say. */
+function lowerCase(): readonly LowerCase[] {
+  const changing = pointsThat((character) => {
+    const lower = character.toLowerCase();
+    return lower !== character && Array.from(lower).length === 1;
+  }).filter((point) => point >= 0x80);
+  return stageEnds.flatMap((end, index) => {
+    const start = stageEnds[index - 1] ?? 0;
+    const points = changing.filter((point) => point >= start && point < end);
+    if (points.length === 0) return [];
+    const from = points.map((point) => String.fromCodePoint(point)).join('');
+    const to = points.map((point) => String.fromCodePoint(point).toLowerCase()).join('');
+    return [{ changing: characterClass(points), from, to }];
+  });
+}
+
+function pointsThat(has: (character: string) => boolean): number[] {
+  const points: number[] = [];
+  for (const [start, end] of inhabited) {
+    for (let point = start; point < end; point += 1) {
+      if (has(String.fromCodePoint(point))) points.push(point);
+    }
+  }
+  return points;
+}
+
+/** @param points ascending */
+function characterClass(points: readonly number[]): string {
+  let text = '';
+  for (let at = 0; at < points.length; at += 1) {
+    const first = points[at] as number;
+    let last = first;
+    while (points[at + 1] === last + 1) {
+      last += 1;
+      at += 1;
+    }
+    text += first === last ? escaped(first) : `${escaped(first)}-${escaped(last)}`;
+  }
+  return text;
+}
+
+function escaped(point: number): string {
+  return `\\U${point.toString(16).padStart(8, '0')}`;
+}
+
+/**
+ * Functions that compare vectors as {@link file://../../protocol/vector.ts Scorer} does it. PostgreSQL's arithmetic fails where
+ * a result is too large or too small for a double, so that norms are divided by the greater one, and what is smaller than
+ * 1e-150 of it, which no score tells, counts as nothing.
+ */
+const vectorFunctions: readonly string[] = [
+  // The cosine of two directions.
+  `create or replace function drs_cosine(a double precision[], b double precision[]) returns double precision
+language sql immutable strict parallel safe
+return (select sum(case when abs(x) < 1e-150 or abs(y) < 1e-150 then 0 else x * y end) from unnest(a, b) as each (x, y))`,
+  // The distance of two directions of which each is made shorter; none is that of a zero vector.
+  `create or replace function drs_distance(a double precision[], a_part double precision, b double precision[], b_part double precision) returns double precision
+language sql immutable parallel safe
+return (select coalesce(sqrt(sum(case when abs(difference) < 1e-150 then 0 else difference * difference end)), 0)
+  from (select
+      case when abs(x) < 1e-150 or a_part < 1e-150 then 0 else coalesce(x * a_part, 0) end
+      - case when abs(y) < 1e-150 or b_part < 1e-150 then 0 else coalesce(y * b_part, 0) end as difference
+    from unnest(a, b) as each (x, y)) as differences)`,
+  `create or replace function drs_compared(score double precision, threshold double precision, tolerance double precision) returns integer
+language sql immutable parallel safe
+return case when score is null or threshold is null then null
+  when score < threshold - tolerance then -1 when score > threshold + tolerance then 1 else 0 end`,
+  `create or replace function drs_compare_score(unit double precision[], norm double precision, given_unit double precision[], given_norm double precision, metric text, threshold double precision) returns integer
+language sql immutable parallel safe
+return case
+  when norm is null then null
+  when metric = 'cosine' then drs_compared(drs_cosine(unit, given_unit), threshold, 1e-12)
+  when metric = 'dot' then case
+    when unit is null or given_unit is null then -sign(threshold)::integer
+    else drs_compared(drs_cosine(unit, given_unit), drs_quotient(drs_quotient(threshold, norm), given_norm), 1e-12) end
+  when greatest(norm, given_norm) = 0 then -sign(threshold)::integer
+  when greatest(norm, given_norm) = 'Infinity' then 1
+  else drs_compared(
+    drs_distance(unit, drs_quotient(norm, greatest(norm, given_norm)), given_unit, drs_quotient(given_norm, greatest(norm, given_norm))),
+    drs_quotient(threshold, greatest(norm, given_norm)),
+    1e-12 * (drs_quotient(norm, greatest(norm, given_norm)) + drs_quotient(given_norm, greatest(norm, given_norm)))) end`,
+  `create or replace function drs_similarity_rank(unit double precision[], norm double precision, given_unit double precision[], given_norm double precision, metric text, threshold double precision) returns double precision
+language sql immutable parallel safe
+return case
+  when norm is null then null
+  when metric = 'cosine' then -drs_cosine(unit, given_unit)
+  when metric = 'dot' then case when unit is null or given_unit is null then 0 else -drs_product(drs_cosine(unit, given_unit), norm) end
+  when greatest(norm, given_norm) = 0 then 0
+  when greatest(norm, given_norm) = 'Infinity' then 'Infinity'
+  else drs_product(
+    drs_distance(unit, drs_quotient(norm, greatest(norm, given_norm)), given_unit, drs_quotient(given_norm, greatest(norm, given_norm))),
+    greatest(norm, given_norm)) end`,
+];

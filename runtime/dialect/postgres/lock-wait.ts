@@ -18,6 +18,41 @@ export const defaultLockWait: LockWait = {
   pauseMilliseconds: 500,
 };
 
+/** Two servers that start at once on one database: the second one waits, and finds what the first one made. */
+const lockKey = `hashtextextended('drs-gen ' || $1, 0)`;
+
+/** A server that waited inside a statement would be waited for by the building of an index. */
+const lockPauseMilliseconds = 50;
+
+/**
+ * Does what changes tables or their rows while no other server does: it waits for these as long as they take.
+ * @param name of PostgreSQL's schema that holds the tables
+ * @param tell is told that it waits, time and again
+ */
+export async function oneAtATime<T>(
+  client: ClientBase,
+  name: string,
+  tell: (words: string) => void,
+  work: () => Promise<T>,
+): Promise<T> {
+  for (;;) {
+    const { rows } = await client.query<{ locked: boolean }>(
+      `select pg_try_advisory_lock(${lockKey}) as "locked"`,
+      [name],
+    );
+    if (rows[0]?.locked === true) break;
+    tell('Another server changes the database: this one waits until it has ended.');
+    await sleep(lockPauseMilliseconds);
+  }
+  try {
+    return await work();
+  } finally {
+    // A connection that is lost has lost its locks, too.
+    const text = `select pg_advisory_unlock(${lockKey})`;
+    await client.query(text, [name]).catch(() => undefined);
+  }
+}
+
 /** A lock that was not to be had within `lock_timeout`, and a deadlock. */
 const passing = ['55P03', '40P01'];
 
@@ -64,6 +99,29 @@ export async function whenUnlocked(
   }
 }
 
+/** The locks of this transaction on tables that keep others from writing, weaker ones first. */
+export const heldLocks = `select c.relname as "table", l.mode
+from pg_locks l join pg_class c on c.oid = l.relation
+where l.pid = pg_backend_pid() and l.granted and c.relkind in ('r', 'p')
+  and c.relnamespace = quote_ident(current_schema())::regnamespace
+  and l.mode in ('ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock')
+order by c.relname, array_position(array['ShareLock', 'ShareRowExclusiveLock', 'ExclusiveLock', 'AccessExclusiveLock'], l.mode)`;
+
+export interface HeldLock {
+  readonly table: string;
+  /** As the catalog has it: `AccessExclusiveLock`. */
+  readonly mode: string;
+}
+
+/** As the documentation of PostgreSQL writes them, the strongest one of each table: `ACCESS EXCLUSIVE on "Person"`. */
+export function lockWords(held: readonly HeldLock[]): readonly string[] {
+  const strongest = new Map(held.map(({ table, mode }) => [table, mode]));
+  return [...strongest].map(([table, mode]) => {
+    const words = mode.replace(/Lock$/, '').replace(/(?<=[a-z])(?=[A-Z])/g, ' ');
+    return `${words.toUpperCase()} on ${quoted(table)}`;
+  });
+}
+
 function limitsOf(
   { timeoutMilliseconds, pauseMilliseconds, attempts }: LockWait,
   { isConcurrent }: Step,
@@ -103,7 +161,8 @@ async function lockedError(
       order by t."held" is null, a.xact_start limit ${mostHoldersShown}`,
     [tables.map((each) => `"${each}"`), tables.map(quoted)],
   );
-  const held = rows.find((each) => each.held !== null)?.held ?? tables.map(quoted).join(' and ');
+  const named = tables.length === 0 ? 'the database' : tables.map(quoted).join(' and ');
+  const held = rows.find((each) => each.held !== null)?.held ?? named;
   return new Error(
     [
       `${held} is in use by other transactions, and "${what}" has waited for them in vain; end them, and start the server again, which goes on from here`,

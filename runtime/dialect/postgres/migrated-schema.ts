@@ -9,9 +9,17 @@ import type {
 } from '../schema/migration.js';
 import { namedColumns } from '../schema/rules.js';
 import type { SchemaShape, TableShape } from '../schema/shape.js';
+import type { Trial } from '../schema/trial.js';
 import { quoted } from '../table-definition.js';
 import { type Catalog, type CatalogTable, readCatalog } from './catalog.js';
-import { type LockWait, whenUnlocked } from './lock-wait.js';
+import {
+  heldLocks,
+  type HeldLock,
+  type LockWait,
+  lockWords,
+  oneAtATime,
+  whenUnlocked,
+} from './lock-wait.js';
 
 interface MigratedParts {
   readonly client: ClientBase;
@@ -21,6 +29,7 @@ interface MigratedParts {
   readonly wanted: () => Promise<SchemaShape>;
   readonly lockWait: LockWait;
   readonly log: ((words: string) => void) | undefined;
+  readonly trial: Trial | undefined;
 }
 
 /** A schema of a PostgreSQL database whose data are migrated. */
@@ -29,6 +38,7 @@ export class MigratedSchema implements MigratedDatabase {
   readonly forUpdate = 'FOR UPDATE';
 
   #shape: SchemaShape | undefined;
+  #hasTold = false;
 
   constructor(private readonly parts: MigratedParts) {}
 
@@ -48,41 +58,50 @@ export class MigratedSchema implements MigratedDatabase {
     const columns = Object.keys(rows[0]?.values ?? {});
     if (columns.length === 0) return;
     const sets = columns.map((each) => `${quoted(each)} = "given".${quoted(each)}`);
+    // A table may be called like a type of PostgreSQL's own.
+    const type = `${quoted(this.parts.name)}.${quoted(table)}`;
     const given = rows.map((row) => ({ ...row.values, [key]: row.key }));
     await this.parts.client.query(
       `UPDATE ${quoted(table)} AS "row" SET ${sets.join(', ')}, "__STAMP" = "row"."__STAMP" + 1
-        FROM json_populate_recordset(null::${quoted(table)}, $1) AS "given"
+        FROM json_populate_recordset(null::${type}, $1) AS "given"
         WHERE "row".${quoted(key)} = "given".${quoted(key)}`,
       [JSON.stringify(given, jsonValue)],
     );
   }
 
-  async transaction<T>(work: () => Promise<T>, use?: 'rebuilding'): Promise<T> {
-    if (use === undefined) return this.#transaction(work);
-    // It is found in a transaction of its own, which is undone: within this one, all would be undone.
-    this.#shape ??= await this.parts.wanted();
-    const { client, lockWait, log } = this.parts;
-    const results: T[] = [];
-    await whenUnlocked(client, lockWait, {
-      tables: [],
-      what: 'a step of a migration',
-      run: async () => results.push(await this.#transaction(work)),
-      log,
+  /** Of servers that start at once, each does what the others have not done. */
+  transaction<T>(work: () => Promise<T>, use?: 'rebuilding'): Promise<T> {
+    const { client, name, lockWait, log } = this.parts;
+    return oneAtATime(client, name, this.#tell, async () => {
+      // It is found in a transaction of its own, which is undone: within this one, all would be undone.
+      if (use === 'rebuilding') await this.#findWanted();
+      const results: T[] = [];
+      await whenUnlocked(client, lockWait, {
+        tables: [],
+        what: 'a step of a migration',
+        run: async () => results.push(await this.#transaction(work)),
+        log,
+      });
+      return results[0] as T;
     });
-    return results[0] as T;
   }
 
+  /** Says once that it waits. */
+  readonly #tell = (words: string): void => {
+    if (!this.#hasTold) this.parts.log?.(words);
+    this.#hasTold = true;
+  };
+
   async #transaction<T>(work: () => Promise<T>): Promise<T> {
-    const { client, name } = this.parts;
+    const { client, trial } = this.parts;
     await client.query('BEGIN');
+    const start = performance.now();
     try {
-      // Of two servers that start at once, each does what the other one has not done.
-      await client.query(
-        `SELECT pg_advisory_xact_lock(hashtextextended('drs-gen migration ' || $1, 0))`,
-        [name],
-      );
       const result = await work();
+      const held = trial === undefined ? [] : (await client.query<HeldLock>(heldLocks)).rows;
       await client.query('COMMIT');
+      const milliseconds = performance.now() - start;
+      for (const lock of lockWords(held)) trial?.locked(lock, milliseconds);
       return result;
     } catch (error) {
       await client.query('ROLLBACK');
@@ -104,9 +123,10 @@ export class MigratedSchema implements MigratedDatabase {
       .map(({ name, isKey, type }) => ({ name, isKey, isLarge: type === 'bytea' }));
   }
 
-  wantedColumns(table: string): Promise<readonly WantedColumn[]> {
+  async wantedColumns(table: string): Promise<readonly WantedColumn[]> {
+    await this.#findWanted();
     const columns = this.#wanted(table)?.columns ?? [];
-    return Promise.resolve(columns.filter(({ expression }) => expression === undefined));
+    return columns.filter(({ expression }) => expression === undefined);
   }
 
   async expand(table: string): Promise<void> {
@@ -137,6 +157,14 @@ export class MigratedSchema implements MigratedDatabase {
       .map(({ name }) => name);
   }
 
+  async renameColumn(table: string, from: string, to: string): Promise<void> {
+    // A trigger that keeps a column beside a text names both in its body; the start that follows makes it anew.
+    await this.parts.client.query(
+      `DROP TRIGGER IF EXISTS ${quoted(from)} ON ${quoted(table)};
+       ALTER TABLE ${quoted(table)} RENAME COLUMN ${quoted(from)} TO ${quoted(to)}`,
+    );
+  }
+
   /** Constraints and indexes go along. What somebody else has made of the columns, a view for one, stands in the way. */
   async dropColumns(table: string, columns: readonly string[]): Promise<void> {
     const actual = await this.#table(table);
@@ -155,7 +183,13 @@ export class MigratedSchema implements MigratedDatabase {
     await this.parts.client.query(`ALTER TABLE ${quoted(table)} ${drops.join(', ')}`);
   }
 
-  /** Only within a transaction that rebuilds. */
+  /** It is found in a transaction of its own, which is undone: within another one, all would be undone. */
+  async #findWanted(): Promise<void> {
+    const { client, name, wanted } = this.parts;
+    this.#shape ??= await oneAtATime(client, name, this.#tell, wanted);
+  }
+
+  /** Once it was found. */
   #wanted(table: string): TableShape | undefined {
     if (this.#shape === undefined) throw new Error('What the model wants is not known yet.');
     return this.#shape.tables.find(({ name }) => name === table);

@@ -1,14 +1,22 @@
 import { Client } from 'pg';
+import type { DatabaseCopy, CopyOptions, DatabaseDriver } from '../driver.js';
 import { DatabaseUnavailableError, type Executor } from '../executor.js';
 import { SchemaMismatchError } from '../schema-mismatch.js';
-import { migrateData, noteData, planData } from '../schema/migrate-data.js';
+import { migrateData, noteData, planData, type DataOptions } from '../schema/migrate-data.js';
 import { MigrationError } from '../schema/migration.js';
-import { usualMigration } from '../schema/start.js';
+import { usualMigration, migrateOptions } from '../schema/start.js';
+import { copySchema, requirePlainName, type SchemaCopy } from './copy.js';
 import { clientOptions, Connections, type PoolOptions, prepareSession } from './connect.js';
 import { PostgresExecutor } from './executor.js';
 import { defaultLockWait } from './lock-wait.js';
 import { MigratedSchema } from './migrated-schema.js';
 import { hashOf, prepareSchema, wantedCatalog, type WantedSchema } from './schema.js';
+import type { Fold } from '../../protocol/fold.js';
+import type { Database } from '../database.js';
+import { postgresDialect } from './dialect.js';
+import { expressionFunctions } from './expression-functions.js';
+import { postgresFunctions } from './functions.js';
+import { type Environment, setting } from '../../protocol/environment.js';
 
 /** The oldest version whose SQL the statements keep to. */
 const oldestVersion = 15;
@@ -57,6 +65,24 @@ export function planConnection(url: string, wanted: WantedSchema): Promise<reado
   );
 }
 
+/** Copies the schema of a `DATABASE_URL` to another one of the same database. */
+export async function copyConnection(url: string, copy: SchemaCopy): Promise<DatabaseCopy> {
+  requirePlainName(copy.name);
+  await withClient(url, (client, schema) => copySchema(client, schema, copy));
+  const path = `-c search_path=${copy.name}`;
+  const own = new URL(url);
+  // The last one counts.
+  const others = own.searchParams.get('options') ?? process.env['PGOPTIONS'];
+  own.searchParams.set('options', [...(others === undefined ? [] : [others]), path].join(' '));
+  return {
+    url: own.href,
+    words: [
+      `The copy stays: ?options=${encodeURIComponent(path)} in DATABASE_URL starts a server on it.`,
+      `When you no longer need it: DROP SCHEMA "${copy.name}" CASCADE;`,
+    ],
+  };
+}
+
 /** @throws Error that names the database, when it cannot be opened */
 async function withClient<T>(
   url: string,
@@ -85,6 +111,7 @@ function migrated(client: Client, name: string, wanted: WantedSchema): MigratedS
     wanted: () => wantedCatalog(client, name, wanted),
     lockWait,
     log,
+    trial: wanted.data?.trial,
   });
 }
 
@@ -98,10 +125,10 @@ async function prepareDatabase(
   if (data === undefined) return prepareSchema(client, name, wanted);
   const database = migrated(client, name, wanted);
   const start = { ...data, log, migration, hash: hashOf(wanted) };
-  const { wasThere, contractedAt } = await migrateData(database, start);
+  const wasThere = await migrateData(database, start);
   const added = await prepareSchema(client, name, {
     ...wanted,
-    migration: { ...migration, since: contractedAt },
+    migration: { ...migration, migrations: data.migrations?.names },
   });
   await noteData(database, wasThere, data);
   return added;
@@ -192,4 +219,81 @@ function shownUrl(url: string): string {
   } catch {
     return 'of DATABASE_URL';
   }
+}
+
+/**
+ * Opens the database of a `DATABASE_URL` such as `postgres://user:password@host:5432/name`, and creates its schema, or compares
+ * it with the one that is there.
+ * @param schema one SQL statement each
+ * @throws Error that says why, when it cannot be opened; SchemaMismatchError when it was made for another model
+ */
+export async function openPostgres(
+  url: string,
+  schema: readonly string[],
+  fold: Fold,
+  options: Omit<PoolOptions, 'url'>,
+  start: Pick<WantedSchema, 'migration' | 'log'> & { readonly data?: DataOptions } = {},
+): Promise<Database> {
+  const { data, ...rest } = start;
+  const wanted = {
+    ...rest,
+    ...wantedOf(schema),
+    ...(data === undefined ? {} : { data: { ...data, fold } }),
+  };
+  const opened = await openConnections({ ...options, url }, wanted);
+  return { dialect: postgresDialect(fold), ...opened };
+}
+
+/** What migrations would do, in words. */
+export function planPostgres(
+  url: string,
+  schema: readonly string[],
+  fold: Fold,
+  data: DataOptions,
+): Promise<readonly string[]> {
+  return planConnection(url, { ...wantedOf(schema), data: { ...data, fold } });
+}
+
+/** Copies what servers have made in the schema that a `DATABASE_URL` names to a new one beside it. */
+export function copyPostgres(
+  url: string,
+  target: string,
+  { log }: CopyOptions,
+): Promise<DatabaseCopy> {
+  return copyConnection(url, { ...wantedOf([]), name: target, log });
+}
+
+function wantedOf(statements: readonly string[]): Pick<WantedSchema, 'statements' | 'functions'> {
+  return { statements, functions: [...postgresFunctions(), ...expressionFunctions] };
+}
+
+/** Databases of a PostgreSQL server. */
+export const postgresDriver: DatabaseDriver = {
+  schemes: ['postgres', 'postgresql'],
+  urls: 'postgres://<user>:<password>@<host>:<port>/<database>',
+  open: (url, schema, fold, { queryTimeout, environment, data, log }) => {
+    const start = {
+      migration: migrateOptions(environment),
+      ...(data === undefined ? {} : { data }),
+      ...(log === undefined ? {} : { log }),
+    };
+    const options = { queryTimeout, size: poolSize(environment) };
+    return openPostgres(url, schema, fold, options, start);
+  },
+  plan: planPostgres,
+  copy: copyPostgres,
+};
+
+/**
+ * Connections at once, from `DATABASE_POOL`. Each is a process of PostgreSQL's, which takes 100 unless it is told otherwise.
+ * @throws Error that names `DATABASE_POOL`, when it is no whole number of at least 2
+ */
+function poolSize(environment: Environment): number {
+  const text = setting(environment, 'DATABASE_POOL', '10');
+  const size = Number(text);
+  // One more than transactions have, which may read beside themselves.
+  if (/^\d+$/.test(text) && Number.isSafeInteger(size) && size >= 2) return size;
+  throw new Error(
+    `DATABASE_POOL is ${JSON.stringify(text)}; it must be a whole number of at least 2.`,
+  );
 }

@@ -17,6 +17,10 @@ export interface SchemaStep {
   readonly isConcurrent?: true;
   /** Takes back what a step that fails leaves behind. */
   readonly undo?: string;
+  /** It writes all rows anew, and nobody else uses the table meanwhile. */
+  readonly isRewrite?: boolean;
+  /** It makes the table, which nobody uses yet. */
+  readonly isNew?: true;
 }
 
 /** What is wanted: a shape, and its statements by the names of what they make. */
@@ -109,7 +113,7 @@ function followedTexts(
 }
 
 /** A text and the column beside it stay together, whoever writes: a server of another model may know one of them alone. */
-function followText(table: string, column: string): string {
+export function followText(table: string, column: string): string {
   const { source, functionName } = foldOf(column) ?? { source: column, functionName: '' };
   const value = `${functionName}(new.${quoted(source)})`;
   const name = quoted(`drs_follow_${shortHash(`${table}\0${column}`)}`);
@@ -159,14 +163,15 @@ function stepsOf(change: SchemaChange, actual: Catalog, wanted: Wanted): readonl
   });
   switch (change.kind) {
     case 'addTable':
-      return [{ tables: [table], sql: newTable(table, wanted) }];
+      return [{ tables: [table], sql: newTable(table, wanted), isNew: true }];
     case 'addColumn': {
       const { tables, sql } = alter(`ADD COLUMN ${columnText(table, change.column, wanted)}`);
       const columns = found?.columns ?? [];
       const { source } = foldOf(change.column.name) ?? {};
       const isFollowing = columns.some((each) => each.name === source && !isComputed(each));
       const following = isFollowing ? [followText(table, change.column.name)] : [];
-      return [{ tables, sql: [sql, ...following].join(';\n') }];
+      const isRewrite = isGenerated(change);
+      return [{ tables, sql: [sql, ...following].join(';\n'), isRewrite }];
     }
     case 'changeExpression':
       return [madeAnew(change, found, wanted)];
@@ -237,6 +242,7 @@ function madeAnew(
   const followers = actual?.triggers.filter((each) => foldOf(each)?.source === to.name) ?? [];
   return {
     tables: [table],
+    isRewrite: isComputed(to),
     sql: [
       ...followers.map((each) => `DROP TRIGGER ${quoted(each)} ON ${quoted(table)}`),
       `ALTER TABLE ${quoted(table)} DROP COLUMN ${quoted(to.name)}, ADD COLUMN ${columnText(table, to, wanted)}`,

@@ -7,7 +7,6 @@ import { schemaChanges } from '../schema/changes.js';
 import { decide, missingIn, neededByNewer, type Outcome, targetOf } from '../schema/rules.js';
 import { type DataOptions, dataTables } from '../schema/migrate-data.js';
 import {
-  advice,
   foreignAdvice,
   type JournalEntry,
   type MigrateOptions,
@@ -18,17 +17,29 @@ import {
   notTold,
   olderServerWords,
   pendingWords,
+  refuse,
   schemaHash,
   SchemaPendingError,
   type StoredEntry,
   usualMigration,
+  versionHash,
   waitMilliseconds,
+  wordsOf,
 } from '../schema/start.js';
+import type { Trial } from '../schema/trial.js';
 import { type SchemaDifference, SchemaMismatchError } from '../schema-mismatch.js';
 import { quoted } from '../table-definition.js';
 import { type Catalog, readCatalog, readFunctions } from './catalog.js';
 import { fillFoldedColumns, foldOf, vectorsWithoutNorm } from './derived-columns.js';
-import { defaultLockWait, type LockWait, whenUnlocked } from './lock-wait.js';
+import {
+  defaultLockWait,
+  heldLocks,
+  type HeldLock,
+  type LockWait,
+  lockWords,
+  oneAtATime,
+  whenUnlocked,
+} from './lock-wait.js';
 import {
   columnDefinition,
   newTable,
@@ -78,27 +89,11 @@ const ownTables: readonly string[] = [
 
 const foreignHint = 'Its URL may also name another schema: ?options=-c%20search_path%3Dshop.';
 
-/** Two servers that start at once on one database: the second one waits, and finds what the first one made. */
-const lockKey = `hashtextextended('drs-gen ' || $1, 0)`;
-
-/** A server that waited inside a statement would be waited for by the building of an index. */
-const lockPauseMilliseconds = 50;
-
 /** Changes that others bring along are made in a round of their own: indexes of a column that is made anew. */
 const mostRounds = 3;
 
 /** What the data or the schema that is there explains: integrity, and what a definition may not be. */
 const explained = /^(?:23|42|0A|22|2B|54)/;
-
-/** Types whose values all have their like in another one. */
-const losslessTypes: ReadonlySet<string> = new Set([
-  'smallint bigint',
-  'smallint double precision',
-  'bigint text COLLATE "C"',
-  'smallint text COLLATE "C"',
-  'text COLLATE "C" text',
-  'text text COLLATE "C"',
-]);
 
 /**
  * Creates the schema where there are no tables; brings that of an earlier model to what this one wants, where no row is lost or
@@ -115,14 +110,11 @@ export async function prepareSchema(
 ): Promise<readonly string[]> {
   const start = new SchemaStart(client, name, wanted);
   for (;;) {
-    await start.lock();
     try {
-      return await start.prepare();
+      return await oneAtATime(client, name, start.tell, () => start.prepare());
     } catch (error) {
       if (!(error instanceof SchemaPendingError)) throw error;
       start.tell(error.message);
-    } finally {
-      await start.unlock();
     }
     await sleep(waitMilliseconds);
   }
@@ -156,31 +148,13 @@ class SchemaStart {
     private readonly wanted: WantedSchema,
   ) {
     this.#statements = [...ownTables, ...wanted.statements];
-    this.#hash = hashOf(wanted);
     this.#lockWait = wanted.lockWait ?? defaultLockWait;
     this.#migration = wanted.migration ?? usualMigration;
+    this.#hash = versionHash(hashOf(wanted), this.#migration.migrations);
   }
 
   wantedCatalog(): Promise<Catalog> {
     return this.#undone(() => this.#expected());
-  }
-
-  async lock(): Promise<void> {
-    for (;;) {
-      const { rows } = await this.client.query<{ locked: boolean }>(
-        `select pg_try_advisory_lock(${lockKey}) as "locked"`,
-        [this.name],
-      );
-      if (rows[0]?.locked === true) return;
-      this.tell('Another server changes the database: this one waits until it has ended.');
-      await sleep(lockPauseMilliseconds);
-    }
-  }
-
-  /** A connection that is lost has lost its locks, too. */
-  async unlock(): Promise<void> {
-    const text = `select pg_advisory_unlock(${lockKey})`;
-    await this.client.query(text, [this.name]).catch(() => undefined);
   }
 
   /** @throws SchemaPendingError while this server may not change the schema, and another one has to */
@@ -192,7 +166,7 @@ class SchemaStart {
     const journal = has('__schema') ? await this.#journal() : [];
     if (this.#migration.mode !== 'auto') return this.#takeAsItIs(actual, journal);
     if (actual.tables.length === 0) return this.#create();
-    const newer = newerThan(this.#hash, journal, this.#migration.since);
+    const newer = newerThan(this.#hash, journal);
     const { expected, outcomes } = await this.#undone(async () => {
       const shape = await this.#expected();
       if (!has('__datastore')) throw this.#foreignDatabase(actual, shape);
@@ -238,11 +212,11 @@ class SchemaStart {
   }
 
   /** Says once what it waits for. */
-  tell(words: string): void {
+  readonly tell = (words: string): void => {
     if (words === this.#told) return;
     this.#told = words;
     this.wanted.log?.(words);
-  }
+  };
 
   /** One transaction, and one round trip. */
   async #create(): Promise<readonly string[]> {
@@ -282,10 +256,12 @@ class SchemaStart {
         const fold = foldOf(column);
         return fold === undefined ? source : `${fold.functionName}(${source})`;
       },
-      isLossless: (from, to) => losslessTypes.has(`${from} ${to}`),
     });
     const outcomes: Outcome[] = [];
+    const trial = this.wanted.data?.trial;
+    trial?.begin();
     for (const { count, outcome } of decisions) outcomes.push(outcome(await this.#count(count)));
+    if (decisions.length > 0) trial?.done('count the rows that changes of the schema concern');
     const vectors = await vectorsWithoutNorm(this.client, actual, expected);
     return [
       ...outcomes,
@@ -340,19 +316,31 @@ class SchemaStart {
         throw new Error(`PostgreSQL understands the schema in another way each time: ${kinds}`);
       }
       for (const step of steps.before) await this.#take(step);
-      const filling = { client: this.client, lockWait: this.#lockWait, log: this.wanted.log };
+      const filling = {
+        client: this.client,
+        lockWait: this.#lockWait,
+        log: this.wanted.log,
+        trial: this.wanted.data?.trial,
+      };
       filled.push(...(await fillFoldedColumns(filling, expected)));
       for (const step of steps.after) await this.#take(step);
       actual = await readCatalog(this.client, this.name);
     }
   }
 
-  async #take({ tables, sql, isConcurrent, undo }: SchemaStep): Promise<void> {
+  async #take(taken: SchemaStep): Promise<void> {
+    const { tables, sql, isConcurrent, isRewrite, undo } = taken;
     const { client } = this;
-    const { log } = this.wanted;
+    const { log, data } = this.wanted;
     const what = sql.split(/[;\n]/, 1)[0] ?? '';
-    if (isConcurrent === true) log?.(`In the database, this runs: ${what}`);
-    const run = (): Promise<unknown> => client.query(sql);
+    const trial = data?.trial;
+    if (trial === undefined && (isConcurrent === true || isRewrite === true)) {
+      const cost =
+        isRewrite === true ? ', and others that use the table wait until it has ended' : '';
+      log?.(`In the database, this runs${cost}: ${shownStep(sql)}`);
+    }
+    const run = (): Promise<unknown> =>
+      trial === undefined ? client.query(sql) : this.#measure(taken, trial);
     const goBack = undo === undefined ? undefined : (): Promise<unknown> => client.query(undo);
     try {
       const step = { tables, what, run, isConcurrent, undo: goBack, log };
@@ -360,6 +348,23 @@ class SchemaStart {
     } catch (error) {
       throw failureOf(error, what);
     }
+  }
+
+  /** Tells a trial how long it takes, and which locks it has at its end. */
+  async #measure({ tables, sql, isConcurrent, isNew }: SchemaStep, trial: Trial): Promise<void> {
+    trial.begin();
+    const start = performance.now();
+    // Statements that are sent together are one transaction.
+    const text = isConcurrent === true ? sql : `${sql};\n${heldLocks}`;
+    // pg gives a list for several statements.
+    const results = [await this.client.query<HeldLock>(text)].flat();
+    const milliseconds = performance.now() - start;
+    const held = results.at(-1)?.rows ?? [];
+    const [table = ''] = tables;
+    const others = held.filter((lock) => isNew !== true || lock.table !== table);
+    for (const lock of lockWords(others)) trial.locked(lock, milliseconds);
+    const rows = await this.#count(`select count(*) from ${quoted(table)}`);
+    trial.done(shownStep(sql), rows);
   }
 
   #foreignDatabase(actual: Catalog, expected: Catalog): SchemaMismatchError {
@@ -429,18 +434,6 @@ class SchemaStart {
   }
 }
 
-/** @throws SchemaMismatchError when one of them is refused: nothing is changed, then */
-function refuse(outcomes: readonly Outcome[]): void {
-  const differences = outcomes.filter((each) => each.kind === 'refuse');
-  if (differences.length === 0) return;
-  const additions = wordsOf('apply', outcomes).map((what) => ({ what }));
-  throw new SchemaMismatchError({ differences, additions, advice });
-}
-
-function wordsOf(kind: 'apply' | 'keep', outcomes: readonly Outcome[]): readonly string[] {
-  return outcomes.flatMap((each) => (each.kind === kind ? [each.words] : []));
-}
-
 /** @param wanted each with a hash of what it does, which may be another one */
 function missingFunctions(actual: readonly string[], wanted: readonly string[]): readonly string[] {
   const signatureOf = (entry: string): string => entry.slice(0, entry.lastIndexOf(' '));
@@ -449,6 +442,13 @@ function missingFunctions(actual: readonly string[], wanted: readonly string[]):
     .map(signatureOf)
     .filter((each) => !known.has(each))
     .map((each) => `function ${each} is missing`);
+}
+
+/** The first line of what a step does, without what only prepares it. */
+function shownStep(sql: string): string {
+  const lines = sql.split(';\n').map((each) => (each.split('\n', 1)[0] ?? '').replace(/ \($/, ''));
+  const shown = lines.filter((each) => !/ IF EXISTS |^CREATE OR REPLACE /.test(each));
+  return (shown.length === 0 ? lines : shown).join('; ');
 }
 
 /** Rows that others have written meanwhile may break what was found to be possible. */

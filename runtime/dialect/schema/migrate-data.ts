@@ -1,9 +1,10 @@
 import { setTimeout } from 'node:timers/promises';
 import type { Fold } from '../../protocol/fold.js';
-import { SchemaMismatchError } from '../schema-mismatch.js';
-import { type ColumnForm, formDifferences, noteForms, unknownForms } from './forms.js';
+import { SchemaMismatchError, type SchemaDifference } from '../schema-mismatch.js';
 import { type MigratedDatabase, MigrationError, type Migrations } from './migration.js';
 import { advice, type MigrateOptions, waitMilliseconds } from './start.js';
+import type { Trial } from './trial.js';
+import { conversionRemedy, keyRemedy } from './rules.js';
 
 /** What a server knows of its data beside their schema. */
 export interface DataOptions {
@@ -12,6 +13,8 @@ export interface DataOptions {
   readonly migrations?: Migrations | undefined;
   /** Whether steps are done after which servers of the older model cannot run. */
   readonly withContracts?: boolean;
+  /** Of a copy on which all of it is tried. */
+  readonly trial?: Trial | undefined;
 }
 
 interface DataStart extends DataOptions {
@@ -29,36 +32,31 @@ export const dataTables: readonly string[] = [
   `CREATE TABLE "__server" ("id" text PRIMARY KEY NOT NULL, "hash" text NOT NULL, "seen" text NOT NULL)`,
 ];
 
-/** What is known of a database before its schema is looked at. */
-export interface MigratedData {
-  readonly wasThere: boolean;
-  /** When this server's migrations last took something away: schemas of before are none that it has to give way to. */
-  readonly contractedAt: string | undefined;
-}
-
 /**
  * Brings the data of a database that was made before to the model, as far as that has to come before its schema.
+ * @returns whether it was made before
  * @throws MigrationError, and SchemaMismatchError for values that would mean something else than they did
  */
-export async function migrateData(
-  database: MigratedDatabase,
-  start: DataStart,
-): Promise<MigratedData> {
-  if (!(await database.hasTable('__datastore'))) {
-    return { wasThere: false, contractedAt: undefined };
-  }
+export async function migrateData(database: MigratedDatabase, start: DataStart): Promise<boolean> {
+  if (!(await database.hasTable('__datastore'))) return false;
   await makeTables(database);
-  const { migrations, withContracts = false, fold, hash, log } = start;
+  const { migrations, withContracts = false, trial, fold, hash, log } = start;
   if (migrations !== undefined) {
     const tell = (line: string): void => log?.(line);
     if (start.migration.mode === 'auto') {
-      const waiting = await migrations.run(database, { fold, hash, withContracts, tell });
+      const waiting = await migrations.run(database, {
+        fold,
+        hash,
+        withContracts,
+        tell,
+        trial,
+      });
       for (const line of waiting) tell(line);
     } else await untilMigrated(database, migrations, start);
   }
   const differences = await formDifferences(database, start.forms);
   if (differences.length > 0) throw new SchemaMismatchError({ differences, advice });
-  return { wasThere: true, contractedAt: await migrations?.contractedAt(database) };
+  return true;
 }
 
 /** What the steps would do that are not done, in words. */
@@ -73,10 +71,13 @@ export async function planData(
   return migrations.plan(database, { fold, hash: '', withContracts: true, tell });
 }
 
-/** Where nothing of them is there yet, no step is done. */
+/** In a database of an earlier runtime they are missing. PostgreSQL asks for the right to make them even where they are there. */
 async function makeTables(database: MigratedDatabase): Promise<void> {
   for (const statement of dataTables) {
-    await database.query(statement.replace('CREATE TABLE', '$& IF NOT EXISTS'));
+    const name = /"([^"]+)"/.exec(statement)?.[1] ?? '';
+    if (await database.hasTable(name)) continue;
+    const text = statement.replace('CREATE TABLE', '$& IF NOT EXISTS');
+    await database.transaction(() => database.query(text));
   }
 }
 
@@ -114,4 +115,71 @@ async function untilMigrated(
     told = words;
     await setTimeout(waitMilliseconds);
   }
+}
+
+/** What the values of a column mean, where its type does not tell: a date, and a date only, are texts. */
+interface ColumnForm {
+  readonly table: string;
+  readonly column: string;
+  /** `date only`, or the type of the attribute. */
+  readonly form: string;
+  /** Whether it is a key or a foreign key. */
+  readonly isKey?: boolean;
+}
+
+/** Values of these forms may become others without a change. */
+const widening: Readonly<Record<string, readonly string[]>> = {
+  uuid: ['string'],
+  duration: ['integer'],
+  integer: ['duration'],
+  image: ['blob'],
+};
+
+/** The columns whose values would mean something else than they did when they were written. */
+async function formDifferences(
+  database: MigratedDatabase,
+  wanted: readonly ColumnForm[],
+): Promise<readonly SchemaDifference[]> {
+  const known = await knownForms(database);
+  return wanted.flatMap(({ table, column, form, isKey = false }) => {
+    const before = known.get(keyOf(table, column));
+    if (before === undefined || before === form || widening[before]?.includes(form) === true) {
+      return [];
+    }
+    return {
+      what: `table "${table}": the values of column "${column}" are those of ${before}, the model wants ${form}`,
+      remedy: isKey ? keyRemedy : conversionRemedy,
+    };
+  });
+}
+
+/** The columns of which it is not noted yet what their values are. */
+async function unknownForms(
+  database: MigratedDatabase,
+  wanted: readonly ColumnForm[],
+): Promise<readonly ColumnForm[]> {
+  const known = await knownForms(database);
+  return wanted.filter(({ table, column, form }) => known.get(keyOf(table, column)) !== form);
+}
+
+/** Notes what the values are that are written from now on. */
+async function noteForms(database: MigratedDatabase, forms: readonly ColumnForm[]): Promise<void> {
+  for (const { table, column, form } of forms) {
+    await database.query(
+      `INSERT INTO "__form" ("table", "column", "form") VALUES ($1, $2, $3)
+        ON CONFLICT ("table", "column") DO UPDATE SET "form" = excluded."form"`,
+      [table, column, form],
+    );
+  }
+}
+
+async function knownForms(database: MigratedDatabase): Promise<ReadonlyMap<string, string>> {
+  const rows = await database.query(`SELECT "table", "column", "form" FROM "__form"`);
+  return new Map(
+    rows.map(({ table, column, form }) => [keyOf(String(table), String(column)), String(form)]),
+  );
+}
+
+function keyOf(table: string, column: string): string {
+  return JSON.stringify([table, column]);
 }

@@ -1,4 +1,5 @@
 import type { Fold } from '../../protocol/fold.js';
+import type { Trial } from './trial.js';
 
 /**
  * What happens to the data between two versions of a model beside what a start does by itself. Tables and columns have their
@@ -87,6 +88,7 @@ export function stepWords(step: MigrationStep): string {
 
 /** The migrations of a server, and what runs them. */
 export interface Migrations {
+  readonly names: readonly string[];
   /**
    * Does the steps that were not done yet, in their order, each once.
    * @returns what waits for somebody's word, in words
@@ -97,8 +99,6 @@ export interface Migrations {
   plan(database: MigratedDatabase, options: MigrationOptions): Promise<readonly string[]>;
   /** The steps without which the server cannot start, that are not done, in words. */
   pending(database: MigratedDatabase): Promise<readonly string[]>;
-  /** When the last step was done after which servers of an older model cannot run. */
-  contractedAt(database: MigratedDatabase): Promise<string | undefined>;
   /** Notes that nothing has to be done in a database that was made by this model. */
   skip(database: MigratedDatabase): Promise<void>;
 }
@@ -110,6 +110,8 @@ export interface MigrationOptions {
   /** Whether steps are done after which servers of the older model cannot run. */
   readonly withContracts: boolean;
   readonly tell: (line: string) => void;
+  /** Is told of the steps instead, where they are tried on a copy. */
+  readonly trial?: Trial | undefined;
 }
 
 export type Row = Readonly<Record<string, ColumnValue>>;
@@ -153,6 +155,8 @@ export interface MigratedDatabase {
   expand(table: string): Promise<void>;
   /** Other tables that refer to this one. */
   referring(table: string): Promise<readonly string[]>;
+  /** Renames a column; a transaction is open. */
+  renameColumn(table: string, from: string, to: string): Promise<void>;
   /** Drops columns with the rules and indexes that name them; a transaction is open. */
   dropColumns(table: string, columns: readonly string[]): Promise<void>;
 }

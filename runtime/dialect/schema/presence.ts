@@ -1,7 +1,6 @@
 import { newUuid } from '../../protocol/uuid.js';
 import type { Database } from '../database.js';
-import { whenThere } from '../pending.js';
-import { settledWithin } from '../settled-within.js';
+import { whenThere, settledWithin } from '../pending.js';
 import { Slot } from '../statement.js';
 import { sql } from 'kysely';
 import { type MigratedDatabase, MigrationError } from './migration.js';

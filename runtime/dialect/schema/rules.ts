@@ -22,8 +22,6 @@ export interface RuleOptions {
   readonly keep: ReadonlySet<string>;
   /** SQL that computes what a column such as `__folded_name` holds, where the database can. */
   readonly derived?: (column: string, source: string) => string;
-  /** Types to which a value changes without a loss. */
-  readonly isLossless: (from: string, to: string) => boolean;
 }
 
 /** Columns that hold what comparisons need of another one. */
@@ -227,7 +225,7 @@ function neededColumn(name: string, words: string, rows: number): Outcome {
     kind: 'refuse',
     what: `${name} is mandatory, and ${counted(rows, 'row')} would have no value`,
     remedy:
-      'Give the attribute a "default" in the model: these rows get it. Or run "npx drs-gen migrate", which writes a migration that gives each row a value.',
+      'Give the attribute a "default" in the model: these rows get it. Or run "npx drs-gen migrate <model> -o <server>", which writes a migration that gives each row a value.',
   };
 }
 
@@ -294,13 +292,19 @@ function ownColumns({ columns }: TableShape): readonly string[] {
     .map(({ name }) => name);
 }
 
-function changeType(change: Of<'changeType'>, { isLossless }: Context): Decision {
+export const conversionRemedy =
+  'Run "npx drs-gen migrate <model> -o <server>", which writes a migration that converts the values. Or give the attribute its former type.';
+
+export const keyRemedy =
+  'No migration changes a key. Give the model its former key, or make a new dataclass with the new one and fill it.';
+
+function changeType(change: Of<'changeType'>, { wanted }: Context): Decision {
   const { table, from, to } = change;
-  const isSafe = isLossless(from.type, to.type);
+  const isForeignKey = wanted.get(table)?.foreignKeys.some(({ column }) => column === to.name);
   return refused(
     change,
     `table "${table}": column "${to.name}" is ${from.type}, the model wants ${to.type}`,
-    `Run "npx drs-gen migrate", which writes a migration that converts the values.${isSafe ? ' None of them is lost.' : ''} Or give the attribute its former type.`,
+    to.isKey || isForeignKey === true ? keyRemedy : conversionRemedy,
   );
 }
 
@@ -313,7 +317,7 @@ function changeKey(change: Of<'changeKey' | 'changeIdentity'>): Decision {
     change.kind === 'changeKey'
       ? `table "${table}": column "${to.name}" is ${text(from)}, the model wants it to be ${text(to)}`
       : `table "${table}": the values of the key "${to.name}" are ${drawn(from)}, the model wants them to be ${drawn(to)}`,
-    'No migration changes a key. Give the model its former key, or make a new dataclass with the new one and fill it.',
+    keyRemedy,
   );
 }
 
@@ -354,7 +358,7 @@ function changeExpression(change: Of<'changeExpression'>): Decision {
 
 /** Where a value is not the same for all rows, and for databases that nobody works on by hand. */
 const byMigration =
-  'Or run "npx drs-gen migrate", which writes a migration that gives them values.';
+  'Or run "npx drs-gen migrate <model> -o <server>", which writes a migration that gives them values.';
 
 function setMandatory(change: Of<'setMandatory'>, context: Context): Decision {
   const { table, to } = change;
@@ -435,7 +439,7 @@ function addIndex(change: Of<'addIndex' | 'changeIndex'>, context: Context): Dec
     what: (rows) =>
       `table "${table}": "${sourceOf(column) ?? column}" must be unique, and ${counted(rows, 'row')} have a value that another row has, too`,
     list: `${repeated(table, shownValue(column, table, context))};`,
-    then: 'Give all but one of each another value, or take "unique" from the attribute in the model.',
+    then: `Give all but one of each another value, or take "unique" from the attribute in the model.\n${byMigration}`,
   });
 }
 
@@ -531,7 +535,7 @@ function referenceOf({ foreignKey }: Of<'addForeignKey' | 'dropForeignKey'>): st
   return `"${column}" to "${target}" ("${targetColumn}")`;
 }
 
-function counted(count: number, noun: string): string {
+export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 

@@ -1,5 +1,7 @@
 import { createHash } from 'node:crypto';
 import { type Environment, setting } from '../../protocol/environment.js';
+import { SchemaMismatchError } from '../schema-mismatch.js';
+import type { Outcome } from './rules.js';
 
 /**
  * What a start may do to the schema of a database: `auto` brings it to the model; `check` waits until another server has done
@@ -11,8 +13,8 @@ export interface MigrateOptions {
   readonly mode: MigrateMode;
   /** Unused tables that are no former name of a new one. */
   readonly keep: ReadonlySet<string>;
-  /** See {@link newerThan}. */
-  readonly since?: string | undefined;
+  /** Names of the server's migrations. */
+  readonly migrations?: readonly string[] | undefined;
 }
 
 export const usualMigration: MigrateOptions = { mode: 'auto', keep: new Set() };
@@ -31,7 +33,7 @@ export function migrateOptions(environment: Environment): MigrateOptions {
 /** How long a server that may not change the schema waits before it looks again. */
 export const waitMilliseconds = 1000;
 
-/** A row of `__schema`: a schema that a server has brought the database to. The newest one has the highest position. */
+/** A row of `__schema`: a version that a server has brought the database to. The newest one has the highest position. */
 export interface JournalEntry {
   readonly hash: string;
   /** When, as the protocol writes dates. */
@@ -53,6 +55,14 @@ export function notTold(
   return unused.filter((each) => !told.has(withoutNumber(each)));
 }
 
+/**
+ * What the journal knows a server by: a model that becomes again what it was, with a migration more, is a new one.
+ * @param hash of the model's schema
+ */
+export function versionHash(hash: string, migrations: readonly string[] = []): string {
+  return migrations.length === 0 ? hash : schemaHash([hash, ...migrations]);
+}
+
 /** The hash of a model's schema. */
 export function schemaHash(statements: readonly string[]): string {
   const hash = createHash('sha256');
@@ -62,16 +72,14 @@ export function schemaHash(statements: readonly string[]): string {
 
 /**
  * @param journal in order, oldest first
- * @param since what is older is not looked at: a server whose own migrations took something away is newer than that
  * @returns the entry of the newer model that the database was brought to, when that of `hash` is an older one
  */
 export function newerThan(
   hash: string,
   journal: readonly JournalEntry[],
-  since = '',
 ): JournalEntry | undefined {
   const newest = journal.at(-1);
-  const isKnown = journal.some((each) => each.hash === hash && each.time >= since);
+  const isKnown = journal.some((each) => each.hash === hash);
   return isKnown && newest?.hash !== hash ? newest : undefined;
 }
 
@@ -107,3 +115,15 @@ export function olderAdvice({ time }: JournalEntry): string {
 /** What the refusal of a server with `MIGRATE=off` ends with. */
 export const offAdvice =
   'MIGRATE is off: this server changes no schema. Start it once with MIGRATE=auto.';
+
+/** @throws SchemaMismatchError when one of them is refused: nothing is changed, then */
+export function refuse(outcomes: readonly Outcome[]): void {
+  const differences = outcomes.filter((each) => each.kind === 'refuse');
+  if (differences.length === 0) return;
+  const additions = wordsOf('apply', outcomes).map((what) => ({ what }));
+  throw new SchemaMismatchError({ differences, additions, advice });
+}
+
+export function wordsOf(kind: 'apply' | 'keep', outcomes: readonly Outcome[]): readonly string[] {
+  return outcomes.flatMap((each) => (each.kind === kind ? [each.words] : []));
+}

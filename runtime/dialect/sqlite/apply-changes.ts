@@ -2,6 +2,7 @@ import type Database from 'better-sqlite3';
 import type { SchemaChange } from '../schema/changes.js';
 import { namedColumns, targetOf } from '../schema/rules.js';
 import type { SchemaShape, TableShape } from '../schema/shape.js';
+import type { Trial } from '../schema/trial.js';
 import type { SchemaDifference } from '../schema-mismatch.js';
 import { quoted, readTableDefinition } from '../table-definition.js';
 import { refusalOf } from './attempt.js';
@@ -15,6 +16,13 @@ export interface WantedSchema {
   readonly shape: SchemaShape;
   /** What made it. */
   readonly statements: readonly string[];
+}
+
+/** What is to be done. */
+export interface Planned {
+  readonly actual: SchemaShape;
+  readonly changes: readonly SchemaChange[];
+  readonly trial: Trial | undefined;
 }
 
 export interface Applied {
@@ -31,16 +39,19 @@ export interface Applied {
 export function applyChanges(
   database: Database.Database,
   wanted: WantedSchema,
-  actual: SchemaShape,
-  changes: readonly SchemaChange[],
+  { actual, changes, trial }: Planned,
 ): Applied {
-  const work = new Work(database, wanted, actual);
+  const work = new Work(database, wanted, { actual, trial });
   const before = work.danglingReferences();
   work.dropIndexes(changes);
   work.addTables(changes);
   work.changeTables(changes);
   // A unique index tells of equal texts only when they are there.
+  const start = performance.now();
   const derived = fillDerivedColumns(wanted.database, database);
+  if (derived.filled.length > 0) {
+    trial?.part(derived.filled.join(', '), undefined, performance.now() - start);
+  }
   work.addIndexes(changes);
   work.requireNoMore(before);
   return { filled: derived.filled, refused: [...work.refused, ...derived.refused] };
@@ -73,8 +84,9 @@ class Work {
   constructor(
     private readonly database: Database.Database,
     private readonly wanted: WantedSchema,
-    actual: SchemaShape,
+    private readonly planned: Omit<Planned, 'changes'>,
   ) {
+    const { actual } = planned;
     const byName = ({ tables }: SchemaShape): ReadonlyMap<string, TableShape> =>
       new Map(tables.map((table) => [table.name, table]));
     this.#actual = byName(actual);
@@ -108,7 +120,11 @@ class Work {
     const rebuilt: string[] = [];
     for (const table of tables) {
       const own = changes.filter((each) => each.table === table);
+      const start = performance.now();
       if (own.some(needsRebuild) || !this.#isAltered(own)) rebuilt.push(table);
+      else if (own.some((each) => this.#alterations(each).length > 0)) {
+        this.#measured(`table "${table}" is altered`, table, start);
+      }
     }
     const missing = missingBytes(this.database, rebuilt);
     if (missing !== undefined) {
@@ -123,7 +139,9 @@ class Work {
       const plan = this.#rebuilt(table);
       if (plan === undefined) continue;
       this.#attempt(`table "${table}" cannot be made anew`, () => {
+        const start = performance.now();
         rebuildTable(this.database, plan);
+        this.#measured(`table "${table}" is made anew`, table, start);
       });
     }
   }
@@ -202,7 +220,9 @@ class Work {
       if (change.kind !== 'addIndex' && change.kind !== 'changeIndex') continue;
       const { name } = change.index;
       this.#attempt(`table "${change.table}": index "${name}" cannot be made`, () => {
+        const start = performance.now();
         this.database.exec(statementOf(this.wanted.database, name));
+        this.#measured(`index "${name}" is made`, change.table, start);
       });
     }
   }
@@ -231,6 +251,18 @@ class Work {
         remedy: `PRAGMA foreign_key_check(${quoted(table)}); -- lists them`,
       });
     }
+  }
+
+  /** Tells a trial how long something took that has begun at `start`. */
+  #measured(what: string, table: string, start: number): void {
+    const { trial } = this.planned;
+    if (trial === undefined) return;
+    const milliseconds = performance.now() - start;
+    const rows = this.database
+      .prepare(`SELECT count(*) FROM ${quoted(table)}`)
+      .pluck()
+      .get();
+    trial.part(what, Number(rows), milliseconds);
   }
 
   #attempt(what: string, run: () => void): void {

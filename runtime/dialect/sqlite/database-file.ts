@@ -1,5 +1,6 @@
 import { statSync } from 'node:fs';
 import { DatabaseUnavailableError } from '../executor.js';
+import type { Database } from 'better-sqlite3';
 
 /** SQLite keeps what it commits first in a file beside the database's own. */
 const suffixes = ['', '-wal'];
@@ -45,5 +46,47 @@ function identityOf(path: string): string {
     return `${dev} ${ino}`;
   } catch {
     return 'none that can be seen';
+  }
+}
+
+/** Where SQLite keeps what was committed last. It begins anew only when nobody reads from it. */
+export class WriteAheadLog {
+  readonly #path: string;
+
+  /**
+   * @param writer the connection that writes; it must not wait for others (`busy_timeout`)
+   * @param file path of the database
+   */
+  constructor(
+    private readonly writer: Database,
+    file: string,
+  ) {
+    this.#path = `${file}-wal`;
+  }
+
+  get bytes(): number {
+    try {
+      return statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0;
+    } catch {
+      // It cannot be looked at: whoever reads or writes is told.
+      return 0;
+    }
+  }
+
+  /**
+   * Has it begin anew.
+   * @returns whether it does; not while somebody reads or writes
+   */
+  empty(): boolean {
+    if (this.writer.inTransaction) return false;
+    try {
+      const [result] = this.writer.pragma('wal_checkpoint(truncate)') as readonly {
+        readonly busy: number;
+      }[];
+      return result?.busy === 0;
+    } catch {
+      // The disk is full, or fails: whoever writes next is told.
+      return false;
+    }
   }
 }

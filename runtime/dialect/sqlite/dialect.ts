@@ -7,13 +7,84 @@ import {
   sql,
 } from 'kysely';
 import type { AnyTables } from '../../protocol/queries.js';
-import { compileWith } from '../compile.js';
-import type { Dialect, OrderTerm, Sql } from '../dialect.js';
+import { compileWith, type KyselyParts } from '../compile.js';
+import type { Dialect, OrderTerm, Sql, IntegerJson, JsonPart, NullableJson } from '../dialect.js';
 import type { Fold } from '../../protocol/fold.js';
 import { singlePrecision } from '../../protocol/vector.js';
-import type { KyselyParts } from '../kysely-parts.js';
-import { sqliteJson } from './json-access.js';
-import { concat, fill } from './json-text.js';
+import type { ByKind, JsonAccess, JsonElements, JsonPlace } from '../json-access.js';
+
+const sqliteJson: JsonAccess = {
+  ifJson: (value) => sql`iif(json_valid(${value}), ${value}, null)`,
+  property: (document, names) => ({
+    kind: typeAt(document, names),
+    value: sql`json_extract(${document}, ${pathOf(names)})`,
+  }),
+  length,
+  elements,
+  byKind,
+  number: (value) => value,
+  double,
+  boolean: (value) => value,
+  ranked: (rank, value, fold) => [
+    rank,
+    sql`case ${rank} when 2 then ${fold(value)} else ${value} end`,
+  ],
+  order,
+};
+
+function double(value: Sql): Sql {
+  return sql`cast(${value} as double precision)`;
+}
+
+/** Numbers come before texts, as in any column; a boolean is 0 or 1 in SQL. */
+function order(place: JsonPlace, fold: (text: Sql) => Sql): readonly Sql[] {
+  const { value } = place;
+  const rank = byKind(place, { boolean: sql`0`, number: sql`1`, text: sql`1` });
+  return [rank, byKind(place, { text: fold(value), number: double(value), boolean: value })];
+}
+
+function length(document: Sql, names: readonly string[]): JsonPlace {
+  const array = names.slice(0, -1);
+  const isArray = sql`${typeAt(document, array)} = 'array'`;
+  const own = sqliteJson.property(document, names);
+  return {
+    kind: sql`iif(${isArray}, 'integer', ${own.kind})`,
+    value: sql`iif(${isArray}, json_array_length(${document}, ${pathOf(array)}), ${own.value})`,
+  };
+}
+
+function elements(document: Sql, names: readonly string[], alias: string): JsonElements {
+  const array = sql`iif(${typeAt(document, names)} = 'array', ${document}, null)`;
+  const kind = sql`${sql.id(alias, 'type')}`;
+  const value = sql`${sql.id(alias, 'value')}`;
+  return {
+    clause: sql`json_each(${array}, ${pathOf(names)}) as ${sql.id(alias)}`,
+    element: { kind, value },
+    // Any other text would be read as JSON, and most are none.
+    document: sql`iif(${kind} in ('array', 'object'), ${value}, null)`,
+  };
+}
+
+function byKind({ kind }: JsonPlace, { text, number, boolean }: ByKind): Sql {
+  const cases: Sql[] = [];
+  if (text !== undefined) cases.push(sql`when 'text' then ${text}`);
+  if (number !== undefined) {
+    cases.push(sql`when 'integer' then ${number}`, sql`when 'real' then ${number}`);
+  }
+  if (boolean !== undefined) {
+    cases.push(sql`when 'true' then ${boolean}`, sql`when 'false' then ${boolean}`);
+  }
+  return sql`case ${kind} ${sql.join(cases, sql` `)} end`;
+}
+
+function typeAt(document: Sql, names: readonly string[]): Sql {
+  return sql`json_type(${document}, ${pathOf(names)})`;
+}
+
+/** SQLite reads a name in quotes with the escapes of JSON. */
+function pathOf(names: readonly string[]): string {
+  return `$${names.map((name) => `.${JSON.stringify(name)}`).join('')}`;
+}
 
 /**
  * Writes a variable behind a plus, which does nothing to its value: from 3.54 on, SQLite looks at what a bare one holds when it
@@ -127,4 +198,102 @@ function jsonReal(value: Sql): Sql {
 
 function isFinite(value: Sql): Sql {
   return sql`${value} between -1.7976931348623157e308 and 1.7976931348623157e308`;
+}
+
+/** SQLite before 3.48 takes at most 127 arguments to a function. */
+const maxArguments = 100;
+
+/** Each doubles the patterns that are written. */
+const maxNullables = 2;
+
+/** One text from pieces. */
+function concat(parts: readonly JsonPart[]): Sql {
+  const written = parts.map((part) => (isNullable(part) ? whole(part) : plain(part)));
+  const merged = mergeTexts(written).map((part) =>
+    typeof part === 'string' ? sql.lit(part) : part,
+  );
+  if (merged.length <= maxArguments) return sql`concat(${sql.join(merged)})`;
+  return concat(groups(merged).map((group) => sql`concat(${sql.join(group)})`));
+}
+
+/**
+ * The same by one call with everything fixed in a single literal, a tenth cheaper than `concat`, but only while the text is
+ * short. Which literal it is tells what is null: `%.0s` takes a value and writes nothing.
+ */
+function fill(parts: readonly JsonPart[]): Sql {
+  const nullables = parts.filter(isNullable);
+  const isFlat = nullables.every((each) => each.parts.every((part) => !isNullable(part)));
+  if (!isFlat || nullables.length > maxNullables) {
+    return fill(parts.map((part) => (isNullable(part) ? whole(part) : part)));
+  }
+  const values = parts.flatMap((part) => (isNullable(part) ? valuesOf(part) : valueOf(part)));
+  if (values.length === 0 || values.length >= maxArguments) return concat(parts);
+  return sql`format(${choice(parts, nullables, [])}, ${sql.join(values)})`;
+}
+
+/** The literal for each combination of nulls. */
+function choice(
+  parts: readonly JsonPart[],
+  nullables: readonly NullableJson[],
+  nulls: readonly NullableJson[],
+): Sql {
+  const [first, ...rest] = nullables;
+  if (first === undefined) return sql.lit(pattern(parts, nulls));
+  return sql`iif(${first.isNull}, ${choice(parts, rest, [...nulls, first])}, ${choice(parts, rest, nulls)})`;
+}
+
+function pattern(parts: readonly JsonPart[], nulls: readonly NullableJson[]): string {
+  let text = '';
+  for (const part of parts) {
+    if (typeof part === 'string') text += part.replaceAll('%', '%%');
+    else if (isInteger(part)) text += '%d';
+    else if (!isNullable(part)) text += '%s';
+    else if (nulls.includes(part)) text += `null${'%.0s'.repeat(valuesOf(part).length)}`;
+    else text += pattern(part.parts, nulls);
+  }
+  return text;
+}
+
+function whole({ isNull, parts }: NullableJson): Sql {
+  return sql`iif(${isNull}, 'null', ${fill(parts)})`;
+}
+
+function isNullable(part: JsonPart): part is NullableJson {
+  return typeof part !== 'string' && 'isNull' in part;
+}
+
+function valuesOf({ parts }: NullableJson): readonly Sql[] {
+  return parts.flatMap((part) => (isNullable(part) ? [] : valueOf(part)));
+}
+
+function valueOf(part: string | Sql | IntegerJson): readonly Sql[] {
+  const value = plain(part);
+  return typeof value === 'string' ? [] : [value];
+}
+
+function isInteger(part: JsonPart): part is IntegerJson {
+  return typeof part !== 'string' && 'integer' in part;
+}
+
+function plain(part: string | Sql | IntegerJson): string | Sql {
+  return isInteger(part) ? part.integer : part;
+}
+
+function groups(parts: readonly Sql[]): Sql[][] {
+  return Array.from({ length: Math.ceil(parts.length / maxArguments) }, (_, i) =>
+    parts.slice(i * maxArguments, (i + 1) * maxArguments),
+  );
+}
+
+function mergeTexts(parts: readonly (string | Sql)[]): (string | Sql)[] {
+  const merged: (string | Sql)[] = [];
+  for (const part of parts) {
+    const last = merged.at(-1);
+    if (typeof part === 'string' && typeof last === 'string') {
+      merged[merged.length - 1] = last + part;
+    } else {
+      merged.push(part);
+    }
+  }
+  return merged;
 }

@@ -8,11 +8,9 @@ import {
   type TableSearch,
   type Transaction,
 } from '../executor.js';
-import { caught, type Pending, whenThere } from '../pending.js';
-import { settledWithin } from '../settled-within.js';
+import { caught, type Pending, whenThere, settledWithin } from '../pending.js';
 import type { SqlValue, Statement } from '../statement.js';
 import { WriterLine } from '../writer-line.js';
-import { beginTransaction } from './begin.js';
 import { translateError } from './errors.js';
 import { explained } from './explain.js';
 import { lastCheckpoint } from './last-checkpoint.js';
@@ -20,6 +18,8 @@ import type { Connections } from './open.js';
 import { ReadsHere, type SqliteReads } from './reads.js';
 import { StatementCache } from './statement-cache.js';
 import { SqliteTransaction } from './transaction.js';
+import { setTimeout } from 'node:timers/promises';
+import Database from 'better-sqlite3';
 
 /** How long transactions that run may take to end when the database is closed: code of a transaction may wait forever. */
 const defaultGraceMilliseconds = 5_000;
@@ -178,4 +178,45 @@ export class SqliteExecutor implements Executor {
 
 function closedError(): Error {
   return new DatabaseUnavailableError('the database is closed', undefined);
+}
+
+/** How long a transaction waits for another process that writes. */
+const longestMilliseconds = 5_000;
+
+/** Between two attempts: as short as most transactions are. One of many short ones leaves a gap now and then. */
+export const longestPauseMilliseconds = 4;
+
+/**
+ * Begins a transaction. SQLite's own waiting would keep this process from reading meanwhile, so the writing connection does
+ * not wait by itself (`busy_timeout`).
+ * @param begin `begin immediate`
+ * @returns a promise only when another process holds the database
+ * @throws SqliteError `SQLITE_BUSY` when it does so for too long
+ */
+function beginTransaction(begin: Prepared): Promise<void> | undefined {
+  return isBegun(begin) ? undefined : beginLater(begin);
+}
+
+async function beginLater(begin: Prepared): Promise<void> {
+  const end = performance.now() + longestMilliseconds;
+  let pause = 1;
+  while (performance.now() < end) {
+    await setTimeout(pause);
+    if (!begin.database.open) {
+      throw new DatabaseUnavailableError('the database is closed', undefined);
+    }
+    if (isBegun(begin)) return;
+    pause = Math.min(pause * 2, longestPauseMilliseconds);
+  }
+  begin.run();
+}
+
+function isBegun(begin: Prepared): boolean {
+  try {
+    begin.run();
+    return true;
+  } catch (error) {
+    if (error instanceof Database.SqliteError && error.code.startsWith('SQLITE_BUSY')) return false;
+    throw error;
+  }
 }

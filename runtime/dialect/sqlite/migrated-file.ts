@@ -1,3 +1,4 @@
+import { setTimeout as sleep } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import type { Fold } from '../../protocol/fold.js';
 import type {
@@ -10,10 +11,15 @@ import type {
 } from '../schema/migration.js';
 import { namedColumns } from '../schema/rules.js';
 import type { TableShape } from '../schema/shape.js';
+import type { Trial } from '../schema/trial.js';
 import { quoted } from '../table-definition.js';
+import { longestPauseMilliseconds } from './executor.js';
 import { registerFunctions } from './functions.js';
 import { rebuildTable } from './rebuild.js';
 import { readShape } from './shape.js';
+
+/** Another server may convert a large table, or fill it with what takes long to find. */
+const longestWaitMilliseconds = 600_000;
 
 /** A database file whose data are migrated, by a connection of its own. */
 export class MigratedFile implements MigratedDatabase {
@@ -24,10 +30,15 @@ export class MigratedFile implements MigratedDatabase {
   readonly #wanted: () => ReadonlyMap<string, TableShape>;
 
   /** @param statements the schema that the model wants */
-  constructor(file: string, statements: readonly string[], fold: Fold) {
+  constructor(
+    file: string,
+    statements: readonly string[],
+    fold: Fold,
+    private readonly trial: Trial | undefined,
+  ) {
     let wanted: ReadonlyMap<string, TableShape> | undefined;
     this.#wanted = () => (wanted ??= wantedTables(statements, fold));
-    this.#database = new Database(file, { timeout: 30_000 });
+    this.#database = new Database(file, { timeout: longestWaitMilliseconds });
     registerFunctions(this.#database, fold);
     this.#database.pragma('foreign_keys = ON');
   }
@@ -69,9 +80,11 @@ export class MigratedFile implements MigratedDatabase {
     if (use === 'rebuilding') database.pragma('foreign_keys = OFF');
     try {
       database.exec('BEGIN IMMEDIATE');
+      const start = performance.now();
       try {
         const result = await work();
         database.exec('COMMIT');
+        this.trial?.locked(wholeDatabase, performance.now() - start);
         return result;
       } catch (error) {
         if (database.inTransaction) database.exec('ROLLBACK');
@@ -79,6 +92,8 @@ export class MigratedFile implements MigratedDatabase {
       }
     } finally {
       database.pragma('foreign_keys = ON');
+      // A server that waits for its turn looks whether it has come, and would not see the moment between two transactions.
+      if (use === undefined) await sleep(2 * longestPauseMilliseconds);
     }
   }
 
@@ -136,6 +151,13 @@ export class MigratedFile implements MigratedDatabase {
     return Promise.resolve(referring.map(({ name }) => name));
   }
 
+  renameColumn(table: string, from: string, to: string): Promise<void> {
+    this.#database.exec(
+      `ALTER TABLE ${quoted(table)} RENAME COLUMN ${quoted(from)} TO ${quoted(to)}`,
+    );
+    return Promise.resolve();
+  }
+
   dropColumns(table: string, columns: readonly string[]): Promise<void> {
     const actual = this.#shape(table);
     if (actual === undefined) return Promise.resolve();
@@ -164,6 +186,9 @@ export class MigratedFile implements MigratedDatabase {
     return readShape(this.#database).tables.find(({ name }) => name === table);
   }
 }
+
+/** What a transaction locks. */
+export const wholeDatabase = 'the whole database';
 
 function wantedTables(statements: readonly string[], fold: Fold): ReadonlyMap<string, TableShape> {
   const wanted = new Database(':memory:');

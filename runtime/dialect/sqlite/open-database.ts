@@ -10,11 +10,12 @@ import {
   SchemaPendingError,
   usualMigration,
   waitMilliseconds,
+  migrateOptions,
 } from '../schema/start.js';
 import { type DataOptions, migrateData, noteData, planData } from '../schema/migrate-data.js';
 import { sqliteDialect } from './dialect.js';
 import { SqliteExecutor } from './executor.js';
-import { MigratedFile } from './migrated-file.js';
+import { MigratedFile, wholeDatabase } from './migrated-file.js';
 import {
   type Connections,
   cannotOpen,
@@ -25,9 +26,13 @@ import {
 } from './open.js';
 import { PlacedReads } from './readers/placed-reads.js';
 import { ReaderPool } from './readers/reader-pool.js';
-import { WriteAheadLog } from './readers/write-ahead-log.js';
+import { WriteAheadLog } from './database-file.js';
 import { type Prepared, prepareSchema } from './schema.js';
 import { vectorExtension } from './vector-extension.js';
+import { availableParallelism } from 'node:os';
+import { type Environment, setting } from '../../protocol/environment.js';
+import type { DatabaseDriver } from '../driver.js';
+import { copyDatabase } from './copy.js';
 
 /** How many processes there may be for reads that take long, where nothing is said. */
 const usualReaders = 2;
@@ -64,16 +69,22 @@ export async function openDatabase(
   const { hasVectors, migration = usualMigration, synchronous = 'normal', log } = options;
   const loadVectors = hasVectors === true ? await vectorExtension() : undefined;
   const hash = schemaHash(schema);
-  const found = await withMigrated(url, schema, fold, options, (file) =>
+  const wasThere = await withMigrated(url, schema, fold, options, (file) =>
     migrateData(file, { ...dataOf(options), hash, fold, migration, log }),
   );
   let prepared: Prepared = { changes: [], remarks: [] };
   const prepare: Prepare = (database) => {
+    const { trial } = dataOf(options);
+    const start = performance.now();
+    trial?.begin();
     prepared = prepareSchema(
       database,
-      { statements: schema, fold },
-      { ...migration, since: found?.contractedAt },
+      { statements: schema, fold, trial },
+      { ...migration, migrations: options.data?.migrations?.names },
     );
+    if (trial === undefined || prepared.changes.length === 0) return;
+    trial.locked(wholeDatabase, performance.now() - start);
+    trial.done('The changes of the schema, in one transaction');
   };
   const connections = await whenFree(
     () => openConnections(url, fold, synchronous, prepare, loadVectors),
@@ -81,7 +92,7 @@ export async function openDatabase(
   );
   try {
     await withMigrated(url, schema, fold, options, (file) =>
-      noteData(file, found?.wasThere === true, dataOf(options)),
+      noteData(file, wasThere === true, dataOf(options)),
     );
     for (const each of prepared.remarks) log?.(each);
     const uniqueId = connections.writer
@@ -132,7 +143,7 @@ async function withMigrated<T>(
   if (data === undefined || !isFile) return undefined;
   let file: MigratedFile | undefined;
   try {
-    file = new MigratedFile(path, schema, fold);
+    file = new MigratedFile(path, schema, fold, data.trial);
     return await use(file);
   } catch (error) {
     throw cannotOpen(path, error);
@@ -190,7 +201,46 @@ function executorOf(connections: Connections, fold: Fold, options: OpenOptions):
     new WriteAheadLog(writer, path),
   );
   return new SqliteExecutor(connections, {
-    reads: new PlacedReads(reader, pool, longest),
+    reads: new PlacedReads(reader, pool, longest !== Infinity),
     longest,
   });
+}
+
+/** Databases in a file, or in the server's memory. */
+export const sqliteDriver: DatabaseDriver = {
+  schemes: ['sqlite'],
+  urls: 'sqlite:<path> or sqlite::memory:',
+  open: (url, schema, fold, { hasVectors, queryTimeout, environment, data, log }) =>
+    openDatabase(url, schema, fold, {
+      hasVectors,
+      queryTimeout,
+      synchronous: synchronousFrom(environment),
+      readers: readersFrom(environment),
+      migration: migrateOptions(environment),
+      ...(data === undefined ? {} : { data }),
+      ...(log === undefined ? {} : { log }),
+    }),
+  plan: planDatabase,
+  copy: copyDatabase,
+};
+
+/** @throws Error that names `SQLITE_SYNCHRONOUS`, when it is neither `normal` nor `full` */
+function synchronousFrom(environment: Environment): Synchronous {
+  const text = setting(environment, 'SQLITE_SYNCHRONOUS', 'normal');
+  if (text === 'normal' || text === 'full') return text;
+  throw new Error(`SQLITE_SYNCHRONOUS is ${JSON.stringify(text)}; it must be normal or full.`);
+}
+
+/**
+ * How many processes may run reads that take long, beside the server's own: as many as there are cores, three at least, where
+ * `READERS` says nothing. With two, one statement that runs for long would hold up all that nothing is known of yet: the last one
+ * is kept for what is known to be short.
+ * @throws Error that names `READERS`, when it is not a positive whole number
+ */
+function readersFrom(environment: Environment): number {
+  const text = setting(environment, 'READERS', '');
+  if (text === '') return Math.max(3, availableParallelism());
+  const value = Number(text);
+  if (Number.isSafeInteger(value) && value >= 1) return value;
+  throw new Error(`READERS is ${JSON.stringify(text)}; it must be a positive whole number.`);
 }

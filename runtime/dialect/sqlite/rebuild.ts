@@ -159,7 +159,12 @@ export function missingBytes(
   );
   const bytes = names.map((each) => Number(size.pluck().get(each) ?? 0));
   const needed = 2 * bytes.reduce((sum, each) => sum + each, 0);
-  const { bavail, bsize } = statfsSync(dirname(resolve(database.name)));
-  const free = bavail * bsize;
+  const free = freeBytes(database.name);
   return needed > free ? { needed, free } : undefined;
+}
+
+/** On the disk of a file. */
+export function freeBytes(file: string): number {
+  const { bavail, bsize } = statfsSync(dirname(resolve(file)));
+  return bavail * bsize;
 }

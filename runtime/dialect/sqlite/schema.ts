@@ -6,18 +6,25 @@ import { type SchemaChange, schemaChanges } from '../schema/changes.js';
 import { decide, missingIn, neededByNewer, type Outcome } from '../schema/rules.js';
 import { dataTables } from '../schema/migrate-data.js';
 import type { SchemaShape } from '../schema/shape.js';
+import type { Trial } from '../schema/trial.js';
 import {
   advice,
   foreignAdvice,
   type JournalEntry,
   type MigrateOptions,
+  neededWords,
   newerThan,
+  notTold,
   offAdvice,
   olderAdvice,
   olderServerWords,
   pendingWords,
+  refuse,
   SchemaPendingError,
   schemaHash,
+  type StoredEntry,
+  wordsOf,
+  versionHash,
 } from '../schema/start.js';
 import { type SchemaDifference, SchemaMismatchError } from '../schema-mismatch.js';
 import { applyChanges, columnAddition, type WantedSchema } from './apply-changes.js';
@@ -55,6 +62,8 @@ export interface ModelSchema {
   readonly statements: readonly string[];
   /** How the datastore compares texts. */
   readonly fold: Fold;
+  /** Is told what each part of the changes takes. */
+  readonly trial?: Trial | undefined;
 }
 
 /** What a start has found, in words. */
@@ -78,7 +87,7 @@ export function prepareSchema(
 ): Prepared {
   const all = [datastoreTable, entitySetTable, journalTable, ...dataTables, ...schema.statements];
   // A database that was found to match is not compared again until its schema or the model's changes.
-  if (isStamped(database, all)) return nothing;
+  if (isStamped(database, all, migration)) return nothing;
   if (migration.mode !== 'auto') return takeAsItIs(database, schema, migration);
   // No part of a transaction can change this; a table that is made anew is dropped.
   database.pragma('foreign_keys = OFF');
@@ -86,8 +95,8 @@ export function prepareSchema(
     // Another process may start at the same time.
     return database
       .transaction(() => {
-        if (isEmpty(database)) return create(database, all, schema);
-        if (isStamped(database, all)) return nothing;
+        if (isEmpty(database)) return create(database, all, schema, migration);
+        if (isStamped(database, all, migration)) return nothing;
         return withWanted(all, schema, (wanted) => adapt(database, wanted, schema, migration));
       })
       .immediate();
@@ -96,8 +105,13 @@ export function prepareSchema(
   }
 }
 
-function isStamped(database: Database.Database, all: readonly string[]): boolean {
-  return hasTable(database, '__datastore') && knownStamp(database) === stampOf(database, all);
+function isStamped(
+  database: Database.Database,
+  all: readonly string[],
+  { migrations }: MigrateOptions,
+): boolean {
+  if (!hasTable(database, '__datastore')) return false;
+  return knownStamp(database) === stampOf(database, all, migrations);
 }
 
 /** Has a look at the schema that the model wants, in a database of its own. */
@@ -120,13 +134,15 @@ function create(
   database: Database.Database,
   all: readonly string[],
   { statements }: ModelSchema,
+  { migrations }: MigrateOptions,
 ): Prepared {
   for (const statement of all) database.exec(statement);
   const insert = database.prepare('insert into "__datastore" values (?, ?)');
   insert.run('globalStamp', 0n);
   insert.run('uniqueID', newUuid());
-  enterInJournal(database, schemaHash(statements), ['the schema is created']);
-  remember(database, all);
+  const hash = versionHash(schemaHash(statements), migrations);
+  enterInJournal(database, hash, ['the schema is created']);
+  remember(database, all, migrations);
   return nothing;
 }
 
@@ -134,40 +150,37 @@ function create(
 function adapt(
   database: Database.Database,
   wanted: WantedSchema,
-  { statements }: ModelSchema,
-  { keep, since }: MigrateOptions,
+  { statements, trial }: ModelSchema,
+  { keep, migrations }: MigrateOptions,
 ): Prepared {
   const actual = readShape(database);
   if (!hasTable(database, '__datastore')) throw foreignDatabase(actual, wanted);
-  const hash = schemaHash(statements);
+  const hash = versionHash(schemaHash(statements), migrations);
   const journal = journalOf(database);
-  const newer = newerThan(hash, journal, since);
+  const newer = newerThan(hash, journal);
   if (newer !== undefined) return startOlder(database, wanted, actual, newer);
   const decided = decidedChanges(database, actual, wanted, keep);
-  refuse(decided.map(({ outcome }) => outcome));
+  const outcomes = decided.map(({ outcome }) => outcome);
+  refuse(outcomes);
   const changes = decided
     .filter(({ outcome }) => outcome.kind === 'apply')
     .map(({ change }) => change);
-  const { refused, filled } = applyChanges(database, wanted, actual, changes);
+  const { refused, filled } = applyChanges(database, wanted, { actual, changes, trial });
   if (refused.length > 0) throw new SchemaMismatchError({ differences: refused, advice });
   const done = [
     // A default alone is no reason to make a table anew: the server stores defaults itself.
     ...wordsOf(
       'apply',
-      decided.filter(({ change }) => change.kind !== 'changeDefault'),
+      decided.filter(({ change }) => change.kind !== 'changeDefault').map(({ outcome }) => outcome),
     ),
     ...filled,
   ];
-  const unused = wordsOf('keep', decided);
+  const unused = wordsOf('keep', outcomes);
   if (done.length > 0 || journal.at(-1)?.hash !== hash) {
     enterInJournal(database, hash, [...done, ...unused]);
   }
-  remember(database, wanted.statements);
-  const told = new Set(journal.at(-1)?.changes.map(withoutNumber));
-  return {
-    changes: [...done, ...unused.filter((each) => !told.has(withoutNumber(each)))],
-    remarks: [],
-  };
+  remember(database, wanted.statements, migrations);
+  return { changes: [...done, ...notTold(unused, journal)], remarks: [] };
 }
 
 interface Decided {
@@ -183,7 +196,6 @@ function decidedChanges(
 ): readonly Decided[] {
   const decisions = decide(actual, wanted.shape, {
     keep,
-    isLossless: (_, to) => to === 'TEXT',
     derived: (column, source) =>
       /^__(?:folded|unaccented)_/.test(column) ? `drs_fold(${source})` : source,
   });
@@ -218,24 +230,6 @@ function numberFrom(database: Database.Database, count: string): number {
   return found;
 }
 
-function refuse(outcomes: readonly Outcome[]): void {
-  const differences = outcomes.filter((each) => each.kind === 'refuse');
-  if (differences.length === 0) return;
-  const additions = outcomes
-    .filter((each) => each.kind === 'apply')
-    .map(({ words }) => ({ what: words }));
-  throw new SchemaMismatchError({ differences, additions, advice });
-}
-
-function wordsOf(kind: 'apply' | 'keep', decided: readonly Decided[]): readonly string[] {
-  return decided.flatMap(({ outcome }) => (outcome.kind === kind ? [outcome.words] : []));
-}
-
-/** What is unused is told once, however many rows it has later. */
-function withoutNumber(words: string): string {
-  return words.replace(/ with \d+ /, ' ');
-}
-
 /** It changes no schema, but for columns that hold what its own comparisons need, which the newer one may not have filled. */
 function startOlder(
   database: Database.Database,
@@ -253,12 +247,7 @@ function startOlder(
   database.prepare(`delete from "__datastore" where "name" = 'schema'`).run();
   return {
     changes: filled,
-    remarks: [
-      olderServerWords(newer),
-      ...neededByNewer(actual, wanted.shape).map(
-        (each) => `An older server cannot add rows without a value that it does not know: ${each}.`,
-      ),
-    ],
+    remarks: [olderServerWords(newer), ...neededByNewer(actual, wanted.shape).map(neededWords)],
   };
 }
 
@@ -266,11 +255,11 @@ function startOlder(
 function takeAsItIs(
   database: Database.Database,
   schema: ModelSchema,
-  { mode }: MigrateOptions,
+  { mode, migrations }: MigrateOptions,
 ): Prepared {
   const all = [datastoreTable, entitySetTable, ...schema.statements];
   const missing = withWanted(all, schema, ({ shape }) => missingIn(readShape(database), shape));
-  const hash = schemaHash(schema.statements);
+  const hash = versionHash(schemaHash(schema.statements), migrations);
   const isKnown = mode === 'off' || journalOf(database).some((each) => each.hash === hash);
   if (isKnown && missing.length === 0) return nothing;
   const differences = missing.map((what) => ({ what }));
@@ -313,11 +302,6 @@ function hasTable(database: Database.Database, name: string): boolean {
   return database.prepare(text).get(name) !== undefined;
 }
 
-interface StoredEntry extends JournalEntry {
-  /** In words. */
-  readonly changes: readonly string[];
-}
-
 /** A database that an earlier version of the runtime has made has none. */
 function journalOf(database: Database.Database): readonly StoredEntry[] {
   if (!hasTable(database, '__schema')) return [];
@@ -339,9 +323,13 @@ function enterInJournal(
  * Tells both schemas: the one that the model wants, and the one that is there. A table that was made anew may have its former
  * text and other rows, so the number of changes is a part of it.
  */
-function stampOf(database: Database.Database, wanted: readonly string[]): string {
+function stampOf(
+  database: Database.Database,
+  wanted: readonly string[],
+  migrations: readonly string[] = [],
+): string {
   const hash = createHash('sha256');
-  for (const statement of wanted) hash.update(statement).update('\0');
+  for (const statement of [...wanted, ...migrations]) hash.update(statement).update('\0');
   const present = database.prepare('select coalesce(sql, name) from sqlite_schema order by name');
   for (const statement of present.pluck().all()) hash.update(String(statement)).update('\0');
   hash.update(String(database.pragma('schema_version', { simple: true })));
@@ -355,7 +343,11 @@ function knownStamp(database: Database.Database): unknown {
     .get('schema');
 }
 
-function remember(database: Database.Database, all: readonly string[]): void {
+function remember(
+  database: Database.Database,
+  all: readonly string[],
+  migrations: readonly string[] | undefined,
+): void {
   const text = 'insert or replace into "__datastore" values (?, ?)';
-  database.prepare(text).run('schema', stampOf(database, all));
+  database.prepare(text).run('schema', stampOf(database, all, migrations));
 }

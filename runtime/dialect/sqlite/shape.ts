@@ -223,7 +223,7 @@ function indexShape(database: Database, name: string, spelling: Spelling): Index
   };
 }
 
-/** What SQLite takes for the same name. */
+/** The form in which SQLite compares names. */
 export function lowerAscii(text: string): string {
   return text.replace(/[A-Z]+/g, (letters) => letters.toLowerCase());
 }

@@ -123,6 +123,53 @@ roles:
     ],
   },
   {
+    name: 'expressions name the columns of attributes that were renamed',
+    yaml: model(`  A:
+    attributes:
+      ID: { type: integer, key: true }
+      phone: { type: string, renamedFrom: [tel, mobile] }
+      chief: { to: A, renamedFrom: boss }
+      code: { type: string, column: code_of_it }
+      a: { computed: string, expression: <<a>>'upper("phone")' }
+      b: { computed: string, expression: <<b>>upper(PHONE) }
+      c: { computed: string, expression: <<c>>upper("mobile") }
+      d: { computed: integer, expression: <<d>>chief_id + 1 }
+      e: { computed: integer, expression: <<e>>chief + 1 }
+      f: { computed: string, expression: <<f>>'"code" || tel' }
+      g: { computed: string, expression: <<g>>'"code_off_it" || tel' }
+      h: { computed: string, expression: '"tel" || TEL || [tel] || boss_id || code_of_it' }
+      i: { computed: string, expression: <<i>>whatever }
+`),
+    expected: [
+      ...['a', 'b', 'c'].map((at) => ({
+        code: 'computed/bad-expression' as const,
+        at,
+        says: 'A.phone is kept in the column tel: write tel',
+      })),
+      {
+        code: 'computed/bad-expression',
+        at: 'd',
+        says: 'no such column: chief_id. A.chief_id is kept in the column boss_id: write boss_id',
+      },
+      {
+        code: 'computed/bad-expression',
+        at: 'e',
+        says: 'A.chief is kept in the column boss_id: write boss_id',
+      },
+      {
+        code: 'computed/bad-expression',
+        at: 'f',
+        says: 'no such column: "code". A.code is kept in the column code_of_it: write code_of_it',
+      },
+      { code: 'computed/bad-expression', at: 'g', says: 'did you mean code_of_it?' },
+      {
+        code: 'computed/bad-expression',
+        at: 'i',
+        says: 'an expression names columns: ID, tel, code_of_it, a, b, c, d, e, f, g, …',
+      },
+    ],
+  },
+  {
     name: 'references to earlier names in a roles file',
     yaml: sound('roles: roles.json\n').replace(
       'A: { attributes: { ID: { type: integer, key: true }, x: string } }',

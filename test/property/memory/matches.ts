@@ -138,7 +138,7 @@ function holds(store: Store, entity: Entity, { way, comparator, wanted }: Compar
   return isAsWanted(held, comparator, wanted, typeOf(store, way.end), store.textRules);
 }
 
-/** A to-one relation is compared by the key that it holds. */
+/** A to-one relation is compared by its key. */
 export function typeOf(
   store: Store,
   step: PathStep,

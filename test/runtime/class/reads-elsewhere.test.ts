@@ -1,5 +1,5 @@
 import { afterAll, beforeAll, expect, it, vi } from 'vitest';
-import { StatementCost } from '../../../runtime/dialect/sqlite/readers/statement-cost.js';
+import { Placement } from '../../../runtime/dialect/sqlite/readers/placement.js';
 import { isOnPostgres } from '../../support/server.js';
 import { EventedClient } from './evented-requests.js';
 import { type EventedServer, eventedServer } from './evented-server.js';
@@ -15,16 +15,16 @@ afterAll(() => server.close());
 // A busy machine makes any read slow: what it then needs has to be there in a server of these tests, too.
 it.skipIf(isOnPostgres)('a server of these tests has processes that read', async () => {
   await client.create('Company', [{ name: 'a' }, { name: 'b' }]);
-  const isAway = vi.spyOn(StatementCost.prototype, 'isAway').mockReturnValue(true);
-  const took = vi.spyOn(StatementCost.prototype, 'took');
+  const isElsewhere = vi.spyOn(Placement.prototype, 'isElsewhere').mockReturnValue(true);
+  const ran = vi.spyOn(Placement.prototype, 'ran');
   try {
     expect(await client.stored('Company')).toMatchObject([{ name: 'a' }, { name: 'b' }]);
     expect(await client.count('Company')).toBe(2);
     const companies = await server.ds.Company.query('name = :1', 'b').toArray();
     expect(companies.map((company) => company['name'])).toEqual(['b']);
-    expect(took).toHaveBeenCalled();
+    expect(ran).toHaveBeenCalled();
   } finally {
-    isAway.mockRestore();
-    took.mockRestore();
+    isElsewhere.mockRestore();
+    ran.mockRestore();
   }
 });

@@ -7,7 +7,7 @@ import {
   DatabaseUnavailableError,
   type Executor,
 } from '../../../runtime/dialect/executor.js';
-import { observedExecutor } from '../../../runtime/dialect/observed-executor.js';
+import { observedExecutor } from '../../../runtime/dialect/database.js';
 import { openDatabase } from '../../../runtime/dialect/sqlite/open-database.js';
 import { Slot, type SqlValue, type Statement } from '../../../runtime/dialect/statement.js';
 import { fold } from '../../../runtime/protocol/fold.js';

@@ -1,10 +1,6 @@
-import { mkdtempSync } from 'node:fs';
-import { rm } from 'node:fs/promises';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
 import type { FastifyInstance } from 'fastify';
-import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { describePostgres, postgresDatabase, type TestDatabase } from '../../support/postgres.js';
+import { afterEach, beforeEach, expect, it } from 'vitest';
+import { describeDatabases } from '../../support/databases.js';
 import { serverOf } from '../../support/server.js';
 
 const model = (...attributes: readonly string[]): string => `
@@ -19,15 +15,6 @@ dataclasses:
 `;
 
 const former = model('title: { type: string }', 'length: { type: integer }');
-
-/** Makes an empty one of its kind, and a way to take it away again. */
-type MakeDatabase = () => Promise<Pick<TestDatabase, 'url' | 'drop'>>;
-
-function sqliteDatabase(): ReturnType<MakeDatabase> {
-  const folder = mkdtempSync(join(tmpdir(), 'drs-grown-'));
-  const drop = (): Promise<void> => rm(folder, { recursive: true });
-  return Promise.resolve({ url: `sqlite:${join(folder, 'data.sqlite')}`, drop });
-}
 
 let databaseUrl: string;
 
@@ -57,18 +44,11 @@ async function found(app: FastifyInstance, query: string): Promise<unknown> {
   return __ENTITIES.map(({ title, rating }) => ({ title, rating }));
 }
 
-describe('a server with SQLite', () => {
-  startsWithFormerData(sqliteDatabase);
-});
-describePostgres('a server with PostgreSQL', () => {
-  startsWithFormerData(postgresDatabase);
-});
-
-function startsWithFormerData(makeDatabase: MakeDatabase): void {
+describeDatabases('a server of a larger model', ({ create }) => {
   let drop: () => Promise<void>;
 
   beforeEach(async () => {
-    ({ url: databaseUrl, drop } = await makeDatabase());
+    ({ url: databaseUrl, drop } = await create());
     await serving(former, async (app) => {
       for (const title of ['Ébène', 'Zug']) await save(app, { title, length: 60 });
     });
@@ -121,4 +101,4 @@ function startsWithFormerData(makeDatabase: MakeDatabase): void {
       ]);
     });
   });
-}
+});

@@ -1,81 +1,252 @@
-import { mkdtempSync, rmSync } from 'node:fs';
-import { tmpdir } from 'node:os';
-import { join } from 'node:path';
+import { rmSync } from 'node:fs';
 import Database from 'better-sqlite3';
 import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
-import { afterEach, beforeEach, expect, it } from 'vitest';
+import { Client } from 'pg';
+import { expect, it } from 'vitest';
+import { postgresSchema } from '../../../generator/emit/schema/postgres.js';
 import { sqliteSchema } from '../../../generator/emit/schema/sqlite.js';
 import type { Attribute, Dataclass, Model } from '../../../generator/model/model.js';
-import { openDatabase } from '../../../runtime/dialect/sqlite/open-database.js';
+import { readCatalog } from '../../../runtime/dialect/postgres/catalog.js';
+import { postgresDriver } from '../../../runtime/dialect/postgres/open.js';
+import { expressionFunctions } from '../../../runtime/dialect/postgres/expression-functions.js';
+import { postgresFunctions } from '../../../runtime/dialect/postgres/functions.js';
+import { wantedCatalog } from '../../../runtime/dialect/postgres/schema.js';
 import { schemaChanges } from '../../../runtime/dialect/schema/changes.js';
-import { readShape } from '../../../runtime/dialect/sqlite/shape.js';
+import { sqliteDriver } from '../../../runtime/dialect/sqlite/open-database.js';
 import { registerFunctions } from '../../../runtime/dialect/sqlite/functions.js';
+import { readShape } from '../../../runtime/dialect/sqlite/shape.js';
 import { type Fold, fold, foldWithoutAccents } from '../../../runtime/protocol/fold.js';
 import { load, opened } from '../../property/memory/load.js';
 import { Store } from '../../property/memory/store.js';
+import { isPortable } from '../../property/model/portable.js';
 import { Random } from '../../property/model/random.js';
 import { randomModel } from '../../property/model/random-model.js';
+import { describeDatabases, type TestDatabases } from '../../support/databases.js';
 import { serverOf, writeServer } from '../../support/server.js';
 
 const models = Number(process.env['PROPERTY_MODELS'] ?? 12);
 
-let folder: string;
-
-beforeEach(() => {
-  folder = mkdtempSync(join(tmpdir(), 'drs-growth-'));
-});
-afterEach(() => {
-  rmSync(folder, { recursive: true });
-});
-
-it('a database of a smaller model becomes that of the larger one and back, with its rows', async () => {
-  await fc.assert(fc.asyncProperty(fc.noShrink(fc.integer()), growOne), { numRuns: models });
-}, 3_600_000);
-
-/** The rows come from a server of the larger model, so that they fit both. */
-async function growOne(seed: number): Promise<void> {
-  const random = new Random(seed);
-  const store = new Store(randomModel(random));
-  const larger = opened(store.model);
-  const textFold = larger.protocol.accentInsensitive ? foldWithoutAccents : fold;
-  const whole = join(folder, `whole-${seed}.sqlite`);
-  const grown = join(folder, `grown-${seed}.sqlite`);
-  await filled(larger, whole, (app) => load(app, store, random));
-  const smaller = reduced(larger, random);
-  await start(grown, sqliteSchema(smaller), textFold);
-  copyRows(whole, grown);
-  await start(grown, sqliteSchema(larger), textFold);
-  expect(differencesOf(grown, sqliteSchema(larger), textFold)).toEqual([]);
-  for (const each of larger.dataclasses) {
-    const former = smaller.dataclasses.find(({ name }) => name === each.name);
-    compareRows(whole, grown, each, former, textFold);
-  }
-  expect(await start(grown, sqliteSchema(larger), textFold)).toEqual([]);
-  const before = larger.dataclasses.map((each) => rowsOf(grown, each));
-  // What the smaller model does not use is there when it is used again.
-  for (const model of [smaller, larger]) {
-    forgetModels(grown);
-    await start(grown, sqliteSchema(model), textFold);
-    expect(await start(grown, sqliteSchema(model), textFold)).toEqual([]);
-  }
-  expect(differencesOf(grown, sqliteSchema(larger), textFold)).toEqual([]);
-  expect(larger.dataclasses.map((each) => rowsOf(grown, each))).toEqual(before);
+/** What the test does with a kind of database beside what all do alike. */
+interface Kind extends TestDatabases {
+  readonly schemaOf: (model: Model) => readonly string[];
+  /** Copies what both tables have, as nobody but a test may. */
+  readonly copyRows: (from: string, to: string) => Promise<void>;
+  readonly differences: (url: string, statements: readonly string[], textFold: Fold) => unknown;
+  /** SQL of the columns of a table that are not computed. */
+  readonly storedColumns: (table: string) => string;
 }
 
-/** A model that was used before is no older one then. */
-function forgetModels(file: string): void {
-  const database = new Database(file);
-  database.exec('DELETE FROM "__schema"');
-  database.close();
+const sqlite: Omit<Kind, keyof TestDatabases> = {
+  schemaOf: sqliteSchema,
+  copyRows: (from, to) => {
+    const database = new Database(fileOf(to));
+    database.pragma('foreign_keys = OFF');
+    database.prepare('ATTACH ? AS "whole"').run(fileOf(from));
+    const tables = database.prepare(`select name from main.sqlite_schema
+      where type = 'table' and name not like '\\_\\_%' escape '\\' and name not like 'sqlite\\_%' escape '\\'`);
+    for (const table of tables.pluck().all() as string[]) {
+      const columns = database.prepare(sqlite.storedColumns(table)).pluck().all() as string[];
+      const list = columns.map(quoted).join(', ');
+      database.exec(
+        `INSERT INTO main.${quoted(table)} (${list}) SELECT ${list} FROM "whole".${quoted(table)}`,
+      );
+    }
+    database.close();
+    return Promise.resolve();
+  },
+  differences: (url, statements, textFold) => {
+    const fresh = new Database(':memory:');
+    const actual = new Database(fileOf(url), { readonly: true });
+    registerFunctions(fresh, textFold);
+    for (const statement of statements) fresh.exec(statement);
+    const found = schemaChanges(readShape(actual), readShape(fresh));
+    expect(actual.pragma('foreign_key_check')).toEqual([]);
+    expect(actual.pragma('integrity_check', { simple: true })).toBe('ok');
+    fresh.close();
+    actual.close();
+    return found.filter(({ table }) => !table.startsWith('__'));
+  },
+  storedColumns: (table) =>
+    `select name from pragma_table_xinfo(${inQuotes(table)}) where hidden = 0`,
+};
+
+const postgres: Omit<Kind, keyof TestDatabases> = {
+  schemaOf: postgresSchema,
+  copyRows: async (from, to) => {
+    const [source, target] = [await connected(from), await connected(to)];
+    // Rows come before those that they refer to.
+    await target.query('set session_replication_role = replica');
+    const tables = await target.query<{ name: string }>(
+      `select tablename as "name" from pg_tables where schemaname = 'public' and tablename not like '\\_\\_%'`,
+    );
+    for (const { name } of tables.rows) {
+      const columns = await target.query<{ name: string }>(postgres.storedColumns(name));
+      const list = columns.rows.map((each) => quoted(each.name)).join(', ');
+      const { rows } = await source.query<{ rows: string }>(
+        `select json_agg("t")::text as "rows" from ${quoted(name)} as "t"`,
+      );
+      await target.query(
+        `insert into ${quoted(name)} (${list}) select ${list} from json_populate_recordset(null::public.${quoted(name)}, $1)`,
+        [rows[0]?.rows],
+      );
+    }
+    await Promise.all([source.end(), target.end()]);
+  },
+  differences: async (url, statements) => {
+    const client = await connected(url);
+    const functions = [...postgresFunctions(), ...expressionFunctions];
+    const wanted = await wantedCatalog(client, 'public', { statements, functions });
+    const actual = await readCatalog(client, 'public');
+    await client.end();
+    return schemaChanges(actual, wanted).filter(({ table }) => !table.startsWith('__'));
+  },
+  storedColumns: (table) =>
+    `select attname as "name" from pg_attribute where attrelid = ${inQuotes(quoted(table))}::regclass
+      and attnum > 0 and not attisdropped and attgenerated = ''`,
+};
+
+async function connected(url: string): Promise<Client> {
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  return client;
+}
+
+function fileOf(url: string): string {
+  return url.slice('sqlite:'.length);
+}
+
+function inQuotes(text: string): string {
+  return `'${text.replaceAll("'", "''")}'`;
+}
+
+describeDatabases('A database of a smaller model', (databases) => {
+  const isSqlite = databases.driver === 'sqlite';
+  const kind: Kind = { ...databases, ...(isSqlite ? sqlite : postgres) };
+
+  it('becomes that of the larger one and back, with its rows', async () => {
+    const property = fc.asyncProperty(fc.noShrink(fc.integer()), (seed) => growOne(kind, seed));
+    await fc.assert(property, { numRuns: isSqlite ? models : Math.ceil(models / 3) });
+  }, 3_600_000);
+});
+
+/** The rows come from a server of the larger model, so that they fit both. */
+async function growOne(kind: Kind, seed: number): Promise<void> {
+  const random = new Random(seed);
+  const { model, computes } = randomModel(random);
+  const store = new Store({
+    model: { ...model, name: 'growing', databases: [kind.driver] },
+    computes,
+  });
+  fc.pre(kind.driver === 'sqlite' || isPortable(store.model));
+  const larger = opened(store.model);
+  const [whole, grown] = [await kind.create(), await kind.create()];
+  try {
+    await filled(larger, whole.url, (app) => load(app, store, random));
+    await new Growth(kind, larger, whole.url, grown.url).run(reduced(larger, random));
+  } finally {
+    await whole.drop();
+    await grown.drop();
+  }
+}
+
+class Growth {
+  readonly #textFold: Fold;
+
+  constructor(
+    private readonly kind: Kind,
+    private readonly larger: Model,
+    private readonly whole: string,
+    private readonly grown: string,
+  ) {
+    this.#textFold = larger.protocol.accentInsensitive ? foldWithoutAccents : fold;
+  }
+
+  async run(smaller: Model): Promise<void> {
+    const { kind, larger, whole, grown } = this;
+    await this.#start(smaller);
+    await kind.copyRows(whole, grown);
+    await this.#start(larger);
+    expect(await this.#differences()).toEqual([]);
+    for (const each of larger.dataclasses) {
+      const former = smaller.dataclasses.find(({ name }) => name === each.name);
+      await this.#compareRows(each, former);
+    }
+    expect(await this.#start(larger)).toEqual([]);
+    const before = await this.#allRows();
+    // What the smaller model does not use is there when it is used again.
+    for (const model of [smaller, larger]) {
+      // A model that was used before is no older one then.
+      await kind.run(grown, 'DELETE FROM "__schema"');
+      await this.#start(model);
+      expect(await this.#start(model)).toEqual([]);
+    }
+    expect(await this.#differences()).toEqual([]);
+    expect(await this.#allRows()).toEqual(before);
+  }
+
+  async #start(model: Model): Promise<readonly string[]> {
+    const { schemaOf, driver } = this.kind;
+    const drivers = { sqlite: sqliteDriver, postgres: postgresDriver };
+    const options = { hasVectors: false, queryTimeout: null, environment: {} };
+    const opened = await drivers[driver].open(this.grown, schemaOf(model), this.#textFold, options);
+    await opened.executor.close();
+    return opened.added ?? [];
+  }
+
+  #differences(): unknown {
+    const { differences, schemaOf } = this.kind;
+    return differences(this.grown, schemaOf(this.larger), this.#textFold);
+  }
+
+  /** Columns of the smaller model, and what is beside them, are those of the larger one's rows; others have their default. */
+  async #compareRows(dataclass: Dataclass, former: Dataclass | undefined): Promise<void> {
+    const wanted = await this.#rowsOf(this.whole, dataclass);
+    const formerColumns = new Set(
+      former?.attributes.flatMap((each) => (each.kind === 'storage' ? [each.column] : [])),
+    );
+    const expected = (former === undefined ? [] : wanted).map((row) =>
+      Object.fromEntries(
+        Object.entries(row).map(([column, value]) => {
+          const source = column.replace(/^__(?:folded|unaccented|norm|unit)_/, '');
+          const isKnown = formerColumns.has(source) || /^__(?:STAMP|TIMESTAMP)$/.test(column);
+          if (isKnown) return [column, value];
+          const given = defaultOf(dataclass, source);
+          const isText = column !== source && given !== null;
+          return [column, isText ? this.#textFold(String(given)) : given];
+        }),
+      ),
+    );
+    expect(await this.#rowsOf(this.grown, dataclass)).toEqual(expected);
+  }
+
+  async #allRows(): Promise<readonly unknown[]> {
+    const all: unknown[] = [];
+    for (const each of this.larger.dataclasses) all.push(await this.#rowsOf(this.grown, each));
+    return all;
+  }
+
+  async #rowsOf(url: string, dataclass: Dataclass): Promise<readonly Record<string, unknown>[]> {
+    const { run, storedColumns } = this.kind;
+    const key = dataclass.attributes.find(({ name }) => name === dataclass.key);
+    const names = await run(url, storedColumns(dataclass.table));
+    const columns = names.map(([name]) => String(name)).sort();
+    const list = columns.map(quoted).join(', ');
+    const order = quoted(key?.kind === 'storage' ? key.column : dataclass.key);
+    const text = `select ${list} from ${quoted(dataclass.table)} order by ${order}`;
+    const rows = await run(url, text);
+    return rows.map((row) =>
+      Object.fromEntries<unknown>(row.map((each, at) => [columns[at] ?? '', each])),
+    );
+  }
 }
 
 async function filled(
   model: Model,
-  file: string,
+  databaseUrl: string,
   fill: (app: FastifyInstance) => Promise<void>,
 ): Promise<void> {
-  const app = await serverOf(model, { databaseUrl: `sqlite:${file}` });
+  const app = await serverOf(model, { databaseUrl });
   try {
     // The rows are drawn without knowing all that a server finds equal: another model is drawn then.
     const isFilled = await fill(app).then(
@@ -87,16 +258,6 @@ async function filled(
     await app.close();
     rmSync(writeServer(model), { recursive: true });
   }
-}
-
-async function start(
-  file: string,
-  statements: readonly string[],
-  textFold: Fold,
-): Promise<readonly string[]> {
-  const { executor, added = [] } = await openDatabase(`sqlite:${file}`, statements, textFold);
-  await executor.close();
-  return added;
 }
 
 /** The same model without some dataclasses, attributes and indexes, none of them mandatory. */
@@ -167,73 +328,8 @@ function withFewerIndexes(attribute: Attribute, random: Random): Attribute {
     : { ...attribute, unique: false, indexed: false };
 }
 
-function copyRows(from: string, to: string): void {
-  const database = new Database(to);
-  database.pragma('foreign_keys = OFF');
-  database.prepare('ATTACH ? AS "whole"').run(from);
-  for (const table of tablesOf(database)) {
-    const list = storedColumns(database, table).map(quoted).join(', ');
-    database.exec(
-      `INSERT INTO main.${quoted(table)} (${list}) SELECT ${list} FROM "whole".${quoted(table)}`,
-    );
-  }
-  database.close();
-}
-
-function tablesOf(database: Database.Database): string[] {
-  const text = `select name from main.sqlite_schema
-    where type = 'table' and name not like '\\_\\_%' escape '\\' and name not like 'sqlite\\_%' escape '\\'`;
-  return database.prepare(text).pluck().all() as string[];
-}
-
-function storedColumns(database: Database.Database, table: string): string[] {
-  const text = `select name from pragma_table_xinfo(?) where hidden = 0`;
-  return database.prepare(text).pluck().all(table) as string[];
-}
-
 function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
-}
-
-function differencesOf(file: string, statements: readonly string[], textFold: Fold): unknown {
-  const fresh = new Database(':memory:');
-  const actual = new Database(file, { readonly: true });
-  registerFunctions(fresh, textFold);
-  for (const statement of statements) fresh.exec(statement);
-  const found = schemaChanges(readShape(actual), readShape(fresh)).filter(
-    ({ table }) => !table.startsWith('__'),
-  );
-  expect(actual.pragma('foreign_key_check')).toEqual([]);
-  expect(actual.pragma('integrity_check', { simple: true })).toBe('ok');
-  fresh.close();
-  actual.close();
-  return found;
-}
-
-/** Columns of the smaller model, and what is beside them, are those of the larger one's rows; others have their default. */
-function compareRows(
-  whole: string,
-  grown: string,
-  dataclass: Dataclass,
-  former: Dataclass | undefined,
-  textFold: Fold,
-): void {
-  const wanted = rowsOf(whole, dataclass);
-  const formerColumns = new Set(
-    former?.attributes.flatMap((each) => (each.kind === 'storage' ? [each.column] : [])),
-  );
-  const expected = (former === undefined ? [] : wanted).map((row) =>
-    Object.fromEntries(
-      Object.entries(row).map(([column, value]) => {
-        const source = column.replace(/^__(?:folded|unaccented|norm|unit)_/, '');
-        const isKnown = formerColumns.has(source) || /^__(?:STAMP|TIMESTAMP)$/.test(column);
-        if (isKnown) return [column, value];
-        const filled = defaultOf(dataclass, source);
-        return [column, column === source || filled === null ? filled : textFold(String(filled))];
-      }),
-    ),
-  );
-  expect(rowsOf(grown, dataclass)).toEqual(expected);
 }
 
 /** What the rows of the smaller model get in a column that is new, as the database keeps it. */
@@ -243,15 +339,4 @@ function defaultOf({ attributes }: Dataclass, column: string): string | number |
   const { default: value = null } = attribute;
   if (typeof value === 'boolean') return Number(value);
   return value !== null && typeof value === 'object' ? JSON.stringify(value) : value;
-}
-
-function rowsOf(file: string, dataclass: Dataclass): Record<string, unknown>[] {
-  const database = new Database(file, { readonly: true });
-  const key = dataclass.attributes.find(({ name }) => name === dataclass.key);
-  const columns = storedColumns(database, dataclass.table).map(quoted).sort().join(', ');
-  const order = quoted(key?.kind === 'storage' ? key.column : dataclass.key);
-  const text = `select ${columns} from ${quoted(dataclass.table)} order by ${order}`;
-  const rows = database.prepare(text).all() as Record<string, unknown>[];
-  database.close();
-  return rows;
 }

@@ -1,6 +1,16 @@
 import { statement } from '../../classes/imports.js';
-import { baseClasses, moduleFrom } from '../../classes/places.js';
+import {
+  baseClasses,
+  moduleFrom,
+  dataStoreFile,
+  importsOf,
+  placeOf,
+} from '../../classes/places.js';
 import type { EmitContext } from '../../context.js';
+import { abstractMembers, functionMembers } from '../../classes/abstract-members.js';
+import { field } from '../../classes/members.js';
+import { docComment, declaration, RawCode } from '../../layout.js';
+import { exposedFunctions } from '../functions.js';
 
 const file = 'generated/api';
 
@@ -21,5 +31,79 @@ export function apiView({ header, namePlaces }: EmitContext): object {
     exports: [...modules]
       .sort(([a], [b]) => Number(a > b) - Number(a < b))
       .map(([module, names]) => statement('export', module, names)),
+  };
+}
+
+/** The base class of the datastore, and its class if the user writes none. */
+export function dataStoreView({ header, model, classNames, namePlaces }: EmitContext): object {
+  const written = functionMembers(model, classNames, model.functions, 'datastore.functions');
+  const uses = new Set(['Database', 'Datastore', ...written.flatMap((each) => each.uses)]);
+  const members = model.dataclasses.map((each) => {
+    const type = classNames.of(each).written.dataclass;
+    uses.add(type);
+    return field('declare readonly', each.name, type);
+  });
+  return {
+    header,
+    imports: importsOf(namePlaces, dataStoreFile, uses, new Set(['Datastore'])),
+    doc: docComment(model.description),
+    members: [...members, ...abstractMembers(written)],
+    own:
+      placeOf(namePlaces, 'DataStore').path === dataStoreFile
+        ? ['export class DataStore extends DataStoreBase {}']
+        : [],
+  };
+}
+
+/** The base classes of the singletons. */
+export function singletonsView({ header, model, classNames, namePlaces }: EmitContext): object {
+  const uses = new Set(['DataStore', 'Singleton']);
+  const singletons = model.singletons.map((singleton) => {
+    const written = functionMembers(model, classNames, singleton.functions, '');
+    for (const each of written.flatMap((member) => member.uses)) uses.add(each);
+    const head = `export abstract class ${classNames.ofSingleton(singleton).base} extends Singleton<DataStore>`;
+    const members = abstractMembers(written);
+    return {
+      doc: docComment(singleton.description),
+      code: `${head} {${members.length === 0 ? '' : `\n${members.join('\n')}\n`}}`,
+    };
+  });
+  return {
+    header,
+    imports: importsOf(namePlaces, 'generated/singletons', uses, new Set(['Singleton'])),
+    singletons,
+  };
+}
+
+/** The classes that the server makes its objects from. */
+export function registryView(context: EmitContext): object {
+  const { header, model, classNames, namePlaces } = context;
+  const values = new Set(['DataStore']);
+  const use = (name: string): RawCode => {
+    values.add(name);
+    return new RawCode(name);
+  };
+  const dataclasses = model.dataclasses.map((dataclass) => {
+    const { dataclass: own, entity, selection } = classNames.of(dataclass).written;
+    const classes = { dataclass: use(own), entity: use(entity), selection: use(selection) };
+    return [dataclass.name, classes] as const;
+  });
+  const singletons = model.singletons.map((singleton) => {
+    const value = {
+      singleton: use(classNames.ofSingleton(singleton).written),
+      scope: singleton.scope,
+      functions: exposedFunctions(singleton.functions, 'singleton'),
+    };
+    return [singleton.name, value] as const;
+  });
+  return {
+    header,
+    imports: importsOf(namePlaces, 'generated/classes', [...values, 'ClassRegistry'], values),
+    declaration: declaration('export const classes: ClassRegistry', {
+      datastore: use('DataStore'),
+      datastoreFunctions: exposedFunctions(model.functions, 'datastore'),
+      dataclasses: Object.fromEntries(dataclasses),
+      singletons: Object.fromEntries(singletons),
+    }),
   };
 }

@@ -27,7 +27,7 @@ export type ReadReply = ReadSuccess | ReadFailure;
 
 export interface ReadSuccess {
   readonly answer: ReadAnswer;
-  /** What it cost: of `costSince`. */
+  /** That the statement took. */
   readonly milliseconds: number;
 }
 
@@ -42,3 +42,14 @@ export interface ReadFailure {
 
 /** Sent once, when the database is open. */
 export const readyMessage = 'ready';
+
+/** What a value of a row is sent with. */
+const bytesPerValue = 16;
+
+/** Bytes of what is sent between processes, roughly. */
+export function sizeOf(answer: ReadAnswer): number {
+  if (typeof answer === 'string' || answer instanceof Uint8Array) return answer.length;
+  if (answer === null || typeof answer !== 'object') return 8;
+  const rows = 'rows' in answer ? answer.rows : answer;
+  return rows.length * (rows[0]?.length ?? 0) * bytesPerValue;
+}

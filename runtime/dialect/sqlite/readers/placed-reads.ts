@@ -6,20 +6,15 @@ import { bind, type SqlValue, type Statement } from '../../statement.js';
 import { changesSomething, type SqliteReads } from '../reads.js';
 import { bytesPerCharacter, maxPreparedBytes, maxRowsBytes } from '../statement-cache.js';
 import { allRows, firstValue, readTable } from '../transaction.js';
-import type { ReadAnswer, ReadKind } from './messages.js';
-import { type PlanLine, type PlanPart, readPlan } from './query-plan.js';
+import { type ReadAnswer, type ReadKind, sizeOf } from './messages.js';
+import { type Placement, Placements } from './placement.js';
 import type { ReaderPool } from './reader-pool.js';
-import { costSince, processorMilliseconds } from './processor-time.js';
-import { isLookup } from './scan-cost.js';
-import { sizeOf } from './size-of.js';
-import { StatementCost } from './statement-cost.js';
-import { TableSizes } from './table-sizes.js';
 
 /** A statement, prepared when it first runs here. */
 interface KnownRead {
   prepared: Prepared | undefined;
   /** None for a statement that never takes long: it is not even measured. */
-  readonly cost: StatementCost | undefined;
+  readonly placement: Placement | undefined;
   /** Characters of its text. */
   readonly length: number;
 }
@@ -28,41 +23,27 @@ interface KnownRead {
 export class PlacedReads implements SqliteReads {
   readonly #first = cache(maxPreparedBytes);
   readonly #rows = cache(maxRowsBytes);
-  readonly #sizes: TableSizes;
+  readonly #placements: Placements;
 
-  /** @param longest milliseconds that a statement may run; `Infinity` without such a limit */
   constructor(
     private readonly database: Database,
     private readonly pool: ReaderPool,
-    private readonly longest: number,
+    hasTimeout: boolean,
   ) {
-    this.#sizes = new TableSizes(database);
+    this.#placements = new Placements(database, hasTimeout);
   }
 
   value(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined> {
     const read = this.#known(this.#first, statement);
-    const { cost } = read;
-    if (cost === undefined) return firstValue(this.#plucked(read, statement), statement, values);
-    const start = performance.now();
-    if (cost.isAway(start)) {
-      return this.#away('value', statement, values, cost) as Promise<SqlValue | undefined>;
-    }
-    const used = cost.isConsiderable ? processorMilliseconds() : undefined;
-    const value = firstValue(this.#plucked(read, statement), statement, values);
-    cost.took(costSince(start, used), sizeOf(value));
-    return value;
+    const here = (): SqlValue | undefined =>
+      firstValue(this.#plucked(read, statement), statement, values);
+    return this.#placed('value', read, statement, values, here);
   }
 
   rows(statement: Statement, values: readonly SqlValue[]): Pending<Rows> {
     const read = this.#known(this.#rows, statement);
-    const start = performance.now();
-    if (read.cost?.isAway(start) === true) {
-      return this.#away('rows', statement, values, read.cost) as Promise<Rows>;
-    }
-    const used = read.cost?.isConsiderable === true ? processorMilliseconds() : undefined;
-    const rows = allRows(this.#raw(read, statement), statement, values);
-    read.cost?.took(costSince(start, used), sizeOf(rows));
-    return rows;
+    const here = (): Rows => allRows(this.#raw(read, statement), statement, values);
+    return this.#placed('rows', read, statement, values, here);
   }
 
   table(statement: Statement, values: readonly SqlValue[]): Pending<Table> {
@@ -71,14 +52,8 @@ export class PlacedReads implements SqliteReads {
     if (!prepared.readonly || !prepared.reader) {
       throw changesSomething();
     }
-    const start = performance.now();
-    if (read.cost?.isAway(start) === true) {
-      return this.#away('table', statement, values, read.cost) as Promise<Table>;
-    }
-    const used = read.cost?.isConsiderable === true ? processorMilliseconds() : undefined;
-    const table = readTable(prepared, statement, values);
-    read.cost?.took(costSince(start, used), sizeOf(table));
-    return table;
+    const here = (): Table => readTable(prepared, statement, values);
+    return this.#placed('table', read, statement, values, here);
   }
 
   close(): Promise<void> {
@@ -89,29 +64,11 @@ export class PlacedReads implements SqliteReads {
     const read = known.get(statement.sql);
     if (read !== undefined) return read;
     const { length } = statement.sql;
-    const made = { prepared: undefined, cost: this.#costOf(statement), length };
+    const placement = this.#placements.of(statement);
+    const made = { prepared: undefined, placement, length };
     known.set(statement.sql, made);
     return made;
   }
-
-  #costOf({ sql, bindings }: Statement): StatementCost | undefined {
-    // What is bound may be large, and says nothing of the cost.
-    const kept = { sql, bindings: bindings.map(() => null) };
-    const plan = this.#sizes.areSmall ? [] : this.#planOf(kept);
-    if (plan.length > 0 && isLookup(plan, this.#sizes)) return undefined;
-    return new StatementCost(kept, this.#planOf, this.#sizes, this.longest);
-  }
-
-  readonly #planOf = (statement: Statement): readonly PlanPart[] => {
-    const { sql } = statement;
-    try {
-      const lines = this.database.prepare(`explain query plan ${sql}`);
-      return readPlan(lines.all(...bind(statement, [])) as readonly PlanLine[], sql);
-    } catch {
-      // What is no query has no plan, and what is wrong with it is told when it runs.
-      return [];
-    }
-  };
 
   #plucked(read: KnownRead, { sql }: Statement): Prepared {
     if (read.prepared !== undefined) return read.prepared;
@@ -129,13 +86,24 @@ export class PlacedReads implements SqliteReads {
     return prepared;
   }
 
-  #away(
+  #placed<T extends ReadAnswer>(
     kind: ReadKind,
+    { placement }: KnownRead,
     statement: Statement,
     values: readonly SqlValue[],
-    cost: StatementCost,
-  ): Promise<ReadAnswer> {
-    return this.pool.ask({ kind, sql: statement.sql, values: bind(statement, values) }, cost);
+    here: () => T,
+  ): Pending<T> {
+    if (placement === undefined) return here();
+    const start = performance.now();
+    if (placement.isElsewhere(start)) {
+      const question = { kind, sql: statement.sql, values: bind(statement, values) };
+      // The process gives what was asked for by the kind.
+      return this.pool.ask(question, placement) as Promise<ReadAnswer> as Promise<T>;
+    }
+    const answer = here();
+    const end = performance.now();
+    placement.ran(end - start, sizeOf(answer), end);
+    return answer;
   }
 }
 

@@ -1,13 +1,10 @@
 import { AbandonablePromise } from '../../abandonable.js';
 import { DatabaseUnavailableError, QueryTimeoutError } from '../../executor.js';
-import type { DatabaseFile } from '../database-file.js';
+import type { DatabaseFile, WriteAheadLog } from '../database-file.js';
 import type { ReadAnswer, ReaderSettings, ReadQuestion } from './messages.js';
-import { LogPause } from './log-pause.js';
-import { ReadJob } from './read-job.js';
-import { Reader, type ReaderOwner } from './reader.js';
-import type { StatementCost } from './statement-cost.js';
-import { WaitingLine } from './waiting-line.js';
-import type { WriteAheadLog } from './write-ahead-log.js';
+import { Reader, type ReaderOwner, ReadJob } from './reader.js';
+import type { Placement } from './placement.js';
+import { refuseBusy } from '../../../protocol/errors.js';
 
 /** A process that is not asked for so long ends: at rest there is none. */
 const idleMilliseconds = 30_000;
@@ -50,8 +47,8 @@ export class ReaderPool implements ReaderOwner {
   }
 
   /** Fails with what an executor's reads fail with; with `RequestError` 503 when too many wait. */
-  ask(question: ReadQuestion, cost: StatementCost): AbandonablePromise<ReadAnswer> {
-    const job = new ReadJob(question, cost, this.#abandon);
+  ask(question: ReadQuestion, placement: Placement): AbandonablePromise<ReadAnswer> {
+    const job = new ReadJob(question, placement, this.#abandon);
     this.#line.add(job);
     this.#assign();
     return AbandonablePromise.waitingFor(job, job.promise);
@@ -158,4 +155,138 @@ export class ReaderPool implements ReaderOwner {
 
 function closed(): Error {
   return new DatabaseUnavailableError('the database is closed', undefined);
+}
+
+/** Reads that overlap without end would let the log grow without end: from here on they pause. */
+const manyBytes = 64 * 1024 * 1024;
+
+/** From here on also for a statement that runs long, which all others then wait for. */
+const tooManyBytes = 16 * manyBytes;
+
+/** A statement that runs for longer is not waited for. */
+const longMilliseconds = 1_000;
+
+/** How long a pause may take, once nothing runs: another process may still read. */
+const mostMilliseconds = 1_000;
+
+/** Until the next attempt, where the log did not begin anew. */
+const attemptMilliseconds = 5_000;
+
+/** Tells when reads in other processes have to pause, so that the log of the database can begin anew. */
+export class LogPause {
+  #next = -Infinity;
+  #idleSince: number | undefined;
+
+  constructor(private readonly log: Pick<WriteAheadLog, 'bytes' | 'empty'>) {}
+
+  /**
+   * @param running how long each statement has run that runs now; milliseconds
+   * @param now of `performance.now()`
+   * @returns `running`: when one of them ends, ask again; `soon`: ask again in a moment
+   */
+  due(running: readonly number[], now: number): 'no' | 'running' | 'soon' {
+    if (now < this.#next) return 'no';
+    const { bytes } = this.log;
+    if (bytes < manyBytes) {
+      this.#idleSince = undefined;
+      return 'no';
+    }
+    if (running.length > 0) {
+      const isAnyLong = running.some((milliseconds) => milliseconds > longMilliseconds);
+      return isAnyLong && bytes < tooManyBytes ? 'no' : 'running';
+    }
+    this.#idleSince ??= now;
+    const isEmpty = this.log.empty();
+    if (!isEmpty && now - this.#idleSince < mostMilliseconds) return 'soon';
+    if (!isEmpty) this.#next = now + attemptMilliseconds;
+    this.#idleSince = undefined;
+    return 'no';
+  }
+}
+
+/** Reads that may wait for a process, and the bytes of their values. */
+const most = 500;
+const mostBytes = 64 * 1024 * 1024;
+
+/** How long one may wait: by then few clients do. */
+const longestMilliseconds = 30_000;
+
+/** Reads that wait for a process. What comes first goes first, but for what must leave a process to others. */
+export class WaitingLine {
+  /** Statements that have shown to end soon, and all others. */
+  #short: ReadJob[] = [];
+  #other: ReadJob[] = [];
+  #bytes = 0;
+  #timer: NodeJS.Timeout | undefined;
+
+  constructor(private readonly limits = { most, mostBytes, longestMilliseconds }) {}
+
+  get length(): number {
+    return this.#short.length + this.#other.length;
+  }
+
+  /** @throws RequestError 503 when too many wait */
+  add(job: ReadJob): void {
+    const { most, mostBytes } = this.limits;
+    if (this.length >= most || (this.length > 0 && this.#bytes + job.bytes > mostBytes)) {
+      throw refuseBusy('Too many long reads wait for their turn.');
+    }
+    (job.isShort ? this.#short : this.#other).push(job);
+    this.#bytes += job.bytes;
+    this.#timer ??= this.#watch();
+  }
+
+  /** Puts one back that was taken out. */
+  putBack(job: ReadJob): void {
+    (job.isShort ? this.#short : this.#other).unshift(job);
+    this.#bytes += job.bytes;
+    this.#timer ??= this.#watch();
+  }
+
+  /** @param isShortOnly whether only a statement that has shown to end soon may go */
+  take(isShortOnly: boolean): ReadJob | undefined {
+    const [short] = this.#short;
+    const other = isShortOnly ? undefined : this.#other[0];
+    const isShortFirst = other === undefined || (short !== undefined && short.since <= other.since);
+    const job = isShortFirst ? this.#short.shift() : this.#other.shift();
+    if (job !== undefined) this.#bytes -= job.bytes;
+    return job;
+  }
+
+  /** @returns whether it waited */
+  remove(job: ReadJob): boolean {
+    const line = job.isShort ? this.#short : this.#other;
+    const index = line.indexOf(job);
+    if (index === -1) return false;
+    line.splice(index, 1);
+    this.#bytes -= job.bytes;
+    return true;
+  }
+
+  /** @returns all that waited */
+  empty(): readonly ReadJob[] {
+    clearTimeout(this.#timer);
+    this.#timer = undefined;
+    const all = [...this.#short, ...this.#other];
+    this.#short = [];
+    this.#other = [];
+    this.#bytes = 0;
+    return all;
+  }
+
+  /** One timer for all of them looks once in a while. */
+  #watch(): NodeJS.Timeout {
+    const { longestMilliseconds: longest } = this.limits;
+    const timer = setTimeout(() => {
+      const latest = performance.now() - longest;
+      for (const line of [this.#short, this.#other]) {
+        for (let first = line[0]; first !== undefined && first.since <= latest; first = line[0]) {
+          this.remove(first);
+          first.reject(refuseBusy(`This read has waited ${longest / 1000} s for others to end.`));
+        }
+      }
+      this.#timer = this.length === 0 ? undefined : this.#watch();
+    }, longest / 8);
+    return timer.unref();
+  }
 }

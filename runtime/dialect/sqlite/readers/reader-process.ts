@@ -12,8 +12,7 @@ import {
   type ReadQuestion,
   readyMessage,
 } from './messages.js';
-import { endWithParent } from './parent-watch.js';
-import { costSince, processorMilliseconds } from './processor-time.js';
+import { Worker } from 'node:worker_threads';
 
 /** Whoever waits for short answers goes first where there are too few cores. */
 const lowerPriority = 5;
@@ -37,9 +36,8 @@ async function serveReads(): Promise<void> {
   process.on('message', (question: ReadQuestion) => {
     try {
       const start = performance.now();
-      const used = processorMilliseconds();
       const answer = answerOf(statements, question);
-      tell({ answer, milliseconds: costSince(start, used) });
+      tell({ answer, milliseconds: performance.now() - start });
     } catch (error) {
       tell({ failure: failureOf(error) });
     }
@@ -78,6 +76,24 @@ function lowerOwnPriority(): void {
   } catch {
     // A system may forbid it; everything works all the same.
   }
+}
+
+/** How often a process that reads looks whether the one that started it is still there. */
+const intervalMilliseconds = 500;
+
+/**
+ * Kills this process when its parent has ended, be it by `kill -9`. A statement keeps the main thread from hearing of it, for
+ * as long as it runs, so another thread looks.
+ */
+function endWithParent(): void {
+  const watch = `
+    const parent = ${String(process.ppid)};
+    setInterval(() => {
+      if (process.ppid !== parent) process.kill(process.pid, 'SIGKILL');
+    }, ${String(intervalMilliseconds)});
+  `;
+  const limits = { maxOldGenerationSizeMb: 8, maxYoungGenerationSizeMb: 1, stackSizeMb: 1 };
+  new Worker(watch, { eval: true, resourceLimits: limits, env: {}, execArgv: [] }).unref();
 }
 
 await serveReads();

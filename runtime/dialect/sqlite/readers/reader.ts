@@ -3,8 +3,17 @@ import { existsSync } from 'node:fs';
 import { fileURLToPath } from 'node:url';
 import Database from 'better-sqlite3';
 import { translateError } from '../errors.js';
-import { type ReaderSettings, type ReadReply, readyMessage } from './messages.js';
-import type { ReadJob } from './read-job.js';
+import {
+  type ReaderSettings,
+  type ReadReply,
+  readyMessage,
+  type ReadAnswer,
+  type ReadQuestion,
+  sizeOf,
+} from './messages.js';
+import { refuseBusy } from '../../../protocol/errors.js';
+import type { AbandonableWork } from '../../abandonable.js';
+import type { Placement } from './placement.js';
 
 /** How long a process may take to open the database. */
 const startMilliseconds = 20_000;
@@ -161,4 +170,60 @@ function settle(job: ReadJob, reply: ReadReply): void {
   const { code, message } = reply.failure;
   const error = code === undefined ? new Error(message) : new Database.SqliteError(message, code);
   job.reject(translateError(error));
+}
+
+/** A read that another process is asked for. */
+export class ReadJob implements AbandonableWork {
+  readonly promise: Promise<ReadAnswer>;
+  /** When it was asked for. */
+  readonly since = performance.now();
+  readonly isShort: boolean;
+  /** Of its values. */
+  readonly bytes: number;
+  /** How many processes ended over it. */
+  crashes = 0;
+  #resolve: (answer: ReadAnswer) => void = () => undefined;
+  #reject: (error: Error) => void = () => undefined;
+  #isSettled = false;
+
+  /** Whether it has an answer, or nobody waits for one. */
+  get isSettled(): boolean {
+    return this.#isSettled;
+  }
+
+  /** @param onAbandon what is to be done besides when nobody waits for the answer any more */
+  constructor(
+    readonly question: ReadQuestion,
+    private readonly placement: Placement,
+    private readonly onAbandon: (job: ReadJob) => void,
+  ) {
+    this.isShort = placement.isShort;
+    this.bytes = question.values.reduce<number>((sum, value) => sum + sizeOf(value), 0);
+    this.promise = new Promise((resolve, reject) => {
+      this.#resolve = resolve;
+      this.#reject = reject;
+    });
+  }
+
+  resolve(answer: ReadAnswer, milliseconds: number): void {
+    this.#isSettled = true;
+    this.placement.ran(milliseconds, sizeOf(answer), performance.now());
+    this.#resolve(answer);
+  }
+
+  reject(error: Error): void {
+    this.#isSettled = true;
+    this.#reject(error);
+  }
+
+  /** The statement was stopped after so many milliseconds. */
+  wasStopped(milliseconds: number): void {
+    this.placement.stopped(milliseconds, performance.now());
+  }
+
+  abandon(): void {
+    if (this.#isSettled) return;
+    this.onAbandon(this);
+    this.reject(refuseBusy('The client has gone before it was answered.'));
+  }
 }

@@ -178,6 +178,20 @@ describePostgres('a start on PostgreSQL while its tables are in use', () => {
     ).toEqual([]);
   });
 
+  it('says before it writes a table anew that others wait until it has ended', async () => {
+    const computed = (factor: number): string =>
+      track(`"twice" bigint GENERATED ALWAYS AS ("ID" * ${factor}) STORED`);
+    for (const factor of [2, 3]) {
+      const told: string[] = [];
+      await start([computed(factor)], impatient, (words) => told.push(words));
+      expect(told).toEqual([
+        expect.stringMatching(
+          /^In the database, this runs, and others that use the table wait until it has ended: ALTER TABLE "Track" .*ADD COLUMN "twice"/,
+        ),
+      ]);
+    }
+  });
+
   it('says what others have written meanwhile that breaks a rule, and leaves them in peace', async () => {
     const mandatory = [track().replace('"C"', '"C" NOT NULL')];
     const other = await connected('other');

@@ -2,7 +2,7 @@ import fc from 'fast-check';
 import { Client } from 'pg';
 import { expect, it } from 'vitest';
 import { postgresSchema } from '../../../../generator/emit/schema/postgres.js';
-import { openPostgres } from '../../../../runtime/dialect/postgres/open-database.js';
+import { openPostgres } from '../../../../runtime/dialect/postgres/open.js';
 import { fold } from '../../../../runtime/protocol/fold.js';
 import { isPortable } from '../../../property/model/portable.js';
 import { Random } from '../../../property/model/random.js';

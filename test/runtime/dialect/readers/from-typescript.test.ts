@@ -19,16 +19,15 @@ it('a server that runs from its TypeScript has processes that read', () => {
       script,
       `
       import { createRequire } from 'node:module';
-      import { Reader } from '${readers}/reader.js';
-      import { ReadJob } from '${readers}/read-job.js';
+      import { Reader, ReadJob } from '${readers}/reader.js';
       const Database = createRequire('${urlOf('package.json')}')('better-sqlite3');
       const file: string = process.argv[2];
       new Database(file).close();
       const settings = { file, isFoldedWithoutAccents: false, hasVectors: false };
-      const cost = { isShort: true, took: () => undefined };
+      const placement = { isShort: true, ran: () => undefined };
       const owner = { onFree: () => undefined, onEnd: () => process.exit(1) };
       const reader = new Reader(settings, owner, Infinity, () => undefined);
-      const job = new ReadJob({ kind: 'value', sql: 'select 6 * 7', values: [] }, cost, () => undefined);
+      const job = new ReadJob({ kind: 'value', sql: 'select 6 * 7', values: [] }, placement, () => undefined);
       reader.ask(job);
       console.log(await job.promise);
       process.exit(0);

@@ -3,8 +3,8 @@ import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { LogPause } from '../../../../runtime/dialect/sqlite/readers/log-pause.js';
-import { WriteAheadLog } from '../../../../runtime/dialect/sqlite/readers/write-ahead-log.js';
+import { LogPause } from '../../../../runtime/dialect/sqlite/readers/reader-pool.js';
+import { WriteAheadLog } from '../../../../runtime/dialect/sqlite/database-file.js';
 
 const mebibyte = 1024 * 1024;
 

@@ -1,16 +1,12 @@
-import Database from 'better-sqlite3';
 import { describe, expect, it, vi } from 'vitest';
-import { ReadJob } from '../../../../runtime/dialect/sqlite/readers/read-job.js';
-import { StatementCost } from '../../../../runtime/dialect/sqlite/readers/statement-cost.js';
-import { TableSizes } from '../../../../runtime/dialect/sqlite/readers/table-sizes.js';
-import { WaitingLine } from '../../../../runtime/dialect/sqlite/readers/waiting-line.js';
-
-const sizes = new TableSizes(new Database(':memory:'));
+import { ReadJob } from '../../../../runtime/dialect/sqlite/readers/reader.js';
+import { Placement } from '../../../../runtime/dialect/sqlite/readers/placement.js';
+import { WaitingLine } from '../../../../runtime/dialect/sqlite/readers/reader-pool.js';
 
 function job(name: string, isShort: boolean, values: readonly string[] = []): ReadJob {
-  const cost = new StatementCost({ sql: name, bindings: [] }, () => [], sizes, Infinity);
-  if (isShort) cost.took(1, 0);
-  const made = new ReadJob({ kind: 'value', sql: name, values }, cost, () => undefined);
+  const placement = new Placement(() => 'nothing');
+  if (isShort) placement.ran(1, 0, 0);
+  const made = new ReadJob({ kind: 'value', sql: name, values }, placement, () => undefined);
   made.promise.catch(() => undefined);
   return made;
 }
