@@ -114,7 +114,8 @@ export class Restrictions implements SessionRestrictions {
     try {
       const filter = this.filters.prepare(text, params);
       if (filter.orderBy !== undefined) throw new Error('a restriction has no order');
-      const inputs = filterInputs(filter, params);
+      // The name of a user must not match those of others, whatever characters it has.
+      const inputs = filterInputs(filter, params, false);
       const written = this.#of(name, filter, inputs, []);
       const values: SqlValue[] = [];
       const mismatched = written.slots.fill(inputs.inputs, values);

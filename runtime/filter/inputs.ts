@@ -61,11 +61,13 @@ function constantInput(value: FilterValue): FilterInput | undefined {
 
 /**
  * Reads the inputs of one request.
+ * @param areGivenPatterns whether a wildcard in a value of `params` is one
  * @throws RequestError 400 with 1279, 1280 or 1162
  */
 export function readInputs(
   sources: readonly InputSource[],
   params: FilterParams | undefined,
+  areGivenPatterns: boolean,
 ): FilterInputs {
   const inputs: FilterInput[] = [];
   const nulls: number[] = [];
@@ -75,15 +77,17 @@ export function readInputs(
     const position = inputs.length;
     const input = source.constant ?? readInput(source, params);
     const { value } = input;
+    const takesPatterns =
+      source.takesPatterns && (areGivenPatterns || source.constant !== undefined);
     inputs.push(input);
     if (source.comparator === 'in' && isList(value)) {
       listed += value.length;
       if (listed > maxListedValues) throw tooManyListed(source);
       if (value.includes(null)) nulls.push(position);
-      if (source.takesPatterns && value.some(hasWildcard)) patterns.push(position);
+      if (takesPatterns && value.some(hasWildcard)) patterns.push(position);
     } else {
       if (value === null) nulls.push(position);
-      if (source.takesPatterns && hasWildcard(value)) patterns.push(position);
+      if (takesPatterns && hasWildcard(value)) patterns.push(position);
     }
   }
   return { inputs, nulls, patterns };

@@ -99,7 +99,7 @@ export class FilterParser {
     const { shape, comparisons } = shapeOf(parsed.filter);
     const sources = comparisons.map((each) => inputSource(each, this.options.wildcard));
     const isConstant = sources.every((source) => source.constant !== undefined);
-    const constants = isConstant ? readInputs(sources, undefined) : undefined;
+    const constants = isConstant ? readInputs(sources, undefined, true) : undefined;
     return { ...parsed, shape, sources, constants };
   }
 }
@@ -114,14 +114,16 @@ function weightOf({ shape, sources, orderBy }: PreparedFilter): number {
 
 /**
  * Replaces placeholders by the values of `$params`.
+ * @param areGivenPatterns whether a wildcard in one of these values is one, in a model with wildcards
  * @throws RequestError 400 with 1279 if there are too few, 1280 if one is of the wrong kind, 1162
  * for lists that are too long
  */
 export function filterInputs(
   { sources, constants }: PreparedFilter,
   params: FilterParams | undefined,
+  areGivenPatterns = true,
 ): FilterInputs {
-  return constants ?? readInputs(sources, params);
+  return constants ?? readInputs(sources, params, areGivenPatterns);
 }
 
 /** Numbers the comparisons of a filter as its shape numbers their values. */
