@@ -15,7 +15,7 @@ export interface SchemaStep {
   readonly sql: string;
   /** Reads all rows or waits for other transactions, without blocking them. */
   readonly isConcurrent?: true;
-  /** Takes back what a step that fails leaves behind. */
+  /** Removes what a failed step leaves behind. */
   readonly undo?: string;
   /** Rewrites all rows, with the table locked. */
   readonly isRewrite?: boolean;
