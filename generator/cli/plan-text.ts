@@ -22,7 +22,7 @@ export function renderPlan(plan: Plan, colors: Colors): string {
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }
 
-/** The changes inside files, with those that conflicts forbid; our records follow from the rest. */
+/** The changes inside files, including those that conflicts prevent; the manifest follows from the rest. */
 export async function renderChanges(plan: Plan, colors: Colors): Promise<string> {
   const blocks: string[] = [];
   for (const file of plan.files) {
@@ -88,7 +88,7 @@ export function planJson(plan: Plan): readonly object[] {
 
 export interface MigrationTarget {
   readonly folder: string;
-  /** That writes a migration. */
+  /** The command that writes a migration. */
   readonly command: string;
   readonly isDry: boolean;
 }
@@ -100,7 +100,7 @@ const migrateCommand = 'node dist/src/migrate.js';
 //    drop Company.fax      node dist/src/migrate.js, once atMost says how many values may be lost
 //  Write a value in the place of each decide(…): Company.country.
 //  Next: cd server && npm run build && npm start
-/** What a migration that was asked for does, and what the user does for it. */
+/** Describes the migration that was written and what the user has to do for it. */
 export function renderMigration(
   { names, open, written }: MigrationReview,
   { folder, isDry }: MigrationTarget,
@@ -138,19 +138,19 @@ function nextLines(steps: readonly PlannedStep[], folder: string): readonly stri
   ];
 }
 
-/** Says of what is not written yet that it is needed; nothing where nothing is. */
+/** Says that unwritten steps are necessary; empty if there are none. */
 export function renderOpenSteps(
   { open, written }: MigrationReview,
   { command }: MigrationTarget,
 ): string {
-  // What nothing uses may stay.
+  // Unused parts may stay.
   const needed = open.filter(({ kind }) => kind !== 'drop').map(stepWords);
   if (needed.length === 0 || written !== undefined) return '';
   return printable(`No migration does yet what the data may need: ${needed.join(', ')}.
 Write one: ${command}`);
 }
 
-/** As `--json` prints the same. */
+/** The same for `--json`. */
 export function migrationJson({ open, written }: MigrationReview): object {
   return {
     path: written ?? null,
@@ -165,7 +165,7 @@ export function migrationJson({ open, written }: MigrationReview): object {
   };
 }
 
-/** A step that only the command does stops the start, also where others stand behind it. */
+/** A step that only `migrate.js` runs stops the start, and so the steps after it. */
 function doneBy(step: PlannedStep, all: readonly PlannedStep[]): 'start' | 'migrate.js' {
   return step.kind === 'fill' && !all.some(isContract) ? 'start' : 'migrate.js';
 }
@@ -179,7 +179,7 @@ const reasonText: Readonly<Record<Conflict['reason'], string>> = {
   obstacle: 'something that is not a file is in the way',
 };
 
-/** What the user changed in a file of ours, or what stands in its place. */
+/** What the user changed in a generated file, or what replaces it. */
 async function renderEdit(
   { path, text, before }: Conflict,
   colors: Colors,
@@ -235,7 +235,7 @@ interface DiffSide {
 //   import { a } from './a.js';
 //  -const b = 1;
 //  +const b = 2;
-/** How to come from one text to another. */
+/** The unified diff between two texts. */
 async function unifiedDiff(from: DiffSide, to: DiffSide): Promise<string> {
   const { createTwoFilesPatch, FILE_HEADERS_ONLY } = await import('diff');
   return createTwoFilesPatch(from.name, to.name, from.text, to.text, undefined, undefined, {
@@ -243,7 +243,7 @@ async function unifiedDiff(from: DiffSide, to: DiffSide): Promise<string> {
   });
 }
 
-/** A diff for a terminal, cut to a number of lines. */
+/** A diff for a terminal, limited to a number of lines. */
 function renderDiff(diff: string, colors: Colors, maxLines = Infinity): string {
   const lines = printable(diff).trimEnd().split('\n');
   const shown = lines.slice(0, maxLines).map((line) => paintLine(line, colors));

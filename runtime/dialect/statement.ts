@@ -23,7 +23,7 @@ export class CallSlot {
 
 /**
  * A placeholder for the condition under which an entity of a dataclass is visible. The condition differs by call
- * and is computed when the statement runs (`access/call-values.ts`); a statement that still holds the placeholder
+ * and is computed when the statement runs (`class-code/call-values.ts`); a statement that still holds the placeholder
  * cannot run.
  */
 export class RestrictionSlot {
