@@ -95,10 +95,10 @@ export interface MigrationTarget {
 
 const migrateCommand = 'node dist/src/migrate.js';
 
-//  server/src/migrations/0001-fill-country.ts is written, and yours from now on. Its steps, and what does them:
+//  server/src/migrations/0001-fill-country.ts is written. The file is yours. Its steps, and what runs them:
 //    fill Company.country  the start of the server
 //    drop Company.fax      node dist/src/migrate.js, once atMost says how many values may be lost
-//  Write a value in the place of each decide(…): Company.country.
+//  Replace each decide(…) by a value: Company.country.
 //  Next: cd server && npm run build && npm start
 /** Describes the migration that was written and what the user has to do for it. */
 export function renderMigration(
@@ -107,8 +107,8 @@ export function renderMigration(
 ): string {
   if (written === undefined) {
     return names.length === 0
-      ? 'No migration is needed: the start of the server does all of it.'
-      : 'No other migration is needed: the start of the server does what is not in src/migrations.';
+      ? 'No migration is needed: the start of the server makes all changes.'
+      : 'No further migration is needed: the start of the server makes all changes that src/migrations does not contain.';
   }
   const width = Math.max(...open.map((each) => stepWords(each).length));
   const steps = open.map((each) => {
@@ -117,7 +117,7 @@ export function renderMigration(
     return `  ${stepWords(each).padEnd(width)}  ${doer}${waits}`;
   });
   const verb = isDry ? 'would be' : 'is';
-  const head = `${posix.join(folder, written)} ${verb} written, and yours from now on. Its steps, and what does them:`;
+  const head = `${posix.join(folder, written)} ${verb} written. The file is yours. Its steps, and what runs them:`;
   return [head, ...steps, ...nextLines(open, folder)].map(printable).join('\n');
 }
 
@@ -128,13 +128,13 @@ function nextLines(steps: readonly PlannedStep[], folder: string): readonly stri
   return [
     ...(questions.length === 0
       ? []
-      : [`Write a value in the place of each decide(…): ${questions.join(', ')}.`]),
+      : [`Replace each decide(…) by a value: ${questions.join(', ')}.`]),
     isStopped
       ? `Next: stop the servers of the older model, and run: ${build} && ${migrateCommand} && npm start`
       : `Next: ${build} && npm start`,
     ...(isStopped || !steps.some(({ kind }) => kind === 'drop')
       ? []
-      : [`Later, when you do not go back to the older model any more, run: ${migrateCommand}`]),
+      : [`Later, when you no longer need the older model, run: ${migrateCommand}`]),
   ];
 }
 
@@ -146,7 +146,7 @@ export function renderOpenSteps(
   // Unused parts may stay.
   const needed = open.filter(({ kind }) => kind !== 'drop').map(stepWords);
   if (needed.length === 0 || written !== undefined) return '';
-  return printable(`No migration does yet what the data may need: ${needed.join(', ')}.
+  return printable(`The data may need steps that no migration contains: ${needed.join(', ')}.
 Write one: ${command}`);
 }
 
@@ -172,11 +172,11 @@ function doneBy(step: PlannedStep, all: readonly PlannedStep[]): 'start' | 'migr
 
 const reasonText: Readonly<Record<Conflict['reason'], string>> = {
   edited: 'edited since it was generated',
-  'edited-stale': 'no longer wanted, but edited since it was generated',
-  foreign: 'exists, and was not made by drs-gen',
+  'edited-stale': 'no longer needed, but edited since it was generated',
+  foreign: 'exists, and drs-gen did not create it',
   link: 'is a symbolic link',
-  case: 'a file exists whose name differs in case alone',
-  obstacle: 'something that is not a file is in the way',
+  case: 'a file exists whose name differs only in case',
+  obstacle: 'something that is not a file has this path',
 };
 
 /** What the user changed in a generated file, or what replaces it. */
@@ -196,15 +196,13 @@ function adviceFor(conflicts: readonly Conflict[]): string {
     conflicts.some((conflict) => reasons.includes(conflict.reason));
   const advice: string[] = [];
   if (has('edited', 'edited-stale')) {
-    advice.push('Code of your own belongs in the files that are yours, src/main.ts for one.');
+    advice.push('Put your own code into the files that belong to you, such as src/main.ts.');
   }
   if (has('edited', 'foreign', 'link')) {
-    advice.push(
-      '--force replaces these files, except those that would be yours: they stay as they are.',
-    );
+    advice.push('--force replaces these files, except those that would belong to you.');
   }
-  if (has('edited-stale')) advice.push('--force deletes what is no longer wanted.');
-  if (has('case', 'obstacle')) advice.push('Move away what is in the way.');
+  if (has('edited-stale')) advice.push('--force deletes files that are no longer needed.');
+  if (has('case', 'obstacle')) advice.push('Move these away.');
   return advice.join('\n');
 }
 

@@ -207,7 +207,7 @@ function expressionChanges(
   if (before.kind === 'calculated' && after.kind === 'calculated') {
     const key = (each: typeof before): unknown => [each.type, each.dateOnly, each.expression];
     if (isEqual(key(before), key(after))) return [];
-    const message = `${label} is computed in another way: the start computes it anew for all rows.`;
+    const message = `${label} is computed in another way: the start computes it again for all rows.`;
     return [change('fine', 'expression-changed', path, { message, start: 'applied' })];
   }
   const isStored = after.kind === 'storage';

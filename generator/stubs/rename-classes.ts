@@ -63,7 +63,7 @@ export async function renameInClasses(request: RenameRequest): Promise<RenamePla
   const uses = searched(request, sound, classes, moves);
   const edits: UserEdit[] = [];
   if (uses.size > 0 && !hasTypes(request)) {
-    const text = `${shown(apiPath)} is not there, so the types of the server are not known. Classes, imports and members of classes are renamed; other uses are told, and left to you.`;
+    const text = `${shown(apiPath)} is missing, so the types of the server are unknown. drs-gen renames classes, imports and members of classes, and lists other uses for you to change.`;
     notes.add('stub/no-types', text, { path: apiPath, start: 0, end: 0 });
   }
   for (const [file, { replacements, doubts, taken }] of uses) {

@@ -248,11 +248,17 @@ function over(
   const depth = Math.max(...parts.map((each) => each.depth)) + deeper;
   if (size > maxSize) {
     const problem = `A selection is made of at most ${maxSize} others`;
-    throw refuse('invalidQuery', `${problem}: read keys() in between, and go on from fromKeys().`);
+    throw refuse(
+      'invalidQuery',
+      `${problem}: read keys() in between, and continue with fromKeys().`,
+    );
   }
   if (depth > deepest) {
     const problem = `A selection follows at most ${maxDepth} relations and slices, one after the other`;
-    throw refuse('invalidQuery', `${problem}: read keys() in between, and go on from fromKeys().`);
+    throw refuse(
+      'invalidQuery',
+      `${problem}: read keys() in between, and continue with fromKeys().`,
+    );
   }
   return { dataclass, size, depth, isAsked: parts.some((each) => each.isAsked) };
 }

@@ -30,7 +30,7 @@ import { nowText } from '../protocol/dates.js';
  */
 export function decide(what: string, row?: object): never {
   const of = row === undefined ? '' : `, for the row ${JSON.stringify(row)}`;
-  throw new Error(`nobody has decided yet what ${what} is to be${of}.`);
+  throw new Error(`no value has been decided for ${what}${of}.`);
 }
 
 /** The migrations of a server by name, in order. */
@@ -154,7 +154,7 @@ class StepRun {
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       throw new MigrationError(
-        `The migration ${migration} stopped at step ${this.named.index + 1} (${stepWords(step)}): ${reason} What was done before stays; the next run goes on here.`,
+        `The migration ${migration} stopped at step ${this.named.index + 1} (${stepWords(step)}): ${reason} Earlier changes stay; the next run continues here.`,
         { cause: error },
       );
     }
@@ -200,7 +200,7 @@ class StepRun {
     const isUsed =
       column === undefined ? wanted.length > 0 : wanted.some(({ name }) => name === column);
     if (!isUsed) return undefined;
-    return `not done, since the model uses the ${column === undefined ? 'table' : 'column'}.`;
+    return `skipped, because the model uses the ${column === undefined ? 'table' : 'column'}.`;
   }
 
   /** The step removes something that an older server needs. */

@@ -252,7 +252,7 @@ async function tellPlan(
 ): Promise<void> {
   if (options.check === true) {
     if (!changesAnything(plan)) return;
-    tell(session, `${folder} is not what the model says. What would change:`);
+    tell(session, `${folder} differs from the model. These files would change:`);
     print(session, renderPlan(plan, session.out));
     return;
   }

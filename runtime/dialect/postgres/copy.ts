@@ -159,7 +159,7 @@ class Copying {
       ...foreign.map(({ table, name }) => `trigger ${quoted(name)} on ${quoted(table)}`),
     ];
     if (missing.length > 0) {
-      log(`Not copied, since no server has made it: ${missing.join(', ')}.`);
+      log(`Not copied, because no server created it: ${missing.join(', ')}.`);
     }
   }
 

@@ -42,7 +42,7 @@ const unavailable: readonly (readonly [string, string])[] = [
   ['55P03', 'the transaction has waited too long for others that change the same'],
   ['57014', 'the statement was cancelled'],
   ['57P01', 'the database is shutting down, or an administrator has cut the connection'],
-  ['57P02', 'the database is starting anew after a crash'],
+  ['57P02', 'the database is restarting after a crash'],
   ['57P03', 'the database is starting or shutting down'],
   ['57P05', 'the connection to the database was idle for too long'],
   ['57', 'an administrator has stopped the statement'],
@@ -54,7 +54,7 @@ const unavailable: readonly (readonly [string, string])[] = [
 /** By SQLSTATE. */
 const conflicts: Readonly<Record<string, string>> = {
   '40001': 'the database has given up the transaction, which met others that change the same',
-  '40P01': 'the database has given up the transaction, which waited for one that waited for it',
+  '40P01': 'the database cancelled the transaction because of a deadlock',
 };
 
 /** Limits that clients can exceed with a large request. */

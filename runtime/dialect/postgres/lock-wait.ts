@@ -93,7 +93,7 @@ export async function whenUnlocked(
       const isUndone = await undone(client, lockWait, step);
       if (!isPassing) throw error;
       if (attempt >= attempts || !isUndone) throw await lockedError(client, step, error);
-      if (attempt === 1) step.log?.(`"${step.what}" waits for transactions of others.`);
+      if (attempt === 1) step.log?.(`"${step.what}" waits for other transactions.`);
       await sleep(lockWait.pauseMilliseconds);
     }
   }
@@ -165,7 +165,7 @@ async function lockedError(
   const held = rows.find((each) => each.held !== null)?.held ?? named;
   return new Error(
     [
-      `${held} is in use by other transactions, and "${what}" has waited for them in vain; end them, and start the server again, which goes on from here`,
+      `${held} is in use by other transactions, and "${what}" timed out while it waited for them; end them, and start the server again, which continues from here`,
       ...rows.map(({ holder }) => `  - ${holder}`),
     ].join('\n'),
     { cause },

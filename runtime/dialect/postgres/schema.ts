@@ -456,7 +456,7 @@ function failureOf(error: unknown, what: string): unknown {
   if (!(error instanceof DatabaseError) || !explained.test(error.code ?? '')) return error;
   const detail = error.detail === undefined ? '' : ` (${error.detail})`;
   return new Error(
-    `"${what}" failed: ${error.message}${detail}; what was done before stays, and the next start goes on from there`,
+    `"${what}" failed: ${error.message}${detail}; earlier changes stay, and the next start continues from there`,
     { cause: error },
   );
 }

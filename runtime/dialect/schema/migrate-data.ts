@@ -108,10 +108,10 @@ async function untilMigrated(
     const words = pending.join('; ');
     if (migration.mode === 'off') {
       throw new MigrationError(
-        `MIGRATE is off, and steps of migrations are not done: ${words}. Run: node dist/src/migrate.js`,
+        `MIGRATE is off, and these steps of migrations have not run: ${words}. Run: node dist/src/migrate.js`,
       );
     }
-    if (words !== told) log?.(`Waits for another server that does: ${words}`);
+    if (words !== told) log?.(`Waits for another server to run: ${words}`);
     told = words;
     await setTimeout(waitMilliseconds);
   }

@@ -88,7 +88,7 @@ export function newerThan(
 }
 
 export function olderServerWords({ time }: JournalEntry): string {
-  return `An older server: the database was brought to a newer model at ${time}.`;
+  return `This server is older: another one migrated the database to a newer model at ${time}.`;
 }
 
 /** @param column that new rows need and an older server does not know; in words */
@@ -101,19 +101,19 @@ export class SchemaPendingError extends Error {}
 
 export function pendingWords(missing: readonly string[]): string {
   const list = missing.length === 0 ? '' : ` (${missing.join('; ')})`;
-  return `MIGRATE is check: the server waits until another one has brought the database to this model${list}.`;
+  return `MIGRATE is check: the server waits until another one has migrated the database to this model${list}.`;
 }
 
 /** The end of a refusal in which every difference has a remedy. */
 export const advice =
-  'Each difference is followed by what ends it. Copy the database before you change it by hand. Then start the server again.';
+  'Each difference is followed by its remedy. Copy the database before you change it by hand. Then start the server again.';
 
 export const foreignAdvice =
-  'No server has made this database, since its table "__datastore" is missing: nothing is added to it. DATABASE_URL may name another one, or a file that is not there yet.';
+  'No server created this database, because its table "__datastore" is missing, so this server does not change it. Set DATABASE_URL to another database, or to a file that does not exist yet.';
 
 /** The end of the refusal of an older server. */
 export function olderAdvice({ time }: JournalEntry): string {
-  return `A server of a newer model has changed the database at ${time}, and this older one needs what is missing. Start the newer server again, or this one on a copy of the database from before.`;
+  return `A server of a newer model has changed the database at ${time}, and something that this older one needs is missing. Start the newer server again, or this one on an earlier copy of the database.`;
 }
 
 /** The end of the refusal of a server with `MIGRATE=off`. */

@@ -129,7 +129,7 @@ class Work {
     const missing = missingBytes(this.database, rebuilt);
     if (missing !== undefined) {
       this.refused.push({
-        what: `the tables ${rebuilt.map((each) => `"${each}"`).join(', ')} have to be made anew, which needs up to ${megabytes(missing.needed)} beside the database, and ${megabytes(missing.free)} are free`,
+        what: `the tables ${rebuilt.map((each) => `"${each}"`).join(', ')} have to be rebuilt, which needs up to ${megabytes(missing.needed)} beside the database, and ${megabytes(missing.free)} are free`,
         remedy: 'Make room on that disk, or move the database to a larger one.',
       });
       return;
@@ -138,10 +138,10 @@ class Work {
     for (const table of rebuilt) {
       const plan = this.#rebuilt(table);
       if (plan === undefined) continue;
-      this.#attempt(`table "${table}" cannot be made anew`, () => {
+      this.#attempt(`table "${table}" cannot be rebuilt`, () => {
         const start = performance.now();
         rebuildTable(this.database, plan);
-        this.#measured(`table "${table}" is made anew`, table, start);
+        this.#measured(`table "${table}" is rebuilt`, table, start);
       });
     }
   }
