@@ -333,7 +333,7 @@ describe('a database that no server made', () => {
     expect(error.message).toContain('ALTER TABLE "Track" ADD COLUMN "title" TEXT CHECK');
     expect(error.message).toContain('CREATE TABLE "Review" (');
     expect(error.message).not.toContain('CREATE TABLE "__datastore"');
-    expect(error.message).toContain('No server has made this database');
+    expect(error.message).toContain('No server created this database');
     expect(read('select name from sqlite_schema')).toEqual([['Track'], ['sqlite_sequence']]);
   });
 });

@@ -276,7 +276,7 @@ describePostgres('a PostgreSQL whose model has changed', () => {
       ]);
       expect(message).toContain('ALTER TABLE "Track" ADD COLUMN "more" bigint CHECK');
       expect(message).toContain('CREATE TABLE "Album"');
-      expect(message).toContain('No server has made this database');
+      expect(message).toContain('No server created this database');
     });
   });
 

@@ -100,7 +100,7 @@ describePostgres('a start on PostgreSQL while its tables are in use', () => {
     const writing = writer();
     const error = (await start(newer).catch((reason: unknown) => reason)) as Error;
     expect(error.message).toMatch(
-      /"Track" is in use by other transactions, and "ALTER TABLE "Track" ADD COLUMN "rating" .*" has waited/,
+      /"Track" is in use by other transactions, and "ALTER TABLE "Track" ADD COLUMN "rating" .*" timed out/,
     );
     expect(error.message).toMatch(
       /process \d+ \(report of the month, idle in transaction\), .*: select count\(\*\) from "Track"/,
