@@ -16,7 +16,7 @@ export type SelectionNode =
   | EntityNode
   | KeysNode
   | AskedNode
-  | FilterNode
+  | SelectionFilterNode
   | OrderedNode
   | RelatedNode
   | CombinedNode
@@ -67,7 +67,7 @@ export interface SelectionAsker {
   keys(): Pending<KeyList>;
 }
 
-export interface FilterNode extends Node {
+export interface SelectionFilterNode extends Node {
   readonly kind: 'filter';
   readonly of: SelectionNode;
   /** The names that its paths may use. */
@@ -141,7 +141,7 @@ export function filtered(
   inputs: FilterInputs,
   items: readonly OrderItem[],
   names: NameScope = 'all',
-): FilterNode {
+): SelectionFilterNode {
   return { kind: 'filter', of, filter, inputs, items, names, ...over(of.dataclass, [of], 0) };
 }
 

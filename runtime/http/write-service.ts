@@ -27,7 +27,7 @@ import {
 import { type AddressKey, type BodyEntities, readEntities } from './write-body.js';
 
 /** What the services of all dataclasses share when they write. */
-export interface WritingContext extends ReadingContext {
+export interface WriteContext extends ReadingContext {
   readonly limits: ReadingContext['limits'] & {
     readonly batchSize: number;
     readonly bodySize: number;
@@ -70,7 +70,7 @@ export class WriteService {
   readonly #raiseGlobalStamp: Statement;
 
   constructor(
-    private readonly context: WritingContext,
+    private readonly context: WriteContext,
     private readonly dataclass: Dataclass,
   ) {
     const { dialect } = context.database;

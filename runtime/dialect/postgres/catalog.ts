@@ -3,7 +3,7 @@ import { quoted } from '../table-definition.js';
 import type { ForeignKeyShape, SchemaShape, TableShape } from '../schema/shape.js';
 
 /** A schema as the PostgreSQL catalog describes it. */
-export interface Catalog extends SchemaShape {
+export interface SchemaCatalog extends SchemaShape {
   readonly tables: readonly CatalogTable[];
   /** The server's functions, each with a hash of its body. */
   readonly functions: readonly string[];
@@ -104,7 +104,7 @@ from pg_proc p where p.pronamespace = $1::regnamespace and p.proname like 'drs\\
  * Reads a schema.
  * @param name of the schema; unqualified names must resolve to its tables
  */
-export async function readCatalog(client: ClientBase, name: string): Promise<Catalog> {
+export async function readCatalog(client: ClientBase, name: string): Promise<SchemaCatalog> {
   const found = await client.query<TableRow>(tables, [quoted(name)]);
   return { tables: found.rows.map(shapeOf), functions: await readFunctions(client, name) };
 }

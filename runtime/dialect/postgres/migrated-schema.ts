@@ -11,7 +11,7 @@ import { namedColumns } from '../schema/rules.js';
 import type { SchemaShape, TableShape } from '../schema/shape.js';
 import type { Trial } from '../schema/trial.js';
 import { quoted } from '../table-definition.js';
-import { type Catalog, type CatalogTable, readCatalog } from './catalog.js';
+import { type SchemaCatalog, type CatalogTable, readCatalog } from './catalog.js';
 import {
   heldLocks,
   type HeldLock,
@@ -203,7 +203,7 @@ export class MigratedSchema implements MigratedDatabase {
     return (await this.#catalog()).tables.find(({ name }) => name === table);
   }
 
-  #catalog(): Promise<Catalog> {
+  #catalog(): Promise<SchemaCatalog> {
     return readCatalog(this.parts.client, this.parts.name);
   }
 }

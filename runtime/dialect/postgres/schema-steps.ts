@@ -2,7 +2,7 @@ import { createHash } from 'node:crypto';
 import type { SchemaChange } from '../schema/changes.js';
 import type { ColumnShape, ForeignKeyShape, IndexShape, SchemaShape } from '../schema/shape.js';
 import { quoted, readTableDefinition } from '../table-definition.js';
-import type { Catalog, CatalogTable, Constraint } from './catalog.js';
+import type { SchemaCatalog, CatalogTable, Constraint } from './catalog.js';
 import { foldOf } from './derived-columns.js';
 
 /**
@@ -61,7 +61,7 @@ export interface SchemaSteps {
  */
 export function schemaSteps(
   changes: readonly SchemaChange[],
-  actual: Catalog,
+  actual: SchemaCatalog,
   wanted: Wanted,
 ): SchemaSteps {
   const renamed = renamedIndexes(changes);
@@ -156,7 +156,11 @@ function isGenerated(change: SchemaChange): boolean {
   return change.kind === 'addColumn' && isComputed(change.column);
 }
 
-function stepsOf(change: SchemaChange, actual: Catalog, wanted: Wanted): readonly SchemaStep[] {
+function stepsOf(
+  change: SchemaChange,
+  actual: SchemaCatalog,
+  wanted: Wanted,
+): readonly SchemaStep[] {
   const { table } = change;
   const found = actual.tables.find(({ name }) => name === table);
   const present = found?.constraints ?? [];

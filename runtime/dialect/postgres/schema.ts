@@ -29,7 +29,7 @@ import {
 import type { Trial } from '../schema/trial.js';
 import { type SchemaDifference, SchemaMismatchError } from '../schema-mismatch.js';
 import { quoted } from '../table-definition.js';
-import { type Catalog, readCatalog, readFunctions } from './catalog.js';
+import { type SchemaCatalog, readCatalog, readFunctions } from './catalog.js';
 import { fillFoldedColumns, foldOf, vectorsWithoutNorm } from './derived-columns.js';
 import {
   defaultLockWait,
@@ -130,7 +130,7 @@ export function wantedCatalog(
   client: ClientBase,
   name: string,
   wanted: WantedSchema,
-): Promise<Catalog> {
+): Promise<SchemaCatalog> {
   return new SchemaStart(client, name, wanted).wantedCatalog();
 }
 
@@ -153,7 +153,7 @@ class SchemaStart {
     this.#hash = versionHash(hashOf(wanted), this.#migration.migrations);
   }
 
-  wantedCatalog(): Promise<Catalog> {
+  wantedCatalog(): Promise<SchemaCatalog> {
     return this.#undone(() => this.#expected());
   }
 
@@ -186,7 +186,10 @@ class SchemaStart {
   }
 
   /** A server that must not change the schema accepts a compatible one. */
-  async #takeAsItIs(actual: Catalog, journal: readonly JournalEntry[]): Promise<readonly string[]> {
+  async #takeAsItIs(
+    actual: SchemaCatalog,
+    journal: readonly JournalEntry[],
+  ): Promise<readonly string[]> {
     const missing = await this.#undone(async () => {
       const expected = await this.#expected();
       const functions = await readFunctions(this.client, this.name);
@@ -201,7 +204,7 @@ class SchemaStart {
   }
 
   /** @throws SchemaMismatchError if a newer server removed something that this one needs */
-  #requireUsable(actual: Catalog, expected: Catalog, newer: JournalEntry): void {
+  #requireUsable(actual: SchemaCatalog, expected: SchemaCatalog, newer: JournalEntry): void {
     const differences = missingIn(actual, expected).map((what) => ({ what }));
     if (differences.length > 0) {
       throw new SchemaMismatchError({ differences, advice: olderAdvice(newer) });
@@ -249,7 +252,7 @@ class SchemaStart {
   }
 
   /** Decides all changes before the first one is made. */
-  async #outcomes(actual: Catalog, expected: Catalog): Promise<readonly Outcome[]> {
+  async #outcomes(actual: SchemaCatalog, expected: SchemaCatalog): Promise<readonly Outcome[]> {
     const decisions = decide(actual, expected, {
       keep: this.#migration.keep,
       derived: (column, source) => {
@@ -280,7 +283,7 @@ class SchemaStart {
   }
 
   /** Creates the wanted tables as temporary ones, reads them, and rolls back. */
-  async #expected(): Promise<Catalog> {
+  async #expected(): Promise<SchemaCatalog> {
     const { client } = this;
     const { rows } = await client.query<{ path: string }>(
       `select current_setting('search_path') as "path"`,
@@ -301,7 +304,7 @@ class SchemaStart {
    * Changes the schema until it matches.
    * @returns what was filled, in words
    */
-  async #adapt(before: Catalog, expected: Catalog): Promise<readonly string[]> {
+  async #adapt(before: SchemaCatalog, expected: SchemaCatalog): Promise<readonly string[]> {
     await this.#runAll(this.wanted.functions);
     const wanted = wantedOf(expected, this.#statements);
     const filled: string[] = [];
@@ -367,7 +370,7 @@ class SchemaStart {
     trial.done(shownStep(sql), rows);
   }
 
-  #foreignDatabase(actual: Catalog, expected: Catalog): SchemaMismatchError {
+  #foreignDatabase(actual: SchemaCatalog, expected: SchemaCatalog): SchemaMismatchError {
     const wanted = wantedOf(expected, this.#statements);
     const differences = schemaChanges(actual, expected).flatMap((change): SchemaDifference[] => {
       const { kind, table } = change;
@@ -428,7 +431,7 @@ class SchemaStart {
   }
 
   /** Identifies both schemas: the wanted one and the present one. */
-  #stampOf(present: Catalog): string {
+  #stampOf(present: SchemaCatalog): string {
     const hash = createHash('sha256');
     return hash.update(JSON.stringify([this.#hash, present])).digest('hex');
   }

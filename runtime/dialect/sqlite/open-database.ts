@@ -27,7 +27,7 @@ import {
 import { PlacedReads } from './readers/placed-reads.js';
 import { ReaderPool } from './readers/reader-pool.js';
 import { WriteAheadLog } from './database-file.js';
-import { type Prepared, prepareSchema } from './schema.js';
+import { type SchemaReport, prepareSchema } from './schema.js';
 import { vectorExtension } from './vector-extension.js';
 import { availableParallelism } from 'node:os';
 import { type Environment, setting } from '../../protocol/environment.js';
@@ -72,7 +72,7 @@ export async function openDatabase(
   const wasThere = await withMigrated(url, schema, fold, options, (file) =>
     migrateData(file, { ...dataOf(options), hash, fold, migration, log }),
   );
-  let prepared: Prepared = { changes: [], remarks: [] };
+  let prepared: SchemaReport = { changes: [], remarks: [] };
   const prepare: Prepare = (database) => {
     const { trial } = dataOf(options);
     const start = performance.now();

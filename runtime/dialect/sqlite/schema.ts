@@ -70,14 +70,14 @@ export interface ModelSchema {
 }
 
 /** The findings of a start, in words. */
-export interface Prepared {
+export interface SchemaReport {
   /** What it changed and what is unused. */
   readonly changes: readonly string[];
   /** Whole sentences. */
   readonly remarks: readonly string[];
 }
 
-const nothing: Prepared = { changes: [], remarks: [] };
+const nothing: SchemaReport = { changes: [], remarks: [] };
 
 /**
  * Migrates a database to the model in one transaction, or creates the schema in an empty one.
@@ -88,7 +88,7 @@ export function prepareSchema(
   database: Database.Database,
   schema: ModelSchema,
   migration: MigrateOptions,
-): Prepared {
+): SchemaReport {
   const all = [datastoreTable, entitySetTable, journalTable, ...dataTables, ...schema.statements];
   // A stamp marks a database that matched: it is compared again only when its schema or the model changes.
   if (isStamped(database, all, migration)) return nothing;
@@ -139,7 +139,7 @@ function create(
   all: readonly string[],
   { statements }: ModelSchema,
   { migrations }: MigrateOptions,
-): Prepared {
+): SchemaReport {
   for (const statement of all) database.exec(statement);
   const insert = database.prepare('insert into "__datastore" values (?, ?)');
   insert.run('globalStamp', 0n);
@@ -156,7 +156,7 @@ function adapt(
   wanted: WantedSchema,
   { statements, trial }: ModelSchema,
   { keep, migrations }: MigrateOptions,
-): Prepared {
+): SchemaReport {
   const actual = readShape(database);
   if (!hasTable(database, '__datastore')) throw foreignDatabase(actual, wanted);
   const hash = versionHash(schemaHash(statements), migrations);
@@ -243,7 +243,7 @@ function startOlder(
   wanted: WantedSchema,
   actual: SchemaShape,
   newer: JournalEntry,
-): Prepared {
+): SchemaReport {
   const missing = missingIn(actual, wanted.shape).map((what) => ({ what }));
   if (missing.length > 0) {
     throw new SchemaMismatchError({ differences: missing, advice: olderAdvice(newer) });
@@ -263,7 +263,7 @@ function takeAsItIs(
   database: Database.Database,
   schema: ModelSchema,
   { mode, migrations }: MigrateOptions,
-): Prepared {
+): SchemaReport {
   const all = [datastoreTable, entitySetTable, ...schema.statements];
   const missing = withWanted(all, schema, ({ shape }) => missingIn(readShape(database), shape));
   const hash = versionHash(schemaHash(schema.statements), migrations);
