@@ -11,7 +11,7 @@ import { MissingDriver } from './missing-driver.js';
 import { textsOf, withoutQuoted } from './expression-text.js';
 
 /**
- * Lets a database look at every expression, in the form in which the server keeps it: a generated column.
+ * Tests every expression in a database in the form in which the server keeps it: as a generated column.
  * @returns those without a problem
  */
 export function checkExpressions(
@@ -57,7 +57,10 @@ interface ProbedTable {
   readonly uses: readonly ExpressionUse[];
 }
 
-/** All expressions at once, since they can refer to each other; each alone where that goes wrong, to tell which it is. */
+/**
+ * Tests all expressions of a table together, because they can refer to each other; after a failure, each one alone,
+ * to find the culprit.
+ */
 function checkTable(context: Context, probe: Probe, { built, stored, uses }: ProbedTable): void {
   for (const use of uses) {
     const reason = dependsOnTime(use.expression);
@@ -83,17 +86,17 @@ function tell(
 ): void {
   const attribute = use.draft.label;
   if (/non-deterministic/i.test(refusal)) {
-    // Its text may have told as much already.
+    // The check of its text may have reported the same.
     if (dependsOnTime(use.expression) === undefined) notDeterministic(context, use, refusal);
     return;
   }
   const help = columnHint(context, dataclass, refusal);
-  // A name in quotes is meant as one.
+  // A quoted name is always meant as a name.
   const reason = refusal.replace(/ - should this be a string literal in single-quotes\?$/u, '');
   context.report('computed/bad-expression', { attribute, reason }, use.at, help);
 }
 
-/** Expressions name columns, which keep the names that attributes had first. */
+/** Expressions use column names, which are the original names of attributes. */
 function columnHint(
   { suggest }: Context,
   dataclass: Dataclass | undefined,
@@ -117,7 +120,7 @@ function columnHint(
   return `${label} is kept in the column ${column}: write ${column}`;
 }
 
-/** SQLite shows a name in quotes as it is written, and says more behind it. */
+/** SQLite prints a quoted name as it is written and may append more. */
 function missingColumn(refusal: string): string | undefined {
   const [, quoted, plain] = /^no such column: (?:"((?:[^"]|"")+)"|(.+))/su.exec(refusal) ?? [];
   return quoted?.replaceAll('""', '"') ?? plain;
@@ -153,14 +156,14 @@ function storedColumns(dataclass: Dataclass | undefined): readonly ProbeColumn[]
   return stored.map(({ column, type }) => ({ name: column, type }));
 }
 
-/** Attributes that are reported elsewhere, so that an expression over them is not reported too. */
+/** Attributes that are reported elsewhere, so that an expression over them is not reported, too. */
 function unknownColumns({ attributes }: DataclassDraft): readonly ProbeColumn[] {
   return attributes
     .filter(({ kind, type }) => kind === undefined || (kind === 'storage' && type === undefined))
     .map((draft) => ({ name: columnOf(draft), type: 'string' }));
 }
 
-/** Columns that clash are reported elsewhere, and would hide what is wrong with an expression. */
+/** Conflicting columns are reported elsewhere and would hide errors of an expression. */
 function distinct(columns: readonly ProbeColumn[]): readonly ProbeColumn[] {
   const seen = new Set<string>();
   return columns.filter(({ name }) => {
@@ -185,9 +188,8 @@ interface Probe {
 }
 
 /**
- * Opens the database. Its driver is loaded here, because that takes time and most models have no
- * expression.
- * @param load loads the driver, by the name of its package
+ * Opens the database. Its driver is loaded here, because loading takes time and most models have no expression.
+ * @param load loads the driver by the name of its package
  * @throws MissingDriver
  */
 export function openProbe(load: (name: string) => unknown = createRequire(import.meta.url)): Probe {
@@ -215,7 +217,7 @@ function refusal(database: Database, columns: readonly ProbeColumn[]): string | 
     database.exec(`CREATE TABLE probe (${columns.map(columnSql).join(', ')})`);
     const strange = strangeTable(database, columns);
     if (strange !== undefined) return strange;
-    // Some functions are refused only when they are computed.
+    // Some functions fail only when they are computed.
     database.exec('INSERT INTO probe DEFAULT VALUES');
     const names = columns.map(({ name }) => quoted(name)).join(', ');
     database.prepare(`SELECT ${names} FROM probe`).all();
@@ -256,8 +258,8 @@ const withoutArgument = /\b(?:date|time|datetime|julianday|unixepoch)\s*\(\s*\)/
 const timeKeyword = /\bcurrent_(?:date|time|timestamp)\b/i;
 
 /**
- * Why the value of an expression depends on when or where it is read, by its text: the database
- * notices this only when it computes such a value, and then every read would fail.
+ * Why the value of an expression depends on when or where it is read, judged by its text: the database fails only
+ * when it computes such a value, and then every read would fail.
  */
 function dependsOnTime(expression: string): string | undefined {
   const open = withoutQuoted(expression);

@@ -79,7 +79,7 @@ function checkEnum(
     } else if (typeof value === 'string' && value.includes('\0')) {
       report('storage/enum-null-character', { attribute: label }, item);
     } else if (values.has(value)) {
-      const reason = 'stands in it before';
+      const reason = 'is listed twice';
       report('storage/bad-enum-value', { attribute: label, reason }, item);
     } else values.add(value);
   }

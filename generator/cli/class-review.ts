@@ -84,7 +84,7 @@ export function classReview(
       found = all(isWritten ? renamed : renamed?.before);
       if (found.problems.some(refuses)) {
         found = all(renamed?.before);
-        throw new ClassRefusal('Classes of yours stand in the way. Nothing was changed.');
+        throw new ClassRefusal('Some of your classes prevent this. Nothing was changed.');
       }
       return edits;
     },

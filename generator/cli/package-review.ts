@@ -48,7 +48,7 @@ function isCalled(name: string, { scripts = {} }: Packages): boolean {
 /** What to do about missing packages, in lines. */
 export function renderMissingPackages(missing: readonly MissingPackage[], folder: string): string {
   return [
-    `${posix.join(folder, packageFile)} is yours, and lacks what the server needs. Run there:`,
+    `${posix.join(folder, packageFile)} belongs to you and lacks packages that the server needs. Run there:`,
     ...[false, true].flatMap((isForDevelopment) => {
       const names = missing
         .filter((each) => each.isForDevelopment === isForDevelopment)

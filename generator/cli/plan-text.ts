@@ -22,7 +22,7 @@ export function renderPlan(plan: Plan, colors: Colors): string {
   return lines.length === 0 ? '' : `${lines.join('\n')}\n`;
 }
 
-/** The changes inside files, with those that conflicts forbid; our records follow from the rest. */
+/** The changes inside files, including those that conflicts prevent; the manifest follows from the rest. */
 export async function renderChanges(plan: Plan, colors: Colors): Promise<string> {
   const blocks: string[] = [];
   for (const file of plan.files) {
@@ -88,27 +88,27 @@ export function planJson(plan: Plan): readonly object[] {
 
 export interface MigrationTarget {
   readonly folder: string;
-  /** That writes a migration. */
+  /** The command that writes a migration. */
   readonly command: string;
   readonly isDry: boolean;
 }
 
 const migrateCommand = 'node dist/src/migrate.js';
 
-//  server/src/migrations/0001-fill-country.ts is written, and yours from now on. Its steps, and what does them:
+//  server/src/migrations/0001-fill-country.ts is written. The file is yours. Its steps, and what runs them:
 //    fill Company.country  the start of the server
 //    drop Company.fax      node dist/src/migrate.js, once atMost says how many values may be lost
-//  Write a value in the place of each decide(…): Company.country.
+//  Replace each decide(…) by a value: Company.country.
 //  Next: cd server && npm run build && npm start
-/** What a migration that was asked for does, and what the user does for it. */
+/** Describes the migration that was written and what the user has to do for it. */
 export function renderMigration(
   { names, open, written }: MigrationReview,
   { folder, isDry }: MigrationTarget,
 ): string {
   if (written === undefined) {
     return names.length === 0
-      ? 'No migration is needed: the start of the server does all of it.'
-      : 'No other migration is needed: the start of the server does what is not in src/migrations.';
+      ? 'No migration is needed: the start of the server makes all changes.'
+      : 'No further migration is needed: the start of the server makes all changes that src/migrations does not contain.';
   }
   const width = Math.max(...open.map((each) => stepWords(each).length));
   const steps = open.map((each) => {
@@ -117,7 +117,7 @@ export function renderMigration(
     return `  ${stepWords(each).padEnd(width)}  ${doer}${waits}`;
   });
   const verb = isDry ? 'would be' : 'is';
-  const head = `${posix.join(folder, written)} ${verb} written, and yours from now on. Its steps, and what does them:`;
+  const head = `${posix.join(folder, written)} ${verb} written. The file is yours. Its steps, and what runs them:`;
   return [head, ...steps, ...nextLines(open, folder)].map(printable).join('\n');
 }
 
@@ -128,29 +128,29 @@ function nextLines(steps: readonly PlannedStep[], folder: string): readonly stri
   return [
     ...(questions.length === 0
       ? []
-      : [`Write a value in the place of each decide(…): ${questions.join(', ')}.`]),
+      : [`Replace each decide(…) by a value: ${questions.join(', ')}.`]),
     isStopped
       ? `Next: stop the servers of the older model, and run: ${build} && ${migrateCommand} && npm start`
       : `Next: ${build} && npm start`,
     ...(isStopped || !steps.some(({ kind }) => kind === 'drop')
       ? []
-      : [`Later, when you do not go back to the older model any more, run: ${migrateCommand}`]),
+      : [`Later, when you no longer need the older model, run: ${migrateCommand}`]),
   ];
 }
 
-/** Says of what is not written yet that it is needed; nothing where nothing is. */
+/** Says that unwritten steps are necessary; empty if there are none. */
 export function renderOpenSteps(
   { open, written }: MigrationReview,
   { command }: MigrationTarget,
 ): string {
-  // What nothing uses may stay.
+  // Unused parts may stay.
   const needed = open.filter(({ kind }) => kind !== 'drop').map(stepWords);
   if (needed.length === 0 || written !== undefined) return '';
-  return printable(`No migration does yet what the data may need: ${needed.join(', ')}.
+  return printable(`The data may need steps that no migration contains: ${needed.join(', ')}.
 Write one: ${command}`);
 }
 
-/** As `--json` prints the same. */
+/** The same for `--json`. */
 export function migrationJson({ open, written }: MigrationReview): object {
   return {
     path: written ?? null,
@@ -165,21 +165,21 @@ export function migrationJson({ open, written }: MigrationReview): object {
   };
 }
 
-/** A step that only the command does stops the start, also where others stand behind it. */
+/** A step that only `migrate.js` runs stops the start, and so the steps after it. */
 function doneBy(step: PlannedStep, all: readonly PlannedStep[]): 'start' | 'migrate.js' {
   return step.kind === 'fill' && !all.some(isContract) ? 'start' : 'migrate.js';
 }
 
 const reasonText: Readonly<Record<Conflict['reason'], string>> = {
   edited: 'edited since it was generated',
-  'edited-stale': 'no longer wanted, but edited since it was generated',
-  foreign: 'exists, and was not made by drs-gen',
+  'edited-stale': 'no longer needed, but edited since it was generated',
+  foreign: 'exists, and drs-gen did not create it',
   link: 'is a symbolic link',
-  case: 'a file exists whose name differs in case alone',
-  obstacle: 'something that is not a file is in the way',
+  case: 'a file exists whose name differs only in case',
+  obstacle: 'something that is not a file has this path',
 };
 
-/** What the user changed in a file of ours, or what stands in its place. */
+/** What the user changed in a generated file, or what replaces it. */
 async function renderEdit(
   { path, text, before }: Conflict,
   colors: Colors,
@@ -196,15 +196,13 @@ function adviceFor(conflicts: readonly Conflict[]): string {
     conflicts.some((conflict) => reasons.includes(conflict.reason));
   const advice: string[] = [];
   if (has('edited', 'edited-stale')) {
-    advice.push('Code of your own belongs in the files that are yours, src/main.ts for one.');
+    advice.push('Put your own code into the files that belong to you, such as src/main.ts.');
   }
   if (has('edited', 'foreign', 'link')) {
-    advice.push(
-      '--force replaces these files, except those that would be yours: they stay as they are.',
-    );
+    advice.push('--force replaces these files, except those that would belong to you.');
   }
-  if (has('edited-stale')) advice.push('--force deletes what is no longer wanted.');
-  if (has('case', 'obstacle')) advice.push('Move away what is in the way.');
+  if (has('edited-stale')) advice.push('--force deletes files that are no longer needed.');
+  if (has('case', 'obstacle')) advice.push('Move these away.');
   return advice.join('\n');
 }
 
@@ -235,7 +233,7 @@ interface DiffSide {
 //   import { a } from './a.js';
 //  -const b = 1;
 //  +const b = 2;
-/** How to come from one text to another. */
+/** The unified diff between two texts. */
 async function unifiedDiff(from: DiffSide, to: DiffSide): Promise<string> {
   const { createTwoFilesPatch, FILE_HEADERS_ONLY } = await import('diff');
   return createTwoFilesPatch(from.name, to.name, from.text, to.text, undefined, undefined, {
@@ -243,7 +241,7 @@ async function unifiedDiff(from: DiffSide, to: DiffSide): Promise<string> {
   });
 }
 
-/** A diff for a terminal, cut to a number of lines. */
+/** A diff for a terminal, limited to a number of lines. */
 function renderDiff(diff: string, colors: Colors, maxLines = Infinity): string {
   const lines = printable(diff).trimEnd().split('\n');
   const shown = lines.slice(0, maxLines).map((line) => paintLine(line, colors));

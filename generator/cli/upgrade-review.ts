@@ -114,7 +114,7 @@ export function renderUpgrade(
   if (lines.length > 0 && !isDone) {
     const command = `drs-gen ${shellWord(file)} -o ${shellWord(folder)} --upgrade`;
     told.push(
-      `Files of yours in ${folder} are as an earlier drs-gen has written them. Change these lines, or run ${command}`,
+      `Some of your files in ${folder} contain lines of an earlier drs-gen. Change these lines, or run ${command}`,
       ...lines.flatMap(({ path, line, before, after }) => [
         `  ${posix.join(folder, path)}:${line}`,
         `  - ${before.trim()}`,
@@ -123,7 +123,9 @@ export function renderUpgrade(
     );
   }
   for (const path of unused) {
-    told.push(`${posix.join(folder, path)} is not used any more, nor is esbuild: delete it.`);
+    told.push(
+      `${posix.join(folder, path)} is no longer used, and neither is esbuild: delete both.`,
+    );
   }
   return told.join('\n');
 }

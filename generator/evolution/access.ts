@@ -2,7 +2,7 @@ import { paired } from './renames.js';
 import { change, isEqual, listed, type Change } from './change.js';
 import type { ClassFunction, DataAccess, Model, Opening } from '../model/model.js';
 
-/** What changes for those who hold roles and privileges, and for guests. */
+/** Changes for holders of roles and privileges, and for guests. */
 export function roleChanges(older: Model, newer: Model): readonly Change[] {
   const [before, after] = [older.roles, newer.roles];
   if (after === undefined) {
@@ -47,7 +47,7 @@ export function roleChanges(older: Model, newer: Model): readonly Change[] {
 
 const actions = ['create', 'read', 'update', 'drop', 'describe'] as const;
 
-/** Actions of a dataclass or attribute that are open to others now; actions of one fate are told together. */
+/** Access changes of a dataclass or attribute; actions that change in the same way are reported together. */
 export function accessChanges(
   label: string,
   path: string,
@@ -57,7 +57,7 @@ export function accessChanges(
   for (const action of actions) {
     const from = before?.[action];
     const to = after?.[action];
-    // Without describe nobody but readers see it.
+    // Without `describe`, only readers see it.
     const isDescribe = action === 'describe';
     if (isEqual(from?.toSorted(), to?.toSorted())) continue;
     const isClosed = isDescribe
@@ -99,7 +99,7 @@ export function functionAccess(
   ];
 }
 
-/** Whether somebody who might may no longer. */
+/** Whether a requester that was allowed may no longer be. */
 function isNarrower(from: Opening | undefined, to: Opening | undefined): boolean {
   if (to === undefined) return false;
   return from === undefined || from.some((each) => !to.includes(each));

@@ -8,7 +8,7 @@ import type {
   StorageAttribute,
 } from '../model/model.js';
 
-/** A dataclass of two models, and its attributes in both. */
+/** A dataclass in both models, with its attributes in both. */
 export interface DataclassPair {
   readonly older: Dataclass;
   readonly newer: Dataclass;
@@ -39,7 +39,7 @@ export function pathOf(dataclass: Dataclass): string {
   return `dataclasses.${dataclass.name}`;
 }
 
-/** The relation whose foreign key the model leaves out, when an attribute is such a key. */
+/** If an attribute is a generated foreign key: the relation that it belongs to. */
 export function madeFor(
   { attributes }: Dataclass,
   attribute: Attribute,
@@ -53,7 +53,10 @@ export function madeFor(
   );
 }
 
-/** `Employee.employer`: what a model calls an attribute; the foreign key that is made for a relation has its name. */
+/**
+ * `Employee.employer`: the name that a model uses for an attribute. A generated foreign key has the name of its
+ * relation.
+ */
 export function labelOf(dataclass: Dataclass, attribute: Attribute): string {
   return `${dataclass.name}.${(madeFor(dataclass, attribute) ?? attribute).name}`;
 }
@@ -63,7 +66,7 @@ export function attributePath(dataclass: Dataclass, attribute: Attribute, key?: 
   return `${pathOf(dataclass)}.attributes.${name}${key === undefined ? '' : `.${key}`}`;
 }
 
-/** The column in which a database keeps an attribute, and whether it computes it. */
+/** The database column of an attribute, and whether the database computes it. */
 export interface Column {
   readonly name: string;
   readonly expression?: string;
@@ -79,11 +82,11 @@ export function storedAttributes({ attributes }: Dataclass): readonly StorageAtt
   return attributes.filter((each) => each.kind === 'storage');
 }
 
-/** What may have been renamed without a word: something is gone, and something of the same shape is new. */
+/** A possible rename: one part is gone, and a new one has the same shape. */
 export interface Guess<T> {
   readonly removed: T;
   readonly added: T;
-  /** The line that says so. */
+  /** The `renamedFrom` line that confirms it. */
   readonly line: string;
 }
 
@@ -97,7 +100,7 @@ export function guessedAttributes({ older, newer, attributes }: DataclassPair): 
   );
 }
 
-/** Dataclasses are alike when they have the same key and half of their attributes. */
+/** Two dataclasses are similar if they have the same key and share half of their attributes. */
 export function guessedDataclasses({ dataclasses }: ModelPair): Guess<Dataclass>[] {
   return guesses(dataclasses.removed, dataclasses.added, (a, b) => {
     const shapes = new Set(a.attributes.map((each) => `${each.name} ${shapeOf(each)}`));
@@ -107,7 +110,7 @@ export function guessedDataclasses({ dataclasses }: ModelPair): Guess<Dataclass>
   });
 }
 
-/** Of pairs: a model that was written anew is no list of renames. */
+/** Limit of compared pairs: a rewritten model is not a list of renames. */
 const maxGuessed = 10_000;
 
 function guesses<T extends { readonly name: string; readonly renamedFrom?: readonly string[] }>(
@@ -127,7 +130,7 @@ function guesses<T extends { readonly name: string; readonly renamedFrom?: reado
   });
 }
 
-/** The line that connects a part with what it was called in an older model. */
+/** The `renamedFrom` line that connects a part with its name in an older model. */
 export function renamedFromLine({
   name,
   renamedFrom = [],

@@ -1,41 +1,44 @@
 import { isDeepStrictEqual } from 'node:util';
 
-/** Something that differs between two models, and what it means for those who live with it. */
+/** A difference between two models and its effect. */
 export interface Change {
   /**
-   * `fine`: nobody notices. `look`: somebody should know. `breaks`: clients that worked fail. `lost`: values are gone, or no
-   * longer found.
+   * `fine`: nobody notices. `look`: somebody should know. `breaks`: working clients fail. `lost`: values are lost
+   * or no longer found.
    */
   readonly severity: 'fine' | 'look' | 'breaks' | 'lost';
   /** Stable, for programs. */
   readonly code: string;
-  /** Where in the newer model, for instance `dataclasses.Employee.attributes.telefax`; what is gone has its old place. */
+  /**
+   * The path in the newer model, for instance `dataclasses.Employee.attributes.telefax`; the old path for a part
+   * that is gone.
+   */
   readonly path: string;
-  /** What happens, one or two sentences. */
+  /** What happens, in one or two sentences. */
   readonly message: string;
-  /** What to write, when that is known. */
+  /** What to write, if that is known. */
   readonly help?: string;
-  /** Of a change of data: what the next start of the server does. */
+  /** For a change of data: what the next start of the server does. */
   readonly start?: Start;
 }
 
 /**
- * `applied`: the start makes it. `rows`: the start makes it when all rows comply, and is refused otherwise. `plan`: the start is
- * refused until a migration or the model says more.
+ * `applied`: the start makes it. `rows`: the start makes it if all rows comply, and is refused otherwise. `plan`:
+ * the start is refused until a migration or the model says more.
  */
 export type Start = 'applied' | 'rows' | 'plan';
 
-/** What a newer model means for what an older one has led to. */
+/** The effects of replacing an older model by a newer one. */
 export interface Comparison {
-  /** What becomes of what is stored. */
+  /** Effects on stored data. */
   readonly data: readonly Change[];
-  /** What those notice who use the server. */
+  /** Effects on clients. */
   readonly clients: readonly Change[];
-  /** What the classes of the server's author must do. */
+  /** What the author of the server's classes has to do. */
   readonly classCode: readonly Change[];
 }
 
-/** A change without what stands in its path already. */
+/** The fields of a change that do not depend on its kind. */
 type Rest = Omit<Change, 'path' | 'severity' | 'code'>;
 
 export function change(

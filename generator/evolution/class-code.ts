@@ -4,7 +4,7 @@ import { change, listed, type Change } from './change.js';
 import { functionLevels, paired, type Paired } from './renames.js';
 import type { Attribute, CalculatedAttribute, ClassFunction, Dataclass } from '../model/model.js';
 
-/** What the classes of the server's author must do. */
+/** What the author of the server's classes has to do. */
 export function classCodeChanges(models: ModelPair): readonly Change[] {
   const { older, newer, dataclasses, pairs } = models;
   const singletons = paired(older.singletons, newer.singletons);

@@ -13,7 +13,7 @@ import type {
   StorageAttribute,
 } from '../model/model.js';
 
-/** What clients notice. What is not exposed does not exist for them. */
+/** Effects on clients. A part that is not exposed does not exist for them. */
 export function clientChanges(models: ModelPair): readonly Change[] {
   const { older, newer, dataclasses, pairs } = models;
   const singletons = paired(older.singletons, newer.singletons);
@@ -72,7 +72,7 @@ function renamedPart(
   return change('breaks', 'renamed', path, { message });
 }
 
-/** What holds for the server as a whole. */
+/** Changes of settings of the whole server. */
 function settingChanges(older: Model, newer: Model): readonly Change[] {
   const changes: Change[] = [];
   const add = (severity: Change['severity'], path: string, message: string): void => {
@@ -108,7 +108,7 @@ function limitChanges(older: Model, newer: Model): readonly Change[] {
   const keys = Object.keys(newer.limits) as (keyof Model['limits'])[];
   return keys.flatMap((key) => {
     const [from, to] = [older.limits[key], newer.limits[key]];
-    // A limit that an older generator did not know.
+    // An older generator did not know this limit.
     if (from === to || (from as unknown) === undefined) return [];
     const isLower = to !== null && (from === null || to < from);
     const shown = (value: number | null): string => (value === null ? 'none' : String(value));
@@ -198,7 +198,7 @@ function attributeChanges(
   return [...changes, ...computedRules(label, path, before, after)];
 }
 
-/** What an attribute is for a client. */
+/** Describes an attribute as clients see it. */
 function typeWords(attribute: Attribute): string {
   switch (attribute.kind) {
     case 'relatedEntity':
@@ -358,7 +358,7 @@ function functionChanges(
   return changes;
 }
 
-/** Why a call that was right is none now; arguments have places and no names. */
+/** Why existing calls fail; arguments are positional. */
 function parameterProblem(
   before: readonly Parameter[],
   after: readonly Parameter[],

@@ -6,7 +6,7 @@ import { withNewNames } from './new-names.js';
 import type { Change, Comparison } from './change.js';
 import type { Model } from '../model/model.js';
 
-/** What a newer model means for data, clients and class code of an older one. */
+/** The effects of a newer model on data, clients and class code of an older one. */
 export function compareModels(older: Model, newer: Model): Comparison {
   const models = modelPair(withNewNames(older, newer), newer);
   return {
@@ -18,7 +18,7 @@ export function compareModels(older: Model, newer: Model): Comparison {
 
 const order: readonly Change['severity'][] = ['lost', 'breaks', 'look', 'fine'];
 
-/** What matters most comes first; else the order of the model is kept. */
+/** Sorts by severity and otherwise keeps the order of the model. */
 function sorted(changes: readonly Change[]): readonly Change[] {
   return [...changes].sort((a, b) => order.indexOf(a.severity) - order.indexOf(b.severity));
 }

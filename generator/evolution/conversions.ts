@@ -1,20 +1,20 @@
 import type { StorageAttribute, StorageType } from '../model/model.js';
 import { sqlName } from '../model/sql-text.js';
 
-/** How the values of a column get another form. */
+/** How the values of a column are converted. */
 export interface Conversion {
-  /** In words: `integer to string`. */
+  /** A description: `integer to string`. */
   readonly words: string;
-  /** SQL of the new value; absent where a person has to say it. */
+  /** SQL of the new value; absent if a person has to write it. */
   readonly value?: { readonly sqlite: string; readonly postgres: string };
-  /** SQL that finds the rows whose value is not the same afterwards. */
+  /** SQL that finds the rows whose value is not preserved. */
   readonly loses?: string;
 }
 
-/** What a value is in the database, and what it means. */
+/** The stored type of a value and its meaning. */
 type Form = StorageType | 'date only';
 
-/** Values of these forms are stored alike: only what they mean changes. */
+/** Forms with the same stored values: only the meaning changes. */
 const alike: Readonly<Partial<Record<Form, readonly Form[]>>> = {
   uuid: ['string'],
   duration: ['integer'],
@@ -30,7 +30,7 @@ const asText: Write = (column) => ({
 
 const wholeNumber = '^-?(0|[1-9][0-9]{0,17})$';
 
-/** What becomes of a value; what is not named here, a person has to say. */
+/** Conversions by form; a person has to write those that are missing here. */
 const writes: Readonly<Record<string, Write>> = {
   'integer to number': (column) => ({
     value: { sqlite: column, postgres: `CAST(${column} AS double precision)` },
@@ -78,7 +78,7 @@ const writes: Readonly<Record<string, Write>> = {
   }),
 };
 
-/** What has to be done to the values of an attribute whose type has changed; nothing where they stay as they are. */
+/** The conversion of an attribute whose type has changed; none if its values stay as they are. */
 export function conversionOf(
   before: StorageAttribute,
   after: StorageAttribute,

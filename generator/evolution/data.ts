@@ -21,7 +21,7 @@ import type {
   StorageType,
 } from '../model/model.js';
 
-/** What becomes of what is stored. */
+/** Effects on stored data. */
 export function dataChanges(models: ModelPair): readonly Change[] {
   const guessed = guessedDataclasses(models);
   const isGuessed = (dataclass: Dataclass): boolean =>
@@ -136,7 +136,7 @@ function addedColumn({ older, newer }: DataclassPair, attribute: Attribute): rea
   if (column === undefined) return [];
   const label = labelOf(newer, attribute);
   const path = attributePath(newer, attribute);
-  // Of a foreign key that was made, and is written down now with a name of its own.
+  // A generated foreign key that the newer model declares under a name of its own.
   if (older.attributes.some((each) => columnOf(each)?.name === column.name)) return [];
   if (attribute.kind !== 'storage') {
     const message = `${label} is new: the database computes it for all rows.`;
@@ -207,7 +207,7 @@ function expressionChanges(
   if (before.kind === 'calculated' && after.kind === 'calculated') {
     const key = (each: typeof before): unknown => [each.type, each.dateOnly, each.expression];
     if (isEqual(key(before), key(after))) return [];
-    const message = `${label} is computed in another way: the start computes it anew for all rows.`;
+    const message = `${label} is computed in another way: the start computes it again for all rows.`;
     return [change('fine', 'expression-changed', path, { message, start: 'applied' })];
   }
   const isStored = after.kind === 'storage';
@@ -217,7 +217,7 @@ function expressionChanges(
   return [change('lost', 'column-kind', attributePath(newer, after), { message, start: 'plan' })];
 }
 
-/** What each rule says of values: with the newer one, those that the older one allowed may be forbidden. */
+/** Rules of values: the newer rule may forbid values that the older one allowed. */
 function storageChanges(
   models: ModelPair,
   pair: DataclassPair,
@@ -269,7 +269,7 @@ function storageChanges(
 
 interface RuleChange {
   readonly key: 'enum' | 'minLength' | 'maxLength' | 'min' | 'max' | 'pattern';
-  /** A value that was allowed may be forbidden now. */
+  /** The newer rule may forbid values that were allowed. */
   readonly isTighter: boolean;
   readonly isLooser: boolean;
   /** The values that are forbidden now. */
@@ -314,12 +314,12 @@ export function ruleChanges(
   return changes;
 }
 
-/** Numbers and durations by size, dates by their text. */
+/** Compares numbers and durations by size, dates by their text. */
 function isAbove(a: number | string, b: number | string): boolean {
   return typeof a === 'number' && typeof b === 'number' ? a > b : String(a) > String(b);
 }
 
-/** Every value of the first type is one of the others, once it is written so. */
+/** Types to which every value of the first type converts without loss. */
 const exact: Readonly<Partial<Record<StorageType, readonly StorageType[]>>> = {
   uuid: ['string'],
   integer: ['number', 'duration', 'string'],
@@ -355,7 +355,7 @@ function typeChange(
     const message = `${what}: values stay as they are stored${isExact ? '' : `, and one that is no ${to} cannot be read as such`}.`;
     return change(severity, code, path, { message, start: 'applied' });
   }
-  // A key stands in other tables, and in what clients keep.
+  // Other tables and clients hold copies of a key.
   if (after.key || referenceOf(newer, after) !== undefined) {
     const message = `${what}: no migration changes the type of a key.`;
     const help = 'give it its former type, or make a new dataclass and fill it';
@@ -369,7 +369,7 @@ function article(words: string): string {
   return `${/^[aeio]/.test(words) ? 'an' : 'a'} ${words}`;
 }
 
-/** Indexes, and the folded texts that they are over. */
+/** Changes of indexes and of the folded texts that they cover. */
 function lookupChanges(
   { older, newer }: ModelPair,
   pair: DataclassPair,
@@ -383,7 +383,7 @@ function lookupChanges(
     foldedColumn(older, pair.older, before),
     foldedColumn(newer, pair.newer, after),
   ] as const;
-  // A column that is renamed keeps what stands beside it.
+  // A renamed column keeps its derived columns.
   const [was, is] = [
     folded[0]?.slice(0, -before.column.length),
     folded[1]?.slice(0, -after.column.length),

@@ -11,9 +11,9 @@ import type {
 } from '../model/model.js';
 
 /**
- * An older model whose parts have their own names, and refer to each other by the names of the newer one, so that both can be
- * compared: targets of relations, paths of aliases, types of functions, privileges. Foreign keys and indexes, which stay
- * inside of a dataclass, keep their names.
+ * Translates the references of an older model to the names of the newer one, so that both can be compared: targets
+ * of relations, paths of aliases, types of functions, privileges. The parts themselves, and foreign keys and
+ * indexes within a dataclass, keep their names.
  */
 export function withNewNames(older: Model, newer: Model): Model {
   const names = newNames(older, newer);
@@ -40,7 +40,7 @@ export function withNewNames(older: Model, newer: Model): Model {
 interface NewNames {
   readonly older: ReadonlyMap<string, Dataclass>;
   readonly dataclasses: ReadonlyMap<string, string>;
-  /** By the older name of their dataclass. */
+  /** By the older name of the dataclass. */
   readonly attributes: ReadonlyMap<string, ReadonlyMap<string, string>>;
   readonly privileges: ReadonlyMap<string, string>;
 }
@@ -132,7 +132,7 @@ function renamedOpening(
   return opening?.map((each) => privileges.get(each) ?? each);
 }
 
-/** Privileges and roles keep their own names, and those that they bring are told by the new ones. */
+/** Renames privileges in references; privileges and roles themselves keep their names. */
 function renamedRoles({ privileges }: NewNames, roles: Roles): Roles {
   const now = (list: readonly string[]): readonly string[] =>
     list.map((each) => privileges.get(each) ?? each);

@@ -5,16 +5,16 @@ export interface Rename {
   readonly to: string;
 }
 
-/** What bears another name in a newer model; parts of a dataclass that was renamed itself are among them. */
+/** The parts with another name in a newer model; parts of a renamed dataclass are included. */
 export interface Renames {
   readonly dataclasses: readonly Rename[];
-  /** `dataclass` has the names of the dataclass in both models, which may be the same. */
+  /** `dataclass` holds the names of the dataclass in both models, which may be equal. */
   readonly attributes: readonly (Rename & { readonly dataclass: Rename })[];
   readonly functions: readonly (Rename & { readonly owner: FunctionOwner })[];
   readonly singletons: readonly Rename[];
 }
 
-/** The class that has a function; `name` has the names of the dataclass or singleton in both models. */
+/** The class that has a function; `name` holds the names of the dataclass or singleton in both models. */
 export type FunctionOwner =
   | { readonly level: 'datastore' }
   | { readonly level: 'dataclass' | 'selection' | 'entity' | 'singleton'; readonly name: Rename };
@@ -63,7 +63,7 @@ export interface Named {
 }
 
 export interface Paired<T> {
-  /** The older part and the newer one, in the order of the newer ones. */
+  /** Pairs of an older and a newer part, in the order of the newer ones. */
   readonly both: readonly (readonly [T, T])[];
   readonly removed: readonly T[];
   readonly added: readonly T[];
@@ -78,7 +78,7 @@ export function paired<T extends Named>(older: readonly T[], newer: readonly T[]
     return found;
   };
   const both = new Map<T, T>();
-  // A part that was renamed to the name of one that was removed is not that one, so earlier names come first.
+  // Earlier names come first: a part that was renamed to the name of a removed part is not that part.
   for (const part of newer) {
     const from = (part.renamedFrom ?? []).findLast((name) => left.has(name));
     const found = from === undefined ? undefined : take(from);

@@ -12,13 +12,13 @@ import { Refusal } from '../output/refusal.js';
 import type { UserFolder } from '../output/user-edits.js';
 import { plannedSteps, stepWords, withFills, type PlannedStep, type RenameStep } from './steps.js';
 
-/** Migrations are files of the user's: drs-gen writes each once, and lists those that are there. */
+/** Migrations belong to the user: drs-gen writes each once and lists the existing ones. */
 export interface MigrationReview {
-  /** Names of all migrations, without their endings, in order. */
+  /** Names of all migrations without extension, in order. */
   readonly names: readonly string[];
-  /** A new migration, and the model that data may still have. */
+  /** A new migration, and the model that existing data may still have. */
   readonly files: readonly EmittedFile[];
-  /** What a start does not do by itself, and no migration did before this run. */
+  /** Steps that a start does not run by itself and that no earlier migration contains. */
   readonly open: readonly PlannedStep[];
   /** The path of the new migration. */
   readonly written?: string;
@@ -26,13 +26,13 @@ export interface MigrationReview {
 
 export interface MigrationInput {
   readonly model: Model;
-  /** Nothing where the folder is not ours yet. */
+  /** Absent while the folder does not belong to drs-gen. */
   readonly users: UserFolder | undefined;
-  /** Of this package. */
+  /** The root of this package. */
   readonly packageRoot: string;
-  /** Whether a migration shall be written, and how it is called behind its number. */
+  /** Set if a migration is requested; `name` follows its number. */
   readonly wanted?: { readonly name: string | undefined };
-  /** The command that writes one, for messages. */
+  /** The command that writes a migration, for messages. */
   readonly command: string;
 }
 
@@ -40,8 +40,8 @@ const folder = 'src/migrations';
 const filePattern = /^(\d{4})-[a-z0-9]+(?:-[a-z0-9]+)*$/;
 
 /**
- * Looks at the migrations of a server, and writes one where it is wanted.
- * @throws Refusal for migrations of two branches that exclude each other, and for values that would not be found
+ * Reviews the migrations of a server and writes one on request.
+ * @throws Refusal for conflicting migrations of two branches, and for values that would not be found
  */
 export async function reviewMigrations(input: MigrationInput): Promise<MigrationReview> {
   const { model, users, packageRoot, wanted } = input;
@@ -52,7 +52,7 @@ export async function reviewMigrations(input: MigrationInput): Promise<Migration
   const sinceLast = plannedSteps(last ?? model, model);
   const open = withFills(plannedSteps(before, model), sinceLast);
   const moves = sinceLast.filter((each) => each.kind === 'rename');
-  // A name that the data had before the last run is found: renamedFrom was forgotten then.
+  // Earlier names of stored data: a `renamedFrom` may have been removed since the last run.
   const lost = moves.filter((each) => !hasTarget(before, each));
   refuseMoves(lost, wanted === undefined ? [] : open, input.command);
   if (open.length === 0) return { names, files: [], open };
@@ -86,9 +86,9 @@ function hasTarget({ dataclasses }: Model, { table, column, to }: RenameStep): b
 }
 
 /**
- * A server of the new model would look for values where they are not, and begin without them.
+ * A server of the new model would look for values in the wrong place and start without them.
  * @param moves from the model of the last run
- * @param written those that a migration will have
+ * @param written moves that a migration contains
  * @throws Refusal
  */
 function refuseMoves(
@@ -142,11 +142,11 @@ function refuseTwo(known: Map<string, string>, key: string, path: string, what: 
   );
 }
 
-/** The model of the last run, or the one that data have for which no migration was written yet. */
+/** The model of the last run, or the last one for which a migration was written. */
 async function lockedModel(users: UserFolder, path: string): Promise<Model | undefined> {
   const read = await users.read(path);
   const parsed = read.kind === 'file' ? parseModel(read.text) : { problem: '' };
-  // What cannot be read is told by the comparison with the last run.
+  // The comparison with the last run reports an unreadable model.
   return 'model' in parsed ? parsed.model : undefined;
 }
 
@@ -155,7 +155,7 @@ function nextName(names: readonly string[], name: string): string {
   return `${String(last + 1).padStart(4, '0')}-${name}`;
 }
 
-/** What the first step does. */
+/** A name for the migration, after its first step. */
 function nameOf([first]: readonly PlannedStep[]): string {
   if (first === undefined) return 'change';
   const what = first.column ?? first.table;
@@ -167,7 +167,7 @@ function nameOf([first]: readonly PlannedStep[]): string {
   return slug === '' ? first.kind : `${first.kind}-${slug}`;
 }
 
-/** Tells models apart by what their data look like. */
+/** Identifies models by the form of their data. */
 function dataHash(model: Model): string {
   const schemas = [sqliteSchema, postgresSchema].filter((_, at) =>
     model.databases.includes(at === 0 ? 'sqlite' : 'postgres'),
@@ -176,7 +176,7 @@ function dataHash(model: Model): string {
   return createHash('sha256').update(text).digest('hex').slice(0, 16);
 }
 
-/** What no column says: a date and a date only are both a text. */
+/** Types that columns do not show: dates and date-only values are both texts. */
 function types({ dataclasses }: Model): readonly unknown[] {
   return dataclasses.map(({ table, attributes }) => [
     table,

@@ -7,14 +7,14 @@ import { keyOf } from '../model/lookup.js';
 import type { Dataclass, Model, StorageAttribute } from '../model/model.js';
 import { sqlName } from '../model/sql-text.js';
 
-/** What a plan does to the data, in the order of the plan; tables and columns have their names in the database. */
+/** A step of a migration; tables and columns have their names in the database. */
 export type PlannedStep =
   | FillStep
   | ConvertStep
   | RenameStep
   | { readonly kind: 'drop'; readonly table: string; readonly column?: string };
 
-/** Gives values to rows that break a rule of the new model. */
+/** Sets values in rows that violate a rule of the new model. */
 export interface FillStep {
   readonly kind: 'fill';
   readonly dataclass: string;
@@ -22,11 +22,11 @@ export interface FillStep {
   readonly column: string;
   /** SQL that finds these rows, for each database. */
   readonly where: { readonly sqlite: string; readonly postgres: string };
-  /** Whether rows with the same value are among them. */
+  /** Whether these rows share their value with other rows. */
   readonly isUnique: boolean;
-  /** What a person has to decide. */
+  /** The question that a person has to answer. */
   readonly question: string;
-  /** The columns of a row, old and new ones, with their TypeScript types. */
+  /** The old and new columns of a row with their TypeScript types. */
   readonly row: readonly (readonly [column: string, type: string])[];
 }
 
@@ -44,7 +44,7 @@ export interface ConvertStep extends Conversion {
   readonly column: string;
 }
 
-/** A step in a few words, with names of the database. */
+/** Describes a step briefly, with the names in the database. */
 export function stepWords(step: PlannedStep): string {
   const name = step.column === undefined ? step.table : `${step.table}.${step.column}`;
   switch (step.kind) {
@@ -58,19 +58,19 @@ export function stepWords(step: PlannedStep): string {
   }
 }
 
-/** Whether servers of the older model cannot run any more afterwards, so that no start does it by itself. */
+/** Whether servers of the older model can no longer run after the step, so that no start runs it by itself. */
 export function isContract({ kind }: PlannedStep): boolean {
   return kind === 'convert' || kind === 'rename';
 }
 
-/** What a person has to decide, if anything. */
+/** The decision that a person has to make, if any. */
 export function decisionOf(step: PlannedStep): string | undefined {
   if (step.kind === 'fill') return step.question;
   const isOpen = step.kind === 'convert' && step.value === undefined;
   return isOpen ? `${step.table}.${step.column}` : undefined;
 }
 
-/** What has to be done to the data of `before` beside what a start does by itself. */
+/** The steps that `before` needs in addition to the changes that a start makes by itself. */
 export function plannedSteps(before: Model, after: Model): readonly PlannedStep[] {
   const dataclasses = paired(before.dataclasses, after.dataclasses);
   const steps = dataclasses.both.flatMap(([old, now]) =>
@@ -85,8 +85,8 @@ export function plannedSteps(before: Model, after: Model): readonly PlannedStep[
 }
 
 /**
- * Steps of a model that waited for its migration, while servers of later models have written rows which these allowed.
- * @param later steps from the last of them
+ * Adds the fill steps for rows that servers of later models have written before the migration was run.
+ * @param later steps from the last of these models
  */
 export function withFills(
   steps: readonly PlannedStep[],
@@ -127,7 +127,7 @@ interface DataclassPair {
 interface Fold {
   readonly sqlite: string;
   readonly postgres: string;
-  /** Whether texts are the same that were not before. */
+  /** Whether texts become equal that were different. */
   readonly isCoarser: boolean;
 }
 
@@ -155,7 +155,7 @@ function dataclassSteps({ old, now, fold }: DataclassPair): readonly PlannedStep
     if (before.column !== after.column) {
       steps.push({ kind: 'rename', table, column: before.column, to: after.column });
     }
-    // A key stands in other tables, and in what clients keep.
+    // Other tables and clients hold copies of a key.
     const isKey = after.key || isForeignKey(now, after);
     const conversion = isKey ? undefined : conversionOf(before, after);
     if (conversion !== undefined) {
@@ -197,7 +197,7 @@ function isNewlyUnique(
   return !before.unique || (isCoarser && after.type === 'string');
 }
 
-/** SQL that finds all but the row with the lowest key of those with the same value. */
+/** SQL that finds all rows with the same value except the one with the lowest key. */
 function repeated(dataclass: Dataclass, { column, type }: StorageAttribute, fold: string): string {
   const [value, key] = [sqlName(column), sqlName(keyOf(dataclass).column)];
   const compared = type === 'string' ? `${fold}(${value})` : value;
@@ -205,7 +205,7 @@ function repeated(dataclass: Dataclass, { column, type }: StorageAttribute, fold
   return `(${value} IS NOT NULL AND ${key} NOT IN (${kept}))`;
 }
 
-/** SQL that finds the rows which break rules that the attribute did not have before, one condition for each. */
+/** SQL that finds the rows which violate new rules of the attribute, one condition per rule. */
 function tighter(before: StorageAttribute | undefined, after: StorageAttribute): readonly string[] {
   const column = sqlName(after.column);
   const broken =
@@ -222,7 +222,10 @@ function tighter(before: StorageAttribute | undefined, after: StorageAttribute):
   return [...(isNewlyMandatory ? [`${column} IS NULL`] : []), ...broken];
 }
 
-/** An attribute with those of its rules that the older one's do not imply; what its type demands is a matter of conversions. */
+/**
+ * An attribute with the rules that the older one does not imply, except those of its type, which a conversion
+ * handles.
+ */
 function withNewRules(before: StorageAttribute, after: StorageAttribute): StorageAttribute {
   const { enum: values, minLength, maxLength, min, max, ...rest } = after;
   const isTighter = (

@@ -62,7 +62,7 @@ export async function readJournal(
   const content = kind === 'file' ? parseJson(decodeText(await disk.read(path))) : undefined;
   if (isJournal(content)) return content;
   throw new Refusal(
-    `${path} tells how to undo an interrupted run, but cannot be read. Restore the folder from version control, then delete that file.`,
+    `${path} describes how to undo an interrupted run, but cannot be read. Restore the folder from version control, then delete that file.`,
   );
 }
 

@@ -17,7 +17,7 @@ import { type FilesAtOnce, userProgram } from './user-program.js';
 
 export interface RenameRequest extends Pick<StubInput, 'shown'> {
   readonly names: ChangedNames;
-  /** The classes that the model asked for before the change. */
+  /** The classes of the model before the change. */
   readonly previous: readonly UserClass[];
   readonly users: UserFolder;
   /** The user's TypeScript files. */
@@ -26,19 +26,19 @@ export interface RenameRequest extends Pick<StubInput, 'shown'> {
 }
 
 export interface RenamePlan extends StubPlan {
-  /** What was noticed, at the places where it stands as long as nothing is written. */
+  /** Findings at their positions before the change, for a run that writes nothing. */
   readonly before: Pick<StubPlan, 'problems' | 'sources'>;
 }
 
-/** A class of the user's, by the name that it has before the change. */
+/** A class of the user under its name before the change. */
 interface OldClass {
   readonly name: string;
   readonly found: FoundClass;
 }
 
 /**
- * Carries new names of the model into class code, and tells where else they may be meant. A file of class code that is no
- * TypeScript is an error, because a second stub would be written for what it holds.
+ * Renames in class code and reports uncertain places. Class code that is not TypeScript is an error, because a
+ * second stub would be written for its classes.
  */
 export async function renameInClasses(request: RenameRequest): Promise<RenamePlan> {
   const { names, users, shown } = request;
@@ -63,7 +63,7 @@ export async function renameInClasses(request: RenameRequest): Promise<RenamePla
   const uses = searched(request, sound, classes, moves);
   const edits: UserEdit[] = [];
   if (uses.size > 0 && !hasTypes(request)) {
-    const text = `${shown(apiPath)} is not there, so the types of the server are not known. Classes, imports and members of classes are renamed; other uses are told, and left to you.`;
+    const text = `${shown(apiPath)} is missing, so the types of the server are unknown. drs-gen renames classes, imports and members of classes, and lists other uses for you to change.`;
     notes.add('stub/no-types', text, { path: apiPath, start: 0, end: 0 });
   }
   for (const [file, { replacements, doubts, taken }] of uses) {
@@ -106,7 +106,7 @@ interface Stretch {
 
 type Place = Stretch & { readonly path: string };
 
-/** What is noticed, at the places before and after the change. */
+/** Collects findings with positions before and after the change. */
 class Notes {
   readonly #before: StubProblems;
   readonly #after: StubProblems;
@@ -123,7 +123,7 @@ class Notes {
     this.#after.add(code, message, after);
   }
 
-  /** Notes texts of a file that something is noticed in. */
+  /** Records both texts of a file with findings. */
   move(file: UserFile, after: { readonly path: string; readonly text: string } = file): void {
     this.#textsBefore.set(this.shown(file.path), file.text);
     this.#textsAfter.set(this.shown(after.path), after.text);
@@ -154,7 +154,7 @@ interface Search {
   readonly notes: Notes;
 }
 
-/** The user's classes where they stand; those that the user has renamed already are left out. */
+/** Locates the user's classes, except those that the user has already renamed. */
 async function oldClasses(
   { names, previous, users, shown, paths }: RenameRequest,
   { files, all, notes }: Search,
@@ -172,7 +172,7 @@ async function oldClasses(
   for (const { name, base, path: stub } of previous) {
     const path = places.files.get(name) ?? stub;
     const now = names.types.get(name);
-    // Where two classes change names, the other one is there and goes as well.
+    // If two classes swap names, the other one exists and is renamed, too.
     const isFree = now !== undefined && !names.types.has(now);
     if (isFree && (await isThere(files, all, now, names.types.get(base) ?? base))) continue;
     const file = await files.open(path);
@@ -186,7 +186,7 @@ async function oldClasses(
       if (found !== undefined) classes.push({ name, found });
     } catch (error) {
       if (!(error instanceof UnreadableClassError)) throw error;
-      // A class that keeps its name is complained of where stubs are added to it.
+      // Adding stubs reports a class that keeps its name.
       if (now === undefined) continue;
       const { file: broken } = error;
       const message = `${shown(broken.path)} is not TypeScript: ${broken.syntaxError?.message ?? ''}`;
@@ -196,7 +196,7 @@ async function oldClasses(
   return classes;
 }
 
-/** Whether the user has a class by its new name. */
+/** Whether the user has a class with the new name. */
 async function isThere(
   files: UserFiles,
   all: readonly UserFile[],
@@ -211,7 +211,7 @@ async function isThere(
   return false;
 }
 
-/** Files that are called like their class go with it, where the new name is free. */
+/** A file named after its class is renamed, too, if the new name is free. */
 async function movedFiles(
   { types }: ChangedNames,
   classes: readonly OldClass[],
@@ -233,7 +233,7 @@ async function movedFiles(
   return moves;
 }
 
-/** What the concerned files use, as the types of before the change tell. */
+/** The uses in the affected files, by the types before the change. */
 function searched(
   { names, users, files }: RenameRequest,
   concerned: readonly UserFile[],
@@ -285,7 +285,7 @@ function replaced({ path, text }: UserFile, replacements: readonly Replacement[]
   throw new Error(`${path} is no TypeScript after names were changed: ${syntaxError.message}`);
 }
 
-/** Where an offset stands after replacements. */
+/** The position of an offset after replacements. */
 function shifted(offset: number, replacements: readonly Replacement[]): number {
   return replacements
     .filter(({ end }) => end <= offset)

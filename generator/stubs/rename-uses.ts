@@ -4,11 +4,11 @@ import type { ChangedNames } from './changed-names.js';
 import type { Replacement } from './insertions.js';
 import { candidates } from './user-files.js';
 
-/** A place that may mean a name of before, and need not. */
+/** A place that may or may not refer to an old name. */
 export interface Doubt {
   readonly start: number;
   readonly end: number;
-  /** The name as it stands there. */
+  /** The name as it is written. */
   readonly word: string;
 }
 
@@ -16,36 +16,36 @@ export interface FileUses {
   /** In the order of the file. */
   readonly replacements: readonly Replacement[];
   readonly doubts: readonly Doubt[];
-  /** Classes of the model whose new names the file has for something else. */
+  /** Classes of the model whose new names the file uses for something else. */
   readonly taken: readonly Doubt[];
 }
 
 export interface RenameContext {
   readonly checker: ts.TypeChecker;
   readonly names: ChangedNames;
-  /** All names of before. */
+  /** All old names. */
   readonly oldNames: ReadonlySet<string>;
-  /** Path in the server of a file of the program. */
+  /** The path of a file of the program within the server. */
   readonly pathOf: (file: ts.SourceFile) => string;
-  /** The class of the model that a user's class declaration is, by its old name. */
+  /** The old name of the model class that a user's class declaration implements. */
   readonly modelClass: (path: string, node: ts.Node) => string | undefined;
-  /** Files that get other paths, the user's and emitted ones. */
+  /** Files that change their paths, the user's and emitted ones. */
   readonly moved: ReadonlyMap<string, string>;
 }
 
-/** What an identifier stands for: a renamed part of the model, something else, or what nobody can tell. */
+/** What an identifier refers to: a renamed part of the model, something else, or something unknown. */
 type Meaning = { readonly now: string } | 'other' | 'unknown';
 
 type Role =
-  /** What the file calls a class depends on what else it calls so. */
+  /** The local name of a class depends on other names in the file. */
   | { readonly kind: 'import' | 'export' | 'declaration' | 'use'; readonly name: string }
   | { readonly kind: 'fixed' };
 
 type Found = Replacement & { readonly role: Role };
 
 /**
- * Looks for everything in a file that means a renamed part of the model. Certain is what the compiler's binder or the types
- * of before the change tell; texts are never certain.
+ * Finds everything in a file that refers to a renamed part of the model. Only what the compiler's binder or the
+ * types before the change prove is certain; texts never are.
  */
 export function usesIn(file: ts.SourceFile, context: RenameContext): FileUses {
   const look = new Look(file, context);
@@ -53,14 +53,14 @@ export function usesIn(file: ts.SourceFile, context: RenameContext): FileUses {
   return look.uses();
 }
 
-/** A name of a model as a text holds it. */
+/** A name within a text. */
 const word = /[\p{L}\p{M}\p{N}_$]+/gu;
 const identifier = /^[\p{ID_Start}$_][\p{ID_Continue}$]*$/u;
 
 class Look {
   readonly #found: Found[] = [];
   readonly #doubts: Doubt[] = [];
-  /** Identifiers that name something in a scope and stay as they are. */
+  /** Identifiers in a scope that stay as they are. */
   readonly #plain = new Set<string>();
   readonly #interesting: ReadonlySet<string>;
   readonly #path: string;
@@ -86,7 +86,7 @@ class Look {
   uses(): FileUses {
     const taken: Doubt[] = [];
     const kept = new Set<string>();
-    // A class that keeps its name in this file may be in the way of another one.
+    // A class that keeps its name in this file may conflict with another one.
     for (let size = -1; size !== kept.size;) {
       size = kept.size;
       for (const { role, start, end } of this.#found) {
@@ -138,7 +138,7 @@ class Look {
     }
   }
 
-  /** `Company` as a class or type, in whatever place an expression or a type has it. */
+  /** `Company` as a class or type, in an expression or a type. */
   #plainName(node: ts.Identifier): void {
     const { text } = node;
     const now = this.context.names.types.get(text);
@@ -159,7 +159,7 @@ class Look {
       return;
     }
     this.#plain.add(text);
-    // What is declared somewhere else is something else.
+    // A symbol that is declared elsewhere refers to something else.
     if (symbol === undefined || this.#isUnknown(symbol)) this.#doubt(node, text);
   }
 
@@ -230,7 +230,7 @@ class Look {
       const meaning = this.#symbolMeaning(symbol);
       if (meaning !== 'other' || this.#modelName(symbol) !== node.text) return meaning;
     }
-    // `api.Company`, also where nothing tells what the module exports.
+    // `api.Company`, even if the exports of the module are unknown.
     const isOfApi = ts.isIdentifier(owner) && this.#isEmittedNamespace(owner);
     const now = types.get(node.text);
     if (isOfApi || (symbol !== undefined && this.#modelName(symbol) === node.text)) {
@@ -239,13 +239,13 @@ class Look {
     return 'unknown';
   }
 
-  /** The property that `{ fax: f }` or `{ fax }` takes out of a value. */
+  /** The property that `{ fax: f }` or `{ fax }` destructures. */
   #bound(element: ts.BindingElement, name: string): Meaning {
     if (!this.#interesting.has(name)) return 'other';
     return this.#propertyOf(this.#checker.getTypeAtLocation(element.parent), name);
   }
 
-  /** The property that a key of an object literal is of the type that the literal is given as. */
+  /** The property that a key of an object literal sets in its contextual type. */
   #keyOf(node: ts.Identifier, literal: ts.ObjectLiteralExpression): Meaning {
     if (!this.#interesting.has(node.text)) return 'other';
     if (isPattern(literal)) {
@@ -282,7 +282,7 @@ class Look {
     this.#replace(node, `${asKey(key)}: ${node.text}`);
   }
 
-  /** @param own a key that the type may have been inferred from, which then says nothing */
+  /** @param own a key from which the type may have been inferred, which then proves nothing */
   #propertyOf(type: ts.Type, name: string, own?: ts.Node): Meaning {
     const real = this.#checker.getNonNullableType(type);
     if ((real.flags & (ts.TypeFlags.Any | ts.TypeFlags.Unknown)) !== 0) return 'unknown';
@@ -297,7 +297,7 @@ class Look {
     return isOpen ? 'other' : 'unknown';
   }
 
-  /** What the parts of the model that a property is made of are called now, when they agree. */
+  /** The new name of the parts of the model behind a property, if they agree. */
   #symbolMeaning(symbol: ts.Symbol, depth = 0): Meaning {
     const roots = this.#checker.getRootSymbols(symbol);
     const declarations = roots.flatMap((each) => each.declarations ?? []);
@@ -305,7 +305,7 @@ class Look {
     return agreed(declarations.map((each) => this.#declared(each, depth)));
   }
 
-  /** A member by its declaration: one that is emitted, or one of the user's that stands for such a one. */
+  /** A member by its declaration: an emitted one, or one of the user that implements it. */
   #declared(node: ts.Declaration, depth = 0): Meaning {
     const name = ts.getNameOfDeclaration(node);
     if (name === undefined || !(ts.isIdentifier(name) || ts.isStringLiteral(name))) return 'other';
@@ -351,7 +351,7 @@ class Look {
     return 'other';
   }
 
-  /** The name that an emitted class or type, or a user's class of the model, had before; whatever a file calls it. */
+  /** The old name of an emitted class or type, or of a user's class of the model, whatever a file calls it. */
   #modelName(symbol: ts.Symbol): string | undefined {
     for (const each of [symbol, this.#resolved(symbol)]) {
       for (const declaration of each.declarations ?? []) {
@@ -388,7 +388,7 @@ class Look {
     return this.context.modelClass(this.context.pathOf(source), at);
   }
 
-  /** Whether this file calls something so because it is called so, and not by a name of its own. */
+  /** Whether this file uses the class's own name, not an alias. */
   #isBoundAs(symbol: ts.Symbol, name: string): boolean {
     return (symbol.declarations ?? []).some((each) => {
       if (ts.isImportSpecifier(each)) return each.propertyName === undefined;
@@ -405,7 +405,7 @@ class Look {
   #isUnknown(symbol: ts.Symbol): boolean {
     const { declarations = [], name, flags } = this.#resolved(symbol);
     if (declarations.length > 0) return false;
-    // What the compiler answers where it knows nothing.
+    // The compiler's answer for unresolved types.
     return isAlias(symbol) || (name === 'unknown' && (flags & ts.SymbolFlags.Property) !== 0);
   }
 
@@ -441,7 +441,7 @@ class Look {
     );
   }
 
-  /** Path in the server of the file that a module specifier leads to. */
+  /** The path within the server of the file that a module specifier resolves to. */
   #moduleFile(specifier: ts.Expression): string | undefined {
     const file = this.#checker.getSymbolAtLocation(specifier)?.declarations?.find(ts.isSourceFile);
     return file === undefined ? undefined : this.context.pathOf(file);
@@ -465,7 +465,7 @@ class Look {
     }
   }
 
-  /** Module specifiers follow files that get other names. */
+  /** Updates module specifiers of renamed files. */
   #moduleSpecifier(node: ts.StringLiteral): boolean {
     const { parent } = node;
     const isModule =
@@ -494,7 +494,7 @@ class Look {
     return true;
   }
 
-  /** Where a stub was written that nobody has filled yet, its text names the class, the member and the file. */
+  /** The text of an unimplemented stub names the class, the member and the file. */
   #stubText(node: ts.StringLiteral): boolean {
     const call = node.parent;
     if (!ts.isCallExpression(call) || !ts.isIdentifier(call.expression)) return false;
@@ -541,7 +541,7 @@ class Look {
     return undefined;
   }
 
-  /** Kysely speaks of tables and columns, which keep their names. */
+  /** Kysely uses tables and columns, which keep their names. */
   #isOfKysely(node: ts.Node): boolean {
     const call = ts.findAncestor(node, (each) =>
       ts.isStatement(each)
@@ -562,7 +562,7 @@ function isTemplatePart(
   return ts.isTemplateHead(node) || ts.isTemplateMiddle(node) || ts.isTemplateTail(node);
 }
 
-/** A name that is looked for in a value or type, and in no scope. */
+/** A name that is resolved in a value or type, not in a scope. */
 function isMemberName(node: ts.Identifier): boolean {
   const { parent } = node;
   if (ts.isPropertyAccessExpression(parent)) return parent.name === node;
@@ -584,7 +584,7 @@ function isShorthandBinding(node: ts.Identifier, element: ts.BindingElement): bo
   );
 }
 
-/** Whether an object literal takes a value apart: `({ fax } = entity)`. */
+/** Whether an object literal is a destructuring pattern: `({ fax } = entity)`. */
 function isPattern(node: ts.Expression): boolean {
   const { parent } = node;
   if (ts.isParenthesizedExpression(parent)) return isPattern(parent);
@@ -617,7 +617,7 @@ function isAlias({ flags }: ts.Symbol): boolean {
   return (flags & ts.SymbolFlags.Alias) !== 0;
 }
 
-/** A name of the model as a key; TypeScript does not allow all of them without quotes. */
+/** A name of the model as a property key; TypeScript requires quotes for some names. */
 function asKey(name: string): string {
   return identifier.test(name) ? name : `'${name}'`;
 }

@@ -117,7 +117,7 @@ export class AmbientExecutor implements Executor {
   explain: Executor['explain'] = (statement, values) => {
     // With only one connection, it would wait for the transaction that waits for it.
     if (this.calls.current().scope === undefined) return this.executor.explain(statement, values);
-    throw new Error('How a statement would run is not told inside a transaction.');
+    throw new Error('explain is not available inside a transaction.');
   };
 
   dataVersion(): Pending<number> {

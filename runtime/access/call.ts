@@ -137,7 +137,7 @@ export class Calls {
 class RequestCalls extends Calls {
   protected override outside(): never {
     throw new Error(
-      'request.ds is used where nobody can tell for which request: outside of the handler of a route, or in a callback that has lost the async context of its request. Use it in the handler, and wrap such a callback with AsyncResource.bind().',
+      'request.ds is used where its request is unknown: outside of the handler of a route, or in a callback that has lost the async context of its request. Use it in the handler, and wrap such a callback with AsyncResource.bind().',
     );
   }
 }

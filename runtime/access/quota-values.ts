@@ -42,14 +42,14 @@ export function positive(name: string, value: unknown): number {
 }
 
 /** What rates count. */
-export type Counted = 'nbRequests' | 'inBytes' | 'outBytes';
+export type RateUnit = 'nbRequests' | 'inBytes' | 'outBytes';
 
 const windows = [
   { suffix: 'PerMin', milliseconds: 60_000 },
   { suffix: 'PerHour', milliseconds: 3_600_000 },
 ] as const;
 
-type RateName = `${Counted}${(typeof windows)[number]['suffix']}` & QuotaName;
+type RateName = `${RateUnit}${(typeof windows)[number]['suffix']}` & QuotaName;
 
 /** Milliseconds of the clock, and what was used since. */
 export interface RateWindow {
@@ -68,7 +68,7 @@ export interface Rates {
    */
   exceeded(quotas: QuotaValues, now: number): number | undefined;
   /** Counts for the quotas that are set. */
-  count(quotas: QuotaValues, counted: Counted, amount: number, now: number): void;
+  count(quotas: QuotaValues, counted: RateUnit, amount: number, now: number): void;
   /** What is used up now, for the quotas that are set. */
   current(quotas: QuotaValues, now: number): Record<string, number>;
 }
@@ -97,7 +97,7 @@ export class RateWindows implements Rates {
     return longest;
   }
 
-  count(quotas: QuotaValues, counted: Counted, amount: number, now: number): void {
+  count(quotas: QuotaValues, counted: RateUnit, amount: number, now: number): void {
     for (const { suffix, milliseconds } of windows) {
       const name: RateName = `${counted}${suffix}`;
       if (quotas[name] === undefined) continue;

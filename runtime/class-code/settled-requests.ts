@@ -7,7 +7,7 @@ import { orderOf, requestName, type SelectionRequest } from '../query/selection-
 import type { ClassHost } from '../class/class-host.js';
 import { ComputedAccessors, checked, type Said } from './computed-accessors.js';
 import { ComputedFilters, type SettledFilter } from './computed-filters.js';
-import type { FilterNode, OrderedNode, SelectionNode } from '../class/selection-node.js';
+import type { SelectionFilterNode, OrderedNode, SelectionNode } from '../class/selection-node.js';
 import { NodeTree, treeRequest } from '../class/selection-tree.js';
 import { From } from '../dataclass/source.js';
 import type { Dialect } from '../dialect/dialect.js';
@@ -127,7 +127,7 @@ export class SettledRequests implements ComputedRequests {
     }
   }
 
-  async #filterNode(node: FilterNode, of: SelectionNode): Promise<SelectionNode> {
+  async #filterNode(node: SelectionFilterNode, of: SelectionNode): Promise<SelectionNode> {
     const { dataclass } = node;
     const settled = await this.#filters.settle(dataclass, node.filter, node.inputs, codeNames);
     const items = await this.#items(dataclass, node.items);

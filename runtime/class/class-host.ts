@@ -35,14 +35,14 @@ export interface ClassHost {
    * The whole model, whatever a session may see. Its database takes part in the transaction of the
    * calling code.
    */
-  readonly context: SeenModel;
+  readonly context: VisibleModel;
   /** Whether sessions may see less than the whole model. */
   readonly isLimited: boolean;
   /**
    * What the calling code may see: {@link context} if the code is the server's own, or nothing is
    * limited.
    */
-  seen(): SeenModel;
+  seen(): VisibleModel;
   /** @throws Error for a name that is no dataclass of the model */
   codeOf(dataclassName: string): DataclassCode;
   reading(): Reading;
@@ -75,15 +75,15 @@ export interface DataclassCode {
  * privileges.
  */
 export interface Seen {
-  readonly model: SeenModel;
+  readonly model: VisibleModel;
   readonly dataclass: Dataclass;
-  readonly rows: Rows;
+  readonly rows: RowReader;
   readonly reader: SelectionReading;
   readonly writing: Writing;
 }
 
 /** Rows of entities by their keys. */
-export interface Rows {
+export interface RowReader {
   /** @param key in any case; no entity has a key that is impossible for the type */
   byKey(key: string | number): Promise<readonly SqlValue[] | undefined>;
   /**
@@ -118,7 +118,7 @@ export interface Entities {
   columns(from: From): readonly Sql[];
   fromRow(row: readonly SqlValue[]): EntityObject;
   /** Rows of all entities, whatever call runs: for the saver, the deleter and events. */
-  readonly allRows: Rows;
+  readonly allRows: RowReader;
   /**
    * The row of one entity that the current call may read.
    * @param key in any case
@@ -173,13 +173,13 @@ export interface Selections {
 }
 
 /** The model as the session of a call sees it, and what its reads share. */
-export interface SeenModel extends ReadingContext {
+export interface VisibleModel extends ReadingContext {
   readonly dataclasses: ReadonlyMap<string, Dataclass>;
 }
 
 /** A dataclass of the whole model as a view has it. */
 export function seenDataclass(
-  { dataclasses }: Pick<SeenModel, 'dataclasses'>,
+  { dataclasses }: Pick<VisibleModel, 'dataclasses'>,
   { name }: Pick<Dataclass, 'name'>,
 ): Dataclass {
   const dataclass = dataclasses.get(name);

@@ -4,7 +4,7 @@ import { Aliases, From, selecting } from '../dataclass/source.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
 import { valueTypeOf } from '../dialect/value-type.js';
 import { decodeKey } from '../protocol/key.js';
-import type { ClassHost, Rows } from './class-host.js';
+import type { ClassHost, RowReader } from './class-host.js';
 import type { EntityLayout } from './entity-layout.js';
 
 /** Keys that one statement reads; their list is one value. */
@@ -17,7 +17,7 @@ type Row = readonly SqlValue[];
  * session may read: properties are synchronous, and promoted code may read more, so privileges are
  * checked then (`EntityState.get`).
  */
-export class EntityRows implements Rows {
+export class EntityRows implements RowReader {
   readonly #byKey: Statement;
   readonly #byKeys: Statement;
 

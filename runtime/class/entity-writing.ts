@@ -10,7 +10,12 @@ import { entityStatuses, Refusals } from '../entity/refusals.js';
 import { EntitySaver } from '../entity/save.js';
 import { RequestError, isDenialStatus } from '../protocol/errors.js';
 import { nowText } from '../protocol/dates.js';
-import { type DataclassCode, type Writing, type SeenModel, seenDataclass } from './class-host.js';
+import {
+  type DataclassCode,
+  type Writing,
+  type VisibleModel,
+  seenDataclass,
+} from './class-host.js';
 import { type EntityState, stateOf } from './entity-state.js';
 import { LiveEntityObject } from './live-entity.js';
 import { SaveError, type SaveProblem } from './failure.js';
@@ -32,7 +37,7 @@ export class EntityWriting implements Writing {
   /** @param model as the sessions see it for whose calls this writes */
   constructor(
     private readonly code: DataclassCode,
-    private readonly model: SeenModel,
+    private readonly model: VisibleModel,
   ) {
     const dataclass = seenDataclass(model, code.dataclass);
     const { lifecycle, locks } = code.host;

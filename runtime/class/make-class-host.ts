@@ -14,9 +14,9 @@ import {
   type Reading,
   type Seen,
   type Selections,
-  type Rows,
+  type RowReader,
   type Writing,
-  type SeenModel,
+  type VisibleModel,
   seenDataclass,
 } from './class-host.js';
 import { Entity } from './entity.js';
@@ -46,12 +46,12 @@ export interface ClassParts {
   readonly calls: Calls;
   readonly locks: LockTable;
   /** The whole model. Its database is an {@link ambientDatabase}. */
-  readonly context: SeenModel;
+  readonly context: VisibleModel;
   /**
    * What a call of a session may see; never called for the server itself. None if nothing is
    * limited.
    */
-  readonly seenBy?: ((call: Call) => SeenModel) | undefined;
+  readonly seenBy?: ((call: Call) => VisibleModel) | undefined;
   /** Logs errors of class code that runs after the answer. */
   readonly tellFailure: (error: Error) => void;
   /** Makes what runs the events; none if no dataclass has any. */
@@ -89,7 +89,7 @@ class Host implements ClassHost {
   readonly calls: Calls;
   readonly locks: LockTable;
   readonly afterCommit: AfterCommit;
-  readonly context: SeenModel;
+  readonly context: VisibleModel;
   readonly lifecycle: Lifecycle | undefined;
   readonly #seenBy: ClassParts['seenBy'];
   readonly #codes = new Map<string, Code>();
@@ -146,7 +146,7 @@ class Host implements ClassHost {
     return this.#seenBy !== undefined;
   }
 
-  seen(): SeenModel {
+  seen(): VisibleModel {
     if (this.#seenBy === undefined) return this.context;
     const call = this.calls.current();
     return call.isServer === true ? this.context : this.#seenBy(call);
@@ -175,7 +175,7 @@ class Code implements DataclassCode {
   readonly instance: object;
   readonly #whole: Seen;
   /** Views come and go, and what belongs to them. */
-  readonly #seen = new WeakMap<SeenModel, Seen>();
+  readonly #seen = new WeakMap<VisibleModel, Seen>();
 
   constructor(
     readonly host: ClassHost,
@@ -205,18 +205,18 @@ class Code implements DataclassCode {
 /** Reads and writes a dataclass as a view sees it; each part is made when it is first needed. */
 class SeenDataclass implements Seen {
   readonly dataclass: Dataclass;
-  #rows: Rows | undefined;
+  #rows: RowReader | undefined;
   #reader: SelectionReader | undefined;
   #writing: Writing | undefined;
 
   constructor(
     private readonly code: DataclassCode,
-    readonly model: SeenModel,
+    readonly model: VisibleModel,
   ) {
     this.dataclass = seenDataclass(model, code.dataclass);
   }
 
-  get rows(): Rows {
+  get rows(): RowReader {
     if (this.dataclass === this.code.dataclass) return this.code.entities.allRows;
     return (this.#rows ??= new EntityRows(this.code.host, this.dataclass, this.code.layout));
   }
@@ -232,7 +232,7 @@ class SeenDataclass implements Seen {
 
 /** Makes the entities of one dataclass, as instances of the user's class. */
 class DataclassEntities implements Entities {
-  readonly allRows: Rows;
+  readonly allRows: RowReader;
   readonly #defaults: readonly SqlValue[];
 
   /** @param make the user's class */
@@ -273,7 +273,7 @@ class DataclassEntities implements Entities {
   }
 
   /** @throws PermissionError */
-  #readable(): Rows {
+  #readable(): RowReader {
     const { dataclass, rows } = this.code.seen();
     requireReadInCode(dataclass);
     return rows;

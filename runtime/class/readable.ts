@@ -2,7 +2,7 @@ import { PromotedSession } from '../access/promotions.js';
 import { requireAttributeInCode } from '../dataclass/permissions.js';
 import { isKeptBack } from '../entity/denials.js';
 import type { StoredValue } from '../protocol/values.js';
-import type { DataclassCode, SeenModel } from './class-host.js';
+import type { DataclassCode, VisibleModel } from './class-host.js';
 import type { Field } from './entity-layout.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import { whenSettled } from '../query/computed-requests.js';
@@ -71,7 +71,7 @@ export function readableNode(node: SelectionNode): Pending<SelectionNode> {
 }
 
 /** A selection as a request, after class code has resolved it. */
-export function settledTree(model: SeenModel, node: SelectionNode): Pending<TreeRequest> {
+export function settledTree(model: VisibleModel, node: SelectionNode): Pending<TreeRequest> {
   return whenThere(readableNode(node), (readable) =>
     whenSettled(model, treeRequest(model, readable), (settled) => settled),
   );

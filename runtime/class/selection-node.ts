@@ -16,7 +16,7 @@ export type SelectionNode =
   | EntityNode
   | KeysNode
   | AskedNode
-  | FilterNode
+  | SelectionFilterNode
   | OrderedNode
   | RelatedNode
   | CombinedNode
@@ -67,7 +67,7 @@ export interface SelectionAsker {
   keys(): Pending<KeyList>;
 }
 
-export interface FilterNode extends Node {
+export interface SelectionFilterNode extends Node {
   readonly kind: 'filter';
   readonly of: SelectionNode;
   /** The names that its paths may use. */
@@ -141,7 +141,7 @@ export function filtered(
   inputs: FilterInputs,
   items: readonly OrderItem[],
   names: NameScope = 'all',
-): FilterNode {
+): SelectionFilterNode {
   return { kind: 'filter', of, filter, inputs, items, names, ...over(of.dataclass, [of], 0) };
 }
 
@@ -248,11 +248,17 @@ function over(
   const depth = Math.max(...parts.map((each) => each.depth)) + deeper;
   if (size > maxSize) {
     const problem = `A selection is made of at most ${maxSize} others`;
-    throw refuse('invalidQuery', `${problem}: read keys() in between, and go on from fromKeys().`);
+    throw refuse(
+      'invalidQuery',
+      `${problem}: read keys() in between, and continue with fromKeys().`,
+    );
   }
   if (depth > deepest) {
     const problem = `A selection follows at most ${maxDepth} relations and slices, one after the other`;
-    throw refuse('invalidQuery', `${problem}: read keys() in between, and go on from fromKeys().`);
+    throw refuse(
+      'invalidQuery',
+      `${problem}: read keys() in between, and continue with fromKeys().`,
+    );
   }
   return { dataclass, size, depth, isAsked: parts.some((each) => each.isAsked) };
 }

@@ -14,7 +14,7 @@ import { type Aggregation, type ValuePath, valuePath } from '../query/value-path
 import {
   type DataclassCode,
   type SelectionReading,
-  type SeenModel,
+  type VisibleModel,
   seenDataclass,
 } from './class-host.js';
 import type { SelectionNode } from './selection-node.js';
@@ -33,7 +33,7 @@ export class SelectionReader implements SelectionReading {
   /** @param model as the sessions see it for whose calls this reads */
   constructor(
     private readonly code: DataclassCode,
-    private readonly model: SeenModel,
+    private readonly model: VisibleModel,
   ) {
     // A date without time is YYYY-MM-DD in code, whatever form clients get.
     this.#options = { ...model.options, dateOnlyFormat: 'iso' };
@@ -97,7 +97,7 @@ export class SelectionReader implements SelectionReading {
     return (values as readonly unknown[]).map((value) => this.#typed(path, value));
   }
 
-  get #dialect(): SeenModel['database']['dialect'] {
+  get #dialect(): VisibleModel['database']['dialect'] {
     return this.model.database.dialect;
   }
 

@@ -9,9 +9,9 @@ import type { FilterInput, FilterSlots } from '../filter/slots.js';
 import type { QueryContext } from '../query/context.js';
 import type { Selection, SelectionTree } from '../query/selection.js';
 import { requestName, type SelectionRequest, shapeName } from '../query/selection-request.js';
-import { type SeenModel, seenDataclass } from './class-host.js';
+import { type VisibleModel, seenDataclass } from './class-host.js';
 import {
-  type FilterNode,
+  type SelectionFilterNode,
   isOrderedNode,
   type KeysNode,
   type SelectionNode,
@@ -30,7 +30,7 @@ export class NodeTree implements SelectionTree {
 
   /** @param model as the reading code sees it */
   constructor(
-    readonly model: SeenModel,
+    readonly model: VisibleModel,
     readonly root: SelectionNode,
   ) {
     const reading = new TreeReading(model.database.dialect);
@@ -83,14 +83,14 @@ export class NodeTree implements SelectionTree {
   }
 }
 
-const marks = new WeakMap<SeenModel, string>();
+const marks = new WeakMap<VisibleModel, string>();
 let marked = 0;
 
 /**
  * A different mark for each view of the model, none for the whole model: statements of two views
  * differ.
  */
-function markOf(model: SeenModel, { dataclass }: SelectionNode): string {
+function markOf(model: VisibleModel, { dataclass }: SelectionNode): string {
   if (seenDataclass(model, dataclass) === dataclass) return '';
   let mark = marks.get(model);
   if (mark === undefined) {
@@ -105,7 +105,7 @@ function markOf(model: SeenModel, { dataclass }: SelectionNode): string {
  * @throws PermissionError for what the reading code may not read; the names in its filters are
  * checked later
  */
-function requireReadable(model: SeenModel, root: SelectionNode): void {
+function requireReadable(model: VisibleModel, root: SelectionNode): void {
   const waiting = [root];
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
     requireReadInCode(seenDataclass(model, node.dataclass));
@@ -127,7 +127,7 @@ export interface TreeRequest extends SelectionRequest {
  * @param dataclass as the reader of the answer sees it; if left out, as that code does
  */
 export function treeRequest(
-  model: SeenModel,
+  model: VisibleModel,
   node: SelectionNode,
   dataclass: Dataclass = seenDataclass(model, node.dataclass),
 ): TreeRequest {
@@ -203,7 +203,7 @@ class TreeReading implements FilterInputs {
     for (const value of values) this.inputs.push({ value });
   }
 
-  #addInputs(node: FilterNode): void {
+  #addInputs(node: SelectionFilterNode): void {
     const { inputs, nulls, patterns } = node.inputs;
     const first = this.inputs.length;
     this.positions.set(node, first);

@@ -15,10 +15,10 @@ import type { EntityQuery } from '../protocol/queries.js';
 import type { QueryContext } from '../query/context.js';
 import { orderList, keyOrder, orderTerms } from '../query/order-sql.js';
 import type { Selection } from '../query/selection.js';
-import { type SeenModel, seenDataclass } from './class-host.js';
+import { type VisibleModel, seenDataclass } from './class-host.js';
 import {
   alternatives,
-  type FilterNode,
+  type SelectionFilterNode,
   isOrderedNode,
   type SelectionNode,
   type SliceNode,
@@ -48,7 +48,7 @@ export class SelectionWriter implements NodeWriter {
    */
   constructor(
     readonly context: QueryContext,
-    readonly model: SeenModel,
+    readonly model: VisibleModel,
     private readonly positions: ReadonlyMap<SelectionNode, number>,
     private readonly selection: Selection,
     private readonly slots: FilterSlots,
@@ -169,7 +169,7 @@ export class SelectionWriter implements NodeWriter {
     return limited.offset(dialect.integer(skip).$castTo<number>());
   }
 
-  #filter(from: From, node: FilterNode, nesting: number): Sql {
+  #filter(from: From, node: SelectionFilterNode, nesting: number): Sql {
     const { dialect, aliases, similarities } = this.context;
     const { nulls, patterns, mismatched } = this.selection;
     const first = this.#position(node);
@@ -204,7 +204,7 @@ function reversed(term: OrderTerm): OrderTerm {
 export interface NodeWriter {
   readonly context: QueryContext;
   /** As the reading code sees it. */
-  readonly model: SeenModel;
+  readonly model: VisibleModel;
   /**
    * The condition that an entity of `from` belongs to a selection; none if all do.
    * @param nesting subqueries around it

@@ -37,7 +37,7 @@ import { planFor } from '../query/selection-request.js';
 import { settledTree } from './readable.js';
 import { filterInputs } from '../filter/prepared-filter.js';
 import { parseOrderBy } from '../query/order-by.js';
-import type { DataclassCode, SeenModel } from './class-host.js';
+import type { DataclassCode, VisibleModel } from './class-host.js';
 import { paramsOf } from './selection-values.js';
 
 /** An attribute with values: its name, or a path to one such as `employer.name`, `staff.salary` or `extra.size`. */
@@ -351,7 +351,7 @@ async function dropSelection(state: SelectionState): Promise<number> {
   return writing.dropChosen(plan.statement, values);
 }
 
-function planChoice({ database, options }: SeenModel, selection: Selection): SelectionPlan {
+function planChoice({ database, options }: VisibleModel, selection: Selection): SelectionPlan {
   const context = queryContext(database.dialect, options);
   const filterSlots = new FilterSlots(firstFilterSlot);
   const from = new From(context.aliases, selection.dataclass);

@@ -1,23 +1,23 @@
-/** What can be given up when nobody waits for it any more. */
+/** Work that can be stopped when nobody waits for it any more. */
 export interface AbandonableWork {
   abandon(): void;
 }
 
 /**
- * The promise of a long read. Whoever loses interest abandons it: what it waits for, and what was made of it with `then`, is
- * given up then, where that is possible, and the promise fails.
+ * The promise of a long read. A caller that no longer needs the result abandons the promise: the read behind it,
+ * and every promise derived with `then`, is stopped where that is possible, and the promise rejects.
  */
 export class AbandonablePromise<T> extends Promise<T> implements AbandonableWork {
-  /** What it waits for now. */
+  /** The work behind the promise at the moment. */
   #source: AbandonableWork | undefined;
   #isAbandoned = false;
 
-  /** Plain promises are made of it where nothing else is said: by `finally`, for one. */
+  /** Methods such as `finally` return plain promises. */
   static override get [Symbol.species](): PromiseConstructor {
     return Promise;
   }
 
-  /** @param source what the promise waits for */
+  /** @param source the work that `abandon` stops */
   static waitingFor<T>(source: AbandonableWork, promise: Promise<T>): AbandonablePromise<T> {
     const result = new AbandonablePromise<T>((resolve, reject) => {
       promise.then(resolve, reject);
@@ -45,7 +45,7 @@ export class AbandonablePromise<T> extends Promise<T> implements AbandonableWork
     this.#source?.abandon();
   }
 
-  /** Waits for the next read that an answer led to. */
+  /** Continues with the next read that a result led to. */
   follow(result: unknown): void {
     this.#source = result instanceof AbandonablePromise ? result : undefined;
     if (this.#isAbandoned) this.#source?.abandon();

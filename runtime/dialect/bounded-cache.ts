@@ -1,6 +1,6 @@
 /**
- * A map that forgets its oldest half when it is full, so that a look-up costs no bookkeeping. What is in use is asked for
- * again at once and moves to the young half. Full is told by weight, since what clients ask for decides how large an entry is.
+ * A map that drops its older generation when it is full, so that a lookup needs no bookkeeping. An entry that is
+ * used moves to the younger generation. The limit is a weight, because clients decide how large an entry is.
  */
 export class BoundedCache<V> {
   #young = new Map<string, V>();
@@ -8,8 +8,8 @@ export class BoundedCache<V> {
   #weight = 0;
 
   /**
-   * @param maxWeight of all entries together; an entry that would take up more than an eighth of it is not kept
-   * @param weigh what an entry weighs beside its name: bytes, roughly
+   * @param maxWeight of all entries together; an entry heavier than an eighth of it is not kept
+   * @param weigh weight of an entry without its key: bytes, roughly
    */
   constructor(
     private readonly maxWeight: number,
@@ -37,5 +37,5 @@ export class BoundedCache<V> {
   }
 }
 
-/** What a map and the objects of an entry take up in any case. */
+/** Bytes that a map and the objects of an entry need in any case. */
 const entryWeight = 300;

@@ -10,15 +10,15 @@ import type { AnyKysely } from '../protocol/queries.js';
 import type { Sql } from './sql.js';
 import { RestrictionSlot, type Statement } from './statement.js';
 
-/** What Kysely's builder has made. */
+/** A query of Kysely's builder. */
 export interface BuiltQuery {
   compile(): CompiledQuery;
   withPlugin(plugin: KyselyPlugin): BuiltQuery;
 }
 
 /**
- * Turns a whole query into its SQL text and the list of what is to be bound.
- * @param writer writes the SQL of a database
+ * Compiles a query into its SQL text and the list of values to bind.
+ * @param writer writes the SQL of one database
  */
 export function compileWith(writer: AnyKysely, query: Sql | BuiltQuery): Statement {
   const { sql, parameters } = 'isRawBuilder' in query ? query.compile(writer) : query.compile();
@@ -53,7 +53,7 @@ class SlotReplacer extends OperationNodeTransformer {
   }
 }
 
-/** What Kysely needs to write SQL for a database; what runs it is the executor's part. */
+/** What Kysely needs to write the SQL of a database; the executor runs it. */
 export type KyselyParts = Pick<
   Dialect,
   'createAdapter' | 'createIntrospector' | 'createQueryCompiler'

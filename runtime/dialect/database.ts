@@ -2,24 +2,24 @@ import type { Dialect } from './dialect.js';
 import type { Executor, Transaction } from './executor.js';
 import type { SqlValue, Statement } from './statement.js';
 
-/** An open database: how SQL is written for it, and what runs it. */
+/** An open database: its dialect and its executor. */
 export interface Database {
   readonly dialect: Dialect;
   readonly executor: Executor;
-  /** 32 hexadecimal digits, made with the schema: `__UNIQID` of the catalog. */
+  /** 32 hexadecimal digits, created with the schema: `__UNIQID` of the catalog. */
   readonly uniqueId: string;
-  /** Tells servers of one model from those of another. */
+  /** Identifies the model: servers of one model have the same hash. */
   readonly schemaHash: string;
-  /** No other process can open it: it is in memory. */
+  /** Set for a database in memory, which no other process can open. */
   readonly isOfOneProcess?: boolean;
-  /** What the start has changed in a schema that was there, and what it has found to be unused, in words. */
+  /** What the start changed in an existing schema and which parts it found unused, in words. */
   readonly added?: readonly string[];
 }
 
-/** Is told of every statement before it runs. */
+/** Called with every statement before it runs. */
 export type StatementObserver = (sql: string, values: readonly SqlValue[]) => void;
 
-/** An executor that tells an observer what it runs. */
+/** An executor that reports each statement to an observer before it runs. */
 export function observedExecutor(executor: Executor, observe: StatementObserver): Executor {
   const told =
     <T>(run: (statement: Statement, values: readonly SqlValue[]) => T) =>

@@ -6,15 +6,15 @@ import type { VectorAccess } from './vector-access.js';
 
 /** Opens databases of one kind. */
 export interface DatabaseDriver {
-  /** How a `DATABASE_URL` of this kind begins, up to its first colon. */
+  /** Schemes of the `DATABASE_URL`s that this driver opens: the part before the first colon. */
   readonly schemes: readonly string[];
-  /** What such a URL looks like, for messages. */
+  /** Examples of such URLs, for messages. */
   readonly urls: string;
   /**
-   * Opens the database of a `DATABASE_URL` and creates its schema; the one that is there is compared, and may be added to.
+   * Opens the database of a `DATABASE_URL`. Creates its schema, or compares and extends an existing one.
    * @param schema one SQL statement each
    * @param fold how texts are compared
-   * @throws Error that says why, when it cannot be opened or was made for another model
+   * @throws Error with the reason if the database cannot be opened or belongs to another model
    */
   open(
     url: string,
@@ -22,7 +22,7 @@ export interface DatabaseDriver {
     fold: Fold,
     options: DriverOptions,
   ): Promise<Database>;
-  /** What migrations would do to the data, in words; changes nothing of them. */
+  /** Describes what migrations would do to the data; changes nothing. */
   plan(
     url: string,
     schema: readonly string[],
@@ -31,8 +31,8 @@ export interface DatabaseDriver {
   ): Promise<readonly string[]>;
   /**
    * Copies a database, so that a start can be tried on the copy; servers may use the database meanwhile.
-   * @param target what is not there yet: a file, or a schema beside that of the database
-   * @throws Error that says why it cannot; nothing is left of the copy then
+   * @param target does not exist yet: a file, or a schema in the same database
+   * @throws Error with the reason; a partial copy is removed
    */
   copy(url: string, target: string, options: CopyOptions): Promise<DatabaseCopy>;
 }
@@ -45,7 +45,7 @@ export interface CopyOptions {
 export interface DatabaseCopy {
   /** A `DATABASE_URL`. */
   readonly url: string;
-  /** How somebody uses it, and what removes it. */
+  /** How to use it and how to remove it. */
   readonly words: readonly string[];
 }
 
@@ -54,18 +54,18 @@ export interface DriverOptions {
   readonly hasVectors: boolean;
   /** Milliseconds that a statement may run; `null` means no limit. */
   readonly queryTimeout: number | null;
-  /** Where a driver's own settings are looked up. */
+  /** Environment variables with the settings of the driver. */
   readonly environment: Environment;
-  /** What the server knows of its data beside their schema. */
+  /** What the server knows about its data in addition to their schema. */
   readonly data?: DataOptions;
-  /** Is told what a start waits for, while it does. */
+  /** Called with what a start waits for, while it waits. */
   readonly log?: (words: string) => void;
 }
 
-/** A kind of database that a server takes, and what the model wants to be in it. */
+/** A kind of database that a server supports, and the schema that the model requires. */
 export interface ServedDatabase {
   readonly driver: DatabaseDriver;
-  /** Used where this one is the server's first and `DATABASE_URL` is not set. */
+  /** Used if this is the server's first database and `DATABASE_URL` is not set. */
   readonly defaultUrl: string;
   /** The database schema, one statement each. */
   readonly schema: readonly string[];

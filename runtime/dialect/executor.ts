@@ -1,60 +1,57 @@
 import { type Pending, caught } from './pending.js';
 import type { SqlValue, Statement } from './statement.js';
 
-/** JSON as a statement gives it: as bytes where it is long, since those need no decoding. */
+/** The JSON that a statement returns: bytes if it is long, because bytes need no decoding. */
 export type JsonAnswer = string | Uint8Array;
 
-/** A database in the same process answers at once, and a small read does without what a promise costs. */
+/** A database in the same process answers synchronously, which spares a small read the cost of a promise. */
 export type PendingAnswer = Pending<JsonAnswer | undefined>;
 
 /** Runs statements. Reads never wait for a write transaction that is open. */
 export interface Executor {
   /** The first column of the first row; `undefined` when there is no row or the value is null. */
   read(statement: Statement, values: readonly SqlValue[]): PendingAnswer;
-  /** The same for a value that is no answer yet. */
+  /** The same for a value that is not JSON. */
   value(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined>;
   /** All columns of all rows. */
   rows(statement: Statement, values: readonly SqlValue[]): Pending<Rows>;
   /**
-   * All rows, with the names of their columns.
+   * All rows with the names of their columns.
    * @throws Error for a statement that may change something
    */
   table(statement: Statement, values: readonly SqlValue[]): Pending<Table>;
-  /** How the database would run a statement with these values: the tables that it would read, in its order. */
+  /** The plan of a statement with these values: the tables that the database would read, in order. */
   explain(statement: Statement, values: readonly SqlValue[]): Pending<readonly TableSearch[]>;
-  /** A number that is another one whenever reads may see other data than before, whoever changed it. */
+  /** A number that changes whenever reads may see other data than before, whichever process changed them. */
   dataVersion(): Pending<number>;
-  /**
-   * Runs `work` in one transaction and stores what it did, or nothing of it when it throws. Transactions run one after the
-   * other.
-   */
+  /** Runs `work` in one transaction, which is committed, or rolled back if `work` throws. */
   write<T>(work: (transaction: Transaction) => Pending<T>): Pending<T>;
   close(): Promise<void>;
 }
 
-/** How the rows of one table are found, as the database's own plan says. */
+/** How the database's plan finds the rows of one table. */
 export interface TableSearch {
-  /** The name that the statement gives the table. */
+  /** The alias of the table in the statement. */
   readonly alias: string;
-  /** Columns by whose values an index gives the rows. */
+  /** Columns of the index that finds the rows. */
   readonly columns: readonly string[];
-  /** The key by which the table itself is kept gives the rows. */
+  /** Whether the primary key of the table finds the rows. */
   readonly byKey: boolean;
 }
 
 /** Rows of a statement; the values of a row are in the order of its columns. */
 export type Rows = readonly (readonly SqlValue[])[];
 
-/** What a statement that the runtime did not write gives. */
+/** The result of a statement that the runtime did not write. */
 export interface Table {
-  /** Names may be there twice; none for a statement that gives no rows. */
+  /** Names may repeat; empty for a statement that returns no rows. */
   readonly columns: readonly string[];
   readonly rows: Rows;
-  /** None for a statement that reads. */
+  /** Absent for a statement that reads. */
   readonly result?: RunResult;
 }
 
-/** What a statement did. */
+/** The effect of a statement. */
 export interface RunResult {
   readonly changes: number;
   readonly insertedKey: number;
@@ -62,25 +59,25 @@ export interface RunResult {
 
 export interface Transaction {
   /**
-   * @returns how many rows changed, and the key that the database drew for the last new one
-   * @throws ConstraintError when the database refuses the change; the transaction itself goes on.
+   * @returns how many rows changed, and the key that the database generated for the last new one
+   * @throws ConstraintError when the database refuses the change; the transaction itself continues.
    */
   run(statement: Statement, values: readonly SqlValue[]): Pending<RunResult>;
   /** The first column of the first row; `undefined` when there is no row. */
   value(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined>;
-  /** As {@link Executor.read}, but what the transaction did is seen. */
+  /** As {@link Executor.read}; sees the changes of the transaction. */
   read(statement: Statement, values: readonly SqlValue[]): Pending<JsonAnswer | undefined>;
-  /** As {@link Executor.rows}, but what the transaction did is seen; the statement may change something too. */
+  /** As {@link Executor.rows}; sees the changes of the transaction, and the statement may change data. */
   rows(statement: Statement, values: readonly SqlValue[]): Pending<Rows>;
-  /** The same with the names of the columns, for any statement. */
+  /** As `rows`, with the names of the columns. */
   table(statement: Statement, values: readonly SqlValue[]): Pending<Table>;
 }
 
-/** A constraint of the schema that a change would break. */
+/** A change violates a constraint of the schema. */
 export class ConstraintError extends Error {
   constructor(
     readonly kind: 'unique' | 'foreignKey' | 'notNull' | 'check' | 'expression',
-    /** SQL names of the table and the column with a dot between, where the database tells them. */
+    /** SQL names of the table and the column, joined by a dot, if the database reports them. */
     readonly column: string | undefined,
     cause: unknown,
   ) {
@@ -88,7 +85,7 @@ export class ConstraintError extends Error {
   }
 }
 
-/** The database cannot take part in this request now: locked, full, read-only, out of reach. */
+/** The database cannot serve this request now: it is locked, full, read-only or unreachable. */
 export class DatabaseUnavailableError extends Error {
   constructor(reason: string, cause: unknown) {
     super(reason, { cause });
@@ -96,12 +93,12 @@ export class DatabaseUnavailableError extends Error {
 }
 
 /**
- * The database has given up a transaction that met others, such as one that waited for a transaction that waited for it. The
- * same transaction has a chance once the others have ended.
+ * The database rolled back a transaction because of a conflict with others, such as a deadlock. The transaction can
+ * be retried.
  */
 export class ConflictError extends DatabaseUnavailableError {}
 
-/** A statement ran for longer than the limit `queryTimeout` allows, and was stopped. */
+/** A statement exceeded `queryTimeout` and was stopped. */
 export class QueryTimeoutError extends Error {
   /** @param milliseconds the limit */
   constructor(
@@ -112,14 +109,14 @@ export class QueryTimeoutError extends Error {
   }
 }
 
-/** The database cannot hold a value, or compute with it: U+0000 in a text, or a number that is too large, for one. */
+/** The database cannot store a value or compute with it, for example U+0000 in a text or a number that is too large. */
 export class UnusableValueError extends Error {
   constructor(reason: string, cause: unknown) {
     super(reason, { cause });
   }
 }
 
-/** The database takes no statement of this size: a request follows too many relations, for one. */
+/** The database rejects a statement of this size, for example because a request follows too many relations. */
 export class TooComplexError extends Error {
   constructor(reason: string, cause: unknown) {
     super(reason, { cause });
@@ -127,8 +124,8 @@ export class TooComplexError extends Error {
 }
 
 /**
- * Runs a transaction, and once more where it met others and the database gave it up. Class code must not run in it: what that
- * has done outside of the database would be done twice.
+ * Runs a transaction, and retries it once after a conflict. Class code must not run in it: its effects outside of
+ * the database would happen twice.
  */
 export function againAfterConflict<T>(write: () => Pending<T>): Pending<T> {
   return caught(write, (error) => {

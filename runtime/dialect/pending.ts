@@ -1,7 +1,7 @@
-/** A result that is there already, or comes later: a database in the same process answers at once. */
+/** A result that is available now or later: a database in the same process answers synchronously. */
 export type Pending<T> = T | Promise<T>;
 
-/** Goes on where something fails, now or later. */
+/** Handles an error, synchronous or not. */
 export function caught<T>(
   work: () => Pending<T>,
   handle: (error: unknown) => Pending<T>,
@@ -15,12 +15,12 @@ export function caught<T>(
   return pending instanceof Promise ? pending.catch(handle) : pending;
 }
 
-/** Goes on with a result, at once where it is there. */
+/** Continues with a result, synchronously if it is available. */
 export function whenThere<T, R>(pending: Pending<T>, next: (result: T) => Pending<R>): Pending<R> {
   return pending instanceof Promise ? pending.then(next) : next(pending);
 }
 
-/** Waits for work, but no longer than this; never fails. */
+/** Waits for work, at most for this time; never rejects. */
 export async function settledWithin(work: Promise<unknown>, milliseconds: number): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const overtime = new Promise<void>((resolve) => {
@@ -31,5 +31,5 @@ export async function settledWithin(work: Promise<unknown>, milliseconds: number
 }
 
 function nothing(): void {
-  // Whoever began the work is told what became of it.
+  // The caller that started the work handles its errors.
 }

@@ -1,22 +1,22 @@
-/** One thing in which a database is not as the model wants it. */
+/** One way in which a database differs from the model's schema. */
 export interface SchemaDifference {
   readonly what: string;
-  /** The SQL that ends it, where that is known and nothing stands in the way. */
+  /** The SQL that removes the difference, if it is known and can run. */
   readonly remedy?: string;
 }
 
-/** What is wrong with a database, and what to do about it. */
+/** What is wrong with a database and how to correct it. */
 export interface Mismatch {
-  /** What somebody has to change. */
+  /** Differences that a person has to resolve. */
   readonly differences: readonly SchemaDifference[];
-  /** What the server adds itself as soon as nothing else differs. */
+  /** What the server adds itself as soon as these are resolved. */
   readonly additions?: readonly SchemaDifference[];
   readonly advice: string;
 }
 
-/** The start is stopped: the database was made for another model, or by somebody else. */
+/** Stops the start: the database belongs to another model, or somebody else created it. */
 export class SchemaMismatchError extends Error {
-  /** All of them, what the server would add last. */
+  /** All differences; those that the server would resolve come last. */
   readonly differences: readonly string[];
 
   constructor({ differences, additions = [], advice }: Mismatch) {

@@ -1,4 +1,4 @@
 import type { RawBuilder } from 'kysely';
 
-/** An SQL expression or clause; its type argument is of no use here, since answers leave the database as bytes. */
+/** An SQL expression or clause. Results leave the database as bytes, so the type argument is always `unknown`. */
 export type Sql = RawBuilder<unknown>;

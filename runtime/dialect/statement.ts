@@ -4,17 +4,17 @@ import type { Sql } from './sql.js';
 /** A value that SQL can hold. */
 export type SqlValue = string | number | bigint | null | Uint8Array;
 
-/** Stands in a query for a value that only a request knows: the position of that value in the request's list. */
+/** A placeholder for a value of the request: its position in the request's list of values. */
 export class Slot {
   constructor(readonly index: number) {}
 }
 
 /**
- * Stands for a value that the call brings in which the statement runs, whatever it is run for. Only a `CallValueBinder`
- * can run such a statement.
+ * A placeholder for a value that belongs to the call that runs the statement. Only a `CallValueBinder` can run such
+ * a statement.
  */
 export class CallSlot {
-  /** @param owner whose values: the same object finds them in the call */
+  /** @param owner identifies the value: the call stores values by owner */
   constructor(
     readonly owner: object,
     readonly index: number,
@@ -22,8 +22,9 @@ export class CallSlot {
 }
 
 /**
- * Stands in a query for the condition that an entity of a dataclass may be seen. It differs by call, and is asked for when the
- * statement runs (`access/call-values.ts`): a statement that still holds one cannot run.
+ * A placeholder for the condition under which an entity of a dataclass is visible. The condition differs by call
+ * and is computed when the statement runs (`class-code/call-values.ts`); a statement that still holds the placeholder
+ * cannot run.
  */
 export class RestrictionSlot {
   /**
@@ -36,28 +37,28 @@ export class RestrictionSlot {
   ) {}
 }
 
-/** A statement that is written once and run with many lists of values. */
+/** A statement that is compiled once and run with many lists of values. */
 export interface Statement {
   readonly sql: string;
   /** In the order of the SQL's placeholders. */
   readonly bindings: readonly (SqlValue | Slot | CallSlot | RestrictionSlot)[];
-  /** None where the query holds no {@link RestrictionSlot}. */
+  /** Absent if the query holds no {@link RestrictionSlot}. */
   readonly restricted?: RestrictedStatement;
-  /** Where class code has to put values into the JSON that the statement gives; most have none. */
+  /** The places of the result that class code fills; most statements have none. */
   readonly computed?: readonly ComputedPlace[];
-  /** Set for a page of all entities: in the order of an index, no row behind the page is read. */
+  /** Set for a page of all entities in the order of an index, which reads no row beyond the page. */
   readonly isPage?: true;
 }
 
-/** What a statement reads of dataclasses that restrict sessions. */
+/** The restricted dataclasses that a statement reads. */
 export interface RestrictedStatement {
   /** Names of the dataclasses. */
   readonly dataclasses: readonly string[];
-  /** Writes the statement with conditions in the place of its slots. */
+  /** Writes the statement with a condition for each placeholder. */
   write(conditionOf: (slot: RestrictionSlot) => Sql): Statement;
 }
 
-/** A place in an answer that holds a value of class code. */
+/** A place in a JSON result for a value that class code computes. */
 export interface ComputedPlace {
   /** Name of the dataclass. */
   readonly dataclass: string;
@@ -67,8 +68,8 @@ export interface ComputedPlace {
 }
 
 /**
- * Stands around what tells the place and the entity of a value of class code: the number of the place, the stamp, and the key
- * as JSON, with commas between. JSON never holds this character as it is, and so no value can be taken for such a mark.
+ * Delimits the place of a value that class code computes: number of the place, stamp and key as JSON, separated by
+ * commas. JSON always escapes this character, so no value can be taken for such a mark.
  */
 export const computedMark = '\u0001';
 

@@ -1,18 +1,18 @@
-/** A column or a constraint of a table, as the text that made the table has it. */
+/** A column or a constraint in the text of a `CREATE TABLE`. */
 export interface DefinitionPart {
-  /** The column's name; that of a constraint is its first word. */
+  /** The column's name, or the first word of a constraint. */
   readonly name: string;
-  /** As it was written. */
+  /** The text as it was written. */
   readonly text: string;
-  /** The same for texts that differ in spaces, comments and the case of words alone. */
+  /** A normal form: texts that differ only in spaces, comments and the case of keywords have the same one. */
   readonly normal: string;
-  /** Its words, names, numbers, texts and signs, as they were written. */
+  /** Words, names, numbers, texts and operators as they were written. */
   readonly tokens: readonly string[];
 }
 
 export interface TableDefinition {
   readonly parts: readonly DefinitionPart[];
-  /** What stands behind the list, such as `WITHOUT ROWID`; empty for most tables. */
+  /** The text after the list, such as `WITHOUT ROWID`; usually empty. */
   readonly options: string;
 }
 
@@ -22,8 +22,8 @@ interface Token {
 }
 
 /**
- * A quote that is doubled inside a quoted text begins the next piece of it. Letters beyond ASCII may stand in any word. Numbers,
- * BLOBs and operators are whole, so that tokens with spaces between them mean the same.
+ * A doubled quote inside a quoted text starts the next token. Words may hold letters beyond ASCII. Numbers, BLOBs
+ * and operators are single tokens, so that tokens joined by spaces keep their meaning.
  */
 const tokenPattern =
   /[ \t\n\f\r]+|--[^\n]*|\/\*[^]*?(?:\*\/|$)|[xX]'[^']*'|(?:'[^']*')+|(?:"[^"]*")+|(?:`[^`]*`)+|\[[^\]]*\]|(?:\d+\.?\d*|\.\d+)(?:[eE][+-]?\d+)?(?![\w$\u{80}-\u{10ffff}])|[\w$\u{80}-\u{10ffff}]+|->>|->|<=|>=|<>|!=|==|\|\||<<|>>|::|[^]/gu;
@@ -34,7 +34,7 @@ const constraintWords = new Set(['CONSTRAINT', 'PRIMARY', 'UNIQUE', 'CHECK', 'FO
 
 /**
  * Reads the columns and constraints of a table.
- * @param sql `CREATE TABLE …` as `sqlite_schema` has it, which SQLite has found right
+ * @param sql `CREATE TABLE …` from `sqlite_schema`, which SQLite has already parsed
  */
 export function readTableDefinition(sql: string): TableDefinition {
   const parts: DefinitionPart[] = [];
@@ -58,8 +58,8 @@ export function readTableDefinition(sql: string): TableDefinition {
 }
 
 /**
- * The columns that a text may name: names in quotes, and words in lower case as PostgreSQL writes them, but for functions and
- * types.
+ * The columns that a text may name: quoted names, and lower-case words as PostgreSQL prints them, except functions
+ * and types.
  */
 export function wordsOf(sql: string): readonly string[] {
   const tokens = tokensOf(sql);
@@ -95,12 +95,12 @@ function normalOf(tokens: readonly Token[]): string {
   return tokens.map(({ text }) => normalToken(text)).join(' ');
 }
 
-/** The pieces of a text that mean something. */
+/** The tokens of a text without spaces and comments. */
 export function sqlTokens(sql: string): readonly string[] {
   return tokensOf(sql).map(({ text }) => text);
 }
 
-/** What a token is without its quotes; `undefined` for a word, a sign, a number or a text. */
+/** The name in a quoted token; `undefined` for a word, an operator, a number or a text. */
 export function quotedName(token: string): string | undefined {
   return /^["`[]/.test(token) ? nameIn(token) : undefined;
 }
@@ -112,7 +112,7 @@ function normalToken(text: string): string {
     : text.replace(/[a-z]+/g, (letters) => letters.toUpperCase());
 }
 
-/** What a name is without its quotes. */
+/** A name without its quotes. */
 function nameIn(text: string): string {
   const [quote = ''] = text;
   if (quote === '[') return text.slice(1, -1);
@@ -120,7 +120,7 @@ function nameIn(text: string): string {
   return text.slice(1, -1).replaceAll(quote + quote, quote);
 }
 
-/** A name as every statement of the schema has it. */
+/** A quoted name, as all statements of the schema write it. */
 export function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }

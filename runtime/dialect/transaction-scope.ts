@@ -1,13 +1,16 @@
 import type { Transaction } from './executor.js';
 import type { Pending } from './pending.js';
 
-/** Told when it is certain whether something that a transaction did is kept; must not throw. */
+/** Called once when it is certain whether the changes of a transaction are kept; must not throw. */
 export type Settled = (isKept: boolean) => void;
 
-/** Completes the statements of a transaction before they run; what it waits for is no work of the transaction. */
+/**
+ * Wraps a transaction so that its statements are completed before they run. Waiting for that does not count as work
+ * of the transaction.
+ */
 export type BindTransaction = (transaction: Transaction) => Transaction;
 
-/** Something was asked of a transaction that was committed or rolled back before. */
+/** A transaction that has ended received another request. */
 export class TransactionEndedError extends Error {
   constructor() {
     super(
@@ -17,24 +20,24 @@ export class TransactionEndedError extends Error {
 }
 
 /**
- * An open transaction, or a part of one behind a savepoint, with the code that it belongs to. Parts of one scope run one after
- * the other, in the order they were asked for; a part is a scope of its own, so that what it runs does not wait for itself.
+ * An open transaction, or a nested part of one in a savepoint. Parts of a scope run one after the other in the
+ * order of their calls. A part is a scope of its own, so that what it runs does not wait for itself.
  */
 export class TransactionScope {
-  /** Runs statements while the scope is open. They do not wait for parts that run. */
+  /** Runs statements while the scope is open. Statements do not wait for running parts. */
   readonly transaction: Transaction;
-  /** Of the whole transaction. */
+  /** The clock of the whole transaction. */
   readonly clock: IdleClock;
-  /** How many savepoints are around it. */
+  /** The number of enclosing savepoints. */
   readonly depth: number;
   #isClosed = false;
-  /** Ends when the last part asked for so far has ended; never fails. */
+  /** Resolves when the last part requested so far has ended; never rejects. */
   #parts: Promise<unknown> | undefined;
   #settled: Settled[] | undefined;
 
   /**
-   * @param parent of a part; none for a transaction
-   * @param bound what its statements go through; none where they run as they are
+   * @param parent the enclosing scope; none for a transaction
+   * @param bound wraps the statements; none if they run unchanged
    */
   constructor(
     private readonly base: Transaction,
@@ -60,7 +63,7 @@ export class TransactionScope {
   }
 
   /**
-   * Runs `work` behind a savepoint. When it throws, what it did is undone, and the scope goes on.
+   * Runs `work` in a savepoint. If `work` throws, its changes are rolled back and the scope continues.
    * @throws TransactionEndedError, and what `work` throws
    */
   run<T>(work: (scope: TransactionScope) => Promise<T>): Promise<T> {
@@ -68,7 +71,7 @@ export class TransactionScope {
   }
 
   /**
-   * Runs `work` when no part runs, without a savepoint: for one statement, of which the database keeps all or nothing.
+   * Runs `work` without a savepoint when no part runs: for one statement, which is atomic by itself.
    * @throws TransactionEndedError, and what `work` throws
    */
   async alone<T>(work: () => Promise<T>): Promise<T> {
@@ -88,27 +91,30 @@ export class TransactionScope {
     }
   }
 
-  /** The transaction that this is a part of, or is. */
+  /** The scope of the whole transaction. */
   get whole(): TransactionScope {
     return this.parent?.whole ?? this;
   }
 
-  /** Has a function told of the outcome: at once when a savepoint is gone back to, else at the end of the transaction. */
+  /**
+   * Registers a function for the outcome: it is called when a savepoint is rolled back, otherwise at the end of the
+   * transaction.
+   */
   whenSettled(settled: Settled): void {
     (this.#settled ??= []).push(settled);
   }
 
-  /** Waits for parts that nobody awaited; they may ask for more. */
+  /** Waits for parts that nobody awaited; these may start more. */
   async idle(): Promise<void> {
     while (this.#parts !== undefined) await this.#parts;
   }
 
-  /** Whatever is asked of the scope from now on is refused. */
+  /** Refuses everything from now on. */
   close(): void {
     this.#isClosed = true;
   }
 
-  /** Tells the outcome to all who asked for it, in that order; the last one first when all is undone. */
+  /** Reports the outcome to all registered functions, in order; in reverse order after a rollback. */
   settle(isKept: boolean): void {
     const settled = this.#settled ?? [];
     this.#settled = undefined;
@@ -132,13 +138,13 @@ export class TransactionScope {
   }
 
   async #goBack(name: string): Promise<void> {
-    // The transaction as a whole was undone, or is about to be.
+    // The whole transaction was rolled back, or is about to be.
     if (!this.isOpen) return;
     try {
       await this.#statement(`rollback to savepoint ${name}`);
       await this.#statement(`release savepoint ${name}`);
     } catch {
-      // After some errors, a full disk for one, the database has given up the whole transaction by itself.
+      // After some errors, such as a full disk, the database rolls back the whole transaction by itself.
       this.#closeAll();
     }
   }
@@ -157,7 +163,7 @@ export class TransactionScope {
   }
 }
 
-/** Runs `work` in a scope, then what it started there and did not await, and closes the scope. */
+/** Runs `work` in a scope, waits for parts that it did not await, and closes the scope. */
 export async function runToEnd<T>(
   scope: TransactionScope,
   work: (scope: TransactionScope) => Promise<T>,
@@ -172,17 +178,17 @@ export async function runToEnd<T>(
 }
 
 function nothing(): void {
-  // Whoever asked for the part is told what became of it.
+  // The caller of each part handles its errors.
 }
 
-/** Told of the statements of a transaction. */
+/** Called around the statements of a transaction. */
 interface StatementGuard {
-  /** @throws Error to refuse a statement that is about to run; it is the statement's */
+  /** @throws Error to refuse a statement before it runs */
   begin(): void;
   end(): void;
 }
 
-/** A transaction whose statements are told to a guard. */
+/** A transaction that calls a guard around each statement. */
 function guardedTransaction(transaction: Transaction, guard: StatementGuard): Transaction {
   const guarded =
     <A extends readonly unknown[], T>(run: (...given: A) => Pending<T>) =>
@@ -203,7 +209,7 @@ function guardedTransaction(transaction: Transaction, guard: StatementGuard): Tr
   };
 }
 
-/** Measures how long nothing has been asked of a transaction. */
+/** Measures how long a transaction has been idle. */
 class IdleClock {
   #running = 0;
   #since = performance.now();
@@ -224,9 +230,9 @@ class IdleClock {
 }
 
 /**
- * Waits for work that a clock is told of.
- * @param longest milliseconds that it may be idle
- * @param expired called when it was idle for longer; what this returns is thrown, and nobody waits for the work any more
+ * Waits for work and stops waiting if its transaction stays idle for too long.
+ * @param longest milliseconds that the transaction may be idle
+ * @param expired called when the limit is exceeded; its result is thrown
  */
 export function unlessIdle<T>(
   work: Promise<T>,
@@ -240,7 +246,7 @@ export function unlessIdle<T>(
       if (idle >= longest) reject(expired());
       else timer = lookIn(longest - idle);
     };
-    // A process that has nothing else to do may end.
+    // The timer does not keep the process alive.
     const lookIn = (milliseconds: number): NodeJS.Timeout =>
       setTimeout(look, Math.ceil(milliseconds)).unref();
     let timer = lookIn(longest);

@@ -1,9 +1,12 @@
 import type { StorageType } from '../protocol/definition.js';
 
-/** How a database compares a value: what is bound may be of another type, a fraction for an integer column for instance. */
+/**
+ * The type by which a database compares values; the bound value may have another one, such as a fraction for an
+ * integer column.
+ */
 export type ValueType = 'text' | 'number' | 'integer' | 'boolean';
 
-/** @throws Error for a type whose values are not compared */
+/** @throws Error for a type whose values cannot be compared */
 export function valueTypeOf(type: StorageType): ValueType {
   switch (type) {
     case 'string':

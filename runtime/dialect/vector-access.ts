@@ -2,65 +2,65 @@ import type { VectorComparison } from '../protocol/vector.js';
 import type { SqlValue } from './statement.js';
 import type { Sql } from './sql.js';
 
-/** How a statement compares vectors. Servers of models without vectors do not carry what does. */
+/** Compares vectors in SQL. Servers of models without vectors do not include the implementation. */
 export interface VectorAccess {
   /**
-   * Reads what a request compares vectors with.
-   * @param dimensions how many numbers the attribute's vectors have
+   * Reads the vector of a request.
+   * @param dimensions number of components of the attribute's vectors
    */
   read(value: unknown, dimensions: number): ReadVector;
   /**
-   * How the scores of stored vectors compare with the threshold of a bound comparison.
-   * @param take binds what is made of the comparison
+   * Compares the scores of stored vectors with the threshold of a bound comparison.
+   * @param take binds a value that is derived from the comparison
    */
   compare(stored: StoredVector, take: TakeSlot): ComparedVector;
 }
 
-/** What a vector is compared with, or why it cannot be: the predicate of a sentence about the value. */
+/** The vector of a request, or why it is invalid: the predicate of a sentence about the value. */
 export type ReadVector = { readonly values: VectorValues } | { readonly problem: string };
 
-/** @param purpose a name for what is bound; the same one is bound once */
+/** @param purpose identifies the bound value; the same purpose is bound once */
 export type TakeSlot = (purpose: string, value: (values: VectorValues) => SqlValue) => Sql;
 
-/** A vector attribute in a statement. */
+/** The columns of a vector attribute in a statement. */
 export interface StoredVector {
-  /** As JSON. */
+  /** The vector as JSON. */
   readonly vector: Sql;
-  /** Null where none is stored. */
+  /** Null if no vector is stored. */
   readonly norm: Sql;
-  /** Its direction. */
+  /** The direction of the vector. */
   readonly unit: Sql;
   readonly dimensions: number;
-  /** A direction as the column has it. */
+  /** Converts a direction to the form of the column. */
   readonly direction: (numbers: readonly number[]) => SqlValue;
 }
 
 export interface ComparedVector {
-  /** 1 above the threshold, 0 equal, -1 below, null where there is no score. */
+  /** 1 above the threshold, 0 equal, -1 below, null without a score. */
   readonly order: Sql;
-  /** An expression that grows as the similarity falls; null if there is no score. */
+  /** An expression that grows as the similarity falls; null without a score. */
   readonly rank: () => Sql;
 }
 
 /**
- * What a statement binds for one comparison with a vector. `norm` is that of a stored vector, `distance` the distance of its
- * direction from the given one's: what decides every metric.
+ * The values that a statement binds for one comparison with a vector. `norm` is the norm of the stored vector and
+ * `distance` the distance between the two directions; every metric follows from these two.
  */
 export interface VectorValues {
   readonly given: VectorComparison;
-  /** Of the given vector. */
+  /** The norm of the given vector. */
   readonly norm: number;
-  /** The given vector's direction; null where it has none. */
+  /** The direction of the given vector; null for a zero vector. */
   readonly unit: readonly number[] | null;
-  /** The square of the distance at which the score is the threshold: `constant + perNorm / norm + timesNorm * norm`. */
+  /** The squared distance at which the score equals the threshold: `constant + perNorm / norm + timesNorm * norm`. */
   readonly limit: Linear;
-  /** How far rounding may put the limit off, in the same form. */
+  /** The rounding error of the limit, in the same form. */
   readonly slack: Linear;
-  /** How the score of a vector compares with the threshold whose distance is smaller than the limit: 1 above, -1 below. */
+  /** The order of scores whose distance is below the limit: 1 if they are above the threshold, -1 if below. */
   readonly nearer: 1 | -1;
   /**
-   * Grows as similarity falls: `distance² * (perSquare + perSquareNorm * norm) + norm * (perNorm + perNormSquared * norm)`,
-   * `zero` taking the place of `distance²` for a zero vector.
+   * Grows as similarity falls: `distance² * (perSquare + perSquareNorm * norm) + norm * (perNorm + perNormSquared *
+   * norm)`. For a zero vector, `zero` replaces `distance²`.
    */
   readonly rank: {
     readonly perSquare: number | null;
@@ -71,7 +71,7 @@ export interface VectorValues {
   };
 }
 
-/** Null where a score needs a closer look whatever the distance is. */
+/** Null if the score needs an exact computation at any distance. */
 export interface Linear {
   readonly constant: number | null;
   readonly perNorm: number | null;

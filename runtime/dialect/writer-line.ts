@@ -1,10 +1,13 @@
 import { type RequestError, refuseBusy } from '../protocol/errors.js';
 import type { Pending } from './pending.js';
 
-/** Transactions that may wait for their turn: each holds what a client sent. A second's work for single entities. */
+/**
+ * Transactions that may queue; each holds the body of a request. The limit is about a second of work on single
+ * entities.
+ */
 const most = 1_000;
 
-/** How long one may wait: by then few clients do. */
+/** How long a transaction may queue: few clients wait longer. */
 const longestMilliseconds = 30_000;
 
 interface Waiting {
@@ -13,22 +16,23 @@ interface Waiting {
   readonly giveUp: () => void;
 }
 
-/** Lets transactions begin in the order they were asked for, so many at once; only so many of them wait. */
+/** Starts transactions in order, a limited number at once, with a bounded queue. */
 export class WriterLine {
   readonly #waiting: Waiting[] = [];
   #running = 0;
-  /** One for all of them: a timer for each would cost a tenth of a small change. */
+  /** One timer for the whole queue: a timer for each transaction would cost a tenth of a small change. */
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param atOnce how many run at the same time: one, where the database has one writer */
+  /** @param atOnce number of concurrent transactions: one if the database has a single writer */
   constructor(
     private readonly limits = { most, longestMilliseconds },
     private readonly atOnce = 1,
   ) {}
 
   /**
-   * Runs `work` when all that came before has begun, and there is room.
-   * @throws RequestError 503 when too many wait, or this one has waited too long: `work` is not run then; what `work` throws
+   * Runs `work` when all earlier transactions have started and a slot is free.
+   * @throws RequestError 503 when the queue is full or the wait exceeds its limit (`work` does not run then), and
+   * what `work` throws
    */
   run<T>(work: () => Pending<T>): Pending<T> {
     if (this.#waiting.length >= this.limits.most) {
@@ -38,7 +42,8 @@ export class WriterLine {
       this.#running += 1;
       return this.#run(work);
     }
-    // A promise keeps the async context of who asked: work that the one before runs would have that one's.
+    // A promise keeps the async context of its caller. Work started by the previous transaction would inherit that
+    // one's context.
     return new Promise<void>((begin, reject) => {
       this.#wait(begin, () => {
         const seconds = this.limits.longestMilliseconds / 1000;
@@ -48,7 +53,7 @@ export class WriterLine {
     }).then(() => this.#run(work));
   }
 
-  /** Whatever becomes of the work, the next one has its turn; whoever waits for this one goes on first. */
+  /** Runs the work and then starts the next one, even after an error; the caller of this one continues first. */
   #run<T>(work: () => Pending<T>): Pending<T> {
     let pending: Pending<T>;
     try {
@@ -69,7 +74,7 @@ export class WriterLine {
     });
   }
 
-  /** Ends when everything that was asked for so far, where one runs at a time, has ended, or has waited too long. */
+  /** With one transaction at a time, resolves when everything requested so far has ended or timed out. */
   idle(): Promise<void> {
     if (this.#running === 0) return Promise.resolve();
     return new Promise((resolve) => {
@@ -95,14 +100,14 @@ export class WriterLine {
     const timer = setTimeout(() => {
       this.#dismissLate();
     }, milliseconds);
-    // What waits is waited for elsewhere, and nobody waits for the timer.
+    // Each request keeps the process alive itself, so the timer need not.
     return timer.unref();
   }
 
   #dismissLate(): void {
     const { longestMilliseconds: longest } = this.limits;
     const now = performance.now();
-    // A timer may end a moment early.
+    // A timer may fire slightly early.
     for (let first = this.#waiting[0]; first !== undefined; first = this.#waiting[0]) {
       const left = first.since + longest - now;
       if (left > 1) {

@@ -17,7 +17,7 @@ export interface DeletionStatements {
   readonly cascade: readonly Statement[];
   /** Set if a cascade has to lock what it lists. */
   readonly locking?: LockingStatements;
-  readonly restrictions: readonly Restriction[];
+  readonly restrictions: readonly DeleteRestriction[];
   /** Lists the entities that refer to a deleted one and stay. */
   readonly listChanged: readonly Statement[];
   /** Sets their relations to null; the value is the time. */
@@ -61,7 +61,7 @@ export interface Touched {
 }
 
 /** A relation by which entities prevent others from being deleted. */
-export interface Restriction {
+export interface DeleteRestriction {
   readonly reference: Reference;
   /** How many do. */
   readonly count: Statement;

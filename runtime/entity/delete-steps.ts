@@ -11,7 +11,7 @@ import {
   refusedByDependents,
   refusedByLocks,
 } from './delete-refusal.js';
-import type { DeletionStatements, Restriction } from './delete-statements.js';
+import type { DeletionStatements, DeleteRestriction } from './delete-statements.js';
 import type { Pace } from './pace.js';
 
 /** One running deletion. */
@@ -131,7 +131,7 @@ async function runAll(
 
 async function dependentsOf(
   transaction: Transaction,
-  { reference, countShown, keys }: Restriction,
+  { reference, countShown, keys }: DeleteRestriction,
   count: number,
 ): Promise<Dependents> {
   const list = JSON.parse(String(await transaction.value(keys, []))) as readonly string[];

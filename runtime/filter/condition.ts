@@ -7,7 +7,7 @@ import { valueTypeOf } from '../dialect/value-type.js';
 import type { StorageType, StorageDefinition } from '../protocol/definition.js';
 import type { Comparator, ComparisonNode } from './ast.js';
 import { type FilterContext, always, never, not } from './context.js';
-import { incomparable, type Pending } from './resolve.js';
+import { incomparable, type PendingComparison } from './resolve.js';
 import {
   valueCondition,
   wantedValue,
@@ -25,7 +25,7 @@ import { placeholderName } from './params.js';
 import type { FilterInput } from './slots.js';
 
 /** A comparison at the end of its path. */
-export type Comparison = Pick<Pending, 'node' | 'comparator' | 'end'>;
+export type Comparison = Pick<PendingComparison, 'node' | 'comparator' | 'end'>;
 
 /** One comparison with an attribute as SQL; null compares as filters F36 says. */
 export function condition(context: FilterContext, source: Source, comparison: Comparison): Sql {

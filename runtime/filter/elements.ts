@@ -3,7 +3,7 @@ import { objectProperty } from '../dataclass/comparable.js';
 import type { Sql } from '../dialect/dialect.js';
 import type { JsonPlace, ByKind } from '../dialect/json-access.js';
 import { all, not, nested, type WritingContext, type FilterContext } from './context.js';
-import type { Move, Pending } from './resolve.js';
+import type { Move, PendingComparison } from './resolve.js';
 import type { Comparator } from './ast.js';
 import {
   type Operand,
@@ -39,7 +39,7 @@ interface Walk {
 export function elementConditions(
   context: WritingContext,
   document: Sql,
-  pending: readonly Pending[],
+  pending: readonly PendingComparison[],
 ): Sql[] {
   return conditionsAt(context, { document, names: [] }, pending);
 }
@@ -47,10 +47,10 @@ export function elementConditions(
 function conditionsAt(
   context: WritingContext,
   position: Position,
-  pending: readonly Pending[],
+  pending: readonly PendingComparison[],
 ): Sql[] {
   const conditions: Sql[] = [];
-  const tied = new Map<string, Pending[]>();
+  const tied = new Map<string, PendingComparison[]>();
   for (const each of pending) {
     const tie = tieAt(each);
     if (tie === -1) {
@@ -65,11 +65,11 @@ function conditionsAt(
 }
 
 /** The position of the first letter. */
-function tieAt({ moves }: Pending): number {
+function tieAt({ moves }: PendingComparison): number {
   return moves.findIndex((move) => move.kind === 'elements' && move.letter !== '');
 }
 
-function untied(context: WritingContext, position: Position, pending: Pending): Sql {
+function untied(context: WritingContext, position: Position, pending: PendingComparison): Sql {
   if (pending.comparator === '!=') {
     return not(untied(context, position, { ...pending, comparator: '=' }));
   }
@@ -83,9 +83,9 @@ function untied(context: WritingContext, position: Position, pending: Pending): 
 function tiedCondition(
   context: WritingContext,
   position: Position,
-  group: readonly Pending[],
+  group: readonly PendingComparison[],
 ): Sql {
-  const first = group[0] as Pending;
+  const first = group[0] as PendingComparison;
   const length = tieAt(first) + 1;
   const { tables, position: element } = walk(
     context,
@@ -104,7 +104,7 @@ function exists(tables: readonly Sql[], condition: Sql): Sql {
 function walk(
   context: WritingContext,
   start: Position,
-  { node }: Pending,
+  { node }: PendingComparison,
   moves: readonly Move[],
 ): Walk {
   const tables: Sql[] = [];
@@ -137,7 +137,7 @@ function placeAt({ dialect }: WritingContext, { document, names, element }: Posi
 function propertyCondition(
   context: FilterContext,
   place: JsonPlace,
-  { node, comparator }: Pick<Pending, 'node' | 'comparator'>,
+  { node, comparator }: Pick<PendingComparison, 'node' | 'comparator'>,
 ): Sql {
   const input = context.inputs.get(node);
   const isNull = sql`${place.value} is null`;

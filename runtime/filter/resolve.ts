@@ -28,7 +28,7 @@ export type Move =
   | { readonly kind: 'elements'; readonly letter: string };
 
 /** A comparison whose path is being followed. */
-export interface Pending {
+export interface PendingComparison {
   readonly node: ComparisonNode;
   /** The result of class code for the comparison, if class code computes the attribute. */
   readonly computed?: ComputedNode;
@@ -57,7 +57,7 @@ export function resolve(
   dataclass: Dataclass,
   compared: ComparisonNode | ComputedNode,
   scope: NameScope | undefined,
-): Pending {
+): PendingComparison {
   const node = compared.kind === 'computed' ? compared.comparison : compared;
   const { steps } = node.path;
   const names = steps.map((step) => step.name);
@@ -93,8 +93,8 @@ export function resolve(
  */
 function keyOfRestricted(
   dataclass: Dataclass,
-  end: Pending['end'],
-): { readonly hops: readonly RelatedEntityDefinition[]; readonly end: Pending['end'] } {
+  end: PendingComparison['end'],
+): { readonly hops: readonly RelatedEntityDefinition[]; readonly end: PendingComparison['end'] } {
   if (end.kind !== 'relatedEntity') return { hops: [], end };
   const { restriction, key } = dataclass.target(end);
   return restriction === undefined ? { hops: [], end } : { hops: [end], end: key };

@@ -11,7 +11,7 @@ import {
   never,
   nested,
 } from './context.js';
-import { type Pending, resolve, type Hop } from './resolve.js';
+import { type PendingComparison, resolve, type Hop } from './resolve.js';
 import { sql } from 'kysely';
 import { type ColumnDefinition, followAll } from '../dataclass/attribute-path.js';
 import { objectDocument } from '../dataclass/comparable.js';
@@ -40,7 +40,7 @@ export function filterCondition(
  */
 function conjunction(context: WritingContext, from: From, source: Source, filter: FilterNode): Sql {
   const conditions: Sql[] = [];
-  const pending: Pending[] = [];
+  const pending: PendingComparison[] = [];
   for (const { node, negated } of conjuncts(filter)) {
     if (negated) conditions.push(not(conjunction(context, from, source, node)));
     else if (node.kind === 'comparison' || node.kind === 'computed') {
@@ -96,7 +96,7 @@ export function conjuncts(
 interface InObject {
   readonly source: Source;
   readonly attribute: ColumnDefinition;
-  readonly comparisons: Pending[];
+  readonly comparisons: PendingComparison[];
 }
 
 /** Conditions over `source` for comparisons that AND joins and whose paths begin there. */
@@ -104,10 +104,10 @@ function comparisons(
   context: WritingContext,
   from: From,
   source: Source,
-  pending: readonly Pending[],
+  pending: readonly PendingComparison[],
 ): Sql[] {
   const conditions: Sql[] = [];
-  const related = new Map<string, Pending[]>();
+  const related = new Map<string, PendingComparison[]>();
   const inObjects = new Map<string, InObject>();
   for (const each of pending) {
     const toMany = toManyAt(each);
@@ -118,7 +118,7 @@ function comparisons(
       else addInObject(inObjects, end, each);
     } else if (each.comparator === '!=') {
       // `!=` is always NOT (`=`): no related entity has the value.
-      const positive: Pending = { ...each, comparator: '=' };
+      const positive: PendingComparison = { ...each, comparator: '=' };
       conditions.push(not(someRelated(context, from, source, [positive])));
     } else {
       const way = wayOf(each, toMany);
@@ -138,7 +138,7 @@ function computedCondition(
   context: WritingContext,
   from: From,
   end: Source,
-  { computed, hops }: Pending,
+  { computed, hops }: PendingComparison,
 ): Sql {
   const { filter, isNullWanted } = computed as ComputedNode;
   const condition = filter === undefined ? never : context.within(context, from, end, filter);
@@ -149,7 +149,11 @@ function computedCondition(
     : sql`(${key} is not null and ${condition})`;
 }
 
-function addInObject(inObjects: Map<string, InObject>, source: Source, pending: Pending): void {
+function addInObject(
+  inObjects: Map<string, InObject>,
+  source: Source,
+  pending: PendingComparison,
+): void {
   const attribute = pending.end as ColumnDefinition;
   const name = `${source.alias}.${attribute.name}`;
   const known = inObjects.get(name);
@@ -157,7 +161,7 @@ function addInObject(inObjects: Map<string, InObject>, source: Source, pending: 
   else known.comparisons.push(pending);
 }
 
-function toManyAt({ hops }: Pick<Pending, 'hops'>): number {
+function toManyAt({ hops }: Pick<PendingComparison, 'hops'>): number {
   return hops.findIndex(({ relation }) => relation.kind === 'relatedEntities');
 }
 
@@ -166,7 +170,7 @@ function toManyAt({ hops }: Pick<Pending, 'hops'>): number {
  * to-one relation also selects the entity that the relation starts from: `roles.actor{2}` is the
  * actor of another role than `roles.actor`.
  */
-function wayOf({ hops, end, endOrdinal }: Pending, toMany: number): string {
+function wayOf({ hops, end, endOrdinal }: PendingComparison, toMany: number): string {
   const beyond: readonly Hop[] =
     end.kind === 'relatedEntity' ? [...hops, { relation: end, ordinal: endOrdinal }] : hops;
   const further = beyond.slice(toMany + 1);
@@ -183,7 +187,7 @@ function follow(
   context: WritingContext,
   from: From,
   source: Source,
-  { node }: Pending,
+  { node }: PendingComparison,
   hops: readonly Hop[],
 ): Source {
   const relations = hops.map(({ relation }) => relation as RelatedEntityDefinition);
@@ -202,9 +206,9 @@ function someRelated(
   context: WritingContext,
   from: From,
   source: Source,
-  pending: readonly Pending[],
+  pending: readonly PendingComparison[],
 ): Sql {
-  const first = pending[0] as Pending;
+  const first = pending[0] as PendingComparison;
   const toMany = toManyAt(first);
   const owner = follow(context, from, source, first, first.hops.slice(0, toMany));
   const relation = (first.hops[toMany] as Hop).relation as RelatedEntitiesDefinition;

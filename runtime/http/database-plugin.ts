@@ -199,7 +199,7 @@ export async function migrate({ settings, ...options }: MigrateOptions): Promise
         return;
       case 'migrate':
         await runMigrations(opening);
-        log('The database has the model of this server.');
+        log('The schema of the database matches the model.');
     }
   } catch (error) {
     process.stderr.write(`${error instanceof Error ? error.message : String(error)}\n`);
@@ -211,7 +211,7 @@ async function planMigrations(opening: Opening): Promise<void> {
   const { chosen, textFold, data } = chosenFor(opening);
   const lines = await chosen.driver.plan(chosen.url, chosen.schema, textFold, data);
   for (const line of lines) opening.log(line);
-  if (lines.length === 0) opening.log('No step of a migration is left.');
+  if (lines.length === 0) opening.log('All steps of the migrations have run.');
 }
 
 async function runMigrations(opening: Opening): Promise<void> {
@@ -227,7 +227,7 @@ async function tryMigrations(opening: Opening, target: string): Promise<void> {
   const trial = new Trial(log);
   try {
     await runMigrations({ ...opening, databaseUrl: url, trial });
-    log('The copy has the model of this server.');
+    log('The schema of the copy matches the model.');
   } finally {
     trial.end();
     for (const each of words) log(each);

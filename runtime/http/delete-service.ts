@@ -29,12 +29,12 @@ import {
   selectionRequest,
   shapeName,
 } from '../query/selection-request.js';
-import type { WritingContext } from './write-service.js';
+import type { WriteContext } from './write-service.js';
 
 /** What a deletion needs in addition to what reads need. */
 export interface DeletingContext extends ReadingContext {
   readonly locks: LockTable;
-  readonly lifecycle: WritingContext['lifecycle'];
+  readonly lifecycle: WriteContext['lifecycle'];
   readonly dataclasses: ReadonlyMap<string, Dataclass>;
 }
 

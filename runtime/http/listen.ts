@@ -64,7 +64,7 @@ async function listening(
 function tellRejections(): void {
   const log = pino(pino.destination(2));
   process.on('unhandledRejection', (reason) => {
-    const told = 'Something failed that no code waits for: an await is missing.';
+    const told = 'A promise that no code awaits was rejected: an await is missing.';
     try {
       const err = reason instanceof Error ? reason : new Error(inspect(reason));
       log.error({ err }, told);

@@ -103,12 +103,12 @@ export function permissionsOf(app: FastifyInstance): ServedPermissions | undefin
     );
   }
   if (options.login !== undefined) {
-    throw new Error('The model has no roles, so that nobody logs in: leave out the option login.');
+    throw new Error('The model has no roles, so there is no login: remove the option login.');
   }
   const { key, keysUrl } = tokenSettings(environment);
   if (key !== '' || keysUrl !== '') {
     throw new Error(
-      'TOKEN_KEY or TOKEN_KEYS_URL is set, and the model has no roles, so that nobody logs in.',
+      'TOKEN_KEY or TOKEN_KEYS_URL is set, but the model has no roles, so there is no login.',
     );
   }
   return undefined;

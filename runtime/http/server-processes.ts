@@ -170,19 +170,16 @@ class ServerProcesses {
       this.#state.renew();
       for (const [worker, listened] of this.#running) stop(worker, listened);
       this.#log.error(
-        `Somebody has removed what the processes of the server share (${folder}): all of them start anew, without it.`,
+        `The shared state of the processes (${folder}) was removed: all of them restart without it.`,
       );
     } catch (error) {
-      this.#log.error(
-        { err: error },
-        'What the processes of the server share cannot be made anew.',
-      );
+      this.#log.error({ err: error }, 'The shared state of the processes cannot be created again.');
     }
   }
 
   async #forget(number: number): Promise<void> {
     await forgetProcess(this.#state.folder, number).catch((error: unknown) => {
-      this.#log.error({ err: error }, 'What a process of the server left behind stays there.');
+      this.#log.error({ err: error }, 'Files of a process of the server could not be removed.');
     });
   }
 

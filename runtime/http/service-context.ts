@@ -4,10 +4,10 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { EntitySets } from '../entity-set/entity-sets.js';
 import type { ErrorTeller } from './errors.js';
 import type { RequestSessions } from './request-sessions.js';
-import type { WritingContext } from './write-service.js';
+import type { WriteContext } from './write-service.js';
 
 /** What the services of all dataclasses share. */
-export interface ServiceContext extends WritingContext {
+export interface ServiceContext extends WriteContext {
   readonly dataclasses: ReadonlyMap<string, Dataclass>;
   readonly sets: EntitySets;
   readonly sessions: RequestSessions;

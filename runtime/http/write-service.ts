@@ -27,7 +27,7 @@ import {
 import { type AddressKey, type BodyEntities, readEntities } from './write-body.js';
 
 /** What the services of all dataclasses share when they write. */
-export interface WritingContext extends ReadingContext {
+export interface WriteContext extends ReadingContext {
   readonly limits: ReadingContext['limits'] & {
     readonly batchSize: number;
     readonly bodySize: number;
@@ -70,7 +70,7 @@ export class WriteService {
   readonly #raiseGlobalStamp: Statement;
 
   constructor(
-    private readonly context: WritingContext,
+    private readonly context: WriteContext,
     private readonly dataclass: Dataclass,
   ) {
     const { dialect } = context.database;
@@ -175,7 +175,7 @@ export class WriteService {
       if (error instanceof Undone && error.entries[0] !== undefined) return error.entries[0].result;
       throw error;
     }
-    throw new Error('What was stored for trial was not undone.');
+    throw new Error('The trial save was not rolled back.');
   }
 
   #uploadsFor({ session }: WriteCaller): AppliedUploads | undefined {
@@ -323,7 +323,7 @@ function validation({ session }: WriteCaller): SaveOptions {
 function readsOnly(executor: Executor): Transaction {
   return {
     run: () => {
-      throw new Error('What is only read stores nothing.');
+      throw new Error('A read cannot store anything.');
     },
     value: (statement, values) => executor.value(statement, values),
     read: (statement, values) => executor.read(statement, values),

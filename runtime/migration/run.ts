@@ -25,15 +25,15 @@ import type { Fold } from '../protocol/fold.js';
 import { nowText } from '../protocol/dates.js';
 
 /**
- * Stands in a migration where a person has to say something: the migration stops at the first row that asks for it.
- * @throws Error that says what is to be decided
+ * Marks a place in a migration where a person has to decide; the migration stops at the first row that reaches it.
+ * @throws Error that says what to decide
  */
 export function decide(what: string, row?: object): never {
   const of = row === undefined ? '' : `, for the row ${JSON.stringify(row)}`;
-  throw new Error(`nobody has decided yet what ${what} is to be${of}.`);
+  throw new Error(`no value has been decided for ${what}${of}.`);
 }
 
-/** The migrations of a server by their names, in order. */
+/** The migrations of a server by name, in order. */
 export function plannedMigrations(byName: Readonly<Record<string, Migration>>): Migrations {
   const migrations = Object.entries(byName).map(([name, { steps }]) => ({ name, steps }));
   return {
@@ -73,7 +73,7 @@ interface NamedSteps extends Pick<Migration, 'steps'> {
   readonly name: string;
 }
 
-/** A step, and how the journal names it. */
+/** A step with its identifier in the journal. */
 interface NamedStep {
   readonly migration: string;
   readonly index: number;
@@ -86,7 +86,7 @@ function stepsOf(migrations: readonly NamedSteps[]): readonly NamedStep[] {
   );
 }
 
-/** The same, where a drop that has waited while a later step renamed its table or column has the names of now. */
+/** The same steps, where a waiting drop has the present names if a later step renamed its table or column. */
 async function stepsNow(
   database: MigratedDatabase,
   migrations: readonly NamedSteps[],
@@ -111,10 +111,10 @@ async function stepsNow(
   return now;
 }
 
-/** How many rows are filled in one transaction: others that write wait so long. */
+/** Rows filled in one transaction; writers wait for this long. */
 const batchSize = 500;
 
-/** One step, on one database. */
+/** One step on one database. */
 class StepRun {
   constructor(
     private readonly database: MigratedDatabase,
@@ -122,7 +122,7 @@ class StepRun {
     private readonly options: MigrationOptions,
   ) {}
 
-  /** @returns what it waits for, in words; nothing when it is done */
+  /** @returns what the step waits for, in words; `undefined` if it is done */
   async run(): Promise<string | undefined> {
     const { migration, step } = this.named;
     const { done } = await journalOf(this.database, this.named);
@@ -130,7 +130,7 @@ class StepRun {
     const what = `Migration ${migration}: ${stepWords(step)}`;
     const used = await this.#use();
     if (used !== undefined) {
-      // It holds other values from now on, which this step does not drop when the model no longer uses it.
+      // The column holds new values from now on, which this step must not drop later.
       await this.database.transaction(() =>
         note(this.database, this.named, { position: skipped, done: nowText() }),
       );
@@ -154,13 +154,13 @@ class StepRun {
     } catch (error) {
       const reason = error instanceof Error ? error.message : String(error);
       throw new MigrationError(
-        `The migration ${migration} stopped at step ${this.named.index + 1} (${stepWords(step)}): ${reason} What was done before stays; the next run goes on here.`,
+        `The migration ${migration} stopped at step ${this.named.index + 1} (${stepWords(step)}): ${reason} Earlier changes stay; the next run continues here.`,
         { cause: error },
       );
     }
   }
 
-  /** What the step would do, with the number of rows where it can be known now; nothing when it is done. */
+  /** Describes the step, with the number of rows if it is known; `undefined` if it is done. */
   async plan(): Promise<string | undefined> {
     const { migration, step } = this.named;
     const { done } = await journalOf(this.database, this.named);
@@ -191,7 +191,7 @@ class StepRun {
     }
   }
 
-  /** @returns why what a step drops must stay, which nothing used when the step was written */
+  /** @returns why what a step drops has to stay; nothing used it when the step was written */
   async #use(): Promise<string | undefined> {
     const { step } = this.named;
     if (step.kind !== 'drop') return undefined;
@@ -200,10 +200,10 @@ class StepRun {
     const isUsed =
       column === undefined ? wanted.length > 0 : wanted.some(({ name }) => name === column);
     if (!isUsed) return undefined;
-    return `not done, since the model uses the ${column === undefined ? 'table' : 'column'}.`;
+    return `skipped, because the model uses the ${column === undefined ? 'table' : 'column'}.`;
   }
 
-  /** What an older server needs goes away. */
+  /** The step removes something that an older server needs. */
   #requireNoOthers(): Promise<void> {
     return requireNoOthers(this.database, this.options.hash);
   }
@@ -223,7 +223,10 @@ class StepRun {
     }
   }
 
-  /** In a transaction that finds out first whether another run has done the step meanwhile: values must not be converted twice. */
+  /**
+   * Runs work in a transaction that first checks that no other run has done the step: values must not be converted
+   * twice.
+   */
   #once<T>(work: () => Promise<T>): Promise<T | undefined> {
     return this.database.transaction(async () => {
       const { done } = await journalOf(this.database, this.named);
@@ -231,7 +234,7 @@ class StepRun {
     }, 'rebuilding');
   }
 
-  /** @returns how many rows were filled by this run */
+  /** @returns how many rows this run filled */
   async #fill(step: FillStep): Promise<number> {
     await this.#columns(step.table);
     await this.database.transaction(() => this.database.expand(step.table), 'rebuilding');
@@ -252,7 +255,7 @@ class StepRun {
     readonly isLast: boolean;
   }> {
     const { database } = this;
-    // Another server may have gone on meanwhile.
+    // Another server may have continued meanwhile.
     const { done, position } = await journalOf(database, this.named);
     if (done !== undefined) return { rows: 0, isLast: true };
     const { set, table } = step;
@@ -272,7 +275,7 @@ class StepRun {
         ORDER BY ${quoted(key)} LIMIT ${batchSize} ${database.forUpdate}`,
       position === undefined ? [] : [position],
     );
-    // What a function takes is declared where it stands.
+    // The migration file declares the parameter type of the function.
     const compute = set as (row: unknown) => RowValues | PromiseLike<RowValues>;
     const rows: UpdatedRow[] = [];
     for (const { __key = null, ...row } of batch) {
@@ -315,7 +318,7 @@ class StepRun {
     await finish(database, this.named);
   }
 
-  /** The new values stand in a column of their own at first, which then takes the place of the old one. */
+  /** Writes the new values into a separate column, which then replaces the old one. */
   async #convert(step: ConvertStep): Promise<Result> {
     const { database } = this;
     const { table, column, atMost = 0 } = step;
@@ -334,7 +337,7 @@ class StepRun {
     }
     await database.query(`ALTER TABLE ${quoted(table)} ADD COLUMN ${made} ${wanted.type}`);
     const all = await this.#count(table, `${old} IS NOT NULL`);
-    // Clients see another value: the entity has changed.
+    // Clients see another value, so the stamp of the entity increases.
     await database.query(
       `UPDATE ${quoted(table)} SET ${made} = ${text}, "__STAMP" = "__STAMP" + 1, "__TIMESTAMP" = $1
         WHERE ${old} IS NOT NULL`,
@@ -347,7 +350,7 @@ class StepRun {
     return { rows: all };
   }
 
-  /** SQL that finds the rows whose value is not the same afterwards. */
+  /** SQL that finds the rows whose value is not preserved. */
   #lostBy({ column, value, loses }: ConvertStep): string {
     const losing = [
       `(${this.#sql(value)}) IS NULL`,
@@ -401,7 +404,7 @@ class StepRun {
     const names = new Set((await this.#columns(table)).map(({ name }) => name));
     const columns = withDerived(column).filter((each) => names.has(each));
     await this.database.dropColumns(table, columns);
-    // What is added by this name later may hold values of another form.
+    // A column of this name that is added later may have another form.
     const form = 'DELETE FROM "__form" WHERE "table" = $1 AND "column" = $2';
     await this.database.query(form, [table, column]);
   }
@@ -430,7 +433,7 @@ function allowedWords({ atMost = 0 }: ConvertStep | DropStep): string {
   return `atMost allows ${atMost}`;
 }
 
-/** What a step has done. */
+/** The result of a step. */
 interface Result {
   /** How many rows were filled, or how many values were converted or dropped. */
   readonly rows?: number;
@@ -451,7 +454,7 @@ async function raiseGlobalStamp(database: MigratedDatabase, changes: number): Pr
   );
 }
 
-/** What a save would write beside the values: what texts are compared by, and the time. */
+/** Adds what a save would write: derived columns of texts, and the time. */
 function completed(values: RowValues, names: ReadonlySet<string>, fold: Fold): RowValues {
   const all: Record<string, ColumnValue> = {};
   for (const [column, value] of Object.entries(values)) {
@@ -459,7 +462,7 @@ function completed(values: RowValues, names: ReadonlySet<string>, fold: Fold): R
     for (const each of withDerived(column).filter((name) => names.has(name))) {
       const isFolded = each.startsWith('__folded_') || each.startsWith('__unaccented_');
       if (each === column) all[each] = value;
-      // What a vector is compared by, the start computes that follows.
+      // The start that follows fills the derived columns of vectors.
       else all[each] = isFolded && typeof value === 'string' ? fold(value) : null;
     }
   }
@@ -467,7 +470,7 @@ function completed(values: RowValues, names: ReadonlySet<string>, fold: Fold): R
   return all;
 }
 
-/** A function may give other columns for each row. */
+/** A function may return different columns for each row. */
 async function updateRows(
   database: MigratedDatabase,
   table: string,
@@ -486,7 +489,7 @@ async function updateRows(
 
 const derivedPrefixes = ['__folded_', '__unaccented_', '__norm_', '__unit_'];
 
-/** A column, and those that may stand beside it, by which its values are compared. */
+/** A column and its possible derived columns. */
 function withDerived(column: string): readonly string[] {
   return [column, ...derivedPrefixes.map((prefix) => `${prefix}${column}`)];
 }
@@ -496,11 +499,11 @@ function isDerived(column: string): boolean {
 }
 
 interface Noted {
-  /** When. */
+  /** The time. */
   readonly done: string | undefined;
-  /** Whether it was not needed. */
+  /** Whether it was unnecessary. */
   readonly isSkipped: boolean;
-  /** The key of the last row that is filled. */
+  /** The key of the last filled row. */
   readonly position: ColumnValue | undefined;
 }
 
@@ -520,7 +523,7 @@ async function journalOf(
   };
 }
 
-/** Stands in the place of a position. */
+/** Replaces the position of a skipped step. */
 const skipped = '"skipped"';
 
 async function finish(database: MigratedDatabase, named: NamedStep): Promise<void> {
@@ -537,6 +540,6 @@ async function note(
       ON CONFLICT ("name", "step") DO UPDATE SET "position" = excluded."position", "done" = excluded."done"`,
     [migration, index, position ?? null, done ?? null],
   );
-  // The start that follows compares the schema, and fills what vectors are compared by.
+  // Removes the stamp, so that the start that follows compares the schema and fills derived columns of vectors.
   await database.query(`DELETE FROM "__datastore" WHERE "name" = 'schema'`);
 }

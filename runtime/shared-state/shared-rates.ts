@@ -1,6 +1,6 @@
 import {
   type QuotaValues,
-  type Counted,
+  type RateUnit,
   type Rates,
   type RateWindow,
   RateWindows,
@@ -19,7 +19,7 @@ export class SharedRates implements Rates {
     return this.table.read(this.owner).exceeded(quotas, now);
   }
 
-  count(quotas: QuotaValues, counted: Counted, amount: number, now: number): void {
+  count(quotas: QuotaValues, counted: RateUnit, amount: number, now: number): void {
     this.table.change(this.owner, (rates) => {
       rates.count(quotas, counted, amount, now);
     });

@@ -201,7 +201,7 @@ function codeOf(error: unknown): string {
 }
 
 function unavailable(reason: string): RequestError {
-  const text = `What the processes of the server share ${reason}.`;
+  const text = `The shared state of the processes ${reason}.`;
   return new RequestError(503, [protocolError('unavailable', text)], { 'retry-after': '1' });
 }
 

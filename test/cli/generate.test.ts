@@ -76,8 +76,8 @@ describe('generate', () => {
       +mine
        two
 
-      Code of your own belongs in the files that are yours, src/main.ts for one.
-      --force replaces these files, except those that would be yours: they stay as they are.
+      Put your own code into the files that belong to you, such as src/main.ts.
+      --force replaces these files, except those that would belong to you.
       "
     `);
     expect((await world.run('model.yaml -o server --force')).err).toContain('1 updated');
@@ -92,9 +92,9 @@ describe('generate', () => {
     expect((await world.run('model.yaml -o server')).err).toMatchInlineSnapshot(`
       "Refused: 3 files in server cannot be written. Nothing was changed.
 
-        b.ts  exists, and was not made by drs-gen
-        src/generated/app.ts  something that is not a file is in the way
-        src/main.ts  something that is not a file is in the way
+        b.ts  exists, and drs-gen did not create it
+        src/generated/app.ts  something that is not a file has this path
+        src/main.ts  something that is not a file has this path
 
       --- b.ts (generated)
       +++ b.ts (on disk)
@@ -104,8 +104,8 @@ describe('generate', () => {
       +mine
       \\ No newline at end of file
 
-      --force replaces these files, except those that would be yours: they stay as they are.
-      Move away what is in the way.
+      --force replaces these files, except those that would belong to you.
+      Move these away.
       "
     `);
   });
@@ -179,7 +179,7 @@ describe('--check', () => {
     expect(await world.run('model.yaml -o server --check')).toEqual({
       code: 1,
       out: 'conflict  src/generated/app.ts  edited since it was generated\n',
-      err: 'server is not what the model says. What would change:\n',
+      err: 'server differs from the model. These files would change:\n',
     });
     expect(world.disk.changes).toEqual([]);
   });

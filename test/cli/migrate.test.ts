@@ -62,7 +62,7 @@ it("drs-gen migrate writes a migration once, which compiles with the server and 
   writeFileSync(join(project.folder, 'src/migrations/0001-convert-founded.ts'), `${text}// mine\n`);
   for (const again of [generate, migrate]) {
     const { code, err } = await again(after);
-    expect([code, err.includes('\nNo other migration is needed: ')]).toEqual([
+    expect([code, err.includes('\nNo further migration is needed: ')]).toEqual([
       0,
       again === migrate,
     ]);
@@ -112,13 +112,13 @@ it('drs-gen migrate writes none where a start does all by itself', async () => {
   );
   const { code, err } = await migrate(grown);
   expect(code).toBe(0);
-  expect(err).toMatch(/\nNo migration is needed: the start of the server does all of it\.\n$/);
+  expect(err).toMatch(/\nNo migration is needed: the start of the server makes all changes\.\n$/);
   expect(() => migrations()).toThrow('ENOENT');
 });
 
 it('drs-gen tells which steps no migration does yet, and what to do once one is written', async () => {
   await generate(before);
-  const open = `No migration does yet what the data may need: convert Company.founded (date to date only), convert Company.zip (integer to string), fill Company.kind, fill Company.country.
+  const open = `The data may need steps that no migration contains: convert Company.founded (date to date only), convert Company.zip (integer to string), fill Company.kind, fill Company.country.
 Write one: drs-gen migrate model.yaml -o server
 `;
   for (let run = 1; run <= 2; run += 1) {
@@ -127,14 +127,14 @@ Write one: drs-gen migrate model.yaml -o server
     expect(err.endsWith(open), err).toBe(true);
   }
   const told = (verb: string): string =>
-    `server/src/migrations/0001-convert-founded.ts ${verb} written, and yours from now on. Its steps, and what does them:
+    `server/src/migrations/0001-convert-founded.ts ${verb} written. The file is yours. Its steps, and what runs them:
   convert Company.founded (date to date only)  node dist/src/migrate.js
   convert Company.zip (integer to string)      node dist/src/migrate.js
   fill Company.kind                            node dist/src/migrate.js
   fill Company.country                         node dist/src/migrate.js
   drop Company.fax                             node dist/src/migrate.js, once atMost says how many values may be lost
   drop Old                                     node dist/src/migrate.js, once atMost says how many values may be lost
-Write a value in the place of each decide(…): Company.kind, Company.country.
+Replace each decide(…) by a value: Company.kind, Company.country.
 Next: stop the servers of the older model, and run: cd server && npm run build && node dist/src/migrate.js && npm start
 `;
   const dry = await migrate(after, '--dry-run');

@@ -55,7 +55,9 @@ describe('packages that a server of an earlier run lacks', () => {
     for (const line of ['model.yaml -o server --dry-run', 'model.yaml -o server']) {
       const { code, err } = await world.run(line);
       expect(code).toBe(0);
-      expect(err).toContain('server/package.json is yours, and lacks what the server needs.');
+      expect(err).toContain(
+        'server/package.json belongs to you and lacks packages that the server needs.',
+      );
       expect(err).toMatch(/^ {2}npm install "pg@\^8[^"]*"$/m);
       expect(err).toMatch(/^ {2}npm install --save-dev "@types\/pg@\^8[^"]*"$/m);
     }

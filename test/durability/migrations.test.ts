@@ -373,7 +373,7 @@ const paused = async (row: { ID: number }): Promise<void> => {
     const waiting = serve(newer, written, environment);
     await expect
       .poll(() => waiting.stderr())
-      .toContain('Waits for another server that does: 0001-first: convert');
+      .toContain('Waits for another server to run: 0001-first: convert');
     const health = (): Promise<Response> => fetch(`http://127.0.0.1:${port}/health`);
     await expect(health()).rejects.toThrow();
     // It changes nothing, and stands in nobody's way.
@@ -411,7 +411,9 @@ const paused = async (row: { ID: number }): Promise<void> => {
     const written = migration(`${convert()}, ${drop}`);
     const refused = await serve(newer, written, { MIGRATE: 'off' }).ended;
     expect(refused.code).toBe(1);
-    expect(refused.stderr).toMatch(/MIGRATE is off, and steps .*0001-first: convert.*migrate\.js/);
+    expect(refused.stderr).toMatch(
+      /MIGRATE is off, and these steps .*0001-first: convert.*migrate\.js/,
+    );
     await expectUntouched(written);
     expect(await migrate(newer, written).ended).toMatchObject({ code: 0, stderr: '' });
     const origin = await serve(newer, written, { MIGRATE: 'off' }).listening;

@@ -300,7 +300,7 @@ describe('what processes share', () => {
   it.each([
     ['all of it', 'uploads', 'state-1.sqlite'],
     ['its database', 'state-1.sqlite'],
-  ])('is made anew for all of them when somebody has removed %s', async (_what, ...removed) => {
+  ])('is rebuilt for all of them when somebody has removed %s', async (_what, ...removed) => {
     await begin();
     const before = [await one.process(), await other.process()];
     const [shared = ''] = stateFolders();

@@ -6,7 +6,7 @@ import { compiledProgram } from './support/program.js';
 import { Scratch } from './support/scratch.js';
 import { type Ended, kill, type Launched } from './support/server-process.js';
 
-/** A table is made anew for the larger limit, and everything that may go wrong goes wrong meanwhile. */
+/** A table is rebuilt for the larger limit, and everything that may go wrong goes wrong meanwhile. */
 const model = (more: string): string => `
 drs: 1
 name: growing
@@ -160,7 +160,7 @@ describe('a start that makes a table anew', () => {
     if (/unshare|mount/.test(stderr)) return;
     expect(code).toBe(1);
     expect(stderr).toMatch(
-      /the tables "Item" have to be made anew, which needs up to \d+ MB beside the database, and \d+ MB are free/,
+      /the tables "Item" have to be rebuilt, which needs up to \d+ MB beside the database, and \d+ MB are free/,
     );
   }, 300_000);
 

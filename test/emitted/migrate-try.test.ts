@@ -233,7 +233,7 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
     );
     const changes = isSqlite
       ? [
-          String.raw`  - table "Person" is (altered|made anew): 1203 rows, ${time}`,
+          String.raw`  - table "Person" is (altered|rebuilt): 1203 rows, ${time}`,
           String.raw`  - index "__Person\.zip" is made: 1203 rows, ${time}`,
           String.raw`The changes of the schema, in one transaction: ${time}; ${waits} \(${time}\)`,
         ]
@@ -337,7 +337,7 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
     expect(code).toBe(0);
     if (isSqlite) return;
     expect(out).toContain(
-      'Not copied, since no server has made it: table theirs, view seen, trigger "noted" on "Person".',
+      'Not copied, because no server created it: table theirs, view seen, trigger "noted" on "Person".',
     );
     await inPostgres(async (client) => {
       // What somebody else's trigger does, it does not do for a copy.

@@ -78,7 +78,7 @@ export const migration: Migration = {
       await other.query(`update "Person" set "name" = 'held' where "ID" = 550`);
       let released: Promise<unknown> | undefined;
       const ended = await migrate((text) => {
-        if (/waits for transactions of others/.test(text)) released ??= other.query('commit');
+        if (/waits for other transactions/.test(text)) released ??= other.query('commit');
       });
       expect(ended).toEqual({ code: 0, err: '' });
       await released;

@@ -119,7 +119,7 @@ ${others}`;
       { kind: 'fill', table: 'Person', where: "\\"role\\" = 'b'", set: { role: "'c'" } }`;
     const written = { [first]: migration(steps) };
     await expect(serving(newer, undefined, written, { MIGRATE: 'off' })).rejects.toThrow(
-      /MIGRATE is off, and steps of migrations are not done: 0001-first: fill "Person"/,
+      /MIGRATE is off, and these steps of migrations have not run: 0001-first: fill "Person"/,
     );
     for (let start = 1; start <= 2; start += 1) {
       await serving(
@@ -332,13 +332,15 @@ Migration 0001-first: drop table "Old": 1 row would be lost.
     };
     const planned = await migrate(used, written, ['--plan']);
     expect(planned.out)
-      .toBe(`Migration 0001-first: drop "Person"."fax": not done, since the model uses the column.
-Migration 0001-first: drop table "Old": not done, since the model uses the table.
+      .toBe(`Migration 0001-first: drop "Person"."fax": skipped, because the model uses the column.
+Migration 0001-first: drop table "Old": skipped, because the model uses the table.
 Migration 0001-first: fill "Person": 1 row.
 `);
     const done = await migrate(used, written);
     expect(done).toMatchObject({ code: 0, err: '' });
-    expect(done.out).toContain('drop "Person"."fax": not done, since the model uses the column.\n');
+    expect(done.out).toContain(
+      'drop "Person"."fax": skipped, because the model uses the column.\n',
+    );
     expect(done.out).toContain('fill "Person": done, 1 row.\n');
     await serving(
       used,
@@ -548,7 +550,7 @@ Migration 0001-first: fill "Person": 1 row.
     database = await databases.create();
     await serving(older, createPeople({ name: null }));
     await expect(serving(newer, undefined, written)).rejects.toThrow(
-      /0001-first stopped at step 1.*nobody has decided yet what Person\.name is to be, for the row \{"ID":1/s,
+      /0001-first stopped at step 1.*no value has been decided for Person\.name, for the row \{"ID":1/s,
     );
     await serving(older, async (app) => {
       expect(await people(app)).toMatchObject([{ name: null }]);

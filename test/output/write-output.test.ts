@@ -192,7 +192,7 @@ describe('a file of ours that was edited', () => {
   });
 });
 
-describe('names that differ in case alone', () => {
+describe('names that differ only in case', () => {
   it('replace each other on a disk that takes them for one', async () => {
     const disk = memoryDisk({ ignoresCase: true });
     await writeOutput(request([ours('gen/foo.ts', 'old')]), host(disk));

@@ -32,7 +32,7 @@ export const accessMessages = {
     severity: 'error',
     meaning: 'A mandatory parameter follows an optional one.',
     text: (f: { parameter: string; optional: string }) =>
-      `${f.parameter} is not optional, and so must stand before ${f.optional}, which is.`,
+      `${f.parameter} is not optional and must come before ${f.optional}, which is.`,
   },
   'function/result-only-type': {
     severity: 'error',
@@ -54,7 +54,7 @@ export const accessMessages = {
     severity: 'error',
     meaning: 'An action does not fit the type of the permission.',
     text: (f: { action: string; type: string; fitting: string }) =>
-      `${f.action} means nothing for a ${f.type}. What fits: ${f.fitting}.`,
+      `${f.action} does not apply to a ${f.type}. Possible: ${f.fitting}.`,
   },
   'roles/duplicate': {
     severity: 'error',
@@ -70,7 +70,7 @@ export const accessMessages = {
     severity: 'error',
     meaning: 'The path of the roles file leaves the folder of the model.',
     text: (f: { path: string }) =>
-      `${f.path} does not lie beside the model. Give a path from the folder of the model, without .. in it.`,
+      `${f.path} is not in the folder of the model. Give a path from the folder of the model, without .. in it.`,
   },
   'roles/include-cycle': {
     severity: 'error',
@@ -80,7 +80,7 @@ export const accessMessages = {
   'roles/reserved-privilege': {
     severity: 'warning',
     meaning: 'A privilege is declared that is built in or kept for administration.',
-    text: (f: { name: string }) => `${f.name} exists without being declared.`,
+    text: (f: { name: string }) => `${f.name} is built in and cannot be declared.`,
   },
   'roles/unknown-privilege': {
     severity: 'error',

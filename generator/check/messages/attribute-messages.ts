@@ -16,7 +16,7 @@ export const attributeMessages = {
     severity: 'error',
     meaning: 'An attribute has none of type, to, computed and alias.',
     text: (f: { attribute: string }) =>
-      `Nothing says what ${f.attribute} is. Give it one of type, to, computed and alias.`,
+      `${f.attribute} is not defined. Give it one of type, to, computed and alias.`,
   },
   'attribute/several-kinds': {
     severity: 'error',
@@ -46,13 +46,13 @@ export const attributeMessages = {
     severity: 'error',
     meaning: 'A pattern is not a regular expression (JavaScript, flag u).',
     text: (f: { attribute: string; reason: string }) =>
-      `The pattern of ${f.attribute} is no regular expression: ${f.reason}.`,
+      `The pattern of ${f.attribute} is not a regular expression: ${f.reason}.`,
   },
   'storage/default-assigned': {
     severity: 'error',
     meaning: 'A key, or an attribute that the server assigns, has a default.',
     text: (f: { attribute: string; kind: string }) =>
-      `${f.attribute} is ${f.kind}, and a default would never be of use there.`,
+      `${f.attribute} is ${f.kind}, so a default has no effect.`,
   },
   'storage/dimensions': {
     severity: 'error',
@@ -120,7 +120,7 @@ export const attributeMessages = {
     severity: 'error',
     meaning: 'The database refuses an expression.',
     text: (f: { attribute: string; reason: string }) =>
-      `The expression of ${f.attribute} is refused by the database: ${f.reason}.`,
+      `The database refuses the expression of ${f.attribute}: ${f.reason}.`,
   },
   'computed/accessor-type': {
     severity: 'error',
@@ -141,8 +141,7 @@ export const attributeMessages = {
   'computed/no-getter': {
     severity: 'error',
     meaning: 'The accessors of a computed attribute lack get.',
-    text: (f: { attribute: string }) =>
-      `${f.attribute} has no accessor get, so nobody could read it.`,
+    text: (f: { attribute: string }) => `${f.attribute} has no accessor get, so it cannot be read.`,
   },
   'computed/not-deterministic': {
     severity: 'error',
@@ -179,7 +178,7 @@ export const attributeMessages = {
     severity: 'error',
     meaning: 'The path of an alias continues after an attribute that is not a relation.',
     text: (f: { alias: string; step: string }) =>
-      `${f.alias} cannot go on behind ${f.step}, which is no relation.`,
+      `${f.alias} cannot continue after ${f.step}, which is not a relation.`,
   },
   'alias/opens-closed': {
     severity: 'warning',
@@ -204,13 +203,13 @@ export const attributeMessages = {
     severity: 'error',
     meaning: 'The path of an alias ends at a relation.',
     text: (f: { alias: string; step: string }) =>
-      `${f.alias} ends at ${f.step}, a relation. Let it go on to one of the attributes there.`,
+      `${f.alias} ends at ${f.step}, a relation. Extend its path to one of the attributes there.`,
   },
   'alias/too-deep': {
     severity: 'error',
     meaning: 'An alias leads to an alias that leads to an alias, more than 100 times.',
     text: (f: { alias: string; limit: number }) =>
-      `${f.alias} is one of more than ${f.limit} aliases that stand for each other.`,
+      `${f.alias} is one of more than ${f.limit} aliases that refer to each other.`,
   },
   'alias/unknown-step': {
     severity: 'error',

@@ -12,17 +12,17 @@ export const fileMessages = {
     text: (f: Detail) =>
       f.detail === '' || f.detail.includes(' ')
         ? `This alias or anchor cannot be followed: ${f.detail}.`
-        : `*${f.detail} is an alias of an anchor &${f.detail} that does not stand before it.`,
+        : `*${f.detail} is an alias of an anchor &${f.detail} that is not defined before it.`,
   },
   'yaml/directive': {
     severity: 'error',
     meaning: 'A line that begins with % is not a directive of YAML 1.2.',
-    text: (f: Detail) => `This is no directive of YAML 1.2: ${f.detail}.`,
+    text: (f: Detail) => `This is not a directive of YAML 1.2: ${f.detail}.`,
   },
   'yaml/duplicate-key': {
     severity: 'error',
     meaning: 'A mapping has the same key twice.',
-    text: (f: Detail) => `The key ${f.detail} stands twice in this mapping.`,
+    text: (f: Detail) => `The key ${f.detail} is defined twice in this mapping.`,
   },
   'yaml/empty': {
     severity: 'error',
@@ -83,12 +83,12 @@ export const fileMessages = {
   'yaml/too-deep': {
     severity: 'error',
     meaning: 'Mappings and lists are nested beyond 100 levels.',
-    text: () => 'This is nested too deeply. 100 levels are the limit.',
+    text: () => 'This is nested too deeply. The limit is 100 levels.',
   },
   'yaml/too-many-aliases': {
     severity: 'error',
     meaning: 'The aliases of the file stand for more than 100 000 values.',
-    text: () => 'The aliases of this file stand for too many values. 100 000 are the limit.',
+    text: () => 'The aliases of this file stand for too many values. The limit is 100 000.',
   },
   'yaml/unclosed': {
     severity: 'error',
@@ -126,7 +126,7 @@ export const fileMessages = {
   'shape/repeated-item': {
     severity: 'error',
     meaning: 'A list holds the same item twice.',
-    text: (f: { what: string }) => `${f.what} holds an item that stands in it before.`,
+    text: (f: { what: string }) => `${f.what} contains the same item twice.`,
   },
   'shape/too-few': {
     severity: 'error',

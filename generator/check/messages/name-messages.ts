@@ -19,7 +19,7 @@ export const nameMessages = {
     severity: 'error',
     meaning: 'The name of the datastore cannot be the name of an npm package.',
     text: (f: { name: string }) =>
-      `The datastore cannot be called ${f.name}. Its name begins with a letter from a to z or A to Z, goes on with these, digits, _ and -, and has at most 63 characters.`,
+      `The datastore cannot be called ${f.name}. Its name starts with a letter from a to z or A to Z, contains only these letters, digits, _ and -, and has at most 63 characters.`,
   },
   'name/duplicate': {
     severity: 'error',
@@ -27,7 +27,7 @@ export const nameMessages = {
     text: (f: { name: string; other: string; scope: string }) =>
       f.name === f.other
         ? `${f.scope} has the name ${f.name} twice.`
-        : `${f.scope} has the names ${f.other} and ${f.name}, which differ in case alone.`,
+        : `${f.scope} has the names ${f.other} and ${f.name}, which differ only in case.`,
   },
   'name/empty': {
     severity: 'error',
@@ -126,7 +126,7 @@ export const nameMessages = {
   'index/repeated-attribute': {
     severity: 'error',
     meaning: 'An index names an attribute twice.',
-    text: (f: { attribute: string }) => `${f.attribute} stands in this index already.`,
+    text: (f: { attribute: string }) => `${f.attribute} is already in this index.`,
   },
   'index/unknown-attribute': {
     severity: 'error',
@@ -138,7 +138,7 @@ export const nameMessages = {
     severity: 'error',
     meaning: 'An origin is not written as a browser sends it.',
     text: (f: { origin: string }) =>
-      `${f.origin} is no origin. Write it as a browser sends it: https://app.example.com, in lower case, without a path, a wildcard or the usual port.`,
+      `${f.origin} is not an origin. Write it as a browser sends it: https://app.example.com, in lower case, without a path, a wildcard or the usual port.`,
   },
   'limits/order': {
     severity: 'error',

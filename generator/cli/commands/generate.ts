@@ -48,11 +48,11 @@ export interface GenerateOptions {
   readonly upgrade?: boolean;
   readonly json?: boolean;
   readonly warnAsError?: boolean;
-  /** Write a migration for what a start does not do by itself. */
+  /** Writes a migration for the changes that a start does not make by itself. */
   readonly migration?: { readonly name: string | undefined };
 }
 
-/** `drs-gen <model> -o <dir>`: makes a folder hold the server of a model. */
+/** `drs-gen <model> -o <dir>`: generates the server of a model in a folder. */
 export async function generate(
   session: Session,
   file: string,
@@ -150,7 +150,7 @@ export async function generate(
 
 const nothing: Comparison = { data: [], clients: [], classCode: [] };
 
-/** What the model means for what was generated last. */
+/** Compares the model with that of the last run. */
 async function compareWithLast(
   session: Session,
   { model, folder, users }: { model: Model; folder: string; users: UserFolder },
@@ -191,7 +191,7 @@ function hasError(review: ClassReview): boolean {
   return review.found().problems.some(({ severity }) => severity === 'error');
 }
 
-/** What makes the files of the server. The plan may be made twice, and the places of classes rarely differ. */
+/** Emits the files of the server. The plan may be made twice, although the places of classes rarely differ. */
 async function emitter(
   { world }: Session,
   { file, model }: { readonly file: string; readonly model: Model },
@@ -217,7 +217,7 @@ function isDry({ check, dryRun }: GenerateOptions): boolean {
 
 interface Outcome {
   readonly plan: Plan;
-  /** The user asked to stop when it was too late for that. */
+  /** Set if the user interrupted the run when it was too late to stop. */
   readonly interruption: unknown;
 }
 
@@ -252,7 +252,7 @@ async function tellPlan(
 ): Promise<void> {
   if (options.check === true) {
     if (!changesAnything(plan)) return;
-    tell(session, `${folder} is not what the model says. What would change:`);
+    tell(session, `${folder} differs from the model. These files would change:`);
     print(session, renderPlan(plan, session.out));
     return;
   }

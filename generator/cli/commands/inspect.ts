@@ -10,14 +10,11 @@ import { functionTypeText } from '../../evolution/clients.js';
 
 export interface InspectOptions {
   readonly json?: boolean;
-  /** Who may do what, instead of the whole model. */
+  /** Prints access rights instead of the whole model. */
   readonly access?: boolean;
 }
 
-/**
- * `drs-gen inspect <model>`: prints the model as the generator understood it, with defaults filled
- * in.
- */
+/** `drs-gen inspect <model>`: prints the model as the generator understands it, with defaults filled in. */
 export async function inspect(
   session: Session,
   file: string,
@@ -49,7 +46,7 @@ const letters = { create: 'c', read: 'r', update: 'u', drop: 'd', execute: 'x' }
 
 type AllowedAction = keyof typeof letters;
 
-/** Something that clients can use, and what each holder may do with it. */
+/** Something that clients can use, with the actions that each holder may perform. */
 interface Row {
   /** `Company`, `Company.name`, `Company.hire`, `ds.now`, `Clock.now` */
   readonly resource: string;
@@ -65,7 +62,7 @@ d of an attribute sets its value to null; d of a dataclass deletes entities that
 //  Employee        ----   crud  -r--
 //    salary        ----   crud  ----
 //    raise()       -      x     -
-/** Who may do what, for a reader. */
+/** Formats access rights for a reader. */
 export function describeAccess(model: Model, colors: Colors): string {
   if (model.roles === undefined) return 'The model has no roles: everybody may do everything.\n';
   const { holders, rows } = accessOf(model, model.roles);
@@ -87,7 +84,7 @@ export function describeAccess(model: Model, colors: Colors): string {
   return `${[colors.bold(first), ...rest, '', legend].join('\n')}\n`;
 }
 
-/** The same as JSON: for each resource and each holder, what is allowed. */
+/** The same as JSON: the allowed actions by resource and holder. */
 export function accessJson(model: Model): object {
   if (model.roles === undefined) return { open: true, access: [] };
   const { holders, rows } = accessOf(model, model.roles);
@@ -104,10 +101,7 @@ export function accessJson(model: Model): object {
   };
 }
 
-/**
- * The results of {@link Granted}, which the access test of a server expects, too, for everything
- * that is exposed.
- */
+/** The results of {@link Granted} for everything that is exposed; the access test of a server expects the same. */
 function accessOf(
   model: Model,
   roles: Roles,
@@ -115,7 +109,7 @@ function accessOf(
   const granted = new Granted(model, roles);
   const holders = granted
     .holders()
-    // Without forceLogin a user without grants may do what guests may.
+    // Without forceLogin, a user without grants has the rights of guests.
     .filter(({ kind }) => kind !== 'user' || roles.forceLogin);
   const row = (
     kind: Row['kind'],
@@ -191,7 +185,7 @@ function isExposed({ exposed }: { readonly exposed: boolean }): boolean {
 //    ID     integer           key, sequence
 //    staff  Employee, many    through employer
 //    hire(person: Employee): Employee
-/** What a model says, for a reader. */
+/** Formats a model for a reader. */
 export function describeModel(model: Model, colors: Colors): string {
   const blocks = [
     `${colors.bold(printable(model.name))}  ${model.databases.join(', ')}`,
@@ -257,7 +251,7 @@ function traits(attribute: Attribute): readonly string[] {
   switch (attribute.kind) {
     case 'storage': {
       const { key, generated, unique, indexed, mandatory, readOnly } = attribute;
-      // A key is all the rest by its nature.
+      // A key implies all other flags.
       const flags = key ? { key } : { unique, indexed, mandatory, 'read-only': readOnly };
       const set = Object.entries(flags).flatMap(([name, isSet]) => (isSet ? [name] : []));
       return [...set, ...(generated === undefined ? [] : [generated]), ...hidden];
@@ -282,7 +276,7 @@ function signatureLine({ name, params, returns, exposed }: ClassFunction): strin
   return `  ${name}(${list.join(', ')}): ${functionTypeText(returns)}${hidden}`;
 }
 
-/** Aligns all columns but the last. */
+/** Aligns all columns except the last. */
 function table(rows: readonly (readonly string[])[]): readonly string[] {
   const widths = [0, 1].map((at) => Math.max(...rows.map((row) => displayWidth(row[at] ?? ''))));
   return rows.map((row) => {

@@ -23,7 +23,7 @@ export function printJsonExtract(document: Printed, path: Node): Printed {
 
 function found(operator: '->' | '->>', document: Printed, steps: readonly string[]): Printed {
   if (document.kind !== 'text' && document.kind !== 'json') {
-    throw new NotPortable('it looks for a piece of what is no JSON');
+    throw new NotPortable('it reads a property of a value that is not JSON');
   }
   const sql = `drs_x_json(${document.sql}, ARRAY[${steps.map(sqlConstant).join(', ')}]::text[])`;
   return operator === '->' ? text(sql) : { sql, kind: 'json' };

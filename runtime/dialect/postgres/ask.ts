@@ -4,21 +4,21 @@ import { TooComplexError, UnusableValueError } from '../executor.js';
 import type { Column, Prepared, PreparedStatements } from './prepared-statements.js';
 import { toWire, type WireValue } from './wire-values.js';
 
-/** One statement with what it binds. */
+/** One statement with its values. */
 export interface Step {
   readonly text: string;
   readonly values: readonly SqlValue[];
 }
 
-/** What the database gave for the statement that was asked for; values are the texts that it sent. */
+/** The result of the main statement; values are the texts that the database sent. */
 export interface RawAnswer {
   readonly columns: readonly Column[];
   readonly rows: readonly (readonly (string | null)[])[];
-  /** `UPDATE 3`, for one. */
+  /** For example `UPDATE 3`. */
   readonly tag: string;
 }
 
-/** What of pg's connection is used, whose declared types are those of an older version. */
+/** The part of pg's connection that this file uses; the declared types describe an older version. */
 interface Wire {
   readonly stream: { cork(): void; uncork(): void };
   parse(message: { readonly name: string; readonly text: string }): void;
@@ -30,12 +30,13 @@ interface Wire {
   sendCopyFail(reason: string): void;
 }
 
-/** The protocol counts values with 16 bits. */
+/** The wire protocol counts values with 16 bits. */
 const mostValues = 65_535;
 
 /**
- * Statements that travel together and are answered together: the one that is asked for, and those that open, guard and close
- * what it runs in. The first one that fails ends them all. pg's own queries run one statement each, and make objects of rows.
+ * Statements that are sent and answered together: the main one, and those that open, guard and close its
+ * transaction or savepoint. The first failure ends all of them. pg's own queries run one statement each and make
+ * objects of rows.
  */
 export class Ask implements Submittable {
   readonly #sent: { readonly text: string; readonly prepared: Prepared }[] = [];
@@ -43,13 +44,13 @@ export class Ask implements Submittable {
   #rows: (readonly (string | null)[])[] = [];
   #columns: readonly Column[] | undefined;
   #tag = '';
-  /** Why not everything was sent. */
+  /** Why some statements were not sent. */
   #failure: Error | undefined;
   #isSettled = false;
 
   /**
-   * @param main position of the statement whose answer is wanted
-   * @param settle called once, with an error or an answer
+   * @param main position of the statement whose result is wanted
+   * @param settle called once, with an error or a result
    */
   constructor(
     private readonly steps: readonly Step[],
@@ -58,14 +59,14 @@ export class Ask implements Submittable {
     private readonly settle: (error: Error | undefined, answer?: RawAnswer) => void,
   ) {}
 
-  /** How many of the statements have ended well. */
+  /** How many of the statements have succeeded. */
   get done(): number {
     return this.#step;
   }
 
   submit(connection: Connection): null {
     const wire = connection as unknown as Wire;
-    // Else each message would be written by itself.
+    // Without corking, each message would be a write of its own.
     wire.stream.cork();
     try {
       for (const name of this.statements.takeForgotten()) wire.close({ type: 'S', name });
@@ -73,7 +74,7 @@ export class Ask implements Submittable {
     } catch (error) {
       this.#failure = error instanceof Error ? error : new Error(String(error));
     } finally {
-      // The database tells then that it is ready, whatever it was sent.
+      // After a sync, the database reports that it is ready, whatever it received.
       wire.sync();
       wire.stream.uncork();
     }
@@ -108,11 +109,11 @@ export class Ask implements Submittable {
   }
 
   handleCopyData(): void {
-    // Nobody asks for it.
+    // Not used.
   }
 
   handlePortalSuspended(): void {
-    // Rows are always asked for as a whole.
+    // Rows are always requested as a whole.
   }
 
   handleReadyForQuery(): void {
@@ -121,7 +122,8 @@ export class Ask implements Submittable {
   }
 
   handleError(error: Error): void {
-    // Whether the one that failed was prepared, or any behind it, is not known: they are prepared anew under another name.
+    // It is unknown whether the failed statement and those after it were prepared: prepare them again under other
+    // names.
     for (const { text, prepared } of this.#sent) {
       if (!prepared.isKnown) this.statements.drop(text, prepared);
     }
@@ -137,7 +139,7 @@ export class Ask implements Submittable {
     const prepared = this.statements.get(text);
     this.#sent.push({ text, prepared });
     if (!prepared.isKnown) {
-      // The text would end there for the database.
+      // PostgreSQL would treat the text as ended there.
       if (text.includes('\0')) {
         throw new UnusableValueError('A statement holds the character U+0000.', undefined);
       }

@@ -2,28 +2,28 @@ import type { ClientBase } from 'pg';
 import { quoted } from '../table-definition.js';
 import type { ForeignKeyShape, SchemaShape, TableShape } from '../schema/shape.js';
 
-/** A schema as PostgreSQL's catalog has it. */
-export interface Catalog extends SchemaShape {
+/** A schema as the PostgreSQL catalog describes it. */
+export interface SchemaCatalog extends SchemaShape {
   readonly tables: readonly CatalogTable[];
-  /** Ours, each with a hash of what it does. */
+  /** The server's functions, each with a hash of its body. */
   readonly functions: readonly string[];
 }
 
-/** Constraints and indexes that are not valid yet are no part of the shape. */
+/** Constraints and indexes that are not valid yet are left out of the shape. */
 export interface CatalogTable extends TableShape {
-  /** Its number: another table that has its name may have other rows. */
+  /** The object identifier: another table of the same name may hold other rows. */
   readonly oid: string;
   readonly constraints: readonly Constraint[];
   readonly triggers: readonly string[];
-  /** Names of ours that `CREATE INDEX CONCURRENTLY` has left behind. */
+  /** Indexes of the server that an interrupted `CREATE INDEX CONCURRENTLY` left behind. */
   readonly invalidIndexes: readonly string[];
 }
 
 export interface Constraint {
   readonly name: string;
-  /** A constraint that is not valid holds for what is written from now on. */
+  /** A constraint that is not valid applies to new rows only. */
   readonly isValid: boolean;
-  /** Of a check, its condition. */
+  /** The condition of a check constraint. */
   readonly check?: string;
   readonly foreignKey?: ForeignKeyShape;
 }
@@ -42,7 +42,7 @@ interface TableRow extends Pick<
   readonly indexes: readonly IndexRow[];
 }
 
-/** What belongs to an extension is none of ours. */
+/** Objects of extensions are left out. */
 const tables = `select t.relname as "name", t.oid::text as "oid",
   coalesce((select json_strip_nulls(json_agg(json_build_object(
       'name', a.attname,
@@ -101,15 +101,15 @@ const functions = `select concat_ws(' ', p.proname, pg_get_function_identity_arg
 from pg_proc p where p.pronamespace = $1::regnamespace and p.proname like 'drs\\_%' order by 1`;
 
 /**
- * Reads what is in a schema.
- * @param name of the schema; the tables in it must be those that unqualified names mean
+ * Reads a schema.
+ * @param name of the schema; unqualified names must resolve to its tables
  */
-export async function readCatalog(client: ClientBase, name: string): Promise<Catalog> {
+export async function readCatalog(client: ClientBase, name: string): Promise<SchemaCatalog> {
   const found = await client.query<TableRow>(tables, [quoted(name)]);
   return { tables: found.rows.map(shapeOf), functions: await readFunctions(client, name) };
 }
 
-/** Our functions in a schema, each with its arguments and a hash of what it does. */
+/** The server's functions in a schema, each with its arguments and a hash of its body. */
 export async function readFunctions(client: ClientBase, name: string): Promise<readonly string[]> {
   const { rows } = await client.query<{ name: string }>(functions, [quoted(name)]);
   return rows.map((each) => each.name);

@@ -3,35 +3,35 @@ import { DatabaseUnavailableError } from '../executor.js';
 
 export interface PoolOptions {
   readonly url: string;
-  /** Connections at once. */
+  /** Maximum number of connections. */
   readonly size: number;
   /** Milliseconds that a statement may run; `null` means no limit. */
   readonly queryTimeout: number | null;
-  /** How long the end waits for transactions; some seconds when left out. */
+  /** How long `close` waits for transactions; some seconds by default. */
   readonly graceMilliseconds?: number;
 }
 
-/** How long a request waits for a connection, be it that others have all of them or that the database does not answer. */
+/** How long a request waits for a connection, whether all are in use or the database does not respond. */
 const longestWaitMilliseconds = 10_000;
 
-/** Reads that may wait for a connection. */
+/** Maximum number of reads that wait for a connection. */
 const mostWaiting = 1_000;
 
-/** A connection that nobody needs is ended after this long. */
+/** An idle connection is closed after this time. */
 const idleMilliseconds = 60_000;
 
-/** How long a statement waits for rows that another transaction has changed. */
+/** How long a statement waits for rows that another transaction has locked. */
 const lockMilliseconds = 30_000;
 
 /**
- * How long the database keeps an open transaction that sends nothing: a process that hangs must not hold rows for ever. Class
- * code that does nothing is stopped earlier by the server itself.
+ * How long the database keeps an open transaction that is idle, so that a hanging process does not hold locks
+ * forever. The server itself stops idle class code earlier.
  */
 const idleInTransactionMilliseconds = 120_000;
 
 /**
- * What a session is told about the texts that come and go, whatever the database, its user or the URL say otherwise.
- * @param schema the only place where names are looked up, beside PostgreSQL's own and this session's own tables
+ * Session settings that fix the text format of values, whatever the database, the user or the URL set.
+ * @param schema searched for names, in addition to PostgreSQL's own schema and this session's temporary tables
  */
 function sessionSettings(
   schema: string,
@@ -51,12 +51,12 @@ function sessionSettings(
     ['statement_timeout', String(queryTimeout ?? 0)],
     ['lock_timeout', String(lockMilliseconds)],
     ['idle_in_transaction_session_timeout', String(idleInTransactionMilliseconds)],
-    // Compiling an expression costs more than most statements take.
+    // JIT compilation of an expression costs more than most statements take.
     ['jit', 'off'],
   ];
 }
 
-/** Gives a session its settings, in one statement. */
+/** Applies the settings to a session in one statement. */
 export async function prepareSession(
   client: ClientBase,
   schema: string,
@@ -69,7 +69,7 @@ export async function prepareSession(
   await client.query(`select ${calls.join(', ')}`, settings.flat());
 }
 
-/** What pg is told for each connection of a server. */
+/** pg's options for each connection of a server. */
 export function clientOptions(url: string): {
   readonly connectionString: string;
   readonly fallback_application_name: string;
@@ -79,35 +79,35 @@ export function clientOptions(url: string): {
   return {
     connectionString: url,
     fallback_application_name: 'drs-gen',
-    // A connection that a network has lost without a word is noticed.
+    // Detects connections that the network dropped silently.
     keepAlive: true,
     connectionTimeoutMillis: longestWaitMilliseconds,
   };
 }
 
-/** The connections of a server. They are made as they are needed, and anew when they broke. */
+/** The connection pool of a server. It opens connections on demand and replaces broken ones. */
 export class Connections {
   readonly #pool: Pool;
 
-  /** @param schema where the tables are */
+  /** @param schema of the tables */
   constructor({ url, size, queryTimeout }: PoolOptions, schema: string) {
     this.#pool = new Pool({
       ...clientOptions(url),
       max: size,
       idleTimeoutMillis: idleMilliseconds,
       verify: (client, done) => {
-        // One that breaks while it is used fails what uses it; without a listener it would end the process.
+        // A connection that breaks in use fails its statement; without a listener, the event would end the process.
         client.on('error', nothing);
         prepareSession(client, schema, queryTimeout).then(() => {
           done();
         }, done);
       },
     });
-    // One that breaks while nobody uses it is forgotten by the pool.
+    // The pool drops an idle connection that breaks.
     this.#pool.on('error', nothing);
   }
 
-  /** @throws DatabaseUnavailableError when there is none within some seconds, or too many wait already */
+  /** @throws DatabaseUnavailableError if no connection is free within some seconds, or too many requests wait */
   take(): Promise<PoolClient> {
     return new Promise((resolve, reject) => {
       if (this.#pool.ending) {
@@ -125,13 +125,13 @@ export class Connections {
     });
   }
 
-  /** Ends those that nobody uses, and waits for the others to be released. */
+  /** Closes idle connections and waits until the others are released. */
   end(): Promise<void> {
     return this.#pool.end();
   }
 }
 
-/** @param error pg's, of a connection that could not be made, or not soon enough */
+/** @param error of pg, for a connection that failed or timed out */
 export function unreachable(error: unknown): DatabaseUnavailableError {
   const message = error instanceof Error ? error.message : '';
   return new DatabaseUnavailableError(
@@ -143,5 +143,5 @@ export function unreachable(error: unknown): DatabaseUnavailableError {
 }
 
 function nothing(): void {
-  // Whoever uses the connection is told.
+  // The caller that uses the connection gets the error.
 }

@@ -8,7 +8,7 @@ import { readerOf } from './wire-values.js';
 
 const preparedOf = new WeakMap<PoolClient, PreparedStatements>();
 
-/** A connection that nobody else uses until it is released. */
+/** A connection for one user until it is released. */
 export class PostgresConnection {
   readonly #statements: PreparedStatements;
   #isBroken = false;
@@ -27,9 +27,9 @@ export class PostgresConnection {
   }
 
   /**
-   * Runs statements in one go, up to the first that fails. They must not be asked for while others run.
-   * @param main position of the one whose answer is wanted
-   * @throws Error as pg tells it; `failed` is told how many statements had ended well
+   * Sends statements together and stops at the first failure. Not callable while other statements run.
+   * @param main position of the statement whose result is wanted
+   * @throws Error of pg; `failed` gets the number of statements that succeeded
    */
   run(steps: readonly Step[], main: number, failed?: (done: number) => void): Promise<RawAnswer> {
     return new Promise((resolve, reject) => {
@@ -47,7 +47,7 @@ export class PostgresConnection {
     });
   }
 
-  /** Gives the connection back; one that broke, or whose state is not known, is ended. */
+  /** Returns the connection to the pool; closes it if it is broken or its state is unknown. */
   release(isKept = true): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
@@ -63,7 +63,7 @@ export function plainStep(text: string): Step {
   return { text, values: [] };
 }
 
-/** The first column of the first row; `null` is one. */
+/** The first column of the first row; may be `null`. */
 export function firstValue({ columns, rows }: RawAnswer): SqlValue | undefined {
   const raw = rows[0]?.[0];
   const column = columns[0];
@@ -88,7 +88,7 @@ export function tableOf(answer: RawAnswer): Table {
   return { columns, rows: [], result: resultOf(answer) };
 }
 
-/** A statement that draws a key returns it. */
+/** A statement that generates a key returns it. */
 export function resultOf(answer: RawAnswer): RunResult {
   const changes = Number(/ (\d+)$/.exec(answer.tag)?.[1] ?? 0);
   return { changes, insertedKey: Number(firstValue(answer) ?? 0) };

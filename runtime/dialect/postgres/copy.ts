@@ -4,19 +4,19 @@ import { quoted } from '../table-definition.js';
 import { foldOf } from './derived-columns.js';
 import { followText } from './schema-steps.js';
 
-/** Names that PostgreSQL takes without quotes, in a URL too. */
+/** Names that PostgreSQL accepts without quotes, also in a URL. */
 const plainName = /^(?!pg_)[a-z_][a-z0-9_]{0,62}$/;
 
 interface CopiedTable {
   readonly name: string;
-  /** Of the columns, as `CREATE TABLE` takes them. */
+  /** Column definitions for `CREATE TABLE`. */
   readonly definitions: string;
-  /** Those with values of their own. */
+  /** The columns that are not generated. */
   readonly columns: string;
   readonly bytes: string;
 }
 
-/** Tables of dataclasses, and of the server itself. */
+/** Tables of dataclasses and the server's own tables. */
 const copiedTables = `t.relnamespace = $1::regnamespace and t.relkind = 'r'
   and (t.relname like '\\_\\_%' or exists (select from pg_attribute s
     where s.attrelid = t.oid and s.attname = '__STAMP' and not s.attisdropped))`;
@@ -44,14 +44,14 @@ const sequences = `select t.relname as "table", a.attname as "column",
 from pg_class t join pg_attribute a on a.attrelid = t.oid and a.attidentity <> '' and not a.attisdropped
 where ${copiedTables}`;
 
-/** Keys first, and then what refers to them. */
+/** Keys come before the foreign keys that refer to them. */
 const constraints = `select format('alter table %I add constraint %I %s', t.relname, k.conname, pg_get_constraintdef(k.oid)) as "sql"
 from pg_constraint k join pg_class t on t.oid = k.conrelid
 where ${copiedTables} and k.contype in ('p', 'u', 'x', 'c', 'f')
   and (k.contype <> 'f' or k.confrelid in (select t.oid from pg_class t where ${copiedTables}))
 order by position(k.contype::text in 'puxcf'), t.relname, k.conname`;
 
-/** What a failed start has left behind is not made again. */
+/** Indexes that a failed start left behind are not copied. */
 const indexes = `select format('create %sindex %I on %I using %s', case when x.indisunique then 'unique ' else '' end,
   i.relname, t.relname, regexp_replace(pg_get_indexdef(i.oid), '^.*? USING (?=[a-z]+ \\()', '')) as "sql"
 from pg_index x join pg_class i on i.oid = x.indexrelid join pg_class t on t.oid = x.indrelid
@@ -69,14 +69,14 @@ from pg_class t where t.relnamespace = $1::regnamespace and t.relkind in ('r', '
 order by 1`;
 
 export interface SchemaCopy {
-  /** Of the new schema. */
+  /** The name of the new schema. */
   readonly name: string;
-  /** Those of this server. */
+  /** The functions of this server. */
   readonly functions: readonly string[];
   readonly log: (words: string) => void;
 }
 
-/** @throws Error when it is none that a copy can have */
+/** @throws Error for a name that a copy cannot have */
 export function requirePlainName(name: string): void {
   if (plainName.test(name)) return;
   throw new Error(
@@ -85,9 +85,9 @@ export function requirePlainName(name: string): void {
 }
 
 /**
- * Copies what servers have made in a schema to a new one of the same database, as it is at one moment, all or nothing. Nobody who
- * writes waits for it.
- * @param from the schema in which the session looks names up
+ * Copies what servers created in a schema to a new schema of the same database, in one snapshot and one
+ * transaction. Writers are not blocked.
+ * @param from the schema in which the session resolves names
  */
 export async function copySchema(client: Client, from: string, copy: SchemaCopy): Promise<void> {
   await client.query('begin isolation level repeatable read');
@@ -118,7 +118,7 @@ class Copying {
     const { log } = copy;
     const start = performance.now();
     await client.query(`create schema ${this.#target}`);
-    // Texts of expressions name what is found without its schema in the same way.
+    // Unqualified names in the texts of expressions resolve in the same way in both schemas.
     const list = await this.#read<CopiedTable>(tables);
     const keys = await this.#read<{ sql: string }>(constraints);
     const orders = await this.#read<{ sql: string }>(indexes);
@@ -128,10 +128,10 @@ class Copying {
     const megabytes = list.reduce((sum, { bytes }) => sum + Number(bytes), 0) / 1e6;
     log(`${list.length} tables with ${megabytes.toFixed(1)} MB are being copied.`);
 
-    // What this server replaces at its start anyway.
+    // Functions that this server replaces when it starts.
     await this.#look(`${this.#target}, pg_temp`);
     await this.#all(copy.functions);
-    // Types and operators of others may stand beside the tables.
+    // Types and operators of others may be in the same schema as the tables.
     await this.#look(`${this.#target}, ${this.#source}, pg_temp`);
     await this.#all(
       list.map(({ name, definitions }) => `create table ${quoted(name)} (${definitions})`),
@@ -159,11 +159,11 @@ class Copying {
       ...foreign.map(({ table, name }) => `trigger ${quoted(name)} on ${quoted(table)}`),
     ];
     if (missing.length > 0) {
-      log(`Not copied, since no server has made it: ${missing.join(', ')}.`);
+      log(`Not copied, because no server created it: ${missing.join(', ')}.`);
     }
   }
 
-  /** No server uses the copy, so what they say of themselves is left out. */
+  /** No server uses the copy, so the presence of servers is not copied. */
   async #copyRows({ name, columns }: CopiedTable): Promise<number> {
     if (name === '__server') return 0;
     const { rowCount } = await this.client.query(

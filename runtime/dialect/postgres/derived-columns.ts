@@ -4,7 +4,7 @@ import type { Trial } from '../schema/trial.js';
 import { quoted } from '../table-definition.js';
 import { type LockWait, whenUnlocked } from './lock-wait.js';
 
-/** How columns are filled. */
+/** The context of filling columns. */
 export interface Filling {
   readonly client: ClientBase;
   readonly lockWait: LockWait;
@@ -12,31 +12,31 @@ export interface Filling {
   readonly trial: Trial | undefined;
 }
 
-/** A column that holds what comparisons need of another one. */
+/** A column with a derived value that comparisons use, such as a folded text. */
 interface DerivedColumn {
   readonly table: TableShape;
   readonly source: string;
   readonly column: string;
 }
 
-/** By how the names of columns begin, what folds a text in SQL. */
+/** The SQL functions that fold a text, by the prefix of the column name. */
 const foldFunctions = { __folded_: 'drs_fold', __unaccented_: 'drs_fold_without_accents' };
 
 const foldedPrefixes = Object.keys(foldFunctions);
 
 const vectorPrefixes = ['__norm_'];
 
-/** Whoever changes one of them waits until all are filled. */
+/** Batch size: writers of these rows wait until the batch is filled. */
 const rowsAtOnce = 1_000;
 
-/** Servers of an older model may write rows meanwhile that lack the column. */
+/** Servers of an older model may insert rows without the column meanwhile, so several passes may be necessary. */
 const mostPasses = 10;
 
 /**
- * Fills the columns beside texts where somebody else has written the rows, or where such a column is new: without them, filters
- * would find nothing. Each batch of rows is a transaction of its own.
- * @param shape whose columns are all there
- * @returns what has been filled, in words
+ * Fills the folded columns of texts that somebody else wrote, or that are new: without them, filters would find
+ * nothing. Each batch is a transaction of its own.
+ * @param shape whose columns all exist
+ * @returns what was filled, in words
  */
 export async function fillFoldedColumns(
   filling: Filling,
@@ -60,8 +60,8 @@ export async function fillFoldedColumns(
 }
 
 /**
- * Finds vectors without their norm, which only the server computes.
- * @param actual what is there
+ * Finds vectors without a norm, which only the server can compute.
+ * @param actual the present schema
  */
 export async function vectorsWithoutNorm(
   client: ClientBase,
@@ -81,7 +81,7 @@ export async function vectorsWithoutNorm(
   return found;
 }
 
-/** What folds the text beside which a column stands, in SQL; `undefined` for other columns. */
+/** The folding function and the source of a folded column; `undefined` for other columns. */
 export function foldOf(column: string): { source: string; functionName: string } | undefined {
   const found = Object.entries(foldFunctions).find(([prefix]) => column.startsWith(prefix));
   if (found === undefined) return undefined;
@@ -103,8 +103,8 @@ function derivedColumns(
 }
 
 /**
- * Goes through the rows whose column is wrong in the order of the key.
- * @returns how many there were
+ * Corrects the rows whose column is wrong, in the order of the key.
+ * @returns the number of these rows
  */
 async function fillOnce(filling: Filling, derived: DerivedColumn): Promise<number> {
   const { client, lockWait, log } = filling;
@@ -129,13 +129,13 @@ async function fillOnce(filling: Filling, derived: DerivedColumn): Promise<numbe
 
 interface Batch {
   readonly rows: number;
-  /** Key of the last row. */
+  /** The key of the last row. */
   readonly last: string | null;
 }
 
 /**
- * An array is looked up in the index of the key; a join might read the whole table each time.
- * @param last key of the batch before
+ * Looks keys up with an array, which uses the index; a join might read the whole table each time.
+ * @param last key of the previous batch
  */
 async function fillBatch(
   client: ClientBase,

@@ -13,9 +13,9 @@ import type { Dialect, OrderTerm, Sql, Operator, JsonPart } from '../dialect.js'
 import type { ValueType } from '../value-type.js';
 import type { ByKind, JsonAccess, JsonElements, JsonPlace } from '../json-access.js';
 
-/** A document is a text that holds JSON, and a value in it a text that a statement makes a number or a boolean of. */
+/** A document is a text that holds JSON; a statement casts its texts to numbers or booleans. */
 const postgresJson: JsonAccess = {
-  // The functions for documents fail over a text that holds U+0000, which a document may spell.
+  // PostgreSQL's JSON functions fail on the escape of U+0000, which a document may contain.
   ifJson: (value) => sql`case when drs_is_json(${value}) then ${value} end`,
   property: (document, names) => place(at(document, names)),
   length,
@@ -37,7 +37,7 @@ function place(json: Sql): JsonPlace {
   return { kind: sql`json_typeof(${json})`, value: sql`((${json} #>> '{}') collate "C")` };
 }
 
-/** A name as a text is one of a property; that of an array's element, a number, leads nowhere. */
+/** A text as a path element addresses a property only; on an array, an index would be a number. */
 function at(document: Sql, names: readonly string[]): Sql {
   const steps = names.map((name) => sql` -> cast(${name} as text)`);
   return sql`(cast(${document} as json)${sql.join(steps, sql``)})`;
@@ -71,7 +71,7 @@ function byKind({ kind }: JsonPlace, { text, number, boolean }: ByKind): Sql {
   return sql`case ${kind} ${sql.join(cases, sql` `)} end`;
 }
 
-/** What has one type stands in one term; the words false and true are in order. */
+/** A single type needs a single term; the words false and true sort correctly. */
 function ranked(rank: Sql, value: Sql, fold: (text: Sql) => Sql): readonly Sql[] {
   return [
     rank,
@@ -86,18 +86,18 @@ const kysely: KyselyParts = {
   createQueryCompiler: () => new PostgresQueryCompiler(),
 };
 
-/** Writes SQL and never runs it: that is the executor's part. */
+/** Compiles SQL only: the executor runs it. */
 const writer = new Kysely<AnyTables>({
   dialect: { ...kysely, createDriver: () => new DummyDriver() },
 });
 
 /**
- * SQL for PostgreSQL, over tables whose texts have the collation "C" and whose values have the form that they have in SQLite.
+ * The dialect for PostgreSQL. Texts have the collation "C", and values have the same form as in SQLite.
  * @param foldText how the datastore compares texts
  */
 export function postgresDialect(foldText: Fold): Dialect {
   const fold = sql.raw(foldText === foldWithoutAccents ? 'drs_fold_without_accents' : 'drs_fold');
-  // A text that the statement computes is compared by its bytes, too.
+  // Computed texts are compared by their bytes, too.
   return { ...written, foldText, fold: (text) => sql`${fold}(${text}) collate "C"` };
 }
 
@@ -108,7 +108,7 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   concat,
   fill: concat,
   joinRows: (text) => sql`string_agg(cast(${text} as text), ',')`,
-  // The bytes that the database sends are those of the text.
+  // The database already sends the bytes of the text.
   asBytes: (text) => text,
   choose: (condition, then, otherwise) =>
     sql`case when ${condition} then ${then} else ${otherwise} end`,
@@ -118,7 +118,7 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   differs,
   isSame: (value, other) => sql`${value} is not distinct from ${other}`,
   orderTerm,
-  // No character is greater than this one, which stands for nothing.
+  // The highest code point, which is not a character.
   afterEveryText: '\u{10ffff}'.repeat(250),
   isNull: (value) => sql`${value} is null`,
   ifNumber: (value) => sql`case when ${isFinite(value)} then ${value} end`,
@@ -127,7 +127,7 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   jsonText: (value) => sql`coalesce(cast(to_json(cast(${value} as text)) as text), 'null')`,
   jsonRaw: (value) => sql`coalesce(cast(${value} as text), 'null')`,
   jsonIfNumber,
-  // PostgreSQL writes a whole number without a fraction, and minus zero with its sign.
+  // PostgreSQL writes a whole number without a fraction, but keeps the sign of minus zero.
   jsonReal: (value) => jsonIfNumber(sql`(${value} + 0)`),
   jsonIfJson: (value) => sql`case when drs_is_document(${value}) then ${value} else 'null' end`,
   jsonBoolean: (value) => sql`case ${value} when 1 then 'true' when 0 then 'false' else 'null' end`,
@@ -149,10 +149,10 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   joinInOrder: sql`join`,
   losesOrder: true,
   integer: (value) => sql`cast(${value} as bigint)`,
-  // No row outlives its transaction; PostgreSQL never tidies up in a temporary table by itself.
+  // Rows end with their transaction: autovacuum never cleans temporary tables.
   createKeyLists: (table) =>
     sql`create temporary table if not exists ${table} ("list" integer not null, "key" text collate "C" not null, primary key ("list", "key")) on commit delete rows`,
-  // A key is a text there, whatever its type: integers have their number beside it, so that an index has them in order.
+  // Keys of all types are stored as text; integers also as numbers, so that the index has their order.
   createPassedKeys: (table) =>
     sql`create temporary table if not exists ${table} ("list" integer not null, "key" text collate "C" not null, "number" bigint generated always as (case when "key" ~ '^-?[0-9]{1,16}$' then cast("key" as bigint) end) stored, primary key ("list", "key"), unique ("list", "number", "key")) on commit delete rows`,
   passedKey: (type) => (type === 'integer' ? sql`"number"` : sql`"key"`),
@@ -169,7 +169,10 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   checkForeignKeys: sql`set constraints all immediate`,
 };
 
-/** PostgreSQL's own way is nulls last, ascending; what is never null has no word about them in its indexes. */
+/**
+ * PostgreSQL sorts nulls last when ascending. Columns without nulls have no NULLS clause, so that their index
+ * matches.
+ */
 function orderTerm({ value, descending, isNullGreatest, isNeverNull }: OrderTerm): Sql {
   if (isNeverNull === true) return descending ? sql`${value} desc` : value;
   const nullsFirst = descending === (isNullGreatest === true);
@@ -184,7 +187,7 @@ function isFinite(value: Sql): Sql {
   return sql`${value} between -1.7976931348623157e308 and 1.7976931348623157e308`;
 }
 
-/** A sum of doubles fails where it is too large for one; only large numbers can make it so. Texts lose none of their digits. */
+/** A sum of doubles fails on overflow, so values are scaled if one of them is large. No digits are lost. */
 function total(value: Sql): Sql {
   const double = sql`cast(${value} as double precision)`;
   const isLarge = sql`abs(${double}) >= 1e290`;
@@ -195,7 +198,7 @@ function quoted(name: string): string {
   return `"${name.replaceAll('"', '""')}"`;
 }
 
-/** What a bound value is read as. */
+/** The SQL type of a bound value. */
 const sqlTypes: Readonly<Record<ValueType, Sql>> = {
   text: sql`text`,
   number: sql`double precision`,
@@ -204,8 +207,8 @@ const sqlTypes: Readonly<Record<ValueType, Sql>> = {
 };
 
 /**
- * An integer is compared with an integer, so that an index serves, and a fraction or a number beyond all integers is brought
- * to one that says the same.
+ * Compares an integer with an integer, so that an index is used. A fraction, or a number beyond the range, becomes
+ * an integer with the same result.
  */
 function compare(value: Sql, operator: Operator, wanted: Sql, type: ValueType): Sql {
   if (type !== 'integer' || operator === '=') {
@@ -221,7 +224,7 @@ function compare(value: Sql, operator: Operator, wanted: Sql, type: ValueType): 
   }
 }
 
-/** A bound value as `=` compares it. */
+/** A bound value in the form that `=` compares. */
 function compared(wanted: Sql, type: ValueType): Sql {
   return type === 'integer'
     ? sql`drs_integer(${wanted})`
@@ -234,7 +237,10 @@ function differs(value: Sql, wanted: Sql, type: ValueType): Sql {
     : sql`${value} is distinct from cast(${wanted} as ${sqlTypes[type]})`;
 }
 
-/** The items of a bound JSON list as rows: `key` is the position, `value` the item; one that no integer equals is null. */
+/**
+ * The items of a bound JSON list as rows: `key` is the position, `value` the item; null for an item that equals no
+ * integer.
+ */
 function listItems(list: Sql, type: ValueType): Sql {
   const items = sql`json_array_elements_text(cast(${list} as json)) with ordinality as "__item" ("text", "position")`;
   return sql`select "position" - 1 as "key", ${item(type)} as "value" from ${items}`;
@@ -253,10 +259,10 @@ function item(type: ValueType): Sql {
   }
 }
 
-/** PostgreSQL takes at most 100 arguments to a function. */
+/** PostgreSQL accepts at most 100 arguments to a function. */
 const maxArguments = 100;
 
-/** One text from pieces. Measured against rows that JavaScript writes, this takes a fifth of the server's own time. */
+/** Concatenates pieces. By measurement, this takes a fifth of the server time of building rows in JavaScript. */
 function concat(parts: readonly JsonPart[]): Sql {
   return joined(mergeTexts(flat(parts)));
 }

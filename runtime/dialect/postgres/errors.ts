@@ -8,17 +8,17 @@ import {
   UnusableValueError,
 } from '../executor.js';
 
-/** Names of the columns of each unique index, with the table's before a dot, by the name of the index. */
+/** The columns of each unique index, by the name of the index; the table's name comes before a dot. */
 export type UniqueColumns = ReadonlyMap<string, string>;
 
-/** What a connection knows to tell errors apart. */
+/** What translating an error needs to know about the connection. */
 export interface ErrorFacts {
   readonly uniqueColumns: UniqueColumns;
   /** Milliseconds that a statement may run; `null` means no limit. */
   readonly queryTimeout: number | null;
 }
 
-/** By PostgreSQL's code (`SQLSTATE`). */
+/** By SQLSTATE. */
 const constraintKinds: Readonly<Record<string, ConstraintError['kind']>> = {
   '23502': 'notNull',
   '23503': 'foreignKey',
@@ -27,7 +27,7 @@ const constraintKinds: Readonly<Record<string, ConstraintError['kind']>> = {
   '23P01': 'check',
 };
 
-/** By the beginning of the code. The longer ones come first. */
+/** By prefix of SQLSTATE; longer prefixes come first. */
 const unavailable: readonly (readonly [string, string])[] = [
   ['08', 'the connection to the database broke'],
   ['25006', 'the database is read-only'],
@@ -42,7 +42,7 @@ const unavailable: readonly (readonly [string, string])[] = [
   ['55P03', 'the transaction has waited too long for others that change the same'],
   ['57014', 'the statement was cancelled'],
   ['57P01', 'the database is shutting down, or an administrator has cut the connection'],
-  ['57P02', 'the database is starting anew after a crash'],
+  ['57P02', 'the database is restarting after a crash'],
   ['57P03', 'the database is starting or shutting down'],
   ['57P05', 'the connection to the database was idle for too long'],
   ['57', 'an administrator has stopped the statement'],
@@ -51,16 +51,16 @@ const unavailable: readonly (readonly [string, string])[] = [
   ['XX002', 'the database is damaged'],
 ];
 
-/** By PostgreSQL's code, too. */
+/** By SQLSTATE. */
 const conflicts: Readonly<Record<string, string>> = {
   '40001': 'the database has given up the transaction, which met others that change the same',
-  '40P01': 'the database has given up the transaction, which waited for one that waited for it',
+  '40P01': 'the database cancelled the transaction because of a deadlock',
 };
 
-/** What clients may cause by the size of what they ask for. */
+/** Limits that clients can exceed with a large request. */
 const tooComplex = ['54', '0A001'];
 
-/** PostgreSQL's error as the runtime knows it; anything else comes back as it is. */
+/** Translates a PostgreSQL error; returns other errors unchanged. */
 export function translateError(error: Error, facts: ErrorFacts): Error {
   if (!(error instanceof DatabaseError)) {
     return isOfConnection(error)
@@ -84,13 +84,13 @@ export function translateError(error: Error, facts: ErrorFacts): Error {
   return reason === undefined ? error : new DatabaseUnavailableError(reason, error);
 }
 
-/** The same for a change: an expression that the table computes may fail for the values at hand. */
+/** As `translateError`, for a change: a generated column may fail on the given values. */
 export function translateChangeError(error: Error, facts: ErrorFacts): Error {
   const isOfExpression =
     error instanceof DatabaseError &&
     error.code?.startsWith('22') === true &&
     error.code !== '22021';
-  // No statement of a change is too complex; a row of it is: an index holds about 2700 bytes of a value.
+  // In a change, this code is about the row, not the statement: an index entry holds at most about 2700 bytes.
   if (error instanceof DatabaseError && error.code === '54000') {
     const reason = 'A value of an indexed attribute is too long for this database to index.';
     return new UnusableValueError(reason, error);
@@ -100,26 +100,27 @@ export function translateChangeError(error: Error, facts: ErrorFacts): Error {
     : translateError(error, facts);
 }
 
-/** Whether the connection is of no use any more, as far as its error tells. */
+/** Whether an error makes the connection unusable. */
 export function endsConnection(error: Error): boolean {
   if (!(error instanceof DatabaseError)) return !isRefusedHere(error);
   const code = error.code ?? '';
   const isCut = error.severity === 'FATAL' || error.severity === 'PANIC';
-  // A statement that was prepared for other columns, or is gone: all of the connection's are doubtful then.
+  // A prepared statement no longer matches its table, or is gone: none of the connection's statements can be
+  // trusted.
   return isCut || code.startsWith('08') || code === '26000' || code === '0A000';
 }
 
-/** An error of ours, before anything was sent. */
+/** An error of our own, raised before anything was sent. */
 function isRefusedHere(error: Error): boolean {
   return error instanceof TooComplexError || error instanceof UnusableValueError;
 }
 
-/** pg's own errors have no type; those of sockets have a code. */
+/** pg's own errors have no class; socket errors have a code. */
 function isOfConnection(error: Error): boolean {
   return 'code' in error || /^(?:Connection terminated|Client (?:has|was) )/.test(error.message);
 }
 
-/** The column or the columns that a refused change is about, with the table before a dot. */
+/** The column or columns of a rejected change, with the table's name before a dot. */
 function columnOf(error: DatabaseError, { uniqueColumns }: ErrorFacts): string | undefined {
   const { table, column, constraint } = error;
   if (table !== undefined && column !== undefined) return `${table}.${column}`;

@@ -25,23 +25,23 @@ import { SeenTexts } from './prepared-statements.js';
 import { PostgresTransaction } from './transaction.js';
 import { DatabaseError } from 'pg';
 
-/** How long transactions that run may take to end when the database is closed: code of a transaction may wait forever. */
+/** How long closing waits for open transactions: class code in one may never end. */
 const defaultGraceMilliseconds = 5_000;
 
 const snapshot = plainStep('select pg_current_snapshot()::text');
 
 interface ExecutorOptions extends ErrorFacts {
-  /** Connections at once, 2 at least. */
+  /** Maximum number of connections, at least 2. */
   readonly size: number;
-  /** How long {@link PostgresExecutor.close} waits for transactions; some seconds when left out. */
+  /** How long {@link PostgresExecutor.close} waits for transactions; some seconds by default. */
   readonly graceMilliseconds?: number;
 }
 
-/** Runs statements on a PostgreSQL. Transactions run side by side, and see what others have committed (`READ COMMITTED`). */
+/** Runs statements on PostgreSQL. Transactions run concurrently at the isolation level `READ COMMITTED`. */
 export class PostgresExecutor implements Executor {
   readonly #seen = new SeenTexts();
   readonly #writers: WriterLine;
-  /** Of transactions that are open. */
+  /** Connections with an open transaction. */
   readonly #open = new Set<PostgresConnection>();
   readonly #writes = new Set<Promise<unknown>>();
   #isClosed = false;
@@ -52,7 +52,8 @@ export class PostgresExecutor implements Executor {
     private readonly connections: Connections,
     private readonly options: ExecutorOptions,
   ) {
-    // What runs in a transaction may read outside of it: a connection is left for that, or all would wait for each other.
+    // Code in a transaction may also read outside of it: one connection is reserved for that, or all could
+    // deadlock.
     this.#writers = new WriterLine(undefined, options.size - 1);
   }
 
@@ -79,8 +80,8 @@ export class PostgresExecutor implements Executor {
   }
 
   /**
-   * PostgreSQL tells which transactions a statement would see. That is another text whenever one has ended that changed
-   * something, in whatever process, and the same text never comes back.
+   * Uses PostgreSQL's snapshot of visible transactions. Its text changes whenever a transaction that wrote has
+   * ended, in any process, and never repeats.
    */
   async dataVersion(): Promise<number> {
     const seen = firstValue(await this.#ask(snapshot));
@@ -153,7 +154,7 @@ function closedError(): Error {
   return new DatabaseUnavailableError('the database is closed', undefined);
 }
 
-/** A step of PostgreSQL's plan, as `explain (format json)` tells it. */
+/** A node of the output of `explain (format json)`. */
 interface PlanNode {
   readonly Alias?: string;
   readonly 'Index Name'?: string;
@@ -166,7 +167,7 @@ interface IndexColumn {
   readonly index: string;
   readonly isPrimary: boolean;
   readonly name: string;
-  /** As conditions are told: in quotes where it needs them. */
+  /** The name as conditions print it, quoted if necessary. */
   readonly shown: string;
 }
 
@@ -178,10 +179,10 @@ join pg_attribute a on a.attrelid = x.indrelid and a.attnum = k.number
 where i.relnamespace = quote_ident(current_schema())::regnamespace and k.position <= x.indnkeyatts
   and i.relname in (select json_array_elements_text($1::json))`;
 
-/** A table of some pages is read as a whole, whatever indexes it has: while a program is written, tables have some pages. */
+/** PostgreSQL scans a small table whatever indexes exist, and tables are small during development. */
 const asIfLarge = plainStep('set local enable_seqscan = off');
 
-/** Asks PostgreSQL how it would run a statement if the tables were large. */
+/** The plan of a statement as if the tables were large. */
 async function explained(
   connection: PostgresConnection,
   { text, values }: Step,
@@ -202,7 +203,7 @@ async function explained(
   return tableSearches(root, columns);
 }
 
-/** The tables that a plan reads. A table read by a bitmap has the indexes in steps below its own. */
+/** The tables of a plan. A bitmap scan has its indexes in child nodes. */
 function tableSearches(root: PlanNode, columns: readonly IndexColumn[]): TableSearch[] {
   return allNodes(root).flatMap((node) => {
     const alias = node.Alias;
@@ -226,7 +227,7 @@ function bitmapsOf(node: PlanNode): readonly PlanNode[] {
   return below.flatMap((each) => [each, ...bitmapsOf(each)]);
 }
 
-/** Columns of a step's index that its condition speaks of; those of other tables have an alias before them. */
+/** The columns of a node's index that its condition names; columns of other tables have an alias. */
 function usedColumns(node: PlanNode, columns: readonly IndexColumn[]): readonly IndexColumn[] {
   const condition = (node['Index Cond'] ?? '').replaceAll(/'(?:[^']|'')*'/g, "''");
   const words = new Set(condition.match(/(?:"(?:[^"]|"")*"|[\p{L}\p{N}_$.])+/gu) ?? []);
@@ -239,7 +240,7 @@ const rollback = plainStep('rollback');
 /** `read_only_sql_transaction` */
 const changesSomething = '25006';
 
-/** Runs statements in a transaction that changes nothing, and keeps no setting; answers what the last one gives. */
+/** Runs statements in a read-only transaction that keeps no setting, and returns the result of the last one. */
 async function readOnly(
   connection: PostgresConnection,
   steps: readonly Step[],
@@ -253,7 +254,7 @@ async function readOnly(
 }
 
 /**
- * Runs a statement that the runtime did not write, and that must not change anything, be it by a function that it calls.
+ * Runs a statement that the runtime did not write. It must not change anything, not even through a function.
  * @throws Error for a statement that may change something
  */
 async function readTable(connection: PostgresConnection, step: Step): Promise<RawAnswer> {

@@ -1,16 +1,16 @@
 /**
- * What expressions of computed attributes call where PostgreSQL has no equal of its own: each does what SQLite does. Statements
- * that create or replace them, to be run like those of {@link file://./functions.ts}.
+ * Functions for expressions of computed attributes where PostgreSQL has no equivalent of a SQLite function. `create
+ * or replace` statements, to be run like those of {@link file://./functions.ts}.
  */
 export const expressionFunctions: readonly string[] = [
-  // The number that a text begins with, 0 where it begins with none.
+  // The number at the start of a text; 0 if there is none.
   `create or replace function drs_x_number(given text) returns double precision
 language sql immutable strict
 return coalesce(drs_double(substring(given collate "C" from '^[ \\t\\n\\f\\r]*([+-]?(?:[0-9]+\\.?[0-9]*|\\.[0-9]+)(?:[eE][+-]?[0-9]+)?)')), 0)`,
   `create or replace function drs_x_is_whole(given text) returns boolean
 language sql immutable strict parallel safe
 return given collate "C" !~ '^[ \\t\\n\\f\\r]*[+-]?(?:[0-9]+\\.|\\.[0-9]|[0-9]+[eE][+-]?[0-9])'`,
-  // A text that is a number as a whole; no number at all otherwise.
+  // A text that is a number as a whole; null otherwise.
   `create or replace function drs_x_affinity(given text) returns double precision
 language sql immutable strict
 return case when given collate "C" ~ '^[ \\t\\n\\f\\r]*[+-]?([0-9]+\\.?[0-9]*|\\.[0-9]+)([eE][+-]?[0-9]+)?[ \\t\\n\\f\\r]*$' then drs_x_number(given) end`,
@@ -21,7 +21,7 @@ return least(greatest(coalesce(substring(given collate "C" from '^[ \\t\\n\\f\\r
 language sql immutable strict parallel safe
 return case when given >= 9223372036854775807 then 9223372036854775807
   when given <= -9223372036854775808 then -9223372036854775808 else trunc(given)::bigint end`,
-  // An integer has no fraction; any other number has one.
+  // Integers have no fraction; other numbers always have one.
   `create or replace function drs_x_text(given double precision, is_whole boolean) returns text
 language sql immutable strict parallel safe
 return case when is_whole and abs(given) < 9223372036854775807 then given::bigint::text
@@ -30,7 +30,7 @@ return case when is_whole and abs(given) < 9223372036854775807 then given::bigin
 language sql immutable strict parallel safe
 return case when is_whole and abs(a) < 9223372036854775807 and abs(b) < 9223372036854775807
   then (a::bigint / nullif(b, 0)::bigint)::double precision else a / nullif(b, 0) end`,
-  // Half away from zero, of the number as it is and not as it is written: its bits are taken for an exact number.
+  // Rounds half away from zero, by the exact binary value of the number rather than its decimal text.
   `create or replace function drs_x_round(given double precision, digits bigint) returns double precision
 language plpgsql immutable strict parallel safe as $body$
 declare
@@ -47,7 +47,7 @@ begin
   exact := ((bits & 4503599627370495) + 4503599627370496)::numeric * trunc(power(5::numeric, shift)) * ('1e-' || shift)::numeric;
   return round(exact, places)::double precision * sign(given);
 end $body$`,
-  // A position is counted from 1, or from the end where it is negative; a negative length takes what stands before.
+  // Positions count from 1, or from the end if negative; a negative length takes the characters before.
   `create or replace function drs_x_substr(given text, start bigint, size bigint default 9223372036854775807) returns text
 language plpgsql immutable strict parallel safe as $body$
 declare
@@ -74,7 +74,7 @@ end $body$`,
   `create or replace function drs_x_joined(separator text, pieces text[]) returns text
 language sql immutable strict parallel safe
 return array_to_string(pieces, separator)`,
-  // A date, a time of day or both, as SQLite reads them; nothing where it is none of these.
+  // A date, a time of day or both, as SQLite parses them; null for other texts.
   `create or replace function drs_x_time(given text) returns timestamp
 language plpgsql immutable strict parallel safe as $body$
 declare
@@ -93,7 +93,7 @@ begin
   if part[7] is null then return moment; end if;
   return moment - (part[7] || '1')::integer * make_interval(0, 0, 0, 0, part[8]::integer, part[9]::integer);
 end $body$`,
-  // The number of a Julian day.
+  // A Julian day number.
   `create or replace function drs_x_time(given double precision) returns timestamp
 language plpgsql immutable strict parallel safe as $body$
 declare
@@ -109,15 +109,15 @@ return (round(extract(epoch from given) * 1000) + 210866760000000)::double preci
   `create or replace function drs_x_format(given timestamp, pattern text) returns text
 language sql immutable strict parallel safe
 return to_char(given, pattern)`,
-  // A day that the other month does not have goes on into the next one.
+  // A day that the target month does not have overflows into the next month.
   `create or replace function drs_x_moved(given timestamp, months integer) returns timestamp
 language sql immutable strict parallel safe
 return date_trunc('month', given) + make_interval(0, months) + (given - date_trunc('month', given))`,
-  // A piece of a JSON document, as its text.
+  // A part of a JSON document as its text.
   `create or replace function drs_x_json(given text, path text[]) returns text
 language sql immutable strict parallel safe
 return (given::json #> path)::text`,
-  // What SQLite makes of it: a text without its quotes, a truth as 1 or 0, nothing of null.
+  // The SQLite value of a JSON text: texts without quotes, booleans as 1 or 0, null as null.
   `create or replace function drs_x_json_text(given text) returns text
 language sql immutable strict
 return case json_typeof(given::json) when 'string' then given::json #>> '{}' when 'null' then null

@@ -1,19 +1,21 @@
 import { mayPileUp } from '../../protocol/fold.js';
 
-/** What moves a number that is close to the ends of what a double holds to where it has all its digits, and these ends there. */
+/** Scales numbers near the limits of a double into the range where they have full precision. */
 const up = 2 ** 600;
 const down = 2 ** -600;
 const vanishing = 2 ** (600 - 1075);
 const infinite = 2 ** (1024 - 600);
 
 /**
- * The SQL functions that statements of this server call and PostgreSQL does not have, as statements that create or replace
- * them; before the schema's own statements, which may call them. They stand in the schema of the server's tables.
+ * The SQL functions that statements of this server need in addition to PostgreSQL's own, as `create or replace`
+ * statements. They run before the schema's statements, which may use them, and are in the schema of the tables.
  *
- * A body in the form of standard SQL is read when its function is made, so that it finds what it calls wherever it is called
- * from; one in another language calls nothing of ours, since PostgreSQL's own maintenance looks for names in `pg_catalog` alone.
+ * A body in standard SQL form is parsed when the function is created, so its names resolve wherever it is called.
+ * Functions in other languages call none of ours, because PostgreSQL's maintenance resolves names in `pg_catalog`
+ * only.
  *
- * What catches an exception, and what calls that, is not `parallel safe`: before PostgreSQL 17 it fails in a parallel plan.
+ * Functions that catch an exception, and their callers, are not `parallel safe`: before PostgreSQL 17 they fail
+ * in a parallel plan.
  */
 export function postgresFunctions(): readonly string[] {
   const { lowerCase, word, accents, marks } = characterTables();
@@ -24,7 +26,7 @@ export function postgresFunctions(): readonly string[] {
     )
     .join('\n  ');
   return [
-    // Default Unicode lower-casing, but for the sigma at a word's end, which is folded anyhow.
+    // Default Unicode lower-casing, except the final sigma, which folding handles anyway.
     `create or replace function drs_lower(given text) returns text
 language plpgsql immutable strict parallel safe as $body$
 declare t text collate "C" := replace(lower(given collate "C"), 'İ', E'i\\u0307');
@@ -32,7 +34,8 @@ begin
   ${stages}
   return t;
 end $body$`,
-    // As separateMarks of runtime/protocol/fold.ts: PostgreSQL sorts marks by swapping neighbours, and nothing interrupts that.
+    // As separateMarks of runtime/protocol/fold.ts: PostgreSQL sorts combining marks by bubble sort, which cannot
+    // be interrupted.
     `create or replace function drs_separated(given text) returns text
 language plpgsql immutable strict parallel safe as $body$
 begin
@@ -44,7 +47,7 @@ end $body$`,
     `create or replace function drs_fold_other(given text) returns text
 language sql immutable parallel safe
 return translate(drs_lower(normalize(drs_separated(given), NFC)), 'ς', 'σ')`,
-    // An ASCII text has as many bytes as characters. PostgreSQL writes this body into the statement that calls it.
+    // An ASCII text has as many bytes as characters. PostgreSQL inlines this body.
     `create or replace function drs_fold(given text) returns text
 language sql immutable parallel safe
 return case when octet_length(given) = length(given) then lower(given collate "C") else drs_fold_other(given) end`,
@@ -59,18 +62,19 @@ return (select string_agg(
       then chr(byte) else '%' || upper(lpad(to_hex(byte), 2, '0')) end, '' order by at)
   from (select at, get_byte(bytes, at) as byte
     from (select convert_to(given, 'UTF8') as bytes) as whole, generate_series(0, octet_length(given) - 1) as at) as each)`,
-    // As uriKey of runtime/protocol/key.ts writes a key.
+    // As uriKey of runtime/protocol/key.ts.
     `create or replace function drs_uri(given text) returns text
 language sql immutable parallel safe
 return case when given collate "C" ~ '^[-A-Za-z0-9._~]+$' then given
   when given = '' then '%22%22'
   when left(given, 1) in ('"', '''') then '%22' || drs_uri_escaped(given) || '%22'
   else drs_uri_escaped(given) end`,
-    // A pattern for LIKE: @ is any run of characters.
+    // Converts a pattern for LIKE: @ matches any run of characters.
     `create or replace function drs_like(pattern text) returns text
 language sql immutable parallel safe
 return replace(replace(replace(replace(pattern, '\\', '\\\\'), '%', '\\%'), '_', '\\_'), '@', '%')`,
-    // The first places are looked at one by one; what a regular expression costs to be read is left to what has many.
+    // Checks the first occurrences one by one; only texts with many occurrences justify the cost of a regular
+    // expression.
     `create or replace function drs_has_word(given text, word text) returns boolean
 language plpgsql immutable strict parallel safe as $body$
 declare
@@ -91,7 +95,7 @@ begin
   end loop;
   return (before || rest) ~ (${quoted(`(^|[^${word}])`)} || regexp_replace(word collate "C", '([][\\\\.^$*+?(){}|])', '\\\\\\1', 'g') || ${quoted(`($|[^${word}])`)});
 end $body$`,
-    // A number of a JSON document; what a double cannot hold is an infinity or zero, as JavaScript reads it.
+    // A number of a JSON document as JavaScript reads it: out of range becomes an infinity or zero.
     `create or replace function drs_double(given text) returns double precision
 language plpgsql immutable strict as $body$
 begin
@@ -102,7 +106,7 @@ begin
     return case when given ~* 'e-' then '0' when left(given, 1) = '-' then '-Infinity' else 'Infinity' end;
   end;
 end $body$`,
-    // What an integer column is compared with: none for what no integer equals.
+    // The integer that a value equals; null if there is none.
     `create or replace function drs_integer(given double precision) returns bigint
 language sql immutable parallel safe
 return case when given = floor(given) and abs(given) < 9e18 then given::bigint end`,
@@ -118,13 +122,13 @@ return case when large is null then small
   when large in ('NaN', 'Infinity', '-Infinity') then large::double precision
   when abs(small::text::numeric + large) >= 1.797693134862315807e308 then (sign(small::text::numeric + large) * 'Infinity'::numeric)::double precision
   else (small::text::numeric + large)::double precision end`,
-    // Half of a sum is never too large.
+    // Half of a sum never overflows.
     `create or replace function drs_added(a double precision, b double precision) returns double precision
 language sql immutable parallel safe
 return case when least(abs(a), abs(b)) < 1 then a + b
   when abs(a / 2 + b / 2) >= ${2 ** 1023} then sign(a / 2 + b / 2) * 'Infinity'::double precision else a + b end`,
-    // Both fail in PostgreSQL where the result is too large, or too small, for a double; whether it is, their result shows when
-    // it is moved by a power of two, which changes none of its digits.
+    // Both operations fail in PostgreSQL on overflow and underflow. Scaling by a power of two, which keeps all
+    // digits, shows whether the result is out of range.
     `create or replace function drs_quotient(dividend double precision, divisor double precision) returns double precision
 language sql immutable parallel safe
 return case when divisor = 0 or divisor is null or dividend is null then null when dividend = 0 then 0
@@ -146,7 +150,7 @@ return case when a is null or b is null then null
   when ln(abs(a)) + ln(abs(b)) < 800 and greatest(abs(a), abs(b)) * ${down} * least(abs(a), abs(b)) < ${infinite} then a * b
   else sign(a) * sign(b) * 'Infinity'::double precision end`,
     ...vectorFunctions,
-    // Whether the functions for documents can read a text; they cannot where it spells the character U+0000.
+    // Whether PostgreSQL's JSON functions can read a text; they cannot read the escape of U+0000.
     `create or replace function drs_is_json(given text) returns boolean
 language plpgsql immutable as $body$
 begin
@@ -154,7 +158,8 @@ begin
 exception when data_exception or program_limit_exceeded then
   return false;
 end $body$`,
-    // Whether a text is a document, also one that those functions cannot read. What SQL has for it came with PostgreSQL 16.
+    // Whether a text is a JSON document, even one that those functions cannot read. SQL's own predicate needs
+    // PostgreSQL 16.
     `create or replace function drs_is_document(given text) returns boolean
 language plpgsql immutable as $body$
 begin
@@ -162,7 +167,8 @@ begin
 exception when data_exception or program_limit_exceeded then
   return false;
 end $body$`,
-    // The key of a new row: drawn, or given, and then never drawn afterwards. Who draws keeps away who moves the sequence.
+    // The key of a new row, generated or given; a given key is never generated later. An advisory lock separates
+    // sessions that generate keys from those that move the sequence.
     `create or replace function drs_key(given bigint, sequence text) returns bigint
 language plpgsql volatile as $body$
 declare
@@ -197,38 +203,38 @@ end $body$`,
   ];
 }
 
-/** Neither a quote nor a backslash is special but as the string says it. */
+/** A text literal in which neither quotes nor backslashes are special. */
 function quoted(text: string): string {
   return `'${text.replaceAll("'", "''")}'`;
 }
 
 /**
- * What this JavaScript knows of characters, as PostgreSQL takes it: its own answers depend on how a database was made, and
- * texts must be folded as {@link file://../../protocol/fold.ts} does it.
+ * Character tables of this JavaScript engine for PostgreSQL. PostgreSQL's own depend on the locale of the database,
+ * and texts must be folded as {@link file://../../protocol/fold.ts} does.
  */
 interface CharacterTables {
-  /** In stages: each changes other characters. */
+  /** Stages that change disjoint characters. */
   readonly lowerCase: readonly LowerCase[];
-  /** Letters, digits, combining marks and the underscore, as the inside of a bracket expression. */
+  /** Letters, digits, combining marks and the underscore, for a bracket expression. */
   readonly word: string;
-  /** The marks that `foldWithoutAccents` drops, as the inside of a bracket expression. */
+  /** The marks that `foldWithoutAccents` removes, for a bracket expression. */
   readonly accents: string;
-  /** What `separateMarks` counts, as the inside of a bracket expression. */
+  /** The marks that `separateMarks` counts, for a bracket expression. */
   readonly marks: string;
 }
 
 /** A table for `translate`. */
 interface LowerCase {
-  /** As the inside of a bracket expression. */
+  /** For a bracket expression. */
   readonly changing: string;
   readonly from: string;
   readonly to: string;
 }
 
-/** A text mostly has characters of one stage, and `translate` compares each of them with all that its table changes. */
+/** Most texts need one stage only, and `translate` compares each character with its whole table. */
 const stageEnds = [0x100, 0x250, 0x530, 0x2000, 0x110000];
 
-/** Where there are letters, digits and marks. */
+/** The ranges that contain letters, digits and marks. */
 const inhabited: readonly (readonly [start: number, end: number])[] = [
   [0x20, 0xd800],
   [0xe000, 0x34000],
@@ -237,7 +243,7 @@ const inhabited: readonly (readonly [start: number, end: number])[] = [
 
 let known: CharacterTables | undefined;
 
-/** Made once, which takes some ten milliseconds. */
+/** Computed once; takes about ten milliseconds. */
 function characterTables(): CharacterTables {
   known ??= {
     lowerCase: lowerCase(),
@@ -250,7 +256,7 @@ function characterTables(): CharacterTables {
   return known;
 }
 
-/** ASCII needs no table; İ becomes two characters, which a table cannot say. */
+/** ASCII needs no table; İ becomes two characters, which `translate` cannot express. */
 function lowerCase(): readonly LowerCase[] {
   const changing = pointsThat((character) => {
     const lower = character.toLowerCase();
@@ -296,16 +302,16 @@ function escaped(point: number): string {
 }
 
 /**
- * Functions that compare vectors as {@link file://../../protocol/vector.ts Scorer} does it. PostgreSQL's arithmetic fails where
- * a result is too large or too small for a double, so that norms are divided by the greater one, and what is smaller than
- * 1e-150 of it, which no score tells, counts as nothing.
+ * Functions that compare vectors as {@link file://../../protocol/vector.ts Scorer} does. PostgreSQL fails on
+ * overflow and underflow of doubles, so norms are divided by the greater one, and components below 1e-150 of it,
+ * which affect no score, count as zero.
  */
 const vectorFunctions: readonly string[] = [
   // The cosine of two directions.
   `create or replace function drs_cosine(a double precision[], b double precision[]) returns double precision
 language sql immutable strict parallel safe
 return (select sum(case when abs(x) < 1e-150 or abs(y) < 1e-150 then 0 else x * y end) from unnest(a, b) as each (x, y))`,
-  // The distance of two directions of which each is made shorter; none is that of a zero vector.
+  // The distance of two scaled directions; null for a zero vector.
   `create or replace function drs_distance(a double precision[], a_part double precision, b double precision[], b_part double precision) returns double precision
 language sql immutable parallel safe
 return (select coalesce(sqrt(sum(case when abs(difference) < 1e-150 then 0 else difference * difference end)), 0)

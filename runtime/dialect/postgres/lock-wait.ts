@@ -4,30 +4,30 @@ import { quoted } from '../table-definition.js';
 
 /** How long a change of the schema waits for transactions that use its table. */
 export interface LockWait {
-  /** Of one attempt: whoever comes after it waits behind it for so long. */
+  /** The timeout of one attempt: other transactions queue behind the attempt for that long. */
   readonly timeoutMilliseconds: number;
   readonly attempts: number;
-  /** Between two attempts, so that those who waited get on. */
+  /** The pause between two attempts, in which queued transactions proceed. */
   readonly pauseMilliseconds: number;
 }
 
-/** Half a minute in all. */
+/** Half a minute in total. */
 export const defaultLockWait: LockWait = {
   timeoutMilliseconds: 2_000,
   attempts: 12,
   pauseMilliseconds: 500,
 };
 
-/** Two servers that start at once on one database: the second one waits, and finds what the first one made. */
+/** The advisory lock of a schema: if two servers start at once, the second one waits and finds the work done. */
 const lockKey = `hashtextextended('drs-gen ' || $1, 0)`;
 
-/** A server that waited inside a statement would be waited for by the building of an index. */
+/** The lock is polled: building an index waits for every open statement, even one that waits for this lock. */
 const lockPauseMilliseconds = 50;
 
 /**
- * Does what changes tables or their rows while no other server does: it waits for these as long as they take.
+ * Runs a change of tables or rows while no other server runs one; waits as long as necessary.
  * @param name of PostgreSQL's schema that holds the tables
- * @param tell is told that it waits, time and again
+ * @param tell called repeatedly while it waits
  */
 export async function oneAtATime<T>(
   client: ClientBase,
@@ -47,35 +47,35 @@ export async function oneAtATime<T>(
   try {
     return await work();
   } finally {
-    // A connection that is lost has lost its locks, too.
+    // A lost connection has released its locks.
     const text = `select pg_advisory_unlock(${lockKey})`;
     await client.query(text, [name]).catch(() => undefined);
   }
 }
 
-/** A lock that was not to be had within `lock_timeout`, and a deadlock. */
+/** Lock timeout and deadlock. */
 const passing = ['55P03', '40P01'];
 
 const mostHoldersShown = 3;
 
 interface Step {
-  /** What it locks. */
+  /** The tables that it locks. */
   readonly tables: readonly string[];
-  /** What is done, for the message of a failure. */
+  /** What it does, for messages. */
   readonly what: string;
-  /** Runs again after it has failed on a lock: all or none of it. */
+  /** All or nothing, so that it can run again after a lock timeout. */
   readonly run: () => Promise<unknown>;
-  /** Nobody waits behind it: it has the same time in two attempts. */
+  /** Nobody queues behind it, so two attempts share the time. */
   readonly isConcurrent?: true | undefined;
-  /** Takes back what it leaves behind when it fails; what is left all the same is found by the next start. */
+  /** Removes what a failed run leaves behind; the next start finds anything that remains. */
   readonly undo?: (() => Promise<unknown>) | undefined;
-  /** Is told that it waits. */
+  /** Called while it waits. */
   readonly log?: ((words: string) => void) | undefined;
 }
 
 /**
- * Takes a step as soon as other transactions let it.
- * @throws Error that names the transactions which did not, when the last attempt has failed
+ * Retries a step until it gets its locks.
+ * @throws Error that names the blocking transactions after the last attempt
  */
 export async function whenUnlocked(
   client: ClientBase,
@@ -93,13 +93,13 @@ export async function whenUnlocked(
       const isUndone = await undone(client, lockWait, step);
       if (!isPassing) throw error;
       if (attempt >= attempts || !isUndone) throw await lockedError(client, step, error);
-      if (attempt === 1) step.log?.(`"${step.what}" waits for transactions of others.`);
+      if (attempt === 1) step.log?.(`"${step.what}" waits for other transactions.`);
       await sleep(lockWait.pauseMilliseconds);
     }
   }
 }
 
-/** The locks of this transaction on tables that keep others from writing, weaker ones first. */
+/** The table locks of this transaction that block writers, weaker ones first. */
 export const heldLocks = `select c.relname as "table", l.mode
 from pg_locks l join pg_class c on c.oid = l.relation
 where l.pid = pg_backend_pid() and l.granted and c.relkind in ('r', 'p')
@@ -109,11 +109,11 @@ order by c.relname, array_position(array['ShareLock', 'ShareRowExclusiveLock', '
 
 export interface HeldLock {
   readonly table: string;
-  /** As the catalog has it: `AccessExclusiveLock`. */
+  /** The name in the catalog, such as `AccessExclusiveLock`. */
   readonly mode: string;
 }
 
-/** As the documentation of PostgreSQL writes them, the strongest one of each table: `ACCESS EXCLUSIVE on "Person"`. */
+/** The strongest lock of each table, named as in PostgreSQL's documentation: `ACCESS EXCLUSIVE on "Person"`. */
 export function lockWords(held: readonly HeldLock[]): readonly string[] {
   const strongest = new Map(held.map(({ table, mode }) => [table, mode]));
   return [...strongest].map(([table, mode]) => {
@@ -131,7 +131,7 @@ function limitsOf(
   return { timeout: half, attempts: 2 };
 }
 
-/** This takes a lock that others do wait behind. */
+/** The undo takes a lock that others queue behind. */
 async function undone(client: ClientBase, lockWait: LockWait, { undo }: Step): Promise<boolean> {
   if (undo === undefined) return true;
   try {
@@ -143,7 +143,7 @@ async function undone(client: ClientBase, lockWait: LockWait, { undo }: Step): P
   }
 }
 
-/** The building of an index waits for all transactions: the oldest ones are shown, whatever they use. */
+/** Building an index waits for all transactions: name the oldest ones, whatever they use. */
 async function lockedError(
   client: ClientBase,
   { tables, what }: Step,
@@ -165,7 +165,7 @@ async function lockedError(
   const held = rows.find((each) => each.held !== null)?.held ?? named;
   return new Error(
     [
-      `${held} is in use by other transactions, and "${what}" has waited for them in vain; end them, and start the server again, which goes on from here`,
+      `${held} is in use by other transactions, and "${what}" timed out while it waited for them; end them, and start the server again, which continues from here`,
       ...rows.map(({ holder }) => `  - ${holder}`),
     ].join('\n'),
     { cause },

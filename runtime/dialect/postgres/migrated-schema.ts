@@ -11,7 +11,7 @@ import { namedColumns } from '../schema/rules.js';
 import type { SchemaShape, TableShape } from '../schema/shape.js';
 import type { Trial } from '../schema/trial.js';
 import { quoted } from '../table-definition.js';
-import { type Catalog, type CatalogTable, readCatalog } from './catalog.js';
+import { type SchemaCatalog, type CatalogTable, readCatalog } from './catalog.js';
 import {
   heldLocks,
   type HeldLock,
@@ -23,16 +23,16 @@ import {
 
 interface MigratedParts {
   readonly client: ClientBase;
-  /** Of PostgreSQL's schema that holds the tables. */
+  /** The PostgreSQL schema of the tables. */
   readonly name: string;
-  /** What the model wants to be in it. */
+  /** The schema that the model wants. */
   readonly wanted: () => Promise<SchemaShape>;
   readonly lockWait: LockWait;
   readonly log: ((words: string) => void) | undefined;
   readonly trial: Trial | undefined;
 }
 
-/** A schema of a PostgreSQL database whose data are migrated. */
+/** A PostgreSQL schema whose data are migrated. */
 export class MigratedSchema implements MigratedDatabase {
   readonly kind = 'postgres';
   readonly forUpdate = 'FOR UPDATE';
@@ -53,12 +53,12 @@ export class MigratedSchema implements MigratedDatabase {
     });
   }
 
-  /** One statement for all rows; the table's own row type says how their values are read. */
+  /** One statement for all rows; the row type of the table gives the types of the values. */
   async update(table: string, key: string, rows: readonly UpdatedRow[]): Promise<void> {
     const columns = Object.keys(rows[0]?.values ?? {});
     if (columns.length === 0) return;
     const sets = columns.map((each) => `${quoted(each)} = "given".${quoted(each)}`);
-    // A table may be called like a type of PostgreSQL's own.
+    // A table may have the name of a built-in type.
     const type = `${quoted(this.parts.name)}.${quoted(table)}`;
     const given = rows.map((row) => ({ ...row.values, [key]: row.key }));
     await this.parts.client.query(
@@ -69,11 +69,11 @@ export class MigratedSchema implements MigratedDatabase {
     );
   }
 
-  /** Of servers that start at once, each does what the others have not done. */
+  /** Servers that start at the same time share the steps: each runs those that the others have not run. */
   transaction<T>(work: () => Promise<T>, use?: 'rebuilding'): Promise<T> {
     const { client, name, lockWait, log } = this.parts;
     return oneAtATime(client, name, this.#tell, async () => {
-      // It is found in a transaction of its own, which is undone: within this one, all would be undone.
+      // Finding it takes a transaction that is rolled back, which would roll back this one, too.
       if (use === 'rebuilding') await this.#findWanted();
       const results: T[] = [];
       await whenUnlocked(client, lockWait, {
@@ -86,7 +86,7 @@ export class MigratedSchema implements MigratedDatabase {
     });
   }
 
-  /** Says once that it waits. */
+  /** Logs once that it waits. */
   readonly #tell = (words: string): void => {
     if (!this.#hasTold) this.parts.log?.(words);
     this.#hasTold = true;
@@ -134,7 +134,7 @@ export class MigratedSchema implements MigratedDatabase {
     if (actual === undefined || wanted === undefined) return;
     const present = new Map(actual.columns.map((column) => [column.name, column]));
     const actions = [
-      // A default is given to the rows when the start adds the column.
+      // A column with a default gets its values when the start adds it.
       ...wanted.columns
         .filter((each) => !present.has(each.name) && each.default === undefined)
         .filter(({ expression }) => expression === undefined)
@@ -158,21 +158,25 @@ export class MigratedSchema implements MigratedDatabase {
   }
 
   async renameColumn(table: string, from: string, to: string): Promise<void> {
-    // A trigger that keeps a column beside a text names both in its body; the start that follows makes it anew.
+    // A trigger that fills a derived column names both columns in its body; the start that follows creates it
+    // again.
     await this.parts.client.query(
       `DROP TRIGGER IF EXISTS ${quoted(from)} ON ${quoted(table)};
        ALTER TABLE ${quoted(table)} RENAME COLUMN ${quoted(from)} TO ${quoted(to)}`,
     );
   }
 
-  /** Constraints and indexes go along. What somebody else has made of the columns, a view for one, stands in the way. */
+  /**
+   * Drops constraints and indexes, too. Objects that somebody else made of the columns, such as a view, prevent the
+   * drop.
+   */
   async dropColumns(table: string, columns: readonly string[]): Promise<void> {
     const actual = await this.#table(table);
-    // What is computed from them is computed anew by the start that follows, if the model wants it.
+    // The start that follows creates columns computed from these again if the model wants them.
     const computed = (actual?.columns ?? []).filter(
       ({ expression }) => expression !== undefined && namedColumns(expression, columns).length > 0,
     );
-    // A trigger that keeps a column beside a text has the name of that column.
+    // The trigger of a derived column has the column's name.
     const triggers = (actual?.triggers ?? []).filter((each) => columns.includes(each));
     for (const each of triggers) {
       await this.parts.client.query(`DROP TRIGGER ${quoted(each)} ON ${quoted(table)}`);
@@ -183,13 +187,13 @@ export class MigratedSchema implements MigratedDatabase {
     await this.parts.client.query(`ALTER TABLE ${quoted(table)} ${drops.join(', ')}`);
   }
 
-  /** It is found in a transaction of its own, which is undone: within another one, all would be undone. */
+  /** Needs a transaction of its own that is rolled back: in another one, everything would be rolled back. */
   async #findWanted(): Promise<void> {
     const { client, name, wanted } = this.parts;
     this.#shape ??= await oneAtATime(client, name, this.#tell, wanted);
   }
 
-  /** Once it was found. */
+  /** The table that the model wants; call `#findWanted` first. */
   #wanted(table: string): TableShape | undefined {
     if (this.#shape === undefined) throw new Error('What the model wants is not known yet.');
     return this.#shape.tables.find(({ name }) => name === table);
@@ -199,18 +203,18 @@ export class MigratedSchema implements MigratedDatabase {
     return (await this.#catalog()).tables.find(({ name }) => name === table);
   }
 
-  #catalog(): Promise<Catalog> {
+  #catalog(): Promise<SchemaCatalog> {
     return readCatalog(this.parts.client, this.parts.name);
   }
 }
 
-/** Numbers beyond what JSON holds, and bytes, as PostgreSQL reads them from a text. */
+/** Numbers out of the range of JSON, and bytes, in PostgreSQL's text form. */
 function jsonValue(_name: string, value: unknown): unknown {
   if (typeof value === 'bigint') return value.toString();
   return isBufferJson(value) ? `\\x${Buffer.from(value.data).toString('hex')}` : value;
 }
 
-/** JSON.stringify asks a Buffer first. */
+/** JSON.stringify calls toJSON of a Buffer first. */
 function isBufferJson(value: unknown): value is { readonly data: readonly number[] } {
   return (
     typeof value === 'object' &&
@@ -221,10 +225,10 @@ function isBufferJson(value: unknown): value is { readonly data: readonly number
   );
 }
 
-/** Number of the type in PostgreSQL's catalog. */
+/** The type's number in PostgreSQL's catalog. */
 const bigint = 20;
 
-/** pg reads such numbers as texts, since a number of JavaScript does not hold all of them. */
+/** pg returns such numbers as texts, because a JavaScript number cannot hold all of them. */
 function integerFrom(value: unknown): number | bigint | null {
   if (value === null || value === undefined) return null;
   const number = Number(value);

@@ -18,14 +18,14 @@ import { expressionFunctions } from './expression-functions.js';
 import { postgresFunctions } from './functions.js';
 import { type Environment, setting } from '../../protocol/environment.js';
 
-/** The oldest version whose SQL the statements keep to. */
+/** The oldest supported version. */
 const oldestVersion = 15;
 
 export interface Opened {
   readonly executor: Executor;
   readonly uniqueId: string;
   readonly schemaHash: string;
-  /** What the start has added to tables that were there, in words. */
+  /** What the start added to existing tables, in words. */
   readonly added: readonly string[];
 }
 
@@ -38,9 +38,9 @@ interface Facts {
 }
 
 /**
- * Opens the database of a `DATABASE_URL` such as `postgres://user:password@host:5432/name`, whose further settings are those
- * that pg knows (`sslmode`, for one), and creates its schema, or adds to the one that is there what it lacks.
- * @throws Error that says why, when it cannot be opened; SchemaMismatchError when it was made for another model
+ * Opens the database of a `DATABASE_URL` such as `postgres://user:password@host:5432/name`, with further parameters
+ * of pg such as `sslmode`. Creates its schema, or adds what an existing one lacks.
+ * @throws Error with the reason if it cannot be opened; SchemaMismatchError if it belongs to another model
  */
 export function openConnections(options: PoolOptions, wanted: WantedSchema): Promise<Opened> {
   return withClient(options.url, async (client, schema) => {
@@ -57,7 +57,7 @@ export function openConnections(options: PoolOptions, wanted: WantedSchema): Pro
   });
 }
 
-/** What migrations would do to the data, in words. */
+/** Describes what migrations would do to the data. */
 export function planConnection(url: string, wanted: WantedSchema): Promise<readonly string[]> {
   const { data } = wanted;
   return withClient(url, async (client, schema) =>
@@ -71,7 +71,7 @@ export async function copyConnection(url: string, copy: SchemaCopy): Promise<Dat
   await withClient(url, (client, schema) => copySchema(client, schema, copy));
   const path = `-c search_path=${copy.name}`;
   const own = new URL(url);
-  // The last one counts.
+  // The last setting wins.
   const others = own.searchParams.get('options') ?? process.env['PGOPTIONS'];
   own.searchParams.set('options', [...(others === undefined ? [] : [others]), path].join(' '));
   return {
@@ -83,13 +83,13 @@ export async function copyConnection(url: string, copy: SchemaCopy): Promise<Dat
   };
 }
 
-/** @throws Error that names the database, when it cannot be opened */
+/** @throws Error that names the database if it cannot be opened */
 async function withClient<T>(
   url: string,
   use: (client: Client, schema: string) => Promise<T>,
 ): Promise<T> {
   const client = new Client(clientOptions(url));
-  // What it tells beside its answers, while nothing is asked.
+  // An error while no query runs.
   client.on('error', () => undefined);
   try {
     await client.connect();
@@ -115,7 +115,7 @@ function migrated(client: Client, name: string, wanted: WantedSchema): MigratedS
   });
 }
 
-/** Brings data and schema to the model, in this order. */
+/** Migrates the data and then the schema. */
 async function prepareDatabase(
   client: Client,
   name: string,
@@ -134,7 +134,7 @@ async function prepareDatabase(
   return added;
 }
 
-/** @returns the schema where new tables go, as the URL or the user's settings say: `public` where they say nothing */
+/** @returns the schema for new tables according to the URL or the user's settings: `public` by default */
 async function checkDatabase(client: Client): Promise<string> {
   const { rows } = await client.query<Facts>(
     `select current_database() as "database", current_setting('server_version_num') as "version",
@@ -171,7 +171,7 @@ async function readUniqueId(client: Client): Promise<string> {
   return row.text;
 }
 
-/** What an error about a unique index tells is the name of the index. */
+/** Errors of unique indexes contain the name of the index. */
 async function readUniqueColumns(client: Client): Promise<Map<string, string>> {
   const { rows } = await client.query<{ index: string; columns: string }>(
     `select i.relname as "index", string_agg(t.relname || '.' || a.attname, ', ' order by k.position) as "columns"
@@ -199,7 +199,7 @@ function cannotOpen(url: string, error: unknown): unknown {
   return new Error(`Cannot open the database ${shownUrl(url)}: ${reason}.`, { cause: error });
 }
 
-/** An address may stand for several, none of which answers: the error has no message of its own then. */
+/** A host name may have several addresses; if none responds, the error itself has no message. */
 function messagesOf({ errors, message }: AggregateError): string {
   return message === '' ? errors.map(messageOf).join('; ') : message;
 }
@@ -209,7 +209,7 @@ function messageOf(error: unknown): string {
   return text.replace(/\.$/, '');
 }
 
-/** Without the password, which must not come into logs. */
+/** The URL without the password, which must not appear in logs. */
 function shownUrl(url: string): string {
   try {
     const shown = new URL(url);
@@ -222,10 +222,10 @@ function shownUrl(url: string): string {
 }
 
 /**
- * Opens the database of a `DATABASE_URL` such as `postgres://user:password@host:5432/name`, and creates its schema, or compares
- * it with the one that is there.
+ * Opens the database of a `DATABASE_URL` such as `postgres://user:password@host:5432/name`. Creates its schema, or
+ * compares an existing one.
  * @param schema one SQL statement each
- * @throws Error that says why, when it cannot be opened; SchemaMismatchError when it was made for another model
+ * @throws Error with the reason if it cannot be opened; SchemaMismatchError if it belongs to another model
  */
 export async function openPostgres(
   url: string,
@@ -244,7 +244,7 @@ export async function openPostgres(
   return { dialect: postgresDialect(fold), ...opened };
 }
 
-/** What migrations would do, in words. */
+/** Describes what migrations would do. */
 export function planPostgres(
   url: string,
   schema: readonly string[],
@@ -254,7 +254,7 @@ export function planPostgres(
   return planConnection(url, { ...wantedOf(schema), data: { ...data, fold } });
 }
 
-/** Copies what servers have made in the schema that a `DATABASE_URL` names to a new one beside it. */
+/** Copies what servers created in the schema of a `DATABASE_URL` to a new schema of the same database. */
 export function copyPostgres(
   url: string,
   target: string,
@@ -267,7 +267,7 @@ function wantedOf(statements: readonly string[]): Pick<WantedSchema, 'statements
   return { statements, functions: [...postgresFunctions(), ...expressionFunctions] };
 }
 
-/** Databases of a PostgreSQL server. */
+/** The driver for PostgreSQL. */
 export const postgresDriver: DatabaseDriver = {
   schemes: ['postgres', 'postgresql'],
   urls: 'postgres://<user>:<password>@<host>:<port>/<database>',
@@ -285,13 +285,14 @@ export const postgresDriver: DatabaseDriver = {
 };
 
 /**
- * Connections at once, from `DATABASE_POOL`. Each is a process of PostgreSQL's, which takes 100 unless it is told otherwise.
- * @throws Error that names `DATABASE_POOL`, when it is no whole number of at least 2
+ * Maximum number of connections, from `DATABASE_POOL`. Each one is a process of PostgreSQL, whose limit is 100 by
+ * default.
+ * @throws Error that names `DATABASE_POOL` if it is not an integer of at least 2
  */
 function poolSize(environment: Environment): number {
   const text = setting(environment, 'DATABASE_POOL', '10');
   const size = Number(text);
-  // One more than transactions have, which may read beside themselves.
+  // Transactions leave one connection free, because they may also read outside of themselves.
   if (/^\d+$/.test(text) && Number.isSafeInteger(size) && size >= 2) return size;
   throw new Error(
     `DATABASE_POOL is ${JSON.stringify(text)}; it must be a whole number of at least 2.`,

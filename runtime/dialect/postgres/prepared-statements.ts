@@ -1,36 +1,36 @@
-/** A statement that a connection keeps prepared. */
+/** A prepared statement of a connection. */
 export interface Prepared {
-  /** Its name on the connection; empty for one that is prepared for a single run. */
+  /** Its name on the connection; empty for a statement that is prepared for a single run. */
   readonly name: string;
-  /** Whether the database has it already. */
+  /** Whether the database has prepared it. */
   isKnown: boolean;
-  /** What it gives, once that was told; none for a statement without rows. */
+  /** The columns of its result, once the database described them; absent for a statement without rows. */
   columns: readonly Column[] | undefined;
 }
 
-/** A column of an answer. */
+/** A column of a result. */
 export interface Column {
   readonly name: string;
-  /** The number of its type in PostgreSQL's catalog. */
+  /** The type's number in PostgreSQL's catalog. */
   readonly dataTypeID: number;
 }
 
-/** Of one connection: a prepared statement takes up some ten kilobytes in the database's process, and more by its length. */
+/** Per connection: a prepared statement needs about ten kilobytes in the database's process, more if it is long. */
 const mostStatements = 256;
 const mostCharacters = 1024 * 1024;
 
-/** Texts that were run once, of all connections; beyond these, the older half is forgotten. */
+/** Texts that ran once, over all connections; beyond this number, the older generation is dropped. */
 const mostSeen = 4_096;
 
 /**
- * Texts that were asked for before, whatever the connection. What is run once is not worth keeping: clients can make filters
- * of ever new shape.
+ * Remembers texts over all connections. Only a text that runs a second time is prepared, because clients can send
+ * filters of ever new shapes.
  */
 export class SeenTexts {
   #young = new Set<string>();
   #old = new Set<string>();
 
-  /** Whether a text was asked for before. */
+  /** Whether a text was requested before. */
   has(text: string): boolean {
     if (this.#young.has(text)) return true;
     const isKnown = this.#old.has(text);
@@ -43,7 +43,7 @@ export class SeenTexts {
   }
 }
 
-/** The statements that one connection keeps prepared: those that were used last. */
+/** The prepared statements of one connection; evicts the least recently used one. */
 export class PreparedStatements {
   readonly #byText = new Map<string, Prepared>();
   #forgotten: string[] = [];
@@ -52,11 +52,11 @@ export class PreparedStatements {
 
   constructor(private readonly seen: SeenTexts) {}
 
-  /** The statement for a text. */
+  /** The prepared statement for a text. */
   get(text: string): Prepared {
     const known = this.#byText.get(text);
     if (known !== undefined) {
-      // A map gives the entries in the order they were set: the first one was not used for longest.
+      // A map iterates in insertion order: deleting and setting moves the entry to the end.
       this.#byText.delete(text);
       this.#byText.set(text, known);
       return known;
@@ -71,12 +71,12 @@ export class PreparedStatements {
     return prepared;
   }
 
-  /** Forgets a statement that the database may have taken, or not. */
+  /** Drops a statement that the database may or may not have prepared. */
   drop(text: string, prepared: Prepared): void {
     if (this.#byText.get(text) === prepared) this.#forget(text, prepared);
   }
 
-  /** Names that the database shall forget too, whether it knows them or not; each is told once. */
+  /** The names to deallocate, whether or not the database knows them; each is returned once. */
   takeForgotten(): readonly string[] {
     const forgotten = this.#forgotten;
     if (forgotten.length > 0) this.#forgotten = [];

@@ -2,39 +2,39 @@ import { createHash } from 'node:crypto';
 import type { SchemaChange } from '../schema/changes.js';
 import type { ColumnShape, ForeignKeyShape, IndexShape, SchemaShape } from '../schema/shape.js';
 import { quoted, readTableDefinition } from '../table-definition.js';
-import type { Catalog, CatalogTable, Constraint } from './catalog.js';
+import type { SchemaCatalog, CatalogTable, Constraint } from './catalog.js';
 import { foldOf } from './derived-columns.js';
 
 /**
- * Statements that are sent together, which are one transaction. A step takes its locks for a moment only, leaves a schema that
+ * Statements that are sent together as one transaction. A step holds its locks briefly, leaves a schema that
  * servers of both models can use, and may run again.
  */
 export interface SchemaStep {
-  /** What it locks. */
+  /** The tables that it locks. */
   readonly tables: readonly string[];
   readonly sql: string;
-  /** It reads all rows, or waits for other transactions, while they go on. */
+  /** Reads all rows or waits for other transactions, without blocking them. */
   readonly isConcurrent?: true;
-  /** Takes back what a step that fails leaves behind. */
+  /** Removes what a failed step leaves behind. */
   readonly undo?: string;
-  /** It writes all rows anew, and nobody else uses the table meanwhile. */
+  /** Rewrites all rows, with the table locked. */
   readonly isRewrite?: boolean;
-  /** It makes the table, which nobody uses yet. */
+  /** Creates the table, which nobody uses yet. */
   readonly isNew?: true;
 }
 
-/** What is wanted: a shape, and its statements by the names of what they make. */
+/** The wanted schema: a shape, and its statements by the name of the object that they create. */
 export interface Wanted {
   readonly shape: SchemaShape;
   readonly tables: ReadonlyMap<string, string>;
-  /** Names of indexes are those of the whole schema. */
+  /** Index names are unique in the whole schema. */
   readonly indexes: ReadonlyMap<string, string>;
 }
 
-/** What an index is called while it is built to replace another one. */
+/** The name of an index while it is built to replace another one. */
 const successor = '__new index';
 
-/** Nothing may be used before it is there, and no rule ends before the one that replaces it holds. */
+/** Objects exist before they are used, and a rule ends only after its replacement is in force. */
 const order: readonly (readonly SchemaChange['kind'][])[] = [
   ['addTable'],
   ['dropMandatory'],
@@ -49,19 +49,19 @@ const orderAfterFilling: readonly (readonly SchemaChange['kind'][])[] = [
   ['dropCheck', 'dropForeignKey', 'dropIndex'],
 ];
 
-/** The steps of a start, before and after columns are filled. */
+/** The steps of a start before and after columns are filled. */
 export interface SchemaSteps {
   readonly before: readonly SchemaStep[];
   readonly after: readonly SchemaStep[];
 }
 
 /**
- * Writes the steps that make some changes.
- * @param actual what is there; what an end in the middle of a change has left behind is dropped first
+ * Writes the steps for some changes.
+ * @param actual the present schema; leftovers of an interrupted change are dropped first
  */
 export function schemaSteps(
   changes: readonly SchemaChange[],
-  actual: Catalog,
+  actual: SchemaCatalog,
   wanted: Wanted,
 ): SchemaSteps {
   const renamed = renamedIndexes(changes);
@@ -88,7 +88,7 @@ export function schemaSteps(
   };
 }
 
-/** Invalid indexes, and constraints that no change is about to make valid again under the same name. */
+/** Invalid indexes, and invalid constraints that no change is about to validate under the same name. */
 function leftBehind({ name: table, invalidIndexes, constraints }: CatalogTable): SchemaStep[] {
   return [
     ...invalidIndexes.map((index) => dropIndex(table, index)),
@@ -98,7 +98,7 @@ function leftBehind({ name: table, invalidIndexes, constraints }: CatalogTable):
   ];
 }
 
-/** This server writes a text, and not the column beside it that it has no use for: one of another model looks it up. */
+/** This model does not use the derived column of a text that it writes, but a server of another model does. */
 function followedTexts(
   { name: table, columns, triggers }: CatalogTable,
   { shape }: Wanted,
@@ -112,7 +112,10 @@ function followedTexts(
     .map(({ name }) => ({ tables: [table], sql: followText(table, name) }));
 }
 
-/** A text and the column beside it stay together, whoever writes: a server of another model may know one of them alone. */
+/**
+ * A trigger keeps a text and its derived column consistent, because a server of another model may write only the
+ * text.
+ */
 export function followText(table: string, column: string): string {
   const { source, functionName } = foldOf(column) ?? { source: column, functionName: '' };
   const value = `${functionName}(new.${quoted(source)})`;
@@ -126,7 +129,7 @@ export function followText(table: string, column: string): string {
 
 type IndexChange = Extract<SchemaChange, { readonly index: IndexShape }>;
 
-/** An attribute that is renamed has the same index under another name. */
+/** A renamed attribute has the same index under another name. */
 function renamedIndexes(
   changes: readonly SchemaChange[],
 ): readonly (readonly [IndexChange, IndexChange])[] {
@@ -148,12 +151,16 @@ function isComputed({ expression }: ColumnShape): boolean {
   return expression !== undefined;
 }
 
-/** PostgreSQL computes a column from plain ones, which must be there. */
+/** PostgreSQL computes a generated column from plain ones, which must exist. */
 function isGenerated(change: SchemaChange): boolean {
   return change.kind === 'addColumn' && isComputed(change.column);
 }
 
-function stepsOf(change: SchemaChange, actual: Catalog, wanted: Wanted): readonly SchemaStep[] {
+function stepsOf(
+  change: SchemaChange,
+  actual: SchemaCatalog,
+  wanted: Wanted,
+): readonly SchemaStep[] {
   const { table } = change;
   const found = actual.tables.find(({ name }) => name === table);
   const present = found?.constraints ?? [];
@@ -214,7 +221,7 @@ function stepsOf(change: SchemaChange, actual: Catalog, wanted: Wanted): readonl
   }
 }
 
-/** Nobody sees the table before it has its indexes. */
+/** Creates a table and its indexes before anybody sees it. */
 export function newTable(table: string, { tables, indexes }: Wanted): string {
   const own = [...indexes.values()].filter(
     (sql) => indexPattern.exec(sql)?.[2] === inQuotes(table),
@@ -222,9 +229,9 @@ export function newTable(table: string, { tables, indexes }: Wanted): string {
   return [tables.get(table) ?? '', ...own].join(';\n');
 }
 
-/** Its checks are changes of their own, since PostgreSQL would read all rows for them while others wait. */
+/** Checks are changes of their own: PostgreSQL would scan the table for them under a lock. */
 function columnText(table: string, column: ColumnShape, wanted: Wanted): string {
-  // PostgreSQL may read its own spelling of an expression in another way than the generator's.
+  // PostgreSQL may parse its own spelling of an expression differently from the generator's.
   if (column.expression !== undefined) return columnDefinition(table, column.name, wanted);
   return [
     `${quoted(column.name)} ${column.type}`,
@@ -238,7 +245,7 @@ function madeAnew(
   actual: CatalogTable | undefined,
   wanted: Wanted,
 ): SchemaStep {
-  // Nobody writes it from now on.
+  // Nothing writes it from now on.
   const followers = actual?.triggers.filter((each) => foldOf(each)?.source === to.name) ?? [];
   return {
     tables: [table],
@@ -250,13 +257,13 @@ function madeAnew(
   };
 }
 
-/** A column as the statement that makes its table has it. */
+/** The definition of a column in the statement that creates its table. */
 export function columnDefinition(table: string, column: string, { tables }: Wanted): string {
   const { parts } = readTableDefinition(tables.get(table) ?? '');
   return parts.find(({ name }) => name === column)?.text ?? quoted(column);
 }
 
-/** Once a valid check says that there is no null, PostgreSQL reads no row while others wait. */
+/** With a valid check against nulls, PostgreSQL does not scan the table under a lock. */
 function setMandatory(table: string, column: string): readonly SchemaStep[] {
   const name = constraintName(`${quoted(column)} IS NOT NULL`);
   const { sql: drop } = dropConstraint(table, name);
@@ -269,7 +276,7 @@ function setMandatory(table: string, column: string): readonly SchemaStep[] {
   ];
 }
 
-/** Added for what is written from now on, and then found to hold for the rows that are there, while others write. */
+/** Adds the constraint for new rows and then validates the existing rows, while others write. */
 function addConstraint(
   tables: readonly [string, ...(readonly string[])],
   text: string,
@@ -289,7 +296,7 @@ function addConstraint(
   ];
 }
 
-/** The same name for the same text, so that a constraint that is there half is found. */
+/** The same text gives the same name, so that a half-finished constraint is found. */
 function constraintName(text: string): string {
   return `__${shortHash(text)}`;
 }
@@ -308,7 +315,7 @@ function namesOf(
     .map(({ name }) => name);
 }
 
-/** @param others what a foreign key refers to */
+/** @param others tables that a foreign key refers to */
 function dropConstraint(table: string, name: string, ...others: readonly string[]): SchemaStep {
   return {
     tables: [table, ...others],
@@ -329,7 +336,7 @@ function dropIndex(table: string, name: string): SchemaStep {
   return { tables: [table], sql: `DROP INDEX IF EXISTS ${quoted(name)}` };
 }
 
-/** The former index serves until the new one is there. */
+/** The former index stays until the new one is ready. */
 function changeIndex(
   table: string,
   { name }: IndexShape,
@@ -354,7 +361,7 @@ const namePattern = '"((?:[^"]|"")*)"';
 const tablePattern = new RegExp(`^create table ${namePattern}`, 'i');
 const indexPattern = new RegExp(`^create (?:unique )?index ${namePattern} on ${namePattern}`, 'i');
 
-/** @param statements as the generator writes them */
+/** @param statements written by the generator */
 export function wantedOf(shape: SchemaShape, statements: readonly string[]): Wanted {
   const tables = new Map<string, string>();
   const indexes = new Map<string, string>();

@@ -26,18 +26,18 @@ const goBack = plainStep('rollback to savepoint "statement"');
 const commit = plainStep('commit');
 const rollback = plainStep('rollback');
 
-/** Statements about savepoints of others, which one around them would hide or end. */
+/** Savepoint statements of class code could hide or end an enclosing savepoint. */
 const ofSavepoints = /^\s*(?:savepoint|release|rollback)\b/i;
 
 type Translate = (error: Error, facts: ErrorFacts) => Error;
 
 /**
- * One transaction on a connection, begun with its first statement. A statement that fails would spoil it as a whole: each one
- * runs behind a savepoint, which travels with it.
+ * One transaction on a connection, begun with its first statement. PostgreSQL aborts a transaction after an error,
+ * so each statement runs in a savepoint, which is sent together with it.
  */
 export class PostgresTransaction implements Transaction {
   #state: 'new' | 'open' | 'lost' | 'ended' = 'new';
-  /** Ends when the last statement asked for so far has ended; never fails. */
+  /** Resolves when the last statement requested so far has ended; never rejects. */
   #line: Promise<unknown> = Promise.resolve();
 
   constructor(
@@ -67,8 +67,8 @@ export class PostgresTransaction implements Transaction {
   }
 
   /**
-   * Stores what was done, when all statements asked for have ended.
-   * @throws ConstraintError where a constraint is checked at the end alone, DatabaseUnavailableError when it is lost
+   * Commits when all requested statements have ended.
+   * @throws ConstraintError for a deferred constraint, DatabaseUnavailableError if the connection is lost
    */
   commit(): Promise<void> {
     return this.#next(async () => {
@@ -77,14 +77,14 @@ export class PostgresTransaction implements Transaction {
       if (state === 'lost') throw lostError();
       if (state !== 'open') return;
       const { tag } = await this.#run([commit], 0, translateError);
-      // What the database makes of a commit after an error.
+      // PostgreSQL turns a commit after an error into a rollback.
       if (tag !== 'COMMIT') throw lostError();
     });
   }
 
   /**
-   * Undoes what was done; whatever is asked for from now on is refused.
-   * @returns whether the connection can be used by others
+   * Rolls back and refuses further statements.
+   * @returns whether others can use the connection
    */
   rollback(): Promise<boolean> {
     return this.#next(async () => {
@@ -120,7 +120,7 @@ export class PostgresTransaction implements Transaction {
     });
   }
 
-  /** The transaction goes on as it was before the statement, unless it did not get that far. */
+  /** Restores the state before the statement, unless an earlier one of the batch failed. */
   async #recover(done: number, main: number): Promise<void> {
     if (done < main) {
       this.#state = 'lost';
@@ -150,7 +150,7 @@ export class PostgresTransaction implements Transaction {
     }
   }
 
-  /** pg takes one statement at a time of a connection, whoever asks. */
+  /** pg accepts one statement at a time per connection. */
   #next<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#line.then(work);
     this.#line = result.then(nothing, nothing);
@@ -164,5 +164,5 @@ function lostError(): DatabaseUnavailableError {
 }
 
 function nothing(): void {
-  // Whoever asked is told what became of it.
+  // The caller of each statement handles its errors.
 }

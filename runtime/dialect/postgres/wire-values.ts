@@ -2,10 +2,10 @@ import { UnusableValueError } from '../executor.js';
 import type { SqlValue } from '../statement.js';
 import type { Column } from './prepared-statements.js';
 
-/** What of a value goes to the database: a text, which that reads by the type it wants, or bytes as they are. */
+/** A value as it is sent: a text, which PostgreSQL parses by the expected type, or bytes. */
 export type WireValue = string | Buffer | null;
 
-/** @throws UnusableValueError for a text that holds U+0000, which PostgreSQL cannot keep or compare */
+/** @throws UnusableValueError for a text with U+0000, which PostgreSQL does not support */
 export function toWire(value: SqlValue): WireValue {
   if (value === null) return value;
   if (typeof value === 'string') {
@@ -21,7 +21,7 @@ export function toWire(value: SqlValue): WireValue {
 
 type Read = (text: string) => SqlValue;
 
-/** By the numbers of PostgreSQL's own types. What is not here stays the text that the database gives. */
+/** By type number of PostgreSQL's catalog. Values of other types stay texts. */
 const readers: ReadonlyMap<number, Read> = new Map<number, Read>([
   // boolean
   [16, (text) => (text === 't' ? 1 : 0)],
@@ -38,12 +38,12 @@ const readers: ReadonlyMap<number, Read> = new Map<number, Read>([
   [1700, (text) => (/^-?\d+$/.test(text) ? exact(text) : Number(text))],
 ]);
 
-/** How the values of a column are read. */
+/** The reader for the values of a column. */
 export function readerOf({ dataTypeID }: Column): Read | undefined {
   return readers.get(dataTypeID);
 }
 
-/** An integer: a number where that is exact. */
+/** An integer as a number if that is exact, otherwise as a bigint. */
 function exact(text: string): number | bigint {
   const number = Number(text);
   return Number.isSafeInteger(number) ? number : BigInt(text);

@@ -1,12 +1,12 @@
 import type { ColumnShape, ForeignKeyShape, IndexShape, SchemaShape, TableShape } from './shape.js';
 
-/** One thing that has to be done so that a database is as the model wants it. */
+/** One change that makes a database match the model. */
 export type SchemaChange =
   | { readonly kind: 'addTable'; readonly table: string }
-  /** No dataclass of the model uses the table, which stays. */
+  /** An unused table: no dataclass of the model has it. It stays. */
   | { readonly kind: 'unusedTable'; readonly table: string }
   | { readonly kind: 'addColumn'; readonly table: string; readonly column: ColumnShape }
-  /** No attribute of the model uses the column, which stays. */
+  /** An unused column: no attribute of the model has it. It stays. */
   | { readonly kind: 'unusedColumn'; readonly table: string; readonly column: ColumnShape }
   | ColumnChange<
       'changeType' | 'changeKey' | 'changeIdentity' | 'changeDefault' | 'changeExpression'
@@ -32,8 +32,8 @@ interface ColumnChange<Kind extends string> {
 }
 
 /**
- * What has to be done so that `actual` becomes `wanted`, table by table in the order of `wanted`. Indexes that somebody else has
- * made are left alone: they change no answer.
+ * The changes from `actual` to `wanted`, table by table in the order of `wanted`. Indexes that somebody else
+ * created are left alone, because they do not affect results.
  */
 export function schemaChanges(actual: SchemaShape, wanted: SchemaShape): readonly SchemaChange[] {
   const present = new Map(actual.tables.map((table) => [table.name, table]));
@@ -90,7 +90,7 @@ function tableChanges(actual: TableShape, wanted: TableShape): readonly SchemaCh
 }
 
 function columnChanges(table: string, from: ColumnShape, to: ColumnShape): readonly SchemaChange[] {
-  // A generated column is made anew, whatever of it changes.
+  // Any change of a generated column means creating it again.
   if (from.expression !== undefined || to.expression !== undefined) {
     const isSame = from.expression === to.expression && from.type === to.type;
     return isSame ? [] : [{ kind: 'changeExpression', table, from, to }];
@@ -105,7 +105,7 @@ function columnChanges(table: string, from: ColumnShape, to: ColumnShape): reado
   return changes;
 }
 
-/** Ours begin with two underscores and the table's name. */
+/** The server's indexes start with two underscores and the table's name. */
 function indexChanges(
   table: string,
   actual: readonly IndexShape[],
@@ -126,7 +126,7 @@ function indexChanges(
   ];
 }
 
-/** Each as often as it is there more often. */
+/** The multiset difference of two lists. */
 function without(list: readonly string[], others: readonly string[]): readonly string[] {
   const left = [...others];
   return list.filter((each) => {

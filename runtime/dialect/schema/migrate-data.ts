@@ -6,26 +6,26 @@ import { advice, type MigrateOptions, waitMilliseconds } from './start.js';
 import type { Trial } from './trial.js';
 import { conversionRemedy, keyRemedy } from './rules.js';
 
-/** What a server knows of its data beside their schema. */
+/** What a server knows about its data in addition to their schema. */
 export interface DataOptions {
   readonly forms: readonly ColumnForm[];
-  /** None where `src/migrations` is empty. */
+  /** Absent if `src/migrations` is empty. */
   readonly migrations?: Migrations | undefined;
-  /** Whether steps are done after which servers of the older model cannot run. */
+  /** Whether steps run after which servers of the older model cannot work. */
   readonly withContracts?: boolean;
-  /** Of a copy on which all of it is tried. */
+  /** Set on a copy, on which everything is tried. */
   readonly trial?: Trial | undefined;
 }
 
 interface DataStart extends DataOptions {
-  /** Of the schema that the model wants. */
+  /** The hash of the wanted schema. */
   readonly hash: string;
   readonly fold: Fold;
   readonly migration: MigrateOptions;
   readonly log: ((words: string) => void) | undefined;
 }
 
-/** Tables in which the server notes what no schema tells. */
+/** Tables for facts about the data that no schema holds. */
 export const dataTables: readonly string[] = [
   `CREATE TABLE "__form" ("table" text NOT NULL, "column" text NOT NULL, "form" text NOT NULL, PRIMARY KEY ("table", "column"))`,
   `CREATE TABLE "__migration" ("name" text NOT NULL, "step" integer NOT NULL, "position" text, "done" text, PRIMARY KEY ("name", "step"))`,
@@ -33,9 +33,9 @@ export const dataTables: readonly string[] = [
 ];
 
 /**
- * Brings the data of a database that was made before to the model, as far as that has to come before its schema.
- * @returns whether it was made before
- * @throws MigrationError, and SchemaMismatchError for values that would mean something else than they did
+ * Migrates the data of an existing database as far as that has to happen before its schema changes.
+ * @returns whether the database existed
+ * @throws MigrationError, and SchemaMismatchError for values whose meaning would change
  */
 export async function migrateData(database: MigratedDatabase, start: DataStart): Promise<boolean> {
   if (!(await database.hasTable('__datastore'))) return false;
@@ -59,7 +59,7 @@ export async function migrateData(database: MigratedDatabase, start: DataStart):
   return true;
 }
 
-/** What the steps would do that are not done, in words. */
+/** Describes the open steps. */
 export async function planData(
   database: MigratedDatabase,
   { migrations }: DataOptions,
@@ -71,7 +71,7 @@ export async function planData(
   return migrations.plan(database, { fold, hash: '', withContracts: true, tell });
 }
 
-/** In a database of an earlier runtime they are missing. PostgreSQL asks for the right to make them even where they are there. */
+/** A database of an earlier runtime lacks them. PostgreSQL requires the right to create tables even if they exist. */
 async function makeTables(database: MigratedDatabase): Promise<void> {
   for (const statement of dataTables) {
     const name = /"([^"]+)"/.exec(statement)?.[1] ?? '';
@@ -81,14 +81,14 @@ async function makeTables(database: MigratedDatabase): Promise<void> {
   }
 }
 
-/** Notes what the values are that are written from now on; the schema is there. */
+/** Records the form of the values that are written from now on; the schema exists. */
 export async function noteData(
   database: MigratedDatabase,
   wasThere: boolean,
   { forms, migrations }: DataOptions,
 ): Promise<void> {
   const unknown = await unknownForms(database, forms);
-  // Most starts have nothing to write, and do not wait for others that do.
+  // Most starts have nothing to write and need not wait for writers.
   if (wasThere && unknown.length === 0) return;
   await database.transaction(async () => {
     if (!wasThere) await migrations?.skip(database);
@@ -96,7 +96,7 @@ export async function noteData(
   });
 }
 
-/** A server that may change nothing needs another one that does what comes before its own start. */
+/** A server that must not change the schema waits for another one to run the steps. */
 async function untilMigrated(
   database: MigratedDatabase,
   migrations: Migrations,
@@ -108,26 +108,26 @@ async function untilMigrated(
     const words = pending.join('; ');
     if (migration.mode === 'off') {
       throw new MigrationError(
-        `MIGRATE is off, and steps of migrations are not done: ${words}. Run: node dist/src/migrate.js`,
+        `MIGRATE is off, and these steps of migrations have not run: ${words}. Run: node dist/src/migrate.js`,
       );
     }
-    if (words !== told) log?.(`Waits for another server that does: ${words}`);
+    if (words !== told) log?.(`Waits for another server to run: ${words}`);
     told = words;
     await setTimeout(waitMilliseconds);
   }
 }
 
-/** What the values of a column mean, where its type does not tell: a date, and a date only, are texts. */
+/** The meaning of a column's values where its type does not say it: dates and date-only values are both texts. */
 interface ColumnForm {
   readonly table: string;
   readonly column: string;
   /** `date only`, or the type of the attribute. */
   readonly form: string;
-  /** Whether it is a key or a foreign key. */
+  /** Whether the column is a key or a foreign key. */
   readonly isKey?: boolean;
 }
 
-/** Values of these forms may become others without a change. */
+/** Forms whose values are valid in another form without a change. */
 const widening: Readonly<Record<string, readonly string[]>> = {
   uuid: ['string'],
   duration: ['integer'],
@@ -135,7 +135,7 @@ const widening: Readonly<Record<string, readonly string[]>> = {
   image: ['blob'],
 };
 
-/** The columns whose values would mean something else than they did when they were written. */
+/** The columns whose stored values would change their meaning. */
 async function formDifferences(
   database: MigratedDatabase,
   wanted: readonly ColumnForm[],
@@ -153,7 +153,7 @@ async function formDifferences(
   });
 }
 
-/** The columns of which it is not noted yet what their values are. */
+/** The columns without a recorded form. */
 async function unknownForms(
   database: MigratedDatabase,
   wanted: readonly ColumnForm[],
@@ -162,7 +162,7 @@ async function unknownForms(
   return wanted.filter(({ table, column, form }) => known.get(keyOf(table, column)) !== form);
 }
 
-/** Notes what the values are that are written from now on. */
+/** Records the forms of the values that are written from now on. */
 async function noteForms(database: MigratedDatabase, forms: readonly ColumnForm[]): Promise<void> {
   for (const { table, column, form } of forms) {
     await database.query(

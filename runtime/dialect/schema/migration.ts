@@ -2,14 +2,17 @@ import type { Fold } from '../../protocol/fold.js';
 import type { Trial } from './trial.js';
 
 /**
- * What happens to the data between two versions of a model beside what a start does by itself. Tables and columns have their
- * names in the database, and values the form in which it keeps them.
+ * The changes of data between two versions of a model that a start does not make by itself. Tables and columns have
+ * their names in the database, and values their stored form.
  */
 export interface Migration {
-  /** Tells the model that it leads from: two migrations of two branches that begin with the same one are told. */
+  /**
+   * Identifies the model before the migration: two migrations of two branches that start from the same model
+   * conflict.
+   */
   readonly from: string;
   readonly to: string;
-  /** Done in this order, each once. */
+  /** Each step runs once, in this order. */
   readonly steps: readonly MigrationStep[];
 }
 
@@ -17,36 +20,36 @@ export type MigrationStep = FillStep | ConvertStep | RenameStep | DropStep;
 
 export type ColumnValue = string | number | bigint | Uint8Array | null;
 
-/** One text where both databases understand it. */
+/** One text if both databases understand it. */
 export type Sql = string | { readonly sqlite?: string; readonly postgres?: string };
 
-/** Computes values, in batches. Servers of the older model keep running. */
+/** Computes values in batches. Servers of the older model keep running. */
 export interface FillStep {
   readonly kind: 'fill';
   readonly table: string;
-  /** Which rows; all of them where it is left out. */
+  /** A condition that selects the rows; all rows if it is absent. */
   readonly where?: Sql;
-  /** The values of a row by its columns: SQL for each, or a function of the row. */
+  /** The new values of a row by column: SQL for each, or a function of the row. */
   readonly set:
     Readonly<Record<string, Sql>> | ((row: never) => RowValues | PromiseLike<RowValues>);
 }
 
 export type RowValues = Readonly<Record<string, ColumnValue>>;
 
-/** Gives the values of a column the type that the model has now. Servers of the older model cannot run any more. */
+/** Converts the values of a column to the type of the new model. Servers of the older model can no longer run. */
 export interface ConvertStep {
   readonly kind: 'convert';
   readonly table: string;
   readonly column: string;
   /** SQL of the new value. */
   readonly value: Sql;
-  /** SQL that finds rows whose value is not the same afterwards, beside those whose new value is NULL. */
+  /** SQL that finds the rows whose value is not preserved, in addition to those whose new value is NULL. */
   readonly loses?: Sql;
-  /** How many values may be lost; 0 where it is left out. */
+  /** How many values may be lost; 0 by default. */
   readonly atMost?: number;
 }
 
-/** Renames a table, or one of its columns. Servers of the older model cannot run any more. */
+/** Renames a table or one of its columns. Servers of the older model can no longer run. */
 export interface RenameStep {
   readonly kind: 'rename';
   readonly table: string;
@@ -54,21 +57,21 @@ export interface RenameStep {
   readonly to: string;
 }
 
-/** Drops a table, or one of its columns, that no attribute of the model uses. */
+/** Drops a table or a column that the model does not use. */
 export interface DropStep {
   readonly kind: 'drop';
   readonly table: string;
   readonly column?: string;
-  /** How many values, or rows of the table, may be lost. The step waits until it is said. */
+  /** How many values, or rows of the table, may be lost. The step waits until this is set. */
   readonly atMost?: number;
 }
 
-/** Steps after which servers of the older model cannot run. */
+/** Whether servers of the older model can no longer run after a step. */
 export function isContract(step: MigrationStep): boolean {
   return step.kind !== 'fill';
 }
 
-/** A step in words. */
+/** Describes a step. */
 export function stepWords(step: MigrationStep): string {
   switch (step.kind) {
     case 'fill':
@@ -86,47 +89,47 @@ export function stepWords(step: MigrationStep): string {
   }
 }
 
-/** The migrations of a server, and what runs them. */
+/** The migrations of a server. */
 export interface Migrations {
   readonly names: readonly string[];
   /**
-   * Does the steps that were not done yet, in their order, each once.
-   * @returns what waits for somebody's word, in words
-   * @throws MigrationError that names the step that failed, or that only `migrate` may do
+   * Runs the open steps in order, each once.
+   * @returns the steps that wait for a decision, in words
+   * @throws MigrationError that names the step that failed, or the one that only `migrate` may run
    */
   run(database: MigratedDatabase, options: MigrationOptions): Promise<readonly string[]>;
-  /** What {@link run} would do, in words. */
+  /** Describes what {@link run} would do. */
   plan(database: MigratedDatabase, options: MigrationOptions): Promise<readonly string[]>;
-  /** The steps without which the server cannot start, that are not done, in words. */
+  /** Describes the open steps without which the server cannot start. */
   pending(database: MigratedDatabase): Promise<readonly string[]>;
-  /** Notes that nothing has to be done in a database that was made by this model. */
+  /** Marks all steps as unnecessary in a database that this model created. */
   skip(database: MigratedDatabase): Promise<void>;
 }
 
 export interface MigrationOptions {
   readonly fold: Fold;
-  /** Of the schema that the model wants: tells servers of other models. */
+  /** The hash of the wanted schema: identifies servers of other models. */
   readonly hash: string;
-  /** Whether steps are done after which servers of the older model cannot run. */
+  /** Whether steps run after which servers of the older model cannot work. */
   readonly withContracts: boolean;
   readonly tell: (line: string) => void;
-  /** Is told of the steps instead, where they are tried on a copy. */
+  /** Receives a report of each step when they are tried on a copy. */
   readonly trial?: Trial | undefined;
 }
 
 export type Row = Readonly<Record<string, ColumnValue>>;
 
-/** What is written into the row of a key; the stamp of its entity is raised. */
+/** The new values of the row with a key; the stamp of the entity increases. */
 export interface UpdatedRow {
   readonly key: ColumnValue;
   readonly values: RowValues;
 }
 
-/** A column as it is in the database. */
+/** A column of the present schema. */
 export interface PresentColumn {
   readonly name: string;
   readonly isKey: boolean;
-  /** Its values may be large. */
+  /** Whether its values may be large. */
   readonly isLarge: boolean;
 }
 
@@ -136,32 +139,35 @@ export interface WantedColumn {
   readonly type: string;
 }
 
-/** A database whose data are migrated, of either kind. Parameters stand in SQL as `$1`, `$2`. */
+/** A database, of either kind, whose data are migrated. SQL parameters are `$1`, `$2`. */
 export interface MigratedDatabase {
   readonly kind: 'sqlite' | 'postgres';
-  /** What is added to a query so that its rows are not changed before they are updated. */
+  /** The clause that locks the rows of a query until they are updated. */
   readonly forUpdate: string;
   query(sql: string, values?: readonly ColumnValue[]): Promise<readonly Row[]>;
-  /** Writes values into rows, which all have the same columns; a transaction is open. */
+  /** Updates rows, which all set the same columns; needs an open transaction. */
   update(table: string, key: string, rows: readonly UpdatedRow[]): Promise<void>;
-  /** @param use `rebuilding` where tables are changed: foreign keys may not be enforced meanwhile */
+  /** @param use `rebuilding` for changes of tables, during which foreign keys may not be enforced */
   transaction<T>(work: () => Promise<T>, use?: 'rebuilding'): Promise<T>;
   hasTable(name: string): Promise<boolean>;
-  /** The columns of a table that hold values of their own; none where there is no such table. */
+  /** The columns of a table that are not generated; empty if the table does not exist. */
   columns(table: string): Promise<readonly PresentColumn[]>;
-  /** Those that the model wants. */
+  /** The columns that the model wants. */
   wantedColumns(table: string): Promise<readonly WantedColumn[]>;
-  /** Adds the columns of a table that the model wants, empty, and drops the rules that it no longer has; in a transaction. */
+  /**
+   * Adds the wanted columns of a table without values and drops the rules that no longer apply; needs an open
+   * transaction.
+   */
   expand(table: string): Promise<void>;
   /** Other tables that refer to this one. */
   referring(table: string): Promise<readonly string[]>;
-  /** Renames a column; a transaction is open. */
+  /** Renames a column; needs an open transaction. */
   renameColumn(table: string, from: string, to: string): Promise<void>;
-  /** Drops columns with the rules and indexes that name them; a transaction is open. */
+  /** Drops columns with their rules and indexes; needs an open transaction. */
   dropColumns(table: string, columns: readonly string[]): Promise<void>;
 }
 
-/** A migration cannot go on. */
+/** A migration cannot continue. */
 export class MigrationError extends Error {
   override readonly name = 'MigrationError';
 }

@@ -5,15 +5,16 @@ import { Slot } from '../statement.js';
 import { sql } from 'kysely';
 import { type MigratedDatabase, MigrationError } from './migration.js';
 
-/** How often a server says that it lives, and how long it is believed. */
+/** The interval of a server's heartbeat, and how long a heartbeat is valid. */
 const beatMilliseconds = 20_000;
 const livingMilliseconds = 60_000;
 
-/** How long the end of a server waits until that is taken back, in milliseconds. */
+/** How many milliseconds a stopping server waits for its record to be removed. */
 const longestFarewell = 1_000;
 
 /**
- * Says in the database that a server uses it, until the answer is called: what an older model needs is not taken away meanwhile.
+ * Records in the database that a server uses it, until the returned function is called: migrations keep what a
+ * running server of an older model needs.
  */
 export function announceServer({ dialect, executor, schemaHash }: Database): () => Promise<void> {
   const id = newUuid();
@@ -26,7 +27,7 @@ export function announceServer({ dialect, executor, schemaHash }: Database): () 
     sql`delete from "__server" where "id" = ${slot(0)} or "seen" < ${slot(1)}`,
   );
   const write = async (work: Parameters<typeof executor.write>[0]): Promise<void> => {
-    // A database that cannot be written to now is told by the requests that need it.
+    // If the database cannot be written now, the requests that write report it.
     await Promise.resolve(executor.write(work)).catch(() => undefined);
   };
   const beat = (): Promise<void> =>
@@ -39,11 +40,11 @@ export function announceServer({ dialect, executor, schemaHash }: Database): () 
   }, beatMilliseconds).unref();
   return async () => {
     clearInterval(timer);
-    // A pool has many connections: a beat that is still on its way on another one would note the server again.
+    // A heartbeat that is still running on another connection would record the server again.
     const forgotten = lastBeat.then(() =>
       write((transaction) => whenThere(transaction.run(forget, [id, oldest()]), () => undefined)),
     );
-    // Another transaction may hold the database; the server is forgotten after a minute anyway.
+    // Another transaction may hold the database; the record expires after a minute anyway.
     await settledWithin(forgotten, longestFarewell);
   };
 }

@@ -5,37 +5,37 @@ import type { ColumnShape, ForeignKeyShape, IndexShape, SchemaShape, TableShape 
 /** What a start does about one change. */
 export type Outcome =
   | { readonly kind: 'apply'; readonly words: string }
-  /** Nothing has to be done; `words` are told once. */
+  /** Nothing has to be done; `words` are logged once. */
   | { readonly kind: 'keep'; readonly words: string }
   | { readonly kind: 'refuse'; readonly what: string; readonly remedy: string };
 
 export interface Decision {
   readonly change: SchemaChange;
-  /** SQL that yields one number, which the outcome rests on; none where it rests on nothing. */
+  /** SQL that returns a number on which the outcome depends; absent if it depends on nothing. */
   readonly count?: string;
   readonly outcome: (count: number) => Outcome;
 }
 
-/** What the rules have to know of a database beside the two shapes. */
+/** What the rules need to know about a database in addition to the two shapes. */
 export interface RuleOptions {
-  /** Unused tables that somebody has said are no former name of a new one. */
+  /** Unused tables that, by the setting, are not a former name of a new table. */
   readonly keep: ReadonlySet<string>;
-  /** SQL that computes what a column such as `__folded_name` holds, where the database can. */
+  /** SQL of a derived column such as `__folded_name`, if the database can compute it. */
   readonly derived?: (column: string, source: string) => string;
 }
 
-/** Columns that hold what comparisons need of another one. */
+/** Columns with derived values that comparisons use. */
 const derivedPrefix = /^__(?:folded|unaccented|norm|unit)_/;
 
-/** The column beside which a derived one stands. */
+/** The column from which a derived one is computed. */
 export function sourceOf(column: string): string | undefined {
   const prefix = derivedPrefix.exec(column)?.[0];
   return prefix === undefined ? undefined : column.slice(prefix.length);
 }
 
 /**
- * What a database is brought to: what the model wants, and what is there and unused, in a form that stands in nobody's way. Each
- * difference between it and what is there has to be applied; a database that is like it needs nothing.
+ * The target of a start: the wanted schema, and the unused parts of the present one in a form that blocks nothing.
+ * Every difference between target and present schema has to be applied.
  */
 export function targetOf(actual: SchemaShape, wanted: SchemaShape): SchemaShape {
   const present = new Map(actual.tables.map((table) => [table.name, table]));
@@ -50,12 +50,12 @@ export function targetOf(actual: SchemaShape, wanted: SchemaShape): SchemaShape 
   };
 }
 
-/** A table of a dataclass, not one that somebody else has made. */
+/** Whether a table belongs to a dataclass and was not created by somebody else. */
 export function isOurs({ columns }: TableShape): boolean {
   return columns.some(({ name }) => name === '__STAMP');
 }
 
-/** The columns that a table has and the model does not use, and what concerns them alone. */
+/** The columns of a table that the model does not use, with their constraints. */
 function withUnused(wanted: TableShape, actual: TableShape | undefined): TableShape {
   if (actual === undefined) return wanted;
   const used = new Set(wanted.columns.map(({ name }) => name));
@@ -71,7 +71,7 @@ function withUnused(wanted: TableShape, actual: TableShape | undefined): TableSh
   const referring = new Set(foreignKeys.map(({ column }) => column));
   const hasDefault = (text: string): boolean =>
     unused.some((each) => each.default !== undefined && namedColumns(text, [each.name]).length > 0);
-  // An attribute that is no longer indexed, or unique, is used still.
+  // An attribute that is no longer indexed or unique is still used.
   const gone = [...names].filter((each) => !used.has(sourceOf(each) ?? each));
   const isKept = (index: IndexShape): boolean =>
     !wanted.indexes.some(({ name }) => name === index.name) &&
@@ -86,7 +86,7 @@ function withUnused(wanted: TableShape, actual: TableShape | undefined): TableSh
   };
 }
 
-/** Rows are written without the column, and what it refers to may go. */
+/** New rows do not set the column, and rows that it refers to may be deleted. */
 function relaxedColumn(column: ColumnShape, referring: ReadonlySet<string>): ColumnShape {
   const isFree = column.isKey || column.expression !== undefined;
   const isWritten = column.default !== undefined && !referring.has(column.name);
@@ -103,7 +103,7 @@ function relaxedForeignKey(foreignKey: ForeignKeyShape): ForeignKeyShape {
 function relaxedTable(table: TableShape, used: ReadonlySet<string>): TableShape {
   const keys = new Set(table.columns.filter(({ isKey }) => isKey).map(({ name }) => name));
   const isRelaxed = ({ target }: ForeignKeyShape): boolean => used.has(target);
-  // A key cannot become empty: what it refers to is let go.
+  // A key cannot become null, so its foreign key is dropped.
   const foreignKeys = table.foreignKeys.filter(
     (each) => !isRelaxed(each) || !keys.has(each.column),
   );
@@ -118,7 +118,7 @@ function relaxedTable(table: TableShape, used: ReadonlySet<string>): TableShape 
 }
 
 /**
- * Which of some columns an SQL text names. A word before a parenthesis is a function.
+ * The columns that an SQL text names. A word before a parenthesis is a function.
  * @param text a condition, an expression or the columns of an index, in the spelling of a shape
  */
 export function namedColumns(text: string, columns: readonly string[]): readonly string[] {
@@ -127,8 +127,8 @@ export function namedColumns(text: string, columns: readonly string[]): readonly
 }
 
 /**
- * Decides each change that leads from `actual` to {@link targetOf}, and tells what is unused. All are decided before the first
- * one is made: if one is refused, none is made. What has no decision comes along with another change: the rules of a new column.
+ * Decides every change from `actual` to {@link targetOf}, and reports what is unused. If one change is refused,
+ * none is made. A change without a decision is part of another one, such as the rules of a new column.
  */
 export function decide(
   actual: SchemaShape,
@@ -140,7 +140,7 @@ export function decide(
     ({ kind }) => kind === 'unusedTable' || kind === 'unusedColumn',
   );
   const context: Context = { ...options, actual: byName(actual), wanted: byName(wanted), changes };
-  // What may be a new name is told first: it may explain the rest.
+  // Possible renames come first, because they may explain the rest.
   return [...unused, ...changes].flatMap((change) => decisionOf(change, context) ?? []);
 }
 
@@ -229,7 +229,7 @@ function neededColumn(name: string, words: string, rows: number): Outcome {
   };
 }
 
-/** A row cannot be written without it. */
+/** Whether a row cannot be inserted without the column. */
 export function isNeeded(column: ColumnShape): boolean {
   const { isMandatory, isKey, expression } = column;
   return isMandatory && !isKey && expression === undefined && column.default === undefined;
@@ -237,7 +237,7 @@ export function isNeeded(column: ColumnShape): boolean {
 
 function unusedColumn(change: Of<'unusedColumn'>): Decision | undefined {
   const { table, column } = change;
-  // What is computed holds nothing of its own.
+  // Computed columns hold no data of their own.
   if (column.expression !== undefined || sourceOf(column.name) !== undefined) return undefined;
   return {
     change,
@@ -267,13 +267,13 @@ function unusedTable(change: Of<'unusedTable'>, context: Context): Decision | un
           }
         : {
             kind: 'refuse',
-            what: `table "${table}" has ${counted(rows, 'row')} and no dataclass of the model, and table "${successor}", which would be new and empty, looks like it`,
-            remedy: `If the dataclass has a new name, add this line to it in the model: renamedFrom: ${table}\nIf it is another one, set MIGRATE_KEEP=${table} in the environment for one start: table "${table}" is kept as it is, unused.`,
+            what: `table "${table}" has ${counted(rows, 'row')} and no dataclass of the model, and table "${successor}", which would be new and empty, is similar`,
+            remedy: `If the dataclass has a new name, add this line to it in the model: renamedFrom: ${table}\nIf it is a different dataclass, set MIGRATE_KEEP=${table} in the environment for one start, which keeps table "${table}" unused.`,
           },
   };
 }
 
-/** Whether a new table has the same key, and at least half of the columns of one that is unused. */
+/** Whether a new table has the same key as an unused one and at least half of its columns. */
 function isAlike(former: TableShape, added: TableShape | undefined): boolean {
   if (added === undefined || keyOf(former).join() !== keyOf(added).join()) return false;
   const columns = ownColumns(former);
@@ -285,7 +285,7 @@ function keyOf({ columns }: TableShape): readonly string[] {
   return columns.filter(({ isKey }) => isKey).map(({ name }) => quoted(name));
 }
 
-/** Those that not every table has. */
+/** The columns that not every table has. */
 function ownColumns({ columns }: TableShape): readonly string[] {
   return columns
     .filter(({ name, isKey }) => !isKey && !name.startsWith('__'))
@@ -322,13 +322,13 @@ function changeKey(change: Of<'changeKey' | 'changeIdentity'>): Decision {
 }
 
 function drawn({ identity }: ColumnShape): string {
-  return identity === undefined ? 'given by clients' : 'drawn by the database';
+  return identity === undefined ? 'sent by clients' : 'generated by the database';
 }
 
 function changeExpression(change: Of<'changeExpression'>): Decision {
   const { table, from, to } = change;
   const name = `table "${table}": column "${to.name}"`;
-  // A column that holds values of its own becomes one that is computed: they would be gone.
+  // A column with its own values becomes a computed one: its values would be lost.
   if (from.expression === undefined) {
     return {
       change,
@@ -348,15 +348,15 @@ function changeExpression(change: Of<'changeExpression'>): Decision {
     count: countOf(table),
     outcome: (rows) => {
       if (to.expression !== undefined) {
-        return { kind: 'apply', words: `${name} is computed anew for ${counted(rows, 'row')}` };
+        return { kind: 'apply', words: `${name} is computed again for ${counted(rows, 'row')}` };
       }
-      const words = `${name} is no longer computed, and begins empty`;
+      const words = `${name} is no longer computed, and starts empty`;
       return isNeeded(to) ? neededColumn(name, words, rows) : { kind: 'apply', words };
     },
   };
 }
 
-/** Where a value is not the same for all rows, and for databases that nobody works on by hand. */
+/** Advice where the value differs by row, and for databases that nobody edits by hand. */
 const byMigration =
   'Or run "npx drs-gen migrate <model> -o <server>", which writes a migration that gives them values.';
 
@@ -418,7 +418,9 @@ function addForeignKey(change: Of<'addForeignKey'>, context: Context): Decision 
     then: [
       ...(isThere
         ? []
-        : [`If the dataclass of "${target}" has a new name, renamedFrom ends this. Otherwise:`]),
+        : [
+            `If the dataclass of "${target}" has a new name, renamedFrom resolves this. Otherwise:`,
+          ]),
       `UPDATE ${quoted(table)} SET ${name} = NULL WHERE ${condition}; -- if they are to refer to nothing`,
     ].join('\n'),
   });
@@ -426,12 +428,12 @@ function addForeignKey(change: Of<'addForeignKey'>, context: Context): Decision 
 
 function addIndex(change: Of<'addIndex' | 'changeIndex'>, context: Context): Decision {
   const { table, index } = change;
-  const words = `table "${table}": index "${index.name}" is ${change.kind === 'addIndex' ? 'added' : 'made anew'}`;
+  const words = `table "${table}": index "${index.name}" is ${change.kind === 'addIndex' ? 'added' : 'rebuilt'}`;
   if (!index.isUnique) return applied(change, words);
-  // Unique is one attribute at a time.
+  // A unique attribute has an index over one column.
   const [column] = namedColumns(index.columns, wantedNames(context, table));
   const value = column === undefined ? undefined : valueOf(column, table, context);
-  // Nobody but the database driver can tell what the column will hold.
+  // Only the database driver can compute the future values of the column.
   if (column === undefined || value === undefined) return applied(change, words);
   return offenders(change, {
     words,
@@ -439,16 +441,16 @@ function addIndex(change: Of<'addIndex' | 'changeIndex'>, context: Context): Dec
     what: (rows) =>
       `table "${table}": "${sourceOf(column) ?? column}" must be unique, and ${counted(rows, 'row')} have a value that another row has, too`,
     list: `${repeated(table, shownValue(column, table, context))};`,
-    then: `Give all but one of each another value, or take "unique" from the attribute in the model.\n${byMigration}`,
+    then: `Give all but one of each another value, or remove "unique" from the attribute in the model.\n${byMigration}`,
   });
 }
 
-/** The values that several rows have. */
+/** Finds the values that several rows share. */
 function repeated(table: string, value: string): string {
   return `SELECT "value", count(*) AS "n" FROM (SELECT ${value} AS "value" FROM ${quoted(table)}) AS "v" WHERE "value" IS NOT NULL GROUP BY "value" HAVING count(*) > 1`;
 }
 
-/** SQL of what a column holds when all columns are there and filled. */
+/** SQL of a column's value once all columns exist and are filled. */
 function valueOf(column: string, table: string, context: Context): string | undefined {
   const present = context.actual.get(table)?.columns ?? [];
   const source = sourceOf(column);
@@ -460,7 +462,7 @@ function valueOf(column: string, table: string, context: Context): string | unde
   return wanted?.expression ?? wanted?.default ?? 'NULL';
 }
 
-/** The same in SQL that anybody can run. */
+/** The same in SQL that runs outside of the server. */
 function shownValue(column: string, table: string, context: Context): string {
   const present = context.actual.get(table)?.columns ?? [];
   if (present.some(({ name }) => name === column)) return quoted(column);
@@ -515,7 +517,7 @@ function wantedNames({ wanted }: Context, table: string): readonly string[] {
   return wanted.get(table)?.columns.map(({ name }) => name) ?? [];
 }
 
-/** The definition of a new column holds the rules that concern it alone. */
+/** The definition of a new column includes the rules that concern only this column. */
 function isBroughtAlong(columns: readonly string[], table: string, { changes }: Context): boolean {
   return (
     columns.length > 0 &&
@@ -539,10 +541,7 @@ export function counted(count: number, noun: string): string {
   return `${count} ${noun}${count === 1 ? '' : 's'}`;
 }
 
-/**
- * What a server needs and a database does not have, in words, where the server leaves the database as it is: what else is there
- * stands in nobody's way.
- */
+/** What a server needs and a database lacks, in words. Further parts of the database do not matter. */
 export function missingIn(actual: SchemaShape, wanted: SchemaShape): readonly string[] {
   const tables = byName(actual);
   return wanted.tables.flatMap((table) => {
@@ -559,7 +558,7 @@ export function missingIn(actual: SchemaShape, wanted: SchemaShape): readonly st
   });
 }
 
-/** Columns without which an older server cannot add rows, since it does not know them; in words. */
+/** Columns without which an older server cannot add rows because it does not know them, in words. */
 export function neededByNewer(actual: SchemaShape, wanted: SchemaShape): readonly string[] {
   const tables = byName(wanted);
   return actual.tables.flatMap(({ name: table, columns }) => {

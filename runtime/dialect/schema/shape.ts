@@ -1,6 +1,6 @@
 /**
- * What a schema holds, in a form that is the same for every database, so that two schemas can be compared. Texts of types,
- * expressions and conditions are those of one database, brought to one spelling by whoever reads them.
+ * A schema in a form that is the same for every database, so that two schemas can be compared. The texts of types,
+ * expressions and conditions are those of one database, in a uniform spelling.
  */
 export interface SchemaShape {
   readonly tables: readonly TableShape[];
@@ -12,19 +12,19 @@ export interface TableShape {
   /** Conditions that every row meets: `length("name") <= 120`. */
   readonly checks: readonly string[];
   readonly foreignKeys: readonly ForeignKeyShape[];
-  /** But for that of the primary key. */
+  /** Without the index of the primary key. */
   readonly indexes: readonly IndexShape[];
 }
 
 export interface ColumnShape {
   readonly name: string;
-  /** With its collation, where that is not the type's own. */
+  /** With its collation, if that is not the type's default. */
   readonly type: string;
   readonly isMandatory: boolean;
   readonly isKey: boolean;
-  /** How the database draws values: `AUTOINCREMENT`, or an identity. */
+  /** How the database generates values: `AUTOINCREMENT`, or an identity. */
   readonly identity?: string;
-  /** SQL of the value of rows that are written without one. */
+  /** SQL of the default value. */
   readonly default?: string;
   /** SQL of a generated column. */
   readonly expression?: string;
@@ -34,13 +34,13 @@ export interface ForeignKeyShape {
   readonly column: string;
   readonly target: string;
   readonly targetColumn: string;
-  /** What follows: `ON DELETE SET NULL`, `DEFERRABLE`; empty for nothing. */
+  /** Actions and modes: `ON DELETE SET NULL`, `DEFERRABLE`; empty for none. */
   readonly options: string;
 }
 
 export interface IndexShape {
   readonly name: string;
   readonly isUnique: boolean;
-  /** What is indexed, in which order. */
+  /** The indexed columns or expressions, in order. */
   readonly columns: string;
 }

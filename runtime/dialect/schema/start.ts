@@ -4,14 +4,14 @@ import { SchemaMismatchError } from '../schema-mismatch.js';
 import type { Outcome } from './rules.js';
 
 /**
- * What a start may do to the schema of a database: `auto` brings it to the model; `check` waits until another server has done
- * so; `off` takes it as it is.
+ * What a start may do to the schema: `auto` migrates it to the model; `check` waits until another server has
+ * migrated it; `off` uses it as it is.
  */
 export type MigrateMode = 'auto' | 'check' | 'off';
 
 export interface MigrateOptions {
   readonly mode: MigrateMode;
-  /** Unused tables that are no former name of a new one. */
+  /** Unused tables that are not a former name of a new one. */
   readonly keep: ReadonlySet<string>;
   /** Names of the server's migrations. */
   readonly migrations?: readonly string[] | undefined;
@@ -19,33 +19,36 @@ export interface MigrateOptions {
 
 export const usualMigration: MigrateOptions = { mode: 'auto', keep: new Set() };
 
-/** @throws Error that names `MIGRATE`, when it is none of its values */
+/** @throws Error that names `MIGRATE` if its value is invalid */
 export function migrateOptions(environment: Environment): MigrateOptions {
   const mode = setting(environment, 'MIGRATE', 'auto');
   if (mode !== 'auto' && mode !== 'check' && mode !== 'off') {
     throw new Error(`MIGRATE is ${JSON.stringify(mode)}; it must be auto, check or off.`);
   }
   const kept = setting(environment, 'MIGRATE_KEEP', '');
-  // A table's name may hold a comma, too.
+  // The name of a table may contain a comma.
   return { mode, keep: new Set([kept, ...kept.split(',').map((each) => each.trim())]) };
 }
 
-/** How long a server that may not change the schema waits before it looks again. */
+/** The interval at which a server that must not change the schema checks it again. */
 export const waitMilliseconds = 1000;
 
-/** A row of `__schema`: a version that a server has brought the database to. The newest one has the highest position. */
+/**
+ * A row of the journal `__schema`: a version that a server has migrated the database to. The newest one has the
+ * highest position.
+ */
 export interface JournalEntry {
   readonly hash: string;
-  /** When, as the protocol writes dates. */
+  /** The time, in the format of the protocol's dates. */
   readonly time: string;
 }
 
-/** With what was done, in words. */
+/** With the changes in words. */
 export interface StoredEntry extends JournalEntry {
   readonly changes: readonly string[];
 }
 
-/** What is unused is told once, however many rows it has later. */
+/** An unused part is reported once, however many rows it has later. */
 export function notTold(
   unused: readonly string[],
   journal: readonly StoredEntry[],
@@ -56,7 +59,8 @@ export function notTold(
 }
 
 /**
- * What the journal knows a server by: a model that becomes again what it was, with a migration more, is a new one.
+ * Identifies a version in the journal. A model that returns to an earlier state with one more migration is a new
+ * version.
  * @param hash of the model's schema
  */
 export function versionHash(hash: string, migrations: readonly string[] = []): string {
@@ -71,8 +75,8 @@ export function schemaHash(statements: readonly string[]): string {
 }
 
 /**
- * @param journal in order, oldest first
- * @returns the entry of the newer model that the database was brought to, when that of `hash` is an older one
+ * @param journal oldest entry first
+ * @returns the entry of the newer model to which the database was migrated, if `hash` is an older one
  */
 export function newerThan(
   hash: string,
@@ -84,39 +88,39 @@ export function newerThan(
 }
 
 export function olderServerWords({ time }: JournalEntry): string {
-  return `An older server: the database was brought to a newer model at ${time}.`;
+  return `This server is older: another one migrated the database to a newer model at ${time}.`;
 }
 
-/** @param column that a row needs, and an older server does not know; in words */
+/** @param column that new rows need and an older server does not know; in words */
 export function neededWords(column: string): string {
   return `An older server cannot add rows without a value that it does not know: ${column}.`;
 }
 
-/** Another server has to bring the database to the model first, which may come: `MIGRATE=check`. */
+/** Another server has to migrate the database first (`MIGRATE=check`). */
 export class SchemaPendingError extends Error {}
 
 export function pendingWords(missing: readonly string[]): string {
   const list = missing.length === 0 ? '' : ` (${missing.join('; ')})`;
-  return `MIGRATE is check: the server waits until another one has brought the database to this model${list}.`;
+  return `MIGRATE is check: the server waits until another one has migrated the database to this model${list}.`;
 }
 
-/** What a refusal ends with, whose differences each have a remedy. */
+/** The end of a refusal in which every difference has a remedy. */
 export const advice =
-  'Each difference is followed by what ends it. Copy the database before you change it by hand. Then start the server again.';
+  'Each difference is followed by its remedy. Copy the database before you change it by hand. Then start the server again.';
 
 export const foreignAdvice =
-  'No server has made this database, since its table "__datastore" is missing: nothing is added to it. DATABASE_URL may name another one, or a file that is not there yet.';
+  'No server created this database, because its table "__datastore" is missing, so this server does not change it. Set DATABASE_URL to another database, or to a file that does not exist yet.';
 
-/** What the refusal of an older server ends with. */
+/** The end of the refusal of an older server. */
 export function olderAdvice({ time }: JournalEntry): string {
-  return `A server of a newer model has changed the database at ${time}, and this older one needs what is missing. Start the newer server again, or this one on a copy of the database from before.`;
+  return `A server of a newer model has changed the database at ${time}, and something that this older one needs is missing. Start the newer server again, or this one on an earlier copy of the database.`;
 }
 
-/** What the refusal of a server with `MIGRATE=off` ends with. */
+/** The end of the refusal of a server with `MIGRATE=off`. */
 export const offAdvice =
   'MIGRATE is off: this server changes no schema. Start it once with MIGRATE=auto.';
 
-/** @throws SchemaMismatchError when one of them is refused: nothing is changed, then */
+/** @throws SchemaMismatchError if a change is refused; nothing is changed then */
 export function refuse(outcomes: readonly Outcome[]): void {
   const differences = outcomes.filter((each) => each.kind === 'refuse');
   if (differences.length === 0) return;

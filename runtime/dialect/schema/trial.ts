@@ -1,8 +1,8 @@
-/** Tells how long each step of a migration takes, and what it locks meanwhile against others that write: `migrate.js --try`. */
+/** Reports how long each step of a migration takes and which locks block writers meanwhile: `migrate.js --try`. */
 export class Trial {
   readonly #start = performance.now();
   #stepStart = 0;
-  /** What was locked since the step began, how often, and for how long in one go. */
+  /** The locks since the step began: how often, and for how long at most. */
   #locks = new Map<string, Locked>();
   #longest: { readonly step: string; readonly lock: string; readonly milliseconds: number } = {
     step: '',
@@ -12,24 +12,24 @@ export class Trial {
 
   constructor(private readonly tell: (line: string) => void) {}
 
-  /** A step begins. */
+  /** Starts the report of a step. */
   begin(): void {
     this.#stepStart = performance.now();
     this.#locks = new Map();
   }
 
-  /** A transaction of the step has ended. */
+  /** Records the locks of a transaction of the step. */
   locked(what: string, milliseconds: number): void {
     const { times = 0, longest = 0 } = this.#locks.get(what) ?? {};
     this.#locks.set(what, { times: times + 1, longest: Math.max(longest, milliseconds) });
   }
 
-  /** A part of a step. */
+  /** Records a part of a step. */
   part(what: string, rows: number | undefined, milliseconds: number): void {
     this.tell(`  - ${what}: ${measured(rows, milliseconds)}`);
   }
 
-  /** @param rows that the step has gone through, where that can be said */
+  /** @param rows that the step has processed, if that is known */
   done(step: string, rows?: number): void {
     const milliseconds = performance.now() - this.#stepStart;
     const locks = [...this.#locks];

@@ -11,14 +11,14 @@ import { missingBytes, type Rebuilt, rebuildTable } from './rebuild.js';
 import { namesOf, statementOf } from './shape.js';
 
 export interface WantedSchema {
-  /** An empty database that is as the model wants it. */
+  /** An empty database with the wanted schema. */
   readonly database: Database.Database;
   readonly shape: SchemaShape;
-  /** What made it. */
+  /** The statements that created it. */
   readonly statements: readonly string[];
 }
 
-/** What is to be done. */
+/** The changes to make. */
 export interface Planned {
   readonly actual: SchemaShape;
   readonly changes: readonly SchemaChange[];
@@ -26,15 +26,15 @@ export interface Planned {
 }
 
 export interface Applied {
-  /** Which columns beside texts and vectors had to be filled, in words. */
+  /** The columns that were filled, except derived ones, in words. */
   readonly filled: readonly string[];
-  /** What the rows, or something else in the database, do not let happen. */
+  /** Changes that the rows, or other objects of the database, prevent. */
   readonly refused: readonly SchemaDifference[];
 }
 
 /**
- * Makes changes that were decided. Foreign keys are not enforced, and a transaction is open, which is undone when something is
- * refused.
+ * Makes decided changes. Foreign keys are not enforced, and a transaction is open, which the caller rolls back if
+ * something is refused.
  */
 export function applyChanges(
   database: Database.Database,
@@ -46,7 +46,7 @@ export function applyChanges(
   work.dropIndexes(changes);
   work.addTables(changes);
   work.changeTables(changes);
-  // A unique index tells of equal texts only when they are there.
+  // A unique index over folded texts needs these to be filled first.
   const start = performance.now();
   const derived = fillDerivedColumns(wanted.database, database);
   if (derived.filled.length > 0) {
@@ -57,15 +57,15 @@ export function applyChanges(
   return { filled: derived.filled, refused: [...work.refused, ...derived.refused] };
 }
 
-/** `ALTER TABLE … ADD COLUMN` with the definition that the model wants. */
+/** `ALTER TABLE … ADD COLUMN` with the definition of the wanted schema. */
 export function columnAddition(wanted: WantedSchema, table: string, column: string): string {
   const { parts } = readTableDefinition(statementOf(wanted.database, table));
-  // Columns stand before constraints, whose first word could be their name.
+  // Columns come before constraints, whose first word could be a column's name.
   const definition = parts.find(({ name }) => name === column)?.text ?? quoted(column);
   return `ALTER TABLE ${quoted(table)} ADD COLUMN ${definition}`;
 }
 
-/** These are made with whole tables only, and so are others where SQLite, or an earlier version of it, does not know a way. */
+/** Some changes need a new table, others do because SQLite, or an earlier version of it, has no statement for them. */
 function needsRebuild(change: SchemaChange): boolean {
   const { kind } = change;
   if (kind === 'changeExpression') {
@@ -114,7 +114,7 @@ class Work {
     }
   }
 
-  /** Each table once, whatever the number of its changes. */
+  /** Rebuilds each table at most once, however many changes it has. */
   changeTables(changes: readonly SchemaChange[]): void {
     const tables = new Set(changes.map(({ table }) => table));
     const rebuilt: string[] = [];
@@ -129,7 +129,7 @@ class Work {
     const missing = missingBytes(this.database, rebuilt);
     if (missing !== undefined) {
       this.refused.push({
-        what: `the tables ${rebuilt.map((each) => `"${each}"`).join(', ')} have to be made anew, which needs up to ${megabytes(missing.needed)} beside the database, and ${megabytes(missing.free)} are free`,
+        what: `the tables ${rebuilt.map((each) => `"${each}"`).join(', ')} have to be rebuilt, which needs up to ${megabytes(missing.needed)} beside the database, and ${megabytes(missing.free)} are free`,
         remedy: 'Make room on that disk, or move the database to a larger one.',
       });
       return;
@@ -138,10 +138,10 @@ class Work {
     for (const table of rebuilt) {
       const plan = this.#rebuilt(table);
       if (plan === undefined) continue;
-      this.#attempt(`table "${table}" cannot be made anew`, () => {
+      this.#attempt(`table "${table}" cannot be rebuilt`, () => {
         const start = performance.now();
         rebuildTable(this.database, plan);
-        this.#measured(`table "${table}" is made anew`, table, start);
+        this.#measured(`table "${table}" is rebuilt`, table, start);
       });
     }
   }
@@ -155,7 +155,10 @@ class Work {
     return { actual, target, wanted: shape === undefined ? undefined : { shape, statement } };
   }
 
-  /** @returns whether `ALTER TABLE` has made all changes of a table, some of which may need others; otherwise none is made */
+  /**
+   * @returns whether `ALTER TABLE` made all changes of a table, which may depend on each other; otherwise none is
+   * made
+   */
   #isAltered(changes: readonly SchemaChange[]): boolean {
     const statements = changes.map((change) => this.#alterations(change));
     try {
@@ -227,7 +230,7 @@ class Work {
     }
   }
 
-  /** How many rows of each table refer to nothing: somebody else may have written them. */
+  /** The number of rows of each table that refer to a missing row: others may have written them. */
   danglingReferences(): ReadonlyMap<string, number> {
     const counts = new Map<string, number>();
     refusalOf(() => {
@@ -253,7 +256,7 @@ class Work {
     }
   }
 
-  /** Tells a trial how long something took that has begun at `start`. */
+  /** Reports to a trial how long something took since `start`. */
   #measured(what: string, table: string, start: number): void {
     const { trial } = this.planned;
     if (trial === undefined) return;

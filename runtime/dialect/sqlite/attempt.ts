@@ -1,10 +1,10 @@
 import Database from 'better-sqlite3';
 
 /**
- * Runs a statement inside a transaction, which goes on whatever becomes of it.
+ * Runs a statement in a transaction, which continues even if the statement fails.
  * @param run the statement
- * @returns why the data or the schema that is there does not let it; `undefined` when it has run
- * @throws what has nothing to do with them, such as a full disk
+ * @returns why the data or the schema prevent it; `undefined` if it succeeded
+ * @throws an unrelated error, such as a full disk
  */
 export function refusalOf(run: () => void): string | undefined {
   try {

@@ -7,15 +7,15 @@ import { registerFunctions } from './functions.js';
 import { databaseFile } from './open.js';
 import { freeBytes } from './rebuild.js';
 
-/** What SQLite may keep beside a database. */
+/** Suffixes of the files that SQLite keeps beside a database. */
 const besides = ['-wal', '-shm', '-journal'];
 
-/** How long the copying waits for another process that holds the database. */
+/** How long the copy waits for another process that locks the database. */
 const busyTimeoutMilliseconds = 30_000;
 
 /**
- * Copies a database as it is at one moment, while servers may write.
- * @param target path of a file that is not there yet
+ * Copies a snapshot of a database while servers may write.
+ * @param target path of a file that does not exist yet
  */
 export function copyDatabase(
   url: string,
@@ -53,7 +53,7 @@ export function copyDatabase(
   });
 }
 
-/** Makes an empty file, which nobody can make meanwhile, and who may not read the database may not read its copy. */
+/** Creates the empty file exclusively, with the permissions of the database. */
 function requireNew(target: string, mode: number): void {
   if (/^(?:sqlite|postgres(?:ql)?):/.test(target) || target === '') {
     throw new Error(`--try takes the path of a new file, and no ${JSON.stringify(target)}.`);
@@ -72,7 +72,7 @@ function requireNew(target: string, mode: number): void {
   }
 }
 
-/** Reads only; a connection for reading alone would leave files beside the database that a server of another user cannot write. */
+/** Only reads. A read-only connection would leave files that a server of another user cannot write. */
 function vacuumInto(source: string, target: string, fold: Fold): void {
   const database = new Database(source, { fileMustExist: true, timeout: busyTimeoutMilliseconds });
   try {

@@ -2,26 +2,26 @@ import { statSync } from 'node:fs';
 import { DatabaseUnavailableError } from '../executor.js';
 import type { Database } from 'better-sqlite3';
 
-/** SQLite keeps what it commits first in a file beside the database's own. */
+/** SQLite commits to the write-ahead log beside the database file first. */
 const suffixes = ['', '-wal'];
 
-/** Two system calls cost a fifth of a small change. What is written meanwhile is lost with the old file anyway. */
+/** Two system calls cost a fifth of a small change. Writes within the interval are lost with the old file anyway. */
 const intervalMilliseconds = 100;
 
 /**
- * The files that a server has open. SQLite goes on with files that were deleted or moved away, and what it acknowledges then
- * would be gone after the next start.
+ * The open files of a server. SQLite continues with files that were deleted or moved, and the data that it
+ * acknowledges then would be gone after the next start.
  */
 export class DatabaseFile {
   readonly #identities: readonly string[];
   #checked = -Infinity;
 
-  /** @param path of an open database in WAL mode, from which something was read already */
+  /** @param path of an open database in WAL mode that was read at least once */
   constructor(private readonly path: string) {
     this.#identities = this.#present();
   }
 
-  /** @throws DatabaseUnavailableError while another file, or none, is where one of them was */
+  /** @throws DatabaseUnavailableError while a file is missing or replaced */
   check(): void {
     const now = performance.now();
     if (now - this.#checked < intervalMilliseconds) return;
@@ -49,7 +49,7 @@ function identityOf(path: string): string {
   }
 }
 
-/** Where SQLite keeps what was committed last. It begins anew only when nobody reads from it. */
+/** The write-ahead log. SQLite restarts it only when nobody reads from it. */
 export class WriteAheadLog {
   readonly #path: string;
 
@@ -68,14 +68,14 @@ export class WriteAheadLog {
     try {
       return statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0;
     } catch {
-      // It cannot be looked at: whoever reads or writes is told.
+      // The file cannot be examined: the next read or write reports it.
       return 0;
     }
   }
 
   /**
-   * Has it begin anew.
-   * @returns whether it does; not while somebody reads or writes
+   * Restarts the log.
+   * @returns whether it did; not while somebody reads or writes
    */
   empty(): boolean {
     if (this.writer.inTransaction) return false;
@@ -85,7 +85,7 @@ export class WriteAheadLog {
       }[];
       return result?.busy === 0;
     } catch {
-      // The disk is full, or fails: whoever writes next is told.
+      // The disk is full or fails: the next write reports it.
       return false;
     }
   }

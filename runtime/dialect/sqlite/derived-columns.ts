@@ -6,16 +6,16 @@ import { quoted } from '../table-definition.js';
 import { columnNames, tableNames } from './shape.js';
 
 export interface Filled {
-  /** What has been filled, in words. */
+  /** What was filled, in words. */
   readonly filled: readonly string[];
   readonly refused: readonly SchemaDifference[];
 }
 
-/** A column that holds what comparisons need of another one, as the server writes it. */
+/** A column with a derived value that comparisons use, as the server writes it. */
 interface Derived {
   readonly prefix: string;
   readonly value: (source: string) => string;
-  /** Which rows lack it: no schema tells that. */
+  /** A condition for the rows whose value is missing: no schema shows that. */
   readonly isWrong: (source: string, derived: string) => string;
 }
 
@@ -44,10 +44,10 @@ function vectorColumn(prefix: string, name: string): Derived {
 }
 
 /**
- * Fills the columns beside texts and vectors where somebody else has written the rows, or where such a column is new: without
- * them, filters would find nothing.
- * @param expected a database as the model wants it
- * @param actual has {@link file://./functions.ts our functions}; a transaction is open
+ * Fills the derived columns of texts and vectors that somebody else wrote, or that are new: without them, filters
+ * would find nothing.
+ * @param expected a database with the wanted schema
+ * @param actual has {@link file://./functions.ts our functions} and an open transaction
  */
 export function fillDerivedColumns(expected: Database, actual: Database): Filled {
   registerVectorFunctions(actual);
@@ -66,7 +66,7 @@ export function fillDerivedColumns(expected: Database, actual: Database): Filled
   return { filled, refused };
 }
 
-/** @returns how many rows had no value, or another one */
+/** @returns the number of corrected rows */
 function fill(
   database: Database,
   table: string,
@@ -94,7 +94,7 @@ function registerVectorFunctions(database: Database): void {
   });
 }
 
-/** @returns `undefined` for what no server has written */
+/** @returns `undefined` for a value that no server has written */
 function vectorIn(json: unknown): readonly number[] | undefined {
   if (typeof json !== 'string') return undefined;
   try {

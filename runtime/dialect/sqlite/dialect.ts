@@ -36,7 +36,7 @@ function double(value: Sql): Sql {
   return sql`cast(${value} as double precision)`;
 }
 
-/** Numbers come before texts, as in any column; a boolean is 0 or 1 in SQL. */
+/** Numbers sort before texts, as in any column; a boolean is 0 or 1 in SQL. */
 function order(place: JsonPlace, fold: (text: Sql) => Sql): readonly Sql[] {
   const { value } = place;
   const rank = byKind(place, { boolean: sql`0`, number: sql`1`, text: sql`1` });
@@ -60,7 +60,7 @@ function elements(document: Sql, names: readonly string[], alias: string): JsonE
   return {
     clause: sql`json_each(${array}, ${pathOf(names)}) as ${sql.id(alias)}`,
     element: { kind, value },
-    // Any other text would be read as JSON, and most are none.
+    // Most other texts are not JSON and would fail to parse.
     document: sql`iif(${kind} in ('array', 'object'), ${value}, null)`,
   };
 }
@@ -81,14 +81,15 @@ function typeAt(document: Sql, names: readonly string[]): Sql {
   return sql`json_type(${document}, ${pathOf(names)})`;
 }
 
-/** SQLite reads a name in quotes with the escapes of JSON. */
+/** SQLite parses the escapes of JSON in quoted names. */
 function pathOf(names: readonly string[]): string {
   return `$${names.map((name) => `.${JSON.stringify(name)}`).join('')}`;
 }
 
 /**
- * Writes a variable behind a plus, which does nothing to its value: from 3.54 on, SQLite looks at what a bare one holds when it
- * plans a statement with `=` and a join or an order, and would plan it anew for each run.
+ * Writes each variable with a unary plus, which keeps its value. From 3.54 on, SQLite examines the value of a bare
+ * variable when it plans a statement with `=` and a join or an order, and would plan the statement again for each
+ * run.
  */
 class QueryCompiler extends SqliteQueryCompiler {
   protected override getCurrentParameterPlaceholder(): string {
@@ -102,12 +103,12 @@ const kysely: KyselyParts = {
   createQueryCompiler: () => new QueryCompiler(),
 };
 
-/** Writes SQL and never runs it: that is the executor's part. */
+/** Compiles SQL only: the executor runs it. */
 const writer = new Kysely<AnyTables>({
   dialect: { ...kysely, createDriver: () => new DummyDriver() },
 });
 
-/** @param foldText what the SQL function `drs_fold` does */
+/** @param foldText implements the SQL function `drs_fold` */
 export function sqliteDialect(foldText: Fold): Dialect {
   return { ...written, foldText };
 }
@@ -118,10 +119,10 @@ const written: Omit<Dialect, 'foldText'> = {
   compile: (query) => compileWith(writer, query),
   concat,
   fill,
-  // A comma is what it puts between unless told otherwise, and to be told costs a tenth.
+  // The default separator is a comma; passing it costs a tenth more.
   joinRows: (text) => sql`group_concat(${text})`,
   asBytes: (text) => sql`cast(${text} as blob)`,
-  // An ASCII text, told by having as many bytes as characters, is folded natively; only others cost a call into JavaScript.
+  // An ASCII text has as many bytes as characters and is folded natively; only others need a call into JavaScript.
   fold: (text) =>
     sql`iif(octet_length(${text}) = length(${text}), lower(${text}), drs_fold(${text}))`,
   choose: (condition, then, otherwise) => sql`iif(${condition}, ${then}, ${otherwise})`,
@@ -131,12 +132,12 @@ const written: Omit<Dialect, 'foldText'> = {
   differs: (value, wanted) => sql`${value} is not ${wanted}`,
   isSame: (value, other) => sql`${value} is ${other}`,
   orderTerm,
-  // A blob is greater than every text.
+  // A blob sorts after every text.
   afterEveryText: new Uint8Array(0),
   isNull: (value) => sql`typeof(${value}) = 'null'`,
-  // Every text is greater than every number, and an infinity lies outside.
+  // Texts sort after numbers, and infinities are out of range.
   ifNumber: (value) => sql`iif(${isFinite(value)}, ${value}, null)`,
-  // `sum` fails where the sum of integers has more than 64 bits.
+  // `sum` fails when a sum of integers exceeds 64 bits.
   total: (value) => sql`total(${value})`,
   quotient: (dividend, divisor) => sql`(${dividend} / nullif(${divisor}, 0))`,
   jsonText: (value) => sql`json_quote(${value})`,
@@ -151,7 +152,7 @@ const written: Omit<Dialect, 'foldText'> = {
   each: (list) => sql`json_each(${list})`,
   isIn: (value, list) => sql`${value} in (select "value" from json_each(${list}))`,
   contains: (text, piece) => sql`instr(${text}, ${piece}) > 0`,
-  // What SQLite itself can tell spares most texts a call into JavaScript.
+  // SQLite's own functions spare most texts a call into JavaScript.
   hasWord: (text, word) => sql`(instr(${text}, ${word}) > 0 and drs_has_word(${text}, ${word}))`,
   matches: (text, pattern, piece) =>
     sql`(instr(${text}, ${piece}) > 0 and drs_matches(${text}, ${pattern}))`,
@@ -159,9 +160,9 @@ const written: Omit<Dialect, 'foldText'> = {
     sql`exists (select 1 from json_each(${patterns}) as "__pattern" where instr(${text}, "__pattern"."value") > 0 and drs_matches(${text}, "__pattern"."key"))`,
   json: sqliteJson,
   direction: singlePrecision,
-  // It takes at most 500 parts of one compound select.
+  // SQLite accepts at most 500 parts of a compound select.
   recursiveParts: 200,
-  // CROSS JOIN keeps SQLite from reading the tables in another order than they are written in.
+  // CROSS JOIN keeps SQLite from reordering the tables.
   joinInOrder: sql`cross join`,
   losesOrder: false,
   integer: (value) => sql`cast(${value} as integer)`,
@@ -170,21 +171,21 @@ const written: Omit<Dialect, 'foldText'> = {
   passedKey: () => sql`"key"`,
   listedKey: (key) => key,
   unlistedKey: (key) => key,
-  // The sign takes away what the type of a column does to comparisons.
+  // The unary plus removes the column's type affinity from comparisons.
   soughtKey: (key) => sql`+${key}`,
   plainKey: (key) => sql`+${key}`,
-  // The key of a row that has none is drawn, and the driver tells it.
+  // SQLite generates a missing key, and the driver returns it.
   insertedKey: (value) => value,
   returnsKey: false,
   deferForeignKeys: sql`pragma defer_foreign_keys = on`,
   checkForeignKeys: sql`pragma defer_foreign_keys = off`,
 };
 
-/** Nulls come first ascending, which is SQLite's own way. */
 function createKeyLists(table: Sql): Sql {
   return sql`create temporary table if not exists ${table} ("list" integer not null, "key" not null, primary key ("list", "key")) without rowid`;
 }
 
+/** SQLite sorts nulls first when ascending. */
 function orderTerm({ value, descending, isNullGreatest }: OrderTerm): Sql {
   if (isNullGreatest !== true) return descending ? sql`${value} desc` : value;
   return descending ? sql`${value} desc nulls first` : sql`${value} nulls last`;
@@ -200,13 +201,13 @@ function isFinite(value: Sql): Sql {
   return sql`${value} between -1.7976931348623157e308 and 1.7976931348623157e308`;
 }
 
-/** SQLite before 3.48 takes at most 127 arguments to a function. */
+/** SQLite before 3.48 accepts at most 127 arguments to a function. */
 const maxArguments = 100;
 
-/** Each doubles the patterns that are written. */
+/** Each nullable piece doubles the number of format literals. */
 const maxNullables = 2;
 
-/** One text from pieces. */
+/** Concatenates pieces. */
 function concat(parts: readonly JsonPart[]): Sql {
   const written = parts.map((part) => (isNullable(part) ? whole(part) : plain(part)));
   const merged = mergeTexts(written).map((part) =>
@@ -217,8 +218,8 @@ function concat(parts: readonly JsonPart[]): Sql {
 }
 
 /**
- * The same by one call with everything fixed in a single literal, a tenth cheaper than `concat`, but only while the text is
- * short. Which literal it is tells what is null: `%.0s` takes a value and writes nothing.
+ * Formats a short text with one call and a single literal, a tenth cheaper than `concat`. The literal depends on
+ * which values are null: `%.0s` consumes a value and writes nothing.
  */
 function fill(parts: readonly JsonPart[]): Sql {
   const nullables = parts.filter(isNullable);

@@ -10,7 +10,7 @@ const constraintKinds: Readonly<Record<string, ConstraintError['kind']>> = {
   SQLITE_CONSTRAINT_CHECK: 'check',
 };
 
-/** Matched by the beginning of SQLite's code, since extended codes add to it. */
+/** By prefix of SQLite's code, because extended codes append to it. */
 const unavailable: readonly (readonly [string, string])[] = [
   ['SQLITE_BUSY', 'the database is locked by another process'],
   ['SQLITE_LOCKED', 'the database is locked'],
@@ -24,11 +24,11 @@ const unavailable: readonly (readonly [string, string])[] = [
   ['SQLITE_NOTADB', 'the database is damaged'],
 ];
 
-/** SQLite's limits on the size of a statement, which have no code of their own. */
+/** SQLite's limits on the size of a statement have no code of their own. */
 const tooComplex =
   /^(?:at most \d+ tables in a join|parser stack overflow|Recursion limit|Expression tree is too large|too many )/;
 
-/** SQLite's error as the runtime knows it; anything else comes back as it is. */
+/** Translates a SQLite error; returns other errors unchanged. */
 export function translateError(error: unknown): Error {
   if (!(error instanceof Error)) return new Error(String(error));
   if (!(error instanceof Database.SqliteError)) return error;
@@ -46,8 +46,8 @@ export function translateError(error: unknown): Error {
 }
 
 /**
- * The same for a change whose statement was prepared already: SQLite computes generated columns with it, and an expression
- * may fail for the values at hand.
+ * As `translateError`, for a change whose statement compiled: SQLite computes generated columns then, and an
+ * expression may fail on the given values.
  */
 export function translateChangeError(error: unknown): Error {
   return error instanceof Database.SqliteError && error.code === 'SQLITE_ERROR'
@@ -55,7 +55,7 @@ export function translateChangeError(error: unknown): Error {
     : translateError(error);
 }
 
-/** From `UNIQUE constraint failed: Company.name`; both names may hold any character. */
+/** From `UNIQUE constraint failed: Company.name`; both names may contain any character. */
 function columnOf(message: string): string {
   return message.slice(message.indexOf(': ') + 2);
 }

@@ -21,18 +21,18 @@ import { SqliteTransaction } from './transaction.js';
 import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 
-/** How long transactions that run may take to end when the database is closed: code of a transaction may wait forever. */
+/** How long closing waits for open transactions: class code in one may never end. */
 const defaultGraceMilliseconds = 5_000;
 
-/** How long processes that read may take to be gone, once they are killed: one that waits for a disk is not gone at once. */
+/** How long killed readers may take to exit: a process that waits for a disk does not exit at once. */
 const readsMilliseconds = 2_000;
 
 export interface ExecutorOptions {
   /** How long {@link SqliteExecutor.close} waits for transactions. */
   readonly graceMilliseconds?: number;
-  /** What runs the reads of a database in a file; all run at once on the connection that reads when it is left out. */
+  /** Runs the reads of a database in a file; without it, the connection for reads runs all of them synchronously. */
   readonly reads?: SqliteReads;
-  /** Milliseconds that a statement of a transaction may run; no limit when it is left out. */
+  /** Milliseconds that a statement of a transaction may run; no limit if absent. */
   readonly longest?: number;
 }
 
@@ -48,7 +48,7 @@ export class SqliteExecutor implements Executor {
   #commits = 0;
   #isClosed = false;
   readonly #writers = new WriterLine();
-  /** Reads that wait for the transaction that is open. */
+  /** Reads that wait for the open transaction. */
   #waiting: (() => void)[] = [];
 
   constructor(connections: Connections, options: ExecutorOptions = {}) {
@@ -85,7 +85,7 @@ export class SqliteExecutor implements Executor {
   }
 
   dataVersion(): number {
-    // SQLite's own number tells of what other connections commit, those of other processes included.
+    // SQLite's own number reflects commits of other connections, in other processes, too.
     if (!this.#isShared) return this.#readNow(() => this.#dataVersion.get() as number);
     if (this.#connections.writer.inTransaction) this.#commits += 1;
     return this.#commits;
@@ -115,7 +115,7 @@ export class SqliteExecutor implements Executor {
       () => {
         this.#connections.file?.check();
         return whenThere(beginTransaction(this.#begin), () => {
-          // Another process may have held the database until this one was about to close it.
+          // Another process may have locked the database until this one was closing it.
           if (this.#isClosed) throw closedError();
           this.#transaction.begin();
           return whenThere(work(this.#transaction), (result) => this.#committed(result));
@@ -131,22 +131,22 @@ export class SqliteExecutor implements Executor {
     this.#transaction.check();
     this.#commit.run();
     this.#commits += 1;
-    // Before the next transaction begins: reads would wait for that one too, and so on.
+    // Before the next transaction begins, for which the waiting reads would have to wait, too.
     this.#runWaiting();
     return result;
   }
 
-  /** @returns what is to be thrown */
+  /** @returns the error to throw */
   #undone(error: unknown): unknown {
     const { writer } = this.#connections;
-    // SQLite has rolled back by itself after some errors, a full disk for one.
+    // After some errors, such as a full disk, SQLite has already rolled back.
     if (writer.inTransaction) writer.exec('ROLLBACK');
     this.#runWaiting();
     return translateError(error);
   }
 
   #reading<T>(read: () => Pending<T>): Pending<T> {
-    // One connection alone sees what is not committed yet; a database in memory has no other.
+    // A database in memory has a single connection, which would see uncommitted changes.
     if (!this.#isShared || !this.#connections.writer.inTransaction) return this.#readNow(read);
     return new Promise((resolve, reject) => {
       this.#waiting.push(() => {
@@ -180,18 +180,21 @@ function closedError(): Error {
   return new DatabaseUnavailableError('the database is closed', undefined);
 }
 
-/** How long a transaction waits for another process that writes. */
+/** How long a transaction waits for a writer in another process. */
 const longestMilliseconds = 5_000;
 
-/** Between two attempts: as short as most transactions are. One of many short ones leaves a gap now and then. */
+/**
+ * The pause between two attempts: as short as most transactions. Even many short transactions leave a gap now and
+ * then.
+ */
 export const longestPauseMilliseconds = 4;
 
 /**
- * Begins a transaction. SQLite's own waiting would keep this process from reading meanwhile, so the writing connection does
+ * Begins a transaction. SQLite's own waiting would block the reads of this process, so the writing connection does
  * not wait by itself (`busy_timeout`).
  * @param begin `begin immediate`
- * @returns a promise only when another process holds the database
- * @throws SqliteError `SQLITE_BUSY` when it does so for too long
+ * @returns a promise only if another process locks the database
+ * @throws SqliteError `SQLITE_BUSY` if it does so for too long
  */
 function beginTransaction(begin: Prepared): Promise<void> | undefined {
   return isBegun(begin) ? undefined : beginLater(begin);

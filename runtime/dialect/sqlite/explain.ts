@@ -2,7 +2,7 @@ import type { Database } from 'better-sqlite3';
 import type { TableSearch } from '../executor.js';
 import { bind, type SqlValue, type Statement } from '../statement.js';
 
-/** Asks SQLite how it would run a statement. */
+/** The plan of a statement. */
 export function explained(
   database: Database,
   statement: Statement,
@@ -14,13 +14,13 @@ export function explained(
 }
 
 /**
- * Reads a line of a plan: `SCAN t1`, `SEARCH t1 USING INDEX <name> (<column>=? AND <column>>?)`,
- * `SEARCH t1 USING INTEGER PRIMARY KEY (rowid=?)`.
+ * Parses a line of a plan: `SCAN t1`, `SEARCH t1 USING INDEX <name> (<column>=? AND <column>>?)`, `SEARCH t1 USING
+ * INTEGER PRIMARY KEY (rowid=?)`.
  */
 export function tableSearch(detail: string): TableSearch | undefined {
   const [verb, alias] = detail.split(' ', 2);
   if (alias === undefined || (verb !== 'SCAN' && verb !== 'SEARCH')) return undefined;
-  // An automatic index is made for one statement and thrown away: its table is read as a whole.
+  // SQLite builds an automatic index for one statement only, from a full scan of the table.
   const isFound = verb === 'SEARCH' && !detail.includes(' USING AUTOMATIC ');
   if (!isFound) return { alias, columns: [], byKey: false };
   if (detail.includes(' USING INTEGER PRIMARY KEY ')) return { alias, columns: [], byKey: true };

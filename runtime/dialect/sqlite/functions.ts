@@ -4,11 +4,11 @@ import { TextPattern, WordSearch } from '../../protocol/text-match.js';
 import { uriKey } from '../../protocol/key.js';
 import { BoundedCache } from '../bounded-cache.js';
 
-/** What clients search for, prepared; of all that is kept. */
+/** The limit for all cached search patterns of clients. */
 const maxSearchBytes = 4 * 1024 * 1024;
 const bytesPerCharacter = 8;
 
-/** The functions that statements of this server call and SQLite does not have. */
+/** Registers the functions that statements of this server need in addition to SQLite's own. */
 export function registerFunctions(database: Database, fold: Fold): void {
   const options = { deterministic: true };
   database.function('drs_fold', options, (text: unknown) =>
@@ -29,7 +29,7 @@ export function registerFunctions(database: Database, fold: Fold): void {
   );
 }
 
-/** Makes something of a text once for all rows that it is compared with. */
+/** Caches a value derived from a text, so that it is computed once for all compared rows. */
 export function prepared<T>(make: (text: string) => T): (text: string) => T {
   const known = new BoundedCache<{ readonly text: string; readonly made: T }>(
     maxSearchBytes,

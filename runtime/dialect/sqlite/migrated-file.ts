@@ -18,13 +18,13 @@ import { registerFunctions } from './functions.js';
 import { rebuildTable } from './rebuild.js';
 import { readShape } from './shape.js';
 
-/** Another server may convert a large table, or fill it with what takes long to find. */
+/** Another server may be converting or filling a large table. */
 const longestWaitMilliseconds = 600_000;
 
-/** A database file whose data are migrated, by a connection of its own. */
+/** A database file whose data are migrated, through a connection of its own. */
 export class MigratedFile implements MigratedDatabase {
   readonly kind = 'sqlite';
-  /** A transaction that writes is the only one. */
+  /** A write transaction is always the only one. */
   readonly forUpdate = '';
   readonly #database: Database.Database;
   readonly #wanted: () => ReadonlyMap<string, TableShape>;
@@ -76,7 +76,7 @@ export class MigratedFile implements MigratedDatabase {
 
   async transaction<T>(work: () => Promise<T>, use?: 'rebuilding'): Promise<T> {
     const database = this.#database;
-    // No part of a transaction can change this.
+    // The setting cannot change within a transaction.
     if (use === 'rebuilding') database.pragma('foreign_keys = OFF');
     try {
       database.exec('BEGIN IMMEDIATE');
@@ -92,7 +92,7 @@ export class MigratedFile implements MigratedDatabase {
       }
     } finally {
       database.pragma('foreign_keys = ON');
-      // A server that waits for its turn looks whether it has come, and would not see the moment between two transactions.
+      // A server that polls for its turn might miss the moment between two transactions.
       if (use === undefined) await sleep(2 * longestPauseMilliseconds);
     }
   }
@@ -121,7 +121,7 @@ export class MigratedFile implements MigratedDatabase {
     if (actual === undefined || wanted === undefined) return Promise.resolve();
     const present = new Set(actual.columns.map(({ name }) => name));
     for (const { name, type, default: value, expression } of wanted.columns) {
-      // A default is given to the rows when the start adds the column.
+      // A column with a default gets its values when the start adds it.
       if (present.has(name) || value !== undefined || expression !== undefined) continue;
       this.#database.exec(`ALTER TABLE ${quoted(table)} ADD COLUMN ${quoted(name)} ${type}`);
     }
@@ -168,7 +168,7 @@ export class MigratedFile implements MigratedDatabase {
     }
     this.#rebuild(actual, {
       ...actual,
-      // What is computed from them is computed anew by the start that follows, if the model wants it.
+      // The start that follows creates columns computed from these again if the model wants them.
       columns: actual.columns.filter(
         ({ name, expression }) => !columns.includes(name) && !isNamed(expression),
       ),
@@ -187,7 +187,7 @@ export class MigratedFile implements MigratedDatabase {
   }
 }
 
-/** What a transaction locks. */
+/** The lock of a transaction. */
 export const wholeDatabase = 'the whole database';
 
 function wantedTables(statements: readonly string[], fold: Fold): ReadonlyMap<string, TableShape> {
@@ -203,7 +203,7 @@ function wantedTables(statements: readonly string[], fold: Fold): ReadonlyMap<st
 
 const raisedStamp = '"__STAMP" = "__STAMP" + 1';
 
-/** Whole numbers as numbers, where these can hold them. */
+/** Converts integers to numbers if these can hold them. */
 function plainRow(row: unknown): Row {
   return Object.fromEntries(
     Object.entries(row as Row).map(([name, value]) => [

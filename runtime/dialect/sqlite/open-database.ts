@@ -27,38 +27,38 @@ import {
 import { PlacedReads } from './readers/placed-reads.js';
 import { ReaderPool } from './readers/reader-pool.js';
 import { WriteAheadLog } from './database-file.js';
-import { type Prepared, prepareSchema } from './schema.js';
+import { type SchemaReport, prepareSchema } from './schema.js';
 import { vectorExtension } from './vector-extension.js';
 import { availableParallelism } from 'node:os';
 import { type Environment, setting } from '../../protocol/environment.js';
 import type { DatabaseDriver } from '../driver.js';
 import { copyDatabase } from './copy.js';
 
-/** How many processes there may be for reads that take long, where nothing is said. */
+/** The default number of processes for long reads. */
 const usualReaders = 2;
 
-/** So often, 6 seconds each time, a start waits for another process that holds the database. */
+/** The number of attempts, 6 seconds each, that a start makes while another process locks the database. */
 const mostBusy = 100;
 
 export interface OpenOptions {
   readonly hasVectors?: boolean;
   readonly synchronous?: Synchronous;
-  /** How many processes there may be for reads that take long. */
+  /** Maximum number of processes for long reads. */
   readonly readers?: number;
-  /** Milliseconds that a statement may run; none, or `null`, for no limit. */
+  /** Milliseconds that a statement may run; no limit if absent or `null`. */
   readonly queryTimeout?: number | null;
-  /** What the start may do to the schema; brings it to the model where nothing is said. */
+  /** What the start may do to the schema; by default it migrates it to the model. */
   readonly migration?: MigrateOptions;
-  /** What the server knows of its data beside their schema. */
+  /** What the server knows about its data in addition to their schema. */
   readonly data?: DataOptions;
-  /** Is told what the start finds, and what it waits for. */
+  /** Called with what the start finds and waits for. */
   readonly log?: (words: string) => void;
 }
 
 /**
- * Opens the database of a `DATABASE_URL` and creates its schema, or adds to the one that is there what it lacks.
+ * Opens the database of a `DATABASE_URL`. Creates its schema, or adds what an existing one lacks.
  * @param options.hasVectors whether the model has vector attributes
- * @throws Error when it cannot be opened, SchemaMismatchError when it was made for another model
+ * @throws Error if it cannot be opened, SchemaMismatchError if it belongs to another model
  */
 export async function openDatabase(
   url: string,
@@ -72,7 +72,7 @@ export async function openDatabase(
   const wasThere = await withMigrated(url, schema, fold, options, (file) =>
     migrateData(file, { ...dataOf(options), hash, fold, migration, log }),
   );
-  let prepared: Prepared = { changes: [], remarks: [] };
+  let prepared: SchemaReport = { changes: [], remarks: [] };
   const prepare: Prepare = (database) => {
     const { trial } = dataOf(options);
     const start = performance.now();
@@ -114,7 +114,7 @@ export async function openDatabase(
   }
 }
 
-/** What migrations would do, in words. */
+/** Describes what migrations would do. */
 export async function planDatabase(
   url: string,
   schema: readonly string[],
@@ -129,7 +129,7 @@ function dataOf({ data = { forms: [] } }: OpenOptions): DataOptions {
   return data;
 }
 
-/** Uses a connection of its own to a database in a file that is there: one in memory is always new. */
+/** Opens a separate connection to an existing file: a database in memory is always new. */
 async function withMigrated<T>(
   url: string,
   schema: readonly string[],
@@ -152,7 +152,7 @@ async function withMigrated<T>(
   }
 }
 
-/** While another server changes the database, or has to, this one waits. */
+/** Waits while another server changes the database or has to change it. */
 async function whenFree(open: () => Connections, log: OpenOptions['log']): Promise<Connections> {
   let told = '';
   for (let attempt = 1; ; attempt += 1) {
@@ -206,7 +206,7 @@ function executorOf(connections: Connections, fold: Fold, options: OpenOptions):
   });
 }
 
-/** Databases in a file, or in the server's memory. */
+/** The driver for databases in a file or in memory. */
 export const sqliteDriver: DatabaseDriver = {
   schemes: ['sqlite'],
   urls: 'sqlite:<path> or sqlite::memory:',
@@ -224,7 +224,7 @@ export const sqliteDriver: DatabaseDriver = {
   copy: copyDatabase,
 };
 
-/** @throws Error that names `SQLITE_SYNCHRONOUS`, when it is neither `normal` nor `full` */
+/** @throws Error that names `SQLITE_SYNCHRONOUS` if it is neither `normal` nor `full` */
 function synchronousFrom(environment: Environment): Synchronous {
   const text = setting(environment, 'SQLITE_SYNCHRONOUS', 'normal');
   if (text === 'normal' || text === 'full') return text;
@@ -232,10 +232,10 @@ function synchronousFrom(environment: Environment): Synchronous {
 }
 
 /**
- * How many processes may run reads that take long, beside the server's own: as many as there are cores, three at least, where
- * `READERS` says nothing. With two, one statement that runs for long would hold up all that nothing is known of yet: the last one
- * is kept for what is known to be short.
- * @throws Error that names `READERS`, when it is not a positive whole number
+ * Maximum number of processes for long reads: `READERS`, or the number of cores, at least three. One reader is
+ * reserved for queries known to finish within a second, so with two, a single long statement would delay all new
+ * queries.
+ * @throws Error that names `READERS` if it is not a positive integer
  */
 function readersFrom(environment: Environment): number {
   const text = setting(environment, 'READERS', '');

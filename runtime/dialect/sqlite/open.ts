@@ -6,39 +6,39 @@ import { DatabaseFile } from './database-file.js';
 import { registerFunctions } from './functions.js';
 import type { LoadVectors } from './vector-extension.js';
 
-/** The two connections of a server: one that writes, and one for reads, which see only what is committed. */
+/** The two connections of a server: one writes, the other reads and sees committed data only. */
 export interface Connections {
   readonly writer: Database.Database;
-  /** The same as `writer` for a database in memory, which no second connection can see. */
+  /** Identical to `writer` for a database in memory, which a second connection cannot see. */
   readonly reader: Database.Database;
-  /** None for a database in memory. */
+  /** Absent for a database in memory. */
   readonly file: DatabaseFile | undefined;
-  /** Path of that. */
+  /** The path of the file. */
   readonly path: string | undefined;
 }
 
 /**
- * When a commit reaches the disk: `full` before it is acknowledged; `normal` some moments later, so that a loss of power, but
- * no end of the process, may take the last commits back, whole ones only.
+ * When a commit reaches the disk: `full` before it is acknowledged, `normal` some moments later. With `normal`, a
+ * power loss, but not a crash of the process, may lose the last commits as a whole.
  */
 export type Synchronous = 'normal' | 'full';
 
-/** Looks at a database before anything in it changes, and may refuse it. */
+/** Examines a database before anything in it changes; throws to refuse it. */
 export type Prepare = (database: Database.Database) => void;
 
-/** How long a start, or a read, waits for another process that holds the database. */
+/** How long a start or a read waits for another process that locks the database. */
 const busyTimeoutMilliseconds = 5_000;
 
 const readerCacheKibibytes = 16_384;
 
-/** The most that SQLite takes. */
+/** The maximum of SQLite. */
 const readerMappedBytes = 0x7fff_0000;
 
 /**
- * Opens the database that a `DATABASE_URL` names: `sqlite:./data.sqlite`, `sqlite:/absolute/path` or `sqlite::memory:`.
+ * Opens the database of a `DATABASE_URL`: `sqlite:./data.sqlite`, `sqlite:/absolute/path` or `sqlite::memory:`.
  * @param synchronous for a database in a file
  * @param loadVectors only for a model with vectors
- * @throws Error that names the path, when it cannot be opened; and what `prepare` throws
+ * @throws Error that names the path if it cannot be opened; and what `prepare` throws
  */
 export function openConnections(
   url: string,
@@ -67,10 +67,10 @@ export function openConnections(
     }
     writer.pragma('journal_mode = WAL');
     writer.pragma(`synchronous = ${synchronous}`);
-    // The executor waits instead, and lets reads go on.
+    // The executor waits instead and keeps serving reads.
     writer.pragma('busy_timeout = 0');
     const reader = open(true);
-    // SQLite opens its files with the first read.
+    // SQLite opens its files at the first read.
     reader.pragma('schema_version');
     return { writer, reader, file: new DatabaseFile(file), path: file };
   } catch (error) {
@@ -81,7 +81,7 @@ export function openConnections(
 }
 
 /**
- * Opens one more connection to a database that a server has open, in another process.
+ * Opens another connection, in another process, to a database that a server has open.
  * @throws Error that names the path
  */
 export function openReader(
@@ -91,8 +91,8 @@ export function openReader(
 ): Database.Database {
   try {
     const database = connect(file, true, fold);
-    // Long reads go through whole tables: they take pages where the system has them, without a copy and a call for each. What
-    // cannot be read then ends the process, and only this one.
+    // Long reads scan whole tables: memory-mapped pages spare them a copy and a system call for each page. A read
+    // error then ends the process, which is this reader only.
     database.pragma(`cache_size = -${readerCacheKibibytes}`);
     database.pragma(`mmap_size = ${readerMappedBytes}`);
     loadVectors?.(database);
@@ -120,7 +120,7 @@ function connect(file: string, readonly: boolean, fold: Fold): Database.Database
   return database;
 }
 
-/** @param error SQLite's own tells neither the file nor what was tried */
+/** @param error of SQLite; its message names neither the file nor the operation */
 export function cannotOpen(file: string, error: unknown): unknown {
   if (!(error instanceof Database.SqliteError || error instanceof TypeError)) return error;
   return new Error(`Cannot open the database ${file}: ${error.message}`, { cause: error });

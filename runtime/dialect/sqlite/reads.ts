@@ -4,19 +4,19 @@ import type { SqlValue, Statement } from '../statement.js';
 import type { StatementCache } from './statement-cache.js';
 import { allRows, firstValue, readTable } from './transaction.js';
 
-/** Runs the reads of an executor; what each gives is told there. */
+/** Runs the reads of an executor; see there for the results. */
 export interface SqliteReads {
   value(statement: Statement, values: readonly SqlValue[]): Pending<SqlValue | undefined>;
   rows(statement: Statement, values: readonly SqlValue[]): Pending<Rows>;
   table(statement: Statement, values: readonly SqlValue[]): Pending<Table>;
   /**
-   * Stops what still runs.
-   * @returns when nothing else holds the database any more: the last one to close it has all that was stored in one file
+   * Stops running reads.
+   * @returns when nothing else has the database open: the last connection to close it leaves all data in one file
    */
   close(): Pending<void>;
 }
 
-/** Runs all of them at once, on one connection. */
+/** Runs all reads synchronously on one connection. */
 export class ReadsHere implements SqliteReads {
   constructor(private readonly statements: StatementCache) {}
 
@@ -35,11 +35,11 @@ export class ReadsHere implements SqliteReads {
   }
 
   close(): Pending<void> {
-    // Nothing runs.
+    // No read is running.
   }
 }
 
-/** What a statement is refused with that a read must not run. */
+/** The error for a read whose statement may change data. */
 export function changesSomething(): Error {
   return new Error('A statement that may change something needs a transaction.');
 }

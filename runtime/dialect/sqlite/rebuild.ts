@@ -5,18 +5,18 @@ import type { ColumnShape, ForeignKeyShape, TableShape } from '../schema/shape.j
 import { quoted, readTableDefinition } from '../table-definition.js';
 import { namesOf, statementOf } from './shape.js';
 
-/** A table that is made anew. */
+/** A table to rebuild. */
 export interface Rebuilt {
   readonly actual: TableShape;
-  /** What it is to be; its indexes are not looked at. */
+  /** The new shape; its indexes are ignored. */
   readonly target: TableShape;
-  /** What the model wants of it, where it wants it. */
+  /** The wanted table, if the model has it. */
   readonly wanted: { readonly shape: TableShape; readonly statement: string } | undefined;
 }
 
 /**
- * Makes a table anew, with its rows, indexes and triggers: SQLite changes little of one that is there. Foreign keys are not
- * enforced, and a transaction is open.
+ * Rebuilds a table with its rows, indexes and triggers, because SQLite's `ALTER TABLE` is limited. Foreign keys are
+ * not enforced, and a transaction is open.
  * @see {@link https://www.sqlite.org/lang_altertable.html#otheralter}
  */
 export function rebuildTable(database: Database, { actual, target, wanted }: Rebuilt): void {
@@ -34,7 +34,7 @@ export function rebuildTable(database: Database, { actual, target, wanted }: Reb
   database.exec(
     `INSERT INTO ${quoted(interim)} (${columns}) SELECT ${columns} FROM ${quoted(name)}`,
   );
-  // Views and triggers of others name the table, which is not there for a moment.
+  // Views and triggers of others refer to the table, which does not exist for a moment.
   database.pragma('legacy_alter_table = ON');
   try {
     database.exec(`DROP TABLE ${quoted(name)}`);
@@ -59,7 +59,7 @@ function freeName(database: Database, name: string): string {
   return isTaken ? freeName(database, `${name}_`) : name;
 }
 
-/** SQLite's own tables that lose what they know of a table that is dropped, and their columns with its name. */
+/** SQLite's own tables that lose their rows about a dropped table, with the column that holds the table's name. */
 const nameColumns: Readonly<Record<string, string>> = {
   sqlite_sequence: 'name',
   sqlite_stat1: 'tbl',
@@ -71,7 +71,7 @@ interface KeptRows {
   readonly rows: readonly (readonly unknown[])[];
 }
 
-/** The highest key that was drawn, and what `ANALYZE` has found. */
+/** The highest generated key and the statistics of `ANALYZE`. */
 function keptRows(database: Database, name: string): readonly KeptRows[] {
   const present = database.prepare('select 1 from sqlite_schema where name = ?');
   return Object.entries(nameColumns)
@@ -82,7 +82,7 @@ function keptRows(database: Database, name: string): readonly KeptRows[] {
     });
 }
 
-/** Constraints of somebody else, which no shape has. */
+/** Constraints of others over several columns, which no shape describes. */
 function isOfSeveral(tokens: readonly string[]): boolean {
   const words = tokens.map((each) => each.toUpperCase());
   const kind = words[0] === 'CONSTRAINT' ? words[2] : words[0];
@@ -90,7 +90,7 @@ function isOfSeveral(tokens: readonly string[]): boolean {
   return kind === 'FOREIGN' && words.indexOf(',') !== -1 && words.indexOf(',') < words.indexOf(')');
 }
 
-/** Columns, and behind them constraints. */
+/** Column definitions followed by constraints. */
 function definitionOf(target: TableShape, wanted: Rebuilt['wanted']): readonly string[] {
   const parts = wanted === undefined ? [] : readTableDefinition(wanted.statement).parts;
   const isColumn = ({ normal }: (typeof parts)[number]): boolean => normal.startsWith('"');
@@ -134,7 +134,7 @@ function foreignKeyText({ column, target, targetColumn, options }: ForeignKeySha
   return `FOREIGN KEY (${quoted(column)}) REFERENCES ${quoted(target)} (${quoted(targetColumn)}) ${options}`.trim();
 }
 
-/** Computed columns are none of them: they are computed again. */
+/** Without computed columns, which SQLite computes again. */
 function copiedColumns(actual: TableShape, target: TableShape): string {
   const isStored = ({ expression }: ColumnShape): boolean => expression === undefined;
   const stored = new Set(actual.columns.filter(isStored).map(({ name }) => name));
@@ -145,8 +145,9 @@ function copiedColumns(actual: TableShape, target: TableShape): string {
 }
 
 /**
- * Whether tables can be made anew beside themselves: what is new stands in the log of SQLite first, and in its file then.
- * @returns how many bytes are missing, where some are
+ * Checks the disk space for rebuilding tables: the new tables are written to the write-ahead log first and then to
+ * the file.
+ * @returns the number of missing bytes, if any
  */
 export function missingBytes(
   database: Database,
@@ -163,7 +164,7 @@ export function missingBytes(
   return needed > free ? { needed, free } : undefined;
 }
 
-/** On the disk of a file. */
+/** Free bytes on the disk of a file. */
 export function freeBytes(file: string): number {
   const { bavail, bsize } = statfsSync(dirname(resolve(file)));
   return bavail * bsize;

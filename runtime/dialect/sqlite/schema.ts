@@ -33,13 +33,13 @@ import { fillDerivedColumns } from './derived-columns.js';
 import { registerFunctions } from './functions.js';
 import { lowerAscii, readShape, statementOf } from './shape.js';
 
-/** One row for each thing that the datastore remembers about itself. */
+/** One row for each fact about the datastore. */
 const datastoreTable = `CREATE TABLE "__datastore" (
   "name" TEXT PRIMARY KEY NOT NULL,
   "value" NOT NULL
 ) WITHOUT ROWID`;
 
-/** The definitions of entity sets that can be made again; `position` tells which is the oldest. */
+/** Definitions of persistent entity sets; `position` gives their age. */
 const entitySetTable = `CREATE TABLE "__entityset" (
   "position" INTEGER PRIMARY KEY AUTOINCREMENT,
   "id" TEXT UNIQUE NOT NULL,
@@ -48,7 +48,10 @@ const entitySetTable = `CREATE TABLE "__entityset" (
   "definition" TEXT NOT NULL
 )`;
 
-/** The schemas that servers have brought the database to, and a JSON array of what was done, in words. */
+/**
+ * The journal: the schemas that servers have migrated the database to, each with a JSON array of the changes in
+ * words.
+ */
 const journalTable = `CREATE TABLE "__schema" (
   "position" INTEGER PRIMARY KEY AUTOINCREMENT,
   "hash" TEXT NOT NULL,
@@ -56,40 +59,41 @@ const journalTable = `CREATE TABLE "__schema" (
   "changes" TEXT NOT NULL
 )`;
 
-/** What the model wants to be in a database. */
+/** The schema that the model wants. */
 export interface ModelSchema {
   /** One SQL statement each. */
   readonly statements: readonly string[];
   /** How the datastore compares texts. */
   readonly fold: Fold;
-  /** Is told what each part of the changes takes. */
+  /** Receives the duration of each part of the changes. */
   readonly trial?: Trial | undefined;
 }
 
-/** What a start has found, in words. */
-export interface Prepared {
-  /** What it has done, and what is unused. */
+/** The findings of a start, in words. */
+export interface SchemaReport {
+  /** What it changed and what is unused. */
   readonly changes: readonly string[];
   /** Whole sentences. */
   readonly remarks: readonly string[];
 }
 
-const nothing: Prepared = { changes: [], remarks: [] };
+const nothing: SchemaReport = { changes: [], remarks: [] };
 
 /**
- * Brings a database to the model, all or nothing; creates the schema in an empty one.
- * @throws SchemaMismatchError with every difference that cannot be ended, and SchemaPendingError where the server may not do it
+ * Migrates a database to the model in one transaction, or creates the schema in an empty one.
+ * @throws SchemaMismatchError with every difference that cannot be resolved, and SchemaPendingError if another
+ * server has to resolve it
  */
 export function prepareSchema(
   database: Database.Database,
   schema: ModelSchema,
   migration: MigrateOptions,
-): Prepared {
+): SchemaReport {
   const all = [datastoreTable, entitySetTable, journalTable, ...dataTables, ...schema.statements];
-  // A database that was found to match is not compared again until its schema or the model's changes.
+  // A stamp marks a database that matched: it is compared again only when its schema or the model changes.
   if (isStamped(database, all, migration)) return nothing;
   if (migration.mode !== 'auto') return takeAsItIs(database, schema, migration);
-  // No part of a transaction can change this; a table that is made anew is dropped.
+  // The setting cannot change within a transaction; rebuilding a table drops the old one.
   database.pragma('foreign_keys = OFF');
   try {
     // Another process may start at the same time.
@@ -114,7 +118,7 @@ function isStamped(
   return knownStamp(database) === stampOf(database, all, migrations);
 }
 
-/** Has a look at the schema that the model wants, in a database of its own. */
+/** Creates the wanted schema in a temporary database and passes it on. */
 function withWanted<T>(
   statements: readonly string[],
   { fold }: ModelSchema,
@@ -135,7 +139,7 @@ function create(
   all: readonly string[],
   { statements }: ModelSchema,
   { migrations }: MigrateOptions,
-): Prepared {
+): SchemaReport {
   for (const statement of all) database.exec(statement);
   const insert = database.prepare('insert into "__datastore" values (?, ?)');
   insert.run('globalStamp', 0n);
@@ -146,13 +150,13 @@ function create(
   return nothing;
 }
 
-/** @throws SchemaMismatchError when something cannot be done: nothing is, then */
+/** @throws SchemaMismatchError if a change is refused; nothing changes then */
 function adapt(
   database: Database.Database,
   wanted: WantedSchema,
   { statements, trial }: ModelSchema,
   { keep, migrations }: MigrateOptions,
-): Prepared {
+): SchemaReport {
   const actual = readShape(database);
   if (!hasTable(database, '__datastore')) throw foreignDatabase(actual, wanted);
   const hash = versionHash(schemaHash(statements), migrations);
@@ -168,7 +172,7 @@ function adapt(
   const { refused, filled } = applyChanges(database, wanted, { actual, changes, trial });
   if (refused.length > 0) throw new SchemaMismatchError({ differences: refused, advice });
   const done = [
-    // A default alone is no reason to make a table anew: the server stores defaults itself.
+    // A different default is no reason to rebuild a table: the server stores defaults itself.
     ...wordsOf(
       'apply',
       decided.filter(({ change }) => change.kind !== 'changeDefault').map(({ outcome }) => outcome),
@@ -206,7 +210,7 @@ function decidedChanges(
   }));
 }
 
-/** SQLite takes names for the same that differ in the case of their letters. */
+/** SQLite treats names that differ only in case as the same. */
 function sameName(change: SchemaChange, { tables }: SchemaShape): Outcome | undefined {
   const isColumn = change.kind === 'addColumn';
   if (!isColumn && change.kind !== 'addTable') return undefined;
@@ -223,27 +227,30 @@ function sameName(change: SchemaChange, { tables }: SchemaShape): Outcome | unde
   };
 }
 
-/** What cannot be counted yet is found when the change is made. */
+/** Counts that are not possible yet are checked when the change is made. */
 function numberFrom(database: Database.Database, count: string): number {
   let found = 0;
   refusalOf(() => (found = Number(database.prepare(count).pluck().get())));
   return found;
 }
 
-/** It changes no schema, but for columns that hold what its own comparisons need, which the newer one may not have filled. */
+/**
+ * An older server does not change the schema. It only fills the derived columns of its own comparisons, which the
+ * newer server may have left empty.
+ */
 function startOlder(
   database: Database.Database,
   wanted: WantedSchema,
   actual: SchemaShape,
   newer: JournalEntry,
-): Prepared {
+): SchemaReport {
   const missing = missingIn(actual, wanted.shape).map((what) => ({ what }));
   if (missing.length > 0) {
     throw new SchemaMismatchError({ differences: missing, advice: olderAdvice(newer) });
   }
   const { filled, refused } = fillDerivedColumns(wanted.database, database);
   if (refused.length > 0) throw new SchemaMismatchError({ differences: refused, advice });
-  // What this server writes lacks what the newer one needs: it has to look again.
+  // Rows of this server lack columns that the newer one fills: remove the stamp so that it checks again.
   database.prepare(`delete from "__datastore" where "name" = 'schema'`).run();
   return {
     changes: filled,
@@ -251,12 +258,12 @@ function startOlder(
   };
 }
 
-/** A server that may change nothing takes what is compatible. */
+/** A server that must not change the schema accepts a compatible one. */
 function takeAsItIs(
   database: Database.Database,
   schema: ModelSchema,
   { mode, migrations }: MigrateOptions,
-): Prepared {
+): SchemaReport {
   const all = [datastoreTable, entitySetTable, ...schema.statements];
   const missing = withWanted(all, schema, ({ shape }) => missingIn(readShape(database), shape));
   const hash = versionHash(schemaHash(schema.statements), migrations);
@@ -273,7 +280,7 @@ function foreignDatabase(actual: SchemaShape, wanted: WantedSchema): SchemaMisma
     const table = `table "${change.table}"`;
     if (change.kind === 'addTable') {
       const what = `${table} is missing`;
-      // The tables of the server itself hold what only a server writes into them.
+      // Only a server writes into the server's own tables.
       const isOwn = change.table.startsWith('__');
       return [isOwn ? { what } : { what, remedy: `${statementFor(change.table)};` }];
     }
@@ -302,7 +309,7 @@ function hasTable(database: Database.Database, name: string): boolean {
   return database.prepare(text).get(name) !== undefined;
 }
 
-/** A database that an earlier version of the runtime has made has none. */
+/** A database of an earlier runtime has no journal. */
 function journalOf(database: Database.Database): readonly StoredEntry[] {
   if (!hasTable(database, '__schema')) return [];
   const text = 'select "hash", "time", "changes" from "__schema" order by "position"';
@@ -320,8 +327,8 @@ function enterInJournal(
 }
 
 /**
- * Tells both schemas: the one that the model wants, and the one that is there. A table that was made anew may have its former
- * text and other rows, so the number of changes is a part of it.
+ * Identifies both schemas: the wanted one and the present one. A rebuilt table may have its former text and other
+ * rows, so the stamp includes the number of changes.
  */
 function stampOf(
   database: Database.Database,

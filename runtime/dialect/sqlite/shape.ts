@@ -33,38 +33,38 @@ interface ForeignKeyRow {
   readonly on_update: string;
 }
 
-/** Words of expressions that are no columns, even where a column has such a name. */
+/** Words of expressions that are never columns, even if a column has such a name. */
 const keywords = new Set(
   'AND AS BETWEEN CASE CAST COLLATE DISTINCT ELSE END ESCAPE EXISTS FALSE FROM GLOB IN IS ISNULL LIKE MATCH NOT NOTNULL NULL OR REGEXP THEN TRUE WHEN'.split(
     ' ',
   ),
 );
 
-/** The tables of a database, without SQLite's own, virtual ones, and those in which these keep their data. */
+/** The tables of a database without SQLite's own, virtual tables, and the shadow tables of these. */
 export function readShape(database: Database): SchemaShape {
   return { tables: tableNames(database).map((name) => tableShape(database, name)) };
 }
 
-/** In the order in which they were made. */
+/** In order of creation. */
 export function tableNames(database: Database): readonly string[] {
   const text = `select s.name from sqlite_schema s join pragma_table_list t on t.name = s.name and t.schema = 'main'
     where s.type = 'table' and t.type = 'table' and s.name not like 'sqlite\\_%' escape '\\' order by s.rowid`;
   return database.prepare(text).pluck().all() as string[];
 }
 
-/** The columns of a table, generated ones too. */
+/** The columns of a table, including generated ones. */
 export function columnNames(database: Database, table: string): readonly string[] {
   const text = 'select name from pragma_table_xinfo(?)';
   return database.prepare(text).pluck().all(table) as string[];
 }
 
-/** The statement that made a table, an index or a trigger. */
+/** The statement that created a table, an index or a trigger. */
 export function statementOf(database: Database, name: string): string {
   const text = database.prepare('select sql from sqlite_schema where name = ?').pluck().get(name);
   return String(text);
 }
 
-/** Those of a table that a statement has made, in the order in which that happened. */
+/** The objects of a table that statements created, in order of creation. */
 export function namesOf(
   database: Database,
   type: 'index' | 'trigger',
@@ -82,7 +82,7 @@ function tableShape(database: Database, name: string): TableShape {
   const names = rows.map((row) => row.name);
   const reader = new Spelling(names);
   const definitions = new Map<string, DefinitionPart>();
-  // Columns stand before constraints, whose first word could be a column's name.
+  // Columns come before constraints, whose first word could be a column's name.
   parts.slice(0, rows.length).forEach((part, index) => definitions.set(names[index] ?? '', part));
   return {
     name,
@@ -93,7 +93,7 @@ function tableShape(database: Database, name: string): TableShape {
   };
 }
 
-/** Brings expressions to one spelling, which is SQL still: names in quotes, words in capitals. */
+/** Normalizes expressions to valid SQL: quoted names, upper-case keywords. */
 class Spelling {
   readonly #columns: ReadonlyMap<string, string>;
 
@@ -141,7 +141,7 @@ function columnShape(
   };
 }
 
-/** The words of conditions of a column's definition, or of a constraint. */
+/** The conditions in the definition of a column or a constraint. */
 function checksIn(tokens: readonly string[]): readonly (readonly string[])[] {
   return tokens.flatMap((token, index) => {
     const isCheck = token.toUpperCase() === 'CHECK' && depthOf(tokens, index) === 0;
@@ -168,7 +168,7 @@ function inParentheses(tokens: readonly string[], start: number): readonly strin
   return [];
 }
 
-/** What stands in parentheses behind a word, which is none of an expression. */
+/** The tokens in parentheses after a keyword that is not part of an expression. */
 function after(tokens: readonly string[], word: string): readonly string[] | undefined {
   const at = tokens.findIndex(
     (each, index) => each.toUpperCase() === word && depthOf(tokens, index) === 0 && index > 0,
@@ -188,7 +188,7 @@ function has(tokens: readonly string[], word: string): boolean {
   return tokens.some((each, index) => index > 0 && each.toUpperCase() === word);
 }
 
-/** Those of one column each; others are none of a server's. */
+/** Foreign keys over one column; a server creates no others. */
 function foreignKeys(database: Database, table: string): readonly ForeignKeyShape[] {
   const rows = database
     .prepare('select * from pragma_foreign_key_list(?) order by id desc, seq')

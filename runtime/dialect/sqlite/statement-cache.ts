@@ -1,21 +1,21 @@
 import type { Database, Statement as Prepared } from 'better-sqlite3';
 import { BoundedCache } from '../bounded-cache.js';
 
-/** Of all prepared statements of a connection; few give rows. */
+/** The limit for all prepared statements of a connection; few return rows. */
 export const maxPreparedBytes = 64 * 1024 * 1024;
 export const maxRowsBytes = 16 * 1024 * 1024;
 
-/** What is kept of a statement for each character of its text: up to 17 by measurement, and the text itself. */
+/** Bytes that a prepared statement keeps for each character: up to 17 by measurement, plus the text itself. */
 export const bytesPerCharacter = 20;
 
-/** Prepared statements of one connection by their SQL text. How rows are given is fixed with the statement. */
+/** Prepared statements of one connection by their SQL text. A prepared statement has a fixed form of rows. */
 export class StatementCache {
   readonly #first = cache(maxPreparedBytes);
   readonly #rows = cache(maxRowsBytes);
 
   constructor(private readonly database: Database) {}
 
-  /** A statement that returns rows gives their first column. */
+  /** Rows are returned as the value of their first column. */
   get(text: string): Prepared {
     const known = this.#first.get(text);
     if (known !== undefined) return known;
@@ -25,7 +25,7 @@ export class StatementCache {
     return prepared;
   }
 
-  /** A statement that returns rows gives all their columns, as arrays. */
+  /** Rows are returned as arrays of all columns. */
   rows(text: string): Prepared {
     const known = this.#rows.get(text);
     if (known !== undefined) return known;

@@ -12,11 +12,11 @@ import { bind, type SqlValue, type Statement } from '../statement.js';
 import { translateChangeError, translateError } from './errors.js';
 import type { StatementCache } from './statement-cache.js';
 
-/** Runs the statements of whichever transaction is open on a connection; there is one at a time. */
+/** Runs the statements of the open transaction of a connection; there is one at a time. */
 export class SqliteTransaction implements Transaction {
-  /** Whether the database may have ended it: only then is the database asked, which costs a tenth of a statement. */
+  /** Whether the transaction may have ended: only then does it ask SQLite, which costs a tenth of a statement. */
   #mayHaveEnded = false;
-  /** Why nothing of it may be kept: a statement ran for too long, and nothing has undone it yet. */
+  /** Set while the changes of a statement that exceeded its time limit have not been rolled back. */
   #overdue: QueryTimeoutError | undefined;
 
   /** @param longest milliseconds that a statement may run */
@@ -38,9 +38,10 @@ export class SqliteTransaction implements Transaction {
   }
 
   /**
-   * After some errors, a full disk for one, SQLite rolls back by itself: each statement would be stored alone then.
-   * @throws DatabaseUnavailableError where the transaction is over
-   * @throws QueryTimeoutError where a statement ran for too long, whose change is there still
+   * After some errors, such as a full disk, SQLite rolls back by itself; further statements would commit one by
+   * one.
+   * @throws DatabaseUnavailableError if the transaction is over
+   * @throws QueryTimeoutError if a statement exceeded its time limit and its changes are still there
    */
   check(): void {
     if (this.#overdue !== undefined) throw this.#overdue;
@@ -50,7 +51,7 @@ export class SqliteTransaction implements Transaction {
   }
 
   run(statement: Statement, values: readonly SqlValue[]): RunResult {
-    // No savepoint begins behind what is overdue, so that each one that is gone back to undoes it.
+    // No savepoint begins after an overdue statement, so any rollback to a savepoint undoes it.
     if (this.#overdue !== undefined && statement.sql.startsWith('rollback to ')) {
       this.#overdue = undefined;
     }
@@ -66,7 +67,7 @@ export class SqliteTransaction implements Transaction {
 
   value(statement: Statement, values: readonly SqlValue[]): SqlValue | undefined {
     return this.#attempt(() => {
-      // `all`, not `get`: a statement that returns rows of a change must run to its end.
+      // `all`, not `get`: a changing statement that returns rows must run to its end.
       const rows = this.statements.get(statement.sql).all(...bind(statement, values));
       return rows[0] as SqlValue | undefined;
     });
@@ -84,7 +85,7 @@ export class SqliteTransaction implements Transaction {
 
   table(statement: Statement, values: readonly SqlValue[]): Table {
     return this.#attempt(() => {
-      // Whoever writes SQL may end a transaction with it.
+      // Class code that writes SQL may end a transaction.
       this.#mayHaveEnded = true;
       const prepared = this.statements.rows(statement.sql);
       if (prepared.reader) return readTable(prepared, statement, values);
@@ -103,8 +104,8 @@ export class SqliteTransaction implements Transaction {
   }
 
   /**
-   * SQLite cannot be stopped within a statement here: one that took too long is undone with its savepoint, or the transaction,
-   * and nothing else is done there, whoever catches the error.
+   * A statement on this connection cannot be interrupted. After one that took too long, nothing else runs until its
+   * savepoint or the transaction is rolled back, even if class code catches the error.
    */
   #timed<T>(work: () => T): T {
     const start = performance.now();

@@ -2,15 +2,15 @@ import type { Database } from 'better-sqlite3';
 import { Scorer, type VectorComparison } from '../../protocol/vector.js';
 import { prepared } from './functions.js';
 
-/** What a connection of a model with vectors loads: functions that compare them. */
+/** Loads the vector functions into a connection; for models with vectors only. */
 export type LoadVectors = (database: Database) => void;
 
-/** A variable, so that servers of models without vectors compile where the package is not installed. */
+/** A variable, so that servers of models without vectors compile without the package. */
 const packageName = 'sqlite-vec';
 
 /**
  * Finds the SQLite extension that computes distances of vectors.
- * @throws Error that says what to install, when it is not there or not made for this machine
+ * @throws Error that says what to install if it is missing or not built for this platform
  */
 export async function vectorExtension(): Promise<LoadVectors> {
   try {

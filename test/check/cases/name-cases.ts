@@ -41,7 +41,7 @@ export const nameCases: readonly ProblemCase[] = [
   <<a>>a: { table: b, attributes: { ID: { type: integer, key: true } } }
 `).replace('roles: {}', 'roles: {}\nsingletons: { <<c>>A: {} }'),
     expected: [
-      { code: 'name/duplicate', at: 'a', says: 'differ in case alone' },
+      { code: 'name/duplicate', at: 'a', says: 'differ only in case' },
       { code: 'name/duplicate', at: 'b' },
       { code: 'name/duplicate', at: 'c', says: 'The model has the name A twice' },
       { code: 'name/collection', at: 'a' },

@@ -67,7 +67,7 @@ async function raise(...more: readonly string[]): Promise<void> {
   expect(read('select name, sql from sqlite_schema order by name')).toEqual(schema);
 }
 
-describe('a table that is made anew keeps', () => {
+describe('a table that is rebuilt keeps', () => {
   it('indexes, triggers and views of somebody else, and those of others that name it', async () => {
     await start(item(limit(10)));
     run(

@@ -278,7 +278,7 @@ describe('what breaks rows, or loses something, is refused, and nothing is added
 
   it('a rule that no row without a value fulfils', async () => {
     expect(await refusal(track('"label" TEXT CHECK ("label" IS NOT NULL)'))).toMatch(
-      /table "Track" cannot be made anew: CHECK/,
+      /table "Track" cannot be rebuilt: CHECK/,
     );
   });
 
@@ -294,7 +294,7 @@ describe('what breaks rows, or loses something, is refused, and nothing is added
   it('a new table that looks like the former one, until MIGRATE_KEEP tells that it is another', async () => {
     const song = track().replace('"Track"', '"Song"');
     expect(await refusal(song)).toMatch(
-      /table "Track" has 3 rows and no dataclass.*"Song".*looks like it\n.*renamedFrom: Track\n.*MIGRATE_KEEP=Track/,
+      /table "Track" has 3 rows and no dataclass.*"Song".*is similar\n.*renamedFrom: Track\n.*MIGRATE_KEEP=Track/,
     );
     const { executor, added } = await openDatabase(`sqlite:${file}`, [song], fold, {
       migration: { mode: 'auto', keep: new Set(['Track']) },
@@ -333,7 +333,7 @@ describe('a database that no server made', () => {
     expect(error.message).toContain('ALTER TABLE "Track" ADD COLUMN "title" TEXT CHECK');
     expect(error.message).toContain('CREATE TABLE "Review" (');
     expect(error.message).not.toContain('CREATE TABLE "__datastore"');
-    expect(error.message).toContain('No server has made this database');
+    expect(error.message).toContain('No server created this database');
     expect(read('select name from sqlite_schema')).toEqual([['Track'], ['sqlite_sequence']]);
   });
 });

@@ -1,7 +1,7 @@
 import type { SqlValue } from '../../statement.js';
 import type { Rows, Table } from '../../executor.js';
 
-/** What a process that reads is started with, as JSON in its first argument. */
+/** The settings of a reader process, passed as JSON in its first argument. */
 export interface ReaderSettings {
   /** Path of the database. */
   readonly file: string;
@@ -10,10 +10,10 @@ export interface ReaderSettings {
   readonly hasVectors: boolean;
 }
 
-/** How much of a statement's rows is wanted: see `Executor`. */
+/** The form of the result: see `Executor`. */
 export type ReadKind = 'value' | 'rows' | 'table';
 
-/** Sent to the process: one at a time. */
+/** Sent to the process, one at a time. */
 export interface ReadQuestion {
   readonly kind: ReadKind;
   readonly sql: string;
@@ -27,26 +27,26 @@ export type ReadReply = ReadSuccess | ReadFailure;
 
 export interface ReadSuccess {
   readonly answer: ReadAnswer;
-  /** That the statement took. */
+  /** The duration of the statement. */
   readonly milliseconds: number;
 }
 
-/** An error does not cross between processes as it is. */
+/** An error as it is sent between processes. */
 export interface ReadFailure {
   readonly failure: {
-    /** SQLite's; none for other errors. */
+    /** SQLite's code; absent for other errors. */
     readonly code: string | undefined;
     readonly message: string;
   };
 }
 
-/** Sent once, when the database is open. */
+/** Sent once when the database is open. */
 export const readyMessage = 'ready';
 
-/** What a value of a row is sent with. */
+/** The overhead of a value in a message. */
 const bytesPerValue = 16;
 
-/** Bytes of what is sent between processes, roughly. */
+/** The approximate size of a message in bytes. */
 export function sizeOf(answer: ReadAnswer): number {
   if (typeof answer === 'string' || answer instanceof Uint8Array) return answer.length;
   if (answer === null || typeof answer !== 'object') return 8;

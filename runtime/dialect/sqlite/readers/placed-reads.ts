@@ -10,16 +10,16 @@ import { type ReadAnswer, type ReadKind, sizeOf } from './messages.js';
 import { type Placement, Placements } from './placement.js';
 import type { ReaderPool } from './reader-pool.js';
 
-/** A statement, prepared when it first runs here. */
+/** A statement, prepared when it first runs in this process. */
 interface KnownRead {
   prepared: Prepared | undefined;
-  /** None for a statement that never takes long: it is not even measured. */
+  /** Absent for a statement that never takes long: it is not measured. */
   readonly placement: Placement | undefined;
   /** Characters of its text. */
   readonly length: number;
 }
 
-/** Reads of a connection, of which those that take long run in other processes. */
+/** Runs the reads of a connection; long reads are offloaded to other processes. */
 export class PlacedReads implements SqliteReads {
   readonly #first = cache(maxPreparedBytes);
   readonly #rows = cache(maxRowsBytes);
@@ -97,7 +97,7 @@ export class PlacedReads implements SqliteReads {
     const start = performance.now();
     if (placement.isElsewhere(start)) {
       const question = { kind, sql: statement.sql, values: bind(statement, values) };
-      // The process gives what was asked for by the kind.
+      // The process returns the form that the kind asks for.
       return this.pool.ask(question, placement) as Promise<ReadAnswer> as Promise<T>;
     }
     const answer = here();

@@ -1,38 +1,43 @@
 import type { Database, Statement as Prepared } from 'better-sqlite3';
 import type { Statement } from '../../statement.js';
 
-/** Milliseconds that a read may hold up everybody else. */
+/** Milliseconds that a read may block the server. */
 const slowMilliseconds = 10;
 
-/** A run of so many milliseconds is slow whatever else the machine does; a shorter one counts when the next one is slow, too. */
+/**
+ * A run of this length is slow whatever else the machine does; a shorter one counts only if the next one is slow,
+ * too.
+ */
 const surelySlowMilliseconds = 100;
 
-/** What it costs to send a byte of an answer from one process to another. */
+/** The cost of sending a byte of a result between processes. */
 const millisecondsPerByte = 5e-6;
 
-/** How long a slow read stays in other processes, and how long the size of a table is believed. */
+/** How long a slow read stays offloaded, and how long the size of a table is cached. */
 const memoryMilliseconds = 60_000;
 
-/** To go through more rows takes longer than a read may. */
+/** Scanning more rows takes longer than a read may. */
 const largeRows = 20_000;
 
-/** A database of so few pages is read in less time than it takes to ask another process. */
+/** Reading a whole database of this size takes less time than calling another process. */
 const fewPages = 512;
 
 /** A read that takes longer does not get the last free process. */
 const longMilliseconds = 1_000;
 
 /**
- * Decides which reads run in another process, so that they hold up nobody: those that go through a whole table of more than
- * 20,000 rows, those that loop over a part of such a table until a run took less than 10 ms, and, for a minute, each whose last
- * runs took longer than that. Where the time of statements is limited, the second kind stays there, too. The page of all entities in the order of an index ends with its last row, however large the table.
+ * Decides which reads are offloaded to another process so that they do not block the server: those that scan a
+ * table of more than 20,000 rows; those that loop over a part of such a table, until a run took less than 10 ms;
+ * and, for a minute, every read whose last runs took longer than that. With a statement timeout, the second group
+ * stays offloaded. A page of all entities in the order of an index ends at its last row, so it runs here however
+ * large the table is.
  */
 export class Placements {
   readonly #pages: Prepared;
-  /** By the page where each table, or index, begins. */
+  /** By root page of the table or index. */
   #tables: ReadonlyMap<number, TableSize> = new Map();
 
-  /** @param hasTimeout whether a statement may run for a limited time: one that runs here cannot be stopped */
+  /** @param hasTimeout whether statements have a time limit: a statement in this process cannot be stopped */
   constructor(
     private readonly database: Database,
     private readonly hasTimeout = false,
@@ -40,7 +45,7 @@ export class Placements {
     this.#pages = database.prepare('pragma page_count').pluck();
   }
 
-  /** @returns `undefined` for a read that finds each row by a unique key: it never takes long */
+  /** @returns `undefined` for a read that finds each row by a unique key and so never takes long */
   of(statement: Statement): Placement | undefined {
     const program = this.#programOf(statement);
     if (program !== undefined && !program.hasLoops) return undefined;
@@ -60,7 +65,7 @@ export class Placements {
       const operations = explained.all(...bindings.map(() => null)) as readonly Operation[];
       return programOf(operations);
     } catch {
-      // What is wrong with a statement is reported when it runs.
+      // An invalid statement is reported when it runs.
       return undefined;
     }
   }
@@ -78,7 +83,7 @@ export class Placements {
   }
 }
 
-/** What a read goes through that has more rows than may be read here. */
+/** How much of a large table a read scans. */
 type Reach = 'nothing' | 'a part of one' | 'a large table';
 
 /** Where one statement runs. Times are those of `performance.now()`. */
@@ -91,7 +96,7 @@ export class Placement {
 
   constructor(private readonly reachAt: (now: number) => Reach) {}
 
-  /** Whether it shall run in another process. */
+  /** Whether it runs in another process. */
   isElsewhere(now: number): boolean {
     if (now - this.#reachKnownAt > memoryMilliseconds) {
       this.#reachKnownAt = now;
@@ -102,15 +107,15 @@ export class Placement {
     return now - this.#slowAt < memoryMilliseconds;
   }
 
-  /** Whether its last run, in whatever process, has ended soon. */
+  /** Whether its last run, in any process, was short. */
   get isShort(): boolean {
     return this.#last !== undefined && this.#last < longMilliseconds;
   }
 
   /**
    * Records a run.
-   * @param milliseconds that it took
-   * @param bytes of its answer
+   * @param milliseconds duration
+   * @param bytes of the result
    */
   ran(milliseconds: number, bytes: number, now: number): void {
     const isSlow = milliseconds > slowMilliseconds + bytes * millisecondsPerByte;
@@ -119,23 +124,23 @@ export class Placement {
     this.#last = milliseconds;
   }
 
-  /** Records that a run was stopped after so long: it would have taken longer. */
+  /** Records that a run was stopped after this time. */
   stopped(milliseconds: number, now: number): void {
     if (this.#last !== undefined && milliseconds > this.#last) this.ran(milliseconds, 0, now);
   }
 }
 
-/** A row of `explain`: an operation of the program that SQLite runs for a statement. */
+/** A row of `explain`: an operation of the bytecode of a statement. */
 interface Operation {
   readonly opcode: string;
   readonly p1: number;
   readonly p2: number;
 }
 
-/** What a program loops over; tables and indexes by the pages where they begin. */
+/** The loops of a program; tables and indexes by root page. */
 interface Program {
   readonly hasLoops: boolean;
-  /** From the first row to the last one. */
+  /** Scanned from the first row to the last. */
   readonly scanned: readonly number[];
   readonly looped: readonly number[];
   readonly isSorted: boolean;
@@ -179,7 +184,7 @@ function programOf(operations: readonly Operation[]): Program {
   return { hasLoops, scanned: [...scanned], looped: [...looped], isSorted };
 }
 
-/** Whether a table has many rows; asked for once a minute. */
+/** Whether a table has many rows; checked once a minute. */
 class TableSize {
   #isLarge = false;
   #knownAt = -Infinity;

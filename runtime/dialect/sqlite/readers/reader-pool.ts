@@ -6,29 +6,29 @@ import { Reader, type ReaderOwner, ReadJob } from './reader.js';
 import type { Placement } from './placement.js';
 import { refuseBusy } from '../../../protocol/errors.js';
 
-/** A process that is not asked for so long ends: at rest there is none. */
+/** An idle process ends after this time, so that an idle server has none. */
 const idleMilliseconds = 30_000;
 
-/** A statement that nobody waits for any more may go on for so long: to start a process again costs about as much. */
+/** How long an abandoned statement may continue: starting a process again costs about as much. */
 const abandonedMilliseconds = 250;
 
-/** Until the next look whether a pause is over. */
+/** The interval at which the end of a pause is checked. */
 const pauseMilliseconds = 20;
 
 export interface ReaderLimits {
-  /** How many processes there may be. */
+  /** Maximum number of processes. */
   readonly processes: number;
-  /** Milliseconds that a statement may run; `Infinity` without such a limit. */
+  /** Milliseconds that a statement may run; `Infinity` for no limit. */
   readonly longest: number;
 }
 
 /**
- * Processes that run what takes long, so that it stops nobody. They are started when they are needed. A statement that has
- * not shown to end soon never gets the last one.
+ * Processes for long reads, which would block the server. They start on demand. One is reserved for statements
+ * known to finish within a second.
  */
 export class ReaderPool implements ReaderOwner {
   readonly #readers = new Set<Reader>();
-  /** The ends of all that are there, also of those that were killed: a hung disk keeps one of these for as long as it hangs. */
+  /** The exits of all processes, including killed ones: a hanging disk delays an exit. */
   readonly #ends = new Set<Promise<void>>();
   readonly #free: Reader[] = [];
   readonly #line = new WaitingLine();
@@ -36,7 +36,7 @@ export class ReaderPool implements ReaderOwner {
   #isClosed = false;
   #again: NodeJS.Timeout | undefined;
 
-  /** @param file of the database, which must be the one that was opened */
+  /** @param file of the database; must be the one that was opened */
   constructor(
     private readonly settings: ReaderSettings,
     private readonly limits: ReaderLimits,
@@ -46,7 +46,7 @@ export class ReaderPool implements ReaderOwner {
     this.#pause = new LogPause(log);
   }
 
-  /** Fails with what an executor's reads fail with; with `RequestError` 503 when too many wait. */
+  /** Rejects with the errors of an executor's reads, and with `RequestError` 503 when the queue is full. */
   ask(question: ReadQuestion, placement: Placement): AbandonablePromise<ReadAnswer> {
     const job = new ReadJob(question, placement, this.#abandon);
     this.#line.add(job);
@@ -55,8 +55,8 @@ export class ReaderPool implements ReaderOwner {
   }
 
   /**
-   * Stops what runs; whoever waits is told so.
-   * @returns when the processes are gone
+   * Stops running reads and rejects waiting ones.
+   * @returns when the processes have exited
    */
   async close(): Promise<void> {
     this.#isClosed = true;
@@ -157,33 +157,29 @@ function closed(): Error {
   return new DatabaseUnavailableError('the database is closed', undefined);
 }
 
-/** Reads that overlap without end would let the log grow without end: from here on they pause. */
+/** Overlapping reads keep the write-ahead log from restarting: from this size on, reads pause. */
 const manyBytes = 64 * 1024 * 1024;
 
-/** From here on also for a statement that runs long, which all others then wait for. */
+/** From this size on, reads also pause for a long statement, for which all others then wait. */
 const tooManyBytes = 16 * manyBytes;
 
-/** A statement that runs for longer is not waited for. */
+/** Below the larger limit, a statement that runs longer than this is not waited for. */
 const longMilliseconds = 1_000;
 
-/** How long a pause may take, once nothing runs: another process may still read. */
+/** The maximum length of a pause once nothing runs: another process may still read. */
 const mostMilliseconds = 1_000;
 
-/** Until the next attempt, where the log did not begin anew. */
+/** The time until the next attempt if the log did not restart. */
 const attemptMilliseconds = 5_000;
 
-/** Tells when reads in other processes have to pause, so that the log of the database can begin anew. */
+/** Decides when offloaded reads have to pause so that the write-ahead log can restart. */
 export class LogPause {
   #next = -Infinity;
   #idleSince: number | undefined;
 
   constructor(private readonly log: Pick<WriteAheadLog, 'bytes' | 'empty'>) {}
 
-  /**
-   * @param running how long each statement has run that runs now; milliseconds
-   * @param now of `performance.now()`
-   * @returns `running`: when one of them ends, ask again; `soon`: ask again in a moment
-   */
+  /** @param running how many milliseconds each current statement has run */
   due(running: readonly number[], now: number): 'no' | 'running' | 'soon' {
     if (now < this.#next) return 'no';
     const { bytes } = this.log;
@@ -204,16 +200,16 @@ export class LogPause {
   }
 }
 
-/** Reads that may wait for a process, and the bytes of their values. */
+/** Limits for reads that wait for a process, and for the bytes of their values. */
 const most = 500;
 const mostBytes = 64 * 1024 * 1024;
 
-/** How long one may wait: by then few clients do. */
+/** How long a read may wait: few clients wait longer. */
 const longestMilliseconds = 30_000;
 
-/** Reads that wait for a process. What comes first goes first, but for what must leave a process to others. */
+/** Reads that wait for a process. First in, first out, except that a process is reserved for short ones. */
 export class WaitingLine {
-  /** Statements that have shown to end soon, and all others. */
+  /** Statements known to be short, and all others. */
   #short: ReadJob[] = [];
   #other: ReadJob[] = [];
   #bytes = 0;
@@ -225,7 +221,7 @@ export class WaitingLine {
     return this.#short.length + this.#other.length;
   }
 
-  /** @throws RequestError 503 when too many wait */
+  /** @throws RequestError 503 when the queue is full */
   add(job: ReadJob): void {
     const { most, mostBytes } = this.limits;
     if (this.length >= most || (this.length > 0 && this.#bytes + job.bytes > mostBytes)) {
@@ -236,14 +232,14 @@ export class WaitingLine {
     this.#timer ??= this.#watch();
   }
 
-  /** Puts one back that was taken out. */
+  /** Puts a read back that was taken out. */
   putBack(job: ReadJob): void {
     (job.isShort ? this.#short : this.#other).unshift(job);
     this.#bytes += job.bytes;
     this.#timer ??= this.#watch();
   }
 
-  /** @param isShortOnly whether only a statement that has shown to end soon may go */
+  /** @param isShortOnly whether only a statement known to be short may run */
   take(isShortOnly: boolean): ReadJob | undefined {
     const [short] = this.#short;
     const other = isShortOnly ? undefined : this.#other[0];
@@ -253,7 +249,7 @@ export class WaitingLine {
     return job;
   }
 
-  /** @returns whether it waited */
+  /** @returns whether it was waiting */
   remove(job: ReadJob): boolean {
     const line = job.isShort ? this.#short : this.#other;
     const index = line.indexOf(job);
@@ -263,7 +259,7 @@ export class WaitingLine {
     return true;
   }
 
-  /** @returns all that waited */
+  /** @returns all reads that were waiting */
   empty(): readonly ReadJob[] {
     clearTimeout(this.#timer);
     this.#timer = undefined;
@@ -274,7 +270,7 @@ export class WaitingLine {
     return all;
   }
 
-  /** One timer for all of them looks once in a while. */
+  /** One timer checks all of them periodically. */
   #watch(): NodeJS.Timeout {
     const { longestMilliseconds: longest } = this.limits;
     const timer = setTimeout(() => {

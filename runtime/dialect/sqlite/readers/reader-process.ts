@@ -1,4 +1,4 @@
-/** The program of a process that reads: it runs one statement after the other, each asked for by a message. */
+/** The main module of a reader process: runs one statement at a time, each requested by a message. */
 import { setPriority } from 'node:os';
 import Database from 'better-sqlite3';
 import { fold, foldWithoutAccents } from '../../../protocol/fold.js';
@@ -14,11 +14,12 @@ import {
 } from './messages.js';
 import { Worker } from 'node:worker_threads';
 
-/** Whoever waits for short answers goes first where there are too few cores. */
+/** The server, which answers short requests, has precedence if there are too few cores. */
 const lowerPriority = 5;
 
 async function serveReads(): Promise<void> {
-  // A terminal sends these to the whole group; the server decides when its processes end, and ends only after its requests.
+  // A terminal sends these signals to the whole process group; the server ends its readers itself, after its
+  // requests.
   for (const signal of ['SIGINT', 'SIGTERM', 'SIGHUP'] as const) {
     process.on(signal, () => undefined);
   }
@@ -47,13 +48,13 @@ async function serveReads(): Promise<void> {
 
 function tell(reply: object | string): void {
   process.send?.(reply, undefined, undefined, (error) => {
-    // The server has ended meanwhile, so nobody waits for it.
+    // The server has ended, so nobody waits for the result.
     if (error !== null) process.exit();
   });
 }
 
 function answerOf(statements: StatementCache, { kind, sql, values }: ReadQuestion): ReadAnswer {
-  // The values are in the order of the placeholders already.
+  // The values are already in the order of the placeholders.
   const statement = { sql, bindings: values };
   switch (kind) {
     case 'value':
@@ -74,16 +75,16 @@ function lowerOwnPriority(): void {
   try {
     setPriority(lowerPriority);
   } catch {
-    // A system may forbid it; everything works all the same.
+    // The system may forbid it; the priority is optional.
   }
 }
 
-/** How often a process that reads looks whether the one that started it is still there. */
+/** The interval at which a reader checks that its parent is alive. */
 const intervalMilliseconds = 500;
 
 /**
- * Kills this process when its parent has ended, be it by `kill -9`. A statement keeps the main thread from hearing of it, for
- * as long as it runs, so another thread looks.
+ * Kills this process when its parent has ended, even by `kill -9`. A statement blocks the main thread, so another
+ * thread checks.
  */
 function endWithParent(): void {
   const watch = `

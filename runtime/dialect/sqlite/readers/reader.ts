@@ -23,24 +23,24 @@ const isCompiled = existsSync(compiled);
 const script = isCompiled ? compiled : compiled.replace(/\.js$/, '.ts');
 
 /**
- * Options of Node for such a process. What the server's own process is debugged or measured with is not meant for it, but what
- * reads TypeScript is, where the server runs from that.
+ * Node options for a reader. Debugger and profiler options of the server are dropped; loaders that run TypeScript
+ * are kept if the server runs from TypeScript.
  */
 const nodeOptions = isCompiled
   ? []
   : process.execArgv.filter((each) => !/^--(?:inspect|cpu-prof|heap-prof|prof)/.test(each));
 
-/** What becomes of a reader, told to whoever has started it. */
+/** Called with the state of a reader. */
 export interface ReaderOwner {
-  /** It can be asked again. */
+  /** The reader is free. */
   onFree(reader: Reader): void;
-  /** It is gone, by itself or stopped; `job` is what it ran, if that has no outcome yet. */
+  /** The process has exited, by itself or stopped; `job` is its read if that has no result yet. */
   onEnd(reader: Reader, job: ReadJob | undefined): void;
 }
 
-/** A process that runs one statement at a time, and can be killed for it. */
+/** A process that runs one statement at a time and can be killed to stop it. */
 export class Reader {
-  /** The process is not there any more, or never was. */
+  /** Resolves when the process has exited or could not start. */
   readonly gone: Promise<void>;
   readonly #child: ChildProcess;
   #job: ReadJob | undefined;
@@ -49,7 +49,7 @@ export class Reader {
   #started = 0;
   #timer: NodeJS.Timeout | undefined;
 
-  /** @param longest milliseconds that a statement may run; `Infinity` without such a limit */
+  /** @param longest milliseconds that a statement may run; `Infinity` for no limit */
   constructor(
     settings: ReaderSettings,
     private readonly owner: ReaderOwner,
@@ -73,14 +73,14 @@ export class Reader {
         this.#end();
       });
       this.#child.on('error', () => {
-        // One that could not be started does not exit.
+        // A process that could not start emits no exit event.
         if (this.#child.pid === undefined) resolve();
         this.kill();
       });
     });
   }
 
-  /** What runs, or will as soon as the process has started. */
+  /** The current read; it may wait for the process to start. */
   get job(): ReadJob | undefined {
     return this.#job;
   }
@@ -92,29 +92,29 @@ export class Reader {
 
   ask(job: ReadJob): void {
     this.#job = job;
-    // The server's process does not end while somebody waits for an answer.
+    // A pending read keeps the server's process alive.
     this.#child.ref();
     this.#child.channel?.ref();
     if (this.#isReady) this.#send(job);
   }
 
-  /** Ends the process, and what it runs, which is not asked again. */
+  /** Ends the process and its read, which is not retried. */
   stop(): void {
     this.#job?.wasStopped(this.running);
     this.#job = undefined;
     this.kill();
   }
 
-  /** Ends the process at once; what it ran is told to the owner. */
+  /** Ends the process at once; the owner gets its read back. */
   kill(): void {
-    // Without a process, the signal would be for all of this one's group.
+    // Without a pid, the signal would go to the process group of the server.
     if (this.#child.pid !== undefined) this.#child.kill('SIGKILL');
-    // Whoever waits for its end is told.
+    // A caller waits for the exit.
     this.#child.ref();
     this.#end();
   }
 
-  /** Ends the process when it is still idle after a while. */
+  /** Ends the process if it is still idle after a while. */
   endWhenIdleFor(milliseconds: number): void {
     this.#timer = setTimeout(() => {
       this.kill();
@@ -132,7 +132,7 @@ export class Reader {
         this.onTimeout(job);
       }, this.longest);
     }
-    // That it cannot be sent is told by the end of the process.
+    // If sending fails, the process exits, which reports the error.
     this.#child.send(job.question, () => undefined);
   }
 
@@ -172,26 +172,26 @@ function settle(job: ReadJob, reply: ReadReply): void {
   job.reject(translateError(error));
 }
 
-/** A read that another process is asked for. */
+/** A read for another process. */
 export class ReadJob implements AbandonableWork {
   readonly promise: Promise<ReadAnswer>;
-  /** When it was asked for. */
+  /** When it was requested. */
   readonly since = performance.now();
   readonly isShort: boolean;
-  /** Of its values. */
+  /** The size of its values. */
   readonly bytes: number;
-  /** How many processes ended over it. */
+  /** The number of processes that crashed while they ran it. */
   crashes = 0;
   #resolve: (answer: ReadAnswer) => void = () => undefined;
   #reject: (error: Error) => void = () => undefined;
   #isSettled = false;
 
-  /** Whether it has an answer, or nobody waits for one. */
+  /** Whether it has a result, or nobody waits for one. */
   get isSettled(): boolean {
     return this.#isSettled;
   }
 
-  /** @param onAbandon what is to be done besides when nobody waits for the answer any more */
+  /** @param onAbandon called when nobody waits for the result any more */
   constructor(
     readonly question: ReadQuestion,
     private readonly placement: Placement,
@@ -216,7 +216,7 @@ export class ReadJob implements AbandonableWork {
     this.#reject(error);
   }
 
-  /** The statement was stopped after so many milliseconds. */
+  /** The statement was stopped after this time. */
   wasStopped(milliseconds: number): void {
     this.placement.stopped(milliseconds, performance.now());
   }

@@ -118,7 +118,9 @@ describePostgres('a PostgreSQL whose model has changed', () => {
   async function expectFormerServer(): Promise<void> {
     expect(await start(former)).toEqual([]);
     expect(logged).toEqual([
-      expect.stringMatching(/^An older server: the database was brought to a newer model at /),
+      expect.stringMatching(
+        /^This server is older: another one migrated the database to a newer model at /,
+      ),
     ]);
     await run(
       `insert into "Track" ("title", "genre", "rating", "label_id") values ('former', 'rock', 1, (select max("ID") from "Label"))`,
@@ -274,7 +276,7 @@ describePostgres('a PostgreSQL whose model has changed', () => {
       ]);
       expect(message).toContain('ALTER TABLE "Track" ADD COLUMN "more" bigint CHECK');
       expect(message).toContain('CREATE TABLE "Album"');
-      expect(message).toContain('No server has made this database');
+      expect(message).toContain('No server created this database');
     });
   });
 
