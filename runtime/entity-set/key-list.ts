@@ -49,8 +49,9 @@ export interface Members {
  */
 export function keysOf(type: KeyType, keys: Iterable<Key>): KeyList {
   const once = [...new Set(keys)];
-  const wrong = once.find((key) => !isKeyOf(type, key));
-  if (wrong !== undefined) {
+  const wrongAt = once.findIndex((key) => !isKeyOf(type, key));
+  if (wrongAt !== -1) {
+    const wrong = once[wrongAt];
     const shown = typeof wrong === 'string' ? JSON.stringify(wrong) : String(wrong);
     throw new TypeError(`${shown} is no key of type ${type}`);
   }

@@ -21,7 +21,6 @@ import { orderOf, planFor, type SelectionRequest, shapeName } from '../query/sel
 import {
   compactNumbers,
   isKeyOf,
-  type Key,
   type KeyList,
   type KeyType,
   NumberKeys,
@@ -85,7 +84,7 @@ function planKeys(
   const chosen = context.aliases.next();
   const key = sql`${sql.id(chosen, 'key')}`;
   const list =
-    type === 'string'
+    type === 'string' || type === 'uuid'
       ? dialect.concat(['[', dialect.joinRows(dialect.jsonText(key)), ']'])
       : sql`coalesce(${dialect.joinRows(key)}, '')`;
   const entities = from.complete(query, condition);
@@ -103,8 +102,7 @@ function planKeys(
  * The keys that a database returns in one value:
  *
  * - `integer`, `number`: decimal numbers with commas between, `group_concat(key, ',')`;
- * - `uuid`: 32 upper-case hexadecimal digits each, with commas between;
- * - `string`: a JSON array of strings, `json_group_array(key)`.
+ * - `uuid`, `string`: a JSON array of strings; a UUID has 32 upper-case hexadecimal digits.
  *
  * Each key appears once. The bytes may be reused afterwards.
  *
@@ -116,7 +114,7 @@ export function parseKeys(type: KeyType, value: Uint8Array = new Uint8Array()): 
   const bytes = Buffer.from(value.buffer, value.byteOffset, value.byteLength);
   const integers = type === 'integer' ? shortIntegers(bytes) : undefined;
   if (integers !== undefined) return new NumberKeys('integer', integers);
-  const keys = type === 'uuid' ? uuidsIn(bytes) : jsonIn(type, bytes);
+  const keys = keysInJson(type, bytes);
   const wrong = keys.findIndex((key) => !isKeyOf(type, key));
   if (wrong !== -1) throw badKeys(type, JSON.stringify(keys[wrong]));
   if (type === 'uuid' || type === 'string') return new TextKeys(type, keys as readonly string[]);
@@ -155,23 +153,14 @@ function shortIntegers(bytes: Uint8Array): Uint32Array | undefined {
 
 const comma = 0x2c;
 
-/** Copies each key; the parts of one long string would keep all of it in memory. */
-function uuidsIn(bytes: Buffer): readonly string[] {
-  const keys: string[] = [];
-  for (let at = 0; at < bytes.length; at += 33) {
-    if (at > 0 && bytes[at - 1] !== comma) throw badKeys('uuid', 'their digits are not 32 each');
-    keys.push(bytes.toString('latin1', at, at + 32));
-  }
-  return keys;
-}
-
-function jsonIn(type: KeyType, bytes: Buffer): readonly Key[] {
+function keysInJson(type: KeyType, bytes: Buffer): readonly unknown[] {
   const text = bytes.toString('utf8');
+  const isArray = type === 'uuid' || type === 'string';
   try {
-    const keys: unknown = JSON.parse(type === 'string' && text !== '' ? text : `[${text}]`);
-    if (Array.isArray(keys)) return keys as readonly Key[];
+    const keys: unknown = JSON.parse(isArray && text !== '' ? text : `[${text}]`);
+    if (Array.isArray(keys)) return keys;
   } catch (cause) {
     throw badKeys(type, (cause as Error).message);
   }
-  throw badKeys(type, 'the value is no JSON array of strings');
+  throw badKeys(type, 'the value is no JSON array');
 }

@@ -88,12 +88,14 @@ describe('keys that are not as the model says', () => {
     ['number', '1e999'],
     ['number', 'Infinity'],
     ['number', '0x10'],
-    ['uuid', 'A'.repeat(31)],
-    ['uuid', 'a'.repeat(32)],
-    ['uuid', 'G'.repeat(32)],
-    ['uuid', `${'A'.repeat(32)};${'A'.repeat(32)}`],
+    ['uuid', JSON.stringify(['A'.repeat(31)])],
+    ['uuid', JSON.stringify(['a'.repeat(32)])],
+    ['uuid', JSON.stringify(['G'.repeat(32)])],
+    ['uuid', JSON.stringify(['A'.repeat(32), null])],
+    ['uuid', 'A'.repeat(32)],
     ['string', '[1]'],
     ['string', '{"a":"b"}'],
+    ['string', '["a"'],
   ])('%s %s are refused', (type, value) => {
     expect(() => parseKeys(type, Buffer.from(value))).toThrow(
       `the database gave primary keys that are not of type ${type}: `,
