@@ -1,8 +1,7 @@
 import type { DataclassCode, SelectionReading } from './class-host.js';
 import { type SelectionNode, type KeysNode, listed } from './selection-node.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { KeyType } from '../entity-set/key-list.js';
-import { keysOf } from '../entity-set/keys-of.js';
+import { keysOf, type KeyType } from '../entity-set/key-list.js';
 import type { EntityObject } from './types.js';
 
 /** The parts of a selection of class code; opaque to class code. */

@@ -18,9 +18,7 @@ import {
   HeldEntities,
 } from './selection-state.js';
 import type { EntityTypes, EntityObject } from './types.js';
-import { except } from '../entity-set/algebra.js';
-import type { Key, KeyList, KeyType } from '../entity-set/key-list.js';
-import { keysOf } from '../entity-set/keys-of.js';
+import { except, type Key, type KeyList, keysOf, type KeyType } from '../entity-set/key-list.js';
 import { findState } from './entity-state.js';
 import { From } from '../dataclass/source.js';
 import { chooseEntities } from '../entity/delete.js';
@@ -280,7 +278,7 @@ async function* iterate(state: SelectionState): AsyncGenerator<EntityObject, und
   yield* first;
   if (rest === undefined) return;
   for (let start = 0; start < rest.length; start += chunkSize) {
-    const node = listed(content.dataclass, part(rest, start, start + chunkSize));
+    const node = listed(content.dataclass, rest.slice(start, start + chunkSize));
     yield* await readerOf(state).entities(node);
   }
 }
@@ -329,12 +327,6 @@ function keyOf({ code }: SelectionState, entity: object): Key | null {
 function keysOfEntities({ code }: SelectionState, entities: readonly EntityObject[]): KeyList {
   const keys = entities.flatMap(({ key }) => key ?? []);
   return keysOf(code.dataclass.key.type as KeyType, keys);
-}
-
-function part(keys: KeyList, from: number, to: number): KeyList {
-  const end = Math.min(to, keys.length);
-  const some = Array.from({ length: end - from }, (_, index) => keys.keyAt(from + index));
-  return keysOf(keys.type, some);
 }
 
 /**

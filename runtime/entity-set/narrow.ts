@@ -3,8 +3,7 @@ import { type Pending, whenThere } from '../dialect/pending.js';
 import type { Parameters } from '../query/parameters.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { selectionRequest } from '../query/selection-request.js';
-import { and, or } from './algebra.js';
-import type { KeyList } from './key-list.js';
+import { and, type KeyList, or } from './key-list.js';
 import { KeysReader } from './keys-reader.js';
 
 /**

@@ -1,10 +1,9 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { PendingAnswer } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
-import { and, except, intersect, or } from '../entity-set/algebra.js';
+import { and, except, intersect, type KeyList, or } from '../entity-set/key-list.js';
 import { type EntitySets, expressionOf, missingSet, notFound } from '../entity-set/entity-sets.js';
 import type { EntitySet, SetAsker } from '../entity-set/entity-set-store.js';
-import type { KeyList } from '../entity-set/key-list.js';
 import { membersRequest, narrowed } from '../entity-set/narrow.js';
 import type { SetDefinition } from '../entity-set/set-definitions.js';
 import { refuse } from '../protocol/errors.js';

@@ -1,9 +1,6 @@
 import { randomInt } from 'node:crypto';
-import type { KeyList } from '../entity-set/key-list.js';
+import { type KeyList, NumberKeys, TextKeys } from '../entity-set/key-list.js';
 import type { StateDatabase, StateStatement } from './state-database.js';
-import { NumberKeys } from '../entity-set/number-keys.js';
-import { TextKeys } from '../entity-set/text-keys.js';
-import { UuidKeys } from '../entity-set/uuid-keys.js';
 
 /**
  * The lists of keys of the sets of all processes; a list that several sets share is stored once. A
@@ -93,53 +90,40 @@ export class KeyTable {
 
 /** A list of keys as bytes, for processes of one machine. */
 interface StoredKeys {
-  /**
-   * The format of the bytes: `integer:4`, `integer:8`, `number:4`, `number:8`, `uuid`, `string`.
-   */
+  /** `integer:4`, `integer:8` and `number:8` for numbers of so many bytes; `uuid` and `string` for JSON. */
   readonly format: string;
   readonly content: Uint8Array;
   readonly length: number;
 }
 
 function storedKeys(keys: KeyList): StoredKeys {
-  const { length } = keys;
-  if (keys instanceof NumberKeys) {
-    const { type, values } = keys;
-    return { format: `${type}:${values.BYTES_PER_ELEMENT}`, content: bytesOf(values), length };
+  const { type, length } = keys;
+  if (!(keys instanceof NumberKeys)) {
+    return { format: type, content: Buffer.from(keys.page(0, length)), length };
   }
-  if (keys instanceof UuidKeys) return { format: 'uuid', content: bytesOf(keys.words), length };
-  if (keys instanceof TextKeys) {
-    const content = Buffer.concat([bytesOf(keys.starts), keys.bytes]);
-    return { format: 'string', content, length };
-  }
-  throw new TypeError(`Keys of type ${keys.type} cannot be shared by processes.`);
+  const { buffer, byteOffset, byteLength, BYTES_PER_ELEMENT: size } = keys.values;
+  const content = new Uint8Array(buffer, byteOffset, byteLength);
+  return { format: `${type}:${size}`, content, length };
 }
 
 /** @throws Error for an unknown format */
-function keysFrom({ format, content, length }: StoredKeys): KeyList {
-  // Typed arrays need an offset that is a multiple of their element size.
-  const bytes = new Uint8Array(content);
-  const numbers = new Uint32Array(bytes.buffer, 0, Math.floor(bytes.length / 4));
+function keysFrom({ format, content }: StoredKeys): KeyList {
   switch (format) {
     case 'integer:4':
-      return new NumberKeys('integer', numbers);
-    case 'number:4':
-      return new NumberKeys('number', numbers);
+      return new NumberKeys('integer', new Uint32Array(ownBuffer(content)));
     case 'integer:8':
-      return new NumberKeys('integer', new Float64Array(bytes.buffer));
+      return new NumberKeys('integer', new Float64Array(ownBuffer(content)));
     case 'number:8':
-      return new NumberKeys('number', new Float64Array(bytes.buffer));
+      return new NumberKeys('number', new Float64Array(ownBuffer(content)));
     case 'uuid':
-      return new UuidKeys(numbers);
-    case 'string': {
-      const starts = numbers.slice(0, length + 1);
-      return new TextKeys(Buffer.from(bytes.subarray(starts.byteLength)), starts);
-    }
+    case 'string':
+      return new TextKeys(format, JSON.parse(Buffer.from(content).toString('utf8')) as string[]);
     default:
       throw new Error(`There are no keys of the format ${format}.`);
   }
 }
 
-function bytesOf(values: Uint32Array | Float64Array): Uint8Array {
-  return new Uint8Array(values.buffer, values.byteOffset, values.byteLength);
+/** Typed arrays need an offset that is a multiple of their element size. */
+function ownBuffer(content: Uint8Array): ArrayBuffer {
+  return new Uint8Array(content).buffer;
 }

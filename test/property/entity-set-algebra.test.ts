@@ -1,9 +1,16 @@
 import { createHash } from 'node:crypto';
 import fc from 'fast-check';
 import { describe, expect, it } from 'vitest';
-import { and, except, intersect, or } from '../../runtime/entity-set/algebra.js';
-import type { Key, KeyList, KeyType } from '../../runtime/entity-set/key-list.js';
-import { keysOf } from '../../runtime/entity-set/keys-of.js';
+import {
+  and,
+  except,
+  intersect,
+  type Key,
+  type KeyList,
+  keysOf,
+  type KeyType,
+  or,
+} from '../../runtime/entity-set/key-list.js';
 import { keyKinds } from '../runtime/entity-set/key-kinds.js';
 
 describe.each(keyKinds)('lists of $name keys', ({ type, key }) => {

@@ -40,7 +40,7 @@ export const keyKinds: readonly KeyKind[] = [
       anyNumber(),
     ),
   ),
-  kind('uuid', 'uuid', fc.oneof(uuid, nearUuid)),
+  kind('uuid', 'uuid', fc.oneof(uuid, nearUuid), json),
   kind('text', 'string', fc.string({ unit: textUnit, maxLength: 2 }), json),
   kind('any text', 'string', fc.string({ unit: 'binary', maxLength: 3 }), json),
 ];

@@ -7,7 +7,7 @@ import {
   type NewEntitySet,
   type SetClaim,
 } from '../../../runtime/entity-set/entity-set-store.js';
-import { keysOf } from '../../../runtime/entity-set/keys-of.js';
+import { keysOf } from '../../../runtime/entity-set/key-list.js';
 import { MemoryEntitySetStore } from '../../../runtime/entity-set/memory-store.js';
 import { FakeClock } from './fake-clock.js';
 

@@ -4,7 +4,7 @@ import {
   type EntitySet,
   type NewEntitySet,
 } from '../../../runtime/entity-set/entity-set-store.js';
-import { keysOf } from '../../../runtime/entity-set/keys-of.js';
+import { keysOf } from '../../../runtime/entity-set/key-list.js';
 import { MemoryEntitySetStore } from '../../../runtime/entity-set/memory-store.js';
 import { FakeClock } from './fake-clock.js';
 

@@ -6,8 +6,7 @@ import {
   EntitySetTooLargeError,
   type NewEntitySet,
 } from '../../../runtime/entity-set/entity-set-store.js';
-import type { Key, KeyType } from '../../../runtime/entity-set/key-list.js';
-import { keysOf } from '../../../runtime/entity-set/keys-of.js';
+import { type Key, keysOf, type KeyType } from '../../../runtime/entity-set/key-list.js';
 import { MemoryEntitySetStore } from '../../../runtime/entity-set/memory-store.js';
 import { SharedEntitySetStore } from '../../../runtime/shared-state/shared-set-store.js';
 import { FakeClock } from '../entity-set/fake-clock.js';
