@@ -45,9 +45,7 @@ roles:
       - { applyTo: Employee, type: dataclass, read: [viewStaff], create: [manageStaff], update: [manageStaff], drop: [manageStaff] }
 `;
 
-const login = `import type { Login } from './runtime/access/login-module.js';
-
-export function login(user: string): Promise<Login | null> {
+const login = `export function login(user: string): Promise<{ userName: string; privileges: string[] }> {
   return Promise.resolve({ userName: user, privileges: ['manageStaff'] });
 }
 `;
