@@ -118,7 +118,7 @@ describe('a server of an earlier version', () => {
     expect(err).toContain(
       "  server/src/main.ts:1\n  - import { serve } from './runtime/http/serve.js';\n  + import { serve } from '#runtime/http';",
     );
-    expect(err).toContain('server/bundle.mjs is not used any more');
+    expect(err).toContain('server/bundle.mjs is no longer used');
     for (const [path, [part]] of Object.entries(changes)) {
       expect(textOf(world, path)).toContain(part?.[0]);
     }

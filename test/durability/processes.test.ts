@@ -321,7 +321,7 @@ describe('what processes share', () => {
     second.cookie = first.cookie;
     expect(await currentUser(second)).toBe('mia');
     expect((await second.post('/$upload?$rawPict=true', png)).status).toBe(200);
-    expect(server.stderr()).toContain('all of them start anew');
+    expect(server.stderr()).toContain('all of them restart without it');
     for (const client of clients) client.close();
   });
 });

@@ -84,6 +84,18 @@ function drawn(random: Random, attribute: Attribute): Value {
   }
 }
 
+/** The attribute with the rules of two versions. */
+function withRulesOf(attribute: Attribute, other: Attribute | undefined): Attribute {
+  const { maxLength, choices, mandatory } = attribute;
+  const longest = Math.min(maxLength ?? Infinity, other?.maxLength ?? Infinity);
+  return {
+    ...attribute,
+    maxLength: longest === Infinity ? undefined : longest,
+    choices: choices?.filter((each) => other?.choices?.includes(each) !== false),
+    mandatory: mandatory === true || other?.mandatory === true,
+  };
+}
+
 const types: Readonly<Record<Kind, string>> = {
   string: 'string',
   enum: 'string',
@@ -557,7 +569,13 @@ export const migration: Migration = { from: '${number}', to: '${number + 1}', st
     const known = version.attributes.filter(({ id }) =>
       older.attributes.some((old) => old.id === id),
     );
-    const values = new Map(known.map((each) => [each.id, drawn(random, each)]));
+    // The older server keeps to its rules, which the newer ones may have loosened; the database has both.
+    const values = new Map(
+      known.map((each) => {
+        const old = older.attributes.find(({ id }) => id === each.id);
+        return [each.id, drawn(random, withRulesOf(each, old))];
+      }),
+    );
     const body = Object.fromEntries(
       older.attributes.map(({ id, names }) => [last(names), values.get(id) ?? null]),
     );
