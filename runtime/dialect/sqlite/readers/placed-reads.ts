@@ -7,7 +7,7 @@ import { changesSomething, type SqliteReads } from '../reads.js';
 import { bytesPerCharacter, maxPreparedBytes, maxRowsBytes } from '../statement-cache.js';
 import { allRows, firstValue, readTable } from '../transaction.js';
 import { type ReadAnswer, type ReadKind, sizeOf } from './messages.js';
-import { type Placement, Placements } from './placement.js';
+import { ownDuration, type Placement, Placements, processorMilliseconds } from './placement.js';
 import type { ReaderPool } from './reader-pool.js';
 
 /** A statement, prepared when it first runs in this process. */
@@ -100,9 +100,11 @@ export class PlacedReads implements SqliteReads {
       // The process returns the form that the kind asks for.
       return this.pool.ask(question, placement) as Promise<ReadAnswer> as Promise<T>;
     }
+    const used = placement.isInDoubt ? processorMilliseconds() : undefined;
     const answer = here();
     const end = performance.now();
-    placement.ran(end - start, sizeOf(answer), end);
+    const duration = used === undefined ? end - start : ownDuration(end - start, used);
+    placement.ran(duration, sizeOf(answer), end);
     return answer;
   }
 }

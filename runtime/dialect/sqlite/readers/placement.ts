@@ -107,6 +107,14 @@ export class Placement {
     return now - this.#slowAt < memoryMilliseconds;
   }
 
+  /**
+   * Whether the next run decides that it is slow: the processor's time tells that from a machine that is busy with
+   * others, and costs as much to ask for as a short statement.
+   */
+  get isInDoubt(): boolean {
+    return this.#wasSlow;
+  }
+
   /** Whether its last run, in any process, was short. */
   get isShort(): boolean {
     return this.#last !== undefined && this.#last < longMilliseconds;
@@ -128,6 +136,24 @@ export class Placement {
   stopped(milliseconds: number, now: number): void {
     if (this.#last !== undefined && milliseconds > this.#last) this.ran(milliseconds, 0, now);
   }
+}
+
+/** How many times as long other programs may keep a statement from the processor; what is beyond is time of the disk. */
+const mostBeside = 8;
+
+/** Milliseconds of processor time that this process has used. */
+export function processorMilliseconds(): number {
+  const { user, system } = process.cpuUsage();
+  return (user + system) / 1_000;
+}
+
+/**
+ * The duration of a run without the time that other programs had the processor.
+ * @param used of `processorMilliseconds()` when the run began
+ */
+export function ownDuration(milliseconds: number, used: number): number {
+  const own = Math.max(processorMilliseconds() - used, milliseconds / mostBeside);
+  return Math.min(milliseconds, own);
 }
 
 /** A row of `explain`: an operation of the bytecode of a statement. */
