@@ -5,7 +5,7 @@ import type { Statement } from '../dialect/statement.js';
 import { FilterSlots } from '../filter/slots.js';
 import { compileAnswer } from './computed-places.js';
 import type { AnswerOptions } from './context.js';
-import { entityText } from './entity-json.js';
+import { entityText, protocolForm } from './entity-json.js';
 import { page } from './page.js';
 import { dataclassOf, markedPage, pageRows, type PageSource } from './page-rows.js';
 import type { Projection } from './projection.js';
@@ -56,7 +56,7 @@ export function planCollection(
       ',',
     ],
     rows: pageRows(context, source, filterSlots, (rowFrom, root) =>
-      entityText(context, rowFrom, root, projection),
+      entityText(context, rowFrom, root, projection, protocolForm),
     ),
     first: dialect.integer(sql`${skipSlot}`),
   });

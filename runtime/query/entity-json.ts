@@ -5,7 +5,6 @@ import { relatedKeyOf, attributeValue } from '../dataclass/comparable.js';
 import { column, From, keyColumn, type Source } from '../dataclass/source.js';
 import type { JsonPart, Sql } from '../dialect/dialect.js';
 import type {
-  AttributeDefinition,
   RelatedEntitiesDefinition,
   RelatedEntityDefinition,
   ComputedDefinition,
@@ -13,64 +12,119 @@ import type {
 import { keyOrder } from './order-sql.js';
 import { page, selectExtract } from './page.js';
 import type { QueryContext } from './context.js';
-import type { Projection } from './projection.js';
+import type { ProjectedField, Projection } from './projection.js';
 import { keyedUri, keyJson, valueJson } from './value-json.js';
 import { computedMark, type ComputedPlace } from '../dialect/statement.js';
 
-/** One entity as JSON, its fields in the order of protocol P3.10. */
-export function entityJson(
-  context: QueryContext,
-  from: From,
-  source: Source,
-  projection: Projection,
-  head: readonly JsonPart[] = [],
-): readonly JsonPart[] {
-  const { dataclass } = source;
-  const parts: JsonPart[] = [
+/** What differs between the forms of an entity: that of the protocol, and that of `$asArray`. */
+export interface EntityForm {
+  /**
+   * What stands before the attributes, from the opening brace on, without the comma behind it.
+   * @param head fields that come first
+   */
+  begin(
+    context: QueryContext,
+    source: Source,
+    projection: Projection,
+    head: readonly JsonPart[],
+  ): readonly JsonPart[];
+  /** The key of a to-one relation that is not expanded; nothing else is written if it is null. */
+  relatedKey(context: QueryContext, target: Dataclass, key: Sql): readonly JsonPart[];
+  /** A to-many relation that is not expanded. */
+  relatedEntities(
+    context: QueryContext,
+    source: Source,
+    relation: RelatedEntitiesDefinition,
+    ownerKey: Sql,
+  ): readonly JsonPart[];
+  /**
+   * The first page of an expanded to-many relation.
+   * @param rows a subquery that returns each entity as the text column `json`, in order
+   */
+  page(
+    context: QueryContext,
+    source: Source,
+    relation: RelatedEntitiesDefinition,
+    ownerKey: Sql,
+    rows: Sql,
+  ): readonly JsonPart[];
+}
+
+/** The form of the protocol: the fields of an entity in the order of protocol P3.10. */
+export const protocolForm: EntityForm = {
+  begin: (context, source, { hasTimestamp }, head) => [
     '{',
     ...head,
     '"__KEY":',
-    ...keyJson(context, dataclass.key, keyColumn(source)),
-  ];
-  if (projection.hasTimestamp) {
-    parts.push(',"__TIMESTAMP":"', column(source, '__TIMESTAMP'), '"');
-  }
-  parts.push(',"__STAMP":', { integer: column(source, '__STAMP') });
-  for (const field of projection.fields) {
-    parts.push(`,${JSON.stringify(field.attribute.name)}:`);
-    parts.push(...fieldJson(context, from, source, field.attribute, field.expanded));
-  }
-  parts.push('}');
-  return parts;
-}
+    ...keyJson(context, source.dataclass.key, keyColumn(source)),
+    ...(hasTimestamp ? [',"__TIMESTAMP":"', column(source, '__TIMESTAMP'), '"'] : []),
+    ',"__STAMP":',
+    { integer: column(source, '__STAMP') },
+  ],
+  relatedKey: (context, target, key) => [
+    '{"__deferred":{"uri":"',
+    ...keyedUri(context, target.name, target.key, key),
+    '","__KEY":',
+    ...keyJson(context, target.key, key),
+    '}}',
+  ],
+  relatedEntities: (context, source, relation, ownerKey) => [
+    '{"__deferred":{"uri":"',
+    ...relationUri(context, source, relation, ownerKey),
+    '"}}',
+  ],
+  // With the number of all of them (protocol P3.21).
+  page: (context, source, relation, ownerKey, rows) => {
+    const head = [
+      '{"__ENTITYSET":"',
+      ...relationUri(context, source, relation, ownerKey),
+      '","__GlobalStamp":',
+      context.globalStamp,
+      ',"__COUNT":',
+      relatedCount(context, source, relation, ownerKey),
+      ',',
+    ];
+    const { json, from } = page(context, { head, rows, first: '0' });
+    return [sql`(select ${json} ${from})`];
+  },
+};
 
-/** One entity as a text. */
+/**
+ * One entity as a text.
+ * @param head fields that come first
+ */
 export function entityText(
   context: QueryContext,
   from: From,
   source: Source,
   projection: Projection,
+  form: EntityForm,
   head: readonly JsonPart[] = [],
 ): Sql {
-  const parts = entityJson(context, from, source, projection, head);
+  const parts = [...form.begin(context, source, projection, head)];
+  for (const field of projection.fields) {
+    parts.push(`,${JSON.stringify(field.attribute.name)}:`);
+    parts.push(...fieldJson(context, from, source, field, form));
+  }
+  parts.push('}');
   return isLong(projection) ? context.dialect.concat(parts) : context.dialect.fill(parts);
 }
 
 /** Whether it contains pages of other entities. */
-export function isLong({ fields }: Projection): boolean {
+function isLong({ fields }: Projection): boolean {
   return fields.some(
     ({ attribute, expanded }) =>
       expanded !== undefined && (attribute.kind === 'relatedEntities' || isLong(expanded)),
   );
 }
 
-/** One attribute of an entity; a relation is deferred unless it is expanded. */
-export function fieldJson(
+/** One attribute of an entity. */
+function fieldJson(
   context: QueryContext,
   from: From,
   source: Source,
-  attribute: AttributeDefinition,
-  expanded: Projection | undefined,
+  { attribute, expanded }: ProjectedField,
+  form: EntityForm,
 ): readonly JsonPart[] {
   switch (attribute.kind) {
     case 'storage':
@@ -86,12 +140,14 @@ export function fieldJson(
     }
     case 'relatedEntity':
       return expanded === undefined
-        ? deferredEntity(context, from, source, attribute)
-        : [inlineEntity(context, from, source, attribute, expanded)];
-    case 'relatedEntities':
+        ? unexpandedEntity(context, from, source, attribute, form)
+        : [expandedEntity(context, from, source, attribute, expanded, form)];
+    case 'relatedEntities': {
+      const ownerKey = attributeValue(from, source, attribute);
       return expanded === undefined
-        ? deferredEntities(context, from, source, attribute)
-        : inlineEntities(context, from, source, attribute, expanded);
+        ? form.relatedEntities(context, source, attribute, ownerKey)
+        : expandedEntities(context, source, attribute, ownerKey, expanded, form);
+    }
   }
 }
 
@@ -105,97 +161,64 @@ export function valueOfJoined(
   return [{ isNull: sql`${keyColumn(target)} is null`, parts: value }];
 }
 
-function deferredEntity(
+function unexpandedEntity(
   context: QueryContext,
   from: From,
   source: Source,
   relation: RelatedEntityDefinition,
+  form: EntityForm,
 ): readonly JsonPart[] {
-  const target = source.dataclass.target(relation);
   const { source: holder, attribute, isJoined } = relatedKeyOf(from, source, relation);
   const key = isJoined ? column(holder, attribute.column) : attributeValue(from, source, relation);
-  const deferred = [
-    '{"__deferred":{"uri":"',
-    ...keyedUri(context, target.name, target.key, key),
-    '","__KEY":',
-    ...keyJson(context, target.key, key),
-    '}}',
-  ];
+  const parts = form.relatedKey(context, source.dataclass.target(relation), key);
   return relation.mandatory === true && !isJoined
-    ? deferred
-    : [{ isNull: sql`${key} is null`, parts: deferred }];
+    ? parts
+    : [{ isNull: sql`${key} is null`, parts }];
 }
 
-function inlineEntity(
+function expandedEntity(
   context: QueryContext,
   from: From,
   source: Source,
   relation: RelatedEntityDefinition,
   expanded: Projection,
+  form: EntityForm,
 ): Sql {
   const target = from.follow(source, relation);
-  const json = entityText(context, from, target, expanded);
+  const json = entityText(context, from, target, expanded, form);
   return context.dialect.choose(sql`${keyColumn(target)} is null`, sql`'null'`, json);
 }
 
-function relationUri(
+/** The first page of the related entities, as part of the owner's row. */
+function expandedEntities(
+  context: QueryContext,
+  source: Source,
+  relation: RelatedEntitiesDefinition,
+  ownerKey: Sql,
+  expanded: Projection,
+  form: EntityForm,
+): readonly JsonPart[] {
+  const { dataclass } = source;
+  const from = new From(context.aliases, dataclass.target(relation));
+  const rows = selectExtract(entityText(context, from, from.root, expanded, form), 'json', {
+    from,
+    where: relatedTo(from.root, dataclass, relation, ownerKey),
+    order: keyOrder(context, from.root),
+    top: sql.lit(context.options.pageSize),
+  });
+  return form.page(context, source, relation, ownerKey, rows);
+}
+
+/** `(select count(*) …)` of the entities to which a to-many relation leads. */
+export function relatedCount(
   context: QueryContext,
   { dataclass }: Source,
   relation: RelatedEntitiesDefinition,
   ownerKey: Sql,
-): readonly JsonPart[] {
-  const name = encodeURIComponent(relation.name);
-  const owner = keyedUri(context, dataclass.name, dataclass.key, ownerKey);
-  return [...owner, `/${name}?$expand=${name}`];
-}
-
-function deferredEntities(
-  context: QueryContext,
-  from: From,
-  source: Source,
-  relation: RelatedEntitiesDefinition,
-): readonly JsonPart[] {
-  const uri = relationUri(context, source, relation, attributeValue(from, source, relation));
-  return ['{"__deferred":{"uri":"', ...uri, '"}}'];
-}
-
-/**
- * The first page of the related entities and the number of all of them (protocol P3.21), as part of
- * the owner's row.
- */
-function inlineEntities(
-  context: QueryContext,
-  ownerFrom: From,
-  source: Source,
-  relation: RelatedEntitiesDefinition,
-  expanded: Projection,
-): readonly JsonPart[] {
-  const { dataclass } = source;
-  const target = dataclass.target(relation);
-  const from = new From(context.aliases, target);
-  const ownerKey = attributeValue(ownerFrom, source, relation);
+): Sql {
+  const from = new From(context.aliases, dataclass.target(relation));
   const related = relatedTo(from.root, dataclass, relation, ownerKey);
-  const counted = new From(context.aliases, target);
-  const all = relatedTo(counted.root, dataclass, relation, ownerKey);
-  const { json, from: pageFrom } = page(context, {
-    head: [
-      '{"__ENTITYSET":"',
-      ...relationUri(context, source, relation, ownerKey),
-      '","__GlobalStamp":',
-      context.globalStamp,
-      ',"__COUNT":',
-      sql`(select count(*) ${counted.clause} where ${all})`,
-      ',',
-    ],
-    rows: selectExtract(entityText(context, from, from.root, expanded), 'json', {
-      from,
-      where: related,
-      order: keyOrder(context, from.root),
-      top: sql.lit(context.options.pageSize),
-    }),
-    first: '0',
-  });
-  return [sql`(select ${json} ${pageFrom})`];
+  return sql`(select count(*) ${from.clause} where ${related})`;
 }
 
 /** The condition that an entity of a to-many relation's target belongs to the owner with this key. */
@@ -227,4 +250,15 @@ export function computedJson(
     ...keyJson(context, source.dataclass.key, keyColumn(source)),
     computedMark,
   ];
+}
+
+function relationUri(
+  context: QueryContext,
+  { dataclass }: Source,
+  relation: RelatedEntitiesDefinition,
+  ownerKey: Sql,
+): readonly JsonPart[] {
+  const name = encodeURIComponent(relation.name);
+  const owner = keyedUri(context, dataclass.name, dataclass.key, ownerKey);
+  return [...owner, `/${name}?$expand=${name}`];
 }

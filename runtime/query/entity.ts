@@ -10,7 +10,7 @@ import { type EntityQuery, queryOf } from '../protocol/queries.js';
 import { compileAnswer } from './computed-places.js';
 import { queryContext } from './selection.js';
 import type { AnswerOptions } from './context.js';
-import { entityText } from './entity-json.js';
+import { entityText, protocolForm } from './entity-json.js';
 import type { Projection } from './projection.js';
 import { entityUri } from './value-json.js';
 
@@ -29,7 +29,7 @@ export function planEntity(
   const context = queryContext(dialect, options);
   const from = new From(context.aliases, dataclass, 'table');
   const head = [`"__entityModel":${JSON.stringify(dataclass.name)},`];
-  const json = entityText(context, from, from.root, projection, head);
+  const json = entityText(context, from, from.root, projection, protocolForm, head);
   // Not as bytes: Node sends a short text together with the headers.
   const query = from.complete(entitiesWith(dialect, from.root, attribute));
   return compileAnswer(context, selecting(query, json));
@@ -66,7 +66,7 @@ export function planSavedEntity(
     ...entityUri(context, from.root),
     '",',
   ];
-  const json = entityText(context, from, from.root, projection, head);
+  const json = entityText(context, from, from.root, projection, protocolForm, head);
   const saved = dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
   return compileAnswer(context, selecting(from.complete(saved), json));
 }
