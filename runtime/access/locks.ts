@@ -1,3 +1,5 @@
+import type { Transaction } from '../dialect/executor.js';
+import type { Pending } from '../dialect/pending.js';
 import type { Fold } from '../protocol/fold.js';
 import type { Origin, Session } from './session.js';
 import { ownText } from '../protocol/own-text.js';
@@ -19,44 +21,51 @@ export interface Lock extends LockHolder {
 
 /**
  * The entities that sessions have locked (protocol P12.1). The table stores nothing for entities
- * that are not locked, and writers check {@link size} first, so that a server without locks does no
- * extra work.
+ * that are not locked, and writers check {@link LockTable.isEmpty} first, so that a server without
+ * locks does no extra work.
  *
  * A key is the decoded value of a primary key. Text keys are compared folded, as the database
  * compares them.
  */
 export interface LockTable {
-  /** How many entities are locked. */
-  readonly size: number;
+  /**
+   * Whether other servers may give locks at any moment: see {@link refusal}. Else a check that is
+   * made synchronously holds.
+   */
+  readonly isShared: boolean;
+  /** Whether nothing is locked for sure. */
+  readonly isEmpty: boolean;
   /**
    * @returns `true` if the holder has the lock now, or had it; else its holder
    * @throws TooManyLocksError if the session holds as many as it may
    */
-  lock(dataclass: string, key: string | number, holder: LockHolder): true | Lock;
+  lock(dataclass: string, key: string | number, holder: LockHolder): Pending<true | Lock>;
   /**
    * @returns `true` if nobody has the lock now; else its holder: a session does not end locks of
    * others
    */
-  unlock(dataclass: string, key: string | number, session: string | undefined): true | Lock;
-  holderOf(dataclass: string, key: string | number): Lock | undefined;
+  unlock(
+    dataclass: string,
+    key: string | number,
+    session: string | undefined,
+  ): Pending<true | Lock>;
+  holderOf(dataclass: string, key: string | number): Pending<Lock | undefined>;
   /**
    * The lock of another session that prevents a session from changing or deleting an entity.
    * @param session `undefined` for a guest without state, who holds no lock
+   * @param transaction the one that changes the entity, which has locked its row before: see
+   * `DatabaseLockTable`
    */
-  refusal(dataclass: string, key: string | number, session: string | undefined): Lock | undefined;
-  /**
-   * The entities of a dataclass that other sessions have locked: for deletions whose keys stay in
-   * the database.
-   */
-  lockedByOthers(dataclass: string, session: string | undefined): readonly Lock[];
-  /** All locks of a dataclass. */
-  locksOf(dataclass: string): readonly Lock[];
+  refusal(
+    dataclass: string,
+    key: string | number,
+    session: string | undefined,
+    transaction?: Transaction,
+  ): Pending<Lock | undefined>;
+  /** All locks of a dataclass, for deletions whose keys stay in the database. */
+  locksOf(dataclass: string, transaction?: Transaction): Pending<readonly Lock[]>;
   /** Ends the locks of entities that no longer exist; call it when their deletion is stored. */
-  forget(dataclass: string, keys: Iterable<string | number>): void;
-  /** Ends all locks of a session. */
-  releaseAll(session: string): void;
-  /** Moves all locks of a session to another one, which has none. */
-  moveAll(from: string, to: string): void;
+  forget(dataclass: string, keys: readonly (string | number)[]): Pending<void>;
 }
 
 /** A session holds as many locks as it may. */
@@ -72,6 +81,7 @@ interface Held extends Lock {
 
 /** Locks in the memory of this process. */
 export class MemoryLockTable implements LockTable {
+  readonly isShared = false;
   readonly #byDataclass = new Map<string, Map<string | number, Held>>();
   readonly #bySession = new Map<string, Set<Held>>();
   #size = 0;
@@ -85,6 +95,11 @@ export class MemoryLockTable implements LockTable {
     private readonly fold: Fold,
   ) {}
 
+  get isEmpty(): boolean {
+    return this.#size === 0;
+  }
+
+  /** How many entities are locked. */
   get size(): number {
     return this.#size;
   }
@@ -121,11 +136,6 @@ export class MemoryLockTable implements LockTable {
     return held?.session === session ? undefined : held;
   }
 
-  lockedByOthers(dataclass: string, session: string | undefined): readonly Lock[] {
-    if (this.#size === 0) return [];
-    return this.locksOf(dataclass).filter((lock) => lock.session !== session);
-  }
-
   locksOf(dataclass: string): readonly Lock[] {
     return [...(this.#byDataclass.get(dataclass)?.values() ?? [])];
   }
@@ -138,10 +148,12 @@ export class MemoryLockTable implements LockTable {
     }
   }
 
+  /** Ends all locks of a session. */
   releaseAll(session: string): void {
     for (const held of this.#bySession.get(session) ?? []) this.#remove(held);
   }
 
+  /** Moves all locks of a session to another one, which has none. */
   moveAll(from: string, to: string): void {
     const moved = this.#bySession.get(from);
     if (moved === undefined) return;

@@ -3,12 +3,14 @@ import { ExpiryBuckets, type Expiring } from '../entity-set/expiry-buckets.js';
 import { newUuid } from '../protocol/uuid.js';
 import { isGuest } from './grants.js';
 import { hasRates, RateWindows, network } from './quota-values.js';
-import type {
-  NewSession,
-  SessionChange,
-  SessionCounts,
-  SessionRecord,
-  SessionStore,
+import {
+  addressFull,
+  type NewSession,
+  type SessionChange,
+  type SessionRecord,
+  type SessionRoom,
+  sessionsFull,
+  type SessionStore,
 } from './session-store.js';
 import { MemoryStorage } from './session.js';
 import { ownText } from '../protocol/own-text.js';
@@ -33,6 +35,7 @@ export class MemorySessionStore implements SessionStore {
   readonly #byExpiry = new ExpiryBuckets<HeldSession>();
   readonly #guestPlaces = new GuestPlaces();
   readonly #listeners: ((id: string) => void)[] = [];
+  readonly #movers: ((from: string, to: string) => void)[] = [];
   #guests = 0;
   #cancelTick: (() => void) | undefined;
   #isClosed = false;
@@ -50,7 +53,12 @@ export class MemorySessionStore implements SessionStore {
     return held;
   }
 
-  begin(session: NewSession): SessionRecord {
+  begin(session: NewSession, room?: SessionRoom): SessionRecord {
+    if (room !== undefined) this.#requireRoom(session, room);
+    return this.#begin(session);
+  }
+
+  #begin(session: NewSession): HeldSession {
     const held: HeldSession = {
       ...session,
       id: newUuid(),
@@ -69,9 +77,23 @@ export class MemorySessionStore implements SessionStore {
     return held;
   }
 
-  change({ token }: SessionRecord, change: SessionChange): void {
+  replace(record: SessionRecord, session: NewSession, room?: SessionRoom): SessionRecord {
+    if (room !== undefined) this.#requireRoom(session, room);
+    const made = this.#begin(session);
+    const moved = this.#byToken.get(record.token);
+    if (moved === undefined) return made;
+    for (const name of moved.storage.keys()) made.storage.set(name, moved.storage.get(name));
+    made.rates = moved.rates;
+    for (const move of this.#movers) move(moved.id, made.id);
+    moved.wasReplaced = true;
+    this.#end(moved);
+    return made;
+  }
+
+  change({ token }: SessionRecord, change: SessionChange, room?: SessionRoom): void {
     const held = this.#byToken.get(token);
     if (held === undefined) return;
+    if (room !== undefined) this.#requireRoom({ ...held, ...change }, room);
     this.#uncount(held);
     Object.assign(held, change);
     this.#count(held);
@@ -89,40 +111,30 @@ export class MemorySessionStore implements SessionStore {
     this.#byExpiry.hasten(held);
   }
 
-  moveOf(from: SessionRecord, to: SessionRecord): void {
-    const moved = this.#byToken.get(from.token);
-    const held = this.#byToken.get(to.token);
-    if (moved === undefined || held === undefined) return;
-    for (const name of moved.storage.keys()) held.storage.set(name, moved.storage.get(name));
-    held.rates = moved.rates;
-  }
-
-  remove({ token }: SessionRecord, wasReplaced = false): void {
+  remove({ token }: SessionRecord): void {
     const held = this.#byToken.get(token);
-    if (held === undefined) return;
-    held.wasReplaced = wasReplaced;
-    this.#end(held);
+    if (held !== undefined) this.#end(held);
   }
 
-  /** No other process has the sessions. */
-  save(): void {
+  /** Everything is stored at once. */
+  flush(): void {
     return;
   }
 
-  look(): void {
-    return;
-  }
-
-  together<T>(changes: () => T): T {
-    return changes();
-  }
-
-  get counts(): SessionCounts {
+  /** The number of living sessions; some may have expired a moment ago. */
+  get counts(): { readonly guests: number; readonly users: number } {
     return { guests: this.#guests, users: this.#byToken.size - this.#guests };
   }
 
-  guestsFrom(address: string): number {
-    return this.#guestPlaces.takenBy(address);
+  #requireRoom({ userName, privileges, address }: NewSession, room: SessionRoom): void {
+    const { guests, users } = this.counts;
+    if (!isGuest(userName, privileges)) {
+      if (users >= room.users) throw sessionsFull();
+      return;
+    }
+    if (guests >= room.guests) throw sessionsFull();
+    if (address === undefined || this.#guestPlaces.takenBy(address) < room.guestsOfAddress) return;
+    throw addressFull(room.guestsOfAddress);
   }
 
   list(): readonly SessionRecord[] {
@@ -132,6 +144,10 @@ export class MemorySessionStore implements SessionStore {
 
   onEnd(listener: (id: string) => void): void {
     this.#listeners.push(listener);
+  }
+
+  onMove(listener: (from: string, to: string) => void): void {
+    this.#movers.push(listener);
   }
 
   close(): void {

@@ -1,3 +1,4 @@
+import type { Pending } from '../dialect/pending.js';
 import type { SessionQuotas } from './session.js';
 import { isIPv6 } from 'node:net';
 
@@ -41,18 +42,19 @@ export function positive(name: string, value: unknown): number {
   throw new RangeError(`${name} must be a positive whole number, or left out for no limit.`);
 }
 
-/** What rates count. */
-export type RateUnit = 'nbRequests' | 'inBytes' | 'outBytes';
+/** What rates count in addition to requests. */
+export type BytesUnit = 'inBytes' | 'outBytes';
+type RateUnit = 'nbRequests' | BytesUnit;
 
-const windows = [
+export const rateWindows = [
   { suffix: 'PerMin', milliseconds: 60_000 },
   { suffix: 'PerHour', milliseconds: 3_600_000 },
 ] as const;
 
-type RateName = `${RateUnit}${(typeof windows)[number]['suffix']}` & QuotaName;
+export type RateName = `${RateUnit}${(typeof rateWindows)[number]['suffix']}` & QuotaName;
 
 /** Milliseconds of the clock, and what was used since. */
-export interface RateWindow {
+interface RateWindow {
   start: number;
   used: number;
 }
@@ -63,30 +65,33 @@ export interface RateWindow {
  */
 export interface Rates {
   /**
+   * Counts a request, unless a quota is used up.
    * @param now milliseconds
-   * @returns seconds until a window ends whose quota is used up; `undefined` if none is
+   * @returns seconds until the window of a quota ends that is used up; `undefined` if none is
    */
-  exceeded(quotas: QuotaValues, now: number): number | undefined;
-  /** Counts for the quotas that are set. */
-  count(quotas: QuotaValues, counted: RateUnit, amount: number, now: number): void;
+  admit(quotas: QuotaValues, now: number): Pending<number | undefined>;
+  /** Counts bytes for the quotas that are set. */
+  count(quotas: QuotaValues, counted: BytesUnit, amount: number, now: number): Pending<void>;
   /** What is used up now, for the quotas that are set. */
   current(quotas: QuotaValues, now: number): Record<string, number>;
 }
 
-/** Rates that this process counts. */
+/** Rates that this process alone counts. */
 export class RateWindows implements Rates {
-  readonly #windows: Map<string, RateWindow>;
+  /** By the names of the quotas. */
+  readonly #windows = new Map<string, RateWindow>();
 
-  /** @param windows what was used before, by the names of the quotas */
-  constructor(windows: Iterable<readonly [string, RateWindow]> = []) {
-    this.#windows = new Map(windows);
+  admit(quotas: QuotaValues, now: number): number | undefined {
+    const seconds = this.#exceeded(quotas, now);
+    if (seconds === undefined) this.#count(quotas, 'nbRequests', 1, now);
+    return seconds;
   }
 
-  get windows(): readonly (readonly [string, RateWindow])[] {
-    return [...this.#windows];
+  count(quotas: QuotaValues, counted: BytesUnit, amount: number, now: number): void {
+    this.#count(quotas, counted, amount, now);
   }
 
-  exceeded(quotas: QuotaValues, now: number): number | undefined {
+  #exceeded(quotas: QuotaValues, now: number): number | undefined {
     let longest: number | undefined;
     for (const [name, window] of this.#windows) {
       const most = quotas[name as RateName];
@@ -97,8 +102,8 @@ export class RateWindows implements Rates {
     return longest;
   }
 
-  count(quotas: QuotaValues, counted: RateUnit, amount: number, now: number): void {
-    for (const { suffix, milliseconds } of windows) {
+  #count(quotas: QuotaValues, counted: RateUnit, amount: number, now: number): void {
+    for (const { suffix, milliseconds } of rateWindows) {
       const name: RateName = `${counted}${suffix}`;
       if (quotas[name] === undefined) continue;
       const window = this.#windows.get(name);
@@ -125,7 +130,8 @@ export function hasRates(quotas: QuotaValues): boolean {
   return Object.keys(quotas).some((name) => /Per(?:Min|Hour)$/.test(name));
 }
 
-function millisecondsOf(name: string): number {
+/** How long the window of a quota is. */
+export function millisecondsOf(name: string): number {
   return name.endsWith('PerMin') ? 60_000 : 3_600_000;
 }
 

@@ -1,3 +1,4 @@
+import { caught, type Pending, whenThere } from '../dialect/pending.js';
 import { holds, isGuest, noPrivileges, readGrant } from './grants.js';
 import type { LoginAttempts } from './login-module.js';
 import {
@@ -27,10 +28,8 @@ export interface Carrier {
    * @param replaced the session that it replaces: its token is no longer sent
    */
   carry(record: SessionRecord | undefined, replaced?: SessionRecord): void;
-  /** Whether it sends the token of a living session. */
-  readonly isCarrying: boolean;
-  /** Applies the changes that other processes made to the session. */
-  settle(): void;
+  /** Sends the token that the session has now, or none if the session was not stored. */
+  settle(isStored: boolean): void;
 }
 
 /** The session of one request. Its state is made when a member needs it. */
@@ -39,6 +38,8 @@ export class RequestSession implements Session {
   readonly #carrier: Carrier;
   readonly #logins: LoginAttempts | undefined;
   #found: SessionRecord | undefined;
+  /** Those that this request had before, and ended. */
+  readonly #earlier: SessionRecord[] = [];
   #quotas: SessionQuotas | undefined;
   #storage: SessionStorage | undefined;
 
@@ -168,34 +169,58 @@ export class RequestSession implements Session {
     return this.#kept().id;
   }
 
-  /** Call it before the answer is sent, if several processes have the session. */
-  settle(): void {
-    if (this.#found === undefined) return;
-    this.#sessions.save(this.#found);
-    if (!this.#carrier.isCarrying) return;
-    this.#sessions.look(this.#found);
-    this.#carrier.settle();
+  /**
+   * Stores what the request has changed of its session; call it before the answer is sent, if
+   * several servers have the session.
+   * @throws RequestError 402 or 429 if there is no room for the session, DatabaseUnavailableError
+   */
+  settle(): Pending<void> {
+    if (this.#found === undefined) return undefined;
+    return caught(
+      () =>
+        whenThere(this.#flush(), () => {
+          this.#carrier.settle(true);
+        }),
+      (error) => {
+        this.#carrier.settle(false);
+        throw error;
+      },
+    );
+  }
+
+  #flush(): Pending<void> {
+    const earlier = this.#earlier.shift();
+    if (earlier !== undefined) {
+      return whenThere(this.#sessions.flush(earlier, false), () => this.#flush());
+    }
+    if (this.#found === undefined) return undefined;
+    return this.#sessions.flush(this.#found, this.#storage !== undefined);
+  }
+
+  #replaceBy(record: SessionRecord): SessionRecord {
+    if (this.#found !== undefined && this.#found !== record) this.#earlier.push(this.#found);
+    this.#found = record;
+    return record;
   }
 
   #kept(): SessionRecord {
     const { record } = this;
     if (record !== undefined) return record;
     const wasReplaced = this.#found?.wasReplaced === true;
-    this.#found = this.#sessions.begin({ address: this.origin.address });
+    const begun = this.#replaceBy(this.#sessions.begin({ address: this.origin.address }));
     // The client has become a user by another request: this guest's cookie must not replace the
     // user's.
-    if (!wasReplaced) this.#carry(this.#found);
-    return this.#found;
+    if (!wasReplaced) this.#carry(begun);
+    return begun;
   }
 
   #grant(grant: Grant): void {
     const { record } = this;
     if (record !== undefined) {
-      this.#found = this.#sessions.grant(record, grant);
-      this.#carry(this.#found, record);
+      this.#carry(this.#replaceBy(this.#sessions.grant(record, grant)), record);
     } else if (!this.#sessions.givesNothing(grant)) {
-      this.#found = this.#sessions.begin({ grant, address: this.origin.address });
-      this.#carry(this.#found);
+      const { address } = this.origin;
+      this.#carry(this.#replaceBy(this.#sessions.begin({ grant, address })));
     }
   }
 

@@ -1,5 +1,6 @@
 import type { Pending } from '../dialect/pending.js';
 import type { QuotaValues, Rates } from './quota-values.js';
+import { protocolError, refuse, RequestError } from '../protocol/errors.js';
 import type { PrivilegeSet, SessionStorage } from './session.js';
 
 /** A stored session. Only its store changes it. */
@@ -9,7 +10,9 @@ export interface SessionRecord {
    * access. A guest who becomes a user gets a session with another ID.
    */
   readonly id: string;
-  /** The value of the cookie: 128 bits from a secure source. */
+  /**
+   * The value of the cookie: 128 bits from a secure source; empty if only another server knows it.
+   */
   readonly token: string;
   readonly userName: string;
   readonly privileges: PrivilegeSet;
@@ -54,50 +57,80 @@ export type SessionChange = Partial<
   Pick<SessionRecord, 'token' | 'userName' | 'privileges' | 'quotas'>
 >;
 
-/** The number of living sessions; some may have expired a moment ago. */
-export interface SessionCounts {
-  readonly guests: number;
+/** How many sessions there may be. */
+export interface SessionRoom {
+  /** With a user or privileges. */
   readonly users: number;
+  readonly guests: number;
+  /** Of guests, from the addresses that count as one, see `network`. */
+  readonly guestsOfAddress: number;
 }
 
 /**
- * Stores sessions for their lifetime, in the memory of this process or shared by several processes.
- * A store answers at once; a shared one may answer `find` with a promise, which waits for earlier
- * writes.
+ * Stores sessions for their lifetime, in the memory of this process, or in the database for several
+ * servers. Changes are synchronous, because class code makes them with `session.setPrivileges` and
+ * others: a store in the database notes them, and {@link flush} stores them.
  */
 export interface SessionStore {
-  /** Whether other processes have these sessions, too. */
+  /** Whether other servers have these sessions, too. */
   readonly isShared: boolean;
-  /** The living session with that token. Its idle time starts anew. */
+  /**
+   * The living session with that token. Its idle time starts anew.
+   * @throws DatabaseUnavailableError if nobody can say: nobody becomes a guest through a fault
+   */
   find(token: string): Pending<SessionRecord | undefined>;
-  /** @returns the new session, or the one with that token that another process began earlier */
-  begin(session: NewSession): SessionRecord;
-  /** Has no effect on a session that has ended. */
-  change(record: SessionRecord, change: SessionChange): void;
+  /**
+   * @param room none for a session that is begun whatever others there are
+   * @throws RequestError 402 with 1823 if there is no room, 429 if a guest's address has too many;
+   * a store in the database throws it when it stores the session
+   */
+  begin(session: NewSession, room?: SessionRoom): SessionRecord;
+  /**
+   * Begins a session that takes over everything of another one, which ends.
+   * @throws RequestError as {@link begin}
+   */
+  replace(record: SessionRecord, session: NewSession, room?: SessionRoom): SessionRecord;
+  /**
+   * Has no effect on a session that has ended.
+   * @param room if a guest becomes a user
+   * @throws RequestError as {@link begin}
+   */
+  change(record: SessionRecord, change: SessionChange, room?: SessionRoom): void;
   /** Sets the idle timeout, in seconds, which starts now. */
   setIdleTimeout(record: SessionRecord, seconds: number): void;
-  /** Moves the storage of a session, and what it has used of its rates, to another one. */
-  moveOf(from: SessionRecord, to: SessionRecord): void;
+  /** Ends a session before its time. */
+  remove(record: SessionRecord): void;
   /**
-   * Ends a session before its time.
-   * @param wasReplaced see {@link SessionRecord.wasReplaced}
+   * Stores what was changed, also inside of stored values; until then no other server knows it.
+   * Call it before the client is answered.
+   * @param hasStorage whether code had access to the stored values
+   * @throws RequestError if there is no room for the session, DatabaseUnavailableError
    */
-  remove(record: SessionRecord, wasReplaced?: boolean): void;
-  /** If sessions are shared: writes what code has changed inside of stored values. */
-  save(record: SessionRecord): void;
-  /** If sessions are shared: reads what other processes have changed. */
-  look(record: SessionRecord): void;
-  /** Runs changes as one: other processes see all of them or none. */
-  together<T>(changes: () => T): T;
-  readonly counts: SessionCounts;
-  /** The number of guests from the addresses that count as one, see `network`. */
-  guestsFrom(address: string): number;
+  flush(record: SessionRecord, hasStorage: boolean): Pending<void>;
   /** All that live. */
   list(): Pending<readonly SessionRecord[]>;
   /**
    * Called with the ID of each session that ended, by time or by {@link remove}; with several
-   * processes, in one of them.
+   * servers, in one of them.
    */
   onEnd(listener: (id: string) => void): void;
+  /** Called with the IDs of a session and its successor, see {@link replace}. */
+  onMove(listener: (from: string, to: string) => void): void;
   close(): Pending<void>;
+}
+
+/** The refusal of a session for which there is no room. */
+export function sessionsFull(): RequestError {
+  return refuse('noSession', 'The server has as many sessions as it may have.');
+}
+
+/** Seconds that a refused guest is to wait; nobody knows when there will be room. */
+const retryAfter = 60;
+
+/** The refusal of a guest whose address has as many sessions as it may have. */
+export function addressFull(most: number): RequestError {
+  const message = `An address has ${most} sessions of guests at most. Log in, or try again later.`;
+  return new RequestError(429, [protocolError('quotaExceeded', message)], {
+    'retry-after': String(retryAfter),
+  });
 }

@@ -1,12 +1,18 @@
 import { randomBytes } from 'node:crypto';
 import type { Pending } from '../dialect/pending.js';
 import type { Clock } from '../entity-set/clock.js';
-import { protocolError, refuse, RequestError } from '../protocol/errors.js';
+import { protocolError, RequestError } from '../protocol/errors.js';
 import { grantedPrivileges, isGuest, noPrivileges } from './grants.js';
 import { noQuotas, type QuotaValues, hasRates } from './quota-values.js';
 import type { Promotions } from './promotions.js';
 import type { Grant, PrivilegeTable, Session } from './session.js';
-import type { SessionChange, SessionCounts, SessionRecord, SessionStore } from './session-store.js';
+import type {
+  NewSession,
+  SessionChange,
+  SessionRecord,
+  SessionRoom,
+  SessionStore,
+} from './session-store.js';
 
 export interface SessionLimits {
   /** Seconds without a request after which a session ends. */
@@ -32,14 +38,10 @@ export interface Beginning {
 const longestIdleTimeout = 24 * 3600;
 /** The shortest idle timeout; shorter ones are raised to it. */
 const shortestIdleTimeout = 60;
-/** Seconds that a refused guest is to wait; nobody knows when there will be room. */
-const retryAfter = 60;
 
 /** The life of sessions: they begin, get privileges, end (`access.md#sessions`). */
 export class Sessions {
-  readonly #movers: ((from: string, to: string) => void)[] = [];
-  /** Sessions of guests that one address may have: it must not use up the room of all others. */
-  readonly #mostFromAddress: number;
+  readonly #room: SessionRoom;
   #hasRates: boolean;
 
   /**
@@ -56,7 +58,9 @@ export class Sessions {
   ) {
     // Other processes may set quotas of sessions.
     this.#hasRates = store.isShared || hasRates(quotas);
-    this.#mostFromAddress = Math.max(20, Math.floor(limits.maxGuestSessions / 100));
+    const { maxSessions: users, maxGuestSessions: guests } = limits;
+    // One address must not use up the room of all others.
+    this.#room = { users, guests, guestsOfAddress: Math.max(20, Math.floor(guests / 100)) };
   }
 
   /** Called with the ID of each session that ended, for whatever belongs to it. It must not throw. */
@@ -69,7 +73,7 @@ export class Sessions {
    * belongs to the other from then on. It must not throw.
    */
   onMove(listener: (from: string, to: string) => void): void {
-    this.#movers.push(listener);
+    this.store.onMove(listener);
   }
 
   list(): Pending<readonly SessionRecord[]> {
@@ -82,17 +86,14 @@ export class Sessions {
 
   /**
    * @throws RequestError 402 with 1823 if there is no room for it, 429 if a guest's address has too
-   * many
+   * many; with several servers, {@link flush} throws it
    */
   begin(beginning: Beginning = {}): SessionRecord {
-    const isOfGuest = this.givesNothing(beginning.grant ?? {});
-    this.#refuseWhenFull(isOfGuest);
-    if (isOfGuest) this.#refuseCrowd(beginning.address);
-    return this.#begin(beginning);
+    return this.store.begin(this.#newSession(beginning), this.#room);
   }
 
-  #begin({ grant = {}, idleTimeout, foreign, address }: Beginning): SessionRecord {
-    return this.store.begin({
+  #newSession({ grant = {}, idleTimeout, foreign, address }: Beginning): NewSession {
+    return {
       token: foreign?.token ?? newToken(),
       userName: grant.userName ?? '',
       privileges: grantedPrivileges(grant, this.table),
@@ -101,7 +102,7 @@ export class Sessions {
       ends: foreign?.ends ?? Infinity,
       isForeign: foreign !== undefined,
       address,
-    });
+    };
   }
 
   /**
@@ -118,12 +119,14 @@ export class Sessions {
     const becomesUser = !isGuest(userName, privileges);
     const isAnother = isGuestRecord(record) || userName !== record.userName;
     // A user who becomes a guest, or another user, keeps the slot.
-    if (becomesUser && isGuestRecord(record)) this.#refuseWhenFull(false);
+    const room = becomesUser && isGuestRecord(record) ? this.#room : undefined;
     // A bearer token belongs to its client: nobody has planted it.
     if (becomesUser && isAnother && !record.isForeign) {
-      return this.#replace(record, { ...grant, userName });
+      const { address, quotas, idleTimeout } = record;
+      const made = this.#newSession({ grant: { ...grant, userName }, address });
+      return this.store.replace(record, { ...made, quotas, idleTimeout }, room);
     }
-    this.#renew(record, { privileges, userName });
+    this.#renew(record, { privileges, userName }, room);
     return record;
   }
 
@@ -144,14 +147,9 @@ export class Sessions {
     return this.store.isShared;
   }
 
-  /** See {@link SessionStore.save}. */
-  save(record: SessionRecord): void {
-    this.store.save(record);
-  }
-
-  /** See {@link SessionStore.look}. */
-  look(record: SessionRecord): void {
-    this.store.look(record);
+  /** See {@link SessionStore.flush}. */
+  flush(record: SessionRecord, hasStorage: boolean): Pending<void> {
+    return this.store.flush(record, hasStorage);
   }
 
   end(record: SessionRecord): void {
@@ -166,10 +164,6 @@ export class Sessions {
   setQuotas(record: SessionRecord, quotas: QuotaValues): void {
     this.store.change(record, { quotas });
     if (hasRates(quotas)) this.#hasRates = true;
-  }
-
-  get counts(): SessionCounts {
-    return this.store.counts;
   }
 
   /** See {@link Session.require}; for a privilege that the session does not hold. */
@@ -195,21 +189,9 @@ export class Sessions {
     return this.store.close();
   }
 
-  #replace(record: SessionRecord, grant: Grant): SessionRecord {
-    return this.store.together(() => {
-      const made = this.#begin({ grant, address: record.address });
-      this.store.change(made, { quotas: record.quotas });
-      this.store.moveOf(record, made);
-      this.store.setIdleTimeout(made, record.idleTimeout);
-      for (const move of this.#movers) move(record.id, made.id);
-      this.store.remove(record, true);
-      return made;
-    });
-  }
-
-  #renew(record: SessionRecord, change: SessionChange): void {
+  #renew(record: SessionRecord, change: SessionChange, room?: SessionRoom): void {
     const token = record.isForeign ? {} : { token: newToken() };
-    this.store.change(record, { ...change, ...token });
+    this.store.change(record, { ...change, ...token }, room);
   }
 
   #idleTimeout(seconds: number | undefined): number {
@@ -217,27 +199,6 @@ export class Sessions {
     if (seconds === undefined) return sessionIdleTimeout;
     const longest = Math.max(sessionIdleTimeout, longestIdleTimeout);
     return Math.min(Math.max(seconds, shortestIdleTimeout), longest);
-  }
-
-  #refuseWhenFull(asGuest: boolean): void {
-    const { guests, users } = this.store.counts;
-    const isFull = asGuest
-      ? guests >= this.limits.maxGuestSessions
-      : users >= this.limits.maxSessions;
-    if (isFull) throw refuse('noSession', 'The server has as many sessions as it may have.');
-  }
-
-  /**
-   * @throws RequestError 429 with `Retry-After` if an address has as many sessions of guests as it
-   * may have
-   */
-  #refuseCrowd(address: string | undefined): void {
-    const most = this.#mostFromAddress;
-    if (address === undefined || this.store.guestsFrom(address) < most) return;
-    const message = `An address has ${most} sessions of guests at most. Log in, or try again later.`;
-    throw new RequestError(429, [protocolError('quotaExceeded', message)], {
-      'retry-after': String(retryAfter),
-    });
   }
 }
 

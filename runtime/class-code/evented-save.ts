@@ -163,7 +163,7 @@ export class EventedSaver implements EventedSaving {
     const key = existingKey(entity);
     if (key === undefined) return;
     const { refusals, updater, lockOf } = this.parts;
-    const lock = lockOf(key, options);
+    const lock = await lockOf(key, options, transaction);
     if (lock !== undefined) throw new RefusedSave(refusals.locked(key, lock));
     const current = await updater.stampOf(transaction, key);
     if (current === undefined) throw new RefusedSave(refusals.unknownKey(key));

@@ -2,6 +2,7 @@ import { sql } from 'kysely';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';
 import { ConstraintError } from '../dialect/executor.js';
+import type { Pending } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { TransactionScope } from '../dialect/transaction-scope.js';
 import { chooseByKey, EntityDeleter } from '../entity/delete.js';
@@ -113,7 +114,7 @@ export class EntityWriting implements Writing {
           ...(live === undefined ? {} : { live }),
           onUnlocked: (dataclass, key) => {
             scope.whenSettled((isKept) => {
-              if (isKept) host.locks.forget(dataclass.name, [key]);
+              if (isKept) void forgotten(host.locks.forget(dataclass.name, [key]));
             });
           },
         }),
@@ -125,6 +126,11 @@ export class EntityWriting implements Writing {
       throw isDenial(refused) ? new SaveError(deniedDeletion(refused)) : refused;
     }
   }
+}
+
+/** The locks of an entity that does not exist hold up nobody, and end with their session. */
+async function forgotten(forgetting: Pending<void>): Promise<void> {
+  await Promise.resolve(forgetting).catch(() => undefined);
 }
 
 /**

@@ -6,6 +6,7 @@ import type { EntityObject, EntityTypes } from './types.js';
 import { holderOfSession } from '../access/locks.js';
 import { requireReadInCode } from '../dataclass/permissions.js';
 import { Refusals } from '../entity/refusals.js';
+import { LockFence } from '../entity/save.js';
 import { type EntityState, EntityHolder, stateOf } from './entity-state.js';
 import { SaveError } from './failure.js';
 
@@ -134,39 +135,40 @@ async function reloadEntity(state: EntityState): Promise<void> {
   state.reload(row);
 }
 
-// Asynchronous, because a database may hold the locks one day.
-function lockEntity(state: EntityState): Promise<boolean> {
-  return later(() => {
-    const { host, dataclass } = state.code;
-    const key = storedKey(state, 'locked');
-    requireReadInCode(state.code.seen().dataclass);
-    const { scope, session } = host.calls.current();
-    const holder = holderOfSession(session);
-    const isHeld = host.locks.holderOf(dataclass.name, key) !== undefined;
-    if (host.locks.lock(dataclass.name, key, holder) !== true) return false;
-    // The entity may not exist after a rollback, and another one may get its key.
-    if (!isHeld) {
-      scope?.whenSettled((isKept) => {
-        if (!isKept) host.locks.unlock(dataclass.name, key, holder.session);
-      });
-    }
+async function lockEntity(state: EntityState): Promise<boolean> {
+  const { code } = state;
+  const { host, dataclass } = code;
+  const key = storedKey(state, 'locked');
+  requireReadInCode(code.seen().dataclass);
+  const { scope, session } = host.calls.current();
+  const holder = holderOfSession(session);
+  const { name } = dataclass;
+  const isHeld = (await host.locks.holderOf(name, key)) !== undefined;
+  if ((await host.locks.lock(name, key, holder)) !== true) return false;
+  if (isHeld) return true;
+  const release = async (): Promise<void> => {
+    await Promise.resolve(host.locks.unlock(name, key, holder.session)).catch(() => undefined);
+  };
+  // The entity may not exist after a rollback, and another one may get its key.
+  scope?.whenSettled((isKept) => {
+    if (!isKept) void release();
+  });
+  if (!host.locks.isShared) return true;
+  try {
+    const fence = new LockFence(host.context.database.dialect, dataclass);
+    await host.write(async ({ transaction }) => fence.pass(transaction, key));
     return true;
-  });
+  } catch (error) {
+    await release();
+    throw error;
+  }
 }
 
-function unlockEntity(state: EntityState): Promise<boolean> {
-  return later(() => {
-    const { host, dataclass } = state.code;
-    const key = storedKey(state, 'unlocked');
-    return host.locks.unlock(dataclass.name, key, host.calls.current().session.id) === true;
-  });
-}
-
-/** An error of work rejects the promise. */
-function later<T>(work: () => T): Promise<T> {
-  return new Promise((resolve) => {
-    resolve(work());
-  });
+async function unlockEntity(state: EntityState): Promise<boolean> {
+  const { host, dataclass } = state.code;
+  const key = storedKey(state, 'unlocked');
+  const { id } = host.calls.current().session;
+  return (await host.locks.unlock(dataclass.name, key, id)) === true;
 }
 
 function storedKey(state: EntityState, done: string): string | number {

@@ -1,5 +1,6 @@
 import type { Dialect } from './dialect.js';
 import type { Executor, Transaction } from './executor.js';
+import type { StateAccess } from './state-database.js';
 import type { SqlValue, Statement } from './statement.js';
 
 /** An open database: its dialect and its executor. */
@@ -12,6 +13,8 @@ export interface Database {
   readonly schemaHash: string;
   /** Set for a database in memory, which no other process can open. */
   readonly isOfOneProcess?: boolean;
+  /** Where servers keep what they remember about clients; absent for a database in memory. */
+  readonly state?: StateAccess | undefined;
   /** What the start changed in an existing schema and which parts it found unused, in words. */
   readonly added?: readonly string[];
 }

@@ -88,10 +88,6 @@ export interface EntitySetStore {
   countOf(session: string): Pending<number>;
   /** Those sets; listing is no access. */
   listOf(session: string): Pending<readonly ListedSet[]>;
-  /** Removes the sets that belong to a session. */
-  releaseOf(session: string): Pending<void>;
-  /** Moves the sets of a session to another one, which has none. */
-  moveOf(from: string, to: string): Pending<void>;
   /** All sets that are alive, the most recently accessed one last; listing is no access. */
   list(): Pending<readonly ListedSet[]>;
   /** Memory of the sets in bytes. */

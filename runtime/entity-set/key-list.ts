@@ -381,3 +381,45 @@ function textsBySet(keys: readonly string[], others: ReadonlySet<string>, limit:
   }
   return { marks, count };
 }
+
+/** A list of keys as bytes, for servers with the same order of bytes: little-endian. */
+export interface StoredKeys {
+  /** `integer:4`, `integer:8` and `number:8` for numbers of so many bytes; `uuid` and `string` for JSON. */
+  readonly format: string;
+  readonly content: Uint8Array;
+  readonly length: number;
+}
+
+export function storedKeys(keys: KeyList): StoredKeys {
+  const { type, length } = keys;
+  if (!(keys instanceof NumberKeys)) {
+    return { format: type, content: Buffer.from(keys.page(0, length)), length };
+  }
+  const { buffer, byteOffset, byteLength, BYTES_PER_ELEMENT: size } = keys.values;
+  const content = new Uint8Array(buffer, byteOffset, byteLength);
+  return { format: `${type}:${size}`, content, length };
+}
+
+/**
+ * @throws Error for an unknown format
+ */
+export function keysFrom({ format, content }: StoredKeys): KeyList {
+  switch (format) {
+    case 'integer:4':
+      return new NumberKeys('integer', new Uint32Array(ownBuffer(content)));
+    case 'integer:8':
+      return new NumberKeys('integer', new Float64Array(ownBuffer(content)));
+    case 'number:8':
+      return new NumberKeys('number', new Float64Array(ownBuffer(content)));
+    case 'uuid':
+    case 'string':
+      return new TextKeys(format, JSON.parse(Buffer.from(content).toString('utf8')) as string[]);
+    default:
+      throw new Error(`There are no keys of the format ${format}.`);
+  }
+}
+
+/** Typed arrays need an offset that is a multiple of their element size. */
+function ownBuffer(content: Uint8Array): ArrayBuffer {
+  return new Uint8Array(content).buffer;
+}

@@ -88,12 +88,14 @@ export class MemoryEntitySetStore implements EntitySetStore {
     return [...(this.#ofSession.get(session) ?? [])].filter(({ expires }) => expires > now);
   }
 
+  /** Removes the sets that belong to a session. */
   releaseOf(session: string): void {
     for (const set of [...(this.#ofSession.get(session) ?? [])]) {
       if (set.owner === session) this.#remove(set);
     }
   }
 
+  /** Moves the sets of a session to another one, which has none. */
   moveOf(from: string, to: string): void {
     const moved = this.#ofSession.get(from);
     if (moved === undefined) return;

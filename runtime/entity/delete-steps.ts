@@ -83,10 +83,10 @@ export async function removeListed(deletion: Deletion): Promise<void> {
 /** @throws DeletionRefused if another session has locked what is on the list */
 export async function checkLocks(deletion: Deletion): Promise<void> {
   const { transaction, statements, locks, fold, options } = deletion;
-  if (locks === undefined || locks.size === 0) return;
+  if (locks === undefined || locks.isEmpty) return;
   const foreign: LockedEntity[] = [];
   for (const { dataclass, find, findShown, isDeleted } of statements.touched) {
-    for (const lock of locks.locksOf(dataclass.name)) {
+    for (const lock of await locks.locksOf(dataclass.name, transaction)) {
       const values = [comparable(dataclass, lock.key, fold)];
       const key = await transaction.value(find, values);
       if (typeof key !== 'string' && typeof key !== 'number') continue;

@@ -57,7 +57,7 @@ export class EntitySaver {
       fold: dialect.foldText,
       refusals: this.#tools.refusals,
       updater: this.#updater,
-      lockOf: (key, options) => this.#lockOf(key, options),
+      lockOf: (...given) => this.#lockOf(...given),
       store: (...given) => this.#store(...given),
     });
   }
@@ -139,13 +139,36 @@ export class EntitySaver {
     if (key === undefined || stamp === undefined) {
       return this.#storeNew(transaction, key, body, options);
     }
-    const lock = this.#lockOf(key, options);
-    if (lock === undefined) return this.#change(transaction, key, stamp, body, options);
-    return whenThere(this.#updater.stampOf(transaction, key), (current) =>
-      current === undefined
-        ? this.#change(transaction, key, stamp, body, options)
-        : refusals.locked(key, lock),
+    const lock = whenThere(this.#hold(transaction, key, options), () =>
+      this.#lockOf(key, options, transaction),
     );
+    return whenThere(lock, (held) => {
+      if (held === undefined) return this.#change(transaction, key, stamp, body, options);
+      return whenThere(this.#updater.stampOf(transaction, key), (current) =>
+        current === undefined
+          ? this.#change(transaction, key, stamp, body, options)
+          : refusals.locked(key, held),
+      );
+    });
+  }
+
+  /**
+   * Locks the row of an entity before somebody asks for its lock, if another server may give the
+   * lock at any moment: see `DatabaseLockTable`.
+   */
+  #hold(
+    transaction: Transaction,
+    key: string | number,
+    { isKept, isOnlyRead }: SaveOptions,
+  ): Pending<void> {
+    if (this.#locks?.isShared !== true || !isKept || isOnlyRead === true) return undefined;
+    return lockRow(this.#lock, transaction, this.#comparable(key));
+  }
+
+  #comparable(key: string | number): string | number {
+    return typeof key === 'string' && this.dataclass.key.type === 'string'
+      ? this.#foldText(key)
+      : key;
   }
 
   #change(
@@ -178,13 +201,13 @@ export class EntitySaver {
     options: SaveOptions,
   ): Pending<SaveResult> {
     if (key === undefined) return this.#create(transaction, body, options);
-    const refusal = (stamp: number): Refusal => {
-      const lock = this.#lockOf(key, options);
-      const { refusals } = this.#tools;
-      return lock === undefined
-        ? refusals.stampChanged(key, undefined, stamp)
-        : refusals.locked(key, lock);
-    };
+    const refusal = (stamp: number): Pending<Refusal> =>
+      whenThere(this.#lockOf(key, options, transaction), (lock) => {
+        const { refusals } = this.#tools;
+        return lock === undefined
+          ? refusals.stampChanged(key, undefined, stamp)
+          : refusals.locked(key, lock);
+      });
     const stampOf = (): Pending<number | undefined> => this.#updater.stampOf(transaction, key);
     return whenThere(stampOf(), (stamp) => {
       if (stamp !== undefined) return refusal(stamp);
@@ -217,9 +240,43 @@ export class EntitySaver {
   #lockOf(
     key: string | number,
     { isKept, session }: SaveOptions,
+    transaction: Transaction,
   ): ReturnType<LockTable['refusal']> {
-    if (this.#locks === undefined || this.#locks.size === 0 || !isKept) return undefined;
-    return this.#locks.refusal(this.dataclass.name, key, session);
+    if (this.#locks === undefined || this.#locks.isEmpty || !isKept) return undefined;
+    return this.#locks.refusal(this.dataclass.name, key, session, transaction);
+  }
+}
+
+/** Locks a row; nothing happens in a database that locks no rows, where one transaction writes. */
+function lockRow(
+  lock: Statement | undefined,
+  transaction: Transaction,
+  key: string | number,
+): Pending<void> {
+  const isImpossible = typeof key === 'string' && (!isWellFormed(key) || key.includes('\0'));
+  if (lock === undefined || isImpossible) return undefined;
+  return whenThere(transaction.value(lock, [JSON.stringify([key])]), () => undefined);
+}
+
+/**
+ * Waits for all that are changing an entity, before a client hears of its lock: see
+ * `DatabaseLockTable`.
+ */
+export class LockFence {
+  readonly #lock: Statement | undefined;
+  readonly #isText: boolean;
+  readonly #fold: Fold;
+
+  constructor(dialect: Dialect, dataclass: Dataclass) {
+    this.#lock = planLock(dialect, dataclass);
+    this.#isText = dataclass.key.type === 'string';
+    this.#fold = dialect.foldText;
+  }
+
+  /** @param transaction that nobody needs afterwards, or that of the code that locks the entity */
+  pass(transaction: Transaction, key: string | number): Pending<void> {
+    const isText = typeof key === 'string' && this.#isText;
+    return lockRow(this.#lock, transaction, isText ? this.#fold(key) : key);
   }
 }
 

@@ -41,7 +41,11 @@ export interface SaveParts {
   readonly fold: Fold;
   readonly refusals: Refusals;
   readonly updater: EntityUpdater;
-  readonly lockOf: (key: string | number, options: SaveOptions) => Lock | undefined;
+  readonly lockOf: (
+    key: string | number,
+    options: SaveOptions,
+    transaction: Transaction,
+  ) => Pending<Lock | undefined>;
   /** Saves without events. */
   readonly store: (
     transaction: Transaction,

@@ -2,6 +2,7 @@ import type { DataclassCode } from '../class/class-host.js';
 import { type EntityState, stateOf } from '../class/entity-state.js';
 import { LiveEntityObject } from '../class/live-entity.js';
 import type { EntityObject } from '../class/types.js';
+import type { Pending } from '../dialect/pending.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';
 import { decodeReceived, keyOf } from '../entity/decode.js';
@@ -29,7 +30,7 @@ export interface EntityArgumentContext {
   readonly dataclasses: ReadonlyMap<string, Dataclass>;
   readonly fold: Fold;
   /** Replaces the IDs of uploads by their bytes. */
-  readonly applyUploads: (dataclass: Dataclass, body: Body) => Body;
+  readonly applyUploads: (dataclass: Dataclass, body: Body) => Pending<Body>;
 }
 
 /**
@@ -75,7 +76,7 @@ export async function applyTo(
   const state = stateOf(entity);
   const received = decodeReceived(
     dataclass,
-    context.applyUploads(dataclass, json),
+    await context.applyUploads(dataclass, json),
     state.isNew || state.key === null ? undefined : { key: state.key, fold: context.fold },
   );
   if (received.problems.length > 0) throw refused(at, received.status, received.problems);

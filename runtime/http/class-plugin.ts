@@ -6,7 +6,6 @@ import { CallValueBinder } from '../class-code/call-values.js';
 import { ComputedValues } from '../class-code/computed-values.js';
 import { classEvents } from '../class-code/events.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
-import type { AppState } from '../shared-state/joined-state.js';
 import type { ServedAccessors, ServedClasses, SessionOf } from './served-classes.js';
 import type { Calls, SessionRestrictions } from '../access/call.js';
 import type { Session } from '../access/session.js';
@@ -39,9 +38,9 @@ export interface ClassCodeOptions {
  */
 export const classCode = fastifyPlugin<ClassCodeOptions>(
   (app, { classes }, done) => {
-    const { joined } = app.setup;
-    if (joined !== undefined) {
-      const problem = unsharedSingletons(classes, joined);
+    const { processes } = app.setup;
+    if (processes > 1) {
+      const problem = unsharedSingletons(classes, processes);
       if (problem !== undefined) {
         done(problem);
         return;
@@ -89,7 +88,7 @@ function hasComputed(definitions: readonly DataclassDefinition[]): boolean {
 /** Singletons of sessions cannot be shared by several processes. */
 function unsharedSingletons(
   { singletons }: ClassRegistry,
-  { processes }: AppState,
+  processes: number,
 ): Error | undefined {
   const ofSessions = Object.entries(singletons)
     .filter(([, { scope }]) => scope === 'session')

@@ -9,7 +9,6 @@ import fastify, {
 import { pino } from 'pino';
 import { type ReadQuotas, readServerQuotas } from '../access/server-quotas.js';
 import { type Environment, setting } from '../protocol/environment.js';
-import { type AppState, nextAppState } from '../shared-state/joined-state.js';
 import { type Origins, originsFrom } from './cross-site.js';
 import {
   type ErrorHandler,
@@ -19,6 +18,7 @@ import {
   type ErrorTeller,
 } from './errors.js';
 import { http } from './node-http.js';
+import { processesOfServer } from './one-of-several.js';
 import { prepareOwnRoutes } from './own-routes.js';
 import { maxUrlLength } from './reading-parameters.js';
 import { sendJson } from './reply.js';
@@ -50,8 +50,8 @@ export interface ServerSetup {
   readonly log: ServerLog;
   readonly tellError: ErrorTeller;
   readonly answerError: ErrorHandler;
-  /** Set if this process is one of several of a server. */
-  readonly joined: AppState | undefined;
+  /** How many processes of this machine serve; this one is one of them. */
+  readonly processes: number;
   /**
    * Closes what a plugin has opened, after all hooks of `onClose`: the last opened is closed first.
    */
@@ -141,7 +141,7 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
     log,
     tellError,
     answerError,
-    joined: nextAppState(),
+    processes: processesOfServer(),
     closeAtEnd: (close) => opened.push(close),
   };
   app.decorate('setup', setup);

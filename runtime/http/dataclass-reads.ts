@@ -187,8 +187,8 @@ export class DataclassReads {
   }
 
   get #locks(): LockService {
-    const { locks } = this.#context;
-    return (this.#madeLocks ??= new LockService(locks, this.#dataclass, this.#entities));
+    const { locks, database } = this.#context;
+    return (this.#madeLocks ??= new LockService(locks, this.#dataclass, this.#entities, database));
   }
 
   #all(parameters: Parameters): SelectionRequest {

@@ -174,7 +174,7 @@ export class DeleteService {
       });
     try {
       const unlocked = await (this.#deleter.runsCode ? write() : againAfterConflict(write));
-      for (const [name, key] of unlocked) this.context.locks.forget(name, [key]);
+      for (const [name, key] of unlocked) await this.context.locks.forget(name, [key]);
       return deleted;
     } catch (error) {
       if (error instanceof EventFailure) throw failureOf(error.shown, error.thrown);

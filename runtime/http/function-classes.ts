@@ -101,9 +101,11 @@ export function argumentMakers(
     entity: (name, json, at) => entityArgument(making, name, json, at),
     selection: (name, json, at) => selectionArgument(making, name, json, at),
     media: (type, { ID: id }, at) => {
-      const bytes = requireMedia(media).uploadsOf(session.id).bytesOf(id, type);
-      if (bytes instanceof Uint8Array) return new GivenMedia(bytes, type === 'image');
-      throw at.refusal(bytes.message);
+      const found = requireMedia(media).uploadsOf(session.id).bytesOf(id, type);
+      return whenThere(found, (bytes) => {
+        if (bytes instanceof Uint8Array) return new GivenMedia(bytes, type === 'image');
+        throw at.refusal(bytes.message);
+      });
     },
   };
 }
@@ -115,12 +117,13 @@ function ofUploads(uploads: SessionUploads | undefined): EntityArgumentContext['
   if (uploads === undefined) return (_dataclass, body) => body;
   const taken = new Map<string, AppliedUploads>();
   return (dataclass, body) => {
-    let applied = taken.get(dataclass.name);
-    if (applied === undefined) {
-      applied = uploads.forEntities(dataclass);
-      taken.set(dataclass.name, applied);
-    }
-    return applied.applied(body);
+    const known = taken.get(dataclass.name);
+    const applying = known ?? uploads.forEntities(dataclass);
+    taken.set(dataclass.name, applying);
+    return whenThere(applying.load([body]), () => {
+      const applied = applying.applied(body);
+      return whenThere(applying.settle(), () => applied);
+    });
   };
 }
 

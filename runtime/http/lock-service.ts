@@ -1,6 +1,14 @@
-import { holderOfSession, type Lock, type LockTable, TooManyLocksError } from '../access/locks.js';
+import {
+  holderOfSession,
+  type Lock,
+  type LockHolder,
+  type LockTable,
+  TooManyLocksError,
+} from '../access/locks.js';
 import type { Session } from '../access/session.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { Database } from '../dialect/database.js';
+import { LockFence } from '../entity/save.js';
 import { protocolError, RequestError } from '../protocol/errors.js';
 import { readParameters } from '../query/parameters.js';
 import type { EntityReader } from '../query/entity-reader.js';
@@ -11,10 +19,13 @@ const bare = readParameters({}, 'read');
 
 /** Answers `$lock=true` and `$lock=false` of one dataclass's entities (protocol P12.1, P12.2). */
 export class LockService {
+  #fence: LockFence | undefined;
+
   constructor(
     private readonly locks: LockTable,
     private readonly dataclass: Dataclass,
     private readonly entities: EntityReader,
+    private readonly database: Pick<Database, 'dialect' | 'executor'>,
   ) {}
 
   /**
@@ -26,24 +37,41 @@ export class LockService {
     const { key: attribute, name } = this.dataclass;
     const found = await this.entities.read(attribute, key, bare, undefined);
     if (found === undefined) throw missingEntity(name);
-    const result = wanted ? this.#lock(session, key) : this.locks.unlock(name, key, session.id);
+    const result = wanted
+      ? await this.#lock(session, key)
+      : await this.locks.unlock(name, key, session.id);
     return result === true
       ? locked
       : JSON.stringify({ result: false, __STATUS: lockStatus(result) });
   }
 
-  #lock(session: Session, key: string | number): true | Lock {
+  async #lock(session: Session, key: string | number): Promise<true | Lock> {
     const { name } = this.dataclass;
-    const held = this.locks.refusal(name, key, session.id);
+    const held = await this.locks.refusal(name, key, session.id);
     // A guest needs no session to learn that another one holds the lock.
     if (held !== undefined) return held;
     try {
-      return this.locks.lock(name, key, holderOfSession(session));
+      const holder = holderOfSession(session);
+      const locked = await this.locks.lock(name, key, holder);
+      if (locked === true && this.locks.isShared) await this.#waitForOthers(holder, key);
+      return locked;
     } catch (error) {
       if (!(error instanceof TooManyLocksError)) throw error;
       throw new RequestError(429, [protocolError('quotaExceeded', error.message)], {
         'retry-after': '',
       });
+    }
+  }
+
+  /** Those who are changing the entity end before the client hears of its lock. */
+  async #waitForOthers({ session }: LockHolder, key: string | number): Promise<void> {
+    const { dialect, executor } = this.database;
+    const fence = (this.#fence ??= new LockFence(dialect, this.dataclass));
+    try {
+      await executor.write((transaction) => fence.pass(transaction, key));
+    } catch (error) {
+      await this.locks.unlock(this.dataclass.name, key, session);
+      throw error;
     }
   }
 }

@@ -1,10 +1,10 @@
 import type { FastifyInstance } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
 import { AppliedUploads, uploadedBytes } from '../media/apply-uploads.js';
-import { SharedUploadLedger } from '../media/shared-upload-ledger.js';
-import { SharedUploadFiles, UploadFolder } from '../media/upload-folder.js';
-import { UploadStore } from '../media/upload-store.js';
-import { removeLeftovers } from '../shared-state/leftovers.js';
+import { whenThere } from '../dialect/pending.js';
+import { DatabaseUploadStore } from '../media/database-uploads.js';
+import { removeLeftovers, UploadFolder } from '../media/upload-folder.js';
+import { FileUploadStore, type UploadStore } from '../media/upload-store.js';
 import { MediaService } from './media-service.js';
 import type { ServedMedia } from './served-media.js';
 import { uploadRoutes } from './upload-service.js';
@@ -14,16 +14,8 @@ export const media = fastifyPlugin(
   async (app) => {
     const { setup } = app;
     const { limits, settings } = setup;
-    const { sessions } = app.sessions;
-    await removeLeftovers();
-    const uploads = openUploads(app);
+    const uploads = await openUploads(app);
     setup.closeAtEnd(() => uploads.close());
-    sessions.onEnd((session) => {
-      uploads.releaseOf(session);
-    });
-    sessions.onMove((from, to) => {
-      uploads.move(from, to);
-    });
     const served: ServedMedia = {
       routes: uploadRoutes({
         uploads,
@@ -35,7 +27,10 @@ export const media = fastifyPlugin(
       uploadsOf: (session) => {
         const own = uploads.of(session);
         return {
-          bytesOf: (id, type) => uploadedBytes(id, type, own),
+          bytesOf: (id, type) => {
+            const loaded = typeof id === 'string' ? own.load([id]) : undefined;
+            return whenThere(loaded, () => uploadedBytes(id, type, own));
+          },
           forEntities: (dataclass) => new AppliedUploads(dataclass, own, limits.uploadSpace),
         };
       },
@@ -45,12 +40,22 @@ export const media = fastifyPlugin(
   { name: 'drs-media', dependencies: ['drs-sessions'] },
 );
 
-/** Uploads are files; if several processes serve, each knows those of all. */
-function openUploads({ setup: { limits, joined }, stores }: FastifyInstance): UploadStore {
-  const { clock, sharing } = stores;
-  if (joined === undefined || sharing === undefined) {
-    return new UploadStore(limits, clock, new UploadFolder());
+/** Uploads are in the database, or files that this process alone knows. */
+async function openUploads({ setup, stores, sessions }: FastifyInstance): Promise<UploadStore> {
+  const { limits } = setup;
+  const { clock, state } = stores;
+  if (state !== undefined) {
+    const inDatabase = new DatabaseUploadStore(limits, state.database, state.stored);
+    state.everyTick(() => inDatabase.tick());
+    return inDatabase;
   }
-  const files = new SharedUploadFiles(joined.folder, joined.process);
-  return new UploadStore(limits, clock, files, new SharedUploadLedger(sharing, joined.process));
+  await removeLeftovers();
+  const files = new FileUploadStore(limits, clock, new UploadFolder());
+  sessions.sessions.onEnd((session) => {
+    files.releaseOf(session);
+  });
+  sessions.sessions.onMove((from, to) => {
+    files.move(from, to);
+  });
+  return files;
 }

@@ -10,28 +10,14 @@ import type { PrivilegeTable, Session } from '../access/session.js';
 import { type SessionLimits, Sessions } from '../access/sessions.js';
 import { registerDirectory } from './directory-service.js';
 import { decorateOwnRequests } from './own-routes.js';
-import { RequestSessions } from './request-sessions.js';
-import {
-  closeStores,
-  followSessions,
-  type ServerStores,
-  memoryStores,
-  type StoreLimits,
-} from './server-stores.js';
+import { RequestSessions, settleSession } from './request-sessions.js';
+import { databaseStores, memoryStores, type ServerStores, stateKind } from './server-stores.js';
 import { cookieName } from './session-cookie.js';
 import { permissionsOf, type ServedPermissions } from './served-permissions.js';
 import type { Settings } from './settings.js';
 import type { RequestSession } from '../access/request-session.js';
-import { whenThere } from '../dialect/pending.js';
+import { type Pending, whenThere } from '../dialect/pending.js';
 import { protocolError, RequestError } from '../protocol/errors.js';
-import type { Database } from '../dialect/database.js';
-import type { AppState } from '../shared-state/joined-state.js';
-import type { Fold } from '../protocol/fold.js';
-import { openSharing } from '../shared-state/open-sharing.js';
-import { SharedLockTable } from '../shared-state/shared-lock-table.js';
-import { RateTable, serverRates, SharedRates } from '../shared-state/shared-rates.js';
-import { SharedSessionStore } from '../shared-state/shared-session-store.js';
-import { SharedEntitySetStore } from '../shared-state/shared-set-store.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
@@ -59,11 +45,14 @@ export const sessions = fastifyPlugin(
     const { setup, database } = app;
     const { settings, limits, quotas } = setup;
     const permissions = permissionsOf(app);
-    const stores = await openStores(setup.joined, limits, database);
-    setup.closeAtEnd(async () => {
-      await closeStores(stores);
-      stores.close();
-    });
+    const { processes, environment } = setup;
+    const kind = stateKind(environment, database, processes);
+    const stores =
+      kind === 'memory'
+        ? memoryStores(limits, database.dialect.foldText)
+        : await databaseStores(limits, database, processes);
+    setup.closeAtEnd(() => stores.close());
+    setup.log.info(stateWords[kind]);
     if (settings.isOpen) {
       setup.log.warn(
         'The model has no roles: everything is allowed to everyone who can reach this.',
@@ -80,7 +69,6 @@ export const sessions = fastifyPlugin(
       quotas,
       calls,
     });
-    followSessions(found.sessions, stores);
     app.decorate('calls', calls);
     app.decorate('sessions', found);
     app.decorate('stores', stores);
@@ -88,6 +76,11 @@ export const sessions = fastifyPlugin(
   },
   { name: 'drs-sessions', dependencies: ['drs-database'] },
 );
+
+const stateWords = {
+  memory: 'Sessions, entity sets, locks, uploads and quotas are in the memory of this process.',
+  database: 'Sessions, entity sets, locks, uploads and quotas are in the database.',
+} as const;
 
 interface SessionParts {
   /** Of the datastore. */
@@ -137,19 +130,10 @@ export function guardSessions(
   registerDirectory(app, found);
 }
 
-/**
- * If several processes serve, an answer is sent only after all of them know the changes of its
- * session.
- */
+/** If several servers have the sessions, an answer is sent only after its session is stored. */
 function settleSessions(app: FastifyInstance, found: RequestSessions): void {
   app.addHook('onSend', function drsSettleSession(request, _reply, payload, done) {
-    try {
-      found.known(request)?.settle();
-    } catch (error) {
-      done(error as Error);
-      return;
-    }
-    done(null, payload);
+    settleSession(found.known(request), payload, done);
   });
 }
 
@@ -179,35 +163,61 @@ function registerQuotas(app: FastifyInstance, sessions: RequestSessions, server:
       done();
       return;
     }
-    const checked = whenThere(sessions.of(request, reply), (session) => {
-      const counters = countersOf(session);
-      const now = clock.now();
-      for (const { quotas, rates } of counters) {
-        const seconds = rates.exceeded(quotas, now);
-        if (seconds !== undefined) {
-          done(exceeded(seconds));
-          return;
-        }
-      }
-      for (const { quotas, rates } of counters) rates.count(quotas, 'nbRequests', 1, now);
-      done();
-    });
+    const checked = whenThere(sessions.of(request, reply), (session) =>
+      whenThere(admitted(countersOf(session), clock.now()), (seconds) => {
+        done(seconds === undefined ? undefined : exceeded(seconds));
+      }),
+    );
     if (checked instanceof Promise) checked.catch(done);
   });
 
   app.addHook('onSend', function drsCountBytes(request, reply, payload, done) {
     const counters = isUnlimited() ? [] : countersOf(sessions.known(request));
-    if (counters.length > 0) {
-      const now = clock.now();
-      const received = bytesOfRequest(request);
-      const sent = bytesOf(payload) ?? Number(reply.getHeader('content-length') ?? 0);
-      for (const { quotas, rates } of counters) {
-        rates.count(quotas, 'inBytes', received, now);
-        rates.count(quotas, 'outBytes', sent, now);
-      }
+    if (counters.length === 0) {
+      done(null, payload);
+      return;
     }
-    done(null, payload);
+    const received = bytesOfRequest(request);
+    const sent = bytesOf(payload) ?? Number(reply.getHeader('content-length') ?? 0);
+    const counted = count(counters, received, sent, clock.now());
+    if (!(counted instanceof Promise)) {
+      done(null, payload);
+      return;
+    }
+    counted.then(() => {
+      done(null, payload);
+    }, done);
   });
+}
+
+/**
+ * Counts a request, unless one of the quotas is used up.
+ * @returns the seconds to wait then
+ */
+function admitted(
+  [first, ...others]: readonly Counter[],
+  now: number,
+): Pending<number | undefined> {
+  if (first === undefined) return undefined;
+  return whenThere(
+    first.rates.admit(first.quotas, now),
+    (seconds) => seconds ?? admitted(others, now),
+  );
+}
+
+function count(
+  [first, ...others]: readonly Counter[],
+  received: number,
+  sent: number,
+  now: number,
+): Pending<void> {
+  if (first === undefined) return undefined;
+  const { quotas, rates } = first;
+  return whenThere(rates.count(quotas, 'inBytes', received, now), () =>
+    whenThere(rates.count(quotas, 'outBytes', sent, now), () =>
+      count(others, received, sent, now),
+    ),
+  );
 }
 
 /** A line of a header has a colon, a blank and a line break in addition to name and value. */
@@ -229,50 +239,4 @@ function exceeded(seconds: number): RequestError {
   return new RequestError(429, [protocolError('quotaExceeded', message)], {
     'retry-after': String(seconds),
   });
-}
-
-/**
- * The state that outlives requests: in the memory of this process if it serves alone, else shared
- * with the other processes.
- * @param joined what this process is part of; `undefined` if it serves alone
- * @throws Error for a database in memory, which several processes cannot share
- */
-async function openStores(
-  joined: AppState | undefined,
-  limits: StoreLimits,
-  database: Database,
-): Promise<ServerStores> {
-  const { foldText } = database.dialect;
-  if (joined === undefined) return memoryStores(limits, foldText);
-  if (database.isOfOneProcess === true) {
-    throw new Error(
-      `PROCESSES is ${joined.processes}, and DATABASE_URL names a database in memory, which one process alone can have. Name a file, or run one process.`,
-    );
-  }
-  return sharedStores(joined, limits, foldText);
-}
-
-/**
- * Stores for a process that is one of several of a server, in files that all of them have open.
- * @param foldText the form in which the database compares texts
- * @throws Error if the package better-sqlite3 is missing, or the files cannot be opened
- */
-async function sharedStores(
-  joined: AppState,
-  limits: StoreLimits,
-  foldText: Fold,
-): Promise<ServerStores> {
-  const sharing = await openSharing(joined);
-  return {
-    clock: sharing.clock,
-    sessions: new SharedSessionStore(sharing),
-    sets: new SharedEntitySetStore(sharing, limits.entitySetMemory, joined.processes),
-    locks: new SharedLockTable(sharing, limits.maxLocksPerSession, foldText),
-    rates: new SharedRates(new RateTable(sharing.state), serverRates),
-    sharing,
-    close: () => {
-      sharing.generations.close();
-      sharing.state.close();
-    },
-  };
 }

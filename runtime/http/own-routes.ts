@@ -17,6 +17,7 @@ import { failureOf, SaveError } from '../class/failure.js';
 import { PermissionError } from '../protocol/errors.js';
 import { refuseCrossSite } from './cross-site.js';
 import type { Session } from '../access/session.js';
+import { settleSession } from './request-sessions.js';
 
 /**
  * Identifies the requester before the hooks of a route that the user adds, and runs its handler
@@ -99,19 +100,10 @@ const enterCall = (request: FastifyRequest, reply: FastifyReply, done: () => voi
   inCall(request, reply, done);
 };
 
-/**
- * If several processes serve, an answer is sent only after all of them know the changes of its
- * session.
- */
+/** An answer is sent only after all servers know the changes of its session. */
 const drsSettleSession: onSendHookHandler = (request, _reply, payload, done) => {
   const { stores, sessions } = request.server;
-  try {
-    if (stores.sessions.isShared) sessions.known(request)?.settle();
-  } catch (error) {
-    done(error as Error);
-    return;
-  }
-  done(null, payload);
+  settleSession(stores.sessions.isShared ? sessions.known(request) : undefined, payload, done);
 };
 
 function inCall(request: FastifyRequest, reply: FastifyReply, work: () => unknown): unknown {

@@ -1,10 +1,10 @@
 import { fastifyPlugin } from 'fastify-plugin';
 import type { Calls } from '../access/call.js';
 import type { LoginModule } from '../access/login-module.js';
-import { memoryLoginFailures } from '../permissions/failures.js';
+import { type LoginFailures, memoryLoginFailures } from '../permissions/failures.js';
 import { Logins } from '../permissions/logins.js';
 import { DeclaredPrivileges } from '../permissions/privileges.js';
-import { sharedLoginFailures } from '../permissions/shared-failures.js';
+import { DatabaseFailures } from '../permissions/database-failures.js';
 import { Tokens } from '../permissions/tokens.js';
 import { Views } from '../permissions/views.js';
 import type { LoginStores, ServedPermissions } from './served-permissions.js';
@@ -47,14 +47,19 @@ export const permissions = fastifyPlugin<PermissionsOptions>(
 /** The user's `login` runs as the server itself, whatever session logs in. */
 export function openLogins(
   { login }: LoginModule,
-  { clock, sharing }: LoginStores,
+  { clock, state }: LoginStores,
   calls: Calls,
 ): Logins {
-  const failures =
-    sharing === undefined ? memoryLoginFailures(clock) : sharedLoginFailures(sharing);
   const asServer: LoginModule['login'] = (user, password) =>
     calls.asServerWithin(() => login(user, password));
-  return new Logins({ login: asServer }, failures);
+  return new Logins({ login: asServer }, openFailures(clock, state));
+}
+
+function openFailures(clock: LoginStores['clock'], state: LoginStores['state']): LoginFailures {
+  if (state === undefined) return memoryLoginFailures(clock);
+  const failures = new DatabaseFailures(state.database);
+  state.everyTick(() => failures.tick());
+  return failures;
 }
 
 /** What a guest may read: the model, the guest's own session, whether the server lives. */

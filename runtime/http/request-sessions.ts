@@ -76,9 +76,12 @@ export class RequestSessions {
     const { login, expires } = await tokens.grantOf(token);
     // Another request with the token may have been faster.
     const made = await this.sessions.find(name);
-    return (
-      made ?? this.sessions.begin({ grant: login, foreign: { token: name, ends: expires * 1000 } })
-    );
+    if (made !== undefined) return made;
+    const foreign = { token: name, ends: expires * 1000 };
+    const begun = this.sessions.begin({ grant: login, foreign });
+    await this.sessions.flush(begun, false);
+    // Another server may have been faster.
+    return begun.hasEnded ? this.sessions.find(name) : begun;
   }
 
   #made(
@@ -120,6 +123,33 @@ export class RequestSessions {
   }
 }
 
+/**
+ * Stores the session of a request before its answer is sent; an error replaces the answer.
+ * @param done of a hook of `onSend`
+ */
+export function settleSession(
+  session: RequestSession | undefined,
+  payload: unknown,
+  done: (error?: Error | null, payload?: unknown) => void,
+): void {
+  const failed = (error: unknown): void => {
+    done(error instanceof Error ? error : new Error(String(error)));
+  };
+  try {
+    const settled = session?.settle();
+    if (settled instanceof Promise) {
+      settled.then(() => {
+        done(null, payload);
+      }, failed);
+      return;
+    }
+  } catch (error) {
+    failed(error);
+    return;
+  }
+  done(null, payload);
+}
+
 /** The answer to one request. */
 class CookieCarrier implements Carrier {
   #origin: Origin | undefined;
@@ -136,10 +166,6 @@ class CookieCarrier implements Carrier {
     return (this.#origin ??= originOf(this.request));
   }
 
-  get isCarrying(): boolean {
-    return this.#carried !== undefined;
-  }
-
   get isSent(): boolean {
     return this.reply.raw.headersSent;
   }
@@ -150,11 +176,14 @@ class CookieCarrier implements Carrier {
     else this.carryAll(record, replaced);
   }
 
-  settle(): void {
+  settle(isStored: boolean): void {
     const carried = this.#carried;
     if (carried === undefined) return;
-    if (!carried.hasEnded) this.put(carried.token);
-    else if (carried.wasReplaced) this.withdraw();
+    const isOpening = isStored && !carried.hasEnded && carried.token !== '';
+    if (isOpening) this.put(carried.token);
+    else if (!isStored || carried.wasReplaced || carried.token === '') this.withdraw();
+    // The answer to an error of the store is settled as well.
+    if (!isStored) this.#carried = undefined;
   }
 
   /**

@@ -1,4 +1,3 @@
-import { type JoinedState, joinState } from '../shared-state/joined-state.js';
 import { type BuildServer, listen } from './listen.js';
 
 /** The message of the first process to the others. */
@@ -13,8 +12,7 @@ export interface ListeningMessage {
  * Serves as one of the processes that `startProcesses` has started, until the first process or a
  * signal stops it. If the first process dies, Node ends this one.
  */
-export async function serveAsOneOfSeveral(joined: JoinedState, build: BuildServer): Promise<void> {
-  joinState(joined);
+export async function serveAsOneOfSeveral(build: BuildServer): Promise<void> {
   let stop = (): void => {
     // Nobody has been answered yet.
     process.exit(0);

@@ -1,6 +1,6 @@
 import { setting } from '../protocol/environment.js';
-import { joinedBy } from '../shared-state/joined-state.js';
 import { type BuildServer, listen } from './listen.js';
+import { isOneOfSeveral } from './one-of-several.js';
 import { availableParallelism } from 'node:os';
 
 /**
@@ -14,10 +14,9 @@ import { availableParallelism } from 'node:os';
  */
 export async function serve(build: BuildServer): Promise<void> {
   try {
-    const joined = joinedBy(process.env);
-    if (joined !== undefined) {
+    if (isOneOfSeveral(process.env)) {
       const { serveAsOneOfSeveral } = await import('./serve-as-one-of-several.js');
-      await serveAsOneOfSeveral(joined, build);
+      await serveAsOneOfSeveral(build);
       return;
     }
     const processes = processCount(setting(process.env, 'PROCESSES', '1'));

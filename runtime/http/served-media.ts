@@ -52,7 +52,7 @@ export interface DataclassMedia {
 /** The uploads of one session. */
 export interface SessionUploads {
   /** The bytes of an upload for a parameter or attribute of that type, or why it cannot be applied. */
-  bytesOf(id: unknown, type: StorageDefinition['type']): Uint8Array | UnusableUpload;
+  bytesOf(id: unknown, type: StorageDefinition['type']): Pending<Uint8Array | UnusableUpload>;
   /** The uploads for the entities of one request. */
   forEntities(dataclass: Dataclass): AppliedUploads;
 }
@@ -61,7 +61,11 @@ export interface SessionUploads {
 export interface AppliedUploads {
   /** Bytes read for this request so far. */
   readonly bytes: number;
-  /** Replaces `{"ID": "…"}` by the bytes of uploads. */
+  /** Reads what bodies name; call it before their transaction begins. */
+  load(bodies: readonly Body[]): Pending<void>;
+  /** Stores how much of the uploads was used; call it when the entities are stored. */
+  settle(): Pending<void>;
+  /** Replaces `{"ID": "…"}` by the bytes of loaded uploads. */
   applied(body: Body): Body;
   /** The entity of the last body was not stored: its bytes can be used again. */
   giveBackLast(): void;

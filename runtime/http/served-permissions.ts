@@ -36,7 +36,7 @@ export interface ServedPermissions {
   viewed(parts: ViewParts): ServedViews;
 }
 
-export type LoginStores = Pick<ServerStores, 'clock' | 'sharing'>;
+export type LoginStores = Pick<ServerStores, 'clock' | 'state'>;
 
 /** What the views of a model are made from. */
 export interface ViewParts {

@@ -2,11 +2,7 @@ import cluster, { type Worker } from 'node:cluster';
 import { type AddressInfo, createServer } from 'node:net';
 import { pino } from 'pino';
 import { setting } from '../protocol/environment.js';
-import { forgetProcess } from '../shared-state/forget-process.js';
-import { joiningEnvironment } from '../shared-state/joined-state.js';
-import { KeptState } from '../shared-state/kept-state.js';
-import { removeLeftovers } from '../shared-state/leftovers.js';
-import { timeBase } from '../shared-state/shared-clock.js';
+import { environmentOfOne } from './one-of-several.js';
 import { type ListeningMessage, stopMessage } from './serve-as-one-of-several.js';
 import { exitCodeOf, isSecondWish, longestMilliseconds, stopSignals } from './stop.js';
 import type { ChildProcess } from 'node:child_process';
@@ -34,7 +30,6 @@ export async function startProcesses(count: number): Promise<string | undefined>
       `PROCESSES is ${count}, and this process is a worker of a cluster, which cannot start others: leave PROCESSES out, or start the server by itself.`,
     );
   }
-  await removeLeftovers();
   // If all of them have died, their successors need the same port.
   if (process.env['PORT'] === '0') process.env['PORT'] = String(await freePort());
   return new ServerProcesses(count).start();
@@ -53,9 +48,6 @@ function freePort(): Promise<number> {
 }
 
 interface EndedProcess {
-  /** Of the state that it shared. */
-  readonly folder: string;
-  readonly number: number;
   /** By what. */
   readonly died: string;
   readonly code: number | null;
@@ -70,12 +62,9 @@ function stop(worker: Worker, listened: number | undefined): void {
 }
 
 class ServerProcesses {
-  readonly #timeBase = timeBase();
-  readonly #state = new KeptState();
   /** And since when each listens, in time of `performance.now()`. */
   readonly #running = new Map<Worker, number | undefined>();
   readonly #log = pino(pino.destination(2));
-  #started = 0;
   #pause = 0;
   #hasStarted = false;
   #isStopping = false;
@@ -85,9 +74,6 @@ class ServerProcesses {
   readonly #pauses = new Set<NodeJS.Timeout>();
 
   constructor(private readonly count: number) {
-    process.once('exit', () => {
-      this.#state.remove();
-    });
     this.#stopOnSignal();
   }
 
@@ -117,22 +103,14 @@ class ServerProcesses {
 
   /** @returns its address, when it listens */
   #startOne(): Promise<string> {
-    this.#started += 1;
-    const number = this.#started;
-    const { count: processes } = this;
-    const { folder } = this.#state;
-    const worker = cluster.fork(
-      joiningEnvironment({ folder, process: number, processes, timeBase: this.#timeBase }),
-    );
+    const worker = cluster.fork(environmentOfOne(this.count));
     closeUnreceived(worker.process);
     this.#running.set(worker, undefined);
     return new Promise((resolve, reject) => {
       worker.on('message', ({ url }: ListeningMessage) => {
         this.#running.set(worker, performance.now());
-        const isCurrent = folder === this.#state.folder;
-        if (isCurrent) this.#state.noteFiles();
         // It may have got the signal before it could handle it.
-        if (this.#isStopping || !isCurrent) worker.send(stopMessage);
+        if (this.#isStopping) worker.send(stopMessage);
         resolve(url);
       });
       // An error of sending to a process that has ended.
@@ -142,12 +120,12 @@ class ServerProcesses {
         this.#running.delete(worker);
         const died = signal ?? `code ${code ?? 0}`;
         reject(new Error(`A process of the server ended before it listened (${died}).`));
-        void this.#ended({ folder, number, died, code, listened });
+        this.#ended({ died, code, listened });
       });
     });
   }
 
-  async #ended({ folder, number, died, code, listened }: EndedProcess): Promise<void> {
+  #ended({ died, code, listened }: EndedProcess): void {
     if (this.#isStopping) {
       // A starting process dies of the signal, as a server of one process does.
       if (code !== 0 && listened !== undefined) this.#exitCode = 1;
@@ -155,32 +133,8 @@ class ServerProcesses {
       return;
     }
     if (!this.#hasStarted && listened === undefined) return;
-    if (folder === this.#state.folder) {
-      if (this.#state.isLost) this.#renewState();
-      else await this.#forget(number);
-    }
     const isProven = listened !== undefined && performance.now() - listened > provenMilliseconds;
     this.#startAgain(died, isProven);
-  }
-
-  /** Processes that share nothing would each know other sessions and locks: all of them restart. */
-  #renewState(): void {
-    const { folder } = this.#state;
-    try {
-      this.#state.renew();
-      for (const [worker, listened] of this.#running) stop(worker, listened);
-      this.#log.error(
-        `The shared state of the processes (${folder}) was removed: all of them restart without it.`,
-      );
-    } catch (error) {
-      this.#log.error({ err: error }, 'The shared state of the processes cannot be created again.');
-    }
-  }
-
-  async #forget(number: number): Promise<void> {
-    await forgetProcess(this.#state.folder, number).catch((error: unknown) => {
-      this.#log.error({ err: error }, 'Files of a process of the server could not be removed.');
-    });
   }
 
   #startAgain(died: string, isProven: boolean): void {
@@ -215,7 +169,6 @@ class ServerProcesses {
     this.#stoppingSince = performance.now();
     this.#isStopping = true;
     for (const timer of this.#pauses) clearTimeout(timer);
-    this.#state.stopKeepingFresh();
     if (this.#running.size === 0) {
       this.#finish();
       return;

@@ -2,33 +2,85 @@ import { type LockTable, MemoryLockTable } from '../access/locks.js';
 import { MemorySessionStore } from '../access/memory-session-store.js';
 import { type Rates, RateWindows } from '../access/quota-values.js';
 import type { SessionStore } from '../access/session-store.js';
-import type { Sessions } from '../access/sessions.js';
+import type { Database } from '../dialect/database.js';
+import type { Pending } from '../dialect/pending.js';
+import type { StateDatabase } from '../dialect/state-database.js';
 import { type Clock, systemClock } from '../entity-set/clock.js';
 import type { EntitySetStore } from '../entity-set/entity-set-store.js';
 import { MemoryEntitySetStore } from '../entity-set/memory-store.js';
+import { type Environment, setting } from '../protocol/environment.js';
 import type { Fold } from '../protocol/fold.js';
-import type { Sharing } from '../shared-state/sharing.js';
+import { DatabaseLockTable } from '../state/database-lock-table.js';
+import { QuotaTable } from '../state/database-rates.js';
+import { DatabaseSessionStore } from '../state/database-session-store.js';
+import { DatabaseEntitySetStore } from '../state/database-set-store.js';
+import { stateSchema } from '../state/schema.js';
 import type { Limits } from './settings.js';
 
-/**
- * The state that outlives requests outside of the database: what a server remembers about its
- * clients.
- */
+/** The state that outlives requests: what a server remembers about its clients. */
 export interface ServerStores {
-  /** Of all that expires. */
+  /** Of what this process remembers. */
   readonly clock: Clock;
   readonly sessions: SessionStore;
   readonly sets: EntitySetStore;
   readonly locks: LockTable;
   /** What all requests together have used of the server's quotas. */
   readonly rates: Rates;
-  /** Set if the process is one of several; none if it serves alone. */
-  readonly sharing: Sharing | undefined;
+  /** Set if the state is in the database. */
+  readonly state: SharedState | undefined;
   /** Call it when nobody uses them any more. */
-  close(): void;
+  close(): Promise<void>;
+}
+
+/** The state in the database, for the stores of parts that some servers do not have. */
+export interface SharedState {
+  readonly database: StateDatabase;
+  /** Makes sure that tables can refer to a session. */
+  readonly stored: (session: string) => Pending<void>;
+  /** Does work every few seconds; one that fails is done again the next time. */
+  readonly everyTick: (work: () => Promise<void>) => void;
 }
 
 export type StoreLimits = Pick<Limits, 'entitySetMemory' | 'maxLocksPerSession'>;
+
+/** Where a server keeps its state. */
+export type StateKind = 'memory' | 'database';
+
+/**
+ * From `STATE`; if it is not set, in the database where several servers may use it.
+ * @param processes of this server
+ * @throws Error that says which setting is wrong
+ */
+export function stateKind(
+  environment: Environment,
+  { isOfOneProcess, state }: Database,
+  processes: number,
+): StateKind {
+  const kind = setting(environment, 'STATE', '');
+  if (kind !== '' && kind !== 'memory' && kind !== 'database') {
+    throw new Error(`STATE is ${JSON.stringify(kind)}; it must be memory or database.`);
+  }
+  if (processes > 1) {
+    const several = `PROCESSES is ${processes}, and`;
+    if (isOfOneProcess === true || state === undefined) {
+      throw new Error(
+        `${several} DATABASE_URL names a database in memory, which one process alone can have. Name a file, or run one process.`,
+      );
+    }
+    if (kind === 'memory') {
+      throw new Error(
+        `${several} STATE is memory, which processes do not share. Leave STATE out, or run one process.`,
+      );
+    }
+    return 'database';
+  }
+  if (kind === 'database' && state === undefined) {
+    throw new Error(
+      'STATE is database, and DATABASE_URL names a database in memory, beside which nothing is kept. Name a file, or leave STATE out.',
+    );
+  }
+  return kind === '' ? (state?.isForMachines === true ? 'database' : 'memory') : kind;
+}
 
 /**
  * Stores in the memory of this process.
@@ -36,30 +88,105 @@ export type StoreLimits = Pick<Limits, 'entitySetMemory' | 'maxLocksPerSession'>
  */
 export function memoryStores(limits: StoreLimits, foldText: Fold): ServerStores {
   const clock = systemClock();
-  return {
-    clock,
-    sessions: new MemorySessionStore(clock),
-    sets: new MemoryEntitySetStore(limits.entitySetMemory, clock),
-    locks: new MemoryLockTable(limits.maxLocksPerSession, foldText),
-    rates: new RateWindows(),
-    sharing: undefined,
-    close: () => undefined,
-  };
-}
-
-/** What belongs to a session ends with it, or moves with it. */
-export function followSessions(sessions: Sessions, { sets, locks }: ServerStores): void {
+  const sessions = new MemorySessionStore(clock);
+  const sets = new MemoryEntitySetStore(limits.entitySetMemory, clock);
+  const locks = new MemoryLockTable(limits.maxLocksPerSession, foldText);
+  // What belongs to a session ends with it, or moves with it.
   sessions.onEnd((session) => {
     locks.releaseAll(session);
-    void sets.releaseOf(session);
+    sets.releaseOf(session);
   });
   sessions.onMove((from, to) => {
     locks.moveAll(from, to);
-    void sets.moveOf(from, to);
+    sets.moveOf(from, to);
   });
+  const close = (): Promise<void> => {
+    sets.close();
+    sessions.close();
+    return Promise.resolve();
+  };
+  return { clock, sessions, sets, locks, rates: new RateWindows(), state: undefined, close };
 }
 
-/** Forgets everything. */
-export async function closeStores({ sets, sessions }: ServerStores): Promise<void> {
-  await Promise.all([sets.close(), sessions.close()]);
+/** The owner of the rates of all requests together; no session has this ID. */
+const serverRates = 'server';
+
+/**
+ * Stores in the database, for all servers that use it.
+ * @param processes of this machine, which share the memory for cached keys of sets
+ * @throws Error if the state cannot be opened
+ */
+export async function databaseStores(
+  limits: StoreLimits,
+  { dialect, state }: Database,
+  processes: number,
+): Promise<ServerStores> {
+  if (state === undefined) throw new Error('The database keeps no state.');
+  const database = await state.open(stateSchema);
+  const { entitySetMemory, maxLocksPerSession } = limits;
+  const quotas = new QuotaTable(database);
+  const sessions = new DatabaseSessionStore(database, (session) => quotas.of(session));
+  const stored = (session: string): Pending<void> => sessions.stored(session);
+  const sets = new DatabaseEntitySetStore(
+    database,
+    entitySetMemory,
+    entitySetMemory / processes,
+    stored,
+  );
+  const ticks = new Ticks();
+  for (const each of [sessions, sets, quotas]) ticks.add(() => each.tick());
+  return {
+    clock: systemClock(),
+    sessions,
+    sets,
+    locks: new DatabaseLockTable(database, maxLocksPerSession, dialect.foldText, stored),
+    rates: quotas.of(serverRates),
+    state: {
+      database,
+      stored,
+      everyTick: (work) => {
+        ticks.add(work);
+      },
+    },
+    close: async () => {
+      await ticks.end();
+      sets.close();
+      await sessions.close();
+      await database.close();
+    },
+  };
+}
+
+/** Milliseconds between two ticks. */
+const tickMilliseconds = 5_000;
+
+/** Work that every server does now and then, such as removing what has expired. */
+class Ticks {
+  readonly #works: (() => Promise<void>)[] = [];
+  #running: Promise<void> | undefined;
+  readonly #timer: NodeJS.Timeout;
+
+  constructor() {
+    this.#timer = setInterval(() => {
+      this.#running ??= this.#runAll().finally(() => {
+        this.#running = undefined;
+      });
+    }, tickMilliseconds).unref();
+  }
+
+  add(work: () => Promise<void>): void {
+    this.#works.push(work);
+  }
+
+  async end(): Promise<void> {
+    clearInterval(this.#timer);
+    await this.#running;
+  }
+
+  async #runAll(): Promise<void> {
+    for (const work of this.#works) {
+      // Requests report that the database is away.
+      await work().catch(() => undefined);
+    }
+  }
 }

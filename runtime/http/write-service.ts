@@ -129,6 +129,7 @@ export class WriteService {
    */
   async #validated(sent: SentBody, caller: WriteCaller): Promise<WriteAnswer> {
     const uploads = this.#uploadsFor(caller);
+    await uploads?.load(sent.entities);
     const reads = readsOnly(this.context.database.executor);
     const options = { ...validation(caller), isOnlyRead: true };
     const checked = new CheckedList(this.context.database.dialect, this.dataclass);
@@ -201,15 +202,20 @@ export class WriteService {
     const write = (): Pending<readonly Entry[]> => {
       const uploads = this.#uploadsFor(caller);
       const tools = { saver: this.#saver, answers: sent.answers, uploads };
-      return caught(
-        () =>
-          executor.write((transaction) =>
-            this.#save(new BodySaving(tools, transaction, mode, caller, sent.isList), sent),
-          ),
-        (error) => {
-          uploads?.giveBackAll();
-          throw error;
-        },
+      const saved = (): Pending<readonly Entry[]> =>
+        caught(
+          () =>
+            executor.write((transaction) =>
+              this.#save(new BodySaving(tools, transaction, mode, caller, sent.isList), sent),
+            ),
+          (error) => {
+            uploads?.giveBackAll();
+            throw error;
+          },
+        );
+      if (uploads === undefined) return saved();
+      return whenThere(uploads.load(sent.entities), () =>
+        whenThere(saved(), (entries) => whenThere(uploads.settle(), () => entries)),
       );
     };
     const entries = this.#runsCode(sent) ? write() : againAfterConflict(write);

@@ -1,4 +1,5 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { Pending } from '../dialect/pending.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import { UnusableUpload } from '../protocol/values.js';
@@ -60,6 +61,23 @@ export class AppliedUploads {
     return this.#bytes;
   }
 
+  /** Reads what bodies name, which takes time if it is in the database. */
+  load(bodies: readonly Body[]): Pending<void> {
+    if (this.#attributes.length === 0) return undefined;
+    const ids = bodies.flatMap((body) =>
+      this.#attributes.flatMap(({ name }) => {
+        const id = idIn(body, name);
+        return typeof id === 'string' ? [id] : [];
+      }),
+    );
+    return ids.length === 0 ? undefined : this.uploads.load(ids);
+  }
+
+  /** Stores how much of the uploads was used; call it when the entities are stored. */
+  settle(): Pending<void> {
+    return this.#all.length === 0 ? undefined : this.uploads.settle();
+  }
+
   /**
    * Replaces `{"ID": "…"}` by the bytes of uploads (protocol P10.4), or by what is wrong with them.
    * @returns a new body if one is needed; its bytes are read now, so call this shortly before they
@@ -70,10 +88,10 @@ export class AppliedUploads {
     let applied: Record<string, unknown> | undefined;
     this.#last = [];
     for (const { name, type } of this.#attributes) {
-      const json = Object.hasOwn(body, name) ? body[name] : undefined;
-      if (typeof json !== 'object' || json === null || !Object.hasOwn(json, 'ID')) continue;
+      const id = idIn(body, name);
+      if (id === undefined) continue;
       applied ??= { ...body };
-      applied[name] = this.#taken((json as { readonly ID: unknown }).ID, type);
+      applied[name] = this.#taken(id, type);
     }
     return applied ?? body;
   }
@@ -112,6 +130,13 @@ export class AppliedUploads {
     if (this.#bytes <= this.most) return;
     throw refuse('tooLarge', `One request stores at most ${this.most} bytes of uploads.`);
   }
+}
+
+/** The value of `ID` in the value of an attribute; `undefined` if it names no upload. */
+function idIn(body: Body, name: string): unknown {
+  const json = Object.hasOwn(body, name) ? body[name] : undefined;
+  if (typeof json !== 'object' || json === null || !Object.hasOwn(json, 'ID')) return undefined;
+  return (json as { readonly ID: unknown }).ID ?? null;
 }
 
 /** The bytes of an upload for an attribute of that type, or why it cannot be applied. */

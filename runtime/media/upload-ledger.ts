@@ -27,47 +27,8 @@ export function accountsOf(sender: string | undefined): readonly string[] {
   return sender.startsWith('guest ') ? ['all', 'guests', sender] : ['all', sender];
 }
 
-/**
- * Who sent which upload, and how much they use together; in memory, or shared by several processes.
- */
-export interface UploadLedger {
-  /** Bytes on disk of the uploads of an account, including incomplete ones. */
-  spaceOf(account: string): number;
-  /**
-   * Reserves space for an incoming upload, in all shares or in none.
-   * @returns the share that is too small
-   */
-  reserve(bytes: number, shares: readonly UploadShare[]): UploadShare | undefined;
-  /** Frees reserved space of an upload that failed. */
-  free(bytes: number, accounts: readonly string[]): void;
-  /** Turns the reserved space into that of the complete upload. */
-  keep(id: string, upload: KeptUpload): void;
-  find(id: string): KeptUpload | undefined;
-  /**
-   * @returns the upload, so that its file can be removed; call {@link removed} then to free its
-   * space
-   */
-  forget(id: string): KeptUpload | undefined;
-  removed(upload: KeptUpload): void;
-  idsOf(owner: string): readonly string[];
-  /** Moves the uploads of a session to another one, which has none. */
-  move(from: string, to: string): void;
-  /**
-   * When uploads of an account with that many bytes will have expired; `undefined` if it has fewer
-   * bytes.
-   */
-  expiryOf(bytes: number, account: string): number | undefined;
-  /**
-   * Counts bytes of an upload that are stored in an entity; a negative number if they were not
-   * stored after all.
-   * @returns `false`, and counts nothing, if they would exceed `most`
-   */
-  write(id: string, bytes: number, most: number): boolean;
-  close(): void;
-}
-
-/** Uploads that only this process knows. */
-export class MemoryUploadLedger implements UploadLedger {
+/** Who sent which upload, and how much they use together, if one process serves. */
+export class UploadLedger {
   readonly #kept = new Map<string, KeptUpload>();
   readonly #ofSession = new Map<string, Set<string>>();
   /** By their IDs. */
@@ -75,10 +36,15 @@ export class MemoryUploadLedger implements UploadLedger {
   /** By accounts. */
   readonly #spaces = new Map<string, number>();
 
+  /** Bytes on disk of the uploads of an account, including incomplete ones. */
   spaceOf(account: string): number {
     return this.#spaces.get(account) ?? 0;
   }
 
+  /**
+   * Reserves space for an incoming upload, in all shares or in none.
+   * @returns the share that is too small
+   */
   reserve(bytes: number, shares: readonly UploadShare[]): UploadShare | undefined {
     const full = shares.find(({ account, most }) => this.spaceOf(account) + bytes > most);
     if (full !== undefined) return full;
@@ -86,6 +52,7 @@ export class MemoryUploadLedger implements UploadLedger {
     return undefined;
   }
 
+  /** Frees reserved space of an upload that failed. */
   free(bytes: number, accounts: readonly string[]): void {
     for (const account of accounts) {
       const rest = this.spaceOf(account) - bytes;
@@ -94,6 +61,7 @@ export class MemoryUploadLedger implements UploadLedger {
     }
   }
 
+  /** Turns the reserved space into that of the complete upload. */
   keep(id: string, upload: KeptUpload): void {
     this.#kept.set(id, upload);
     const siblings = this.#ofSession.get(upload.owner);
@@ -105,6 +73,10 @@ export class MemoryUploadLedger implements UploadLedger {
     return this.#kept.get(id);
   }
 
+  /**
+   * @returns the upload, so that its file can be removed; call {@link removed} then to free its
+   * space
+   */
   forget(id: string): KeptUpload | undefined {
     const kept = this.#kept.get(id);
     if (kept === undefined) return undefined;
@@ -124,6 +96,7 @@ export class MemoryUploadLedger implements UploadLedger {
     return [...(this.#ofSession.get(owner) ?? [])];
   }
 
+  /** Moves the uploads of a session to another one, which has none. */
   move(from: string, to: string): void {
     const moved = this.#ofSession.get(from);
     if (moved === undefined) return;
@@ -135,6 +108,10 @@ export class MemoryUploadLedger implements UploadLedger {
     }
   }
 
+  /**
+   * When uploads of an account with that many bytes will have expired; `undefined` if it has fewer
+   * bytes.
+   */
   expiryOf(bytes: number, account: string): number | undefined {
     let freed = 0;
     let last = 0;
@@ -148,6 +125,11 @@ export class MemoryUploadLedger implements UploadLedger {
     return undefined;
   }
 
+  /**
+   * Counts bytes of an upload that are stored in an entity; a negative number if they were not
+   * stored after all.
+   * @returns `false`, and counts nothing, if they would exceed `most`
+   */
   write(id: string, bytes: number, most: number): boolean {
     const written = (this.#written.get(id) ?? 0) + bytes;
     if (written > most || !this.#kept.has(id)) return false;

@@ -2,16 +2,11 @@ import { randomBytes } from 'node:crypto';
 import { readFileSync } from 'node:fs';
 import { unlink } from 'node:fs/promises';
 import type { Clock } from '../entity-set/clock.js';
+import type { Pending } from '../dialect/pending.js';
 import { protocolError, refuse, RequestError, refuseBusy } from '../protocol/errors.js';
 import { headLength, imageType, type ImageType } from '../protocol/image-types.js';
-import type { UploadFile, UploadFiles } from './upload-folder.js';
-import {
-  accountsOf,
-  type KeptUpload,
-  MemoryUploadLedger,
-  type UploadLedger,
-  type UploadShare,
-} from './upload-ledger.js';
+import type { UploadFile, UploadFolder } from './upload-folder.js';
+import { accountsOf, type KeptUpload, UploadLedger, type UploadShare } from './upload-ledger.js';
 
 /** Sizes are bytes. */
 export interface UploadLimits {
@@ -36,9 +31,34 @@ export interface Upload {
   take(bytes: number): boolean;
 }
 
-/** Finds uploads by their IDs. */
+/** The uploads of a session, for one request. */
 export interface Uploads {
+  /** Reads uploads that are elsewhere; call it before a transaction begins. */
+  load(ids: readonly string[]): Pending<void>;
+  /** Finds a loaded upload by its ID. */
   find(id: string): Upload | undefined;
+  /** Stores how much of the uploads entities have used. */
+  settle(): Pending<void>;
+}
+
+/** Keeps uploads until they expire or their session ends (protocol P10.6). */
+export interface UploadStore {
+  /**
+   * Stores chunk by chunk; nothing remains of an upload that fails.
+   * @param owner returns the ID of the session that sends it, after everything has arrived
+   * @returns its ID, 32 hexadecimal digits
+   * @throws RequestError 413 if it is too large, 429 while all uploads together are, or those of
+   * its sender or of guests, 400 with 1824 if it is no image and must be one, 503 if it cannot be
+   * written; what `chunks` and `owner` throw
+   */
+  receive(
+    chunks: AsyncIterable<Uint8Array>,
+    options: UploadOptions,
+    owner: () => string,
+  ): Promise<string>;
+  /** The uploads of one session; a guest without state has none. */
+  of(session: string | undefined): Uploads;
+  close(): Promise<void>;
 }
 
 /** How to keep the file of a body. */
@@ -53,7 +73,7 @@ export interface UploadOptions {
 }
 
 /** The longest `$timeout`, in seconds; a longer one is reduced to it. */
-const longestTimeout = 24 * 3600;
+export const longestTimeout = 24 * 3600;
 /** A file takes whole blocks of a disk, an empty one its directory entry. */
 const blockSize = 4096;
 /**
@@ -63,11 +83,16 @@ const blockSize = 4096;
 const mostCopies = 8;
 const mostCopied = 1024 * 1024;
 
+/** The bytes of one upload that entities may use. */
+export function mostUsed(space: number): number {
+  return Math.max(mostCopies * space, mostCopied);
+}
+
 /**
- * Keeps uploads on disk until they expire or their session ends (protocol P10.6). An ID is 128 bits
- * from a secure source: for other sessions it does not exist. It never becomes part of a path.
+ * Keeps uploads on the disk of the only process. An ID is 128 bits from a secure source: for other
+ * sessions it does not exist. It never becomes part of a path.
  */
-export class UploadStore {
+export class FileUploadStore implements UploadStore {
   /** Timers of the uploads that this process has received, by their IDs. */
   readonly #timers = new Map<string, () => void>();
   #isClosed = false;
@@ -75,18 +100,10 @@ export class UploadStore {
   constructor(
     private readonly limits: UploadLimits,
     private readonly clock: Clock,
-    private readonly folder: UploadFiles,
-    private readonly ledger: UploadLedger = new MemoryUploadLedger(),
+    private readonly folder: UploadFolder,
+    private readonly ledger = new UploadLedger(),
   ) {}
 
-  /**
-   * Stores chunk by chunk; nothing remains of an upload that fails.
-   * @param owner returns the ID of the session that sends it, after everything has arrived
-   * @returns its ID, 32 hexadecimal digits
-   * @throws RequestError 413 if it is too large, 429 while all uploads together are, or those of
-   * its sender or of guests, 400 with 1824 if it is no image and must be one, 503 if it cannot be
-   * written; what `chunks` and `owner` throw
-   */
   async receive(
     chunks: AsyncIterable<Uint8Array>,
     { timeout, mustBeImage, sender, length }: UploadOptions,
@@ -94,7 +111,7 @@ export class UploadStore {
   ): Promise<string> {
     this.#refuseWhenClosed();
     const file = await onDisk(this.folder.create());
-    const shares = this.#sharesOf(sender);
+    const shares = sharesOf(this.limits, sender);
     const space = new Reservation((bytes, reserved) => {
       if (this.ledger.reserve(bytes, shares) === undefined) return;
       const size = inBlocks(length ?? this.limits.uploadSize);
@@ -105,9 +122,8 @@ export class UploadStore {
       const type = imageType(head);
       if (mustBeImage && type === undefined) throw noImage();
       this.#refuseWhenClosed();
-      const seconds = timeout ?? this.limits.uploadTimeout;
       const kept = { owner: owner(), path: file.path, type, space: space.bytes, sender };
-      return this.#keep(kept, seconds);
+      return this.#keep(kept, timeout);
     } catch (error) {
       this.ledger.free(space.bytes, accountsOf(sender));
       await unlink(file.path).catch(() => undefined);
@@ -115,9 +131,12 @@ export class UploadStore {
     }
   }
 
-  /** The uploads of one session; a guest without state has none. */
   of(session: string | undefined): Uploads {
-    return { find: (id) => (session === undefined ? undefined : this.#find(id, session)) };
+    return {
+      load: () => undefined,
+      find: (id) => (session === undefined ? undefined : this.#find(id, session)),
+      settle: () => undefined,
+    };
   }
 
   /** Ends the uploads of a session. */
@@ -146,8 +165,7 @@ export class UploadStore {
         }
       },
       take: (bytes) => {
-        const most = Math.max(mostCopies * kept.space, mostCopied);
-        return this.ledger.write(name, bytes, most);
+        return this.ledger.write(name, bytes, mostUsed(kept.space));
       },
     };
   }
@@ -191,10 +209,9 @@ export class UploadStore {
     return head;
   }
 
-  #keep(upload: Omit<KeptUpload, 'expires'>, seconds: number): string {
+  #keep(upload: Omit<KeptUpload, 'expires'>, seconds: number | undefined): string {
     const id = randomBytes(16).toString('hex').toUpperCase();
-    const longest = Math.max(longestTimeout, this.limits.uploadTimeout);
-    const life = Math.min(seconds, longest) * 1000;
+    const life = lifeOf(this.limits, seconds) * 1000;
     const cancel = this.clock.after(life, () => {
       this.#forget(id);
     });
@@ -215,17 +232,6 @@ export class UploadStore {
       });
   }
 
-  #sharesOf(sender: string | undefined): readonly UploadShare[] {
-    const { uploadSize, uploadSpace } = this.limits;
-    // The largest upload fits into each share.
-    const least = Math.min(inBlocks(uploadSize), uploadSpace);
-    const share = (part: number): number => Math.max(Math.floor(uploadSpace / part), least);
-    return accountsOf(sender).map((account) => ({
-      account,
-      most: account === 'all' ? uploadSpace : share(account === 'guests' ? 2 : 4),
-    }));
-  }
-
   /**
    * @param missing bytes that the refused upload lacked, in addition to those that it had and gives
    * back
@@ -242,22 +248,48 @@ export class UploadStore {
       const expiry = this.ledger.expiryOf(excess, share.account);
       end = Math.max(end, expiry ?? now + this.limits.uploadTimeout * 1000);
     }
-    const [{ account, most } = { account: 'all', most: this.limits.uploadSpace }] = full.slice(-1);
-    const whose =
-      account === 'all'
-        ? 'The uploads'
-        : account === 'guests'
-          ? 'The uploads of guests'
-          : 'Your uploads';
-    const text = `${whose} that wait take up the ${most} bytes that are meant for them.`;
     // A file is removed in the second after its expiry.
-    return new RequestError(429, [protocolError('uploadsFull', text)], {
-      'retry-after': String(Math.floor((end - now) / 1000) + 1),
-    });
+    return uploadsFull(full.at(-1) ?? allOf(this.limits), Math.floor((end - now) / 1000) + 1);
   }
 }
 
-function inBlocks(size: number): number {
+/** Seconds that an upload is kept. */
+export function lifeOf({ uploadTimeout }: UploadLimits, seconds = uploadTimeout): number {
+  return Math.min(seconds, Math.max(longestTimeout, uploadTimeout));
+}
+
+/** The limits of the accounts of a sender. */
+export function sharesOf(limits: UploadLimits, sender: string | undefined): readonly UploadShare[] {
+  const { uploadSize, uploadSpace } = limits;
+  // The largest upload fits into each share.
+  const least = Math.min(inBlocks(uploadSize), uploadSpace);
+  const share = (part: number): number => Math.max(Math.floor(uploadSpace / part), least);
+  return accountsOf(sender).map((account) => ({
+    account,
+    most: account === 'all' ? uploadSpace : share(account === 'guests' ? 2 : 4),
+  }));
+}
+
+export function allOf({ uploadSpace }: UploadLimits): UploadShare {
+  return { account: 'all', most: uploadSpace };
+}
+
+/** @param seconds until there is room */
+export function uploadsFull({ account, most }: UploadShare, seconds: number): RequestError {
+  const whose =
+    account === 'all'
+      ? 'The uploads'
+      : account === 'guests'
+        ? 'The uploads of guests'
+        : 'Your uploads';
+  const text = `${whose} that wait take up the ${most} bytes that are meant for them.`;
+  return new RequestError(429, [protocolError('uploadsFull', text)], {
+    'retry-after': String(seconds),
+  });
+}
+
+/** The space that a file takes. */
+export function inBlocks(size: number): number {
   return Math.ceil(size / blockSize) * blockSize;
 }
 

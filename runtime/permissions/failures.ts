@@ -1,4 +1,5 @@
 import type { Clock } from '../entity-set/clock.js';
+import type { Pending } from '../dialect/pending.js';
 import { ownText } from '../protocol/own-text.js';
 
 /** From when, and by how much, attempts with a name or from an address are slowed down. */
@@ -7,21 +8,6 @@ export interface Slowdown {
   readonly free: number;
   /** Seconds; the first wait is one second, and each further failure doubles it. */
   readonly longest: number;
-}
-
-/** Counts failures by name, and says how long a name has to wait. */
-export interface FailureCounter {
-  /** Seconds until the next attempt is allowed; 0 if it is allowed now. */
-  wait(name: string): number;
-  /**
-   * Counts an attempt as failed before its outcome is known, so that simultaneous attempts do not
-   * avoid the wait.
-   */
-  begin(name: string): void;
-  /** Uncounts an attempt that did not fail. */
-  takeBack(name: string): void;
-  /** Forgets all failures of a name. */
-  clear(name: string): void;
 }
 
 interface Failures {
@@ -36,7 +22,7 @@ interface Failures {
 export const memoryMilliseconds = 3_600_000;
 
 /** Counts failures by name, in bounded memory: the oldest failures are forgotten first. */
-export class FailureCounts implements FailureCounter {
+class FailureCounts {
   readonly #failures = new Map<string, Failures>();
 
   /** @param most names that are remembered */
@@ -46,6 +32,7 @@ export class FailureCounts implements FailureCounter {
     private readonly most: number,
   ) {}
 
+  /** Seconds until the next attempt is allowed; 0 if it is allowed now. */
   wait(name: string): number {
     const failures = this.#alive(name);
     return failures === undefined
@@ -70,6 +57,7 @@ export class FailureCounts implements FailureCounter {
     }
   }
 
+  /** Uncounts an attempt that did not fail. */
   takeBack(name: string): void {
     const failures = this.#failures.get(name);
     if (failures === undefined) return;
@@ -91,28 +79,61 @@ export class FailureCounts implements FailureCounter {
 }
 
 /** Seconds to wait after that many failures in a row. */
-export function waitAfter({ free, longest }: Slowdown, count: number): number {
+function waitAfter({ free, longest }: Slowdown, count: number): number {
   return count <= free ? 0 : Math.min(longest, 2 ** Math.min(count - free - 1, 30));
 }
 
 /** Names, and addresses, whose failures are remembered. */
 export const mostRemembered = 10_000;
 
-/** Failed logins. A user waits less than an address: otherwise anyone could lock a user out. */
-export interface LoginFailures {
-  readonly ofUser: FailureCounter;
-  readonly ofAddress: FailureCounter;
+/** A user waits less than an address: otherwise anyone could lock a user out. */
+export const slowdowns = {
+  user: { free: 5, longest: 60 },
+  address: { free: 20, longest: 900 },
+} as const satisfies Record<string, Slowdown>;
+
+/** Who tries to log in. */
+export interface Attempt {
+  readonly user: string;
+  readonly address: string;
 }
 
-export const slowdowns = {
-  ofUser: { free: 5, longest: 60 },
-  ofAddress: { free: 20, longest: 900 },
-} as const satisfies Record<keyof LoginFailures, Slowdown>;
+/** Failed logins, by user and by address. */
+export interface LoginFailures {
+  /**
+   * Counts an attempt as failed before its outcome is known, so that simultaneous attempts do not
+   * avoid the wait.
+   * @returns 0, or the seconds to wait, and then nothing is counted
+   */
+  begin(attempt: Attempt): Pending<number>;
+  /** Uncounts an attempt that did not fail: an error of the server. */
+  takeBack(attempt: Attempt): Pending<void>;
+  /**
+   * Forgets all failures of a user who is in. A login to one's own account must not clear those of
+   * an address that tries other accounts.
+   */
+  succeeded(attempt: Attempt): Pending<void>;
+}
 
 /** Failures that this process remembers. */
 export function memoryLoginFailures(clock: Clock): LoginFailures {
+  const users = new FailureCounts(clock, slowdowns.user, mostRemembered);
+  const addresses = new FailureCounts(clock, slowdowns.address, mostRemembered);
   return {
-    ofUser: new FailureCounts(clock, slowdowns.ofUser, mostRemembered),
-    ofAddress: new FailureCounts(clock, slowdowns.ofAddress, mostRemembered),
+    begin: ({ user, address }) => {
+      const wait = Math.max(users.wait(user), addresses.wait(address));
+      if (wait > 0) return wait;
+      users.begin(user);
+      addresses.begin(address);
+      return 0;
+    },
+    takeBack: ({ user, address }) => {
+      users.takeBack(user);
+      addresses.takeBack(address);
+    },
+    succeeded: ({ user, address }) => {
+      users.clear(user);
+      addresses.takeBack(address);
+    },
   };
 }

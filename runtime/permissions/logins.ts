@@ -1,6 +1,6 @@
 import { DatabaseUnavailableError } from '../dialect/executor.js';
 import { protocolError, RequestError } from '../protocol/errors.js';
-import type { LoginFailures } from './failures.js';
+import type { Attempt, LoginFailures } from './failures.js';
 import type { Login, LoginAttempts, LoginModule } from '../access/login-module.js';
 import { network } from '../access/quota-values.js';
 import { foldName, type Grant } from '../access/session.js';
@@ -25,32 +25,30 @@ export class Logins implements LoginAttempts {
     // Some directories accept an empty password as an anonymous login.
     if (user === '' || password === '') return undefined;
     if (user.length > longestText || password.length > longestText) return undefined;
-    const { ofUser, ofAddress } = this.failures;
-    const names = [
-      [ofUser, foldName(user)],
-      [ofAddress, network(address)],
-    ] as const;
-    const wait = Math.max(...names.map(([counts, name]) => counts.wait(name)));
-    if (wait > 0) throw tooMany(wait);
+    const attempt = { user: foldName(user), address: network(address) };
     if (this.#running >= mostAtOnce) throw tooMany(1);
-    for (const [counts, name] of names) counts.begin(name);
     this.#running += 1;
-    let granted: Login | null;
     try {
-      granted = await this.module.login(user, password);
-    } catch (error) {
-      // An error of the server is no failure of the user.
-      for (const [counts, name] of names) counts.takeBack(name);
-      throw isOfSystem(error) ? new DatabaseUnavailableError('the login failed', error) : error;
+      const wait = await this.failures.begin(attempt);
+      if (wait > 0) throw tooMany(wait);
+      const granted = await this.#granted(user, password, attempt);
+      if (granted === undefined) return undefined;
+      await this.failures.succeeded(attempt);
+      return granted;
     } finally {
       this.#running -= 1;
     }
-    if (!granted) return undefined;
-    ofUser.clear(foldName(user));
-    // A login to one's own account must not clear the failures of an address that tries other
-    // accounts.
-    ofAddress.takeBack(network(address));
-    return granted;
+  }
+
+  async #granted(user: string, password: string, attempt: Attempt): Promise<Grant | undefined> {
+    try {
+      const granted: Login | null = await this.module.login(user, password);
+      return granted ?? undefined;
+    } catch (error) {
+      // An error of the server is no failure of the user.
+      await this.failures.takeBack(attempt);
+      throw isOfSystem(error) ? new DatabaseUnavailableError('the login failed', error) : error;
+    }
   }
 }
 

@@ -129,6 +129,19 @@ export class PostgresExecutor implements Executor {
     }
   }
 
+  /** Runs steps that need nothing of a transaction around them, in one packet. */
+  async steps(steps: readonly Step[], main: number): Promise<Rows> {
+    return this.#using(async (connection) => {
+      try {
+        return allRows(await connection.run(steps, main));
+      } catch (error) {
+        // The connection is in the transaction that the steps began.
+        if (steps.length > 1) await connection.run([rollback], 0).catch(() => undefined);
+        throw error;
+      }
+    });
+  }
+
   #ask(step: Step): Promise<RawAnswer> {
     return this.#using((connection) => connection.run([step], 0));
   }

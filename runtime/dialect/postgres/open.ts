@@ -13,6 +13,8 @@ import { MigratedSchema } from './migrated-schema.js';
 import { hashOf, prepareSchema, wantedCatalog, type WantedSchema } from './schema.js';
 import type { Fold } from '../../protocol/fold.js';
 import type { Database } from '../database.js';
+import type { StateAccess } from '../state-database.js';
+import { PostgresState, prepareState } from './state.js';
 import { postgresDialect } from './dialect.js';
 import { expressionFunctions } from './expression-functions.js';
 import { postgresFunctions } from './functions.js';
@@ -23,6 +25,7 @@ const oldestVersion = 15;
 
 export interface Opened {
   readonly executor: Executor;
+  readonly state: StateAccess;
   readonly uniqueId: string;
   readonly schemaHash: string;
   /** What the start added to existing tables, in words. */
@@ -43,13 +46,22 @@ interface Facts {
  * @throws Error with the reason if it cannot be opened; SchemaMismatchError if it belongs to another model
  */
 export function openConnections(options: PoolOptions, wanted: WantedSchema): Promise<Opened> {
-  return withClient(options.url, async (client, schema) => {
+  return withClient(options.url, async (client, schema): Promise<Opened> => {
     const added = await prepareDatabase(client, schema, wanted);
     const uniqueId = await readUniqueId(client);
     const uniqueColumns = await readUniqueColumns(client);
     const connections = new Connections(options, schema);
+    const executor = new PostgresExecutor(connections, { ...options, uniqueColumns });
     return {
-      executor: new PostgresExecutor(connections, { ...options, uniqueColumns }),
+      executor,
+      state: {
+        isForMachines: true,
+        open: (wanted) =>
+          withClient(options.url, async (own, name) => {
+            const place = await prepareState(own, name, wanted);
+            return new PostgresState((steps, main) => executor.steps(steps, main), place);
+          }),
+      },
       uniqueId,
       schemaHash: hashOf(wanted),
       added,

@@ -28,6 +28,7 @@ import { PlacedReads } from './readers/placed-reads.js';
 import { ReaderPool } from './readers/reader-pool.js';
 import { WriteAheadLog } from './database-file.js';
 import { type SchemaReport, prepareSchema } from './schema.js';
+import { SqliteState } from './state.js';
 import { vectorExtension } from './vector-extension.js';
 import { availableParallelism } from 'node:os';
 import { type Environment, setting } from '../../protocol/environment.js';
@@ -105,6 +106,7 @@ export async function openDatabase(
       uniqueId: String(uniqueId),
       schemaHash: hash,
       isOfOneProcess: connections.file === undefined,
+      state: stateBeside(connections.path),
       added: prepared.changes,
     };
   } catch (error) {
@@ -112,6 +114,17 @@ export async function openDatabase(
     connections.writer.close();
     throw error;
   }
+}
+
+/** The state is in a file beside the database: sessions change far more often than their users notice. */
+function stateBeside(path: string | undefined): Database['state'] {
+  if (path === undefined) return undefined;
+  const file = `${resolve(path)}-state`;
+  return {
+    isForMachines: false,
+    // Synchronous work whose errors reject the promise.
+    open: (schema) => Promise.resolve().then(() => SqliteState.open(file, schema)),
+  };
 }
 
 /** Describes what migrations would do. */

@@ -24,6 +24,8 @@ export interface SessionServer {
   readonly app: FastifyInstance;
   readonly clock: FakeClock;
   readonly sessions: RequestSessions;
+  /** Of the sessions that live. */
+  readonly counts: () => MemorySessionStore['counts'];
   /** IDs of the sessions that ended. */
   readonly ended: string[];
   /** What `POST /rest/work/<name>` does with its session, and answers. */
@@ -97,7 +99,7 @@ export async function sessionServer(options: Options = {}): Promise<SessionServe
     },
     stores,
     privileges: new DeclaredPrivileges(declared),
-    logins: openLogins({ login }, { clock, sharing: undefined }, calls),
+    logins: openLogins({ login }, { clock, state: undefined }, calls),
     tokens: await Tokens.open(
       { key: '', keysUrl: '', issuer: '', audience: '', ...options.tokens },
       {
@@ -125,5 +127,5 @@ export async function sessionServer(options: Options = {}): Promise<SessionServe
     await sessions.sessions.close();
   });
   await app.ready();
-  return { app, clock, sessions, ended, work, logged };
+  return { app, clock, sessions, counts: () => stores.sessions.counts, ended, work, logged };
 }

@@ -142,7 +142,7 @@ describe('login', () => {
     const { result: user } = (await run('look')).json<{ result: [string] }>();
     expect(user).toEqual([expect.not.stringMatching(guest[0]), 'full', 7]);
     expect(alive()).toEqual([user[0]]);
-    expect(server.sessions.sessions.counts).toEqual({ guests: 0, users: 1 });
+    expect(server.counts()).toEqual({ guests: 0, users: 1 });
     const thief = new Client(server.app);
     thief.cookie = before;
     expect(await currentUser(thief)).toBeNull();
@@ -231,7 +231,7 @@ describe('login', () => {
     };
     await run('grant');
     expect((await client.post(login, ['mia', 'right'])).statusCode).toBe(200);
-    expect(server.sessions.sessions.counts).toEqual({ guests: 0, users: 1 });
+    expect(server.counts()).toEqual({ guests: 0, users: 1 });
   });
 
   it('of another user takes over nothing', async () => {
@@ -396,7 +396,7 @@ describe('time', () => {
     server.clock.advance(3_602_000);
     expect(server.ended.length).toBe(1);
     expect(server.clock.waiting).toBe(0);
-    expect(server.sessions.sessions.counts).toEqual({ guests: 0, users: 0 });
+    expect(server.counts()).toEqual({ guests: 0, users: 0 });
   });
 
   it.each([
@@ -451,7 +451,7 @@ describe('room', () => {
     expect((await run('keep', three)).statusCode).toBe(200);
     await one.get('/rest/$directory/logout');
     expect((await two.post(login, ['bob', 'right'])).statusCode).toBe(200);
-    expect(server.sessions.sessions.counts).toEqual({ guests: 1, users: 1 });
+    expect(server.counts()).toEqual({ guests: 1, users: 1 });
   });
 
   it('is limited for the guests of one address', async () => {
@@ -485,7 +485,7 @@ describe('room', () => {
     expect((await from('2001:db8::ffff')).statusCode).toBe(429);
     expect((await from('2001:db8:0:1::1')).statusCode).toBe(200);
     server.clock.advance(3_602_000);
-    expect(server.sessions.sessions.counts).toEqual({ guests: 0, users: 0 });
+    expect(server.counts()).toEqual({ guests: 0, users: 0 });
     expect((await from('10.0.0.1')).statusCode).toBe(200);
   });
 });

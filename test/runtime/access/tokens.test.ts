@@ -47,10 +47,10 @@ describe('a bearer token', () => {
     const bearer = await token().sign(bytes);
     const found = await Promise.all([userOf(bearer), userOf(bearer), userOf(bearer)]);
     expect(found).toEqual(['mia', 'mia', 'mia']);
-    expect(server.sessions.sessions.counts).toEqual({ guests: 0, users: 1 });
+    expect(server.counts()).toEqual({ guests: 0, users: 1 });
     const other = await token({ jti: '2' }).sign(bytes);
     expect(await userOf(other)).toBe('mia');
-    expect(server.sessions.sessions.counts).toEqual({ guests: 0, users: 2 });
+    expect(server.counts()).toEqual({ guests: 0, users: 2 });
   });
 
   it('gives the privileges that its claims map to, and no cookie when they change', async () => {
@@ -100,7 +100,7 @@ describe('a bearer token', () => {
     expect(response.statusCode).toBe(401);
     expect(response.json()).toMatchObject({ __ERROR: [{ errCode: 1822 }] });
     expect(response.headers['www-authenticate']).toBe('Bearer error="invalid_token"');
-    expect(server.sessions.sessions.counts).toEqual({ guests: 0, users: 0 });
+    expect(server.counts()).toEqual({ guests: 0, users: 0 });
   });
 
   it('must be of the issuer and for the audience that are configured', async () => {

@@ -11,10 +11,9 @@ import {
 import { tmpdir } from 'node:os';
 import { join } from 'node:path';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { UploadFolder } from '../../../runtime/media/upload-folder.js';
-import { UploadStore } from '../../../runtime/media/upload-store.js';
+import { removeLeftovers, UploadFolder } from '../../../runtime/media/upload-folder.js';
+import { FileUploadStore } from '../../../runtime/media/upload-store.js';
 import { RequestError } from '../../../runtime/protocol/errors.js';
-import { removeLeftovers } from '../../../runtime/shared-state/leftovers.js';
 import { FakeClock } from '../entity-set/fake-clock.js';
 import { png } from './samples.js';
 
@@ -26,12 +25,12 @@ const day = 24 * 3600;
 let parent: string;
 let clock: FakeClock;
 const owner = (): string => 'S';
-let store: UploadStore;
+let store: FileUploadStore;
 
 beforeEach(() => {
   parent = mkdtempSync(join(tmpdir(), 'drs-test-'));
   clock = new FakeClock();
-  store = new UploadStore(limits, clock, new UploadFolder(parent));
+  store = new FileUploadStore(limits, clock, new UploadFolder(parent));
 });
 afterEach(async () => {
   await store.close();
@@ -223,7 +222,7 @@ describe('what fails', () => {
   });
 
   it('tells a disk that cannot be written, without its paths', async () => {
-    const nowhere = new UploadStore(limits, clock, new UploadFolder(join(parent, 'nothing')));
+    const nowhere = new FileUploadStore(limits, clock, new UploadFolder(join(parent, 'nothing')));
     const refused = await refusal(nowhere.receive(chunks(1), plain, owner));
     expect(refused.status).toBe(503);
     expect(refused.message).toBe('The upload cannot be stored now (ENOENT).');

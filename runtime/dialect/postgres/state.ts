@@ -1,0 +1,143 @@
+import { createHash } from 'node:crypto';
+import type { Client } from 'pg';
+import { ConflictError, type Rows, type Transaction } from '../executor.js';
+import {
+  requireVersion,
+  type StateDatabase,
+  type StateSchema,
+  type StateStatement,
+} from '../state-database.js';
+import { Slot } from '../statement.js';
+import type { Step } from './ask.js';
+
+/** Runs steps on a connection of the pool, in one packet, and returns the rows of one of them. */
+export type RunSteps = (steps: readonly Step[], main: number) => Promise<Rows>;
+
+const begin: Step = { text: 'begin isolation level read committed', values: [] };
+const commit: Step = { text: 'commit', values: [] };
+
+/**
+ * The state of all servers that use one schema of a database, in a schema of its own. Every name is
+ * qualified, and nothing depends on the session of a connection, so that a pooler may stand
+ * between.
+ */
+export class PostgresState implements StateDatabase {
+  readonly now = 'cast(extract(epoch from now()) * 1000 as double precision)';
+  readonly skipLocked = ' for update skip locked';
+  readonly #texts = new Map<string, string>();
+  readonly #qualifier: string;
+
+  constructor(
+    private readonly runSteps: RunSteps,
+    schema: string,
+  ) {
+    this.#qualifier = `${quoted(schema)}.`;
+  }
+
+  async run(...statements: readonly StateStatement[]): Promise<Rows> {
+    const steps = statements.map(([text, ...values]) => ({ text: this.#text(text), values }));
+    const [first] = steps;
+    const asked =
+      steps.length === 1 && first !== undefined
+        ? { steps: [first], main: 0 }
+        : { steps: [begin, ...steps, commit], main: steps.length };
+    try {
+      return await this.runSteps(asked.steps, asked.main);
+    } catch (error) {
+      // A list of statements is complete in itself, so it can be repeated.
+      if (!(error instanceof ConflictError)) throw error;
+      return await this.runSteps(asked.steps, asked.main);
+    }
+  }
+
+  readWithin(transaction: Transaction, [text, ...values]: StateStatement): Promise<Rows> {
+    const statement = { sql: this.#text(text), bindings: values.map((_, at) => new Slot(at)) };
+    return Promise.resolve(transaction.rows(statement, values));
+  }
+
+  close(): void {
+    // The connections belong to the database.
+  }
+
+  #text(text: string): string {
+    const known = this.#texts.get(text);
+    if (known !== undefined) return known;
+    const made = text.replaceAll('drs_state.', this.#qualifier);
+    this.#texts.set(text, made);
+    return made;
+  }
+}
+
+/** PostgreSQL cuts longer names. */
+const longestName = 63;
+
+/**
+ * The schema for the state of the servers that use a schema: a copy of an application must not know
+ * the sessions and locks of the original.
+ */
+export function stateSchemaOf(schema: string): string {
+  if (schema === 'public') return 'drs_state';
+  const name = `drs_state_${schema}`;
+  if (Buffer.byteLength(name) <= longestName) return name;
+  return `drs_state_${createHash('sha256').update(schema).digest('hex').slice(0, 32)}`;
+}
+
+/** Servers that start at once take turns; the number means nothing. */
+const turn = 4_711_240_119;
+
+/**
+ * Creates the tables of the state, or finds them as they should be.
+ * @param schema of the application
+ * @returns the schema of the state
+ * @throws Error with the reason
+ */
+export async function prepareState(
+  client: Client,
+  schema: string,
+  wanted: StateSchema,
+): Promise<string> {
+  const name = stateSchemaOf(schema);
+  const found = await versionOf(client, name);
+  const place = `The schema ${name}`;
+  if (found !== undefined) requireVersion(found, wanted, place);
+  if (found === wanted.version) return name;
+  const own = quoted(name);
+  try {
+    await client.query('begin');
+    await client.query(`select pg_advisory_xact_lock(${turn})`);
+    // Another server may have been faster.
+    requireVersion((await versionOf(client, name)) ?? 0, wanted, place);
+    await client.query(`create schema if not exists ${own}`);
+    for (const each of wanted.statements({ bytes: 'bytea', unlogged: 'unlogged' })) {
+      await client.query(each.replaceAll('drs_state.', `${own}.`));
+    }
+    await client.query(`create table if not exists ${own}.format (version integer not null)`);
+    await client.query(`delete from ${own}.format`);
+    await client.query(`insert into ${own}.format values ($1)`, [wanted.version]);
+    await client.query('commit');
+    return name;
+  } catch (error) {
+    await client.query('rollback').catch(() => undefined);
+    const reason = error instanceof Error ? error.message : String(error);
+    throw new Error(
+      `the tables for sessions and other state cannot be made in the schema ${name}: ${reason}. Let an administrator run CREATE SCHEMA ${own} AUTHORIZATION <user>, or set STATE=memory for a single server`,
+      { cause: error },
+    );
+  }
+}
+
+async function versionOf(client: Client, name: string): Promise<number | undefined> {
+  const { rows: tables } = await client.query(
+    `select 1 from pg_class c join pg_namespace n on n.oid = c.relnamespace where n.nspname = $1 and c.relname = 'format'`,
+    [name],
+  );
+  if (tables.length === 0) return undefined;
+  const { rows } = await client.query<{ version: number }>(
+    `select version from ${quoted(name)}.format`,
+  );
+  return rows[0]?.version;
+}
+
+function quoted(name: string): string {
+  return `"${name.replaceAll('"', '""')}"`;
+}

@@ -1,0 +1,62 @@
+import type { Rows, Transaction } from './executor.js';
+import type { Pending } from './pending.js';
+import type { SqlValue } from './statement.js';
+
+/** A statement with the values of its placeholders `$1`, `$2` and so on. */
+export type StateStatement = readonly [sql: string, ...values: SqlValue[]];
+
+/** The tables of the state, as one version of the runtime needs them. */
+export interface StateSchema {
+  /** Raised with each change of the tables. */
+  readonly version: number;
+  /** Creates what is missing; tables are named as {@link StateDatabase} describes. */
+  readonly statements: (words: StateWords) => readonly string[];
+}
+
+/** Words of SQL that differ between databases. */
+export interface StateWords {
+  /** The type of bytes. */
+  readonly bytes: string;
+  /** Precedes `table` where a crash of the database may empty the table. */
+  readonly unlogged: string;
+}
+
+/**
+ * Where servers keep what they remember about their clients: a schema of the application's own
+ * database, or a file beside it. Statements name tables as `drs_state.session`, whatever the schema
+ * is called.
+ */
+export interface StateDatabase {
+  /** The time in milliseconds as an expression of SQL: one clock for all servers. */
+  readonly now: string;
+  /** Ends a subquery that chooses rows to change, and skips those that others are changing. */
+  readonly skipLocked: string;
+  /**
+   * Runs statements as one transaction: all of them take effect, or none.
+   * @returns the rows of the last one
+   * @throws DatabaseUnavailableError while the database is away; ConstraintError
+   */
+  run(...statements: readonly StateStatement[]): Pending<Rows>;
+  /**
+   * Reads within a transaction of the application's own database, so that it needs no connection of
+   * its own; where the state is another database, beside it.
+   */
+  readWithin(transaction: Transaction, statement: StateStatement): Pending<Rows>;
+  close(): Pending<void>;
+}
+
+/** Opens the state that belongs to a database. */
+export interface StateAccess {
+  /** Whether servers of several machines may have this database open. */
+  readonly isForMachines: boolean;
+  /** @throws Error with the reason, also for a state of a newer version */
+  open(schema: StateSchema): Promise<StateDatabase>;
+}
+
+/** @throws Error if a newer runtime has made the tables */
+export function requireVersion(found: number, { version }: StateSchema, place: string): void {
+  if (found <= version) return;
+  throw new Error(
+    `${place} holds the state of newer servers (version ${found}; this server knows ${version}): update this server, or set STATE=memory.`,
+  );
+}

@@ -1,0 +1,175 @@
+import { createHash } from 'node:crypto';
+import { type Lock, type LockHolder, type LockTable, TooManyLocksError } from '../access/locks.js';
+import { ConstraintError, type Rows, type Transaction } from '../dialect/executor.js';
+import { caught, type Pending, whenThere } from '../dialect/pending.js';
+import type { StateDatabase, StateStatement } from '../dialect/state-database.js';
+import { refuse } from '../protocol/errors.js';
+import type { Fold } from '../protocol/fold.js';
+
+type Row = readonly [
+  key: string,
+  session: string,
+  host: string | null,
+  address: string | null,
+  userAgent: string | null,
+];
+
+/** Keys that one statement names. */
+const batch = 500;
+
+/**
+ * Locks of all servers. A lock that was given keeps others from changing the entity, whichever
+ * server they ask, also at the same moment:
+ *
+ * - A change locks the row of the entity first, and then, with a later statement of its
+ *   transaction, reads the lock ({@link refusal}). On SQLite the transaction alone may write.
+ * - Whoever gives a lock stores it, and then waits until nobody has locked the row (`LockFence`),
+ *   before the client hears of it.
+ *
+ * So a change either began before and has ended when the client hears of its lock, or finds the
+ * lock. Of two that ask for one lock, the primary key lets one have it.
+ *
+ * The locks of a session that has expired, and is not removed yet, do not count.
+ */
+export class DatabaseLockTable implements LockTable {
+  readonly isShared = true;
+  /** Another server may give a lock at any moment. */
+  readonly isEmpty = false;
+  readonly #freed: string;
+  readonly #lock: string;
+  readonly #locked: string;
+  readonly #find: string;
+  readonly #ofDataclass: string;
+
+  /**
+   * @param most that one session may hold
+   * @param fold the form in which the database compares texts
+   * @param stored makes sure that locks can refer to a session
+   */
+  constructor(
+    private readonly state: StateDatabase,
+    private readonly most: number,
+    private readonly fold: Fold,
+    private readonly stored: (session: string) => Pending<void>,
+  ) {
+    const { now } = state;
+    const ofHolder = '(select count(*) from drs_state.lock where session = $1)';
+    this.#freed = `delete from drs_state.lock where dataclass = $1 and key_hash = $2
+      and session in (select id from drs_state.session where expires <= ${now})`;
+    this.#lock = `insert into drs_state.lock (dataclass, key_hash, key, session, host, address, user_agent)
+      select cast($2 as text), cast($3 as text), cast($4 as text), id, cast($5 as text), cast($6 as text), cast($7 as text)
+      from drs_state.session where id = $1 and ${ofHolder} < cast($8 as integer)
+      on conflict (dataclass, key_hash) do nothing`;
+    this.#locked = `select l.key, l.session, l.host, l.address, l.user_agent, s.held
+      from (select ${ofHolder} as held from drs_state.session where id = $1) as s
+      left join drs_state.lock l on l.dataclass = $2 and l.key_hash = $3`;
+    const columns = 'l.key, l.session, l.host, l.address, l.user_agent';
+    this.#ofDataclass = `select ${columns} from drs_state.lock l join drs_state.session s on s.id = l.session
+      where l.dataclass = $1 and s.expires > ${now}`;
+    this.#find = `${this.#ofDataclass} and l.key_hash = $2`;
+  }
+
+  lock(
+    dataclass: string,
+    key: string | number,
+    { session, origin }: LockHolder,
+  ): Pending<true | Lock> {
+    const { host = null, address = null, userAgent = null } = origin ?? {};
+    const [hash, text] = this.#named(key);
+    const statements: readonly StateStatement[] = [
+      [this.#freed, dataclass, hash],
+      [this.#lock, session, dataclass, hash, text, host, address, userAgent, this.most],
+      [this.#locked, session, dataclass, hash],
+    ];
+    return caught(
+      () =>
+        whenThere(this.stored(session), () =>
+          whenThere(this.state.run(...statements), ([row]) => {
+            if (row === undefined) throw sessionEnded();
+            if (row[1] === null) throw new TooManyLocksError(this.most);
+            return row[1] === session ? true : lockOf(row as unknown as Row);
+          }),
+        ),
+      (error) => {
+        // The session ended between the statements.
+        throw error instanceof ConstraintError ? sessionEnded() : error;
+      },
+    );
+  }
+
+  unlock(
+    dataclass: string,
+    key: string | number,
+    session: string | undefined,
+  ): Pending<true | Lock> {
+    const [hash] = this.#named(key);
+    const ended: StateStatement = [
+      'delete from drs_state.lock where dataclass = $1 and key_hash = $2 and session = $3',
+      dataclass,
+      hash,
+      session ?? '',
+    ];
+    const rows = this.state.run(ended, [this.#find, dataclass, hash]);
+    return whenThere(rows, (found) => firstOf(found) ?? true);
+  }
+
+  holderOf(dataclass: string, key: string | number): Pending<Lock | undefined> {
+    return this.refusal(dataclass, key, undefined);
+  }
+
+  refusal(
+    dataclass: string,
+    key: string | number,
+    session: string | undefined,
+    transaction?: Transaction,
+  ): Pending<Lock | undefined> {
+    const [hash] = this.#named(key);
+    return whenThere(this.#read([this.#find, dataclass, hash], transaction), (rows) => {
+      const lock = firstOf(rows);
+      return lock?.session === session ? undefined : lock;
+    });
+  }
+
+  locksOf(dataclass: string, transaction?: Transaction): Pending<readonly Lock[]> {
+    return whenThere(this.#read([this.#ofDataclass, dataclass], transaction), (rows) =>
+      (rows as unknown as readonly Row[]).map(lockOf),
+    );
+  }
+
+  forget(dataclass: string, keys: readonly (string | number)[]): Pending<void> {
+    if (keys.length === 0) return undefined;
+    const hashes = keys.slice(0, batch).map((key) => this.#named(key)[0]);
+    const places = hashes.map((_, at) => `$${at + 2}`).join(', ');
+    const text = `delete from drs_state.lock where dataclass = $1 and key_hash in (${places})`;
+    return whenThere(this.state.run([text, dataclass, ...hashes]), () =>
+      this.forget(dataclass, keys.slice(batch)),
+    );
+  }
+
+  #read(statement: StateStatement, transaction: Transaction | undefined): Pending<Rows> {
+    return transaction === undefined
+      ? this.state.run(statement)
+      : this.state.readWithin(transaction, statement);
+  }
+
+  /** A key of any length and type, as part of an index, and as JSON. */
+  #named(key: string | number): readonly [hash: string, text: string] {
+    const text = JSON.stringify(typeof key === 'string' ? this.fold(key) : key);
+    return [createHash('sha256').update(text).digest('base64'), text];
+  }
+}
+
+function firstOf([row]: Rows): Lock | undefined {
+  return row === undefined ? undefined : lockOf(row as unknown as Row);
+}
+
+function lockOf([key, session, host, address, userAgent]: Row): Lock {
+  const origin =
+    host === null ? undefined : { host, address: address ?? '', userAgent: userAgent ?? '' };
+  return { key: JSON.parse(key) as string | number, session, origin };
+}
+
+/** The refusal of what would belong to a session that another server has ended just now. */
+export function sessionEnded(): Error {
+  return refuse('noSession', 'The session has ended while the request ran: send it again.');
+}

@@ -1,0 +1,310 @@
+import {
+  type EntitySet,
+  type EntitySetStore,
+  EntitySetTooLargeError,
+  type ListedSet,
+  type NewEntitySet,
+  type SetClaim,
+} from '../entity-set/entity-set-store.js';
+import { type KeyList, keysFrom, storedKeys } from '../entity-set/key-list.js';
+import { bytesOfSet } from '../entity-set/memory-store.js';
+import { ConstraintError, type Rows } from '../dialect/executor.js';
+import { caught, type Pending, whenThere } from '../dialect/pending.js';
+import type { StateDatabase, StateStatement } from '../dialect/state-database.js';
+import { newUuid } from '../protocol/uuid.js';
+import { sessionEnded } from './database-lock-table.js';
+import { expiryAfter, grainOf } from './database-session-store.js';
+
+/** The columns of a set. */
+type SetRow = readonly [
+  id: string,
+  dataclass: string,
+  owner: string | null,
+  maker: string | null,
+  timeout: number,
+  isSorted: number,
+  refreshed: number,
+  expires: number,
+  length: number,
+  bytes: number,
+];
+/** A set with what is needed to read its keys. */
+type FoundRow = readonly [...SetRow, now: number, format: string, keys: string];
+
+/** The part of the memory for all sets that is used before a server looks for room again. */
+const unchecked = 1 / 1000;
+
+/**
+ * Entity sets of all servers, which take `mostBytes` together, as those of one process do; sets that
+ * servers make at the same moment may exceed it by a thousandth for each server. The keys of a set
+ * never change, so a process caches those that it used last.
+ */
+export class DatabaseEntitySetStore implements EntitySetStore {
+  readonly #sql: SetSql;
+  readonly #keys: KeyCache;
+  /** Bytes of sets that were made since this server looked for room. */
+  #made = Infinity;
+
+  /**
+   * @param mostCached bytes of the keys that this process caches
+   * @param stored makes sure that sets can refer to a session
+   */
+  constructor(
+    private readonly state: StateDatabase,
+    private readonly mostBytes: number,
+    mostCached: number,
+    private readonly stored: (session: string) => Pending<void>,
+  ) {
+    this.#sql = setSql(state);
+    this.#keys = new KeyCache(mostCached);
+  }
+
+  create(set: NewEntitySet): Pending<EntitySet> {
+    const id = newUuid();
+    return whenThere(this.#store(id, set), (made) => {
+      if (made === undefined) throw new Error(`The entity set ${id} exists already.`);
+      return made;
+    });
+  }
+
+  recreate(id: string, set: NewEntitySet, storedAs = id): Pending<EntitySet | undefined> {
+    const claim = { session: set.owner, dataclass: set.dataclass };
+    return whenThere(this.state.run([this.#sql.used, id, storedAs]), ([row]) => {
+      if (row !== undefined) return this.access(String(row[0]), claim);
+      // Another request may have been faster.
+      return whenThere(this.#store(storedAs, set), (made) => made ?? this.access(storedAs, claim));
+    });
+  }
+
+  access(id: string, claim: SetClaim, timeout?: number): Pending<EntitySet | undefined> {
+    return whenThere(this.state.run([this.#sql.find, id]), (rows) => {
+      const row = rows[0] as FoundRow | undefined;
+      if (row === undefined || !isOpen(row, claim)) return undefined;
+      return whenThere(this.#used(row, timeout), (times) =>
+        whenThere(this.#keysOf(row), (keys) =>
+          // Another server may have removed it just now.
+          keys === undefined ? undefined : { ...setOf(row), ...times, keys },
+        ),
+      );
+    });
+  }
+
+  release(id: string, { session, dataclass }: SetClaim): Pending<boolean> {
+    const rows = this.state.run([this.#sql.release, id, session ?? '', dataclass ?? null]);
+    return whenThere(rows, ({ length }) => length > 0);
+  }
+
+  countOf(session: string): Pending<number> {
+    return whenThere(this.state.run([this.#sql.countOf, session]), ([row]) => Number(row?.[0]));
+  }
+
+  listOf(session: string): Pending<readonly ListedSet[]> {
+    return whenThere(this.state.run([this.#sql.listOf, session]), listed);
+  }
+
+  list(): Pending<readonly ListedSet[]> {
+    return whenThere(this.state.run([this.#sql.list]), listed);
+  }
+
+  usedBytes(): Pending<number> {
+    return whenThere(this.state.run([this.#sql.bytes]), ([row]) => Number(row?.[0]));
+  }
+
+  async tick(): Promise<void> {
+    await this.state.run([this.#sql.endExpired]);
+  }
+
+  /** The sets continue in the other servers. */
+  close(): void {
+    this.#keys.clear();
+  }
+
+  /** @returns `undefined` if there is a living set with the ID */
+  #store(id: string, set: NewEntitySet): Pending<EntitySet | undefined> {
+    const { dataclass, keys, owner, maker = owner, timeout, isSorted } = set;
+    const bytes = bytesOfSet + keys.byteLength;
+    if (bytes > this.mostBytes) throw new EntitySetTooLargeError(bytes, this.mostBytes);
+    this.#made += bytes;
+    const isRoomAsked = this.#made >= this.mostBytes * unchecked;
+    if (isRoomAsked) this.#made = 0;
+    const { format, content, length } = storedKeys(keys);
+    const name = newUuid();
+    const sql = this.#sql;
+    const statements: StateStatement[] = [
+      [sql.replaced, id],
+      ...(isRoomAsked ? [[sql.makeRoom, this.mostBytes - bytes] satisfies StateStatement] : []),
+      [
+        sql.add,
+        id,
+        dataclass,
+        owner ?? null,
+        maker ?? null,
+        timeout,
+        Number(isSorted),
+        format,
+        length,
+        bytes,
+      ],
+      [sql.addKeys, id, name, content],
+      [sql.added, id, name],
+    ];
+    return whenThere(owner === undefined ? undefined : this.stored(owner), () =>
+      whenThere(maker === undefined ? undefined : this.stored(maker), () =>
+        caught(
+          () =>
+            whenThere(this.state.run(...statements), ([row]) => {
+              if (row === undefined) return undefined;
+              this.#keys.set(name, keys);
+              return { ...setOf(row as unknown as SetRow), keys };
+            }),
+          (error) => {
+            throw error instanceof ConstraintError && error.kind === 'foreignKey'
+              ? sessionEnded()
+              : error;
+          },
+        ),
+      ),
+    );
+  }
+
+  /** Not every use is written: the set lives longer by a grain instead. */
+  #used(row: FoundRow, timeout?: number): Pending<Partial<EntitySet>> {
+    const [id, , , , before, , refreshed, , , , now] = row;
+    if (timeout === undefined && now - refreshed < grainOf(before)) return {};
+    return whenThere(
+      this.state.run([this.#sql.use, id, timeout ?? null], [this.#sql.times, id]),
+      ([times]) => {
+        if (times === undefined) return {};
+        const [seconds, used, expires] = times as readonly [number, number, number];
+        return { timeout: seconds, refreshed: used, expires };
+      },
+    );
+  }
+
+  #keysOf([id, , , , , , , , length, , , format, name]: FoundRow): Pending<KeyList | undefined> {
+    const known = this.#keys.get(name);
+    if (known !== undefined) return known;
+    return whenThere(this.state.run([this.#sql.keys, id, name]), ([row]) => {
+      if (row === undefined) return undefined;
+      const keys = keysFrom({ format, content: row[0] as Uint8Array, length });
+      this.#keys.set(name, keys);
+      return keys;
+    });
+  }
+}
+
+/** Lists of keys by their names, which no other list ever has. */
+class KeyCache {
+  /** The most recently used one is last. */
+  readonly #lists = new Map<string, KeyList>();
+  #bytes = 0;
+
+  constructor(private readonly most: number) {}
+
+  get(name: string): KeyList | undefined {
+    const keys = this.#lists.get(name);
+    if (keys === undefined) return undefined;
+    this.#lists.delete(name);
+    this.#lists.set(name, keys);
+    return keys;
+  }
+
+  set(name: string, keys: KeyList): void {
+    this.#lists.set(name, keys);
+    this.#bytes += keys.byteLength;
+    for (const [oldest, { byteLength }] of this.#lists) {
+      if (this.#bytes <= this.most || oldest === name) return;
+      this.#lists.delete(oldest);
+      this.#bytes -= byteLength;
+    }
+  }
+
+  clear(): void {
+    this.#lists.clear();
+    this.#bytes = 0;
+  }
+}
+
+function isOpen([, name, owner]: FoundRow, { session, dataclass }: SetClaim): boolean {
+  if (dataclass !== undefined && name !== dataclass) return false;
+  return owner === null || owner === session;
+}
+
+function setOf(row: SetRow | FoundRow): Omit<EntitySet, 'keys'> {
+  const [id, dataclass, owner, maker, timeout, isSorted, refreshed, expires] = row;
+  return {
+    id,
+    dataclass,
+    owner: owner ?? undefined,
+    maker: maker ?? undefined,
+    timeout,
+    isSorted: isSorted === 1,
+    refreshed,
+    expires,
+  };
+}
+
+function listed(rows: Rows): readonly ListedSet[] {
+  return (rows as unknown as readonly SetRow[]).map((row) => ({
+    ...setOf(row),
+    keys: { length: row[8], byteLength: row[9] - bytesOfSet },
+  }));
+}
+
+interface SetSql {
+  readonly add: string;
+  readonly addKeys: string;
+  readonly added: string;
+  readonly bytes: string;
+  readonly countOf: string;
+  readonly endExpired: string;
+  readonly find: string;
+  readonly keys: string;
+  readonly list: string;
+  readonly listOf: string;
+  readonly makeRoom: string;
+  readonly release: string;
+  readonly replaced: string;
+  readonly times: string;
+  readonly use: string;
+  readonly used: string;
+}
+
+function setSql({ now, skipLocked }: StateDatabase): SetSql {
+  const columns =
+    'e.id, e.dataclass, e.owner, e.maker, e.timeout, e.is_sorted, e.refreshed, e.expires, e.length, e.bytes';
+  const living = `from drs_state.entityset e where e.expires > ${now}`;
+  const timeout = 'coalesce(cast($2 as double precision), timeout)';
+  return {
+    find: `select ${columns}, ${now}, e.format, k.keys from drs_state.entityset e
+      join drs_state.entityset_keys k on k.entityset = e.id where e.id = $1 and e.expires > ${now}`,
+    keys: 'select content from drs_state.entityset_keys where entityset = $1 and keys = $2',
+    used: `select id from drs_state.entityset where (id = $1 or id = $2) and expires > ${now}
+      order by case when id = $1 then 0 else 1 end limit 1`,
+    use: `update drs_state.entityset set timeout = ${timeout}, refreshed = ${now}, expires = ${expiryAfter(now, timeout)} where id = $1`,
+    times: 'select timeout, refreshed, expires from drs_state.entityset where id = $1',
+    replaced: `delete from drs_state.entityset where id = $1 and expires <= ${now}`,
+    // What was used last stays, sets of users before those of guests: anybody can make many of them.
+    makeRoom: `delete from drs_state.entityset where id in (
+      select id from drs_state.entityset where expires <= ${now} or id in (
+        select id from (
+          select e.id, sum(e.bytes) over (order by case when e.owner is null then 1 else 0 end, e.refreshed desc, e.id) as kept
+          ${living}) as ordered where kept > cast($1 as bigint))
+      order by id${skipLocked})`,
+    add: `insert into drs_state.entityset (id, dataclass, owner, maker, timeout, is_sorted, refreshed, expires, format, length, bytes)
+      values ($1, $2, $3, $4, $5, $6, ${now}, ${expiryAfter(now, 'cast($5 as double precision)')}, $7, $8, $9)
+      on conflict (id) do nothing`,
+    addKeys: `insert into drs_state.entityset_keys (entityset, keys, content) values ($1, $2, $3)
+      on conflict (entityset) do nothing`,
+    added: `select ${columns} from drs_state.entityset e join drs_state.entityset_keys k on k.entityset = e.id
+      where e.id = $1 and k.keys = $2`,
+    release: `delete from drs_state.entityset where id = $1 and expires > ${now} and (owner is null or owner = $2)
+      and (cast($3 as text) is null or dataclass = $3) returning id`,
+    countOf: `select count(*) ${living} and e.maker = $1`,
+    listOf: `select ${columns} ${living} and e.maker = $1 order by e.refreshed, e.id`,
+    list: `select ${columns} ${living} order by e.refreshed, e.id`,
+    bytes: `select coalesce(sum(e.bytes), 0) ${living}`,
+    endExpired: `delete from drs_state.entityset where id in (select id from drs_state.entityset
+      where expires <= ${now} limit 1000${skipLocked})`,
+  };
+}

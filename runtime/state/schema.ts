@@ -1,0 +1,55 @@
+import type { StateSchema } from '../dialect/state-database.js';
+
+/**
+ * The tables of the state. Times are milliseconds of the database's clock. What a crash of the
+ * database must not lose is in tables that PostgreSQL logs: sessions, what they store, and locks.
+ */
+export const stateSchema: StateSchema = {
+  version: 1,
+  statements: ({ bytes, unlogged }) => [
+    `create table if not exists drs_state.session (
+      id text primary key, token_hash text not null unique, user_name text not null, privileges text not null,
+      quotas text not null, idle double precision not null, refreshed double precision not null,
+      expires double precision not null, ends double precision, is_foreign integer not null,
+      address text, network text, is_guest integer not null, version bigint not null)`,
+    'create index if not exists session_expires on drs_state.session (expires)',
+    'create index if not exists session_guest on drs_state.session (is_guest, network)',
+    `create table if not exists drs_state.stored (
+      session text not null references drs_state.session (id) on delete cascade, name text not null,
+      value text not null, position bigint not null, primary key (session, name))`,
+    `create table if not exists drs_state.lock (
+      dataclass text not null, key_hash text not null, key text not null,
+      session text not null references drs_state.session (id) on delete cascade,
+      host text, address text, user_agent text, primary key (dataclass, key_hash))`,
+    'create index if not exists lock_session on drs_state.lock (session)',
+    `create ${unlogged} table if not exists drs_state.entityset (
+      id text primary key, dataclass text not null,
+      owner text references drs_state.session (id) on delete cascade,
+      maker text references drs_state.session (id) on delete set null,
+      timeout double precision not null, is_sorted integer not null, refreshed double precision not null,
+      expires double precision not null, format text not null, length bigint not null, bytes bigint not null)`,
+    'create index if not exists entityset_owner on drs_state.entityset (owner)',
+    'create index if not exists entityset_maker on drs_state.entityset (maker)',
+    'create index if not exists entityset_expires on drs_state.entityset (expires)',
+    `create ${unlogged} table if not exists drs_state.entityset_keys (
+      entityset text primary key references drs_state.entityset (id) on delete cascade,
+      keys text not null, content ${bytes} not null)`,
+    `create ${unlogged} table if not exists drs_state.upload (
+      id text primary key, owner text references drs_state.session (id) on delete cascade, sender text,
+      type text, is_complete integer not null, space bigint not null, written bigint not null,
+      expires double precision not null)`,
+    'create index if not exists upload_owner on drs_state.upload (owner)',
+    'create index if not exists upload_expires on drs_state.upload (expires)',
+    `create ${unlogged} table if not exists drs_state.upload_part (
+      upload text not null references drs_state.upload (id) on delete cascade, position integer not null,
+      content ${bytes} not null, primary key (upload, position))`,
+    `create ${unlogged} table if not exists drs_state.quota (
+      owner text not null, name text not null, start double precision not null, used double precision not null,
+      expires double precision not null, drawn text not null, primary key (owner, name))`,
+    'create index if not exists quota_expires on drs_state.quota (expires)',
+    `create ${unlogged} table if not exists drs_state.failure (
+      kind text not null, name text not null, count integer not null, until double precision not null,
+      expires double precision not null, primary key (kind, name))`,
+    'create index if not exists failure_expires on drs_state.failure (kind, expires)',
+  ],
+};
