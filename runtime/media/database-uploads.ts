@@ -195,6 +195,8 @@ interface Loaded {
   taken: number;
 }
 
+const isId = /^[0-9A-F]{32}$/;
+
 /** Uploads that one request names. */
 class LoadedUploads implements Uploads {
   readonly #loaded = new Map<string, Loaded>();
@@ -208,8 +210,8 @@ class LoadedUploads implements Uploads {
   load([id, ...others]: readonly string[]): Pending<void> {
     if (id === undefined || this.session === undefined) return undefined;
     const name = id.toUpperCase();
-    // The bytes of a transaction that is tried again.
-    if (this.#loaded.has(name)) return this.load(others);
+    // A transaction may be tried again.
+    if (this.#loaded.has(name) || !isId.test(name)) return this.load(others);
     return whenThere(this.state.run([this.sql.find, name, this.session]), (rows) => {
       const [row] = rows;
       if (row !== undefined) {

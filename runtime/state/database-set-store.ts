@@ -15,6 +15,8 @@ import { newUuid } from '../protocol/uuid.js';
 import { sessionEnded } from './database-lock-table.js';
 import { expiryAfter, grainOf } from './database-session-store.js';
 
+const isId = /^[0-9A-F]{32}$/;
+
 /** The columns of a set. */
 type SetRow = readonly [
   id: string,
@@ -77,6 +79,8 @@ export class DatabaseEntitySetStore implements EntitySetStore {
   }
 
   access(id: string, claim: SetClaim, timeout?: number): Pending<EntitySet | undefined> {
+    // A client may have sent anything.
+    if (!isId.test(id)) return undefined;
     return whenThere(this.state.run([this.#sql.find, id]), (rows) => {
       const row = rows[0] as FoundRow | undefined;
       if (row === undefined || !isOpen(row, claim)) return undefined;
@@ -90,6 +94,7 @@ export class DatabaseEntitySetStore implements EntitySetStore {
   }
 
   release(id: string, { session, dataclass }: SetClaim): Pending<boolean> {
+    if (!isId.test(id)) return false;
     const rows = this.state.run([this.#sql.release, id, session ?? '', dataclass ?? null]);
     return whenThere(rows, ({ length }) => length > 0);
   }

@@ -1,6 +1,6 @@
 import { fork } from 'node:child_process';
 import { once } from 'node:events';
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:net';
 import { dirname, join } from 'node:path';
 import { setTimeout } from 'node:timers/promises';
@@ -71,9 +71,23 @@ async function logIn(client: Client, user = 'mia'): Promise<void> {
   expect((await client.post('/$directory/login', [user, 'right'])).status).toBe(200);
 }
 
-/** Of the servers that run, or were killed. */
-const stateFolders = (): readonly string[] =>
-  readdirSync(folder).filter((name) => name.startsWith('drs-'));
+/** Node ends the processes of a server whose first one was killed. */
+async function allEnd(processes: readonly number[]): Promise<void> {
+  const isRunning = (each: number): boolean => {
+    try {
+      return process.kill(each, 0);
+    } catch {
+      return false;
+    }
+  };
+  while (processes.some(isRunning)) await setTimeout(20);
+}
+
+/** How many processes a process has started that still run. */
+function childrenOf({ pid }: { readonly pid?: number | undefined }): number {
+  const children = readFileSync(`/proc/${pid}/task/${pid}/children`, 'utf8');
+  return children.split(' ').filter((each) => each !== '').length;
+}
 
 const currentUser = async (client: Client): Promise<unknown> =>
   (resultOf(await client.get('/$directory/currentUser')) as { userName: string } | null)?.userName;
@@ -205,8 +219,11 @@ describe('two processes', () => {
     await begin({ QUOTAS: '{"nbRequestsPerHour":200}' });
     const answered = { one: 0, other: 0 };
     while ((await one.get('/Item')).status === 200) answered.one += 1;
-    expect((await other.get('/Item')).status).toBe(429);
-    expect(answered.one).toBeLessThan(200);
+    while ((await other.get('/Item')).status === 200) answered.other += 1;
+    // A process draws a hundredth at once, and may have some of it left.
+    expect(answered.other).toBeLessThanOrEqual(2);
+    expect(answered.one + answered.other).toBeLessThan(200);
+    expect(answered.one).toBeGreaterThan(100);
   });
 
   it('slow logins down that fail by one of them', async () => {
@@ -296,33 +313,26 @@ describe('a process that dies', () => {
   });
 });
 
-describe('what processes share', () => {
-  it.each([
-    ['all of it', 'uploads', 'state-1.sqlite'],
-    ['its database', 'state-1.sqlite'],
-  ])('is rebuilt for all of them when somebody has removed %s', async (_what, ...removed) => {
+describe('a server that starts again', () => {
+  it('knows who was in, also if all of it was killed', async () => {
     await begin();
-    const before = [await one.process(), await other.process()];
-    const [shared = ''] = stateFolders();
-    for (const name of removed) rmSync(join(folder, shared, name), { recursive: true });
-    process.kill(await one.process(), 'SIGKILL');
-    let clients: readonly Client[] = [];
-    let processes = before;
-    while (processes.some((each) => before.includes(each))) {
-      for (const client of clients) client.close();
-      await setTimeout(50);
-      clients = await clientsOf(server.origin, 2);
-      const asked = await Promise.all(clients.map((client) => client.process().catch(() => NaN)));
-      processes = asked.length === 2 && !asked.some(Number.isNaN) ? asked : before;
-    }
-    const [first, second] = clients;
-    if (first === undefined || second === undefined) throw new Error('There are not two.');
-    await logIn(first);
-    second.cookie = first.cookie;
-    expect(await currentUser(second)).toBe('mia');
-    expect((await second.post('/$upload?$rawPict=true', png)).status).toBe(200);
-    expect(server.stderr()).toContain('all of them restart without it');
-    for (const client of clients) client.close();
+    await createItems(10);
+    await logIn(one);
+    await one.post('/$catalog/remember', ['list', 'a']);
+    await one.get('/Item(1)?$lock=true');
+    const set = await setOf(one, 'ID > 5');
+    const { cookie } = one;
+    const processes = [await one.process(), await other.process()];
+    await kill(server);
+    await allEnd(processes);
+    for (const client of [one, other]) client.close();
+    await begin();
+    one.cookie = cookie;
+    expect(await currentUser(one)).toBe('mia');
+    expect(resultOf(await one.post('/$catalog/recall', ['list']))).toEqual(['a']);
+    expect(countOf(await one.get(`/Item/$entityset/${set}`))).toBe(5);
+    await logIn(other, 'bob');
+    expect((await other.get('/Item(1)?$lock=true')).json).toMatchObject({ result: false });
   });
 });
 
@@ -345,7 +355,7 @@ describe('the end', () => {
     server.child.kill('SIGTERM');
     await Promise.all(answers);
     expect(await server.ended).toEqual({ code: 0, signal: null, stderr: '' });
-    expect(stateFolders()).toEqual([]);
+    expect(readdirSync(folder).filter((name) => !name.startsWith('data.sqlite'))).toEqual([]);
   });
 
   it('comes at once to processes that start', async () => {
@@ -357,13 +367,12 @@ describe('the end', () => {
     database.exec('begin immediate');
     const environment = { PROCESSES: '2', DATABASE_URL: `sqlite:${path}` };
     const starting = launch(program, { folder, environment });
-    while (stateFolders().length < 2) await setTimeout(20);
+    while (childrenOf(starting.child) === 0) await setTimeout(20);
     await setTimeout(1_000);
     starting.child.kill('SIGTERM');
     await setTimeout(100);
     database.close();
     expect(await starting.ended).toEqual({ code: 0, signal: null, stderr: '' });
-    expect(stateFolders()).toHaveLength(1);
   });
 
   it('is not delayed by a process that ends by itself', async () => {
@@ -392,17 +401,7 @@ describe('the end', () => {
     await begin();
     const processes = [await one.process(), await other.process()];
     await kill(server);
-    const isRunning = (each: number): boolean => {
-      try {
-        return process.kill(each, 0);
-      } catch {
-        return false;
-      }
-    };
-    while (processes.some(isRunning)) await setTimeout(20);
-    // A server that starts later clears their folder away.
-    await begin();
-    expect(stateFolders()).toHaveLength(1);
+    await allEnd(processes);
   });
 });
 
