@@ -30,7 +30,7 @@ dataclasses:
       same: { alias: self.text }
 `;
 
-const runs = Number(process.env['PROPERTY_VALUES'] ?? 300);
+const runs = Number(process.env['PROPERTY_VALUES'] ?? 150);
 
 let app: FastifyInstance;
 beforeAll(async () => {
