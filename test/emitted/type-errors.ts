@@ -70,9 +70,9 @@ const declarations = new Map<string, ts.SourceFile | undefined>();
 function hostOf(settings: ts.CompilerOptions): ts.CompilerHost {
   // The linter asks nodes for their parents.
   const host = ts.createCompilerHost(settings, true);
-  const { getSourceFile } = host;
-  const { configFilePath, rootDir, outDir, ...others } = settings;
-  const all = JSON.stringify(others);
+  const getSourceFile = host.getSourceFile.bind(host);
+  // Where a server stands means nothing to what packages declare.
+  const all = JSON.stringify({ ...settings, configFilePath: '', rootDir: '', outDir: '' });
   return {
     ...host,
     getSourceFile: (file, version, ...more) => {
