@@ -10,18 +10,18 @@ import {
 import { type Pending, settledWithin } from '../pending.js';
 import type { SqlValue, Statement } from '../statement.js';
 import { WriterLine } from '../writer-line.js';
-import type { RawAnswer, Step } from './ask.js';
 import type { Connections } from './connect.js';
 import {
-  allRows,
+  type Answer,
   firstValue,
   plainStep,
   PostgresConnection,
+  SeenTexts,
+  type Step,
   stepOf,
   tableOf,
 } from './connection.js';
 import { type ErrorFacts, translateError } from './errors.js';
-import { SeenTexts } from './prepared-statements.js';
 import { PostgresTransaction } from './transaction.js';
 import { DatabaseError } from 'pg';
 
@@ -66,7 +66,7 @@ export class PostgresExecutor implements Executor {
   }
 
   async rows(statement: Statement, values: readonly SqlValue[]): Promise<Rows> {
-    return allRows(await this.#ask(stepOf(statement, values)));
+    return (await this.#ask(stepOf(statement, values))).rows;
   }
 
   table(statement: Statement, values: readonly SqlValue[]): Promise<Table> {
@@ -129,7 +129,7 @@ export class PostgresExecutor implements Executor {
     }
   }
 
-  #ask(step: Step): Promise<RawAnswer> {
+  #ask(step: Step): Promise<Answer> {
     return this.#using((connection) => connection.run([step], 0));
   }
 
@@ -194,7 +194,7 @@ async function explained(
   const [{ Plan: root }] = JSON.parse(String(firstValue(answer))) as [{ readonly Plan: PlanNode }];
   const indexes = JSON.stringify(allNodes(root).flatMap((node) => node['Index Name'] ?? []));
   const found = await connection.run([{ text: indexColumns, values: [indexes] }], 0);
-  const columns = allRows(found).map(([index, isPrimary, name, shown]) => ({
+  const columns = found.rows.map(([index, isPrimary, name, shown]) => ({
     index: String(index),
     isPrimary: isPrimary === 1,
     name: String(name),
@@ -241,26 +241,18 @@ const rollback = plainStep('rollback');
 const changesSomething = '25006';
 
 /** Runs statements in a read-only transaction that keeps no setting, and returns the result of the last one. */
-async function readOnly(
-  connection: PostgresConnection,
-  steps: readonly Step[],
-): Promise<RawAnswer> {
-  try {
-    return await connection.run([begin, ...steps, rollback], steps.length);
-  } catch (error) {
-    await connection.run([rollback], 0);
-    throw error;
-  }
+function readOnly(connection: PostgresConnection, steps: readonly Step[]): Promise<Answer> {
+  return connection.run([begin, ...steps, rollback], steps.length);
 }
 
 /**
  * Runs a statement that the runtime did not write. It must not change anything, not even through a function.
  * @throws Error for a statement that may change something
  */
-async function readTable(connection: PostgresConnection, step: Step): Promise<RawAnswer> {
+async function readTable(connection: PostgresConnection, step: Step): Promise<Answer> {
   try {
     const answer = await readOnly(connection, [step]);
-    if (answer.columns.length > 0) return answer;
+    if (answer.fields.length > 0) return answer;
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.code !== changesSomething) throw error;
   }

@@ -7,9 +7,8 @@ import {
   type Transaction,
 } from '../executor.js';
 import type { SqlValue, Statement } from '../statement.js';
-import type { RawAnswer } from './ask.js';
 import {
-  allRows,
+  type Answer,
   firstValue,
   plainStep,
   type PostgresConnection,
@@ -19,7 +18,8 @@ import {
 } from './connection.js';
 import { type ErrorFacts, translateChangeError, translateError } from './errors.js';
 
-const begin = plainStep('begin isolation level read committed');
+/** What runs outside of a transaction only reads, see `connect.ts`: nothing is written where this fails. */
+const begin = plainStep('begin isolation level read committed read write');
 const guard = plainStep('savepoint "statement"');
 const pass = plainStep('release savepoint "statement"');
 const goBack = plainStep('rollback to savepoint "statement"');
@@ -59,7 +59,7 @@ export class PostgresTransaction implements Transaction {
   }
 
   async rows(statement: Statement, values: readonly SqlValue[]): Promise<Rows> {
-    return allRows(await this.#ask(statement, values));
+    return (await this.#ask(statement, values)).rows;
   }
 
   async table(statement: Statement, values: readonly SqlValue[]): Promise<Table> {
@@ -76,9 +76,11 @@ export class PostgresTransaction implements Transaction {
       this.#state = 'ended';
       if (state === 'lost') throw lostError();
       if (state !== 'open') return;
-      const { tag } = await this.#run([commit], 0, translateError);
+      const { command } = await this.connection.run([commit], 0).catch((error: unknown) => {
+        throw translateError(error as Error, this.facts);
+      });
       // PostgreSQL turns a commit after an error into a rollback.
-      if (tag !== 'COMMIT') throw lostError();
+      if (command !== 'COMMIT') throw lostError();
     });
   }
 
@@ -104,19 +106,29 @@ export class PostgresTransaction implements Transaction {
     statement: Statement,
     values: readonly SqlValue[],
     translate: Translate = translateError,
-  ): Promise<RawAnswer> {
+  ): Promise<Answer> {
     return this.#next(async () => {
       if (this.#state === 'ended' || this.#state === 'lost') throw lostError();
-      const step = stepOf(statement, values);
-      const before = this.#state === 'new' ? [begin] : [];
+      const before = this.#state;
       this.#state = 'open';
-      if (ofSavepoints.test(statement.sql)) {
-        return this.#run([...before, step], before.length, translate);
+      const steps = before === 'new' ? [begin] : [];
+      const isGuarded = !ofSavepoints.test(statement.sql);
+      if (isGuarded) steps.push(guard);
+      const main = steps.length;
+      steps.push(stepOf(statement, values));
+      if (isGuarded) steps.push(pass);
+      let done: number | undefined;
+      try {
+        return await this.connection.run(steps, main, (number) => {
+          done = number;
+        });
+      } catch (error) {
+        // A statement that is refused here is not sent, nor are those around it.
+        if (done === undefined) this.#state = before;
+        else if (isGuarded) await this.#recover(done, main);
+        const told = translate(error as Error, this.facts);
+        throw steps[done ?? main] === begin ? notBegun(told) : told;
       }
-      const main = before.length + 1;
-      return this.#run([...before, guard, step, pass], main, translate, (done) =>
-        this.#recover(done, main),
-      );
     });
   }
 
@@ -133,29 +145,18 @@ export class PostgresTransaction implements Transaction {
     }
   }
 
-  async #run(
-    steps: Parameters<PostgresConnection['run']>[0],
-    main: number,
-    translate: Translate,
-    recover?: (done: number) => Promise<void>,
-  ): Promise<RawAnswer> {
-    let done = 0;
-    try {
-      return await this.connection.run(steps, main, (number) => {
-        done = number;
-      });
-    } catch (error) {
-      await recover?.(done);
-      throw translate(error as Error, this.facts);
-    }
-  }
-
   /** pg accepts one statement at a time per connection. */
   #next<T>(work: () => Promise<T>): Promise<T> {
     const result = this.#line.then(work);
     this.#line = result.then(nothing, nothing);
     return result;
   }
+}
+
+/** For example where the database is a standby: nothing has happened, and later it may be another one. */
+function notBegun(error: Error): Error {
+  if (error instanceof DatabaseUnavailableError) return error;
+  return new DatabaseUnavailableError('the database begins no transaction', error);
 }
 
 function lostError(): DatabaseUnavailableError {
