@@ -16,6 +16,7 @@ import { refuse } from '../protocol/errors.js';
 import type { AnswerOptions } from '../query/context.js';
 import { orderTerms } from '../query/order-sql.js';
 import { queryContext } from '../query/selection.js';
+import type { ReadingContext } from '../query/reading-context.js';
 
 /**
  * Resolves a request's filters and orders through class code, including those of a selection of
@@ -25,8 +26,10 @@ export class SettledRequests implements ComputedRequests {
   readonly #filters: ComputedFilters;
   readonly #orders: ComputedOrders;
 
-  constructor(host: ClassHost) {
-    const { filters, options, database } = host.context;
+  constructor(
+    host: ClassHost,
+    { filters, options, database }: Pick<ReadingContext, 'filters' | 'options' | 'database'>,
+  ) {
     const accessors = new ComputedAccessors(host);
     this.#filters = new ComputedFilters(accessors, filters, database.dialect);
     this.#orders = new ComputedOrders(accessors, database.dialect, options);

@@ -1,9 +1,9 @@
-import { AmbientExecutor, type CompleteAnswer } from '../access/ambient-executor.js';
-import type { Call, Calls } from '../access/call.js';
 import type { LockTable } from '../access/locks.js';
+import type { RequestScopes } from '../access/request-scope.js';
+import type { Reads, ScopeExecutor } from '../access/scope-executor.js';
+import type { Session } from '../access/session.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { Database } from '../dialect/database.js';
-import type { BindTransaction, TransactionScope } from '../dialect/transaction-scope.js';
+import type { TransactionScope } from '../dialect/transaction-scope.js';
 import type { Lifecycle } from '../entity/surroundings.js';
 import { AfterCommit } from './after-commit.js';
 import { defineAccessors, prototypeBelow } from './accessors.js';
@@ -11,13 +11,12 @@ import {
   type ClassHost,
   type DataclassCode,
   type Entities,
-  type Reading,
-  type Seen,
+  type VisibleDataclass,
   type Selections,
   type RowReader,
   type Writing,
   type VisibleModel,
-  seenDataclass,
+  visibleDataclass,
 } from './class-host.js';
 import { Entity } from './entity.js';
 import { EntityLayout } from './entity-layout.js';
@@ -42,88 +41,71 @@ import { EntitySelection, queried } from './selection.js';
 /** What the classes of a server are made from. */
 export interface ClassParts {
   readonly registry: ClassRegistry;
-  readonly calls: Calls;
+  readonly scopes: RequestScopes;
   readonly locks: LockTable;
-  /** The whole model. Its database is an {@link ambientDatabase}. */
-  readonly context: VisibleModel;
-  /**
-   * What a call of a session may see; never called for the server itself. None if nothing is
-   * limited.
-   */
-  readonly seenBy?: ((call: Call) => VisibleModel) | undefined;
   /** Logs errors of class code that runs after the answer. */
-  readonly tellFailure: (error: Error) => void;
-  /** Makes what runs the events; none if no dataclass has any. */
-  readonly lifecycle?: ((host: ClassHost) => Lifecycle) | undefined;
-  /** Makes what puts values of class code into answers; none if it computes no attributes. */
-  readonly completing?: ((host: ClassHost) => CompleteAnswer) | undefined;
-  /** Set if another host runs class code for requests below `/rest`. */
-  readonly isSecond?: true;
+  readonly logFailure: (error: Error) => void;
 }
 
-/**
- * A database that takes part in the transaction of the calling code.
- * @param bound resolves the restrictions of statements in a transaction through class code; none if
- * nothing is restricted
- */
-export function ambientDatabase(
-  database: Database,
-  calls: Calls,
-  bound?: BindTransaction,
-): Database {
-  const executor = new AmbientExecutor(database.executor, calls, undefined, bound);
-  return { ...database, executor };
+/** What class code reads and writes. Its parts may call class code, but not while they are made. */
+export interface ClassData {
+  /** The whole model. */
+  readonly context: VisibleModel;
+  readonly executor: ScopeExecutor;
+  /** Runs events; none if no dataclass has any. */
+  readonly lifecycle: Lifecycle | undefined;
+  /** What a session may see; none if nothing is limited. */
+  readonly visibleTo: ((session: Session) => VisibleModel) | undefined;
 }
 
 /**
  * Makes the objects of class code: the datastore, its dataclasses, and the makers of entities and
  * selections.
+ * @param dataOf makes what class code reads and writes, which calls class code in turn
  */
-export function createClassHost(parts: ClassParts): ClassHost {
-  return new Host(parts);
+export function createClassHost<Data extends ClassData>(
+  parts: ClassParts,
+  dataOf: (host: ClassHost) => Data,
+): { readonly host: ClassHost; readonly data: Data } {
+  const host = new Host(parts, dataOf);
+  return { host, data: host.data };
 }
 
-class Host implements ClassHost {
+class Host<Data extends ClassData> implements ClassHost {
   readonly datastore: object;
-  readonly calls: Calls;
+  readonly scopes: RequestScopes;
   readonly locks: LockTable;
   readonly afterCommit: AfterCommit;
-  readonly context: VisibleModel;
-  readonly lifecycle: Lifecycle | undefined;
-  readonly #seenBy: ClassParts['seenBy'];
+  readonly data: Data;
   readonly #codes = new Map<string, Code>();
   readonly #classes: ClassRegistry['dataclasses'];
-  readonly #executor: AmbientExecutor;
 
-  constructor(parts: ClassParts) {
-    const { registry, calls, locks, context, lifecycle, seenBy } = parts;
-    const { executor } = context.database;
-    if (!(executor instanceof AmbientExecutor)) {
-      throw new Error('Class code needs a database that knows the transaction of its caller.');
-    }
-    this.#executor = executor;
-    this.calls = calls;
+  constructor(
+    { registry, scopes, locks, logFailure }: ClassParts,
+    dataOf: (host: ClassHost) => Data,
+  ) {
+    this.scopes = scopes;
     this.locks = locks;
-    this.afterCommit = new AfterCommit(calls, parts.tellFailure);
-    this.context = context;
-    this.#seenBy = seenBy;
-    this.lifecycle = lifecycle?.(this);
+    this.afterCommit = new AfterCommit(scopes, logFailure);
+    this.#classes = registry.dataclasses;
+    this.data = dataOf(this);
     const datastore = new registry.datastore(this);
     this.datastore = datastore;
-    this.#classes = registry.dataclasses;
-    for (const { name } of context.dataclasses.values()) {
+    for (const { name } of this.context.dataclasses.values()) {
       if (registry.dataclasses[name] === undefined) {
         throw new Error(`No classes are given for ${name}.`);
       }
       const get = (): object => this.codeOf(name).instance;
       Object.defineProperty(datastore, name, { get, enumerable: true });
     }
-    if (parts.isSecond === true) return;
-    executor.completeAnswer = parts.completing?.(this);
-    executor.runsCode =
-      executor.completeAnswer !== undefined ||
-      this.lifecycle !== undefined ||
-      executor.isRestricted;
+  }
+
+  get context(): VisibleModel {
+    return this.data.context;
+  }
+
+  get lifecycle(): Lifecycle | undefined {
+    return this.data.lifecycle;
   }
 
   /** Made at the first use: a server of many dataclasses starts without. */
@@ -136,34 +118,37 @@ class Host implements ClassHost {
       throw new Error(`The model has no dataclass ${dataclassName}.`);
     }
     // The first caller makes no difference.
-    const code = this.calls.asServer(() => new Code(this, dataclass, classes));
+    const code = this.scopes.asServer(() => new Code(this, dataclass, classes));
     this.#codes.set(dataclassName, code);
     return code;
   }
 
   get isLimited(): boolean {
-    return this.#seenBy !== undefined;
+    return this.data.visibleTo !== undefined;
   }
 
-  seen(): VisibleModel {
-    if (this.#seenBy === undefined) return this.context;
-    const call = this.calls.current();
-    return call.isServer === true ? this.context : this.#seenBy(call);
+  visible(): VisibleModel {
+    const { context, visibleTo } = this.data;
+    if (visibleTo === undefined) return context;
+    const { isServer, session } = this.scopes.current();
+    return isServer === true ? context : visibleTo(session);
   }
 
-  reading(): Reading {
-    return this.#executor;
+  reading(): Reads {
+    return this.context.database.executor;
   }
 
-  write<T>(work: (scope: TransactionScope) => Promise<T>): Promise<T> {
-    // Code that belongs to no call may be refused.
-    this.calls.current();
-    return this.#executor.writeIn(work);
+  write<T>(work: (transaction: TransactionScope) => Promise<T>): Promise<T> {
+    // Code that belongs to no request may be refused.
+    this.scopes.current();
+    return this.data.executor.writeIn(work);
   }
 
-  writeAlone<T>(work: (scope: TransactionScope) => Promise<T>): Promise<T> {
-    const { scope } = this.calls.current();
-    return scope === undefined ? this.#executor.writeIn(work) : scope.alone(() => work(scope));
+  writeAlone<T>(work: (transaction: TransactionScope) => Promise<T>): Promise<T> {
+    const { transaction } = this.scopes.current();
+    return transaction === undefined
+      ? this.data.executor.writeIn(work)
+      : transaction.alone(() => work(transaction));
   }
 }
 
@@ -172,9 +157,9 @@ class Code implements DataclassCode {
   readonly entities: Entities;
   readonly selections: Selections;
   readonly instance: object;
-  readonly #whole: Seen;
+  readonly #whole: VisibleDataclass;
   /** Views come and go, and what belongs to them. */
-  readonly #seen = new WeakMap<VisibleModel, Seen>();
+  readonly #seen = new WeakMap<VisibleModel, VisibleDataclass>();
 
   constructor(
     readonly host: ClassHost,
@@ -182,19 +167,19 @@ class Code implements DataclassCode {
     readonly classes: DataclassClasses,
   ) {
     this.layout = new EntityLayout(dataclass);
-    this.#whole = new SeenDataclass(this, host.context);
+    this.#whole = new VisibleParts(this, host.context);
     defineAccessors(this, classes.entity, Entity);
     this.entities = new DataclassEntities(this, classes.entity);
     this.selections = new DataclassSelections(this, classes.selection);
     this.instance = new classes.dataclass(this);
   }
 
-  seen(): Seen {
-    const model = this.host.seen();
+  visible(): VisibleDataclass {
+    const model = this.host.visible();
     if (model === this.host.context) return this.#whole;
     let seen = this.#seen.get(model);
     if (seen === undefined) {
-      seen = new SeenDataclass(this, model);
+      seen = new VisibleParts(this, model);
       this.#seen.set(model, seen);
     }
     return seen;
@@ -202,7 +187,7 @@ class Code implements DataclassCode {
 }
 
 /** Reads and writes a dataclass as a view sees it; each part is made when it is first needed. */
-class SeenDataclass implements Seen {
+class VisibleParts implements VisibleDataclass {
   readonly dataclass: Dataclass;
   #rows: RowReader | undefined;
   #reader: SelectionReader | undefined;
@@ -212,7 +197,7 @@ class SeenDataclass implements Seen {
     private readonly code: DataclassCode,
     readonly model: VisibleModel,
   ) {
-    this.dataclass = seenDataclass(model, code.dataclass);
+    this.dataclass = visibleDataclass(model, code.dataclass);
   }
 
   get rows(): RowReader {
@@ -273,7 +258,7 @@ class DataclassEntities implements Entities {
 
   /** @throws PermissionError */
   #readable(): RowReader {
-    const { dataclass, rows } = this.code.seen();
+    const { dataclass, rows } = this.code.visible();
     requireReadInCode(dataclass);
     return rows;
   }

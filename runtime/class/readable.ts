@@ -1,4 +1,4 @@
-import { PromotedSession } from '../access/promotions.js';
+import { PromotedSession } from '../access/promoted-session.js';
 import { requireAttributeInCode } from '../dataclass/permissions.js';
 import { isKeptBack } from '../entity/denials.js';
 import type { StoredValue } from '../protocol/values.js';
@@ -22,7 +22,7 @@ interface Held {
  */
 export function isReadable({ code, isNew }: Held, name: string): boolean {
   if (!code.host.isLimited || isNew) return true;
-  return code.seen().dataclass.permissions?.notRead.has(name) !== true;
+  return code.visible().dataclass.permissions?.notRead.has(name) !== true;
 }
 
 /** The same for the entity's current value. */
@@ -33,13 +33,13 @@ export function isReadableField(state: Held, field: Field): boolean {
 /** @throws PermissionError for a value that the calling code may not read */
 export function requireReadableField(state: Held, field: Field): void {
   if (isReadableField(state, field)) return;
-  requireAttributeInCode(state.code.seen().dataclass, field.attribute.name);
+  requireAttributeInCode(state.code.visible().dataclass, field.attribute.name);
 }
 
 /** @throws PermissionError for a relation that the calling code may not follow */
 export function requireReadableRelation(state: Held, name: string): void {
   if (isReadable(state, name)) return;
-  requireAttributeInCode(state.code.seen().dataclass, name);
+  requireAttributeInCode(state.code.visible().dataclass, name);
 }
 
 /**
@@ -53,10 +53,10 @@ export function isGranted(
 ): boolean {
   const { host } = code;
   if (!host.isLimited) return false;
-  const { session, isServer } = host.calls.current();
+  const { session, isServer } = host.scopes.current();
   // A setter runs as code of the server.
   if (isServer !== true && !(session instanceof PromotedSession)) return false;
-  return !isKeptBack(code.seen().dataclass.permissions, name, value, !isNew);
+  return !isKeptBack(code.visible().dataclass.permissions, name, value, !isNew);
 }
 
 /**

@@ -15,7 +15,7 @@ import {
   type DataclassCode,
   type SelectionReading,
   type VisibleModel,
-  seenDataclass,
+  visibleDataclass,
 } from './class-host.js';
 import type { SelectionNode } from './selection-node.js';
 import { type TreeRequest, treeRequest } from './selection-tree.js';
@@ -130,7 +130,7 @@ export class SelectionReader implements SelectionReading {
   }
 
   #valuePath(path: string, aggregation: Aggregation): ValuePath {
-    return valuePath(seenDataclass(this.model, this.code.dataclass), path, aggregation, 'all');
+    return valuePath(visibleDataclass(this.model, this.code.dataclass), path, aggregation, 'all');
   }
 
   /** A JSON value as class code reads it. */

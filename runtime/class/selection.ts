@@ -73,7 +73,7 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
   }
 
   get session(): Session {
-    return selectionOf(this).code.host.calls.current().session;
+    return selectionOf(this).code.host.scopes.current().session;
   }
 
   /**
@@ -335,7 +335,7 @@ function keysOfEntities({ code }: SelectionState, entities: readonly EntityObjec
  * @throws SaveError, PermissionError
  */
 async function dropSelection(state: SelectionState): Promise<number> {
-  const { model, writing } = state.code.seen();
+  const { model, writing } = state.code.visible();
   const request = await settledTree(model, nodeOf(state));
   const { plan, values } = planFor(model.plans.selections, request, 'code drop', {}, (selection) =>
     planChoice(model, selection),

@@ -287,7 +287,7 @@ function valueType(type: string, dateOnly: true | undefined): object {
 }
 
 /** The functions of a server that belong to no dataclass. */
-interface ServerFunctions {
+export interface ServerFunctions {
   readonly datastore: readonly FunctionDefinition[];
   readonly singletons: readonly {
     readonly name: string;

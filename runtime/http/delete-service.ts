@@ -61,7 +61,7 @@ export class DeleteService {
   ) {
     const { dialect } = context.database;
     this.#deleter = new EntityDeleter(dialect, context.dataclasses.values(), dataclass, {
-      lifecycle: context.lifecycle(),
+      lifecycle: context.lifecycle,
       locks: context.locks,
     });
     this.#chooseByKey = chooseByKey(dialect, dataclass);

@@ -76,7 +76,7 @@ export function requestOf(
   dataclass: Dataclass,
 ): Pending<SelectionRequest> {
   const node = readableNode(nodeOf(stateOfSelection(selection)));
-  return whenThere(node, (readable) => treeRequest(host.seen(), readable, dataclass));
+  return whenThere(node, (readable) => treeRequest(host.visible(), readable, dataclass));
 }
 
 /** Makes the arguments of one call. */

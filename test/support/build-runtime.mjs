@@ -20,7 +20,7 @@ const ownModules = {
   access: ['access/password'],
   class: ['class-code/', 'http/class-plugin'],
   functions: ['function/', 'http/function-'],
-  permissions: ['permissions/', 'http/permissions-', 'http/viewed-services'],
+  permissions: ['permissions/', 'http/permissions-'],
   vectors: ['vectors/'],
   media: ['media/', 'http/media-', 'http/upload-'],
   http: ['http/'],

@@ -1,6 +1,6 @@
 import { inspect } from 'node:util';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
-import { Calls } from '../../../runtime/access/call.js';
+import { RequestScopes } from '../../../runtime/access/request-scope.js';
 import type { LoginModule, TokenSettings } from '../../../runtime/access/login-module.js';
 import { readServerQuotas, type ServerQuotas } from '../../../runtime/access/server-quotas.js';
 import type { RequestSession } from '../../../runtime/access/request-session.js';
@@ -79,7 +79,7 @@ export async function sessionServer(options: Options = {}): Promise<SessionServe
   };
   const declared = options.roles ?? roles;
   const quotas = readServerQuotas(JSON.stringify(options.quotas ?? {}), 'QUOTAS');
-  const calls = new Calls({ session: systemSession(), isServer: true });
+  const scopes = new RequestScopes({ session: systemSession(), isServer: true });
   const login: LoginModule['login'] =
     options.login ??
     ((user, password) =>
@@ -97,7 +97,7 @@ export async function sessionServer(options: Options = {}): Promise<SessionServe
     },
     stores,
     privileges: new DeclaredPrivileges(declared),
-    logins: openLogins({ login }, { clock, sharing: undefined }, calls),
+    logins: openLogins({ login }, { clock, sharing: undefined }, scopes),
     tokens: await Tokens.open(
       { key: '', keysUrl: '', issuer: '', audience: '', ...options.tokens },
       {
@@ -105,7 +105,7 @@ export async function sessionServer(options: Options = {}): Promise<SessionServe
         loginWithToken: ({ sub }) => (sub === 'mia' ? { userName: sub, roles: 'the boss' } : null),
       },
     ),
-    calls,
+    scopes,
   });
   guardSessions(app, sessions, {
     stores,
