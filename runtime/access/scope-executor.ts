@@ -134,7 +134,7 @@ export class ScopeExecutor implements Executor {
       isKept = true;
       return result;
     } finally {
-      begun?.settle(isKept);
+      begun?.reportOutcome(isKept);
     }
   }
 }

@@ -96,7 +96,7 @@ export class Restrictions implements StatementRestrictions {
   /** What restricts a statement in the current scope, by which its answer can be cached. */
   keyOf({ restricted }: Statement): Pending<readonly SqlValue[]> {
     if (restricted === undefined) return [];
-    return whenResolved(this.#ofAll(restricted.dataclasses), (resolved) =>
+    return whenAllResolved(this.#ofAll(restricted.dataclasses), (resolved) =>
       resolved.flatMap(({ id, values }) => [id, ...values]),
     );
   }
@@ -108,7 +108,7 @@ export class Restrictions implements StatementRestrictions {
   resolveAhead(scope: RequestScope, dataclasses: readonly string[]): Pending<void> {
     const resolving = dataclasses.map((each) => scope.rows?.of(each, this.#resolve));
     if (resolving.some((each) => each instanceof Promise)) {
-      return Promise.allSettled(resolving).then(() => undefined);
+      return Promise.allSettled(resolving.map(async (each) => each)).then(() => undefined);
     }
   }
 
@@ -116,7 +116,7 @@ export class Restrictions implements StatementRestrictions {
     return (statement, values) => {
       const { restricted } = statement;
       if (restricted === undefined) return run(statement, values);
-      return whenResolved(this.#ofAll(restricted.dataclasses), (resolved) => {
+      return whenAllResolved(this.#ofAll(restricted.dataclasses), (resolved) => {
         const prepared = this.#prepare(statement, restricted, resolved);
         return run(prepared.statement, [
           ...values.slice(0, prepared.given),
@@ -134,7 +134,7 @@ export class Restrictions implements StatementRestrictions {
     }
     const resolved = dataclasses.map((each) => rows.of(each, this.#resolve));
     return resolved.some((each) => each instanceof Promise)
-      ? Promise.all(resolved)
+      ? Promise.all(resolved.map(async (each) => each))
       : (resolved as readonly ResolvedRestriction[]);
   }
 
@@ -247,7 +247,7 @@ const unrestricted: ResolvedRestriction = { id: '', condition: undefined, values
  * Continues when all classes have returned; a long read that begins then can be cancelled like
  * others.
  */
-function whenResolved<T>(
+function whenAllResolved<T>(
   resolved: Pending<readonly ResolvedRestriction[]>,
   next: (resolved: readonly ResolvedRestriction[]) => Pending<T>,
 ): Pending<T> {

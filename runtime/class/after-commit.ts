@@ -41,7 +41,7 @@ export class AfterCommit {
     }
     if (!transaction.isOpen) throw new TransactionEndedError();
     const { whole } = transaction;
-    transaction.whenSettled((isKept) => {
+    transaction.onOutcome((isKept) => {
       if (!isKept) return;
       const before = this.#last.get(whole) ?? Promise.resolve();
       const ended = before.then(() => this.#try(scope, work, failure));

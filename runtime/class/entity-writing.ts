@@ -112,7 +112,7 @@ export class EntityWriting implements Writing {
           session: host.scopes.current().session.id,
           ...(live === undefined ? {} : { live }),
           onUnlocked: (dataclass, key) => {
-            scope.whenSettled((isKept) => {
+            scope.onOutcome((isKept) => {
               if (isKept) host.locks.forget(dataclass.name, [key]);
             });
           },
@@ -133,7 +133,7 @@ export class EntityWriting implements Writing {
  */
 function undoneWith(scope: TransactionScope, state: EntityState): void {
   const undo = state.keepState();
-  scope.whenSettled((isKept) => {
+  scope.onOutcome((isKept) => {
     if (!isKept) undo();
   });
 }

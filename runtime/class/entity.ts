@@ -146,7 +146,7 @@ function lockEntity(state: EntityState): Promise<boolean> {
     if (host.locks.lock(dataclass.name, key, holder) !== true) return false;
     // The entity may not exist after a rollback, and another one may get its key.
     if (!isHeld) {
-      transaction?.whenSettled((isKept) => {
+      transaction?.onOutcome((isKept) => {
         if (!isKept) host.locks.unlock(dataclass.name, key, holder.session);
       });
     }

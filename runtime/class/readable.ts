@@ -5,8 +5,8 @@ import type { StoredValue } from '../protocol/values.js';
 import type { DataclassCode, VisibleModel } from './class-host.js';
 import type { Field } from './entity-layout.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
-import { whenSettled } from '../query/computed-requests.js';
-import { type AskedNode, listed, type SelectionNode } from './selection-node.js';
+import { whenResolved } from '../query/computed-requests.js';
+import { type RequestedNode, listed, type SelectionNode } from './selection-node.js';
 import { type TreeRequest, treeRequest } from './selection-tree.js';
 
 /** The part of an entity object's state (`EntityState`) that matters here. */
@@ -65,35 +65,35 @@ export function isGranted(
  * list of entities that the session sees.
  */
 export function readableNode(node: SelectionNode): Pending<SelectionNode> {
-  if (!node.isAsked) return node;
-  const foreign = askedNodes(node).filter(({ asker }) => !asker.seesTheSame());
+  if (!node.isRequested) return node;
+  const foreign = requestedNodes(node).filter(({ requester }) => !requester.seesTheSame());
   return foreign.length === 0 ? node : readForeign(node, foreign);
 }
 
 /** A selection as a request, after class code has resolved it. */
-export function settledTree(model: VisibleModel, node: SelectionNode): Pending<TreeRequest> {
+export function resolvedTree(model: VisibleModel, node: SelectionNode): Pending<TreeRequest> {
   return whenThere(readableNode(node), (readable) =>
-    whenSettled(model, treeRequest(model, readable), (settled) => settled),
+    whenResolved(model, treeRequest(model, readable), (resolved) => resolved),
   );
 }
 
 async function readForeign(
   node: SelectionNode,
-  foreign: readonly AskedNode[],
+  foreign: readonly RequestedNode[],
 ): Promise<SelectionNode> {
   const lists = new Map<SelectionNode, SelectionNode>();
   for (const each of foreign) {
-    if (!lists.has(each)) lists.set(each, listed(each.dataclass, await each.asker.keys()));
+    if (!lists.has(each)) lists.set(each, listed(each.dataclass, await each.requester.keys()));
   }
   return replaced(node, lists);
 }
 
-function askedNodes(root: SelectionNode): readonly AskedNode[] {
-  const found: AskedNode[] = [];
+function requestedNodes(root: SelectionNode): readonly RequestedNode[] {
+  const found: RequestedNode[] = [];
   const waiting = [root];
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
-    if (!node.isAsked) continue;
-    if (node.kind === 'asked') found.push(node);
+    if (!node.isRequested) continue;
+    if (node.kind === 'requested') found.push(node);
     else if ('of' in node) waiting.push(node.of);
     else if ('left' in node) waiting.push(node.left, node.right);
   }
@@ -107,7 +107,7 @@ function askedNodes(root: SelectionNode): readonly AskedNode[] {
 function replaced(node: SelectionNode, lists: Map<SelectionNode, SelectionNode>): SelectionNode {
   const known = lists.get(node);
   if (known !== undefined) return known;
-  if (!node.isAsked || node.kind === 'asked') return node;
+  if (!node.isRequested || node.kind === 'requested') return node;
   let changed: SelectionNode = node;
   if ('of' in node) changed = { ...node, of: replaced(node.of, lists) };
   else if ('left' in node) {

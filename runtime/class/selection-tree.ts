@@ -171,11 +171,11 @@ class TreeReading implements FilterInputs {
       case 'keys':
         this.#addValues(node, keyList(this.dialect, node));
         return 'keys';
-      case 'asked':
-        if (!node.asker.seesTheSame()) {
+      case 'requested':
+        if (!node.requester.seesTheSame()) {
           throw new Error('What a client chose is read for another session: see readableNode.');
         }
-        return `asked(${this.shapeOf(node.of)})`;
+        return `requested(${this.shapeOf(node.of)})`;
       case 'filter': {
         const { shape, orderBy } = node.filter;
         const text = `filter(${this.shapeOf(node.of)}${shapeName([shape, orderBy?.text])})`;

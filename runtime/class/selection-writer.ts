@@ -137,7 +137,7 @@ export class SelectionWriter implements NodeWriter {
       }
       case 'filter':
         return { part: this.#filter(from, node, nesting), of: node.of };
-      case 'asked':
+      case 'requested':
         // A client's vector comparison gives no order to code that compares other vectors.
         return { part: this.within(new Similarities()).condition(from, node.of, nesting) };
       case 'ordered':
@@ -278,7 +278,7 @@ function ownOrder(writer: NodeWriter, from: From, node: SelectionNode): readonly
       return node.items.length > 0
         ? givenOrder(writer, from, node, node.items)
         : ownOrder(writer, from, node.of);
-    case 'asked':
+    case 'requested':
     case 'slice':
       return ownOrder(writer, from, node.of);
     case 'and':

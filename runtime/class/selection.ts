@@ -32,7 +32,7 @@ import {
   selectionCondition,
 } from '../query/selection.js';
 import { planFor } from '../query/selection-request.js';
-import { settledTree } from './readable.js';
+import { resolvedTree } from './readable.js';
 import { filterInputs } from '../filter/prepared-filter.js';
 import { parseOrderBy } from '../query/order-by.js';
 import type { DataclassCode, VisibleModel } from './class-host.js';
@@ -336,7 +336,7 @@ function keysOfEntities({ code }: SelectionState, entities: readonly EntityObjec
  */
 async function dropSelection(state: SelectionState): Promise<number> {
   const { model, writing } = state.code.visible();
-  const request = await settledTree(model, nodeOf(state));
+  const request = await resolvedTree(model, nodeOf(state));
   const { plan, values } = planFor(model.plans.selections, request, 'code drop', {}, (selection) =>
     planChoice(model, selection),
   );

@@ -5,7 +5,7 @@ import type { ClassRegistry } from '../class/registry.js';
 import { completingExecutor } from '../class-code/computed-values.js';
 import { classEvents } from '../class-code/events.js';
 import { Restrictions } from '../class-code/restrictions.js';
-import { SettledRequests } from '../class-code/settled-requests.js';
+import { RequestResolver } from '../class-code/request-resolver.js';
 import type { AppState } from '../shared-state/joined-state.js';
 import type { ServedClasses } from './optional-plugins.js';
 
@@ -70,7 +70,7 @@ function servedClasses(
         },
         lifecycle: lifecycle?.(host),
         computed: isComputed
-          ? new SettledRequests(host, { database, options, filters })
+          ? new RequestResolver(host, { database, options, filters })
           : undefined,
         restrictions,
       };

@@ -1,7 +1,7 @@
 import type { FastifyReply } from 'fastify';
-import type { SetAsker } from '../entity-set/entity-set-store.js';
+import type { SetRequester } from '../entity-set/entity-set-store.js';
 import type { RequestScope } from '../access/request-scope.js';
-import { setAskerOf } from '../access/session.js';
+import { setRequesterOf } from '../access/session.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';
 import type { PendingAnswer } from '../dialect/executor.js';
@@ -32,7 +32,7 @@ import { LockService } from './lock-service.js';
 import { type DataclassMedia, requireMedia } from './served-media.js';
 import { missingEntity, sendAnswer } from './reply.js';
 import type { DataclassRequest, ServiceContext } from './service-context.js';
-import { whenSettled } from '../query/computed-requests.js';
+import { whenResolved } from '../query/computed-requests.js';
 import { explainedAnswer } from '../query/query-plan.js';
 import { preparePage } from '../query/read-page.js';
 
@@ -83,7 +83,7 @@ export class DataclassReads {
             this.#all(parameters),
             parameters,
             attributes,
-            setAskerOf(scope.session),
+            setRequesterOf(scope.session),
           )
         : this.#page(this.#all(parameters), parameters, attributes);
     this.#send(reply, answer);
@@ -116,7 +116,7 @@ export class DataclassReads {
       this.#send(reply, this.#relatedSet(request, scope, value, parameters));
       return;
     }
-    const media = askedMedia(this.#dataclass, attributes, parameters);
+    const media = requestedMedia(this.#dataclass, attributes, parameters);
     if (media !== undefined) {
       refuseForms(parameters, this.#context.options, 'one entity');
       this.#sendMedia(request, reply, media, value, parameters);
@@ -158,17 +158,17 @@ export class DataclassReads {
     // Old clients repeat the method that made a set when they request its pages (protocol P9.17).
     const parameters = readingParameters(request, ['entityset', 'subentityset', 'release']);
     const { set = '', attributes } = request.params;
-    const asker = setAskerOf(scope.session);
+    const requester = setRequesterOf(scope.session);
     const answer =
       parameters.method === 'release'
-        ? this.#sets.release(set, asker)
-        : this.#sets.read(set, attributes, parameters, asker);
+        ? this.#sets.release(set, requester)
+        : this.#sets.read(set, attributes, parameters, requester);
     this.#send(reply, answer);
   };
 
   /** The keys that a set holds and that match the request's filter. */
-  keysOfSet(set: string, parameters: Parameters, asker: SetAsker): Pending<KeyList> {
-    return this.#sets.keys(set, parameters, asker);
+  keysOfSet(set: string, parameters: Parameters, requester: SetRequester): Pending<KeyList> {
+    return this.#sets.keys(set, parameters, requester);
   }
 
   /** Reads and sets the bytes of images and BLOBs. */
@@ -213,8 +213,8 @@ export class DataclassReads {
     const context = this.#context;
     const name = answerForm(parameters, context.options);
     const form = pageForms[name](context, request.dataclass, parameters, attributes);
-    const answer = whenSettled(context, request, (settled) =>
-      preparePage(context, settled, parameters, form).read(),
+    const answer = whenResolved(context, request, (resolved) =>
+      preparePage(context, resolved, parameters, form).read(),
     );
     return name === 'collection' ? explainedAnswer(context, request, parameters, answer) : answer;
   }
@@ -254,7 +254,7 @@ export class DataclassReads {
     const selection = parameters.subOrderby === undefined ? read : { ...read, orderOrigin };
     const related = { dataclass: this.#dataclass.name, key, relation: name };
     const sets = this.#setsOf(selection.dataclass);
-    return sets.create(selection, texts, undefined, setAskerOf(session), related);
+    return sets.create(selection, texts, undefined, setRequesterOf(session), related);
   }
 
   #setsOf(dataclass: Dataclass): EntitySetService {
@@ -299,7 +299,7 @@ export class DataclassReads {
  * The image or BLOB whose bytes a read requests: named in the path and by `$expand`, a BLOB with
  * `$binary=true` too. Otherwise the entity is the answer.
  */
-function askedMedia(
+function requestedMedia(
   dataclass: Dataclass,
   attributes: string | undefined,
   { expand, binary }: Parameters,
@@ -308,8 +308,8 @@ function askedMedia(
   const name = attributes.trim();
   const attribute = dataclass.exposedAttributes.get(name);
   if (attribute?.kind !== 'storage') return undefined;
-  const isAsked = attribute.type === 'image' || (attribute.type === 'blob' && binary);
-  return isAsked && expand.trim() === name ? attribute : undefined;
+  const isRequested = attribute.type === 'image' || (attribute.type === 'blob' && binary);
+  return isRequested && expand.trim() === name ? attribute : undefined;
 }
 
 /**

@@ -1,6 +1,6 @@
 import type { FastifyReply } from 'fastify';
 import type { RequestScope } from '../access/request-scope.js';
-import { setAskerOf } from '../access/session.js';
+import { setRequesterOf } from '../access/session.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
@@ -137,8 +137,8 @@ export class DataclassWrites {
     const parameters = parametersOf(request, 'write');
     const { set = '' } = request.params;
     refuseLock(parameters);
-    const asker = setAskerOf(scope.session);
-    const find = (): Pending<KeyList> => this.reads.keysOfSet(set, parameters, asker);
+    const requester = setRequesterOf(scope.session);
+    const find = (): Pending<KeyList> => this.reads.keysOfSet(set, parameters, requester);
     const answer = this.#asCaller(request, scope, ({ session }) =>
       this.#deletions.deleteMembers(parameters, find, session),
     );
@@ -215,8 +215,8 @@ export class DataclassWrites {
     scope: RequestScope,
     work: (caller: WriteCaller) => Pending<T>,
   ): Pending<T> {
-    const { restrictions, tellError } = this.context;
-    const tell = (error: Error): RequestError => tellError(error, request);
+    const { restrictions, reportError } = this.context;
+    const tell = (error: Error): RequestError => reportError(error, request);
     const caller = { session: scope.session.id, tell };
     // Restrictions that most changes need are resolved before the change blocks the database;
     // others when they are needed.

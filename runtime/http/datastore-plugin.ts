@@ -78,7 +78,7 @@ interface ServedData extends ClassData {
 
 function openServices(app: FastifyInstance): Services {
   const { setup, definitions, scopes, stores, database } = app;
-  const { settings, limits, tellError } = setup;
+  const { settings, limits, reportError } = setup;
   const code = app.hasPlugin('drs-class-code') ? app.classCode : undefined;
   if (code === undefined) requireClassCode(definitions);
   const media = app.hasPlugin('drs-media') ? app.media : undefined;
@@ -91,7 +91,7 @@ function openServices(app: FastifyInstance): Services {
     filters: new FilterParser(limits, settings),
   };
   const functions = serverFunctions(code?.registry);
-  const shared = { ...reading, settings, limits, stores, media, tellError, functions };
+  const shared = { ...reading, settings, limits, stores, media, reportError, functions };
   const whole = wholeView(definitions);
   const modelsOn = (hooks: Omit<CodeHooks, 'executor'>): ServedModels => {
     const setDefinitions = new SetDefinitions(hooks.database);

@@ -38,13 +38,13 @@ export type ErrorHandler = (
 ) => FastifyReply;
 
 /** Turns any error into the answer that the client gets. */
-export type ErrorTeller = (error: FastifyError | Error, request: FastifyRequest) => RequestError;
+export type ErrorReporter = (error: FastifyError | Error, request: FastifyRequest) => RequestError;
 
 /**
  * Logs errors that are not the client's fault; their answer contains only the ID of the request.
  * @param log the request's own, if left out
  */
-export function errorTeller(log?: ErrorLog): ErrorTeller {
+export function errorReporter(log?: ErrorLog): ErrorReporter {
   return (thrown, request) => {
     const reqId = request.id;
     // For instance an error of a stream that a function has returned.
@@ -66,8 +66,8 @@ export function errorTeller(log?: ErrorLog): ErrorTeller {
 }
 
 /** Answers every error of a request with an `__ERROR` body. */
-export function errorHandler(tell: ErrorTeller): ErrorHandler {
-  return (error, request, reply) => sendError(reply, tell(error, request));
+export function errorHandler(report: ErrorReporter): ErrorHandler {
+  return (error, request, reply) => sendError(reply, report(error, request));
 }
 
 function asRequestError(

@@ -1,5 +1,5 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { SetAsker } from '../entity-set/entity-set-store.js';
+import type { SetRequester } from '../entity-set/entity-set-store.js';
 import {
   entityAnswer,
   entityDataclass,
@@ -30,7 +30,7 @@ export type FunctionAnswer =
 export interface AnswerContext {
   /** As the session sees the model. */
   readonly context: ServiceContext;
-  readonly asker: SetAsker;
+  readonly requester: SetRequester;
   readonly kinds: ClassKinds;
   /** Turns a selection object into a request for a page of it. */
   readonly requestOf: (selection: object, dataclass: Dataclass) => Pending<SelectionRequest>;
@@ -65,7 +65,7 @@ export async function functionAnswer(
 }
 
 async function selectionAnswer(
-  { context, asker, requestOf }: AnswerContext,
+  { context, requester, requestOf }: AnswerContext,
   { selection, dataclass: name }: { readonly selection: object; readonly dataclass: string },
   parameters: Parameters,
 ): Promise<JsonAnswer> {
@@ -76,7 +76,7 @@ async function selectionAnswer(
         request,
         parameters,
         undefined,
-        asker,
+        requester,
       )
     : readPage(
         context,

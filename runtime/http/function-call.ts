@@ -1,7 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
 import { PromotedSession } from '../access/promoted-session.js';
 import type { RequestScope } from '../access/request-scope.js';
-import { type Session, setAskerOf } from '../access/session.js';
+import { type Session, setRequesterOf } from '../access/session.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { decodeArguments } from '../function/arguments.js';
 import { failureOf, FunctionFailedError } from '../class/failure.js';
@@ -41,7 +41,7 @@ export type CallHandler = (request: CallRequest, reply: FastifyReply) => Promise
 /** The parts of one call of a function. */
 export interface Calling {
   readonly request: CallRequest;
-  readonly asked: FunctionRequest;
+  readonly sent: FunctionRequest;
   /** The scope of the request, without the privileges that the function is promoted by. */
   readonly own: RequestScope;
   /** What the requester sees. */
@@ -75,41 +75,41 @@ export class FunctionCalls {
       const { context: visible, view } = models.of(session);
       const { definition, shown } = callable;
       view.requireExecution(definition, shown);
-      const asked = readFunctionRequest(request, definition, visible.options);
-      checkOutput(visible, definition.returns, asked.output);
+      const sent = readFunctionRequest(request, definition, visible.options);
+      checkOutput(visible, definition.returns, sent.output);
       const { promote } = definition;
       const scope =
         promote === undefined || !isLimited
           ? own
           : scopes.of(new PromotedSession(session, promote));
       return scopes.run(scope, () =>
-        this.#call(callable, { request, asked, own, visible, scope }, reply),
+        this.#call(callable, { request, sent, own, visible, scope }, reply),
       );
     };
   }
 
   async #call(callable: Callable, calling: Calling, reply: FastifyReply): Promise<FastifyReply> {
     const { definition, shown } = callable;
-    const { asked, request, own, scope, visible } = calling;
+    const { sent, request, own, scope, visible } = calling;
     const { host, models } = this.context;
     const { scopes } = host;
     const makers = argumentMakers(host, visible, own.session);
     const result = await callable.with(calling, async (target) => {
       // What the client names is read with the privileges of its session.
-      const given = await scopes.with(own, () => decodeArguments(definition, asked.sent, makers));
+      const given = await scopes.with(own, () => decodeArguments(definition, sent.args, makers));
       return run(target, definition.name, given, shown);
     });
     // The function may have given its session other privileges, or another user.
     const now = scopes.renewed(own);
     const { context } = models.of(now.session);
     const answer = await scopes.with(now, () =>
-      this.#answer(callable, result, asked.output, now.session, context),
+      this.#answer(callable, result, sent.output, now.session, context),
     );
     if (answer.kind === 'json') return sendJson(reply, answer.json);
     if (answer.kind === 'media') return sendMedia(reply, answer.media);
     return sendMessage(request, reply, answer.message, {
       tell: (error) => {
-        context.tellError(new FunctionFailedError(shown, error), request);
+        context.reportError(new FunctionFailedError(shown, error), request);
       },
       within: (read) => scopes.run(scope, read),
     });
@@ -125,7 +125,7 @@ export class FunctionCalls {
     const { host } = this.context;
     const answering = {
       context,
-      asker: setAskerOf(session),
+      requester: setRequesterOf(session),
       kinds: classKinds,
       requestOf: (selection: object, dataclass: Dataclass) => requestOf(host, selection, dataclass),
     };

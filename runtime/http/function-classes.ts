@@ -1,4 +1,4 @@
-import { type Session, setAskerOf } from '../access/session.js';
+import { type Session, setRequesterOf } from '../access/session.js';
 import type { ClassHost, DataclassCode } from '../class/class-host.js';
 import { MediaHandle } from '../class/media-handle.js';
 import { RelatedEntityHandle } from '../class/related-entity.js';
@@ -92,8 +92,8 @@ export function argumentMakers(
     fold: database.dialect.foldText,
     applyUploads: ofUploads(media?.uploadsOf(session.id)),
     membersOf: async (dataclass: Dataclass, set: string) => {
-      const asker = setAskerOf(session);
-      const found = context.sets.find(dataclass, asker, set.toUpperCase(), noParameters);
+      const requester = setRequesterOf(session);
+      const found = context.sets.find(dataclass, requester, set.toUpperCase(), noParameters);
       return (await found).keys;
     },
   };

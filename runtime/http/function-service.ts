@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
-import { setAskerOf } from '../access/session.js';
+import { setRequesterOf } from '../access/session.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';
 import type { FunctionDefinition } from '../protocol/definition.js';
@@ -11,14 +11,20 @@ import { missingEntity } from './reply.js';
 import { sql } from 'kysely';
 import type { RequestScope } from '../access/request-scope.js';
 import type { DataclassCode } from '../class/class-host.js';
-import { allOf, asked, filtered, ordered, type SelectionNode } from '../class/selection-node.js';
+import {
+  allOf,
+  requested,
+  filtered,
+  ordered,
+  type SelectionNode,
+} from '../class/selection-node.js';
 import { From } from '../dataclass/source.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
-import type { SetAsker } from '../entity-set/entity-set-store.js';
+import type { SetRequester } from '../entity-set/entity-set-store.js';
 import { Singletons } from '../function/singletons.js';
 import { always } from '../filter/context.js';
 import { FilterSlots } from '../filter/slots.js';
-import { whenSettled } from '../query/computed-requests.js';
+import { whenResolved } from '../query/computed-requests.js';
 import type { OrderItem } from '../query/order-by.js';
 import { orderSql } from '../query/order-sql.js';
 import { firstFilterSlot, queryContext, selectionCondition } from '../query/selection.js';
@@ -118,9 +124,9 @@ export class FunctionService {
     return this.#calls.handler({
       definition: this.#definition(dataclass, name, 'selection'),
       shown: `${dataclass}Selection.${name}`,
-      with: async ({ request, asked, own, visible, scope }, work) => {
+      with: async ({ request, sent, own, visible, scope }, work) => {
         this.#requireRead(scope, dataclass);
-        const input = { ...asked.input, set: request.params.set };
+        const input = { ...sent.input, set: request.params.set };
         const { host } = this.context;
         const selection = await host.scopes.with(own, () =>
           inputSelection(host.codeOf(dataclass), visible, own, input),
@@ -233,21 +239,21 @@ function inputSelection(
   requirePermission(dataclass, 'read');
   if (!dataclass.exposed) throw refuse('notFound', `There is no dataclass "${dataclass.name}".`);
   if (set !== undefined) {
-    return membersOf(code, context, input, setAskerOf(own.session)).then((keys) =>
+    return membersOf(code, context, input, setRequesterOf(own.session)).then((keys) =>
       selectionOf(code, keys),
     );
   }
   const request = selectionRequest(context.filters, dataclass, { kind: 'all' }, null, input);
-  return whenSettled(context, request, (settled) => {
+  return whenResolved(context, request, (resolved) => {
     // An error of class code for attributes that it computes is reported to the client once.
-    if (settled !== request) {
-      return whenThere(keysOf(context, settled), (keys) => selectionOf(code, keys));
+    if (resolved !== request) {
+      return whenThere(keysOf(context, resolved), (keys) => selectionOf(code, keys));
     }
     checkRequest(context, request);
     const { host } = code;
     const { scopes } = host;
     return code.selections.of(
-      asked(chosenBy(code, request), {
+      requested(chosenBy(code, request), {
         seesTheSame: () => host.visible() === context && scopes.current().rows === own.rows,
         keys: () => scopes.runWithin(own, () => keysOf(context, request)),
       }),
@@ -293,11 +299,11 @@ async function membersOf(
   { dataclass: { name } }: DataclassCode,
   context: ServiceContext,
   { set = '', filter, params, orderby }: Input,
-  asker: SetAsker,
+  requester: SetRequester,
 ): Promise<KeyList> {
   const dataclass = context.dataclasses.get(name);
   if (dataclass === undefined) throw missingSet(set);
   const texts = { ...readParameters({}, 'read'), filter, params, orderby };
-  const { keys } = await context.sets.find(dataclass, asker, set.toUpperCase(), texts);
+  const { keys } = await context.sets.find(dataclass, requester, set.toUpperCase(), texts);
   return narrowed(context, dataclass, keys, texts);
 }

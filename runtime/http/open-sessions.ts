@@ -132,7 +132,7 @@ export function guardSessions(
   const hasQuotas = hasRates(quotas.ofServer) || hasRates(quotas.ofSession);
   if (hasQuotas || hasCode)
     registerQuotas(app, found, { quotas: quotas.ofServer, rates: stores.rates });
-  if (stores.sessions.isShared) settleSessions(app, found);
+  if (stores.sessions.isShared) synchronizeSessions(app, found);
   requireLogin?.(app, found);
   registerDirectory(app, found);
 }
@@ -141,10 +141,10 @@ export function guardSessions(
  * If several processes serve, an answer is sent only after all of them know the changes of its
  * session.
  */
-function settleSessions(app: FastifyInstance, found: RequestSessions): void {
-  app.addHook('onSend', function drsSettleSession(request, _reply, payload, done) {
+function synchronizeSessions(app: FastifyInstance, found: RequestSessions): void {
+  app.addHook('onSend', function drsSynchronizeSession(request, _reply, payload, done) {
     try {
-      found.known(request)?.settle();
+      found.known(request)?.synchronize();
     } catch (error) {
       done(error as Error);
       return;

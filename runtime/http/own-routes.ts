@@ -32,14 +32,14 @@ export function prepareOwnRoutes(app: FastifyInstance): void {
     route.onRequest = [findSession, ...[route.onRequest ?? []].flat()];
     // In between the body is read, whose events belong to no request.
     route.preValidation = [enterScope, ...[route.preValidation ?? []].flat()];
-    route.onSend = [...[route.onSend ?? []].flat(), drsSettleSession];
+    route.onSend = [...[route.onSend ?? []].flat(), drsSynchronizeSession];
     route.handler = function (request, reply) {
       return inScope(request, reply, () => handler.call(this, request, reply));
     };
     route.errorHandler = function (error, request, reply) {
-      const told = asAnswer(request, error) as FastifyError;
-      if (errorHandler === undefined) void reply.send(told);
-      else errorHandler.call(this, told, request, reply);
+      const answered = asAnswer(request, error) as FastifyError;
+      if (errorHandler === undefined) void reply.send(answered);
+      else errorHandler.call(this, answered, request, reply);
     };
   });
 }
@@ -104,10 +104,10 @@ const enterScope = (request: FastifyRequest, reply: FastifyReply, done: () => vo
  * If several processes serve, an answer is sent only after all of them know the changes of its
  * session.
  */
-const drsSettleSession: onSendHookHandler = (request, _reply, payload, done) => {
+const drsSynchronizeSession: onSendHookHandler = (request, _reply, payload, done) => {
   const { stores, sessions } = request.server;
   try {
-    if (stores.sessions.isShared) sessions.known(request)?.settle();
+    if (stores.sessions.isShared) sessions.known(request)?.synchronize();
   } catch (error) {
     done(error as Error);
     return;
@@ -140,14 +140,14 @@ function inScope(
  * requester may not know.
  */
 function asAnswer(request: FastifyRequest, error: unknown): unknown {
-  const { tellError } = request.server.setup;
+  const { reportError } = request.server.setup;
   if (error instanceof PermissionError || error instanceof SaveError) {
-    return tellError(failureOf('A route', error), request);
+    return reportError(failureOf('A route', error), request);
   }
   const isKnown =
     error instanceof ConflictError ||
     error instanceof DatabaseUnavailableError ||
     error instanceof QueryTimeoutError ||
     error instanceof UnusableValueError;
-  return isKnown ? tellError(error, request) : error;
+  return isKnown ? reportError(error, request) : error;
 }

@@ -150,7 +150,7 @@ class CookieCarrier implements Carrier {
     else this.carryAll(record, replaced);
   }
 
-  settle(): void {
+  synchronize(): void {
     const carried = this.#carried;
     if (carried === undefined) return;
     if (!carried.hasEnded) this.put(carried.token);

@@ -12,7 +12,7 @@ import type { EntitySetStore, ListedSet } from '../entity-set/entity-set-store.j
 import { readingParameters, parametersOf } from './reading-parameters.js';
 import { sendJson, getAndPost } from './reply.js';
 import type { RequestSessions } from './request-sessions.js';
-import { setAskerOf } from '../access/session.js';
+import { setRequesterOf } from '../access/session.js';
 import type { EntitySets } from '../entity-set/entity-sets.js';
 import { whenThere } from '../dialect/pending.js';
 import { methodNotAllowed, refuse } from '../protocol/errors.js';
@@ -141,8 +141,8 @@ function registerRelease(app: FastifyInstance, sets: EntitySets, sessions: Reque
     if (!Array.isArray(ids) || !ids.every((id) => typeof id === 'string')) {
       throw refuse('badBody', 'The body must be a list of entity set IDs: ["7D20F1…","0C9A33…"].');
     }
-    const asker = setAskerOf(await sessions.of(request, reply));
-    for (const id of ids) await sets.release(undefined, asker, id.toUpperCase());
+    const requester = setRequesterOf(await sessions.of(request, reply));
+    for (const id of ids) await sets.release(undefined, requester, id.toUpperCase());
     return sendJson(reply, '{"ok":true}');
   });
   app.get('/rest/$entityset/$release', () => {

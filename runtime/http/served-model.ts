@@ -7,7 +7,7 @@ import { emptyPlans, type ReadingContext } from '../query/reading-context.js';
 import { Catalog, listedFunctions, type ServerFunctions } from './catalog.js';
 import { DataclassReads } from './dataclass-reads.js';
 import { DataclassWrites } from './dataclass-writes.js';
-import type { ErrorTeller } from './errors.js';
+import type { ErrorReporter } from './errors.js';
 import type { CodeHooks, ModelView } from './optional-plugins.js';
 import type { ServedMedia } from './served-media.js';
 import type { ServerStores } from './server-stores.js';
@@ -26,7 +26,7 @@ export interface ModelParts
   readonly setDefinitions: SetDefinitions;
   /** None for a model without images and BLOBs. */
   readonly media: ServedMedia | undefined;
-  readonly tellError: ErrorTeller;
+  readonly reportError: ErrorReporter;
   /** Of the datastore and of singletons. */
   readonly functions: ServerFunctions;
 }

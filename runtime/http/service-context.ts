@@ -1,7 +1,7 @@
 import type { FastifyRequest } from 'fastify';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { EntitySets } from '../entity-set/entity-sets.js';
-import type { ErrorTeller } from './errors.js';
+import type { ErrorReporter } from './errors.js';
 import type { ServedRestrictions } from './optional-plugins.js';
 import type { WriteContext } from './write-service.js';
 
@@ -9,7 +9,7 @@ import type { WriteContext } from './write-service.js';
 export interface ServiceContext extends WriteContext {
   readonly dataclasses: ReadonlyMap<string, Dataclass>;
   readonly sets: EntitySets;
-  readonly tellError: ErrorTeller;
+  readonly reportError: ErrorReporter;
   /** None if no dataclass has `restrict`. */
   readonly restrictions: ServedRestrictions | undefined;
 }

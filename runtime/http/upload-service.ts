@@ -2,7 +2,7 @@ import type { IncomingMessage } from 'node:http';
 import type { FastifyPluginCallback, FastifyReply, FastifyRequest } from 'fastify';
 import { network } from '../access/quota-values.js';
 import type { RequestSession } from '../access/request-session.js';
-import { setAskerOf } from '../access/session.js';
+import { setRequesterOf } from '../access/session.js';
 import { firstFile, isMultipart } from '../media/multipart.js';
 import {
   tooLarge,
@@ -90,7 +90,7 @@ async function stored(
 
 /** A user has one share in all sessions, and so have the guests of one address. */
 function senderOf(session: RequestSession, hasUsers: boolean): string {
-  const { keeper } = setAskerOf(session);
+  const { keeper } = setRequesterOf(session);
   if (keeper !== undefined) return keeper;
   return `${hasUsers ? 'guest' : 'client'} ${network(session.origin.address)}`;
 }

@@ -82,12 +82,12 @@ describe('an executor that knows its caller', () => {
       told.push(isKept);
     };
     await executor.writeIn((scope) => {
-      scope.whenSettled(note);
+      scope.onOutcome(note);
       told.push('runs');
       return Promise.resolve();
     });
     const failed = executor.writeIn((scope) => {
-      scope.whenSettled(note);
+      scope.onOutcome(note);
       return Promise.reject(new Error('undone'));
     });
     await expect(failed).rejects.toThrow('undone');

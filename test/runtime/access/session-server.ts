@@ -9,7 +9,7 @@ import { systemSession } from '../../../runtime/access/grants.js';
 import { DeclaredPrivileges } from '../../../runtime/permissions/privileges.js';
 import { Tokens } from '../../../runtime/permissions/tokens.js';
 import { Origins } from '../../../runtime/http/cross-site.js';
-import { errorHandler, errorTeller } from '../../../runtime/http/errors.js';
+import { errorHandler, errorReporter } from '../../../runtime/http/errors.js';
 import { MemorySessionStore } from '../../../runtime/access/memory-session-store.js';
 import { RateWindows } from '../../../runtime/access/quota-values.js';
 import { guardSessions, openSessions } from '../../../runtime/http/open-sessions.js';
@@ -61,7 +61,7 @@ export async function sessionServer(options: Options = {}): Promise<SessionServe
   });
   app.setErrorHandler(
     errorHandler(
-      errorTeller({
+      errorReporter({
         error: (what) => {
           logged.push(inspect(what));
         },

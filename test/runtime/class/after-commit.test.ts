@@ -33,7 +33,7 @@ it('work after a commit has the session of the code that asked, and neither its 
   scopes.run({ session, transaction, nesting: { depth: 2, tree: {} } }, () => {
     after.run(() => seen.push(scopes.current()));
   });
-  transaction.settle(true);
+  transaction.reportOutcome(true);
   await soon();
   expect(seen).toEqual([{ session }]);
   expect(seen[0]?.session).toBe(session);
