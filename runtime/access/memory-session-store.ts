@@ -14,9 +14,9 @@ import { MemoryStorage } from './session.js';
 import { ownText } from '../protocol/own-text.js';
 
 /** A session in the store. */
-interface HeldSession extends Held, Expiring {}
+interface HeldSession extends StoredSession, Expiring {}
 
-type Held = {
+type StoredSession = {
   -readonly [Name in keyof SessionRecord]: SessionRecord[Name];
 } & {
   readonly storage: MemoryStorage;

@@ -91,30 +91,26 @@ export class PromotedSession implements Session {
  * A session that keeps its privileges, for code that runs later than its result has to hold.
  */
 export class SessionSnapshot extends PromotedSession {
-  readonly #userName: string;
-  readonly #isGuest: boolean;
-  readonly #privileges: PrivilegeSet;
+  readonly #kept: Pick<Session, 'userName' | 'isGuest' | 'privileges'>;
 
-  constructor(session: Session) {
+  constructor(session: Session, kept: Pick<Session, 'userName' | 'isGuest' | 'privileges'>) {
     super(session, []);
-    this.#userName = session.userName;
-    this.#isGuest = session.isGuest;
-    this.#privileges = session.privileges;
+    this.#kept = kept;
   }
 
   override get userName(): string {
-    return this.#userName;
+    return this.#kept.userName;
   }
 
   override get isGuest(): boolean {
-    return this.#isGuest;
+    return this.#kept.isGuest;
   }
 
   override get privileges(): PrivilegeSet {
-    return this.#privileges;
+    return this.#kept.privileges;
   }
 
   override hasPrivilege(name: string): boolean {
-    return holds(this.#privileges, name);
+    return holds(this.privileges, name);
   }
 }

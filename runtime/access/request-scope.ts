@@ -4,7 +4,7 @@ import { caught, type Pending } from '../dialect/pending.js';
 import type { SqlValue } from '../dialect/statement.js';
 import type { TransactionScope } from '../dialect/transaction-scope.js';
 import { PromotedSession, SessionSnapshot } from './promoted-session.js';
-import type { Session } from './session.js';
+import type { PrivilegeSet, Session } from './session.js';
 
 /**
  * One request, or one task of the server: who asks, which rows they may see, in which transaction.
@@ -52,12 +52,22 @@ export interface ResolvedRestriction {
  * statement reads its dataclass, and once: its answer, or its failure, holds for the whole scope.
  */
 export class VisibleRows {
-  /** With the privileges that the session held when the scope began. */
-  readonly session: Session;
-  readonly #resolved = new Map<string, Pending<ResolvedRestriction>>();
+  /** What the session was when the scope began: `restrict` may run later. */
+  readonly #userName: string;
+  readonly #privileges: PrivilegeSet;
+  readonly #isGuest: boolean;
+  #resolved: Map<string, Pending<ResolvedRestriction>> | undefined;
 
-  constructor(session: Session) {
-    this.session = new SessionSnapshot(session);
+  constructor(private readonly session: Session) {
+    this.#userName = session.userName;
+    this.#privileges = session.privileges;
+    this.#isGuest = session.isGuest;
+  }
+
+  /** Whether the session still has its privileges and its user. */
+  get isCurrent(): boolean {
+    const { privileges, userName } = this.session;
+    return privileges === this.#privileges && userName === this.#userName;
   }
 
   /** @param resolve runs `restrict` of the dataclass */
@@ -65,16 +75,22 @@ export class VisibleRows {
     dataclass: string,
     resolve: (dataclass: string, session: Session) => Pending<ResolvedRestriction>,
   ): Pending<ResolvedRestriction> {
-    const known = this.#resolved.get(dataclass);
+    const all = (this.#resolved ??= new Map<string, Pending<ResolvedRestriction>>());
+    const known = all.get(dataclass);
     if (known !== undefined) return known;
+    const session = new SessionSnapshot(this.session, {
+      userName: this.#userName,
+      privileges: this.#privileges,
+      isGuest: this.#isGuest,
+    });
     const resolving = caught(
-      () => resolve(dataclass, this.session),
+      () => resolve(dataclass, session),
       (error) => Promise.reject(error as Error),
     );
-    this.#resolved.set(dataclass, resolving);
+    all.set(dataclass, resolving);
     if (resolving instanceof Promise) {
       resolving.then(
-        (restriction) => this.#resolved.set(dataclass, restriction),
+        (restriction) => all.set(dataclass, restriction),
         // The statement that needs it reports the error.
         () => undefined,
       );
@@ -117,11 +133,7 @@ export class RequestScopes {
 
   /** The same scope, unless its session was given other privileges or another user meanwhile. */
   renewed(scope: RequestScope): RequestScope {
-    const { session, rows } = scope;
-    if (rows === undefined) return scope;
-    const isSame =
-      rows.session.privileges === session.privileges && rows.session.userName === session.userName;
-    return isSame ? scope : this.of(session);
+    return scope.rows?.isCurrent === false ? this.of(scope.session) : scope;
   }
 
   /** The scope of the calling code; outside of any, the server's own. */

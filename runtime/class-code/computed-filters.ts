@@ -26,7 +26,7 @@ import { comparisonValue } from '../protocol/comparison-value.js';
 import { shapeOf } from '../filter/print.js';
 
 /** The accessors called for one filter. */
-interface Asked {
+interface CallCount {
   count: number;
   /**
    * The refusal of a filter that asks too much; the client's filter is too long then, and the
@@ -73,10 +73,10 @@ export class ComputedFilters {
     inputs: FilterInputs,
     names: NameScope,
   ): Promise<ResolvedFilter> {
-    const asked: Asked = { count: 0 };
+    const calls: CallCount = { count: 0 };
     return together(
       filter,
-      await this.#resolved(dataclass, filter.filter, inputs, names, 0, asked),
+      await this.#resolved(dataclass, filter.filter, inputs, names, 0, calls),
     );
   }
 
@@ -86,15 +86,15 @@ export class ComputedFilters {
     inputs: FilterInputs,
     names: NameScope,
     depth: number,
-    asked: Asked,
-  ): Promise<Resolved> {
+    calls: CallCount,
+  ): Promise<ResolvedNode> {
     const given = new Map<ComparisonNode, Given>();
     const replaced = new Map<ComparisonNode, FilterNode>();
     const positions = inputPositions(filter);
     for (const computed of computedIn(dataclass, filter, names)) {
       const position = positions.get(computed.node);
       const input = position === undefined ? undefined : inputs.inputs[position];
-      const resolved = await this.#ask(computed, input, depth, asked);
+      const resolved = await this.#ask(computed, input, depth, calls);
       for (const [node, value] of resolved.given) given.set(node, value);
       replaced.set(computed.node, resolved.node);
     }
@@ -114,19 +114,19 @@ export class ComputedFilters {
     { node, attribute, owner, properties }: ComputedComparison,
     input: FilterInput | undefined,
     depth: number,
-    asked: Asked,
-  ): Promise<Resolved> {
+    calls: CallCount,
+  ): Promise<ResolvedNode> {
     if (!attribute.accessors.includes('query')) throw incomparable(node);
     if (properties.length > 0) {
       const problem = `class code computes the attribute that ${written(node)} is a property of`;
       throw wrongComparator(node, `${problem}, so it cannot be compared`);
     }
-    asked.count += 1;
-    if (asked.count > maxAsked) {
+    calls.count += 1;
+    if (calls.count > maxAsked) {
       const problem =
         'The filter has too many comparisons with attributes that class code computes';
-      asked.refusal = refuse('invalidQuery', `${problem}: at most ${maxAsked}.`);
-      throw asked.refusal;
+      calls.refusal = refuse('invalidQuery', `${problem}: at most ${maxAsked}.`);
+      throw calls.refusal;
     }
     const { comparator } = node;
     // `!=` is always NOT (`=`): filters F37.
@@ -141,7 +141,7 @@ export class ComputedFilters {
       const operator = positive === '===' && !isWild ? '=' : positive;
       const { value } = compared;
       const said = await this.accessors.query(owner, attribute, { operator, value });
-      const resolved = await this.#said(owner, said, depth, asked);
+      const resolved = await this.#said(owner, said, depth, calls);
       for (const [each, own] of resolved.given) given.set(each, own);
       filter = resolved.node;
     }
@@ -158,8 +158,8 @@ export class ComputedFilters {
     owner: Dataclass,
     said: Awaited<ReturnType<ComputedAccessors['query']>>,
     depth: number,
-    asked: Asked,
-  ): Promise<Resolved> {
+    calls: CallCount,
+  ): Promise<ResolvedNode> {
     const { filter, inputs } = checked(said, ({ filter: text, values = [] }) => {
       if (depth === maxDepth) {
         throw new Error(
@@ -171,8 +171,8 @@ export class ComputedFilters {
       if (prepared.orderBy !== undefined) throw new Error('its filter must have no order by');
       return { filter: prepared, inputs: filterInputs(prepared, params) };
     });
-    const resolved = await this.#inside(said, asked, () =>
-      this.#resolved(owner, filter.filter, inputs, 'granted', depth + 1, asked),
+    const resolved = await this.#inside(said, calls, () =>
+      this.#resolved(owner, filter.filter, inputs, 'granted', depth + 1, calls),
     );
     checked(said, () => {
       this.#tryOut(owner, together(filter, resolved));
@@ -183,13 +183,13 @@ export class ComputedFilters {
   /** An attribute without `query` in a filter of class code is a mistake of the class code. */
   async #inside(
     said: Awaited<ReturnType<ComputedAccessors['query']>>,
-    asked: Asked,
-    work: () => Promise<Resolved>,
-  ): Promise<Resolved> {
+    calls: CallCount,
+    work: () => Promise<ResolvedNode>,
+  ): Promise<ResolvedNode> {
     try {
       return await work();
     } catch (error) {
-      if (error === asked.refusal) throw error;
+      if (error === calls.refusal) throw error;
       return checked(said, () => {
         throw error;
       });
@@ -329,7 +329,7 @@ interface Given {
 }
 
 /** A resolved tree, and its values. */
-interface Resolved {
+interface ResolvedNode {
   readonly node: FilterNode;
   /** None for a written `null`. */
   readonly given: ReadonlyMap<ComparisonNode, Given>;
@@ -365,7 +365,7 @@ function givenAt({ inputs, nulls, patterns }: FilterInputs, position: number): G
 }
 
 /** Numbers the values as the shape of the filter does. */
-function together({ orderBy }: PreparedFilter, { node, given }: Resolved): ResolvedFilter {
+function together({ orderBy }: PreparedFilter, { node, given }: ResolvedNode): ResolvedFilter {
   const { shape, comparisons } = shapeOf(node);
   const values = comparisons.map((each) => given.get(each) as Given);
   const marked = (isMarked: (value: Given) => boolean): number[] =>

@@ -162,7 +162,7 @@ export class RequestResolver implements ComputedRequests {
 const codeNames: NameScope = 'all';
 
 /** An item whose attribute class code computes. */
-interface Computed {
+interface ComputedItem {
   readonly attribute: ComputedDefinition;
   /** The dataclass that has the attribute. */
   readonly owner: Dataclass;
@@ -220,7 +220,7 @@ class ComputedOrders {
   }
 
   async #ask(
-    { attribute, owner, relations }: Computed,
+    { attribute, owner, relations }: ComputedItem,
     { descending, place }: OrderItem,
     depth: number,
   ): Promise<readonly OrderItem[]> {
@@ -278,7 +278,7 @@ function computedOf(
   dataclass: Dataclass,
   { path, names: own }: OrderItem,
   names: NameScope,
-): Computed | undefined {
+): ComputedItem | undefined {
   const resolved = resolvePath(dataclass, path, own ?? names);
   if ('kind' in resolved || resolved.end.kind !== 'computed') return undefined;
   const { relations, end: attribute, properties } = resolved;

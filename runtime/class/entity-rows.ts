@@ -10,7 +10,7 @@ import type { EntityLayout } from './entity-layout.js';
 /** Keys that one statement reads; their list is one value. */
 const keysPerStatement = 10_000;
 
-type Row = readonly SqlValue[];
+type EntityRow = readonly SqlValue[];
 
 /**
  * Reads the rows of entities by their keys. A row holds every value of the layout, whatever the
@@ -38,7 +38,7 @@ export class EntityRows implements RowReader {
     this.#byKeys = dialect.compile(sql`select ${manyColumns} ${many.clause}${many.order}`);
   }
 
-  async byKey(key: string | number): Promise<Row | undefined> {
+  async byKey(key: string | number): Promise<EntityRow | undefined> {
     const { type } = this.dataclass.key;
     const stored = decodeKey(type, String(key));
     if (stored === undefined) return undefined;
@@ -48,8 +48,8 @@ export class EntityRows implements RowReader {
     return row;
   }
 
-  async byKeys(keys: readonly (string | number)[]): Promise<readonly (Row | undefined)[]> {
-    const rows: (Row | undefined)[] = [];
+  async byKeys(keys: readonly (string | number)[]): Promise<readonly (EntityRow | undefined)[]> {
+    const rows: (EntityRow | undefined)[] = [];
     for (let start = 0; start < keys.length; start += keysPerStatement) {
       const list = JSON.stringify(keys.slice(start, start + keysPerStatement));
       for (const row of await this.host.reading().rows(this.#byKeys, [list])) {

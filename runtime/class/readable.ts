@@ -10,7 +10,7 @@ import { type RequestedNode, listed, type SelectionNode } from './selection-node
 import { type TreeRequest, treeRequest } from './selection-tree.js';
 
 /** The part of an entity object's state (`EntityState`) that matters here. */
-interface Held {
+interface HeldEntity {
   readonly code: DataclassCode;
   readonly isNew: boolean;
   isTouched(field: Field): boolean;
@@ -20,24 +20,24 @@ interface Held {
  * Whether the calling code may read an attribute of an entity. It knows what it has set itself.
  * @param name of any attribute
  */
-export function isReadable({ code, isNew }: Held, name: string): boolean {
+export function isReadable({ code, isNew }: HeldEntity, name: string): boolean {
   if (!code.host.isLimited || isNew) return true;
   return code.visible().dataclass.permissions?.notRead.has(name) !== true;
 }
 
 /** The same for the entity's current value. */
-export function isReadableField(state: Held, field: Field): boolean {
+export function isReadableField(state: HeldEntity, field: Field): boolean {
   return isReadable(state, field.attribute.name) || state.isTouched(field);
 }
 
 /** @throws PermissionError for a value that the calling code may not read */
-export function requireReadableField(state: Held, field: Field): void {
+export function requireReadableField(state: HeldEntity, field: Field): void {
   if (isReadableField(state, field)) return;
   requireAttributeInCode(state.code.visible().dataclass, field.attribute.name);
 }
 
 /** @throws PermissionError for a relation that the calling code may not follow */
-export function requireReadableRelation(state: Held, name: string): void {
+export function requireReadableRelation(state: HeldEntity, name: string): void {
   if (isReadable(state, name)) return;
   requireAttributeInCode(state.code.visible().dataclass, name);
 }
@@ -47,7 +47,7 @@ export function requireReadableRelation(state: Held, name: string): void {
  * privileges: that of a client, whose event sets it.
  */
 export function isGranted(
-  { code, isNew }: Held,
+  { code, isNew }: HeldEntity,
   { attribute: { name } }: Field,
   value: StoredValue,
 ): boolean {

@@ -39,10 +39,10 @@ import type { DataclassCode, VisibleModel } from './class-host.js';
 import { paramsOf } from './selection-values.js';
 
 /** An attribute with values: its name, or a path to one such as `employer.name`, `staff.salary` or `extra.size`. */
-export type ValuePath<T extends EntityTypes> = AttributeName<T> | `${string}.${string}`;
+export type SelectionPath<T extends EntityTypes> = AttributeName<T> | `${string}.${string}`;
 
 /** The type of the values at a path, as class code reads them. */
-export type ValueAt<T extends EntityTypes, P extends ValuePath<T>> =
+export type ValueAt<T extends EntityTypes, P extends SelectionPath<T>> =
   P extends AttributeName<T> ? NonNullable<T['attributes'][P]> : unknown;
 
 /** An attribute with numbers, or a path, whose end is not known here. */
@@ -167,19 +167,19 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
   }
 
   /** The least value; texts are compared without regard to case. */
-  min<P extends ValuePath<T>>(path: P): Promise<ValueAt<T, P> | null> {
+  min<P extends SelectionPath<T>>(path: P): Promise<ValueAt<T, P> | null> {
     const state = selectionOf(this);
     return readerOf(state).compute(nodeOf(state), path, 'min') as Promise<ValueAt<T, P> | null>;
   }
 
   /** The greatest value; texts are compared without regard to case. */
-  max<P extends ValuePath<T>>(path: P): Promise<ValueAt<T, P> | null> {
+  max<P extends SelectionPath<T>>(path: P): Promise<ValueAt<T, P> | null> {
     const state = selectionOf(this);
     return readerOf(state).compute(nodeOf(state), path, 'max') as Promise<ValueAt<T, P> | null>;
   }
 
   /** The different values, ascending and without null; one of texts that differ only in case. */
-  distinct<P extends ValuePath<T>>(path: P): Promise<ValueAt<T, P>[]> {
+  distinct<P extends SelectionPath<T>>(path: P): Promise<ValueAt<T, P>[]> {
     const state = selectionOf(this);
     return readerOf(state).distinct(nodeOf(state), path) as Promise<ValueAt<T, P>[]>;
   }

@@ -86,9 +86,9 @@ export function dataclassRoutes(
       });
     };
   const read = (choose: (reads: DataclassReads) => ScopedHandler): Handler =>
-    scoped(runsIn.reads, (session) => choose(models.of(session).of(name).reads));
+    scoped(runsIn.reads, (session) => choose(models.visible.of(session).of(name).reads));
   const write = (choose: (writes: DataclassWrites) => ScopedHandler): Handler =>
-    scoped(runsIn.writes, (session) => choose(models.of(session).of(name).writes));
+    scoped(runsIn.writes, (session) => choose(models.visible.of(session).of(name).writes));
   const readCollection = read((reads) => reads.readCollection);
   const readByValue = read((reads) => reads.readByValue);
   const below =

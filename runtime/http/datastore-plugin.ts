@@ -37,7 +37,7 @@ export interface ServedModels {
   /** As the server's own code sees it. */
   readonly whole: ServedModel;
   /** As a session sees it, with the privileges that it holds now. */
-  readonly of: (session: Session) => ServedModel;
+  readonly visible: { of(session: Session): ServedModel };
 }
 
 /** What is needed to answer requests. */
@@ -97,12 +97,12 @@ function openServices(app: FastifyInstance): Services {
     const setDefinitions = new SetDefinitions(hooks.database);
     const parts = { ...shared, ...hooks, setDefinitions };
     const model = new ServedModel(parts, whole);
-    const ofView = permissions?.byView(
+    const views = permissions?.byView(
       definitions,
       allFunctions(functions),
       (view) => new ServedModel(parts, view, planBytes),
     );
-    return { whole: model, of: ofView ?? (() => model) };
+    return { whole: model, visible: views ?? { of: () => model } };
   };
   const dataOn = (hooks: CodeHooks): ServedData => {
     const models = modelsOn(hooks);
@@ -111,7 +111,7 @@ function openServices(app: FastifyInstance): Services {
       context: models.whole.context,
       executor: hooks.executor,
       lifecycle: hooks.lifecycle,
-      visibleTo: permissions && ((session) => models.of(session).context),
+      visibleTo: permissions && ((session) => models.visible.of(session).context),
     };
   };
   const registry = once(() => code?.registry ?? plainClasses(definitions));

@@ -254,11 +254,12 @@ function refuseBesideIntersect(parameters: Parameters, options: ReadingContext['
 
 const operations = { AND: and, OR: or, EXCEPT: except } as const;
 
-type Operator = keyof typeof operations | 'INTERSECT';
+type SetOperator = keyof typeof operations | 'INTERSECT';
 
-function operatorOf(text: string): Operator {
+function operatorOf(text: string): SetOperator {
   const operator = text.toUpperCase();
-  if (Object.hasOwn(operations, operator) || operator === 'INTERSECT') return operator as Operator;
+  if (Object.hasOwn(operations, operator) || operator === 'INTERSECT')
+    return operator as SetOperator;
   throw refuse(
     'logicOperator',
     `$logicOperator must be AND, OR, EXCEPT or INTERSECT, not "${shortened(text)}".`,

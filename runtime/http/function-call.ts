@@ -72,7 +72,7 @@ export class FunctionCalls {
       const { scopes } = host;
       const session = await this.context.sessionOf(request, reply);
       const own = scopes.of(session);
-      const { context: visible, view } = models.of(session);
+      const { context: visible, view } = models.visible.of(session);
       const { definition, shown } = callable;
       view.requireExecution(definition, shown);
       const sent = readFunctionRequest(request, definition, visible.options);
@@ -101,7 +101,7 @@ export class FunctionCalls {
     });
     // The function may have given its session other privileges, or another user.
     const now = scopes.renewed(own);
-    const { context } = models.of(now.session);
+    const { context } = models.visible.of(now.session);
     const answer = await scopes.with(now, () =>
       this.#answer(callable, result, sent.output, now.session, context),
     );

@@ -182,7 +182,7 @@ export class FunctionService {
    * @throws RequestError 401 or 403 if these may not be read
    */
   #requireRead({ session }: RequestScope, name: string): Dataclass {
-    const dataclass = this.context.models.of(session).context.dataclasses.get(name);
+    const dataclass = this.context.models.visible.of(session).context.dataclasses.get(name);
     if (dataclass === undefined) throw new Error(`There is no dataclass ${name}.`);
     requirePermission(dataclass, 'read');
     return dataclass;

@@ -1,6 +1,6 @@
 import type { FastifyInstance } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
-import { AppliedUploads, uploadedBytes } from '../media/apply-uploads.js';
+import { UploadApplier, uploadedBytes } from '../media/apply-uploads.js';
 import { SharedUploadLedger } from '../media/shared-upload-ledger.js';
 import { SharedUploadFiles, UploadFolder } from '../media/upload-folder.js';
 import { UploadStore } from '../media/upload-store.js';
@@ -36,7 +36,7 @@ export const media = fastifyPlugin(
         const own = uploads.of(session);
         return {
           bytesOf: (id, type) => uploadedBytes(id, type, own),
-          forEntities: (dataclass) => new AppliedUploads(dataclass, own, limits.uploadSpace),
+          forEntities: (dataclass) => new UploadApplier(dataclass, own, limits.uploadSpace),
         };
       },
     };

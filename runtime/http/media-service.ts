@@ -20,7 +20,7 @@ interface Content {
 }
 
 /** What the client requests. */
-interface Wanted {
+interface RequestedBytes {
   readonly attribute: StorageDefinition;
   readonly key: string | number;
   readonly format: TargetFormat | 'best';
@@ -100,7 +100,7 @@ export class MediaService implements DataclassMedia {
 
   /** @returns `undefined` if the entity was changed in between */
   async #content(
-    { attribute, key, format }: Wanted,
+    { attribute, key, format }: RequestedBytes,
     { stamp }: MediaVersion,
   ): Promise<Content | undefined> {
     const bytes = await this.#reader.bytes(attribute, key, stamp);

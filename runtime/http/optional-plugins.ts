@@ -44,14 +44,14 @@ export interface ServedPermissions {
   /** Refuses guests below `/rest`; none if they may do something there. */
   readonly requireLogin: ((app: FastifyInstance, sessions: RequestSessions) => void) | undefined;
   /**
-   * Makes one object for each view of the model, and returns the one of a session.
+   * Makes one object for each view of the model, and finds the one of a session.
    * @param functions of the datastore and of singletons
    */
   byView<T>(
     definitions: readonly DataclassDefinition[],
     functions: readonly FunctionDefinition[],
     make: (view: ModelView) => T,
-  ): (session: Session) => T;
+  ): { of(session: Session): T };
 }
 
 export type LoginStores = Pick<ServerStores, 'clock' | 'sharing'>;

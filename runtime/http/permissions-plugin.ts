@@ -35,10 +35,7 @@ export const permissions = fastifyPlugin<PermissionsOptions>(
       loginsOf: (stores, scopes) =>
         login === undefined ? undefined : openLogins(login, stores, scopes),
       requireLogin: roles?.forceLogin === true ? requireLogin : undefined,
-      byView: (definitions, functions, make) => {
-        const views = new Views(definitions, functions, make);
-        return (session) => views.of(session);
-      },
+      byView: (definitions, functions, make) => new Views(definitions, functions, make),
     };
     app.decorate('permissions', served);
   },

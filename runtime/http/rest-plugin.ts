@@ -54,7 +54,10 @@ export const protocol = fastifyPlugin(
     registerInfo(app, sessions, stores.sets, limits);
     registerRelease(app, services.models.whole.context.sets, sessions);
     registerCatalog(app, settings, (request, reply) =>
-      whenThere(sessions.of(request, reply), (session) => services.models.of(session).catalog),
+      whenThere(
+        sessions.of(request, reply),
+        (session) => services.models.visible.of(session).catalog,
+      ),
     );
     if (services.media !== undefined) app.register(services.media.routes);
     // Only an instance with a prefix has its own not-found handler.
