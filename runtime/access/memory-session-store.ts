@@ -2,7 +2,7 @@ import type { Clock } from '../entity-set/clock.js';
 import { ExpiryBuckets, type Expiring } from '../entity-set/expiry-buckets.js';
 import { newUuid } from '../protocol/uuid.js';
 import { isGuest } from './grants.js';
-import { hasRates, RateWindows, network } from './quota-values.js';
+import { hasRates, RateWindows, network } from './quotas.js';
 import type {
   NewSession,
   SessionChange,

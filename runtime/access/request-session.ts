@@ -1,12 +1,6 @@
 import { holds, isGuest, noPrivileges, readGrant } from './grants.js';
 import type { LoginAttempts } from './login-module.js';
-import {
-  noQuotas,
-  type QuotaName,
-  type QuotaValues,
-  quotaNames,
-  withQuota,
-} from './quota-values.js';
+import { noQuotas, type QuotaName, type QuotaValues, quotaNames, withQuota } from './quotas.js';
 import {
   type Grant,
   type Origin,

@@ -3,7 +3,7 @@ import type { Pending } from '../dialect/pending.js';
 import type { Clock } from '../entity-set/clock.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';
 import { grantedPrivileges, isGuest, listOf, noPrivileges } from './grants.js';
-import { noQuotas, type QuotaValues, hasRates } from './quota-values.js';
+import { noQuotas, type QuotaValues, hasRates } from './quotas.js';
 import type { RequestScopes } from './request-scope.js';
 import { foldName, type Grant, type PrivilegeTable, type Session } from './session.js';
 import type { SessionChange, SessionCounts, SessionRecord, SessionStore } from './session-store.js';

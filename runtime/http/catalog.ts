@@ -9,7 +9,7 @@ import type {
 import { methodNotAllowed, refuse } from '../protocol/errors.js';
 import { shortened } from '../protocol/names.js';
 import { refuseForms } from '../query/answer-form.js';
-import { missingDataclass } from './not-found.js';
+import { missingDataclass } from './errors.js';
 import { readingParameters } from './reading-parameters.js';
 import { sendJson } from './reply.js';
 import type { Settings } from './settings.js';

@@ -7,7 +7,7 @@ import fastify, {
   LogController,
 } from 'fastify';
 import { pino } from 'pino';
-import { type ReadQuotas, readServerQuotas } from '../access/server-quotas.js';
+import { type ReadQuotas, readServerQuotas } from '../access/quotas.js';
 import { type Environment, setting } from '../protocol/environment.js';
 import { type AppState, nextAppState } from '../shared-state/joined-state.js';
 import { type Origins, originsFrom } from './cross-site.js';

@@ -11,8 +11,14 @@ import type {
   DataclassDefinition,
   FunctionType,
 } from '../protocol/definition.js';
-import { type FunctionAnswer, functionAnswer } from './function-answer.js';
-import { argumentMakers, classKinds, requestOf, refuseObject } from './function-classes.js';
+import {
+  type FunctionAnswer,
+  functionAnswer,
+  argumentMakers,
+  classKinds,
+  requestOf,
+  refuseObject,
+} from './function-values.js';
 import { type FunctionRequest, readFunctionRequest } from './function-parameters.js';
 import { sendJson } from './reply.js';
 import type { ClassHost } from '../class/class-host.js';
@@ -31,7 +37,7 @@ import { ReadableStream } from 'node:stream/web';
 import type { MessageBody, OutgoingMessage } from '../class/outgoing-message.js';
 import { plainValue } from '../function/plain-value.js';
 /** A request that calls a function. */
-export type CallRequest = FastifyRequest<{
+type CallRequest = FastifyRequest<{
   Params: { readonly key?: string; readonly set?: string };
 }>;
 
@@ -39,7 +45,7 @@ export type CallRequest = FastifyRequest<{
 export type CallHandler = (request: CallRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
 /** The parts of one call of a function. */
-export interface Calling {
+interface Calling {
   readonly request: CallRequest;
   readonly sent: FunctionRequest;
   /** The scope of the request, without the privileges that the function is promoted by. */
@@ -51,7 +57,7 @@ export interface Calling {
 }
 
 /** A function that clients may call, and its object. */
-export interface Callable {
+interface Callable {
   readonly definition: FunctionDefinition;
   /** The function with its class, as `Company.hire`. */
   readonly shown: string;

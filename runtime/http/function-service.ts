@@ -40,7 +40,7 @@ import {
   shapeName,
 } from '../query/selection-request.js';
 import type { ServiceContext } from './service-context.js';
-import { selectionOf } from './function-classes.js';
+import { selectionOf } from './function-values.js';
 
 declare module 'fastify' {
   interface FastifyInstance {

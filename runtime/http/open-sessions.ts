@@ -2,14 +2,13 @@ import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
 import { RequestScopes } from '../access/request-scope.js';
 import { undeclaredPrivileges, systemSession } from '../access/grants.js';
-import { hasRates, type QuotaValues, type Rates } from '../access/quota-values.js';
-import type { ReadQuotas } from '../access/server-quotas.js';
+import { hasRates, type QuotaValues, type Rates, type ReadQuotas } from '../access/quotas.js';
 import type { BearerTokens, LoginAttempts } from '../access/login-module.js';
 import type { PrivilegeTable, Session } from '../access/session.js';
 import { type SessionLimits, Sessions } from '../access/sessions.js';
 import { registerDirectory } from './directory-service.js';
 import { decorateOwnRequests } from './own-routes.js';
-import { RequestSessions } from './request-sessions.js';
+import { RequestSessions, cookieName } from './request-sessions.js';
 import {
   closeStores,
   followSessions,
@@ -17,7 +16,6 @@ import {
   memoryStores,
   type StoreLimits,
 } from './server-stores.js';
-import { cookieName } from './session-cookie.js';
 import { permissionsOf, type ServedPermissions } from './optional-plugins.js';
 import type { Settings } from './settings.js';
 import type { RequestSession } from '../access/request-session.js';

@@ -1,10 +1,8 @@
 import { fastifyPlugin } from 'fastify-plugin';
 import type { LoginModule } from '../access/login-module.js';
 import type { RequestScopes } from '../access/request-scope.js';
-import { memoryLoginFailures } from '../permissions/failures.js';
-import { Logins } from '../permissions/logins.js';
+import { Logins, memoryLoginFailures, sharedLoginFailures } from '../permissions/logins.js';
 import { DeclaredPrivileges } from '../permissions/privileges.js';
-import { sharedLoginFailures } from '../permissions/shared-failures.js';
 import { Tokens } from '../permissions/tokens.js';
 import { Views } from '../permissions/views.js';
 import type { LoginStores, ServedPermissions } from './optional-plugins.js';

@@ -3,7 +3,7 @@ import { fastifyPlugin } from 'fastify-plugin';
 import { registerCatalog } from './catalog.js';
 import { allowOrigins, refuseCrossSite } from './cross-site.js';
 import { dataclassRoutes } from './dataclass-routes.js';
-import { answerNotFound } from './not-found.js';
+import { answerNotFound } from './errors.js';
 import { guardSessions } from './open-sessions.js';
 import { permissionsOf } from './optional-plugins.js';
 import type { RequestSession } from '../access/request-session.js';

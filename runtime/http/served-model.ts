@@ -15,7 +15,7 @@ import type { ServiceContext } from './service-context.js';
 import type { Limits, Settings } from './settings.js';
 
 /** What models are made from. */
-export interface ModelParts
+interface ModelParts
   extends
     Pick<ReadingContext, 'options' | 'filters'>,
     Pick<CodeHooks, 'lifecycle' | 'computed' | 'restrictions'> {

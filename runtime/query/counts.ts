@@ -64,7 +64,8 @@ export class Counts {
     }
     const numbers = this.#numbers;
     const { name } = counted;
-    return whenThere(this.restrictedBy?.(counted.statement) ?? [], (values) =>
+    if (this.restrictedBy === undefined) return this.#known(numbers, name, counted);
+    return whenThere(this.restrictedBy(counted.statement), (values) =>
       this.#known(numbers, values.length === 0 ? name : name + nameOfValues(values), counted),
     );
   }

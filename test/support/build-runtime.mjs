@@ -22,7 +22,7 @@ const ownModules = {
   functions: ['function/', 'http/function-'],
   permissions: ['permissions/', 'http/permissions-'],
   vectors: ['vectors/'],
-  media: ['media/', 'http/media-', 'http/upload-'],
+  media: ['media/', 'http/media-'],
   http: ['http/'],
   sqlite: ['dialect/sqlite/'],
   postgres: ['dialect/postgres/'],

@@ -2,7 +2,6 @@ import { inspect } from 'node:util';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
 import { RequestScopes } from '../../../runtime/access/request-scope.js';
 import type { LoginModule, TokenSettings } from '../../../runtime/access/login-module.js';
-import { readServerQuotas, type ServerQuotas } from '../../../runtime/access/server-quotas.js';
 import type { RequestSession } from '../../../runtime/access/request-session.js';
 import type { SessionLimits } from '../../../runtime/access/sessions.js';
 import { systemSession } from '../../../runtime/access/grants.js';
@@ -11,7 +10,11 @@ import { Tokens } from '../../../runtime/permissions/tokens.js';
 import { Origins } from '../../../runtime/http/cross-site.js';
 import { errorHandler, errorReporter } from '../../../runtime/http/errors.js';
 import { MemorySessionStore } from '../../../runtime/access/memory-session-store.js';
-import { RateWindows } from '../../../runtime/access/quota-values.js';
+import {
+  RateWindows,
+  readServerQuotas,
+  type ServerQuotas,
+} from '../../../runtime/access/quotas.js';
 import { guardSessions, openSessions } from '../../../runtime/http/open-sessions.js';
 import { openLogins, requireLogin } from '../../../runtime/http/permissions-plugin.js';
 import type { RequestSessions } from '../../../runtime/http/request-sessions.js';
