@@ -1,12 +1,6 @@
 import { holds, isGuest, noPrivileges, readGrant } from './grants.js';
 import type { LoginAttempts } from './login-module.js';
-import {
-  noQuotas,
-  type QuotaName,
-  type QuotaValues,
-  quotaNames,
-  withQuota,
-} from './quota-values.js';
+import { noQuotas, type QuotaName, type QuotaValues, quotaNames, withQuota } from './quotas.js';
 import {
   type Grant,
   type Origin,
@@ -30,7 +24,7 @@ export interface Carrier {
   /** Whether it sends the token of a living session. */
   readonly isCarrying: boolean;
   /** Applies the changes that other processes made to the session. */
-  settle(): void;
+  synchronize(): void;
 }
 
 /** The session of one request. Its state is made when a member needs it. */
@@ -169,12 +163,12 @@ export class RequestSession implements Session {
   }
 
   /** Call it before the answer is sent, if several processes have the session. */
-  settle(): void {
+  synchronize(): void {
     if (this.#found === undefined) return;
     this.#sessions.save(this.#found);
     if (!this.#carrier.isCarrying) return;
     this.#sessions.look(this.#found);
-    this.#carrier.settle();
+    this.#carrier.synchronize();
   }
 
   #kept(): SessionRecord {

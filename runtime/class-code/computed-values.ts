@@ -1,5 +1,5 @@
-import type { JsonAnswer } from '../dialect/executor.js';
-import { computedMark, type ComputedPlace } from '../dialect/statement.js';
+import type { Executor, JsonAnswer, PendingAnswer } from '../dialect/executor.js';
+import { computedMark, type ComputedPlace, type Statement } from '../dialect/statement.js';
 import type { ComputedDefinition } from '../protocol/definition.js';
 import type { AnswerOptions } from '../query/context.js';
 import { accessorFailure } from './computed-accessors.js';
@@ -27,14 +27,53 @@ interface Mark {
   readonly key: string;
 }
 
+/** An answer is read again if entities change before class code has read them. */
+const mostAttempts = 5;
+
+/** An executor whose answers hold the values of getters. */
+export function completingExecutor(executor: Executor, host: ClassHost): Executor {
+  const values = new ComputedValues(host);
+  const completed = (statement: Statement, read: () => PendingAnswer): PendingAnswer =>
+    statement.computed === undefined ? read() : values.complete(statement.computed, read);
+  return {
+    read: (statement, given) => completed(statement, () => executor.read(statement, given)),
+    value: (...given) => executor.value(...given),
+    rows: (...given) => executor.rows(...given),
+    table: (...given) => executor.table(...given),
+    explain: (...given) => executor.explain(...given),
+    dataVersion: () => executor.dataVersion(),
+    write: (work) =>
+      executor.write((transaction) =>
+        work({
+          ...transaction,
+          read: (statement, given) =>
+            completed(statement, () => transaction.read(statement, given)),
+        }),
+      ),
+    close: () => executor.close(),
+  };
+}
+
 /**
  * Puts the values of getters into an answer, in the places that are marked for them. One statement
- * for each dataclass reads the entities. A getter runs in the requester's call. What it reads of
+ * for each dataclass reads the entities. A getter runs in the requester's scope. What it reads of
  * its entity needs no privilege, because the attribute has one of its own
  * (`class-code.md#computed-attributes`).
  */
-export class ComputedValues {
+class ComputedValues {
   constructor(private readonly host: ClassHost) {}
+
+  async complete(
+    places: readonly ComputedPlace[],
+    read: () => PendingAnswer,
+  ): Promise<JsonAnswer | undefined> {
+    for (let attempt = 1; ; attempt += 1) {
+      const answer = await read();
+      if (answer === undefined) return undefined;
+      const filled = await this.#fill(places, answer, attempt === mostAttempts);
+      if (filled !== undefined) return filled;
+    }
+  }
 
   /**
    * @param isLast whether to accept entities that were changed or deleted meanwhile; the value of a
@@ -42,7 +81,7 @@ export class ComputedValues {
    * @returns `undefined` if some were, and the answer has to be read again
    * @throws AccessorFailedError, and what a getter throws for clients
    */
-  async fill(
+  async #fill(
     places: readonly ComputedPlace[],
     answer: JsonAnswer,
     isLast: boolean,
@@ -55,7 +94,7 @@ export class ComputedValues {
     for (let at = 1; at < pieces.length; at += 2) {
       marks.push(this.#read(pieces[at] as string, places, named));
     }
-    return this.host.calls.with({ isServer: true }, async () => {
+    return this.host.scopes.with({ isServer: true }, async () => {
       const isSame = await this.#load(named);
       if (!isSame && !isLast) return undefined;
       const known = new Map<string, string>();
@@ -123,7 +162,7 @@ export function computedOf(
 ): unknown {
   const { dataclass, host } = stateOf(entity).code;
   const place: ComputedPlace = { dataclass: dataclass.name, attribute, form: 'json' };
-  const json = host.calls.with({ isServer: true }, () => gotJson(place, entity, options));
+  const json = host.scopes.with({ isServer: true }, () => gotJson(place, entity, options));
   return JSON.parse(json);
 }
 

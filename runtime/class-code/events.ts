@@ -1,4 +1,4 @@
-import type { Nesting } from '../access/call.js';
+import type { Nesting } from '../access/request-scope.js';
 import type { LockTable } from '../access/locks.js';
 import type { Dialect } from '../dialect/dialect.js';
 import { DatabaseUnavailableError, type Transaction } from '../dialect/executor.js';
@@ -77,11 +77,11 @@ class ClassLifecycle implements Lifecycle, ModelEvents {
   }
 
   async within<T>(work: (transaction: Transaction, depth: number) => Promise<T>): Promise<T> {
-    const nesting = nestedIn(this.host.calls.current().nesting);
+    const nesting = nestedIn(this.host.scopes.current().nesting);
     const { depth, tree } = nesting;
     return this.host.write(async ({ transaction }) => {
       const run = (): Promise<T> => work(transaction, depth);
-      const result = await this.host.calls.with({ nesting }, run);
+      const result = await this.host.scopes.with({ nesting }, run);
       // Class code may have caught the error, and continued with half of its work.
       if (depth === 1 && tree.failure !== undefined) throw tree.failure;
       return result;

@@ -8,7 +8,7 @@ import { isGranted, requireReadableField } from './readable.js';
 import type { EntityObject } from './types.js';
 import { isSameStored, jsonValue, storedForm, typedValue } from './typed-value.js';
 
-interface Related {
+interface RelatedObject {
   /** A text may be written in another case than the entity's own key. */
   readonly by: string | number;
   readonly entity: EntityObject;
@@ -16,7 +16,7 @@ interface Related {
 
 const none: ReadonlySet<string> = new Set();
 
-type Values = ReadonlyMap<Field, StoredValue>;
+type FieldValues = ReadonlyMap<Field, StoredValue>;
 
 /**
  * The state of an entity object: the row it was read from, and what was set since. Values are kept
@@ -28,11 +28,11 @@ export class EntityState {
   #changes: Map<Field, StoredValue> | undefined;
   #granted: Set<string> | undefined;
   /** The changes in the last {@link body}. */
-  #sent: Values | undefined;
+  #sent: FieldValues | undefined;
   /** Objects and vectors that code has got: frozen, so each is made once. */
   #typed: Map<number, unknown> | undefined;
   /** Related entities that were read or set, by their relation, and the keys that led to them. */
-  #related: Map<string, Related> | undefined;
+  #related: Map<string, RelatedObject> | undefined;
 
   /**
    * @param row as {@link EntityLayout.columns} selects it; of a new entity, the defaults

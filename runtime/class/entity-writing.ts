@@ -14,7 +14,7 @@ import {
   type DataclassCode,
   type Writing,
   type VisibleModel,
-  seenDataclass,
+  visibleDataclass,
 } from './class-host.js';
 import { type EntityState, stateOf } from './entity-state.js';
 import { LiveEntityObject } from './live-entity.js';
@@ -39,7 +39,7 @@ export class EntityWriting implements Writing {
     private readonly code: DataclassCode,
     private readonly model: VisibleModel,
   ) {
-    const dataclass = seenDataclass(model, code.dataclass);
+    const dataclass = visibleDataclass(model, code.dataclass);
     const { lifecycle, locks } = code.host;
     const { dialect } = model.database;
     const surroundings = { lifecycle, locks };
@@ -74,7 +74,7 @@ export class EntityWriting implements Writing {
       timestamp: nowText(),
       isKept: true,
       writer: 'code',
-      session: this.code.host.calls.current().session.id,
+      session: this.code.host.scopes.current().session.id,
       live,
       granted: live.granted,
     });
@@ -109,10 +109,10 @@ export class EntityWriting implements Writing {
         this.#deleter.delete(scope.transaction, choose, values, {
           writer: 'code',
           timestamp: nowText(),
-          session: host.calls.current().session.id,
+          session: host.scopes.current().session.id,
           ...(live === undefined ? {} : { live }),
           onUnlocked: (dataclass, key) => {
-            scope.whenSettled((isKept) => {
+            scope.onOutcome((isKept) => {
               if (isKept) host.locks.forget(dataclass.name, [key]);
             });
           },
@@ -133,7 +133,7 @@ export class EntityWriting implements Writing {
  */
 function undoneWith(scope: TransactionScope, state: EntityState): void {
   const undo = state.keepState();
-  scope.whenSettled((isKept) => {
+  scope.onOutcome((isKept) => {
     if (!isKept) undo();
   });
 }

@@ -26,7 +26,7 @@ export abstract class Entity<T extends EntityTypes> extends EntityHolder impleme
   }
 
   get session(): Session {
-    return stateOf(this).code.host.calls.current().session;
+    return stateOf(this).code.host.scopes.current().session;
   }
 
   /** `null` for a new entity whose key is not set. */
@@ -62,7 +62,7 @@ export abstract class Entity<T extends EntityTypes> extends EntityHolder impleme
    * @throws SaveError if it is refused; nothing is stored then, and the object stays as it is
    */
   save(): Promise<void> {
-    return stateOf(this).code.seen().writing.save(this);
+    return stateOf(this).code.visible().writing.save(this);
   }
 
   /**
@@ -70,7 +70,7 @@ export abstract class Entity<T extends EntityTypes> extends EntityHolder impleme
    * @throws SaveError if it is refused, was changed since it was read, or does not exist
    */
   drop(): Promise<void> {
-    return stateOf(this).code.seen().writing.drop(this);
+    return stateOf(this).code.visible().writing.drop(this);
   }
 
   /**
@@ -139,14 +139,14 @@ function lockEntity(state: EntityState): Promise<boolean> {
   return later(() => {
     const { host, dataclass } = state.code;
     const key = storedKey(state, 'locked');
-    requireReadInCode(state.code.seen().dataclass);
-    const { scope, session } = host.calls.current();
+    requireReadInCode(state.code.visible().dataclass);
+    const { transaction, session } = host.scopes.current();
     const holder = holderOfSession(session);
     const isHeld = host.locks.holderOf(dataclass.name, key) !== undefined;
     if (host.locks.lock(dataclass.name, key, holder) !== true) return false;
     // The entity may not exist after a rollback, and another one may get its key.
     if (!isHeld) {
-      scope?.whenSettled((isKept) => {
+      transaction?.onOutcome((isKept) => {
         if (!isKept) host.locks.unlock(dataclass.name, key, holder.session);
       });
     }
@@ -158,7 +158,7 @@ function unlockEntity(state: EntityState): Promise<boolean> {
   return later(() => {
     const { host, dataclass } = state.code;
     const key = storedKey(state, 'unlocked');
-    return host.locks.unlock(dataclass.name, key, host.calls.current().session.id) === true;
+    return host.locks.unlock(dataclass.name, key, host.scopes.current().session.id) === true;
   });
 }
 

@@ -103,7 +103,7 @@ function hasComputed(
   if (isNew) return false;
   const definition = storageOf(attribute);
   try {
-    const own: unknown = code.host.calls.with({ isServer: true }, (): unknown =>
+    const own: unknown = code.host.scopes.with({ isServer: true }, (): unknown =>
       Reflect.get(object, attribute.name),
     );
     const stored = storedForm(code.dataclass.name, definition, own ?? null);
@@ -128,7 +128,7 @@ function assignComputed(
   const { name } = attribute;
   try {
     const typed = typedStored(storageOf(attribute), value);
-    const isSet = code.host.calls.with({ isServer: true }, () => Reflect.set(object, name, typed));
+    const isSet = code.host.scopes.with({ isServer: true }, () => Reflect.set(object, name, typed));
     if (!isSet) throw new TypeError('it is no setter');
   } catch (error) {
     throw new EventFailure(`${object.constructor.name}.${name}`, error);

@@ -7,7 +7,7 @@ import fastify, {
   LogController,
 } from 'fastify';
 import { pino } from 'pino';
-import { type ReadQuotas, readServerQuotas } from '../access/server-quotas.js';
+import { type ReadQuotas, readServerQuotas } from '../access/quotas.js';
 import { type Environment, setting } from '../protocol/environment.js';
 import { type AppState, nextAppState } from '../shared-state/joined-state.js';
 import { type Origins, originsFrom } from './cross-site.js';
@@ -15,8 +15,8 @@ import {
   type ErrorHandler,
   errorHandler,
   type ErrorLog,
-  errorTeller,
-  type ErrorTeller,
+  errorReporter,
+  type ErrorReporter,
 } from './errors.js';
 import { http } from './node-http.js';
 import { prepareOwnRoutes } from './own-routes.js';
@@ -48,7 +48,7 @@ export interface ServerSetup {
   readonly origins: Origins;
   readonly quotas: ReadQuotas;
   readonly log: ServerLog;
-  readonly tellError: ErrorTeller;
+  readonly reportError: ErrorReporter;
   readonly answerError: ErrorHandler;
   /** Set if this process is one of several of a server. */
   readonly joined: AppState | undefined;
@@ -92,8 +92,8 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
   // small read.
   const ownLog = options.logger === undefined ? pino({ level }, pino.destination(2)) : undefined;
   const loggerInstance: FastifyBaseLogger | undefined = ownLog;
-  const tellError = errorTeller(ownLog);
-  const answerError = errorHandler(tellError);
+  const reportError = errorReporter(ownLog);
+  const answerError = errorHandler(reportError);
   const gate: RequestGate = new RequestGate(load, {
     log: () => log,
     origins,
@@ -139,7 +139,7 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
     origins,
     quotas,
     log,
-    tellError,
+    reportError,
     answerError,
     joined: nextAppState(),
     closeAtEnd: (close) => opened.push(close),

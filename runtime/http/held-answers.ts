@@ -95,7 +95,7 @@ export class HeldAnswers {
   }
 }
 
-type Done = (error: Error | null | undefined) => void;
+type WriteDone = (error: Error | null | undefined) => void;
 
 /**
  * The class of a server's answers, each of which reports that its client reads slower than it is
@@ -107,7 +107,7 @@ export function watchedResponse(
 ): typeof ServerResponse<IncomingMessage> {
   return class WatchedResponse extends http.ServerResponse {
     override write(chunk: unknown, encoding?: unknown, done?: unknown): boolean {
-      const isTaken = super.write(chunk, encoding as BufferEncoding, done as Done);
+      const isTaken = super.write(chunk, encoding as BufferEncoding, done as WriteDone);
       if (!isTaken) held.watch(this.req.socket);
       return isTaken;
     }

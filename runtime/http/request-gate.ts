@@ -110,7 +110,7 @@ export class RequestGate {
   #refuse(
     request: IncomingMessage,
     response: ServerResponse,
-    { status, headers, json }: Refusal,
+    { status, headers, json }: WrittenRefusal,
   ): void {
     this.#refused += 1;
     const origin = this.#origins?.headersFor(request.headers);
@@ -131,14 +131,14 @@ export class RequestGate {
   }
 }
 
-interface Refusal {
+interface WrittenRefusal {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | number>>;
   readonly json: string;
 }
 
 /** Written once: a refusal must cost next to nothing. */
-function prepared(message: string): Refusal {
+function prepared(message: string): WrittenRefusal {
   const error = refuseBusy(message);
   const json = errorJson(error);
   const headers = { ...errorHeaders(error), 'content-length': Buffer.byteLength(json) };

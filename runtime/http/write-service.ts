@@ -35,8 +35,8 @@ export interface WriteContext extends ReadingContext {
   /** None for a model without images and BLOBs. */
   readonly media: ServedMedia | undefined;
   readonly locks: LockTable;
-  /** Runs events; called when the first entity is written, because class code exists by then. */
-  readonly lifecycle: () => Lifecycle | undefined;
+  /** Runs events, if there are some. */
+  readonly lifecycle: Lifecycle | undefined;
 }
 
 /** What a request contains in addition to its body. */
@@ -75,7 +75,7 @@ export class WriteService {
   ) {
     const { dialect } = context.database;
     this.#saver = new EntitySaver(dialect, dataclass, context.plans.entities, {
-      lifecycle: context.lifecycle(),
+      lifecycle: context.lifecycle,
       locks: context.locks,
     });
     this.#answers = new WriteAnswers(context, dataclass);

@@ -4,7 +4,7 @@ import { refuse } from '../protocol/errors.js';
 import { UnusableUpload } from '../protocol/values.js';
 import type { Upload, Uploads } from './upload-store.js';
 
-type Body = Readonly<Record<string, unknown>>;
+type UploadBody = Readonly<Record<string, unknown>>;
 
 const found = new WeakMap<Dataclass, readonly StorageDefinition[]>();
 
@@ -36,7 +36,7 @@ function giveBack(taken: Taken): void {
 }
 
 /** The uploads that the entities of one request use. */
-export class AppliedUploads {
+export class UploadApplier {
   #bytes = 0;
   /** What the last body used, and what all have used. */
   #last: Taken[] = [];
@@ -66,7 +66,7 @@ export class AppliedUploads {
    * are stored
    * @throws RequestError 413 if the request would store too many bytes
    */
-  applied(body: Body): Body {
+  applied(body: UploadBody): UploadBody {
     let applied: Record<string, unknown> | undefined;
     this.#last = [];
     for (const { name, type } of this.#attributes) {

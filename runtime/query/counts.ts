@@ -13,7 +13,7 @@ const maxCountBytes = 4 * 1024 * 1024;
 export interface Counted {
   readonly statement: Statement;
   readonly values: readonly SqlValue[];
-  /** The same for selections of the same entities, except for what the call decides. */
+  /** The same for selections of the same entities, except for what the scope decides. */
   readonly name: string;
 }
 
@@ -25,12 +25,12 @@ export class Counts {
   #version: number | undefined;
   #numbers = emptyNumbers();
 
-  /** @param taken the restrictions of the call on a statement; nothing in a server without them */
+  /** @param restrictedBy what restricts a statement in the current scope; none without `restrict` */
   constructor(
     private readonly database: Database,
     private readonly options: AnswerOptions,
     private readonly plans: BoundedCache<SelectionPlan>,
-    private readonly taken: (statement: Statement) => Pending<readonly SqlValue[]> = () => [],
+    private readonly restrictedBy?: (statement: Statement) => Pending<readonly SqlValue[]>,
   ) {}
 
   /** @returns `undefined` if the entity whose relation is read does not exist */
@@ -64,8 +64,9 @@ export class Counts {
     }
     const numbers = this.#numbers;
     const { name } = counted;
-    return whenThere(this.taken(counted.statement), (taken) =>
-      this.#known(numbers, taken.length === 0 ? name : name + nameOfValues(taken), counted),
+    if (this.restrictedBy === undefined) return this.#known(numbers, name, counted);
+    return whenThere(this.restrictedBy(counted.statement), (values) =>
+      this.#known(numbers, values.length === 0 ? name : name + nameOfValues(values), counted),
     );
   }
 

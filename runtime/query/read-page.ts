@@ -3,7 +3,7 @@ import type { PendingAnswer } from '../dialect/executor.js';
 import { whenThere } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import { type SelectionPlan, type CollectionKind, planCollection } from './collection.js';
-import { whenSettled } from './computed-requests.js';
+import { whenResolved } from './computed-requests.js';
 import type { Counted } from './counts.js';
 import type { PageSource } from './page-rows.js';
 import type { Parameters } from './parameters.js';
@@ -43,8 +43,8 @@ export function readPage(
   paging: Paging,
   form: PageForm,
 ): PendingAnswer {
-  return whenSettled(context, request, (settled) =>
-    preparePage(context, settled, paging, form).read(),
+  return whenResolved(context, request, (resolved) =>
+    preparePage(context, resolved, paging, form).read(),
   );
 }
 

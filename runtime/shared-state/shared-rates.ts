@@ -4,7 +4,7 @@ import {
   type Rates,
   type RateWindow,
   RateWindows,
-} from '../access/quota-values.js';
+} from '../access/quotas.js';
 import type { StateDatabase, StateStatement } from './state-database.js';
 
 /** The rates that the server, or a session, has used, counted by all processes together. */

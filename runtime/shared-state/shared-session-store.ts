@@ -1,5 +1,5 @@
 import { isGuest } from '../access/grants.js';
-import { network } from '../access/quota-values.js';
+import { network } from '../access/quotas.js';
 import type { PrivilegeSet } from '../access/session.js';
 import type {
   NewSession,

@@ -1,5 +1,5 @@
 import { noPrivileges } from '../access/grants.js';
-import { type QuotaValues, hasRates, type Rates } from '../access/quota-values.js';
+import { type QuotaValues, hasRates, type Rates } from '../access/quotas.js';
 import type { PrivilegeSet } from '../access/session.js';
 import type { SessionRecord } from '../access/session-store.js';
 import type { SharedStorage } from './shared-storage.js';
