@@ -73,6 +73,9 @@ export class CallValueBinder {
       read: this.#bound((...given) => transaction.read(...given)),
       rows: this.#bound((...given) => transaction.rows(...given)),
       table: this.#bound((...given) => transaction.table(...given)),
+      raiseStamp: (changes) => {
+        transaction.raiseStamp(changes);
+      },
     };
   }
 

@@ -25,8 +25,6 @@ export interface DeletionStatements {
   readonly remove: readonly Statement[];
   /** Counts the entities on the list. */
   readonly count: Statement;
-  /** Raises `__GlobalStamp` by that number. */
-  readonly raiseGlobalStamp: Statement;
   readonly clear: Statement;
   /**
    * Dataclasses whose entities are deleted or changed, and how to find one by its key, folded if it
@@ -132,9 +130,6 @@ export function planDeletion(
       ...reach.order.map((each) => writer.remove(each)),
     ]),
     count: dialect.compile(count),
-    raiseGlobalStamp: dialect.compile(
-      sql`update "__datastore" set "value" = "value" + (${count}) where "name" = 'globalStamp'`,
-    ),
     clear: dialect.compile(sql`delete from ${list}`),
     touched: [...reach.dataclasses, ...changed].map((dataclass, index) => ({
       dataclass,

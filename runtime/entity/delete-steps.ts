@@ -69,14 +69,14 @@ export async function removeListed(deletion: Deletion): Promise<void> {
   await runAll(deletion, statements.listChanged, []);
   await checkLocks(deletion);
   try {
-    await runAll(deletion, statements.setNull, [options.timestamp]);
-    await runAll(deletion, statements.remove, []);
+    const changed = await runAll(deletion, statements.setNull, [options.timestamp]);
+    const removed = await runAll(deletion, statements.remove, []);
+    transaction.raiseStamp(changed + removed);
   } catch (error) {
     throw error instanceof ConstraintError ? refusedByDatabase(error) : error;
   } finally {
     if (isPart) await runAll(deletion, statements.undefer, []);
   }
-  await transaction.run(statements.raiseGlobalStamp, []);
   await transaction.run(statements.clear, []);
 }
 

@@ -1,10 +1,8 @@
-import { sql } from 'kysely';
 import type { LockTable } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Dialect } from '../dialect/dialect.js';
 import { type Executor, type Transaction, againAfterConflict } from '../dialect/executor.js';
 import { caught, type Pending, whenThere } from '../dialect/pending.js';
-import { Slot, type Statement } from '../dialect/statement.js';
 import type { Body } from '../entity/decoded.js';
 import type { Lifecycle, SaveOptions, SaveResult } from '../entity/surroundings.js';
 import { keyOf } from '../entity/decode.js';
@@ -67,7 +65,6 @@ class Undone extends Error {
 export class WriteService {
   readonly #saver: EntitySaver;
   readonly #answers: WriteAnswers;
-  readonly #raiseGlobalStamp: Statement;
 
   constructor(
     private readonly context: WriteContext,
@@ -79,9 +76,6 @@ export class WriteService {
       locks: context.locks,
     });
     this.#answers = new WriteAnswers(context, dataclass);
-    this.#raiseGlobalStamp = dialect.compile(
-      sql`update "__datastore" set "value" = "value" + ${dialect.integer(sql`${new Slot(0)}`)} where "name" = 'globalStamp'`,
-    );
   }
 
   /**
@@ -231,8 +225,8 @@ export class WriteService {
     return whenThere(saved, () => {
       const { entries, isUndone, saves } = saving;
       if (isUndone) throw new Undone(entries);
-      if (saves === 0) return entries;
-      return whenThere(transaction.run(this.#raiseGlobalStamp, [saves]), () => entries);
+      if (saves > 0) transaction.raiseStamp(saves);
+      return entries;
     });
   }
 
@@ -321,10 +315,12 @@ function validation({ session }: WriteCaller): SaveOptions {
 
 /** Replaces a transaction if nothing is stored. */
 function readsOnly(executor: Executor): Transaction {
+  const refuse = (): never => {
+    throw new Error('A read cannot store anything.');
+  };
   return {
-    run: () => {
-      throw new Error('A read cannot store anything.');
-    },
+    run: refuse,
+    raiseStamp: refuse,
     value: (statement, values) => executor.value(statement, values),
     read: (statement, values) => executor.read(statement, values),
     rows: (statement, values) => executor.rows(statement, values),

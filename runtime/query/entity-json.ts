@@ -182,7 +182,7 @@ function inlineEntities(
       '{"__ENTITYSET":"',
       ...relationUri(context, source, relation, ownerKey),
       '","__GlobalStamp":',
-      context.globalStamp,
+      context.dialect.globalStamp,
       ',"__COUNT":',
       sql`(select count(*) ${counted.clause} where ${all})`,
       ',',

@@ -6,8 +6,9 @@ import {
   type Table,
   type Transaction,
 } from '../executor.js';
+import type { Pending } from '../pending.js';
 import type { SqlValue, Statement } from '../statement.js';
-import type { RawAnswer } from './ask.js';
+import type { RawAnswer, Step } from './ask.js';
 import {
   allRows,
   firstValue,
@@ -26,6 +27,21 @@ const goBack = plainStep('rollback to savepoint "statement"');
 const commit = plainStep('commit');
 const rollback = plainStep('rollback');
 
+/**
+ * The counter of changes is the sum of several rows, because a row stays locked until its transaction has ended. A
+ * transaction takes a row that nobody has locked, or makes one: there are as many as transactions have ended at once.
+ */
+function raisingStamp(changes: number): Step {
+  return {
+    text: `with "free" as (
+        select "name" from "__datastore" where "name" like 'globalStamp%' limit 1 for no key update skip locked)
+      insert into "__datastore" ("name", "value")
+        values (coalesce((select "name" from "free"), 'globalStamp ' || pg_current_xact_id()), $1)
+      on conflict ("name") do update set "value" = "__datastore"."value" + excluded."value"`,
+    values: [changes],
+  };
+}
+
 /** Savepoint statements of class code could hide or end an enclosing savepoint. */
 const ofSavepoints = /^\s*(?:savepoint|release|rollback)\b/i;
 
@@ -39,11 +55,16 @@ export class PostgresTransaction implements Transaction {
   #state: 'new' | 'open' | 'lost' | 'ended' = 'new';
   /** Resolves when the last statement requested so far has ended; never rejects. */
   #line: Promise<unknown> = Promise.resolve();
+  #changes = 0;
 
   constructor(
     private readonly connection: PostgresConnection,
     private readonly facts: ErrorFacts,
   ) {}
+
+  raiseStamp(changes: number): void {
+    this.#changes += changes;
+  }
 
   async run(statement: Statement, values: readonly SqlValue[]): Promise<RunResult> {
     return resultOf(await this.#ask(statement, values, translateChangeError));
@@ -72,11 +93,19 @@ export class PostgresTransaction implements Transaction {
    */
   commit(): Promise<void> {
     return this.#next(async () => {
-      const state = this.#state;
+      if (this.#state === 'lost') throw lostError();
+      const isOpen = this.#state === 'open';
       this.#state = 'ended';
-      if (state === 'lost') throw lostError();
-      if (state !== 'open') return;
-      const { tag } = await this.#run([commit], 0, translateError);
+      if (!isOpen) return;
+      const before = this.#changes === 0 ? [] : [raisingStamp(this.#changes)];
+      const { tag } = await this.#run(
+        [...before, commit],
+        before.length,
+        translateError,
+        (done) => {
+          if (done < before.length) this.#state = 'lost';
+        },
+      );
       // PostgreSQL turns a commit after an error into a rollback.
       if (tag !== 'COMMIT') throw lostError();
     });
@@ -137,7 +166,7 @@ export class PostgresTransaction implements Transaction {
     steps: Parameters<PostgresConnection['run']>[0],
     main: number,
     translate: Translate,
-    recover?: (done: number) => Promise<void>,
+    recover?: (done: number) => Pending<void>,
   ): Promise<RawAnswer> {
     let done = 0;
     try {
