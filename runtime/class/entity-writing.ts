@@ -64,14 +64,11 @@ export class EntityWriting implements Writing {
   async #save(scope: TransactionScope, entity: EntityObject, state: EntityState): Promise<void> {
     const { transaction } = scope;
     undoneWith(scope, state);
-    const live = new LiveEntityObject(entity);
-    const result = await this.#saver.save(transaction, live.body(), {
+    const result = await this.#saver.saveLive(transaction, new LiveEntityObject(entity), {
       timestamp: nowText(),
       isKept: true,
-      writer: 'code',
+      isAlone: true,
       session: this.code.host.calls.current().session.id,
-      live,
-      granted: live.granted,
     });
     if ('problems' in result) throw new SaveError(result);
     if (result.outcome !== 'unchanged') transaction.raiseStamp(1);
