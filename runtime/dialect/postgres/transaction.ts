@@ -48,8 +48,9 @@ const ofSavepoints = /^\s*(?:savepoint|release|rollback)\b/i;
 type Translate = (error: Error, facts: ErrorFacts) => Error;
 
 /**
- * One transaction on a connection, begun with its first statement. PostgreSQL aborts a transaction after an error,
- * so each statement runs in a savepoint, which is sent together with it.
+ * One transaction on a connection, begun with its first statement. PostgreSQL aborts a transaction after an error. So
+ * each statement runs in a savepoint, which is sent together with it; after an error in the first one, the
+ * transaction begins again.
  */
 export class PostgresTransaction implements Transaction {
   #state: 'new' | 'open' | 'lost' | 'ended' = 'new';
@@ -137,26 +138,28 @@ export class PostgresTransaction implements Transaction {
     return this.#next(async () => {
       if (this.#state === 'ended' || this.#state === 'lost') throw lostError();
       const step = stepOf(statement, values);
-      const before = this.#state === 'new' ? [begin] : [];
-      this.#state = 'open';
-      if (ofSavepoints.test(statement.sql)) {
-        return this.#run([...before, step], before.length, translate);
+      if (this.#state === 'new') {
+        this.#state = 'open';
+        return this.#run([begin, step], 1, translate, async (done) => {
+          await this.#recover(done, rollback);
+          if (this.#state === 'open') this.#state = 'new';
+        });
       }
-      const main = before.length + 1;
-      return this.#run([...before, guard, step, pass], main, translate, (done) =>
-        this.#recover(done, main),
+      if (ofSavepoints.test(statement.sql)) return this.#run([step], 0, translate);
+      return this.#run([guard, step, pass], 1, translate, (done) =>
+        this.#recover(done, goBack, pass),
       );
     });
   }
 
-  /** Restores the state before the statement, unless an earlier one of the batch failed. */
-  async #recover(done: number, main: number): Promise<void> {
-    if (done < main) {
+  /** Restores the state before the second statement of a batch, unless the first one failed. */
+  async #recover(done: number, ...steps: readonly Step[]): Promise<void> {
+    if (done === 0) {
       this.#state = 'lost';
       return;
     }
     try {
-      await this.connection.run([goBack, pass], 0);
+      await this.connection.run(steps, 0);
     } catch {
       this.#state = 'lost';
     }
