@@ -15,7 +15,7 @@ import type {
   Lifecycle,
   SaveParts,
 } from '../entity/surroundings.js';
-import type { DeletionReach } from '../entity/delete-reach.js';
+import type { DeletionReach } from '../entity/delete-statements.js';
 import { isSettable } from '../entity/decode.js';
 import type { DataclassDefinition, EventName } from '../protocol/definition.js';
 import type { ClassHost } from '../class/class-host.js';

@@ -6,7 +6,7 @@ import type { Pending } from '../dialect/pending.js';
 import type { Fold } from '../protocol/fold.js';
 import type { StoredValue } from '../protocol/values.js';
 import type { Address, Body, Decoded } from './decode.js';
-import type { DeletionReach } from './delete-reach.js';
+import type { DeletionReach } from './delete-statements.js';
 import type { DeletionRefused } from './delete-refusal.js';
 import type { LiveEntity } from './lifecycle.js';
 import type { Refusal, Refusals } from './refusals.js';
