@@ -91,6 +91,9 @@ export class Restrictions implements StatementRestrictions {
     read: this.#bound((...given) => transaction.read(...given)),
     rows: this.#bound((...given) => transaction.rows(...given)),
     table: this.#bound((...given) => transaction.table(...given)),
+    raiseStamp: (changes) => {
+      transaction.raiseStamp(changes);
+    },
   });
 
   /** What restricts a statement in the current scope, by which its answer can be cached. */

@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';
 import { ConstraintError } from '../dialect/executor.js';
@@ -31,7 +30,6 @@ export class EntityWriting implements Writing {
   readonly #deleter: EntityDeleter;
   readonly #refusals: Refusals;
   readonly #choose: Statement;
-  readonly #raiseGlobalStamp: Statement;
   readonly #runsCode: boolean;
 
   /** @param model as the sessions see it for whose calls this writes */
@@ -52,9 +50,6 @@ export class EntityWriting implements Writing {
     );
     this.#runsCode = restricts || lifecycle?.hasEvents(dataclass.name) === true;
     this.#choose = chooseByKey(dialect, dataclass);
-    this.#raiseGlobalStamp = dialect.compile(
-      sql`update "__datastore" set "value" = "value" + 1 where "name" = 'globalStamp'`,
-    );
   }
 
   save(entity: EntityObject): Promise<void> {
@@ -69,17 +64,14 @@ export class EntityWriting implements Writing {
   async #save(scope: TransactionScope, entity: EntityObject, state: EntityState): Promise<void> {
     const { transaction } = scope;
     undoneWith(scope, state);
-    const live = new LiveEntityObject(entity);
-    const result = await this.#saver.save(transaction, live.body(), {
+    const result = await this.#saver.saveLive(transaction, new LiveEntityObject(entity), {
       timestamp: nowText(),
       isKept: true,
-      writer: 'code',
+      isAlone: true,
       session: this.code.host.scopes.current().session.id,
-      live,
-      granted: live.granted,
     });
     if ('problems' in result) throw new SaveError(result);
-    if (result.outcome !== 'unchanged') await transaction.run(this.#raiseGlobalStamp, []);
+    if (result.outcome !== 'unchanged') transaction.raiseStamp(1);
   }
 
   async drop(entity: EntityObject): Promise<void> {

@@ -1,4 +1,3 @@
-import type { Body } from '../entity/decoded.js';
 import { type EventValues, type LiveEntity, EventFailure } from '../entity/lifecycle.js';
 import type { ComputedDefinition } from '../protocol/definition.js';
 import { type StoredValue, storageOf } from '../protocol/values.js';
@@ -66,8 +65,8 @@ export class LiveEntityObject implements LiveEntity {
     return [stamp, ...code.layout.fields.map((field) => this.#state.read(field))];
   }
 
-  body(): Body {
-    return this.#state.body();
+  changes(): ReadonlyMap<string, StoredValue> {
+    return this.#state.sent();
   }
 
   async takeOver(key: string | number): Promise<readonly string[]> {

@@ -164,6 +164,8 @@ export interface Dialect {
    * @param alias of the table whose rows are locked
    */
   readonly lockRows?: (alias: string, key: Sql, lock: RowLock) => Sql;
+  /** The datastore's counter of changes, `__GlobalStamp` (protocol P4.3). */
+  readonly globalStamp: Sql;
   /** The key of a new row; the database generates it if the bound value is null. */
   insertedKey(value: Sql, table: string, column: string): Sql;
   /** An insert returns the generated key only with a `returning` clause. */

@@ -71,6 +71,11 @@ export interface Transaction {
   rows(statement: Statement, values: readonly SqlValue[]): Pending<Rows>;
   /** As `rows`, with the names of the columns. */
   table(statement: Statement, values: readonly SqlValue[]): Pending<Table>;
+  /**
+   * Adds to the datastore's counter of changes (protocol P4.3). The last statement of the transaction does it, so
+   * that transactions do not wait for each other.
+   */
+  raiseStamp(changes: number): void;
 }
 
 /** A change violates a constraint of the schema. */

@@ -34,6 +34,8 @@ export class TransactionScope {
   /** Resolves when the last part requested so far has ended; never rejects. */
   #parts: Promise<unknown> | undefined;
   #listeners: OutcomeListener[] | undefined;
+  /** Changes of a part, which count for the enclosing scope when it is released. */
+  #changes = 0;
 
   /**
    * @param parent the enclosing scope; none for a transaction
@@ -53,6 +55,10 @@ export class TransactionScope {
       },
       end: () => {
         this.clock.end();
+      },
+      raiseStamp: (changes) => {
+        this.#checkOpen();
+        this.#raiseStamp(changes);
       },
     });
     this.transaction = bound?.(guarded) ?? guarded;
@@ -128,6 +134,7 @@ export class TransactionScope {
     try {
       const result = await runToEnd(part, work);
       await this.#statement(`release savepoint ${name}`);
+      this.#raiseStamp(part.#changes);
       if (part.#listeners !== undefined) (this.#listeners ??= []).push(...part.#listeners);
       return result;
     } catch (error) {
@@ -147,6 +154,11 @@ export class TransactionScope {
       // After some errors, such as a full disk, the database rolls back the whole transaction by itself.
       this.#closeAll();
     }
+  }
+
+  #raiseStamp(changes: number): void {
+    if (this.parent === undefined) this.base.raiseStamp(changes);
+    else this.#changes += changes;
   }
 
   #closeAll(): void {
@@ -186,6 +198,8 @@ interface StatementGuard {
   /** @throws Error to refuse a statement before it runs */
   begin(): void;
   end(): void;
+  /** Replaces that of the transaction. */
+  readonly raiseStamp: Transaction['raiseStamp'];
 }
 
 /** A transaction that calls a guard around each statement. */
@@ -206,6 +220,7 @@ function guardedTransaction(transaction: Transaction, guard: StatementGuard): Tr
     read: guarded((statement, values) => transaction.read(statement, values)),
     rows: guarded((statement, values) => transaction.rows(statement, values)),
     table: guarded((statement, values) => transaction.table(statement, values)),
+    raiseStamp: guard.raiseStamp,
   };
 }
 

@@ -15,9 +15,12 @@ import { readRawPict } from '../protocol/image-types.js';
 import { parametersOf, refusedMethod, refuseLock } from './reading-parameters.js';
 import { bodyTooLarge } from './receive-body.js';
 import { type Sent, sendWhenThere, missingEntity } from './reply.js';
-import type { AddressKey } from './write-body.js';
-import type { WriteCaller, WriteMode } from './body-saving.js';
-import { WriteService } from './write-service.js';
+import {
+  type AddressKey,
+  type WriteCaller,
+  type WriteMode,
+  WriteService,
+} from './write-service.js';
 import type { DataclassReads } from './dataclass-reads.js';
 import type { DataclassRequest, ServiceContext } from './service-context.js';
 

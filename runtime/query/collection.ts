@@ -50,7 +50,7 @@ export function planCollection(
     head: [
       ...head,
       `"__entityModel":${name},"__GlobalStamp":`,
-      context.globalStamp,
+      context.dialect.globalStamp,
       ',"__COUNT":',
       dialect.integer(sql`${countSlot}`),
       ',',

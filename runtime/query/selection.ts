@@ -83,7 +83,6 @@ export function queryContext(dialect: Dialect, options: AnswerOptions): QueryCon
     dialect,
     aliases: new Aliases(),
     options,
-    globalStamp: sql`(select "value" from "__datastore" where "name" = 'globalStamp')`,
     similarities: new Similarities(),
     computed: new ComputedPlaces(),
   };

@@ -162,6 +162,7 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   plainKey: (key, type) => sql`cast(${key} as ${sqlTypes[type]})`,
   lockRows: (alias, key, lock) =>
     sql` order by ${key} for ${lock === 'delete' ? sql`update` : sql`no key update`} of ${sql.id(alias)}`,
+  globalStamp: sql`(select cast(sum("value") as bigint) from "__datastore" where "name" like 'globalStamp%')`,
   insertedKey: (value, table, column) =>
     sql`drs_key(${value}, pg_get_serial_sequence(${sql.lit(quoted(table))}, ${sql.lit(column)}))`,
   returnsKey: true,

@@ -25,6 +25,7 @@ function noted(fails: (sql: string) => boolean = () => false): {
     read: note(undefined),
     rows: note([]),
     table: note({ columns: [], rows: [] }),
+    raiseStamp: () => undefined,
   };
   return { transaction, statements };
 }

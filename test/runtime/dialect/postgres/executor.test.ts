@@ -58,6 +58,25 @@ describePostgres('an executor of a PostgreSQL', () => {
     expect(await executor.rows(all, [3])).toEqual([]);
   });
 
+  it('runs the first statement of a transaction without a savepoint, and continues if it fails', async () => {
+    const isOfTransaction = statement(
+      `select "xmin"::text = pg_current_xact_id()::xid::text from "t" where "a" = 3`,
+    );
+    for (const fails of [false, true]) {
+      await executor.write(async (transaction) => {
+        if (fails) {
+          await expect(transaction.run(insert, [1, 'again'])).rejects.toThrow(ConstraintError);
+        }
+        await transaction.run(insert, [3, 'three']);
+        expect(await transaction.value(isOfTransaction, [])).toBe(1);
+        await expect(transaction.run(insert, [3, 'again'])).rejects.toThrow(ConstraintError);
+        expect(await transaction.value(count, [])).toBe(3);
+        await run(transaction, 'delete from "t" where "a" = 3');
+      });
+      expect(await executor.value(count, [])).toBe(2);
+    }
+  });
+
   it('reads each type of value as it is', async () => {
     const { rows } = await executor.table(
       statement(
