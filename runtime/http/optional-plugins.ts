@@ -10,7 +10,6 @@ import type { Database } from '../dialect/database.js';
 import type { Pending } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { Lifecycle } from '../entity/surroundings.js';
-import type { View } from '../permissions/views.js';
 import type { DataclassDefinition, FunctionDefinition } from '../protocol/definition.js';
 import type { ComputedRequests } from '../query/computed-requests.js';
 import type { ReadingContext } from '../query/reading-context.js';
@@ -57,7 +56,19 @@ export interface ServedPermissions {
 export type LoginStores = Pick<ServerStores, 'clock' | 'sharing'>;
 
 /** What some sessions see of the model, and may call. */
-export type ModelView = Pick<View, 'dataclasses' | 'catalog' | 'lists' | 'requireExecution'>;
+export interface ModelView {
+  readonly dataclasses: ReadonlyMap<string, Dataclass>;
+  /** The dataclasses of the catalog, in the order of the model. */
+  readonly catalog: readonly DataclassDefinition[];
+  /** Whether the catalog lists a function of the datastore or of a singleton. */
+  lists(definition: FunctionDefinition): boolean;
+  /**
+   * Refuses a call of a function for which the session has no privilege.
+   * @param shown the function as a client calls it, such as `Company.hire`
+   * @throws RequestError 401 or 403 with 1561
+   */
+  requireExecution(definition: FunctionDefinition, shown: string): void;
+}
 
 /**
  * What limits the sessions of a server; `undefined` if all of them may do everything.
