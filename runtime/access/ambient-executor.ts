@@ -1,4 +1,10 @@
-import type { Executor, JsonAnswer, PendingAnswer, Transaction } from '../dialect/executor.js';
+import type {
+  Executor,
+  JsonAnswer,
+  PendingAnswer,
+  Rows,
+  Transaction,
+} from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
 import type { ComputedPlace, SqlValue, Statement } from '../dialect/statement.js';
 import {
@@ -95,12 +101,16 @@ export class AmbientExecutor implements Executor {
         (...given) =>
           transaction.value(...given),
     );
-    this.rows = joined(
+    const rows = joined(
       (...given) => executor.rows(...given),
       (transaction) =>
         (...given) =>
           transaction.rows(...given),
     );
+    this.rows = (statement, values) =>
+      statement.computed === undefined
+        ? rows(statement, values)
+        : this.#completedRows(statement.computed, () => rows(statement, values));
     this.table = joined(
       (...given) => executor.table(...given),
       (transaction) =>
@@ -120,7 +130,7 @@ export class AmbientExecutor implements Executor {
     throw new Error('explain is not available inside a transaction.');
   };
 
-  dataVersion(): Pending<number> {
+  dataVersion(): number | undefined {
     if (this.calls.current().scope === undefined) return this.executor.dataVersion();
     this.#uncommitted -= 1;
     return this.#uncommitted;
@@ -145,6 +155,18 @@ export class AmbientExecutor implements Executor {
           : this.#completed(statement.computed, answer, () => transaction.read(statement, values));
       },
     };
+  }
+
+  /** The same for the first column of a single row. */
+  async #completedRows(places: readonly ComputedPlace[], read: () => Pending<Rows>): Promise<Rows> {
+    let others: readonly SqlValue[] = [];
+    const readAnswer = async (): PromisedAnswer => {
+      const [[answer, ...rest] = []] = await read();
+      others = rest;
+      return (answer ?? undefined) as JsonAnswer | undefined;
+    };
+    const completed = await this.#completed(places, readAnswer(), readAnswer);
+    return completed === undefined ? [] : [[completed, ...others]];
   }
 
   async #completed(
