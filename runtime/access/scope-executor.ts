@@ -88,7 +88,7 @@ export class ScopeExecutor implements Executor {
     throw new Error('explain is not available inside a transaction.');
   }
 
-  dataVersion(): Pending<number> {
+  dataVersion(): number | undefined {
     if (this.scopes.current().transaction === undefined) return this.executor.dataVersion();
     this.#uncommitted -= 1;
     return this.#uncommitted;

@@ -1,5 +1,11 @@
-import type { Executor, JsonAnswer, PendingAnswer } from '../dialect/executor.js';
-import { computedMark, type ComputedPlace, type Statement } from '../dialect/statement.js';
+import type { Executor, JsonAnswer, PendingAnswer, Rows } from '../dialect/executor.js';
+import type { Pending } from '../dialect/pending.js';
+import {
+  computedMark,
+  type ComputedPlace,
+  type SqlValue,
+  type Statement,
+} from '../dialect/statement.js';
 import type { ComputedDefinition } from '../protocol/definition.js';
 import type { AnswerOptions } from '../query/context.js';
 import { accessorFailure } from './computed-accessors.js';
@@ -35,10 +41,26 @@ export function completingExecutor(executor: Executor, host: ClassHost): Executo
   const values = new ComputedValues(host);
   const completed = (statement: Statement, read: () => PendingAnswer): PendingAnswer =>
     statement.computed === undefined ? read() : values.complete(statement.computed, read);
+  /** The answer is the first column of a single row. */
+  const completedRows = async (
+    places: readonly ComputedPlace[],
+    read: () => Pending<Rows>,
+  ): Promise<Rows> => {
+    let others: readonly SqlValue[] = [];
+    const answer = await values.complete(places, async () => {
+      const [[first, ...rest] = []] = await read();
+      others = rest;
+      return (first ?? undefined) as JsonAnswer | undefined;
+    });
+    return answer === undefined ? [] : [[answer, ...others]];
+  };
   return {
     read: (statement, given) => completed(statement, () => executor.read(statement, given)),
     value: (...given) => executor.value(...given),
-    rows: (...given) => executor.rows(...given),
+    rows: (statement, given) => {
+      const read = (): Pending<Rows> => executor.rows(statement, given);
+      return statement.computed === undefined ? read() : completedRows(statement.computed, read);
+    },
     table: (...given) => executor.table(...given),
     explain: (...given) => executor.explain(...given),
     dataVersion: () => executor.dataVersion(),

@@ -174,4 +174,10 @@ export interface Dialect {
   readonly deferForeignKeys: Sql;
   /** Checks foreign keys at each statement again. */
   readonly checkForeignKeys: Sql;
+  /**
+   * A text that differs from every earlier one after a commit that changed rows of one of these tables, whoever made it.
+   * Absent if `Executor.dataVersion` returns such a number without asking the database.
+   * @param tables all of the model if left out
+   */
+  readonly tablesVersion?: (tables?: ReadonlySet<string>) => Sql;
 }

@@ -22,8 +22,11 @@ export interface Executor {
   table(statement: Statement, values: readonly SqlValue[]): Pending<Table>;
   /** The plan of a statement with these values: the tables that the database would read, in order. */
   explain(statement: Statement, values: readonly SqlValue[]): Pending<readonly TableSearch[]>;
-  /** A number that changes whenever reads may see other data than before, whichever process changed them. */
-  dataVersion(): Pending<number>;
+  /**
+   * A number that changes whenever reads may see other data than before, whichever process changed them; `undefined`
+   * if statements read the version themselves, with `Dialect.tablesVersion`.
+   */
+  dataVersion(): number | undefined;
   /** Runs `work` in one transaction, which is committed, or rolled back if `work` throws. */
   write<T>(work: (transaction: Transaction) => Pending<T>): Pending<T>;
   close(): Promise<void>;

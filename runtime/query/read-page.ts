@@ -63,6 +63,7 @@ export class PreparedPage {
     const { statement, values, counted } = this;
     const { database, counts } = this.context;
     if (counted === undefined) return database.executor.read(statement, values);
+    if (counted.isInPage) return counts.readPage(counted, statement, values);
     return whenThere(counts.number(counted), (count) => {
       if (count === undefined) return undefined;
       const own = [...values];

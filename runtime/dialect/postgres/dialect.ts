@@ -11,6 +11,7 @@ import type { AnyTables } from '../../protocol/queries.js';
 import { compileWith, type KyselyParts } from '../compile.js';
 import type { Dialect, OrderTerm, Sql, Operator, JsonPart } from '../dialect.js';
 import type { ValueType } from '../value-type.js';
+import { tablesVersion } from './table-versions.js';
 import type { ByKind, JsonAccess, JsonElements, JsonPlace } from '../json-access.js';
 
 /** A document is a text that holds JSON; a statement casts its texts to numbers or booleans. */
@@ -168,6 +169,7 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   returnsKey: true,
   deferForeignKeys: sql`set constraints all deferred`,
   checkForeignKeys: sql`set constraints all immediate`,
+  tablesVersion,
 };
 
 /**

@@ -28,8 +28,6 @@ import { DatabaseError } from 'pg';
 /** How long closing waits for open transactions: class code in one may never end. */
 const defaultGraceMilliseconds = 5_000;
 
-const snapshot = plainStep('select pg_current_snapshot()::text');
-
 interface ExecutorOptions extends ErrorFacts {
   /** Maximum number of connections, at least 2. */
   readonly size: number;
@@ -45,8 +43,6 @@ export class PostgresExecutor implements Executor {
   readonly #open = new Set<PostgresConnection>();
   readonly #writes = new Set<Promise<unknown>>();
   #isClosed = false;
-  #snapshot = '';
-  #version = 0;
 
   constructor(
     private readonly connections: Connections,
@@ -79,17 +75,8 @@ export class PostgresExecutor implements Executor {
     return this.#using((connection) => explained(connection, stepOf(statement, values)));
   }
 
-  /**
-   * Uses PostgreSQL's snapshot of visible transactions. Its text changes whenever a transaction that wrote has
-   * ended, in any process, and never repeats.
-   */
-  async dataVersion(): Promise<number> {
-    const seen = firstValue(await this.#ask(snapshot));
-    if (seen !== this.#snapshot) {
-      this.#snapshot = String(seen);
-      this.#version += 1;
-    }
-    return this.#version;
+  dataVersion(): undefined {
+    return undefined;
   }
 
   async write<T>(work: (transaction: Transaction) => Pending<T>): Promise<T> {

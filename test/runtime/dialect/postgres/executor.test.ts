@@ -235,23 +235,6 @@ describePostgres('an executor of a PostgreSQL', () => {
     expect(settings).toEqual([['UTC', '"public", pg_temp', 'on', 'UTF8', 'read committed']]);
   });
 
-  it('tells another version when a transaction has changed something, and only then', async () => {
-    let before: number | undefined;
-    // Transactions of other databases count as well, and other tests run some meanwhile.
-    const isSame = async (): Promise<boolean> => {
-      before = await executor.dataVersion();
-      await executor.value(count, []);
-      await executor.write((transaction) => transaction.value(count, []));
-      return (await executor.dataVersion()) === before;
-    };
-    await expect.poll(isSame).toBe(true);
-    const other = (await opened.open()).executor;
-    await other.write((transaction) => transaction.run(insert, [9, 'other']));
-    expect(await executor.value(count, [])).toBe(3);
-    expect(await executor.dataVersion()).not.toBe(before);
-    await other.close();
-  });
-
   it('stops what takes too long, and goes on', async () => {
     const { executor: limited } = await opened.open({ queryTimeout: 2_000 });
     const slow = statement('select pg_sleep(60)');
