@@ -145,6 +145,7 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
     closeAtEnd: (close) => opened.push(close),
   };
   app.decorate('setup', setup);
+  app.register(gate.underPressure(load.maxWait));
   app.get('/health', (_request, reply) => sendJson(reply, '{"ok":true}'));
   prepareOwnRoutes(app);
   options.extend?.(app);

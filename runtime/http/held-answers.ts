@@ -18,27 +18,21 @@ interface Holder {
 export class HeldAnswers {
   readonly #holders = new Map<Socket, Holder>();
   #bytes = 0;
-  #cut = 0;
 
   /**
    * @param most bytes of all of them
    * @param patience milliseconds without a byte read
+   * @param cut called for each connection that is cut to make room
    */
   constructor(
     private readonly most: number,
     private readonly patience: number,
+    private readonly cut: () => void,
   ) {}
 
   /** Bytes that are held now. */
   get bytes(): number {
     return this.#bytes;
-  }
-
-  /** @returns how many connections were cut to make room since the last call */
-  takeCut(): number {
-    const cut = this.#cut;
-    this.#cut = 0;
-    return cut;
   }
 
   /**
@@ -89,8 +83,8 @@ export class HeldAnswers {
     for (const [socket, holder] of this.#holders) {
       if (this.#bytes <= this.most) return;
       this.#take(socket, holder, holder.bytes);
-      this.#cut += 1;
       socket.destroy();
+      this.cut();
     }
   }
 }
