@@ -7,7 +7,7 @@ import {
   type SessionQuotas,
   MemoryStorage,
 } from './session.js';
-import { quotaNames } from './quota-values.js';
+import { quotaNames } from './quotas.js';
 
 /** The privileges of a guest: none besides `guest`, which everyone holds. */
 export const noPrivileges: PrivilegeSet = new Set<string>();

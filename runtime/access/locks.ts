@@ -75,15 +75,15 @@ export class TooManyLocksError extends Error {
   }
 }
 
-interface Held extends Lock {
+interface HeldLock extends Lock {
   readonly dataclass: string;
 }
 
 /** Locks in the memory of this process. */
 export class MemoryLockTable implements LockTable {
   readonly isShared = false;
-  readonly #byDataclass = new Map<string, Map<string | number, Held>>();
-  readonly #bySession = new Map<string, Set<Held>>();
+  readonly #byDataclass = new Map<string, Map<string | number, HeldLock>>();
+  readonly #bySession = new Map<string, Set<HeldLock>>();
   #size = 0;
 
   /**
@@ -111,9 +111,12 @@ export class MemoryLockTable implements LockTable {
     if (others !== undefined && others.size >= this.most) throw new TooManyLocksError(this.most);
     const compared = this.#compared(key);
     const own = typeof compared === 'string' ? ownText(compared) : compared;
-    const lock: Held = { dataclass, key: own, session, origin };
-    inner(this.#byDataclass, dataclass, () => new Map<string | number, Held>()).set(lock.key, lock);
-    inner(this.#bySession, session, () => new Set<Held>()).add(lock);
+    const lock: HeldLock = { dataclass, key: own, session, origin };
+    inner(this.#byDataclass, dataclass, () => new Map<string | number, HeldLock>()).set(
+      lock.key,
+      lock,
+    );
+    inner(this.#bySession, session, () => new Set<HeldLock>()).add(lock);
     this.#size += 1;
     return true;
   }
@@ -158,7 +161,7 @@ export class MemoryLockTable implements LockTable {
     const moved = this.#bySession.get(from);
     if (moved === undefined) return;
     this.#bySession.delete(from);
-    const own = inner(this.#bySession, to, () => new Set<Held>());
+    const own = inner(this.#bySession, to, () => new Set<HeldLock>());
     for (const held of moved) {
       const lock = { ...held, session: to };
       this.#byDataclass.get(held.dataclass)?.set(held.key, lock);
@@ -166,11 +169,11 @@ export class MemoryLockTable implements LockTable {
     }
   }
 
-  #find(dataclass: string, key: string | number): Held | undefined {
+  #find(dataclass: string, key: string | number): HeldLock | undefined {
     return this.#byDataclass.get(dataclass)?.get(this.#compared(key));
   }
 
-  #remove(held: Held): void {
+  #remove(held: HeldLock): void {
     const ofDataclass = this.#byDataclass.get(held.dataclass);
     if (ofDataclass?.delete(held.key) !== true) return;
     this.#size -= 1;

@@ -2,7 +2,7 @@ import type { Clock } from '../entity-set/clock.js';
 import { ExpiryBuckets, type Expiring } from '../entity-set/expiry-buckets.js';
 import { newUuid } from '../protocol/uuid.js';
 import { isGuest } from './grants.js';
-import { hasRates, RateWindows, network } from './quota-values.js';
+import { hasRates, RateWindows, network } from './quotas.js';
 import {
   addressFull,
   type NewSession,
@@ -16,9 +16,9 @@ import { MemoryStorage } from './session.js';
 import { ownText } from '../protocol/own-text.js';
 
 /** A session in the store. */
-interface HeldSession extends Held, Expiring {}
+interface HeldSession extends StoredSession, Expiring {}
 
-type Held = {
+type StoredSession = {
   -readonly [Name in keyof SessionRecord]: SessionRecord[Name];
 } & {
   readonly storage: MemoryStorage;

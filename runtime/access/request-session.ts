@@ -1,13 +1,7 @@
 import { caught, type Pending, whenThere } from '../dialect/pending.js';
 import { holds, isGuest, noPrivileges, readGrant } from './grants.js';
 import type { LoginAttempts } from './login-module.js';
-import {
-  noQuotas,
-  type QuotaName,
-  type QuotaValues,
-  quotaNames,
-  withQuota,
-} from './quota-values.js';
+import { noQuotas, type QuotaName, type QuotaValues, quotaNames, withQuota } from './quotas.js';
 import {
   type Grant,
   type Origin,
@@ -29,7 +23,7 @@ export interface Carrier {
    */
   carry(record: SessionRecord | undefined, replaced?: SessionRecord): void;
   /** Sends the token that the session has now, or none if the session was not stored. */
-  settle(isStored: boolean): void;
+  synchronize(isStored: boolean): void;
 }
 
 /** The session of one request. Its state is made when a member needs it. */
@@ -174,15 +168,15 @@ export class RequestSession implements Session {
    * several servers have the session.
    * @throws RequestError 402 or 429 if there is no room for the session, DatabaseUnavailableError
    */
-  settle(): Pending<void> {
+  synchronize(): Pending<void> {
     if (this.#found === undefined) return undefined;
     return caught(
       () =>
         whenThere(this.#flush(), () => {
-          this.#carrier.settle(true);
+          this.#carrier.synchronize(true);
         }),
       (error) => {
-        this.#carrier.settle(false);
+        this.#carrier.synchronize(false);
         throw error;
       },
     );

@@ -1,5 +1,5 @@
 import type { Pending } from '../dialect/pending.js';
-import type { QuotaValues, Rates } from './quota-values.js';
+import type { QuotaValues, Rates } from './quotas.js';
 import { protocolError, refuse, RequestError } from '../protocol/errors.js';
 import type { PrivilegeSet, SessionStorage } from './session.js';
 

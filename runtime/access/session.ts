@@ -1,5 +1,5 @@
 import { fold } from '../protocol/fold.js';
-import type { SetAsker } from '../entity-set/entity-set-store.js';
+import type { SetRequester } from '../entity-set/entity-set-store.js';
 
 /** The names of privileges are compared without regard to case; a session holds them folded by {@link foldName}. */
 export type PrivilegeSet = ReadonlySet<string>;
@@ -196,7 +196,7 @@ export class MemoryStorage implements SessionStorage {
 }
 
 /** A session as the owner of entity sets (protocol P9.9). */
-export function setAskerOf(session: Session): SetAsker {
+export function setRequesterOf(session: Session): SetRequester {
   const counted = (): string => session.keep();
   if (session.id === undefined) return { owner: undefined, keeper: undefined, counted };
   const { defaultEntitySetTimeout, maxEntitySetTimeout, nbEntitySets } = session.quotas;

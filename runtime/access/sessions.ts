@@ -2,10 +2,10 @@ import { randomBytes } from 'node:crypto';
 import type { Pending } from '../dialect/pending.js';
 import type { Clock } from '../entity-set/clock.js';
 import { protocolError, RequestError } from '../protocol/errors.js';
-import { grantedPrivileges, isGuest, noPrivileges } from './grants.js';
-import { noQuotas, type QuotaValues, hasRates } from './quota-values.js';
-import type { Promotions } from './promotions.js';
-import type { Grant, PrivilegeTable, Session } from './session.js';
+import { grantedPrivileges, isGuest, listOf, noPrivileges } from './grants.js';
+import { noQuotas, type QuotaValues, hasRates } from './quotas.js';
+import type { RequestScopes } from './request-scope.js';
+import { foldName, type Grant, type PrivilegeTable, type Session } from './session.js';
 import type {
   NewSession,
   SessionChange,
@@ -46,7 +46,7 @@ export class Sessions {
 
   /**
    * @param quotas with which each session begins
-   * @param promotions if class code runs
+   * @param scopes if code of the user runs
    */
   constructor(
     private readonly store: SessionStore,
@@ -54,7 +54,7 @@ export class Sessions {
     private readonly limits: SessionLimits,
     private readonly table: PrivilegeTable,
     private readonly quotas: QuotaValues = noQuotas,
-    private readonly promotions?: Promotions,
+    private readonly scopes?: RequestScopes,
   ) {
     // Other processes may set quotas of sessions.
     this.#hasRates = store.isShared || hasRates(quotas);
@@ -175,14 +175,23 @@ export class Sessions {
     throw new RequestError(isGuest ? 401 : 403, [problem]);
   }
 
-  /** See {@link Session.promote}. */
+  /**
+   * See {@link Session.promote}.
+   * @param requester the session of code that belongs to no request
+   * @throws Error for a privilege that is not declared
+   */
   async promote<T>(
     privileges: string | readonly string[],
     work: () => T | Promise<T>,
-    asking: Session,
+    requester: Session,
   ): Promise<T> {
-    if (this.promotions === undefined) throw new Error('Class code alone can be promoted.');
-    return this.promotions.run(privileges, work, asking);
+    if (this.scopes === undefined) throw new Error('Class code alone can be promoted.');
+    const names = listOf(privileges).filter((name) => foldName(name) !== 'guest');
+    for (const name of names) {
+      if (this.table.resolve([name], []).size > 0) continue;
+      throw new Error(`Code is promoted by privileges of the model, and it has no "${name}".`);
+    }
+    return this.scopes.promoted([...this.table.resolve(names, [])], work, requester);
   }
 
   close(): Pending<void> {

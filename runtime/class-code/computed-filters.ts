@@ -26,7 +26,7 @@ import { comparisonValue } from '../protocol/comparison-value.js';
 import { shapeOf } from '../filter/print.js';
 
 /** The accessors called for one filter. */
-interface Asked {
+interface CallCount {
   count: number;
   /**
    * The refusal of a filter that asks too much; the client's filter is too long then, and the
@@ -57,12 +57,12 @@ export class ComputedFilters {
    * @throws RequestError 400 for an attribute without `query`, AccessorFailedError for wrong
    * filters
    */
-  settle(
+  resolve(
     dataclass: Dataclass,
     filter: PreparedFilter,
     inputs: FilterInputs,
     names: NameScope,
-  ): Pending<SettledFilter> | undefined {
+  ): Pending<ResolvedFilter> | undefined {
     if (computedIn(dataclass, filter.filter, names).length === 0) return undefined;
     return this.#whole(dataclass, filter, inputs, names);
   }
@@ -72,28 +72,31 @@ export class ComputedFilters {
     filter: PreparedFilter,
     inputs: FilterInputs,
     names: NameScope,
-  ): Promise<SettledFilter> {
-    const asked: Asked = { count: 0 };
-    return together(filter, await this.#settled(dataclass, filter.filter, inputs, names, 0, asked));
+  ): Promise<ResolvedFilter> {
+    const calls: CallCount = { count: 0 };
+    return together(
+      filter,
+      await this.#resolved(dataclass, filter.filter, inputs, names, 0, calls),
+    );
   }
 
-  async #settled(
+  async #resolved(
     dataclass: Dataclass,
     filter: FilterNode,
     inputs: FilterInputs,
     names: NameScope,
     depth: number,
-    asked: Asked,
-  ): Promise<Settled> {
+    calls: CallCount,
+  ): Promise<ResolvedNode> {
     const given = new Map<ComparisonNode, Given>();
     const replaced = new Map<ComparisonNode, FilterNode>();
     const positions = inputPositions(filter);
     for (const computed of computedIn(dataclass, filter, names)) {
       const position = positions.get(computed.node);
       const input = position === undefined ? undefined : inputs.inputs[position];
-      const settled = await this.#ask(computed, input, depth, asked);
-      for (const [node, value] of settled.given) given.set(node, value);
-      replaced.set(computed.node, settled.node);
+      const resolved = await this.#ask(computed, input, depth, calls);
+      for (const [node, value] of resolved.given) given.set(node, value);
+      replaced.set(computed.node, resolved.node);
     }
     const node = rebuilt(filter, (comparison) => {
       const replacement = replaced.get(comparison);
@@ -111,19 +114,19 @@ export class ComputedFilters {
     { node, attribute, owner, properties }: ComputedComparison,
     input: FilterInput | undefined,
     depth: number,
-    asked: Asked,
-  ): Promise<Settled> {
+    calls: CallCount,
+  ): Promise<ResolvedNode> {
     if (!attribute.accessors.includes('query')) throw incomparable(node);
     if (properties.length > 0) {
       const problem = `class code computes the attribute that ${written(node)} is a property of`;
       throw wrongComparator(node, `${problem}, so it cannot be compared`);
     }
-    asked.count += 1;
-    if (asked.count > maxAsked) {
+    calls.count += 1;
+    if (calls.count > maxAsked) {
       const problem =
         'The filter has too many comparisons with attributes that class code computes';
-      asked.refusal = refuse('invalidQuery', `${problem}: at most ${maxAsked}.`);
-      throw asked.refusal;
+      calls.refusal = refuse('invalidQuery', `${problem}: at most ${maxAsked}.`);
+      throw calls.refusal;
     }
     const { comparator } = node;
     // `!=` is always NOT (`=`): filters F37.
@@ -138,9 +141,9 @@ export class ComputedFilters {
       const operator = positive === '===' && !isWild ? '=' : positive;
       const { value } = compared;
       const said = await this.accessors.query(owner, attribute, { operator, value });
-      const settled = await this.#said(owner, said, depth, asked);
-      for (const [each, own] of settled.given) given.set(each, own);
-      filter = settled.node;
+      const resolved = await this.#said(owner, said, depth, calls);
+      for (const [each, own] of resolved.given) given.set(each, own);
+      filter = resolved.node;
     }
     const isNullWanted = compared?.isNullWanted === true;
     const computed: FilterNode = { kind: 'computed', comparison, filter, isNullWanted };
@@ -155,8 +158,8 @@ export class ComputedFilters {
     owner: Dataclass,
     said: Awaited<ReturnType<ComputedAccessors['query']>>,
     depth: number,
-    asked: Asked,
-  ): Promise<Settled> {
+    calls: CallCount,
+  ): Promise<ResolvedNode> {
     const { filter, inputs } = checked(said, ({ filter: text, values = [] }) => {
       if (depth === maxDepth) {
         throw new Error(
@@ -168,32 +171,32 @@ export class ComputedFilters {
       if (prepared.orderBy !== undefined) throw new Error('its filter must have no order by');
       return { filter: prepared, inputs: filterInputs(prepared, params) };
     });
-    const settled = await this.#inside(said, asked, () =>
-      this.#settled(owner, filter.filter, inputs, 'granted', depth + 1, asked),
+    const resolved = await this.#inside(said, calls, () =>
+      this.#resolved(owner, filter.filter, inputs, 'granted', depth + 1, calls),
     );
     checked(said, () => {
-      this.#tryOut(owner, together(filter, settled));
+      this.#tryOut(owner, together(filter, resolved));
     });
-    return settled;
+    return resolved;
   }
 
   /** An attribute without `query` in a filter of class code is a mistake of the class code. */
   async #inside(
     said: Awaited<ReturnType<ComputedAccessors['query']>>,
-    asked: Asked,
-    work: () => Promise<Settled>,
-  ): Promise<Settled> {
+    calls: CallCount,
+    work: () => Promise<ResolvedNode>,
+  ): Promise<ResolvedNode> {
     try {
       return await work();
     } catch (error) {
-      if (error === asked.refusal) throw error;
+      if (error === calls.refusal) throw error;
       return checked(said, () => {
         throw error;
       });
     }
   }
 
-  #tryOut(dataclass: Dataclass, { filter, inputs }: SettledFilter): void {
+  #tryOut(dataclass: Dataclass, { filter, inputs }: ResolvedFilter): void {
     const aliases = new Aliases();
     const slots = new FilterSlots(0);
     const context = {
@@ -313,7 +316,7 @@ function typedInput({ type, dateOnly }: ComputedDefinition, input: FilterInput):
 }
 
 /** A filter with the values of one request, without comparisons that class code has to resolve. */
-export interface SettledFilter {
+export interface ResolvedFilter {
   readonly filter: PreparedFilter;
   readonly inputs: FilterInputs;
 }
@@ -326,7 +329,7 @@ interface Given {
 }
 
 /** A resolved tree, and its values. */
-interface Settled {
+interface ResolvedNode {
   readonly node: FilterNode;
   /** None for a written `null`. */
   readonly given: ReadonlyMap<ComparisonNode, Given>;
@@ -338,7 +341,7 @@ function rebuilt(node: FilterNode, other: (comparison: ComparisonNode) => Filter
     case 'comparison':
       return other(node);
     case 'computed':
-      throw new Error('A filter is settled once.');
+      throw new Error('A filter is resolved once.');
     case 'not':
       return { kind: 'not', operand: rebuilt(node.operand, other) };
     case 'and':
@@ -362,7 +365,7 @@ function givenAt({ inputs, nulls, patterns }: FilterInputs, position: number): G
 }
 
 /** Numbers the values as the shape of the filter does. */
-function together({ orderBy }: PreparedFilter, { node, given }: Settled): SettledFilter {
+function together({ orderBy }: PreparedFilter, { node, given }: ResolvedNode): ResolvedFilter {
   const { shape, comparisons } = shapeOf(node);
   const values = comparisons.map((each) => given.get(each) as Given);
   const marked = (isMarked: (value: Given) => boolean): number[] =>

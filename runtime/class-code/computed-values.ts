@@ -1,5 +1,11 @@
-import type { JsonAnswer } from '../dialect/executor.js';
-import { computedMark, type ComputedPlace } from '../dialect/statement.js';
+import type { Executor, JsonAnswer, PendingAnswer, Rows } from '../dialect/executor.js';
+import type { Pending } from '../dialect/pending.js';
+import {
+  computedMark,
+  type ComputedPlace,
+  type SqlValue,
+  type Statement,
+} from '../dialect/statement.js';
 import type { ComputedDefinition } from '../protocol/definition.js';
 import type { AnswerOptions } from '../query/context.js';
 import { accessorFailure } from './computed-accessors.js';
@@ -27,14 +33,69 @@ interface Mark {
   readonly key: string;
 }
 
+/** An answer is read again if entities change before class code has read them. */
+const mostAttempts = 5;
+
+/** An executor whose answers hold the values of getters. */
+export function completingExecutor(executor: Executor, host: ClassHost): Executor {
+  const values = new ComputedValues(host);
+  const completed = (statement: Statement, read: () => PendingAnswer): PendingAnswer =>
+    statement.computed === undefined ? read() : values.complete(statement.computed, read);
+  /** The answer is the first column of a single row. */
+  const completedRows = async (
+    places: readonly ComputedPlace[],
+    read: () => Pending<Rows>,
+  ): Promise<Rows> => {
+    let others: readonly SqlValue[] = [];
+    const answer = await values.complete(places, async () => {
+      const [[first, ...rest] = []] = await read();
+      others = rest;
+      return (first ?? undefined) as JsonAnswer | undefined;
+    });
+    return answer === undefined ? [] : [[answer, ...others]];
+  };
+  return {
+    read: (statement, given) => completed(statement, () => executor.read(statement, given)),
+    value: (...given) => executor.value(...given),
+    rows: (statement, given) => {
+      const read = (): Pending<Rows> => executor.rows(statement, given);
+      return statement.computed === undefined ? read() : completedRows(statement.computed, read);
+    },
+    table: (...given) => executor.table(...given),
+    explain: (...given) => executor.explain(...given),
+    dataVersion: () => executor.dataVersion(),
+    write: (work) =>
+      executor.write((transaction) =>
+        work({
+          ...transaction,
+          read: (statement, given) =>
+            completed(statement, () => transaction.read(statement, given)),
+        }),
+      ),
+    close: () => executor.close(),
+  };
+}
+
 /**
  * Puts the values of getters into an answer, in the places that are marked for them. One statement
- * for each dataclass reads the entities. A getter runs in the requester's call. What it reads of
+ * for each dataclass reads the entities. A getter runs in the requester's scope. What it reads of
  * its entity needs no privilege, because the attribute has one of its own
  * (`class-code.md#computed-attributes`).
  */
-export class ComputedValues {
+class ComputedValues {
   constructor(private readonly host: ClassHost) {}
+
+  async complete(
+    places: readonly ComputedPlace[],
+    read: () => PendingAnswer,
+  ): Promise<JsonAnswer | undefined> {
+    for (let attempt = 1; ; attempt += 1) {
+      const answer = await read();
+      if (answer === undefined) return undefined;
+      const filled = await this.#fill(places, answer, attempt === mostAttempts);
+      if (filled !== undefined) return filled;
+    }
+  }
 
   /**
    * @param isLast whether to accept entities that were changed or deleted meanwhile; the value of a
@@ -42,7 +103,7 @@ export class ComputedValues {
    * @returns `undefined` if some were, and the answer has to be read again
    * @throws AccessorFailedError, and what a getter throws for clients
    */
-  async fill(
+  async #fill(
     places: readonly ComputedPlace[],
     answer: JsonAnswer,
     isLast: boolean,
@@ -55,7 +116,7 @@ export class ComputedValues {
     for (let at = 1; at < pieces.length; at += 2) {
       marks.push(this.#read(pieces[at] as string, places, named));
     }
-    return this.host.calls.with({ isServer: true }, async () => {
+    return this.host.scopes.with({ isServer: true }, async () => {
       const isSame = await this.#load(named);
       if (!isSame && !isLast) return undefined;
       const known = new Map<string, string>();
@@ -123,7 +184,7 @@ export function computedOf(
 ): unknown {
   const { dataclass, host } = stateOf(entity).code;
   const place: ComputedPlace = { dataclass: dataclass.name, attribute, form: 'json' };
-  const json = host.calls.with({ isServer: true }, () => gotJson(place, entity, options));
+  const json = host.scopes.with({ isServer: true }, () => gotJson(place, entity, options));
   return JSON.parse(json);
 }
 

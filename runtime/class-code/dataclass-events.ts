@@ -30,9 +30,14 @@ export interface ModelEvents {
    * Runs work in a savepoint of the call's transaction, or in a new transaction if there is none.
    * Class code that runs inside joins it. If the work throws, it is undone.
    * @param work gets the number of nested saves and deletions with events, including its own
+   * @param isAlone whether the call's transaction, or its part, is for this work alone and is rolled
+   * back with it: then no savepoint is needed
    * @throws EventFailure if events led to too many nested saves and deletions
    */
-  within<T>(work: (transaction: Transaction, depth: number) => Promise<T>): Promise<T>;
+  within<T>(
+    work: (transaction: Transaction, depth: number) => Promise<T>,
+    isAlone?: boolean,
+  ): Promise<T>;
 }
 
 /**

@@ -2,15 +2,9 @@ import type { LockTable } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
-import type { DeletionReach } from '../entity/delete-reach.js';
+import type { DeletionReach } from '../entity/delete-statements.js';
 import { DeletionRefused, refusedByDropEvent } from '../entity/delete-refusal.js';
-import {
-  cascade,
-  checkLocks,
-  countListed,
-  type Deletion,
-  removeListed,
-} from '../entity/delete-steps.js';
+import { cascade, checkLocks, countListed, type Deletion, removeListed } from '../entity/delete.js';
 import { EventedList, type EventedStatements, planEventedDeletion } from './evented-list.js';
 import { EventFailure, type AfterDropEvent, type LiveEntity } from '../entity/lifecycle.js';
 import type { EventedDeletion, DeleteOptions } from '../entity/surroundings.js';

@@ -4,7 +4,7 @@ import type { Dialect, Sql } from '../dialect/dialect.js';
 import { valueTypeOf } from '../dialect/value-type.js';
 import type { Transaction } from '../dialect/executor.js';
 import { Slot, type SqlValue, type Statement } from '../dialect/statement.js';
-import type { DeletionReach } from '../entity/delete-reach.js';
+import type { DeletionReach } from '../entity/delete-statements.js';
 import {
   deletionList,
   type DeletionStatements,

@@ -1,18 +1,23 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Transaction } from '../dialect/executor.js';
 import { isDenialStatus, PermissionError } from '../protocol/errors.js';
-import { decodeReceived, addressOf } from '../entity/decode.js';
-import type { Body } from '../entity/decoded.js';
+import { decodeBody, type Decoded } from '../entity/decode.js';
 import { EventFailure, type LiveEntity } from '../entity/lifecycle.js';
 import type { Refusal } from '../entity/refusals.js';
-import type { EventedSaving, SaveParts, SaveOptions, SaveResult } from '../entity/surroundings.js';
+import type {
+  AddressedBody,
+  EventedSaving,
+  SaveParts,
+  SaveOptions,
+  SaveResult,
+} from '../entity/surroundings.js';
 import type { DataclassEvents, ModelEvents } from './dataclass-events.js';
 
 function hasSaveEvents(events: DataclassEvents): boolean {
   return events.has('validateSave') || events.has('saving') || events.has('afterSave');
 }
 
-/** Rolls back to the savepoint of an entity, and carries the refusal. */
+/** Ends the save of an entity, whose changes are rolled back. */
 class RefusedSave extends Error {
   constructor(readonly refusal: Refusal) {
     super('refused');
@@ -20,9 +25,9 @@ class RefusedSave extends Error {
 }
 
 /**
- * Saves entities of a dataclass whose class code has events for it (`class-code.md#events`):
- * validateSave, the check of locks and stamp, saving, the save itself, afterSave. Everything
- * happens in one savepoint, so that a refused entity leaves nothing behind.
+ * The steps of a save for which a dataclass declares events (`class-code.md#events`): validateSave,
+ * the check of locks and stamp, saving, the save itself, afterSave. A refused entity leaves nothing
+ * behind: an entity of a list has a savepoint, else the caller rolls back.
  */
 export class EventedSaver implements EventedSaving {
   readonly hasEvents: boolean;
@@ -38,48 +43,51 @@ export class EventedSaver implements EventedSaving {
     this.#dataclass = parts.dataclass;
   }
 
-  /** @throws whatever an event throws if class code saves; for a client it is a refusal */
-  async save(body: Body, options: SaveOptions): Promise<SaveResult> {
-    const { refusals } = this.parts;
+  async saveBody(sent: AddressedBody, options: SaveOptions): Promise<SaveResult> {
     let existing: string | number | undefined;
     try {
       return await this.lifecycle.within(async (transaction) => {
-        const entity = options.live ?? (await this.#received(transaction, body, options));
+        const entity = await this.#received(transaction, sent, options);
         existing = existingKey(entity);
-        return await this.#save(transaction, entity, body, options);
-      });
+        return this.#save(transaction, entity, options, sent);
+      }, options.isAlone);
     } catch (error) {
       if (error instanceof RefusedSave) return error.refusal;
-      if (!(error instanceof EventFailure)) throw error;
-      if (options.writer === 'code') throw error.thrown;
-      return refusals.byFailure(error, existing);
+      if (error instanceof EventFailure) return this.parts.refusals.byFailure(error, existing);
+      throw error;
     }
   }
 
+  async saveLive(entity: LiveEntity, options: SaveOptions): Promise<SaveResult> {
+    try {
+      return await this.lifecycle.within(
+        (transaction) => this.#save(transaction, entity, options),
+        options.isAlone,
+      );
+    } catch (error) {
+      if (error instanceof RefusedSave) return error.refusal;
+      throw error instanceof EventFailure ? error.thrown : error;
+    }
+  }
+
+  /** @param sent by a client; none for an object that class code saves */
   async #save(
     transaction: Transaction,
     entity: LiveEntity,
-    body: Body,
     options: SaveOptions,
+    sent?: AddressedBody,
   ): Promise<SaveResult> {
-    const { isNew } = entity;
-    const { old } = entity;
+    const { isNew, old } = entity;
     if (options.isKept) await this.#ask('validateSave', entity, old);
-    await this.#check(transaction, entity, body, options);
+    await this.#check(transaction, entity, options, sent);
     // If nothing is saved, only the setters run, and no events.
     const isSave = options.isValidation !== true && options.isKept;
     if (isSave) await this.#ask('saving', entity, old);
     const { touched } = entity;
-    const sent = entity.body();
-    const { granted } = entity;
-    const result = await this.parts.store(transaction, sent, {
-      ...options,
-      writer: 'code',
-      granted,
-    });
+    const result = await this.parts.storeLive(transaction, entity, options);
     const isRefused = 'problems' in result;
     if (!isSave || (!isRefused && result.outcome === 'unchanged')) {
-      if (isRefused) throw this.#refused(result, options, isNew);
+      if (isRefused) throw this.#refused(result, sent, isNew);
       if (isSave) await entity.takeOver(result.key);
       return result;
     }
@@ -95,27 +103,29 @@ export class EventedSaver implements EventedSaving {
         saveStatus: isRefused ? 'failed' : 'success',
       });
     }
-    if (isRefused) throw this.#refused(result, options, isNew);
+    if (isRefused) throw this.#refused(result, sent, isNew);
     return result;
   }
 
   /**
    * The client's own values are checked before any event; an event has set what is denied later.
    */
-  #refused(refusal: Refusal, { writer }: SaveOptions, isNew: boolean): Error {
+  #refused(refusal: Refusal, sent: AddressedBody | undefined, isNew: boolean): Error {
     const { problems, status } = refusal;
-    if (writer === 'code' || !isDenialStatus(status)) return new RefusedSave(refusal);
+    if (sent === undefined || !isDenialStatus(status)) return new RefusedSave(refusal);
     const action = isNew ? 'create' : 'update';
     const denial = new PermissionError(action, setByEvent(this.#dataclass, problems), status);
     return new EventFailure(`An event of ${this.#dataclass.name}`, denial);
   }
 
   /** The entity that a client's body names, with the values of the body. */
-  async #received(transaction: Transaction, body: Body, options: SaveOptions): Promise<LiveEntity> {
-    const { refusals, updater, store } = this.parts;
+  async #received(
+    transaction: Transaction,
+    { body, address }: AddressedBody,
+    options: SaveOptions,
+  ): Promise<LiveEntity> {
+    const { refusals, updater } = this.parts;
     const { events } = this;
-    const address = addressOf(this.#dataclass, refusals, body);
-    if ('problems' in address) throw new RefusedSave(address);
     const { key, stamp } = address;
     const isShown =
       key !== undefined &&
@@ -127,51 +137,56 @@ export class EventedSaver implements EventedSaving {
     }
     const existing =
       found === undefined || key === undefined ? undefined : { key, fold: this.parts.fold };
-    const decoded = decodeReceived(this.#dataclass, body, existing);
-    const isReadOnlyKept =
-      key === undefined || (await updater.changedReadOnly(transaction, key, decoded)).length === 0;
-    if (existing !== undefined) {
-      await updater.keepHidden(transaction, existing.key, body, decoded.values);
-    }
-    const isRepeated =
-      existing !== undefined &&
-      (await updater.repeatsHidden(transaction, existing.key, decoded.values));
-    if (decoded.problems.length > 0 || !isReadOnlyKept || isRepeated) {
+    const received = decodeBody(this.#dataclass, body, existing);
+    if (await this.#isFaulty(transaction, key, existing !== undefined, received)) {
       // The save without events refuses it, and reports everything that is wrong.
-      const result = await store(transaction, body, options);
+      const result = await this.parts.store(transaction, address, received.checked(), options);
       if ('problems' in result) throw new RefusedSave(result);
       throw new Error('A body that is wrong was stored.');
     }
     const entity = found ?? events.create();
-    const computed = decoded.computed.filter(
+    const computed = received.computed.filter(
       ({ attribute, value }) => !entity.hasComputed(attribute, value),
     );
     const denials = computed.flatMap(({ denial }) => (denial === undefined ? [] : [denial]));
     if (denials.length > 0) throw new RefusedSave(refusals.deniedValues(denials, key));
-    entity.receive(decoded.values);
+    entity.receive(received.values);
     for (const { attribute, value } of computed) entity.assignComputed(attribute, value);
     return entity;
+  }
+
+  /** Whether no event has to run to know that the body cannot be saved. */
+  async #isFaulty(
+    transaction: Transaction,
+    key: string | number | undefined,
+    exists: boolean,
+    received: Decoded,
+  ): Promise<boolean> {
+    const { updater } = this.parts;
+    if (key === undefined || !exists) return received.problems.length > 0;
+    const kept = await updater.changedReadOnly(transaction, key, received);
+    await updater.keepHidden(transaction, key, received);
+    const isRepeated = await updater.repeatsHidden(transaction, key, received.values);
+    return received.problems.length > 0 || kept.length > 0 || isRepeated;
   }
 
   /** Checks that the entity is not locked, and unchanged since it was read. */
   async #check(
     transaction: Transaction,
     entity: LiveEntity,
-    body: Body,
     options: SaveOptions,
+    sent: AddressedBody | undefined,
   ): Promise<void> {
     const key = existingKey(entity);
     if (key === undefined) return;
     const { refusals, updater, lockOf } = this.parts;
     const lock = await lockOf(key, options, transaction);
     if (lock !== undefined) throw new RefusedSave(refusals.locked(key, lock));
-    const current = await updater.stampOf(transaction, key);
+    // What a client changes was just read, and the save itself compares the stamp again.
+    const current = sent === undefined ? await updater.stampOf(transaction, key) : entity.stamp;
     if (current === undefined) throw new RefusedSave(refusals.unknownKey(key));
-    const address = addressOf(this.#dataclass, refusals, body);
-    const sent =
-      options.live === undefined && 'stamp' in address ? address.stamp : options.live?.stamp;
-    if (sent === current) return;
-    throw new RefusedSave(refusals.stampChanged(key, sent, current));
+    const stamp = sent === undefined ? entity.stamp : sent.address.stamp;
+    if (stamp !== current) throw new RefusedSave(refusals.stampChanged(key, stamp, current));
   }
 
   async #ask(

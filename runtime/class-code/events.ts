@@ -1,7 +1,8 @@
-import type { Nesting } from '../access/call.js';
+import type { Nesting } from '../access/request-scope.js';
 import type { LockTable } from '../access/locks.js';
 import type { Dialect } from '../dialect/dialect.js';
 import { DatabaseUnavailableError, type Transaction } from '../dialect/executor.js';
+import type { TransactionScope } from '../dialect/transaction-scope.js';
 import {
   type EntityEvent,
   type EventError,
@@ -14,8 +15,8 @@ import type {
   Lifecycle,
   SaveParts,
 } from '../entity/surroundings.js';
-import type { DeletionReach } from '../entity/delete-reach.js';
-import { isSettable } from '../entity/decoded.js';
+import type { DeletionReach } from '../entity/delete-statements.js';
+import { isSettable } from '../entity/decode.js';
 import type { DataclassDefinition, EventName } from '../protocol/definition.js';
 import type { ClassHost } from '../class/class-host.js';
 import { type DataclassEvents, type ModelEvents, eventError } from './dataclass-events.js';
@@ -76,16 +77,20 @@ class ClassLifecycle implements Lifecycle, ModelEvents {
     return hasDropEvents(this, reach) ? new EventedDeleter(dialect, reach, this, locks) : undefined;
   }
 
-  async within<T>(work: (transaction: Transaction, depth: number) => Promise<T>): Promise<T> {
-    const nesting = nestedIn(this.host.calls.current().nesting);
+  async within<T>(
+    work: (transaction: Transaction, depth: number) => Promise<T>,
+    isAlone = false,
+  ): Promise<T> {
+    const { transaction: open, nesting: outer } = this.host.scopes.current();
+    const nesting = nestedIn(outer);
     const { depth, tree } = nesting;
-    return this.host.write(async ({ transaction }) => {
-      const run = (): Promise<T> => work(transaction, depth);
-      const result = await this.host.calls.with({ nesting }, run);
+    const run = async ({ transaction }: TransactionScope): Promise<T> => {
+      const result = await this.host.scopes.with({ nesting }, () => work(transaction, depth));
       // Class code may have caught the error, and continued with half of its work.
       if (depth === 1 && tree.failure !== undefined) throw tree.failure;
       return result;
-    });
+    };
+    return isAlone && open !== undefined ? run(open) : this.host.write(run);
   }
 }
 

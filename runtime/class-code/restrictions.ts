@@ -1,10 +1,23 @@
 import { sql } from 'kysely';
-import type { Dataclass, Restriction } from '../dataclass/dataclasses.js';
+import type { RequestScope, ResolvedRestriction } from '../access/request-scope.js';
+import type { StatementRestrictions } from '../access/scope-executor.js';
+import type { Session } from '../access/session.js';
+import type { ClassHost } from '../class/class-host.js';
+import { failureOf } from '../class/failure.js';
+import { paramsOf } from '../class/selection-values.js';
+import type { Dataclass } from '../dataclass/dataclasses.js';
 import { Aliases, From } from '../dataclass/source.js';
+import { AbandonablePromise } from '../dialect/abandonable.js';
 import { BoundedCache } from '../dialect/bounded-cache.js';
 import type { Dialect, Sql } from '../dialect/dialect.js';
-import { caught, type Pending, whenThere } from '../dialect/pending.js';
-import { CallSlot, type SqlValue } from '../dialect/statement.js';
+import { type Pending, whenThere } from '../dialect/pending.js';
+import {
+  type RestrictedStatement,
+  Slot,
+  type SqlValue,
+  type Statement,
+} from '../dialect/statement.js';
+import { always } from '../filter/context.js';
 import type { FilterInputs } from '../filter/inputs.js';
 import type { FilterParams } from '../filter/params.js';
 import {
@@ -16,68 +29,9 @@ import {
 import { Similarities } from '../filter/similarities.js';
 import { FilterSlots } from '../filter/slots.js';
 import { filterCondition } from '../filter/to-sql.js';
-import type { CallRestriction, CallRestrictions, SessionRestrictions } from '../access/call.js';
-import { holds } from '../access/grants.js';
-import { PromotedSession } from '../access/promotions.js';
-import type { PrivilegeSet, Session } from '../access/session.js';
-
-/**
- * What `restrict(session)` of one dataclass returned: a filter with its values, or access to all
- * entities.
- */
-export type AskedFilter = {
-  readonly text: string;
-  readonly params: FilterParams | undefined;
-} | null;
-
-/** Asks the class of a dataclass; what it throws is the error of the request. */
-export type AskRestriction = (dataclass: string, session: Session) => Pending<AskedFilter>;
-
-/**
- * The restrictions of one call. A class is asked when the first statement runs that reads its
- * dataclass, and once: its answer, or its failure, holds for the whole call.
- */
-class AskedRestrictions implements CallRestrictions {
-  readonly #asked = new Map<string, Pending<CallRestriction>>();
-
-  constructor(private readonly ask: (dataclass: string) => Pending<CallRestriction>) {}
-
-  /** @throws RestrictionError, and what the class throws */
-  of(dataclass: string): Pending<CallRestriction> {
-    const known = this.#asked.get(dataclass);
-    if (known !== undefined) return known;
-    const asked = caught(
-      () => this.ask(dataclass),
-      (error) => Promise.reject(error as Error),
-    );
-    this.#asked.set(dataclass, asked);
-    if (asked instanceof Promise) {
-      asked.then(
-        (restriction) => this.#asked.set(dataclass, restriction),
-        // The caller that asked gets the error.
-        () => undefined,
-      );
-    }
-    return asked;
-  }
-
-  ofAll(dataclasses: readonly string[]): Pending<readonly CallRestriction[]> {
-    const asked = dataclasses.map((each) => this.of(each));
-    return asked.some((each) => each instanceof Promise)
-      ? Promise.all(asked.map(async (each) => each))
-      : (asked as readonly CallRestriction[]);
-  }
-
-  askAhead(dataclasses: readonly string[]): Pending<void> {
-    const asked = dataclasses.map((each) => this.of(each));
-    if (asked.some((each) => each instanceof Promise)) {
-      return Promise.allSettled(asked.map(async (each) => each)).then(() => undefined);
-    }
-  }
-}
 
 /** The filter that `restrict` returned is wrong; the cause says why. */
-export class RestrictionError extends Error {
+class RestrictionError extends Error {
   constructor(dataclass: string, cause: unknown) {
     const reason = cause instanceof Error ? `: ${cause.message}` : '';
     super(`${dataclass}.restrict returned a filter that cannot be used${reason}`, { cause });
@@ -86,81 +40,232 @@ export class RestrictionError extends Error {
 }
 
 /** Bytes of the cached restrictions, one for each shape of filter that `restrict` returns. */
-const maxBytes = 1024 * 1024;
+const maxRestrictionBytes = 1024 * 1024;
 
-/** Asks dataclasses with `restrict` which entities a session may see (`access.md#restrict`). */
-export class Restrictions implements SessionRestrictions {
-  readonly #written = new BoundedCache<WrittenRestriction>(maxBytes, () => 1000);
-  #count = 0;
+/** Bytes of all statements with restrictions. */
+const maxStatementBytes = 16 * 1024 * 1024;
+
+/** A statement with restrictions, whose values are bound behind those of the request. */
+interface PreparedStatement {
+  readonly statement: Statement;
+  /** The number of values of the request. */
+  readonly given: number;
+}
+
+type RunStatement<T> = (statement: Statement, values: readonly SqlValue[]) => Pending<T>;
+
+/**
+ * Writes what the current scope may see into the statements that read dataclasses with `restrict`
+ * (`access.md#restrict`). So only reads of a dataclass run its `restrict`, and nothing reads the
+ * dataclass without its restriction.
+ */
+export class Restrictions implements StatementRestrictions {
+  readonly #restrictions = new BoundedCache<FilterRestriction>(maxRestrictionBytes, () => 1000);
+  readonly #prepared = new BoundedCache<PreparedStatement>(
+    maxStatementBytes,
+    ({ statement: { sql: text, bindings } }) => text.length + bindings.length * 16,
+  );
+  readonly #numbers = new WeakMap<Statement, number>();
+  #lastRestriction = 0;
+  #lastNumber = 0;
 
   /** @param dataclasses all of the model, without restrictions */
   constructor(
+    private readonly host: ClassHost,
     private readonly dataclasses: ReadonlyMap<string, Dataclass>,
     private readonly dialect: Dialect,
     private readonly filters: FilterParser,
-    private readonly ask: AskRestriction,
   ) {}
 
-  of(session: Session): CallRestrictions {
-    const asking = new SessionSnapshot(session);
-    return new AskedRestrictions((name) =>
-      whenThere(this.ask(name, asking), (filter) =>
-        filter === null ? unrestrictedCall : this.#write(name, filter),
-      ),
+  readonly reads: StatementRestrictions['reads'] = (executor) => ({
+    read: this.#bound((...given) => executor.read(...given)),
+    value: this.#bound((...given) => executor.value(...given)),
+    rows: this.#bound((...given) => executor.rows(...given)),
+    table: this.#bound((...given) => executor.table(...given)),
+    explain: this.#bound((...given) => executor.explain(...given)),
+  });
+
+  readonly transaction: StatementRestrictions['transaction'] = (transaction) => ({
+    run: this.#bound((...given) => transaction.run(...given)),
+    value: this.#bound((...given) => transaction.value(...given)),
+    read: this.#bound((...given) => transaction.read(...given)),
+    rows: this.#bound((...given) => transaction.rows(...given)),
+    table: this.#bound((...given) => transaction.table(...given)),
+    raiseStamp: (changes) => {
+      transaction.raiseStamp(changes);
+    },
+  });
+
+  /** What restricts a statement in the current scope, by which its answer can be cached. */
+  keyOf({ restricted }: Statement): Pending<readonly SqlValue[]> {
+    if (restricted === undefined) return [];
+    return whenAllResolved(this.#ofAll(restricted.dataclasses), (resolved) =>
+      resolved.flatMap(({ id, values }) => [id, ...values]),
     );
   }
 
-  #write(name: string, { text, params }: NonNullable<AskedFilter>): CallRestriction {
-    try {
-      const filter = this.filters.prepare(text, params);
-      if (filter.orderBy !== undefined) throw new Error('a restriction has no order');
-      // The name of a user must not match those of others, whatever characters it has.
-      const inputs = filterInputs(filter, params, false);
-      const written = this.#of(name, filter, inputs, []);
-      const values: SqlValue[] = [];
-      const mismatched = written.slots.fill(inputs.inputs, values);
-      if (mismatched.length === 0) return { id: written.id, written, values };
-      const other = this.#of(name, filter, inputs, mismatched);
-      const others: SqlValue[] = [];
-      other.slots.fill(inputs.inputs, others);
-      return { id: other.id, written: other, values: others };
-    } catch (error) {
-      throw new RestrictionError(name, error);
+  /**
+   * Resolves the restrictions of dataclasses that statements will read, before a transaction blocks
+   * others; errors are reported by those statements.
+   */
+  resolveAhead(scope: RequestScope, dataclasses: readonly string[]): Pending<void> {
+    const resolving = dataclasses.map((each) => scope.rows?.of(each, this.#resolve));
+    if (resolving.some((each) => each instanceof Promise)) {
+      return Promise.allSettled(resolving.map(async (each) => each)).then(() => undefined);
     }
   }
 
-  #of(
+  #bound<T>(run: RunStatement<T>): RunStatement<T> {
+    return (statement, values) => {
+      const { restricted } = statement;
+      if (restricted === undefined) return run(statement, values);
+      return whenAllResolved(this.#ofAll(restricted.dataclasses), (resolved) => {
+        const prepared = this.#prepare(statement, restricted, resolved);
+        return run(prepared.statement, [
+          ...values.slice(0, prepared.given),
+          ...resolved.flatMap((each) => each.values),
+        ]);
+      });
+    };
+  }
+
+  /** @throws RestrictionError, and what `restrict` throws */
+  #ofAll(dataclasses: readonly string[]): Pending<readonly ResolvedRestriction[]> {
+    const { rows } = this.host.scopes.current();
+    if (rows === undefined) {
+      throw new Error('It is not known which entities the session of this scope may see.');
+    }
+    const resolved = dataclasses.map((each) => rows.of(each, this.#resolve));
+    return resolved.some((each) => each instanceof Promise)
+      ? Promise.all(resolved.map(async (each) => each))
+      : (resolved as readonly ResolvedRestriction[]);
+  }
+
+  #prepare(
+    statement: Statement,
+    restricted: RestrictedStatement,
+    resolved: readonly ResolvedRestriction[],
+  ): PreparedStatement {
+    let number = this.#numbers.get(statement);
+    if (number === undefined) {
+      this.#lastNumber += 1;
+      number = this.#lastNumber;
+      this.#numbers.set(statement, number);
+    }
+    const name = `${number} ${resolved.map(({ id }) => id).join()}`;
+    const known = this.#prepared.get(name);
+    if (known !== undefined) return known;
+    const indexes = statement.bindings.map((each) => (each instanceof Slot ? each.index : -1));
+    const given = Math.max(-1, ...indexes) + 1;
+    const conditions = new Map<string, (alias: string) => Sql>();
+    let first = given;
+    for (const [index, { condition, values }] of resolved.entries()) {
+      const position = first;
+      const write = (alias: string): Sql => condition?.(alias, position) ?? always;
+      conditions.set(restricted.dataclasses[index] ?? '', write);
+      first += values.length;
+    }
+    const prepared = {
+      given,
+      statement: restricted.write(({ dataclass, alias }) => {
+        const write = conditions.get(dataclass);
+        if (write === undefined) throw new Error(`${dataclass} has no restriction.`);
+        return write(alias);
+      }),
+    };
+    this.#prepared.set(name, prepared);
+    return prepared;
+  }
+
+  readonly #resolve = (dataclass: string, session: Session): Pending<ResolvedRestriction> =>
+    whenThere(this.#returned(dataclass, session), (returned) => {
+      if (returned === null) return unrestricted;
+      try {
+        const { filter, params } = filterOf(returned);
+        return this.#resolved(dataclass, this.filters.prepare(filter, params), params);
+      } catch (error) {
+        throw new RestrictionError(dataclass, error);
+      }
+    });
+
+  /** `restrict` runs as the server itself: what it reads is not restricted. */
+  #returned(dataclass: string, session: Session): unknown {
+    const failed = (thrown: unknown): never => {
+      throw failureOf(`${dataclass}.restrict`, thrown);
+    };
+    const { instance } = this.host.codeOf(dataclass);
+    try {
+      if (!('restrict' in instance) || typeof instance.restrict !== 'function') {
+        throw new Error(`The class ${dataclass} has no restrict(session).`);
+      }
+      const restrict = instance.restrict.bind(instance) as (session: Session) => unknown;
+      // While a transaction is open, a database with one connection runs no other reads.
+      const returned = this.host.scopes.asServerWithin(() => restrict(session));
+      return isThenable(returned) ? Promise.resolve(returned).catch(failed) : returned;
+    } catch (thrown) {
+      return failed(thrown);
+    }
+  }
+
+  #resolved(
+    dataclass: string,
+    filter: PreparedFilter,
+    params: FilterParams | undefined,
+  ): ResolvedRestriction {
+    if (filter.orderBy !== undefined) throw new Error('a restriction has no order');
+    // The name of a user must not match those of others, whatever characters it has.
+    const inputs = filterInputs(filter, params, false);
+    const { mismatched, resolved } = this.#restriction(dataclass, filter, inputs, []).with(inputs);
+    return mismatched.length === 0
+      ? resolved
+      : this.#restriction(dataclass, filter, inputs, mismatched).with(inputs).resolved;
+  }
+
+  #restriction(
     name: string,
     filter: PreparedFilter,
     { nulls, patterns }: FilterInputs,
     mismatched: readonly number[],
-  ): WrittenRestriction {
+  ): FilterRestriction {
     const shape = [name, nulls.join(), patterns.join(), mismatched.join(), filter.shape].join('|');
-    const known = this.#written.get(shape);
+    const known = this.#restrictions.get(shape);
     if (known !== undefined) return known;
-    this.#count += 1;
+    this.#lastRestriction += 1;
     const dataclass = this.dataclasses.get(name);
     if (dataclass === undefined) throw new Error(`The model has no dataclass ${name}.`);
-    const written = new WrittenRestriction(String(this.#count), this.dialect, dataclass, {
+    const made = new FilterRestriction(String(this.#lastRestriction), this.dialect, dataclass, {
       filter,
       nulls,
       patterns,
       mismatched,
     });
-    this.#written.set(shape, written);
-    return written;
+    this.#restrictions.set(shape, made);
+    return made;
   }
 }
 
-const unrestrictedCall: CallRestriction = { id: '', written: undefined, values: [] };
+const unrestricted: ResolvedRestriction = { id: '', condition: undefined, values: [] };
 
-/** A filter as a condition, whose values come from each call. */
-class WrittenRestriction implements Restriction {
-  readonly slots = new FilterSlots((index) => new CallSlot(this, index));
+/**
+ * Continues when all classes have returned; a long read that begins then can be cancelled like
+ * others.
+ */
+function whenAllResolved<T>(
+  resolved: Pending<readonly ResolvedRestriction[]>,
+  next: (resolved: readonly ResolvedRestriction[]) => Pending<T>,
+): Pending<T> {
+  return resolved instanceof Promise
+    ? AbandonablePromise.waitingFor({ abandon: () => undefined }, resolved).then(next)
+    : next(resolved);
+}
+
+/** A filter as a condition, whose values come from each scope. */
+class FilterRestriction {
+  readonly #slots = new FilterSlots(0);
 
   /** @throws RequestError for a filter that does not fit the dataclass */
   constructor(
-    readonly id: string,
+    private readonly id: string,
     private readonly dialect: Dialect,
     private readonly dataclass: Dataclass,
     private readonly shape: {
@@ -171,15 +276,24 @@ class WrittenRestriction implements Restriction {
     },
   ) {
     // Finds out what is wrong with the filter, and which values it has.
-    this.condition('whole');
+    this.#write('whole', this.#slots);
   }
 
-  /**
-   * The condition that an entity is visible; it adds no table to the statement around it. Its paths
-   * see whole dataclasses: the restrictions of those do not apply here.
-   * @param alias the table's name in the statement
-   */
-  condition(alias: string): Sql {
+  with({ inputs }: FilterInputs): {
+    readonly resolved: ResolvedRestriction;
+    /** Inputs that fit none of their attributes' types. */
+    readonly mismatched: readonly number[];
+  } {
+    const values: SqlValue[] = [];
+    const mismatched = this.#slots.fill(inputs, values);
+    return { mismatched, resolved: { id: this.id, condition: this.#condition, values } };
+  }
+
+  readonly #condition: ResolvedRestriction['condition'] = (alias, first) =>
+    this.#write(alias, new FilterSlots(first));
+
+  /** Its paths see whole dataclasses: the restrictions of those do not apply here. */
+  #write(alias: string, slots: FilterSlots): Sql {
     const { filter, nulls, patterns, mismatched } = this.shape;
     // No table has such a name, and the tables of the condition are in its subqueries.
     const aliases = new Aliases('__r');
@@ -187,7 +301,7 @@ class WrittenRestriction implements Restriction {
     const context = {
       dialect: this.dialect,
       aliases,
-      slots: this.slots,
+      slots,
       similarities: new Similarities(),
       names: 'all',
       inputs: inputPositions(filter.filter),
@@ -205,34 +319,24 @@ class WrittenRestriction implements Restriction {
 }
 
 /**
- * A session that keeps its privileges, for questions that are asked later than the answer has to
- * hold.
+ * Only null grants access to all entities; a function that forgets to return something does not.
+ * @throws Error for anything that is no filter
  */
-class SessionSnapshot extends PromotedSession {
-  readonly #userName: string;
-  readonly #isGuest: boolean;
-  readonly #privileges: PrivilegeSet;
-
-  constructor(session: Session) {
-    super(session, []);
-    this.#userName = session.userName;
-    this.#isGuest = session.isGuest;
-    this.#privileges = session.privileges;
+function filterOf(returned: unknown): {
+  readonly filter: string;
+  readonly params: FilterParams | undefined;
+} {
+  if (typeof returned === 'string') return { filter: returned, params: undefined };
+  if (typeof returned === 'object' && returned !== null && 'filter' in returned) {
+    const { filter } = returned;
+    const values: unknown = 'values' in returned ? (returned.values ?? []) : [];
+    if (typeof filter === 'string' && Array.isArray(values)) {
+      return { filter, params: paramsOf(values) };
+    }
   }
+  throw new Error('expected a filter, { filter, values } with a list of values, or null');
+}
 
-  override get userName(): string {
-    return this.#userName;
-  }
-
-  override get isGuest(): boolean {
-    return this.#isGuest;
-  }
-
-  override get privileges(): PrivilegeSet {
-    return this.#privileges;
-  }
-
-  override hasPrivilege(name: string): boolean {
-    return holds(this.#privileges, name);
-  }
+function isThenable(value: unknown): value is PromiseLike<unknown> {
+  return typeof value === 'object' && value !== null && 'then' in value;
 }

@@ -1,5 +1,5 @@
 import { setTimeout } from 'node:timers/promises';
-import type { Call, Calls } from '../access/call.js';
+import type { RequestScope, RequestScopes } from '../access/request-scope.js';
 import { TransactionEndedError, type TransactionScope } from '../dialect/transaction-scope.js';
 
 /** Work that class code wants to run after its changes are committed. */
@@ -18,10 +18,10 @@ export class AfterCommit {
   readonly #last = new WeakMap<TransactionScope, Promise<void>>();
   readonly #running = new Set<Promise<void>>();
 
-  /** @param tellFailure writes errors to the log, which no client gets */
+  /** @param logFailure writes errors to the log, which no client gets */
   constructor(
-    private readonly calls: Calls,
-    private readonly tellFailure: (error: Error) => void,
+    private readonly scopes: RequestScopes,
+    private readonly logFailure: (error: Error) => void,
   ) {}
 
   /**
@@ -30,20 +30,21 @@ export class AfterCommit {
    * @throws TransactionEndedError if the transaction of the code is over
    */
   run(work: WorkAfterCommit): void {
-    const { session, isServer, restrictions, scope } = this.calls.current();
-    const call: Call = { session, restrictions, ...(isServer === undefined ? {} : { isServer }) };
+    const current = this.scopes.current();
+    const { transaction } = current;
+    const scope = { ...current, transaction: undefined, nesting: undefined };
     // Its stack shows the code that registered the work.
     const failure = new Error('Work of ds.afterCommit failed');
-    if (scope === undefined) {
-      this.#keep(this.#try(call, work, failure));
+    if (transaction === undefined) {
+      this.#keep(this.#try(scope, work, failure));
       return;
     }
-    if (!scope.isOpen) throw new TransactionEndedError();
-    const { whole } = scope;
-    scope.whenSettled((isKept) => {
+    if (!transaction.isOpen) throw new TransactionEndedError();
+    const { whole } = transaction;
+    transaction.onOutcome((isKept) => {
       if (!isKept) return;
       const before = this.#last.get(whole) ?? Promise.resolve();
-      const ended = before.then(() => this.#try(call, work, failure));
+      const ended = before.then(() => this.#try(scope, work, failure));
       this.#last.set(whole, ended);
       this.#keep(ended);
     });
@@ -67,12 +68,12 @@ export class AfterCommit {
     void ended.then(() => this.#running.delete(ended));
   }
 
-  async #try(call: Call, work: WorkAfterCommit, failure: Error): Promise<void> {
+  async #try(scope: RequestScope, work: WorkAfterCommit, failure: Error): Promise<void> {
     try {
-      await this.calls.run(call, work);
+      await this.scopes.run(scope, work);
     } catch (cause) {
       failure.cause = cause;
-      this.tellFailure(failure);
+      this.logFailure(failure);
     }
   }
 }

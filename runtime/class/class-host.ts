@@ -1,9 +1,9 @@
-import type { Calls } from '../access/call.js';
+import type { RequestScopes } from '../access/request-scope.js';
+import type { Reads } from '../access/scope-executor.js';
 import type { LockTable } from '../access/locks.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { From } from '../dataclass/source.js';
 import type { Sql } from '../dialect/dialect.js';
-import type { Executor } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import type { TransactionScope } from '../dialect/transaction-scope.js';
@@ -17,16 +17,13 @@ import type { SelectionNode } from './selection-node.js';
 import type { EntityObject } from './types.js';
 import type { ReadingContext } from '../query/reading-context.js';
 
-/** Reads inside the transaction of the calling code, if there is one; else what is committed. */
-export type Reading = Pick<Executor, 'read' | 'value' | 'rows' | 'table'>;
-
 /**
  * The parts behind all class code of one server; made by `createClassHost` (`make-class-host.ts`).
  */
 export interface ClassHost {
   /** The instance of the user's `DataStore`. */
   readonly datastore: object;
-  readonly calls: Calls;
+  readonly scopes: RequestScopes;
   readonly locks: LockTable;
   readonly afterCommit: AfterCommit;
   /** Runs the events of entities, if there are some. */
@@ -42,10 +39,10 @@ export interface ClassHost {
    * What the calling code may see: {@link context} if the code is the server's own, or nothing is
    * limited.
    */
-  seen(): VisibleModel;
+  visible(): VisibleModel;
   /** @throws Error for a name that is no dataclass of the model */
   codeOf(dataclassName: string): DataclassCode;
-  reading(): Reading;
+  reading(): Reads;
   /**
    * Runs work in a transaction of its own, or behind a savepoint of the calling code's transaction;
    * the code of the work joins it. If the work throws, all of it is undone.
@@ -67,14 +64,14 @@ export interface DataclassCode {
   readonly entities: Entities;
   readonly selections: Selections;
   /** The dataclass as the calling code may see it. Reads use it late: when they run. */
-  seen(): Seen;
+  visible(): VisibleDataclass;
 }
 
 /**
  * A dataclass as the sessions of one view see it, and its readers and writers for code with their
  * privileges.
  */
-export interface Seen {
+export interface VisibleDataclass {
   readonly model: VisibleModel;
   readonly dataclass: Dataclass;
   readonly rows: RowReader;
@@ -117,10 +114,10 @@ export interface Entities {
    */
   columns(from: From): readonly Sql[];
   fromRow(row: readonly SqlValue[]): EntityObject;
-  /** Rows of all entities, whatever call runs: for the saver, the deleter and events. */
+  /** Rows of all entities, whoever asks: for the saver, the deleter and events. */
   readonly allRows: RowReader;
   /**
-   * The row of one entity that the current call may read.
+   * The row of one entity that the calling code may read.
    * @param key in any case
    * @throws PermissionError, as all reads of class code
    */
@@ -172,13 +169,13 @@ export interface Selections {
   related(relation: RelatedEntitiesDefinition, key: string | number | null): object;
 }
 
-/** The model as the session of a call sees it, and what its reads share. */
+/** The model as a session sees it, and what its reads share. */
 export interface VisibleModel extends ReadingContext {
   readonly dataclasses: ReadonlyMap<string, Dataclass>;
 }
 
 /** A dataclass of the whole model as a view has it. */
-export function seenDataclass(
+export function visibleDataclass(
   { dataclasses }: Pick<VisibleModel, 'dataclasses'>,
   { name }: Pick<Dataclass, 'name'>,
 ): Dataclass {

@@ -21,7 +21,7 @@ export abstract class DataclassObject<T extends EntityTypes> {
   }
 
   get session(): Session {
-    return this.#code.host.calls.current().session;
+    return this.#code.host.scopes.current().session;
   }
 
   /** All entities, as a selection that is read when it is used. */

@@ -34,7 +34,7 @@ export abstract class Datastore<Database = unknown> {
   }
 
   get session(): Session {
-    return this.#host.calls.current().session;
+    return this.#host.scopes.current().session;
   }
 
   /**

@@ -6,10 +6,10 @@ import { setMedia } from './media-handle.js';
 import { isReadable, isReadableField } from './readable.js';
 import { setRelated } from './related-entity.js';
 
-type Members = Readonly<Record<string, unknown>>;
+type PlainObject = Readonly<Record<string, unknown>>;
 
 /** The attributes of an entity as a plain object (see `Entity.toObject`). */
-export function plainObject(state: EntityState, entity: object): Members {
+export function plainObject(state: EntityState, entity: object): PlainObject {
   const { dataclass } = state.code;
   const members: [string, unknown][] = [];
   for (const attribute of dataclass.attributes) {
@@ -34,7 +34,7 @@ function plainValue(
     }
     case 'computed':
       return isReadable(state, attribute.name)
-        ? { value: (entity as Members)[attribute.name] }
+        ? { value: (entity as PlainObject)[attribute.name] }
         : undefined;
     case 'relatedEntity':
       return isReadable(state, attribute.name)
@@ -52,7 +52,7 @@ function readValue(state: EntityState, field: Field): { readonly value: unknown 
 /** Sets attributes from an object (see `Entity.fromObject`). */
 export function givenValues(state: EntityState, entity: object, values: object): void {
   for (const name of Object.keys(values)) {
-    const value = (values as Members)[name];
+    const value = (values as PlainObject)[name];
     if (value !== undefined) give(state, entity, name, value);
   }
 }

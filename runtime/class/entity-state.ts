@@ -6,9 +6,9 @@ import type { DataclassCode } from './class-host.js';
 import type { Field } from './entity-layout.js';
 import { isGranted, requireReadableField } from './readable.js';
 import type { EntityObject } from './types.js';
-import { isSameStored, jsonValue, storedForm, typedValue } from './typed-value.js';
+import { isSameStored, storedForm, typedValue } from './typed-value.js';
 
-interface Related {
+interface RelatedObject {
   /** A text may be written in another case than the entity's own key. */
   readonly by: string | number;
   readonly entity: EntityObject;
@@ -16,7 +16,7 @@ interface Related {
 
 const none: ReadonlySet<string> = new Set();
 
-type Values = ReadonlyMap<Field, StoredValue>;
+type FieldValues = ReadonlyMap<Field, StoredValue>;
 
 /**
  * The state of an entity object: the row it was read from, and what was set since. Values are kept
@@ -27,12 +27,12 @@ export class EntityState {
   /** Never contains a value of the row. */
   #changes: Map<Field, StoredValue> | undefined;
   #granted: Set<string> | undefined;
-  /** The changes in the last {@link body}. */
-  #sent: Values | undefined;
+  /** The changes of the last {@link sent}. */
+  #sent: FieldValues | undefined;
   /** Objects and vectors that code has got: frozen, so each is made once. */
   #typed: Map<number, unknown> | undefined;
   /** Related entities that were read or set, by their relation, and the keys that led to them. */
-  #related: Map<string, Related> | undefined;
+  #related: Map<string, RelatedObject> | undefined;
 
   /**
    * @param row as {@link EntityLayout.columns} selects it; of a new entity, the defaults
@@ -135,24 +135,11 @@ export class EntityState {
     return this.#changes?.has(field) === true;
   }
 
-  /**
-   * The body of a save: changes in JSON form, and `__KEY` and `__STAMP` if the entity is stored.
-   */
-  body(): Readonly<Record<string, unknown>> {
-    const body: Record<string, unknown> = {};
-    if (!this.isNew) {
-      body['__KEY'] = this.read(this.code.layout.key);
-      body['__STAMP'] = this.stamp;
-    }
-    for (const [{ attribute }, value] of this.#changes ?? []) {
-      // A plain assignment to `__proto__` would not make a member.
-      Object.defineProperty(body, attribute.name, {
-        value: jsonValue(attribute as StorageDefinition, value),
-        enumerable: true,
-      });
-    }
-    this.#sent = new Map(this.#changes);
-    return body;
+  /** The changes that a save stores, by the name of the attribute. */
+  sent(): ReadonlyMap<string, StoredValue> {
+    const sent = new Map(this.#changes);
+    this.#sent = sent;
+    return new Map([...sent].map(([{ attribute }, value]) => [attribute.name, value]));
   }
 
   /** The entity was stored; what was set meanwhile stays a change. */

@@ -1,4 +1,3 @@
-import { sql } from 'kysely';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';
 import { ConstraintError } from '../dialect/executor.js';
@@ -15,7 +14,7 @@ import {
   type DataclassCode,
   type Writing,
   type VisibleModel,
-  seenDataclass,
+  visibleDataclass,
 } from './class-host.js';
 import { type EntityState, stateOf } from './entity-state.js';
 import { LiveEntityObject } from './live-entity.js';
@@ -32,7 +31,6 @@ export class EntityWriting implements Writing {
   readonly #deleter: EntityDeleter;
   readonly #refusals: Refusals;
   readonly #choose: Statement;
-  readonly #raiseGlobalStamp: Statement;
   readonly #runsCode: boolean;
 
   /** @param model as the sessions see it for whose calls this writes */
@@ -40,7 +38,7 @@ export class EntityWriting implements Writing {
     private readonly code: DataclassCode,
     private readonly model: VisibleModel,
   ) {
-    const dataclass = seenDataclass(model, code.dataclass);
+    const dataclass = visibleDataclass(model, code.dataclass);
     const { lifecycle, locks } = code.host;
     const { dialect } = model.database;
     const surroundings = { lifecycle, locks };
@@ -53,9 +51,6 @@ export class EntityWriting implements Writing {
     );
     this.#runsCode = restricts || lifecycle?.hasEvents(dataclass.name) === true;
     this.#choose = chooseByKey(dialect, dataclass);
-    this.#raiseGlobalStamp = dialect.compile(
-      sql`update "__datastore" set "value" = "value" + 1 where "name" = 'globalStamp'`,
-    );
   }
 
   save(entity: EntityObject): Promise<void> {
@@ -70,17 +65,14 @@ export class EntityWriting implements Writing {
   async #save(scope: TransactionScope, entity: EntityObject, state: EntityState): Promise<void> {
     const { transaction } = scope;
     undoneWith(scope, state);
-    const live = new LiveEntityObject(entity);
-    const result = await this.#saver.save(transaction, live.body(), {
+    const result = await this.#saver.saveLive(transaction, new LiveEntityObject(entity), {
       timestamp: nowText(),
       isKept: true,
-      writer: 'code',
-      session: this.code.host.calls.current().session.id,
-      live,
-      granted: live.granted,
+      isAlone: true,
+      session: this.code.host.scopes.current().session.id,
     });
     if ('problems' in result) throw new SaveError(result);
-    if (result.outcome !== 'unchanged') await transaction.run(this.#raiseGlobalStamp, []);
+    if (result.outcome !== 'unchanged') transaction.raiseStamp(1);
   }
 
   async drop(entity: EntityObject): Promise<void> {
@@ -110,10 +102,10 @@ export class EntityWriting implements Writing {
         this.#deleter.delete(scope.transaction, choose, values, {
           writer: 'code',
           timestamp: nowText(),
-          session: host.calls.current().session.id,
+          session: host.scopes.current().session.id,
           ...(live === undefined ? {} : { live }),
           onUnlocked: (dataclass, key) => {
-            scope.whenSettled((isKept) => {
+            scope.onOutcome((isKept) => {
               if (isKept) void forgotten(host.locks.forget(dataclass.name, [key]));
             });
           },
@@ -139,7 +131,7 @@ async function forgotten(forgetting: Pending<void>): Promise<void> {
  */
 function undoneWith(scope: TransactionScope, state: EntityState): void {
   const undo = state.keepState();
-  scope.whenSettled((isKept) => {
+  scope.onOutcome((isKept) => {
     if (!isKept) undo();
   });
 }

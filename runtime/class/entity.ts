@@ -27,7 +27,7 @@ export abstract class Entity<T extends EntityTypes> extends EntityHolder impleme
   }
 
   get session(): Session {
-    return stateOf(this).code.host.calls.current().session;
+    return stateOf(this).code.host.scopes.current().session;
   }
 
   /** `null` for a new entity whose key is not set. */
@@ -63,7 +63,7 @@ export abstract class Entity<T extends EntityTypes> extends EntityHolder impleme
    * @throws SaveError if it is refused; nothing is stored then, and the object stays as it is
    */
   save(): Promise<void> {
-    return stateOf(this).code.seen().writing.save(this);
+    return stateOf(this).code.visible().writing.save(this);
   }
 
   /**
@@ -71,7 +71,7 @@ export abstract class Entity<T extends EntityTypes> extends EntityHolder impleme
    * @throws SaveError if it is refused, was changed since it was read, or does not exist
    */
   drop(): Promise<void> {
-    return stateOf(this).code.seen().writing.drop(this);
+    return stateOf(this).code.visible().writing.drop(this);
   }
 
   /**
@@ -139,8 +139,8 @@ async function lockEntity(state: EntityState): Promise<boolean> {
   const { code } = state;
   const { host, dataclass } = code;
   const key = storedKey(state, 'locked');
-  requireReadInCode(code.seen().dataclass);
-  const { scope, session } = host.calls.current();
+  requireReadInCode(code.visible().dataclass);
+  const { transaction: scope, session } = host.scopes.current();
   const holder = holderOfSession(session);
   const { name } = dataclass;
   const isHeld = (await host.locks.holderOf(name, key)) !== undefined;
@@ -150,7 +150,7 @@ async function lockEntity(state: EntityState): Promise<boolean> {
     await Promise.resolve(host.locks.unlock(name, key, holder.session)).catch(() => undefined);
   };
   // The entity may not exist after a rollback, and another one may get its key.
-  scope?.whenSettled((isKept) => {
+  scope?.onOutcome((isKept) => {
     if (!isKept) void release();
   });
   if (!host.locks.isShared) return true;
@@ -167,7 +167,7 @@ async function lockEntity(state: EntityState): Promise<boolean> {
 async function unlockEntity(state: EntityState): Promise<boolean> {
   const { host, dataclass } = state.code;
   const key = storedKey(state, 'unlocked');
-  const { id } = host.calls.current().session;
+  const { id } = host.scopes.current().session;
   return (await host.locks.unlock(dataclass.name, key, id)) === true;
 }
 

@@ -1,4 +1,3 @@
-import type { Body } from '../entity/decoded.js';
 import { type EventValues, type LiveEntity, EventFailure } from '../entity/lifecycle.js';
 import type { ComputedDefinition } from '../protocol/definition.js';
 import { type StoredValue, storageOf } from '../protocol/values.js';
@@ -66,8 +65,8 @@ export class LiveEntityObject implements LiveEntity {
     return [stamp, ...code.layout.fields.map((field) => this.#state.read(field))];
   }
 
-  body(): Body {
-    return this.#state.body();
+  changes(): ReadonlyMap<string, StoredValue> {
+    return this.#state.sent();
   }
 
   async takeOver(key: string | number): Promise<readonly string[]> {
@@ -103,7 +102,7 @@ function hasComputed(
   if (isNew) return false;
   const definition = storageOf(attribute);
   try {
-    const own: unknown = code.host.calls.with({ isServer: true }, (): unknown =>
+    const own: unknown = code.host.scopes.with({ isServer: true }, (): unknown =>
       Reflect.get(object, attribute.name),
     );
     const stored = storedForm(code.dataclass.name, definition, own ?? null);
@@ -128,7 +127,7 @@ function assignComputed(
   const { name } = attribute;
   try {
     const typed = typedStored(storageOf(attribute), value);
-    const isSet = code.host.calls.with({ isServer: true }, () => Reflect.set(object, name, typed));
+    const isSet = code.host.scopes.with({ isServer: true }, () => Reflect.set(object, name, typed));
     if (!isSet) throw new TypeError('it is no setter');
   } catch (error) {
     throw new EventFailure(`${object.constructor.name}.${name}`, error);

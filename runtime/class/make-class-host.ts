@@ -1,9 +1,9 @@
-import { AmbientExecutor, type CompleteAnswer } from '../access/ambient-executor.js';
-import type { Call, Calls } from '../access/call.js';
 import type { LockTable } from '../access/locks.js';
+import type { RequestScopes } from '../access/request-scope.js';
+import type { Reads, ScopeExecutor } from '../access/scope-executor.js';
+import type { Session } from '../access/session.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
-import type { Database } from '../dialect/database.js';
-import type { BindTransaction, TransactionScope } from '../dialect/transaction-scope.js';
+import type { TransactionScope } from '../dialect/transaction-scope.js';
 import type { Lifecycle } from '../entity/surroundings.js';
 import { AfterCommit } from './after-commit.js';
 import { defineAccessors, prototypeBelow } from './accessors.js';
@@ -11,24 +11,22 @@ import {
   type ClassHost,
   type DataclassCode,
   type Entities,
-  type Reading,
-  type Seen,
+  type VisibleDataclass,
   type Selections,
   type RowReader,
   type Writing,
   type VisibleModel,
-  seenDataclass,
+  visibleDataclass,
 } from './class-host.js';
 import { Entity } from './entity.js';
 import { EntityLayout } from './entity-layout.js';
 import type { ClassRegistry, DataclassClasses } from './registry.js';
-import { EntityRows } from './entity-rows.js';
 import { EntityWriting } from './entity-writing.js';
 import { SelectionReader } from './selection-reader.js';
 import { requireReadInCode } from '../dataclass/permissions.js';
-import type { From } from '../dataclass/source.js';
+import { From, Aliases, selecting } from '../dataclass/source.js';
 import type { Sql } from '../dialect/dialect.js';
-import type { SqlValue } from '../dialect/statement.js';
+import { type SqlValue, Slot, type Statement } from '../dialect/statement.js';
 import { storedValue } from '../protocol/values.js';
 import { EntityState } from './entity-state.js';
 import type { EntityObject } from './types.js';
@@ -38,92 +36,77 @@ import { decodeKey } from '../protocol/key.js';
 import { allOf, entityOf, listed, related, type SelectionNode } from './selection-node.js';
 import { type SelectionState, nodeOf, selectionOf, HeldEntities } from './selection-state.js';
 import { EntitySelection, queried } from './selection.js';
+import { sql } from 'kysely';
+import { valueTypeOf } from '../dialect/value-type.js';
 
 /** What the classes of a server are made from. */
-export interface ClassParts {
+interface ClassParts {
   readonly registry: ClassRegistry;
-  readonly calls: Calls;
+  readonly scopes: RequestScopes;
   readonly locks: LockTable;
-  /** The whole model. Its database is an {@link ambientDatabase}. */
-  readonly context: VisibleModel;
-  /**
-   * What a call of a session may see; never called for the server itself. None if nothing is
-   * limited.
-   */
-  readonly seenBy?: ((call: Call) => VisibleModel) | undefined;
   /** Logs errors of class code that runs after the answer. */
-  readonly tellFailure: (error: Error) => void;
-  /** Makes what runs the events; none if no dataclass has any. */
-  readonly lifecycle?: ((host: ClassHost) => Lifecycle) | undefined;
-  /** Makes what puts values of class code into answers; none if it computes no attributes. */
-  readonly completing?: ((host: ClassHost) => CompleteAnswer) | undefined;
-  /** Set if another host runs class code for requests below `/rest`. */
-  readonly isSecond?: true;
+  readonly logFailure: (error: Error) => void;
 }
 
-/**
- * A database that takes part in the transaction of the calling code.
- * @param bound resolves the restrictions of statements in a transaction through class code; none if
- * nothing is restricted
- */
-export function ambientDatabase(
-  database: Database,
-  calls: Calls,
-  bound?: BindTransaction,
-): Database {
-  const executor = new AmbientExecutor(database.executor, calls, undefined, bound);
-  return { ...database, executor };
+/** What class code reads and writes. Its parts may call class code, but not while they are made. */
+export interface ClassData {
+  /** The whole model. */
+  readonly context: VisibleModel;
+  readonly executor: ScopeExecutor;
+  /** Runs events; none if no dataclass has any. */
+  readonly lifecycle: Lifecycle | undefined;
+  /** What a session may see; none if nothing is limited. */
+  readonly visibleTo: ((session: Session) => VisibleModel) | undefined;
 }
 
 /**
  * Makes the objects of class code: the datastore, its dataclasses, and the makers of entities and
  * selections.
+ * @param dataOf makes what class code reads and writes, which calls class code in turn
  */
-export function createClassHost(parts: ClassParts): ClassHost {
-  return new Host(parts);
+export function createClassHost<Data extends ClassData>(
+  parts: ClassParts,
+  dataOf: (host: ClassHost) => Data,
+): { readonly host: ClassHost; readonly data: Data } {
+  const host = new Host(parts, dataOf);
+  return { host, data: host.data };
 }
 
-class Host implements ClassHost {
+class Host<Data extends ClassData> implements ClassHost {
   readonly datastore: object;
-  readonly calls: Calls;
+  readonly scopes: RequestScopes;
   readonly locks: LockTable;
   readonly afterCommit: AfterCommit;
-  readonly context: VisibleModel;
-  readonly lifecycle: Lifecycle | undefined;
-  readonly #seenBy: ClassParts['seenBy'];
+  readonly data: Data;
   readonly #codes = new Map<string, Code>();
   readonly #classes: ClassRegistry['dataclasses'];
-  readonly #executor: AmbientExecutor;
 
-  constructor(parts: ClassParts) {
-    const { registry, calls, locks, context, lifecycle, seenBy } = parts;
-    const { executor } = context.database;
-    if (!(executor instanceof AmbientExecutor)) {
-      throw new Error('Class code needs a database that knows the transaction of its caller.');
-    }
-    this.#executor = executor;
-    this.calls = calls;
+  constructor(
+    { registry, scopes, locks, logFailure }: ClassParts,
+    dataOf: (host: ClassHost) => Data,
+  ) {
+    this.scopes = scopes;
     this.locks = locks;
-    this.afterCommit = new AfterCommit(calls, parts.tellFailure);
-    this.context = context;
-    this.#seenBy = seenBy;
-    this.lifecycle = lifecycle?.(this);
+    this.afterCommit = new AfterCommit(scopes, logFailure);
+    this.#classes = registry.dataclasses;
+    this.data = dataOf(this);
     const datastore = new registry.datastore(this);
     this.datastore = datastore;
-    this.#classes = registry.dataclasses;
-    for (const { name } of context.dataclasses.values()) {
+    for (const { name } of this.context.dataclasses.values()) {
       if (registry.dataclasses[name] === undefined) {
         throw new Error(`No classes are given for ${name}.`);
       }
       const get = (): object => this.codeOf(name).instance;
       Object.defineProperty(datastore, name, { get, enumerable: true });
     }
-    if (parts.isSecond === true) return;
-    executor.completeAnswer = parts.completing?.(this);
-    executor.runsCode =
-      executor.completeAnswer !== undefined ||
-      this.lifecycle !== undefined ||
-      executor.isRestricted;
+  }
+
+  get context(): VisibleModel {
+    return this.data.context;
+  }
+
+  get lifecycle(): Lifecycle | undefined {
+    return this.data.lifecycle;
   }
 
   /** Made at the first use: a server of many dataclasses starts without. */
@@ -136,34 +119,37 @@ class Host implements ClassHost {
       throw new Error(`The model has no dataclass ${dataclassName}.`);
     }
     // The first caller makes no difference.
-    const code = this.calls.asServer(() => new Code(this, dataclass, classes));
+    const code = this.scopes.asServer(() => new Code(this, dataclass, classes));
     this.#codes.set(dataclassName, code);
     return code;
   }
 
   get isLimited(): boolean {
-    return this.#seenBy !== undefined;
+    return this.data.visibleTo !== undefined;
   }
 
-  seen(): VisibleModel {
-    if (this.#seenBy === undefined) return this.context;
-    const call = this.calls.current();
-    return call.isServer === true ? this.context : this.#seenBy(call);
+  visible(): VisibleModel {
+    const { context, visibleTo } = this.data;
+    if (visibleTo === undefined) return context;
+    const { isServer, session } = this.scopes.current();
+    return isServer === true ? context : visibleTo(session);
   }
 
-  reading(): Reading {
-    return this.#executor;
+  reading(): Reads {
+    return this.context.database.executor;
   }
 
-  write<T>(work: (scope: TransactionScope) => Promise<T>): Promise<T> {
-    // Code that belongs to no call may be refused.
-    this.calls.current();
-    return this.#executor.writeIn(work);
+  write<T>(work: (transaction: TransactionScope) => Promise<T>): Promise<T> {
+    // Code that belongs to no request may be refused.
+    this.scopes.current();
+    return this.data.executor.writeIn(work);
   }
 
-  writeAlone<T>(work: (scope: TransactionScope) => Promise<T>): Promise<T> {
-    const { scope } = this.calls.current();
-    return scope === undefined ? this.#executor.writeIn(work) : scope.alone(() => work(scope));
+  writeAlone<T>(work: (transaction: TransactionScope) => Promise<T>): Promise<T> {
+    const { transaction } = this.scopes.current();
+    return transaction === undefined
+      ? this.data.executor.writeIn(work)
+      : transaction.alone(() => work(transaction));
   }
 }
 
@@ -172,9 +158,9 @@ class Code implements DataclassCode {
   readonly entities: Entities;
   readonly selections: Selections;
   readonly instance: object;
-  readonly #whole: Seen;
+  readonly #whole: VisibleDataclass;
   /** Views come and go, and what belongs to them. */
-  readonly #seen = new WeakMap<VisibleModel, Seen>();
+  readonly #seen = new WeakMap<VisibleModel, VisibleDataclass>();
 
   constructor(
     readonly host: ClassHost,
@@ -182,19 +168,19 @@ class Code implements DataclassCode {
     readonly classes: DataclassClasses,
   ) {
     this.layout = new EntityLayout(dataclass);
-    this.#whole = new SeenDataclass(this, host.context);
+    this.#whole = new VisibleParts(this, host.context);
     defineAccessors(this, classes.entity, Entity);
     this.entities = new DataclassEntities(this, classes.entity);
     this.selections = new DataclassSelections(this, classes.selection);
     this.instance = new classes.dataclass(this);
   }
 
-  seen(): Seen {
-    const model = this.host.seen();
+  visible(): VisibleDataclass {
+    const model = this.host.visible();
     if (model === this.host.context) return this.#whole;
     let seen = this.#seen.get(model);
     if (seen === undefined) {
-      seen = new SeenDataclass(this, model);
+      seen = new VisibleParts(this, model);
       this.#seen.set(model, seen);
     }
     return seen;
@@ -202,7 +188,7 @@ class Code implements DataclassCode {
 }
 
 /** Reads and writes a dataclass as a view sees it; each part is made when it is first needed. */
-class SeenDataclass implements Seen {
+class VisibleParts implements VisibleDataclass {
   readonly dataclass: Dataclass;
   #rows: RowReader | undefined;
   #reader: SelectionReader | undefined;
@@ -212,7 +198,7 @@ class SeenDataclass implements Seen {
     private readonly code: DataclassCode,
     readonly model: VisibleModel,
   ) {
-    this.dataclass = seenDataclass(model, code.dataclass);
+    this.dataclass = visibleDataclass(model, code.dataclass);
   }
 
   get rows(): RowReader {
@@ -273,7 +259,7 @@ class DataclassEntities implements Entities {
 
   /** @throws PermissionError */
   #readable(): RowReader {
-    const { dataclass, rows } = this.code.seen();
+    const { dataclass, rows } = this.code.visible();
     requireReadInCode(dataclass);
     return rows;
   }
@@ -372,4 +358,58 @@ function relatedSelection(selection: object, name: string): object {
   }
   const { selections } = state.code.host.codeOf(relation.target);
   return selections.of(related(nodeOf(state), relation));
+}
+
+/** Keys that one statement reads; their list is one value. */
+const keysPerStatement = 10_000;
+
+type EntityRow = readonly SqlValue[];
+
+/**
+ * Reads the rows of entities by their keys. A row holds every value of the layout, whatever the
+ * session may read: properties are synchronous, and promoted code may read more, so privileges are
+ * checked then (`EntityState.get`).
+ */
+class EntityRows implements RowReader {
+  readonly #byKey: Statement;
+  readonly #byKeys: Statement;
+
+  /** @param dataclass of the entities; that of the layout, or a view of it */
+  constructor(
+    private readonly host: ClassHost,
+    private readonly dataclass: Dataclass,
+    layout: EntityLayout,
+  ) {
+    const { dialect } = host.context.database;
+    const one = new From(new Aliases(), dataclass, 'table');
+    const oneColumns = sql.join(layout.columns(one));
+    const byKey = dataclass.queries.byKey(dialect.db, sql`${new Slot(0)}`);
+    this.#byKey = dialect.compile(selecting(one.complete(byKey), oneColumns));
+    const list = dialect.each(sql`${new Slot(0)}`, valueTypeOf(dataclass.key.type));
+    const many = new From(new Aliases(), dataclass, { list });
+    const manyColumns = sql.join(layout.columns(many));
+    this.#byKeys = dialect.compile(sql`select ${manyColumns} ${many.clause}${many.order}`);
+  }
+
+  async byKey(key: string | number): Promise<EntityRow | undefined> {
+    const { type } = this.dataclass.key;
+    const stored = decodeKey(type, String(key));
+    if (stored === undefined) return undefined;
+    const { foldText } = this.host.context.database.dialect;
+    const value = type === 'string' ? foldText(String(stored)) : stored;
+    const [row] = await this.host.reading().rows(this.#byKey, [value]);
+    return row;
+  }
+
+  async byKeys(keys: readonly (string | number)[]): Promise<readonly (EntityRow | undefined)[]> {
+    const rows: (EntityRow | undefined)[] = [];
+    for (let start = 0; start < keys.length; start += keysPerStatement) {
+      const list = JSON.stringify(keys.slice(start, start + keysPerStatement));
+      for (const row of await this.host.reading().rows(this.#byKeys, [list])) {
+        // A stamp is never null: this key has no entity.
+        rows.push(row[0] === null ? undefined : row);
+      }
+    }
+    return rows;
+  }
 }

@@ -1,16 +1,16 @@
-import { PromotedSession } from '../access/promotions.js';
+import { PromotedSession } from '../access/promoted-session.js';
 import { requireAttributeInCode } from '../dataclass/permissions.js';
 import { isKeptBack } from '../entity/denials.js';
 import type { StoredValue } from '../protocol/values.js';
 import type { DataclassCode, VisibleModel } from './class-host.js';
 import type { Field } from './entity-layout.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
-import { whenSettled } from '../query/computed-requests.js';
-import { type AskedNode, listed, type SelectionNode } from './selection-node.js';
+import { whenResolved } from '../query/computed-requests.js';
+import { type RequestedNode, listed, type SelectionNode } from './selection-node.js';
 import { type TreeRequest, treeRequest } from './selection-tree.js';
 
 /** The part of an entity object's state (`EntityState`) that matters here. */
-interface Held {
+interface HeldEntity {
   readonly code: DataclassCode;
   readonly isNew: boolean;
   isTouched(field: Field): boolean;
@@ -20,26 +20,26 @@ interface Held {
  * Whether the calling code may read an attribute of an entity. It knows what it has set itself.
  * @param name of any attribute
  */
-export function isReadable({ code, isNew }: Held, name: string): boolean {
+export function isReadable({ code, isNew }: HeldEntity, name: string): boolean {
   if (!code.host.isLimited || isNew) return true;
-  return code.seen().dataclass.permissions?.notRead.has(name) !== true;
+  return code.visible().dataclass.permissions?.notRead.has(name) !== true;
 }
 
 /** The same for the entity's current value. */
-export function isReadableField(state: Held, field: Field): boolean {
+export function isReadableField(state: HeldEntity, field: Field): boolean {
   return isReadable(state, field.attribute.name) || state.isTouched(field);
 }
 
 /** @throws PermissionError for a value that the calling code may not read */
-export function requireReadableField(state: Held, field: Field): void {
+export function requireReadableField(state: HeldEntity, field: Field): void {
   if (isReadableField(state, field)) return;
-  requireAttributeInCode(state.code.seen().dataclass, field.attribute.name);
+  requireAttributeInCode(state.code.visible().dataclass, field.attribute.name);
 }
 
 /** @throws PermissionError for a relation that the calling code may not follow */
-export function requireReadableRelation(state: Held, name: string): void {
+export function requireReadableRelation(state: HeldEntity, name: string): void {
   if (isReadable(state, name)) return;
-  requireAttributeInCode(state.code.seen().dataclass, name);
+  requireAttributeInCode(state.code.visible().dataclass, name);
 }
 
 /**
@@ -47,16 +47,16 @@ export function requireReadableRelation(state: Held, name: string): void {
  * privileges: that of a client, whose event sets it.
  */
 export function isGranted(
-  { code, isNew }: Held,
+  { code, isNew }: HeldEntity,
   { attribute: { name } }: Field,
   value: StoredValue,
 ): boolean {
   const { host } = code;
   if (!host.isLimited) return false;
-  const { session, isServer } = host.calls.current();
+  const { session, isServer } = host.scopes.current();
   // A setter runs as code of the server.
   if (isServer !== true && !(session instanceof PromotedSession)) return false;
-  return !isKeptBack(code.seen().dataclass.permissions, name, value, !isNew);
+  return !isKeptBack(code.visible().dataclass.permissions, name, value, !isNew);
 }
 
 /**
@@ -65,35 +65,35 @@ export function isGranted(
  * list of entities that the session sees.
  */
 export function readableNode(node: SelectionNode): Pending<SelectionNode> {
-  if (!node.isAsked) return node;
-  const foreign = askedNodes(node).filter(({ asker }) => !asker.seesTheSame());
+  if (!node.isRequested) return node;
+  const foreign = requestedNodes(node).filter(({ requester }) => !requester.seesTheSame());
   return foreign.length === 0 ? node : readForeign(node, foreign);
 }
 
 /** A selection as a request, after class code has resolved it. */
-export function settledTree(model: VisibleModel, node: SelectionNode): Pending<TreeRequest> {
+export function resolvedTree(model: VisibleModel, node: SelectionNode): Pending<TreeRequest> {
   return whenThere(readableNode(node), (readable) =>
-    whenSettled(model, treeRequest(model, readable), (settled) => settled),
+    whenResolved(model, treeRequest(model, readable), (resolved) => resolved),
   );
 }
 
 async function readForeign(
   node: SelectionNode,
-  foreign: readonly AskedNode[],
+  foreign: readonly RequestedNode[],
 ): Promise<SelectionNode> {
   const lists = new Map<SelectionNode, SelectionNode>();
   for (const each of foreign) {
-    if (!lists.has(each)) lists.set(each, listed(each.dataclass, await each.asker.keys()));
+    if (!lists.has(each)) lists.set(each, listed(each.dataclass, await each.requester.keys()));
   }
   return replaced(node, lists);
 }
 
-function askedNodes(root: SelectionNode): readonly AskedNode[] {
-  const found: AskedNode[] = [];
+function requestedNodes(root: SelectionNode): readonly RequestedNode[] {
+  const found: RequestedNode[] = [];
   const waiting = [root];
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
-    if (!node.isAsked) continue;
-    if (node.kind === 'asked') found.push(node);
+    if (!node.isRequested) continue;
+    if (node.kind === 'requested') found.push(node);
     else if ('of' in node) waiting.push(node.of);
     else if ('left' in node) waiting.push(node.left, node.right);
   }
@@ -107,7 +107,7 @@ function askedNodes(root: SelectionNode): readonly AskedNode[] {
 function replaced(node: SelectionNode, lists: Map<SelectionNode, SelectionNode>): SelectionNode {
   const known = lists.get(node);
   if (known !== undefined) return known;
-  if (!node.isAsked || node.kind === 'asked') return node;
+  if (!node.isRequested || node.kind === 'requested') return node;
   let changed: SelectionNode = node;
   if ('of' in node) changed = { ...node, of: replaced(node.of, lists) };
   else if ('left' in node) {

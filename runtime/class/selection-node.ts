@@ -15,7 +15,7 @@ export type SelectionNode =
   | AllNode
   | EntityNode
   | KeysNode
-  | AskedNode
+  | RequestedNode
   | SelectionFilterNode
   | OrderedNode
   | RelatedNode
@@ -32,8 +32,8 @@ interface Node {
   readonly size: number;
   /** How many nested nodes select by the result of others: each is a subquery. */
   readonly depth: number;
-  /** Whether it contains an {@link AskedNode}. */
-  readonly isAsked: boolean;
+  /** Whether it contains an {@link RequestedNode}. */
+  readonly isRequested: boolean;
 }
 
 export interface AllNode extends Node {
@@ -53,14 +53,14 @@ export interface KeysNode extends Node {
 }
 
 /** What a client selected: its filter and its order name what the client may, not what code may. */
-export interface AskedNode extends Node {
-  readonly kind: 'asked';
+export interface RequestedNode extends Node {
+  readonly kind: 'requested';
   readonly of: SelectionNode;
-  readonly asker: SelectionAsker;
+  readonly requester: SelectionRequester;
 }
 
 /** The session to which a client's filter and order apply. */
-export interface SelectionAsker {
+export interface SelectionRequester {
   /** Whether the calling code now sees exactly what the session saw. */
   seesTheSame(): boolean;
   /** What the session sees of the selection, in order. */
@@ -111,7 +111,7 @@ export interface SliceNode extends Node {
   readonly fromEnd: boolean;
 }
 
-const single = { size: 1, depth: 0, isAsked: false };
+const single = { size: 1, depth: 0, isRequested: false };
 
 /** Each node is a condition of the statement. */
 const maxSize = 500;
@@ -146,8 +146,8 @@ export function filtered(
 }
 
 /** @param of consists of filters and orders that name what is exposed */
-export function asked(of: SelectionNode, asker: SelectionAsker): AskedNode {
-  return { kind: 'asked', of, asker, ...over(of.dataclass, [of], 0), isAsked: true };
+export function requested(of: SelectionNode, requester: SelectionRequester): RequestedNode {
+  return { kind: 'requested', of, requester, ...over(of.dataclass, [of], 0), isRequested: true };
 }
 
 export function ordered(of: SelectionNode, text: string, items: readonly OrderItem[]): OrderedNode {
@@ -218,7 +218,7 @@ export function isOrderedNode(node: SelectionNode): boolean {
       return false;
     case 'filter':
       return node.items.length > 0 || isOrderedNode(node.of);
-    case 'asked':
+    case 'requested':
     case 'slice':
       return isOrderedNode(node.of);
     case 'and':
@@ -260,5 +260,5 @@ function over(
       `${problem}: read keys() in between, and continue with fromKeys().`,
     );
   }
-  return { dataclass, size, depth, isAsked: parts.some((each) => each.isAsked) };
+  return { dataclass, size, depth, isRequested: parts.some((each) => each.isRequested) };
 }

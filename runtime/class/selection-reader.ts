@@ -15,11 +15,11 @@ import {
   type DataclassCode,
   type SelectionReading,
   type VisibleModel,
-  seenDataclass,
+  visibleDataclass,
 } from './class-host.js';
 import type { SelectionNode } from './selection-node.js';
 import { type TreeRequest, treeRequest } from './selection-tree.js';
-import { readableNode, settledTree } from './readable.js';
+import { readableNode, resolvedTree } from './readable.js';
 import type { EntityObject } from './types.js';
 
 /**
@@ -41,8 +41,8 @@ export class SelectionReader implements SelectionReading {
   }
 
   async count(node: SelectionNode): Promise<number> {
-    const settled = this.#settled(node);
-    const request = settled instanceof Promise ? await settled : settled;
+    const resolved = this.#resolved(node);
+    const request = resolved instanceof Promise ? await resolved : resolved;
     const { statement, values } = this.#plan(request, 'code count', (selection) =>
       planCount(this.#dialect, this.#options, selection),
     );
@@ -51,8 +51,8 @@ export class SelectionReader implements SelectionReading {
 
   /** The entities, in order. */
   async entities(node: SelectionNode): Promise<EntityObject[]> {
-    const settled = this.#settled(node);
-    const request = settled instanceof Promise ? await settled : settled;
+    const resolved = this.#resolved(node);
+    const request = resolved instanceof Promise ? await resolved : resolved;
     const { statement, values } = this.#plan(request, 'code rows', (selection) =>
       this.#planRows(request, selection),
     );
@@ -105,8 +105,8 @@ export class SelectionReader implements SelectionReading {
    * Mostly synchronous: then the stack of an error has the caller's line, whether the caller awaits
    * or returns.
    */
-  #settled(node: SelectionNode): Pending<TreeRequest> {
-    return settledTree(this.model, node);
+  #resolved(node: SelectionNode): Pending<TreeRequest> {
+    return resolvedTree(this.model, node);
   }
 
   async #values(
@@ -118,9 +118,9 @@ export class SelectionReader implements SelectionReading {
   ): Promise<unknown> {
     const shape = shapeName([`code ${name}`, path]);
     const top = Number.MAX_SAFE_INTEGER;
-    const settled = this.#settled(node);
+    const resolved = this.#resolved(node);
     const { statement, values } = this.#plan(
-      settled instanceof Promise ? await settled : settled,
+      resolved instanceof Promise ? await resolved : resolved,
       shape,
       (selection) => write(selection, this.#valuePath(path, aggregation)),
       { top },
@@ -130,7 +130,7 @@ export class SelectionReader implements SelectionReading {
   }
 
   #valuePath(path: string, aggregation: Aggregation): ValuePath {
-    return valuePath(seenDataclass(this.model, this.code.dataclass), path, aggregation, 'all');
+    return valuePath(visibleDataclass(this.model, this.code.dataclass), path, aggregation, 'all');
   }
 
   /** A JSON value as class code reads it. */

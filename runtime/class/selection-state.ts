@@ -45,7 +45,7 @@ export function nodeOf({ content }: SelectionState): SelectionNode {
 
 /** The reader of a selection for the calling code. */
 export function readerOf({ code }: SelectionState): SelectionReading {
-  return code.seen().reader;
+  return code.visible().reader;
 }
 
 /** The entities of a selection that class code fills itself: `newSelection()`. */

@@ -9,7 +9,7 @@ import type { FilterInput, FilterSlots } from '../filter/slots.js';
 import type { QueryContext } from '../query/context.js';
 import type { Selection, SelectionTree } from '../query/selection.js';
 import { requestName, type SelectionRequest, shapeName } from '../query/selection-request.js';
-import { type VisibleModel, seenDataclass } from './class-host.js';
+import { type VisibleModel, visibleDataclass } from './class-host.js';
 import {
   type SelectionFilterNode,
   isOrderedNode,
@@ -91,7 +91,7 @@ let marked = 0;
  * differ.
  */
 function markOf(model: VisibleModel, { dataclass }: SelectionNode): string {
-  if (seenDataclass(model, dataclass) === dataclass) return '';
+  if (visibleDataclass(model, dataclass) === dataclass) return '';
   let mark = marks.get(model);
   if (mark === undefined) {
     marked += 1;
@@ -108,9 +108,9 @@ function markOf(model: VisibleModel, { dataclass }: SelectionNode): string {
 function requireReadable(model: VisibleModel, root: SelectionNode): void {
   const waiting = [root];
   for (let node = waiting.pop(); node !== undefined; node = waiting.pop()) {
-    requireReadInCode(seenDataclass(model, node.dataclass));
+    requireReadInCode(visibleDataclass(model, node.dataclass));
     if (node.kind === 'related') {
-      requireAttributeInCode(seenDataclass(model, node.of.dataclass), node.relation.name);
+      requireAttributeInCode(visibleDataclass(model, node.of.dataclass), node.relation.name);
     }
     if ('of' in node) waiting.push(node.of);
     if ('left' in node) waiting.push(node.left, node.right);
@@ -129,7 +129,7 @@ export interface TreeRequest extends SelectionRequest {
 export function treeRequest(
   model: VisibleModel,
   node: SelectionNode,
-  dataclass: Dataclass = seenDataclass(model, node.dataclass),
+  dataclass: Dataclass = visibleDataclass(model, node.dataclass),
 ): TreeRequest {
   const tree = new NodeTree(model, node);
   const base = { kind: 'tree', tree } as const;
@@ -171,11 +171,11 @@ class TreeReading implements FilterInputs {
       case 'keys':
         this.#addValues(node, keyList(this.dialect, node));
         return 'keys';
-      case 'asked':
-        if (!node.asker.seesTheSame()) {
+      case 'requested':
+        if (!node.requester.seesTheSame()) {
           throw new Error('What a client chose is read for another session: see readableNode.');
         }
-        return `asked(${this.shapeOf(node.of)})`;
+        return `requested(${this.shapeOf(node.of)})`;
       case 'filter': {
         const { shape, orderBy } = node.filter;
         const text = `filter(${this.shapeOf(node.of)}${shapeName([shape, orderBy?.text])})`;

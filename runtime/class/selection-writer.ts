@@ -15,7 +15,7 @@ import type { EntityQuery } from '../protocol/queries.js';
 import type { QueryContext } from '../query/context.js';
 import { orderList, keyOrder, orderTerms } from '../query/order-sql.js';
 import type { Selection } from '../query/selection.js';
-import { type VisibleModel, seenDataclass } from './class-host.js';
+import { type VisibleModel, visibleDataclass } from './class-host.js';
 import {
   alternatives,
   type SelectionFilterNode,
@@ -137,7 +137,7 @@ export class SelectionWriter implements NodeWriter {
       }
       case 'filter':
         return { part: this.#filter(from, node, nesting), of: node.of };
-      case 'asked':
+      case 'requested':
         // A client's vector comparison gives no order to code that compares other vectors.
         return { part: this.within(new Similarities()).condition(from, node.of, nesting) };
       case 'ordered':
@@ -278,7 +278,7 @@ function ownOrder(writer: NodeWriter, from: From, node: SelectionNode): readonly
       return node.items.length > 0
         ? givenOrder(writer, from, node, node.items)
         : ownOrder(writer, from, node.of);
-    case 'asked':
+    case 'requested':
     case 'slice':
       return ownOrder(writer, from, node.of);
     case 'and':
@@ -380,7 +380,7 @@ function relatedByMany(
   const { column: name } = from.root.dataclass.foreignKey(of.dataclass.inverse(relation));
   const foreignKey = column(from.root, name);
   // The schema guarantees that a foreign key is the key of an entity; some of those may be hidden.
-  const isWhole = seenDataclass(writer.model, of.dataclass).restriction === undefined;
+  const isWhole = visibleDataclass(writer.model, of.dataclass).restriction === undefined;
   if (of.kind === 'all' && isWhole) return sql`${foreignKey} is not null`;
   if (of.kind === 'entity') return sql`${foreignKey} = ${writer.value(of, 0)}`;
   return sql`${foreignKey} in ${ownerKeys(writer, of, nesting + 1)}`;
@@ -403,5 +403,5 @@ function ownersOf(
   { dataclass }: SelectionNode,
   root?: 'table',
 ): From {
-  return new From(context.aliases, seenDataclass(model, dataclass), root);
+  return new From(context.aliases, visibleDataclass(model, dataclass), root);
 }

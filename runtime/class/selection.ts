@@ -32,17 +32,17 @@ import {
   selectionCondition,
 } from '../query/selection.js';
 import { planFor } from '../query/selection-request.js';
-import { settledTree } from './readable.js';
+import { resolvedTree } from './readable.js';
 import { filterInputs } from '../filter/prepared-filter.js';
 import { parseOrderBy } from '../query/order-by.js';
 import type { DataclassCode, VisibleModel } from './class-host.js';
 import { paramsOf } from './selection-values.js';
 
 /** An attribute with values: its name, or a path to one such as `employer.name`, `staff.salary` or `extra.size`. */
-export type ValuePath<T extends EntityTypes> = AttributeName<T> | `${string}.${string}`;
+export type SelectionPath<T extends EntityTypes> = AttributeName<T> | `${string}.${string}`;
 
 /** The type of the values at a path, as class code reads them. */
-export type ValueAt<T extends EntityTypes, P extends ValuePath<T>> =
+export type ValueAt<T extends EntityTypes, P extends SelectionPath<T>> =
   P extends AttributeName<T> ? NonNullable<T['attributes'][P]> : unknown;
 
 /** An attribute with numbers, or a path, whose end is not known here. */
@@ -73,7 +73,7 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
   }
 
   get session(): Session {
-    return selectionOf(this).code.host.calls.current().session;
+    return selectionOf(this).code.host.scopes.current().session;
   }
 
   /**
@@ -167,19 +167,19 @@ export abstract class EntitySelection<T extends EntityTypes> extends SelectionHo
   }
 
   /** The least value; texts are compared without regard to case. */
-  min<P extends ValuePath<T>>(path: P): Promise<ValueAt<T, P> | null> {
+  min<P extends SelectionPath<T>>(path: P): Promise<ValueAt<T, P> | null> {
     const state = selectionOf(this);
     return readerOf(state).compute(nodeOf(state), path, 'min') as Promise<ValueAt<T, P> | null>;
   }
 
   /** The greatest value; texts are compared without regard to case. */
-  max<P extends ValuePath<T>>(path: P): Promise<ValueAt<T, P> | null> {
+  max<P extends SelectionPath<T>>(path: P): Promise<ValueAt<T, P> | null> {
     const state = selectionOf(this);
     return readerOf(state).compute(nodeOf(state), path, 'max') as Promise<ValueAt<T, P> | null>;
   }
 
   /** The different values, ascending and without null; one of texts that differ only in case. */
-  distinct<P extends ValuePath<T>>(path: P): Promise<ValueAt<T, P>[]> {
+  distinct<P extends SelectionPath<T>>(path: P): Promise<ValueAt<T, P>[]> {
     const state = selectionOf(this);
     return readerOf(state).distinct(nodeOf(state), path) as Promise<ValueAt<T, P>[]>;
   }
@@ -335,8 +335,8 @@ function keysOfEntities({ code }: SelectionState, entities: readonly EntityObjec
  * @throws SaveError, PermissionError
  */
 async function dropSelection(state: SelectionState): Promise<number> {
-  const { model, writing } = state.code.seen();
-  const request = await settledTree(model, nodeOf(state));
+  const { model, writing } = state.code.visible();
+  const request = await resolvedTree(model, nodeOf(state));
   const { plan, values } = planFor(model.plans.selections, request, 'code drop', {}, (selection) =>
     planChoice(model, selection),
   );

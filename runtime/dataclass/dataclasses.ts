@@ -29,7 +29,7 @@ export interface Dataclass {
   /** None if roles limit nothing, as for the server's own code. */
   readonly permissions?: Permissions;
   /** None if every entity is visible. */
-  readonly restriction?: Restriction | undefined;
+  readonly restriction?: RowRestriction | undefined;
   /** The dataclass that a relation leads to. */
   target(relation: RelatedEntityDefinition | RelatedEntitiesDefinition): Dataclass;
   /** The column that holds the related key of a to-one relation. */
@@ -46,7 +46,7 @@ export interface Dataclass {
 export function linkDataclasses(
   definitions: readonly DataclassDefinition[],
   permissions?: ReadonlyMap<string, Permissions>,
-  restrictions?: ReadonlyMap<string, Restriction>,
+  restrictions?: ReadonlyMap<string, RowRestriction>,
 ): ReadonlyMap<string, Dataclass> {
   const dataclasses = new Map<string, Dataclass>();
   for (const definition of definitions) {
@@ -110,7 +110,7 @@ export function unrestricted(dataclass: Dataclass): Dataclass {
  * Which entities of a dataclass are visible: what `restrict(session)` of its class returns
  * (`access.md#restrict`). For readers and writers, the others do not exist.
  */
-export interface Restriction {
+export interface RowRestriction {
   /**
    * The condition that an entity is visible; it adds no table to the statement around it.
    * @param alias the table's name there
@@ -119,10 +119,10 @@ export interface Restriction {
 }
 
 /**
- * The restriction of a dataclass for any call that reads it; its condition is resolved when a
+ * The restriction of a dataclass for any scope that reads it; its condition is resolved when a
  * statement runs.
  * @param name of the dataclass
  */
-export function restrictionOf(name: string): Restriction {
+export function restrictionOf(name: string): RowRestriction {
   return { condition: (alias) => sql`${new RestrictionSlot(name, alias)}` };
 }

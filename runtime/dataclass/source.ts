@@ -18,7 +18,9 @@ export const maxJoins = 60;
 /** Returns table names that are unique in one statement. */
 export class Aliases {
   #count = 0;
-  readonly #tables = new Set<string>();
+  readonly #kept = new Set<string>();
+  /** Names of the tables that the statement reads, except those of restrictions. */
+  readonly tables = new Set<string>();
 
   /** @param prefix of the names */
   constructor(private readonly prefix = 't') {}
@@ -26,12 +28,12 @@ export class Aliases {
   next(): string {
     this.#count += 1;
     const alias = `${this.prefix}${this.#count}`;
-    return this.#tables.has(alias) ? this.next() : alias;
+    return this.#kept.has(alias) ? this.next() : alias;
   }
 
   /** Reserves the name of a table that has no alias in the statement. */
   keep(table: string): string {
-    this.#tables.add(table.toLowerCase());
+    this.#kept.add(table.toLowerCase());
     return table;
   }
 }
@@ -72,6 +74,7 @@ export class From {
       keys === 'table'
         ? { dataclass, alias: aliases.keep(dataclass.table), isTable: true }
         : { dataclass, alias: alias ?? aliases.next() };
+    aliases.tables.add(dataclass.table);
     this.#keys = keys === 'table' ? undefined : keys;
     this.#chosen = this.#keys === undefined ? '' : aliases.next();
   }
@@ -104,6 +107,7 @@ export class From {
       dataclass: source.dataclass.target(relation),
       alias: this.aliases.next(),
     };
+    this.aliases.tables.add(joined.dataclass.table);
     const foreignKey = column(source, source.dataclass.foreignKey(relation).column);
     const on = sql`${keyColumn(joined)} = ${foreignKey}`;
     this.#joins.set(name, { source: joined, table: table(joined), on });

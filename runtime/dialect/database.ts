@@ -45,6 +45,9 @@ export function observedExecutor(executor: Executor, observe: StatementObserver)
           read: told((statement, values) => transaction.read(statement, values)),
           rows: told((statement, values) => transaction.rows(statement, values)),
           table: told((statement, values) => transaction.table(statement, values)),
+          raiseStamp: (changes) => {
+            transaction.raiseStamp(changes);
+          },
         };
         return work(observed);
       }),

@@ -164,6 +164,8 @@ export interface Dialect {
    * @param alias of the table whose rows are locked
    */
   readonly lockRows?: (alias: string, key: Sql, lock: RowLock) => Sql;
+  /** The datastore's counter of changes, `__GlobalStamp` (protocol P4.3). */
+  readonly globalStamp: Sql;
   /** The key of a new row; the database generates it if the bound value is null. */
   insertedKey(value: Sql, table: string, column: string): Sql;
   /** An insert returns the generated key only with a `returning` clause. */
@@ -172,4 +174,10 @@ export interface Dialect {
   readonly deferForeignKeys: Sql;
   /** Checks foreign keys at each statement again. */
   readonly checkForeignKeys: Sql;
+  /**
+   * A text that differs from every earlier one after a commit that changed rows of one of these tables, whoever made it.
+   * Absent if `Executor.dataVersion` returns such a number without asking the database.
+   * @param tables all of the model if left out
+   */
+  readonly tablesVersion?: (tables?: ReadonlySet<string>) => Sql;
 }

@@ -22,8 +22,11 @@ export interface Executor {
   table(statement: Statement, values: readonly SqlValue[]): Pending<Table>;
   /** The plan of a statement with these values: the tables that the database would read, in order. */
   explain(statement: Statement, values: readonly SqlValue[]): Pending<readonly TableSearch[]>;
-  /** A number that changes whenever reads may see other data than before, whichever process changed them. */
-  dataVersion(): Pending<number>;
+  /**
+   * A number that changes whenever reads may see other data than before, whichever process changed them; `undefined`
+   * if statements read the version themselves, with `Dialect.tablesVersion`.
+   */
+  dataVersion(): number | undefined;
   /** Runs `work` in one transaction, which is committed, or rolled back if `work` throws. */
   write<T>(work: (transaction: Transaction) => Pending<T>): Pending<T>;
   close(): Promise<void>;
@@ -71,6 +74,11 @@ export interface Transaction {
   rows(statement: Statement, values: readonly SqlValue[]): Pending<Rows>;
   /** As `rows`, with the names of the columns. */
   table(statement: Statement, values: readonly SqlValue[]): Pending<Table>;
+  /**
+   * Adds to the datastore's counter of changes (protocol P4.3). The last statement of the transaction does it, so
+   * that transactions do not wait for each other.
+   */
+  raiseStamp(changes: number): void;
 }
 
 /** A change violates a constraint of the schema. */

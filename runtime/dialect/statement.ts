@@ -10,20 +10,8 @@ export class Slot {
 }
 
 /**
- * A placeholder for a value that belongs to the call that runs the statement. Only a `CallValueBinder` can run such
- * a statement.
- */
-export class CallSlot {
-  /** @param owner identifies the value: the call stores values by owner */
-  constructor(
-    readonly owner: object,
-    readonly index: number,
-  ) {}
-}
-
-/**
- * A placeholder for the condition under which an entity of a dataclass is visible. The condition differs by call
- * and is computed when the statement runs (`class-code/call-values.ts`); a statement that still holds the placeholder
+ * A placeholder for the condition under which an entity of a dataclass is visible. The condition differs by scope
+ * and is resolved when the statement runs (`class-code/restrictions.ts`); a statement that still holds the placeholder
  * cannot run.
  */
 export class RestrictionSlot {
@@ -41,7 +29,7 @@ export class RestrictionSlot {
 export interface Statement {
   readonly sql: string;
   /** In the order of the SQL's placeholders. */
-  readonly bindings: readonly (SqlValue | Slot | CallSlot | RestrictionSlot)[];
+  readonly bindings: readonly (SqlValue | Slot | RestrictionSlot)[];
   /** Absent if the query holds no {@link RestrictionSlot}. */
   readonly restricted?: RestrictedStatement;
   /** The places of the result that class code fills; most statements have none. */
@@ -79,9 +67,8 @@ export function bind(statement: Statement, values: readonly SqlValue[]): SqlValu
   for (let i = 0; i < bound.length; i += 1) {
     const binding = statement.bindings[i] as Statement['bindings'][number];
     if (binding instanceof Slot) bound[i] = values[binding.index] as SqlValue;
-    else if (binding instanceof CallSlot) throw new Error('A value of the call is missing.');
     else if (binding instanceof RestrictionSlot) {
-      throw new Error(`It was not asked which entities of ${binding.dataclass} may be seen.`);
+      throw new Error(`The restriction of ${binding.dataclass} is not resolved.`);
     } else bound[i] = binding;
   }
   return bound;

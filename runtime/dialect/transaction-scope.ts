@@ -2,7 +2,7 @@ import type { Transaction } from './executor.js';
 import type { Pending } from './pending.js';
 
 /** Called once when it is certain whether the changes of a transaction are kept; must not throw. */
-export type Settled = (isKept: boolean) => void;
+export type OutcomeListener = (isKept: boolean) => void;
 
 /**
  * Wraps a transaction so that its statements are completed before they run. Waiting for that does not count as work
@@ -33,7 +33,9 @@ export class TransactionScope {
   #isClosed = false;
   /** Resolves when the last part requested so far has ended; never rejects. */
   #parts: Promise<unknown> | undefined;
-  #settled: Settled[] | undefined;
+  #listeners: OutcomeListener[] | undefined;
+  /** Changes of a part, which count for the enclosing scope when it is released. */
+  #changes = 0;
 
   /**
    * @param parent the enclosing scope; none for a transaction
@@ -53,6 +55,10 @@ export class TransactionScope {
       },
       end: () => {
         this.clock.end();
+      },
+      raiseStamp: (changes) => {
+        this.#checkOpen();
+        this.#raiseStamp(changes);
       },
     });
     this.transaction = bound?.(guarded) ?? guarded;
@@ -100,8 +106,8 @@ export class TransactionScope {
    * Registers a function for the outcome: it is called when a savepoint is rolled back, otherwise at the end of the
    * transaction.
    */
-  whenSettled(settled: Settled): void {
-    (this.#settled ??= []).push(settled);
+  onOutcome(listener: OutcomeListener): void {
+    (this.#listeners ??= []).push(listener);
   }
 
   /** Waits for parts that nobody awaited; these may start more. */
@@ -115,10 +121,10 @@ export class TransactionScope {
   }
 
   /** Reports the outcome to all registered functions, in order; in reverse order after a rollback. */
-  settle(isKept: boolean): void {
-    const settled = this.#settled ?? [];
-    this.#settled = undefined;
-    for (const tell of isKept ? settled : settled.reverse()) tell(isKept);
+  reportOutcome(isKept: boolean): void {
+    const listeners = this.#listeners ?? [];
+    this.#listeners = undefined;
+    for (const each of isKept ? listeners : listeners.reverse()) each(isKept);
   }
 
   async #runPart<T>(work: (scope: TransactionScope) => Promise<T>): Promise<T> {
@@ -128,10 +134,11 @@ export class TransactionScope {
     try {
       const result = await runToEnd(part, work);
       await this.#statement(`release savepoint ${name}`);
-      if (part.#settled !== undefined) (this.#settled ??= []).push(...part.#settled);
+      this.#raiseStamp(part.#changes);
+      if (part.#listeners !== undefined) (this.#listeners ??= []).push(...part.#listeners);
       return result;
     } catch (error) {
-      part.settle(false);
+      part.reportOutcome(false);
       await this.#goBack(name);
       throw error;
     }
@@ -147,6 +154,11 @@ export class TransactionScope {
       // After some errors, such as a full disk, the database rolls back the whole transaction by itself.
       this.#closeAll();
     }
+  }
+
+  #raiseStamp(changes: number): void {
+    if (this.parent === undefined) this.base.raiseStamp(changes);
+    else this.#changes += changes;
   }
 
   #closeAll(): void {
@@ -186,6 +198,8 @@ interface StatementGuard {
   /** @throws Error to refuse a statement before it runs */
   begin(): void;
   end(): void;
+  /** Replaces that of the transaction. */
+  readonly raiseStamp: Transaction['raiseStamp'];
 }
 
 /** A transaction that calls a guard around each statement. */
@@ -206,6 +220,7 @@ function guardedTransaction(transaction: Transaction, guard: StatementGuard): Tr
     read: guarded((statement, values) => transaction.read(statement, values)),
     rows: guarded((statement, values) => transaction.rows(statement, values)),
     table: guarded((statement, values) => transaction.table(statement, values)),
+    raiseStamp: guard.raiseStamp,
   };
 }
 

@@ -109,7 +109,7 @@ export class EntitySetTooLargeError extends Error {
 }
 
 /** The requester of entity sets, and the requester's limits in addition to the server's. */
-export interface SetAsker {
+export interface SetRequester {
   /**
    * ID of the session that owns new sets; `undefined` for a guest, whose sets are open to all
    * guests (protocol P9.9).

@@ -16,7 +16,7 @@ import {
   EntitySetTooLargeError,
   type NewEntitySet,
   type SetClaim,
-  type SetAsker,
+  type SetRequester,
 } from './entity-set-store.js';
 import type { KeyList } from './key-list.js';
 import { KeysReader } from './keys-reader.js';
@@ -69,7 +69,7 @@ export class EntitySets {
    */
   create(
     dataclass: Dataclass,
-    asker: SetAsker,
+    requester: SetRequester,
     keys: KeyList,
     isSorted: boolean,
     timeout: number | undefined,
@@ -77,22 +77,22 @@ export class EntitySets {
   ): Pending<EntitySet> {
     // Refused before the set exists.
     if (definition !== undefined) definitionJson(definition);
-    const wanted = timeout ?? asker.defaultTimeout ?? this.limits.entitySetTimeout;
-    const created = whenThere(this.#counted(asker), (maker) =>
+    const wanted = timeout ?? requester.defaultTimeout ?? this.limits.entitySetTimeout;
+    const created = whenThere(this.#counted(requester), (maker) =>
       this.#storing(() =>
         this.store.create({
           dataclass: dataclass.name,
           keys,
-          owner: asker.owner,
+          owner: requester.owner,
           maker,
-          timeout: this.#capped(asker, wanted),
+          timeout: this.#capped(requester, wanted),
           isSorted,
         }),
       ),
     );
     if (definition === undefined) return created;
     return whenThere(created, async (set) => {
-      await this.definitions.keep(set.id, dataclass.name, asker.keeper, definition);
+      await this.definitions.keep(set.id, dataclass.name, requester.keeper, definition);
       return set;
     });
   }
@@ -103,28 +103,28 @@ export class EntitySets {
    */
   find(
     dataclass: Dataclass,
-    asker: SetAsker,
+    requester: SetRequester,
     id: string,
     parameters: Parameters,
   ): Pending<EntitySet> {
     const timeout =
-      parameters.timeout === undefined ? undefined : this.#capped(asker, parameters.timeout);
-    const known = this.lookUp(dataclass, asker, id, timeout);
-    return whenThere(known, (set) => set ?? this.#recreate(dataclass, asker, id, parameters));
+      parameters.timeout === undefined ? undefined : this.#capped(requester, parameters.timeout);
+    const known = this.lookUp(dataclass, requester, id, timeout);
+    return whenThere(known, (set) => set ?? this.#recreate(dataclass, requester, id, parameters));
   }
 
   /** A set that is alive, or one with a saved definition; `undefined` if there is none. */
   lookUp(
     dataclass: Dataclass,
-    asker: SetAsker,
+    requester: SetRequester,
     id: string,
     timeout?: number,
   ): Pending<EntitySet | undefined> {
-    const claim = { session: asker.owner, dataclass: dataclass.name };
+    const claim = { session: requester.owner, dataclass: dataclass.name };
     return whenThere(this.#alive(id, claim, timeout), (set) => {
       if (set !== undefined || !isSetId(id)) return set;
-      return whenThere(this.#kept(namesOf(dataclass), asker, id), (definition) =>
-        definition === undefined ? undefined : this.#revive(dataclass, asker, id, definition),
+      return whenThere(this.#kept(namesOf(dataclass), requester, id), (definition) =>
+        definition === undefined ? undefined : this.#revive(dataclass, requester, id, definition),
       );
     });
   }
@@ -132,27 +132,27 @@ export class EntitySets {
   /** A definition that was saved under one of the names of a dataclass. */
   #kept(
     [name, ...others]: readonly string[],
-    asker: SetAsker,
+    requester: SetRequester,
     id: string,
   ): Pending<SetDefinition | undefined> {
     if (name === undefined) return undefined;
-    const found = this.definitions.find(id, name, asker.keeper);
-    return whenThere(found, (definition) => definition ?? this.#kept(others, asker, id));
+    const found = this.definitions.find(id, name, requester.keeper);
+    return whenThere(found, (definition) => definition ?? this.#kept(others, requester, id));
   }
 
   #isHeldByAnother(
     [name, ...others]: readonly string[],
-    asker: SetAsker,
+    requester: SetRequester,
     id: string,
   ): Pending<boolean> {
     if (name === undefined) return true;
-    const held = this.definitions.isHeldByAnother(id, name, asker.keeper);
-    return whenThere(held, (isHeld) => isHeld && this.#isHeldByAnother(others, asker, id));
+    const held = this.definitions.isHeldByAnother(id, name, requester.keeper);
+    return whenThere(held, (isHeld) => isHeld && this.#isHeldByAnother(others, requester, id));
   }
 
   release(
     dataclass: Dataclass | undefined,
-    { owner }: Pick<SetAsker, 'owner'>,
+    { owner }: Pick<SetRequester, 'owner'>,
     id: string,
   ): Pending<boolean> {
     const claim = { session: owner, dataclass: dataclass?.name };
@@ -176,7 +176,7 @@ export class EntitySets {
    */
   #recreate(
     dataclass: Dataclass,
-    asker: SetAsker,
+    requester: SetRequester,
     id: string,
     { savedfilter, savedorderby, params }: Parameters,
   ): Pending<EntitySet> {
@@ -188,12 +188,12 @@ export class EntitySets {
       params,
       orderby,
     });
-    const held = this.#isHeldByAnother(namesOf(dataclass), asker, id);
+    const held = this.#isHeldByAnother(namesOf(dataclass), requester, id);
     return whenThere(held, (isHeld) => {
       if (isHeld) throw missingSet(id);
       const keys = this.#keys.read(request);
-      const own = ownId(id, asker.owner);
-      return whenThere(this.#recreated(dataclass, asker, id, request, keys, own), (set) => {
+      const own = ownId(id, requester.owner);
+      return whenThere(this.#recreated(dataclass, requester, id, request, keys, own), (set) => {
         if (set === undefined) throw missingSet(id);
         return set;
       });
@@ -203,7 +203,7 @@ export class EntitySets {
   /** Makes a set by its definition, which may name what the model no longer has. */
   #revive(
     dataclass: Dataclass,
-    asker: SetAsker,
+    requester: SetRequester,
     id: string,
     definition: SetDefinition,
   ): Pending<EntitySet | undefined> {
@@ -217,7 +217,7 @@ export class EntitySets {
       if (error instanceof RequestError) return undefined;
       throw error;
     }
-    return this.#recreated(dataclass, asker, id, request, keys);
+    return this.#recreated(dataclass, requester, id, request, keys);
   }
 
   #requestOf(dataclass: Dataclass, kept: SetDefinition): SelectionRequest | undefined {
@@ -236,7 +236,7 @@ export class EntitySets {
 
   #recreated(
     dataclass: Dataclass,
-    asker: SetAsker,
+    requester: SetRequester,
     id: string,
     request: SelectionRequest,
     read: Pending<KeyList | undefined>,
@@ -244,13 +244,13 @@ export class EntitySets {
   ): Pending<EntitySet | undefined> {
     return whenThere(read, (keys) => {
       if (keys === undefined) return undefined;
-      return whenThere(this.#counted(asker), (maker) => {
+      return whenThere(this.#counted(requester), (maker) => {
         const set: NewEntitySet = {
           dataclass: dataclass.name,
           keys,
-          owner: asker.owner,
+          owner: requester.owner,
           maker,
-          timeout: this.#capped(asker, this.limits.recreatedEntitySetTimeout),
+          timeout: this.#capped(requester, this.limits.recreatedEntitySetTimeout),
           isSorted: request.orderBy !== undefined,
         };
         return this.#storing(() => this.store.recreate(id, set, storedAs));
@@ -259,17 +259,17 @@ export class EntitySets {
   }
 
   /** The session whose limit another set counts for; `undefined` for a guest without a limit. */
-  #counted(asker: SetAsker): Pending<string | undefined> {
-    const most = asker.maxSets ?? this.limits.maxEntitySetsPerSession;
-    if (most === null) return asker.owner;
-    const session = asker.counted();
+  #counted(requester: SetRequester): Pending<string | undefined> {
+    const most = requester.maxSets ?? this.limits.maxEntitySetsPerSession;
+    if (most === null) return requester.owner;
+    const session = requester.counted();
     return whenThere(this.store.countOf(session), (count) => {
       if (count >= most) throw tooMany(most);
       return session;
     });
   }
 
-  #capped({ maxTimeout }: SetAsker, seconds: number): number {
+  #capped({ maxTimeout }: SetRequester, seconds: number): number {
     return Math.min(seconds, maxTimeout ?? this.limits.maxEntitySetTimeout ?? seconds);
   }
 

@@ -6,7 +6,7 @@ import { type Pending, whenThere } from '../dialect/pending.js';
 import { FilterSlots } from '../filter/slots.js';
 import type { SelectionPlan } from '../query/collection.js';
 import type { AnswerOptions } from '../query/context.js';
-import { whenSettled } from '../query/computed-requests.js';
+import { whenResolved } from '../query/computed-requests.js';
 import type { OrderItem } from '../query/order-by.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { isOrdered, selectionOrder } from '../query/page-rows.js';
@@ -41,7 +41,7 @@ export class KeysReader {
 
   /** @returns `undefined` if the entity whose relation is read does not exist */
   read(request: SelectionRequest): Pending<KeyList | undefined> {
-    return whenSettled(this.context, request, (settled) => this.#read(settled));
+    return whenResolved(this.context, request, (resolved) => this.#read(resolved));
   }
 
   #read(request: SelectionRequest): Pending<KeyList | undefined> {

@@ -1,14 +1,6 @@
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Fold } from '../protocol/fold.js';
 import { decodeKey } from '../protocol/key.js';
-import {
-  type Author,
-  type Body,
-  type Decoded,
-  type Existing,
-  type ComputedValue,
-  isSettable,
-} from './decoded.js';
 import { integerFromText } from '../protocol/numbers.js';
 import { type Refusal, type Refusals, knownName, shownName } from './refusals.js';
 import type {
@@ -35,57 +27,88 @@ export function keyOf(dataclass: Dataclass, json: unknown): string | number | un
   return decodeKey(dataclass.key.type, String(json));
 }
 
-/**
- * Makes the stored values of a new entity from an object of a body: given values, then defaults and
- * generated ones, checked against every rule. All errors of an entity are reported together
- * (protocol P7.7 to P7.11, P7.19).
- */
-export function decodeNewEntity(dataclass: Dataclass, body: Body, author: Author): Decoded {
-  const decoding = new Decoding(dataclass, author);
-  decoding.giveAll(body);
-  const { __KEY: key } = body;
-  if (key !== undefined && key !== null) decoding.giveNewKey(key);
-  decoding.complete();
-  return decoding;
+/** A body's entity. */
+export type Body = Readonly<Record<string, unknown>>;
+
+/** What a body or class code says about an entity, and everything that is wrong with it. */
+export interface Decoded {
+  /** By attribute name, in stored form; values with errors are left out. */
+  readonly values: Map<string, StoredValue>;
+  /**
+   * Values for read-only attributes: if they differ from the stored ones, the entity is refused.
+   */
+  readonly readOnly: ReadonlyMap<string, StoredValue>;
+  /** Values for setters of class code, in the order of the body. */
+  readonly computed: readonly ComputedValue[];
+  /** Names of foreign keys that are null because the body says so of the relation alone. */
+  readonly nullRelations: ReadonlySet<string>;
+  readonly problems: readonly ProtocolError[];
+  /** HTTP status of the problems; 0 without any. */
+  readonly status: number;
+}
+
+/** A decoded entity whose values are not checked against the model's rules. */
+export interface Received extends Decoded {
+  /**
+   * Adds to a new entity what was not given: defaults and generated values. Then checks every value
+   * against the rules (protocol P7.7 to P7.11, P7.19).
+   */
+  checked(): Decoded;
+}
+
+/** A value for a setter of class code. */
+export interface ComputedValue {
+  readonly attribute: ComputedDefinition;
+  readonly value: StoredValue;
+  /** Why the session may not set it, if it differs from the result of the getter. */
+  readonly denial: ProtocolError | undefined;
+}
+
+/** An entity that is changed, and how texts are compared. */
+export interface Existing {
+  readonly key: string | number;
+  readonly fold: Fold;
+}
+
+/** Whether class code has a setter for an attribute that it computes. */
+export function isSettable(attribute: AttributeDefinition): attribute is ComputedDefinition {
+  return attribute.kind === 'computed' && attribute.accessors.includes('set');
 }
 
 /**
- * Makes the stored values of the attributes that a body sends for an existing entity; others keep
- * their values (protocol P7.8).
- * @param key of the entity; the body may repeat it, and cannot change it
+ * Makes the stored values of the attributes that a client's body sends; others of an existing entity
+ * keep their values (protocol P7.8). A client names what is exposed, and cannot change what is
+ * read-only. All errors of an entity are reported together.
+ * @param existing the entity that is changed; none for a new one. The body may repeat its key, and
+ * cannot change it
  */
-export function decodeChanges(
-  dataclass: Dataclass,
-  body: Body,
-  key: string | number,
-  fold: Fold,
-  author: Author,
-): Decoded {
-  const decoding = new Decoding(dataclass, author, { key, fold });
-  decoding.giveAll(body);
-  for (const attribute of ruledAttributes(dataclass)) decoding.checkRules(attribute);
-  return decoding;
-}
-
-/**
- * Reads what a body says about an entity, and nothing else: whether the entity may be stored is
- * checked after its events have run.
- * @param existing the entity that is changed; none for a new one
- */
-export function decodeReceived(
+export function decodeBody(
   dataclass: Dataclass,
   body: Body,
   existing: Existing | undefined,
-): Decoded {
-  const decoding = new Decoding(dataclass, { writer: 'client' }, existing);
+): Received {
+  const decoding = new Decoding(dataclass, existing);
   decoding.giveAll(body);
-  const { __KEY: key } = body;
-  if (existing === undefined && key !== undefined && key !== null) decoding.giveNewKey(key);
   return decoding;
 }
 
-/** Which entity a body names, and which stamp of it (protocol P7.1, P7.12). */
-interface Address {
+/**
+ * The same for values in stored form that class code has set: it writes every attribute.
+ * @param granted names of attributes that may be written whatever the session may
+ */
+export function decodeStored(
+  dataclass: Dataclass,
+  values: ReadonlyMap<string, StoredValue>,
+  existing: Existing | undefined,
+  granted: ReadonlySet<string>,
+): Received {
+  const decoding = new Decoding(dataclass, existing, granted);
+  for (const [name, value] of values) decoding.giveStored(name, value);
+  return decoding;
+}
+
+/** Which entity is meant, and which stamp of it (protocol P7.1, P7.12). */
+export interface Address {
   /** `undefined` for a new entity whose key the body does not name by `__KEY`. */
   readonly key: string | number | undefined;
   /** `undefined` if none was sent: then an existing entity is never overwritten. */
@@ -103,30 +126,35 @@ export function addressOf(dataclass: Dataclass, refusals: Refusals, body: Body):
 }
 
 const noValues: ReadonlyMap<string, StoredValue> = new Map();
+const noNames: ReadonlySet<string> = new Set();
 const noList: readonly never[] = Object.freeze([]);
 
 /** The longest part of an attribute's name in messages: the longest name that a model can have. */
 const longestTold = 63;
 
-/** Reads the members of one body, one after the other, and collects what is wrong with them. */
-class Decoding implements Decoded {
+/** Takes the values of one entity, one after the other, and collects what is wrong with them. */
+class Decoding implements Received {
   readonly values = new Map<string, StoredValue>();
   // These are made when they are needed: each entity of a list makes one of these objects, and most
   // bodies need none.
   #readOnly: Map<string, StoredValue> | undefined;
   #computed: ComputedValue[] | undefined;
+  #nullRelations: Set<string> | undefined;
   #problems: ProtocolError[] | undefined;
   #faulty: Set<string> | undefined;
   readonly #names: Dataclass['allAttributes'];
   status = 0;
 
-  /** @param existing the entity that is changed; none for a new one */
+  /**
+   * @param existing the entity that is changed; none for a new one
+   * @param granted see {@link decodeStored}; none for a client
+   */
   constructor(
     private readonly dataclass: Dataclass,
-    private readonly author: Author,
     private readonly existing?: Existing,
+    private readonly granted?: ReadonlySet<string>,
   ) {
-    this.#names = author.writer === 'code' ? dataclass.allAttributes : dataclass.exposedAttributes;
+    this.#names = dataclass.exposedAttributes;
   }
 
   get readOnly(): ReadonlyMap<string, StoredValue> {
@@ -137,12 +165,27 @@ class Decoding implements Decoded {
     return this.#computed ?? noList;
   }
 
+  get nullRelations(): ReadonlySet<string> {
+    return this.#nullRelations ?? noNames;
+  }
+
   get problems(): readonly ProtocolError[] {
     return this.#problems ?? noList;
   }
 
   giveAll(body: Body): void {
     for (const name of Object.keys(body)) this.#give(name, body[name], body);
+    const { __KEY: key } = body;
+    if (this.existing !== undefined || key === undefined || key === null) return;
+    this.#set(this.dataclass.key, key, '__KEY');
+  }
+
+  giveStored(name: string, value: StoredValue): void {
+    const attribute = this.dataclass.allAttributes.get(name) as StorageDefinition;
+    const isDenied = this.granted?.has(name) !== true && this.#isDenied(name, value, name);
+    // As for a body: null for a new entity is the same as nothing.
+    if (isDenied && value === null && this.existing === undefined) return;
+    this.#take(attribute, value, name, isDenied, isDenied);
   }
 
   /**
@@ -189,25 +232,28 @@ class Decoding implements Decoded {
       : undefined;
   }
 
-  giveNewKey(json: unknown): void {
-    this.#set(this.dataclass.key, json, '__KEY');
+  checked(): Decoded {
+    if (this.existing === undefined) this.#complete();
+    for (const attribute of ruledAttributes(this.dataclass)) {
+      const isDrawnLater =
+        attribute.generated !== undefined &&
+        this.existing === undefined &&
+        this.values.get(attribute.name) === null;
+      if (!isDrawnLater) this.#checkRules(attribute);
+    }
+    return this;
   }
 
-  /** Adds to a new entity what its body leaves out. */
-  complete(): void {
+  /** Adds to a new entity what was left out. */
+  #complete(): void {
     for (const attribute of this.dataclass.attributes) {
       if (attribute.kind !== 'storage' || this.#isFaulty(attribute.name)) continue;
       const value = this.values.get(attribute.name) ?? this.#unset(attribute);
       this.values.set(attribute.name, value);
     }
-    for (const attribute of ruledAttributes(this.dataclass)) {
-      const isDrawnLater =
-        attribute.generated !== undefined && this.values.get(attribute.name) === null;
-      if (!isDrawnLater) this.checkRules(attribute);
-    }
   }
 
-  checkRules(attribute: StorageDefinition): void {
+  #checkRules(attribute: StorageDefinition): void {
     const { name } = attribute;
     const value = this.values.get(name);
     if (value === undefined) return;
@@ -232,39 +278,49 @@ class Decoding implements Decoded {
       this.#refuse('valueRule', foreignKey.name, text, this.#named(relation.name));
       return;
     }
+    if (key === null && !Object.hasOwn(body, foreignKey.name)) {
+      (this.#nullRelations ??= new Set()).add(foreignKey.name);
+    }
     this.#set(foreignKey, key, relation.name);
   }
 
   /** @param given the name that the client used: the attribute's, `__KEY`, or a relation's */
   #set(attribute: StorageDefinition, json: unknown, given: string): void {
     if (isDeferredFile(attribute, json)) return;
-    const { writer, granted } = this.author;
-    const isClient = writer === 'client';
-    const { permissions } = this.dataclass;
-    const isDenied =
-      granted?.has(attribute.name) !== true &&
-      isKeptBack(permissions, attribute.name, json, this.existing !== undefined, given);
-    const isReadOnly = isDenied || (attribute.readOnly === true && isClient);
+    const isDenied = this.#isDenied(attribute.name, json, given);
+    const isReadOnly = isDenied || attribute.readOnly === true;
     // Null for a read-only attribute of a new entity is the same as nothing.
     if (isReadOnly && json === null && this.existing === undefined) return;
     const result = storedValue(attribute, json);
-    if (!result.ok) {
-      const name = result.error ?? (result.malformed ? 'badBody' : 'valueRule');
-      const reason = isReadOnly && !result.malformed ? 'is read-only' : result.message;
-      if (isDenied) this.#deny(attribute, given);
-      else this.#refuse(name, attribute.name, `${given} ${reason}.`, this.#named(given));
-    } else if (attribute.key === true && this.existing !== undefined) {
-      this.#compareKey(result.value, given);
+    if (result.ok) {
+      this.#take(attribute, result.value, given, isReadOnly, isDenied);
+      return;
+    }
+    const name = result.error ?? (result.malformed ? 'badBody' : 'valueRule');
+    const reason = isReadOnly && !result.malformed ? 'is read-only' : result.message;
+    if (isDenied) this.#deny(attribute, given);
+    else this.#refuse(name, attribute.name, `${given} ${reason}.`, this.#named(given));
+  }
+
+  #isDenied(name: string, value: unknown, given: string): boolean {
+    const { permissions } = this.dataclass;
+    return isKeptBack(permissions, name, value, this.existing !== undefined, given);
+  }
+
+  #take(
+    attribute: StorageDefinition,
+    value: StoredValue,
+    given: string,
+    isReadOnly: boolean,
+    isDenied: boolean,
+  ): void {
+    if (attribute.key === true && this.existing !== undefined) {
+      this.#compareKey(value, given);
     } else if (!isReadOnly) {
-      this.#keep(this.values, attribute, result.value, given);
+      this.#keep(this.values, attribute, value, given);
     } else if (this.existing !== undefined) {
-      this.#keep(
-        (this.#readOnly ??= new Map<string, StoredValue>()),
-        attribute,
-        result.value,
-        given,
-      );
-    } else if (result.value !== defaultOf(attribute)) {
+      this.#keep((this.#readOnly ??= new Map<string, StoredValue>()), attribute, value, given);
+    } else if (value !== defaultOf(attribute)) {
       if (isDenied) this.#deny(attribute, given);
       else {
         const text = `${given} is read-only.`;

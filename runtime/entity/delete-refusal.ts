@@ -2,7 +2,7 @@ import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { ConstraintError } from '../dialect/executor.js';
 import { errorCodes, type ProtocolError, protocolError } from '../protocol/errors.js';
 import { shortened } from '../protocol/names.js';
-import type { Reference } from './delete-reach.js';
+import type { Reference } from './delete-statements.js';
 import type { EventError } from './lifecycle.js';
 import { entityStatuses, knownProblem, eventProblem } from './refusals.js';
 

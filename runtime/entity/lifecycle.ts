@@ -1,6 +1,5 @@
 import type { ComputedDefinition } from '../protocol/definition.js';
 import type { StoredValue } from '../protocol/values.js';
-import type { Body } from './decoded.js';
 
 /** Plain values of an entity's attributes by name, as class code reads them. */
 export type EventValues = Readonly<Record<string, unknown>>;
@@ -125,11 +124,8 @@ export interface LiveEntity {
    * @throws EventFailure if it throws
    */
   assignComputed(attribute: ComputedDefinition, value: StoredValue): void;
-  /**
-   * The body of a save: touched attributes in JSON form, and `__KEY` and `__STAMP` if the entity is
-   * stored.
-   */
-  body(): Body;
+  /** The values to save, by attribute name, in stored form: what is {@link touched}. */
+  changes(): ReadonlyMap<string, StoredValue>;
   /**
    * Reads the entity again after it was stored in the running transaction: it is no longer new, and
    * nothing is touched. If the transaction, or its part, is rolled back, the entity returns to its

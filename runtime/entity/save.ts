@@ -12,29 +12,45 @@ import { valueTypeOf } from '../dialect/value-type.js';
 import type { Fold } from '../protocol/fold.js';
 import { errorCodes } from '../protocol/errors.js';
 import { isWellFormed } from '../protocol/own-text.js';
-import { addressOf, decodeNewEntity } from './decode.js';
-import { type Body, isSettable, type Author, type Decoded } from './decoded.js';
+import { Constraints } from './constraints.js';
+import {
+  type Address,
+  addressOf,
+  type Body,
+  decodeBody,
+  type Decoded,
+  decodeStored,
+  isSettable,
+} from './decode.js';
+import type { LiveEntity } from './lifecycle.js';
 import type { Refusal, Refusals } from './refusals.js';
-import { SaveTools } from './save-tools.js';
 import type { EventedSaving, Surroundings, SaveOptions, SaveResult } from './surroundings.js';
 import { EntityUpdater } from './update.js';
 import type { StoredValue } from '../protocol/values.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import { derivedColumns } from './derived-columns.js';
 
+/** A client's body, and which entity it names, or why it can name none. */
+export interface SentEntity {
+  readonly body: Body;
+  readonly address: Address | Refusal;
+}
+
 /**
- * Creates or changes entities of one dataclass, as `__KEY` and `__STAMP` say (protocol P7.1,
- * P7.12).
+ * Creates or changes entities of one dataclass (protocol P7.1, P7.12). What a client sends, and what
+ * class code saves, goes the same way: decoded once, checked, stored by one statement. If the
+ * database refuses it, further statements find the reasons. Events of class code are steps between
+ * the first two.
  */
 export class EntitySaver {
   readonly #creator: EntityCreator;
   readonly #updater: EntityUpdater;
-  readonly #tools: SaveTools;
+  readonly #constraints: Constraints;
   readonly #locks: LockTable | undefined;
   readonly #evented: EventedSaving | undefined;
   /** Locks the entities of a list of keys; none if the database locks no rows. */
   readonly #lock: Statement | undefined;
-  readonly #foldText: Fold;
+  readonly #fold: Fold;
   /** Names of attributes with setters of class code. */
   readonly #settable: readonly string[];
 
@@ -45,64 +61,92 @@ export class EntitySaver {
     statements: BoundedCache<Statement>,
     { lifecycle, locks }: Surroundings = {},
   ) {
-    this.#tools = new SaveTools(dialect, dataclass);
-    this.#creator = new EntityCreator(dialect, dataclass, this.#tools);
-    this.#updater = new EntityUpdater(dialect, dataclass, this.#tools, statements);
+    this.#constraints = new Constraints(dialect, dataclass);
+    this.#creator = new EntityCreator(dialect, dataclass, this.#constraints);
+    this.#updater = new EntityUpdater(dialect, dataclass, this.#constraints, statements);
     this.#lock = planLock(dialect, dataclass);
-    this.#foldText = dialect.foldText;
+    this.#fold = dialect.foldText;
     this.#locks = locks;
     this.#settable = dataclass.attributes.filter(isSettable).map(({ name }) => name);
     this.#evented = lifecycle?.saving({
       dataclass,
       fold: dialect.foldText,
-      refusals: this.#tools.refusals,
+      refusals: this.refusals,
       updater: this.#updater,
       lockOf: (...given) => this.#lockOf(...given),
       store: (...given) => this.#store(...given),
+      storeLive: (...given) => this.#storeLive(...given),
     });
   }
 
   get refusals(): Refusals {
-    return this.#tools.refusals;
+    return this.#constraints.refusals;
+  }
+
+  /**
+   * Reads which entity a body names. An action that the session may not do with any entity of the
+   * dataclass is refused before anything else is read.
+   */
+  sent(body: Body): SentEntity {
+    const { __STAMP: stamp = null } = body;
+    const address =
+      this.#denial(stamp === null ? 'create' : 'update') ??
+      addressOf(this.dataclass, this.refusals, body);
+    return { body, address };
   }
 
   /**
    * Locks the entities that a list changes, if the database can lock rows: two lists in opposite
    * orders would wait for each other.
    */
-  lock(transaction: Transaction, bodies: readonly Body[]): Pending<void> {
+  lock(transaction: Transaction, entities: readonly SentEntity[]): Pending<void> {
     if (this.#lock === undefined) return undefined;
-    const keys = bodies.flatMap((body) => {
-      const address = addressOf(this.dataclass, this.#tools.refusals, body);
+    const keys = entities.flatMap(({ address }) => {
       if ('problems' in address || address.stamp === undefined) return [];
       const { key } = address;
       if (typeof key !== 'string' || this.dataclass.key.type !== 'string') return [key];
       // The database's JSON cannot contain such a text, and neither can a key.
-      return isWellFormed(key) && !key.includes('\0') ? [this.#foldText(key)] : [];
+      return isWellFormed(key) && !key.includes('\0') ? [this.#fold(key)] : [];
     });
     if (keys.length < 2) return undefined;
     return whenThere(transaction.value(this.#lock, [JSON.stringify(keys)]), () => undefined);
   }
 
   /**
-   * Saves one entity, or reports everything that is wrong with it; the transaction continues either
-   * way. Events run around the save if the dataclass declares some; what they stored is rolled back
-   * if the entity is refused.
-   * @throws whatever an event throws if class code saves; for a client it is a refusal
+   * Saves one entity of a client, or reports everything that is wrong with it; the transaction
+   * continues either way. What events stored is rolled back if the entity is refused.
    */
-  save(transaction: Transaction, body: Body, options: SaveOptions): Pending<SaveResult> {
-    const denial = this.#denial(body);
-    if (denial !== undefined) return denial;
+  save(
+    transaction: Transaction,
+    { body, address }: SentEntity,
+    options: SaveOptions,
+  ): Pending<SaveResult> {
+    if ('problems' in address) return address;
     const evented = this.#evented;
     if (evented !== undefined && ((evented.hasEvents && options.isKept) || this.#isForSetter(body)))
-      return evented.save(body, options);
-    const { live } = options;
-    const stored = this.#store(transaction, body, options);
-    return live === undefined
-      ? stored
-      : whenThere(stored, (result) =>
-          'problems' in result ? result : live.takeOver(result.key).then(() => result),
-        );
+      return evented.saveBody({ body, address }, options);
+    const { key, stamp } = address;
+    const existing =
+      key === undefined || stamp === undefined ? undefined : { key, fold: this.#fold };
+    const decoded = decodeBody(this.dataclass, body, existing).checked();
+    return this.#store(transaction, address, decoded, options);
+  }
+
+  /**
+   * Saves an object of class code, which takes over what is stored.
+   * @throws whatever an event throws
+   */
+  async saveLive(
+    transaction: Transaction,
+    entity: LiveEntity,
+    options: SaveOptions,
+  ): Promise<SaveResult> {
+    const denial = this.#denial(entity.isNew ? 'create' : 'update');
+    if (denial !== undefined) return denial;
+    if (this.#evented?.hasEvents === true) return this.#evented.saveLive(entity, options);
+    const result = await this.#storeLive(transaction, entity, options);
+    if (!('problems' in result)) await entity.takeOver(result.key);
+    return result;
   }
 
   /** Whether class code takes part in the save of some entity. */
@@ -120,34 +164,43 @@ export class EntitySaver {
     return this.#settable.some((name) => Object.hasOwn(body, name));
   }
 
-  /**
-   * An action that the session may not do with any entity of the dataclass is refused before
-   * anything is read.
-   */
-  #denial({ __STAMP: stamp = null }: Body): Refusal | undefined {
+  #denial(action: 'create' | 'update'): Refusal | undefined {
     const { permissions } = this.dataclass;
-    const action = stamp === null ? 'create' : 'update';
     if (permissions === undefined || permissions[action]) return undefined;
-    return this.#tools.refusals.denied(action, permissions.status);
+    return this.refusals.denied(action, permissions.status);
   }
 
-  #store(transaction: Transaction, body: Body, options: SaveOptions): Pending<SaveResult> {
-    const { refusals } = this.#tools;
-    const address = addressOf(this.dataclass, refusals, body);
-    if ('problems' in address) return address;
-    const { key, stamp } = address;
+  /** Stores what class code has set in its object. */
+  #storeLive(
+    transaction: Transaction,
+    entity: LiveEntity,
+    options: SaveOptions,
+  ): Pending<SaveResult> {
+    const { isNew, key, stamp, granted } = entity;
+    const address = isNew ? { key: undefined, stamp: undefined } : { key, stamp };
+    const existing = isNew || key === undefined ? undefined : { key, fold: this.#fold };
+    const decoded = decodeStored(this.dataclass, entity.changes(), existing, granted).checked();
+    return this.#store(transaction, address, decoded, options);
+  }
+
+  #store(
+    transaction: Transaction,
+    { key, stamp }: Address,
+    decoded: Decoded,
+    options: SaveOptions,
+  ): Pending<SaveResult> {
     if (key === undefined || stamp === undefined) {
-      return this.#storeNew(transaction, key, body, options);
+      return this.#storeNew(transaction, key, decoded, options);
     }
     const lock = whenThere(this.#hold(transaction, key, options), () =>
       this.#lockOf(key, options, transaction),
     );
     return whenThere(lock, (held) => {
-      if (held === undefined) return this.#change(transaction, key, stamp, body, options);
+      if (held === undefined) return this.#change(transaction, key, stamp, decoded, options);
       return whenThere(this.#updater.stampOf(transaction, key), (current) =>
         current === undefined
-          ? this.#change(transaction, key, stamp, body, options)
-          : refusals.locked(key, held),
+          ? this.#change(transaction, key, stamp, decoded, options)
+          : this.refusals.locked(key, held),
       );
     });
   }
@@ -167,7 +220,7 @@ export class EntitySaver {
 
   #comparable(key: string | number): string | number {
     return typeof key === 'string' && this.dataclass.key.type === 'string'
-      ? this.#foldText(key)
+      ? this.#fold(key)
       : key;
   }
 
@@ -175,17 +228,17 @@ export class EntitySaver {
     transaction: Transaction,
     key: string | number,
     stamp: number,
-    body: Body,
+    decoded: Decoded,
     options: SaveOptions,
   ): Pending<SaveResult> {
     if (options.isOnlyRead === true) {
-      const checked = this.#updater.check(transaction, key, stamp, body, options);
+      const checked = this.#updater.check(transaction, key, stamp, decoded);
       return checked.then((result) =>
         'problems' in result ? result : { key, outcome: 'changed', values: result.values },
       );
     }
     const timestamp = options.isKept ? options.timestamp : undefined;
-    const updated = this.#updater.update(transaction, key, stamp, body, timestamp, options);
+    const updated = this.#updater.update(transaction, key, stamp, decoded, timestamp);
     return whenThere(updated, (result) =>
       'problems' in result
         ? result
@@ -197,21 +250,24 @@ export class EntitySaver {
   #storeNew(
     transaction: Transaction,
     key: string | number | undefined,
-    body: Body,
+    decoded: Decoded,
     options: SaveOptions,
   ): Pending<SaveResult> {
-    if (key === undefined) return this.#create(transaction, body, options);
+    const create = (): Pending<SaveResult> =>
+      options.isOnlyRead === true
+        ? this.#creator.check(transaction, decoded)
+        : this.#creator.create(transaction, decoded, options.timestamp);
+    if (key === undefined) return create();
     const refusal = (stamp: number): Pending<Refusal> =>
-      whenThere(this.#lockOf(key, options, transaction), (lock) => {
-        const { refusals } = this.#tools;
-        return lock === undefined
-          ? refusals.stampChanged(key, undefined, stamp)
-          : refusals.locked(key, lock);
-      });
+      whenThere(this.#lockOf(key, options, transaction), (lock) =>
+        lock === undefined
+          ? this.refusals.stampChanged(key, undefined, stamp)
+          : this.refusals.locked(key, lock),
+      );
     const stampOf = (): Pending<number | undefined> => this.#updater.stampOf(transaction, key);
     return whenThere(stampOf(), (stamp) => {
       if (stamp !== undefined) return refusal(stamp);
-      return whenThere(this.#create(transaction, body, options), (result) => {
+      return whenThere(create(), (result) => {
         if (!('problems' in result) || result.status !== errorCodes.stampChanged.status) {
           return result;
         }
@@ -219,21 +275,6 @@ export class EntitySaver {
         return whenThere(stampOf(), (now) => (now === undefined ? result : refusal(now)));
       });
     });
-  }
-
-  #create(transaction: Transaction, body: Body, options: SaveOptions): Pending<SaveResult> {
-    if (options.isOnlyRead === true) return this.#checkNew(transaction, body, options);
-    return whenThere(this.#creator.create(transaction, body, options), (result) =>
-      'problems' in result ? result : { key: result.key, outcome: 'created' as const },
-    );
-  }
-
-  async #checkNew(transaction: Transaction, body: Body, options: SaveOptions): Promise<SaveResult> {
-    const result = await this.#creator.check(transaction, body, options);
-    if ('problems' in result) return result;
-    const key = result.values.get(this.dataclass.key.name) as string | number | null;
-    // A number that is not drawn yet is not checked.
-    return { key: key ?? '', outcome: 'created', values: result.values };
   }
 
   /** The lock of another session. What is only computed needs no check. */
@@ -291,10 +332,6 @@ function planLock(dialect: Dialect, dataclass: Dataclass): Statement | undefined
   return dialect.compile(sql`select count(*) from (${rows}) as "locked"`);
 }
 
-interface Created {
-  readonly key: string | number;
-}
-
 /** Stores new entities of one dataclass. */
 class EntityCreator {
   readonly #insert: InsertPlan;
@@ -302,7 +339,7 @@ class EntityCreator {
   constructor(
     dialect: Dialect,
     private readonly dataclass: Dataclass,
-    private readonly tools: SaveTools,
+    private readonly constraints: Constraints,
   ) {
     this.#insert = planInsert(dialect, dataclass);
   }
@@ -310,46 +347,35 @@ class EntityCreator {
   /**
    * Stores one entity, or reports everything that is wrong with it; the transaction continues
    * either way.
-   * @returns its key as it is stored, or why it was not
    */
-  create(
-    transaction: Transaction,
-    body: Body,
-    options: Author & { readonly timestamp: string },
-  ): Pending<Created | Refusal> {
-    const { relations, sequences, refusals } = this.tools;
-    const decoded = decodeNewEntity(this.dataclass, body, options);
+  create(transaction: Transaction, decoded: Decoded, timestamp: string): Pending<SaveResult> {
+    const { relations, sequences, refusals } = this.constraints;
     const { values, problems } = decoded;
     const given = sequences.given(values);
     return whenThere(relations.resolve(transaction, values), ({ length: unknown }) => {
       if (unknown > 0 || problems.length > 0) return this.#faulty(transaction, decoded);
       return whenThere(sequences.draw(transaction, values), (ended) =>
         ended === undefined
-          ? this.#store(transaction, decoded, given, options.timestamp)
+          ? this.#store(transaction, decoded, given, timestamp)
           : refusals.sequenceEnded(ended),
       );
     });
   }
 
-  /**
-   * Reports everything that {@link create} would find wrong, by reads only.
-   * @returns what would be stored, or why it would not
-   */
-  async check(
-    transaction: Transaction,
-    body: Body,
-    author: Author,
-  ): Promise<Pick<Decoded, 'values'> | Refusal> {
-    const { relations, sequences, refusals } = this.tools;
-    const decoded = decodeNewEntity(this.dataclass, body, author);
+  /** Reports everything that {@link create} would find wrong, by reads only. */
+  async check(transaction: Transaction, decoded: Decoded): Promise<SaveResult> {
+    const { relations, sequences, refusals } = this.constraints;
     const { values, problems } = decoded;
     await relations.resolve(transaction, values);
-    const faults = await this.tools.faults(transaction, decoded);
+    const faults = await this.constraints.faults(transaction, decoded);
     if (problems.length + faults.missing.length + faults.taken.length > 0) {
       return { ...refusals.faulty(faults), values };
     }
     const ended = await sequences.ended(transaction, values);
-    return ended === undefined ? { values } : refusals.sequenceEnded(ended);
+    if (ended !== undefined) return refusals.sequenceEnded(ended);
+    const key = values.get(this.dataclass.key.name) as string | number | null;
+    // A number that is not drawn yet is not checked.
+    return { key: key ?? '', outcome: 'created', values };
   }
 
   #store(
@@ -357,16 +383,16 @@ class EntityCreator {
     decoded: Decoded,
     given: ReadonlyMap<string, StoredValue>,
     timestamp: string,
-  ): Pending<Created | Refusal> {
+  ): Pending<SaveResult> {
     const { values } = decoded;
     return caught(
       () => {
         const bound = this.#insert.values(values, timestamp);
         const stored = transaction.run(this.#insert.statement, bound);
-        return whenThere(stored, ({ insertedKey }): Pending<Created | Refusal> => {
+        return whenThere(stored, ({ insertedKey }): Pending<SaveResult> => {
           const key = values.get(this.dataclass.key.name) as string | number | null | undefined;
-          const created = { key: key ?? insertedKey };
-          return whenThere(this.tools.sequences.raise(transaction, given), () => created);
+          const created = { key: key ?? insertedKey, outcome: 'created' } as const;
+          return whenThere(this.constraints.sequences.raise(transaction, given), () => created);
         });
       },
       (error) => {
@@ -385,17 +411,17 @@ class EntityCreator {
     const isDrawn = key.generated === 'sequence' && (decoded.values.get(key.name) ?? null) === null;
     // Rules of the model were checked before: the database refuses a number that it drew itself.
     if (error.kind !== 'check' || !isDrawn) {
-      return this.tools.refusedByDatabase(transaction, error, decoded);
+      return this.constraints.refusedByDatabase(transaction, error, decoded);
     }
-    const faults = await this.tools.faults(transaction, decoded);
-    const { refusals } = this.tools;
+    const faults = await this.constraints.faults(transaction, decoded);
+    const { refusals } = this.constraints;
     return faults.missing.length + faults.taken.length > 0
       ? refusals.faulty(faults)
       : refusals.sequenceEnded(key);
   }
 
   async #faulty(transaction: Transaction, decoded: Decoded): Promise<Refusal> {
-    return this.tools.refusals.faulty(await this.tools.faults(transaction, decoded));
+    return this.constraints.refusals.faulty(await this.constraints.faults(transaction, decoded));
   }
 }
 

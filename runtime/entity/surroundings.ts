@@ -4,13 +4,13 @@ import type { Dialect } from '../dialect/dialect.js';
 import type { Transaction } from '../dialect/executor.js';
 import type { Pending } from '../dialect/pending.js';
 import type { Fold } from '../protocol/fold.js';
-import type { Body, Writer } from './decoded.js';
-import type { DeletionReach } from './delete-reach.js';
-import type { DeletionRefused } from './delete-refusal.js';
-import type { Refusals, Refusal } from './refusals.js';
-import type { EntityUpdater } from './update.js';
 import type { StoredValue } from '../protocol/values.js';
+import type { Address, Body, Decoded } from './decode.js';
+import type { DeletionReach } from './delete-statements.js';
+import type { DeletionRefused } from './delete-refusal.js';
 import type { LiveEntity } from './lifecycle.js';
+import type { Refusal, Refusals } from './refusals.js';
+import type { EntityUpdater } from './update.js';
 
 /** What a save or a deletion has to respect, if the server has it. */
 export interface Surroundings {
@@ -35,7 +35,7 @@ export interface Lifecycle {
   ): EventedDeletion | undefined;
 }
 
-/** What is needed for saves with events. */
+/** The steps of a save without events, for those with them. */
 export interface SaveParts {
   readonly dataclass: Dataclass;
   readonly fold: Fold;
@@ -47,9 +47,17 @@ export interface SaveParts {
     transaction: Transaction,
   ) => Pending<Lock | undefined>;
   /** Saves without events. */
+  /** Stores what a client sent, or reports everything that is wrong with it. */
   readonly store: (
     transaction: Transaction,
-    body: Body,
+    address: Address,
+    decoded: Decoded,
+    options: SaveOptions,
+  ) => Pending<SaveResult>;
+  /** The same for what class code has set. */
+  readonly storeLive: (
+    transaction: Transaction,
+    entity: LiveEntity,
     options: SaveOptions,
   ) => Pending<SaveResult>;
 }
@@ -57,8 +65,16 @@ export interface SaveParts {
 export interface EventedSaving {
   /** Whether class code takes part in every save; else only in saves with a value for a setter. */
   readonly hasEvents: boolean;
-  /** @throws whatever an event throws if class code saves; for a client it is a refusal */
-  save(body: Body, options: SaveOptions): Promise<SaveResult>;
+  /** Saves the entity of a client's body. What an event throws is a refusal. */
+  saveBody(sent: AddressedBody, options: SaveOptions): Promise<SaveResult>;
+  /** @throws whatever an event throws */
+  saveLive(entity: LiveEntity, options: SaveOptions): Promise<SaveResult>;
+}
+
+/** A client's body, and which entity it names. */
+export interface AddressedBody {
+  readonly body: Body;
+  readonly address: Address;
 }
 
 export interface EventedDeletion {
@@ -91,22 +107,17 @@ export interface SaveOptions {
   readonly isValidation?: boolean;
   /** The entity is checked by reads only: nothing is stored, and nobody waits. */
   readonly isOnlyRead?: boolean;
-  readonly writer: Writer;
-  /** Names of attributes that may be written whatever the session may. */
-  readonly granted?: ReadonlySet<string>;
+  /** The caller rolls back its transaction, or its part, if the entity is refused. */
+  readonly isAlone: boolean;
   /** ID of the session whose own locks do not count. */
   readonly session?: string | undefined;
-  /**
-   * The class code's object that is saved, which takes over what is stored; the body is its own.
-   */
-  readonly live?: LiveEntity;
 }
 
 /** How entities are deleted. */
 export interface DeleteOptions {
   /** Of the entities that are changed because they refer to deleted ones. */
   readonly timestamp: string;
-  readonly writer: Writer;
+  readonly writer: 'client' | 'code';
   /** ID of the session whose own locks do not count. */
   readonly session?: string | undefined;
   /**

@@ -6,11 +6,10 @@ import { caught, type Pending, whenThere } from '../dialect/pending.js';
 import { type SqlValue, type Statement, Slot } from '../dialect/statement.js';
 import type { StorageDefinition } from '../protocol/definition.js';
 import type { StoredValue } from '../protocol/values.js';
-import { decodeChanges } from './decode.js';
-import type { Body, Decoded, Author } from './decoded.js';
+import type { Decoded } from './decode.js';
 import { graver, type KeptValue, keptValue } from './denials.js';
 import type { Refusal } from './refusals.js';
-import type { SaveTools } from './save-tools.js';
+import type { Constraints } from './constraints.js';
 import { sql, type SqlBool } from 'kysely';
 import { Aliases, column, From, selecting, type Source } from '../dataclass/source.js';
 import { type DerivedColumns, derivedColumns } from './derived-columns.js';
@@ -26,7 +25,7 @@ export class EntityUpdater {
   constructor(
     private readonly dialect: Dialect,
     private readonly dataclass: Dataclass,
-    private readonly tools: SaveTools,
+    private readonly constraints: Constraints,
     known: BoundedCache<Statement>,
   ) {
     this.#statements = new UpdateStatements(dialect, dataclass, known);
@@ -58,14 +57,12 @@ export class EntityUpdater {
     transaction: Transaction,
     key: string | number,
     stamp: number,
-    body: Body,
+    decoded: Decoded,
     timestamp: string | undefined,
-    author: Author,
   ): Pending<{ readonly isChange: boolean } | Refusal> {
-    const { relations } = this.tools;
-    const decoded = decodeChanges(this.dataclass, body, key, this.dialect.foldText, author);
+    const { relations } = this.constraints;
     const { values, problems } = decoded;
-    return whenThere(this.keepHidden(transaction, key, body, values), () =>
+    return whenThere(this.keepHidden(transaction, key, decoded), () =>
       whenThere(relations.resolve(transaction, values), ({ length: unknown }) => {
         const isRight = problems.length === 0 && unknown === 0;
         return isRight && values.size > 0
@@ -83,13 +80,11 @@ export class EntityUpdater {
     transaction: Transaction,
     key: string | number,
     stamp: number,
-    body: Body,
-    author: Author,
+    decoded: Decoded,
   ): Promise<Pick<Decoded, 'values'> | Refusal> {
-    const decoded = decodeChanges(this.dataclass, body, key, this.dialect.foldText, author);
     const { values } = decoded;
-    await this.keepHidden(transaction, key, body, values);
-    await this.tools.relations.resolve(transaction, values);
+    await this.keepHidden(transaction, key, decoded);
+    await this.constraints.relations.resolve(transaction, values);
     const result = await this.#unchanged(transaction, key, stamp, decoded, false, this.#stamp);
     return 'problems' in result ? { ...result, values } : { values };
   }
@@ -110,45 +105,38 @@ export class EntityUpdater {
           transaction.run(run.statement, run.values),
           ({ changes }): Pending<{ readonly isChange: boolean } | Refusal> =>
             changes > 0
-              ? whenThere(this.tools.sequences.raise(transaction, values), () => changed)
+              ? whenThere(this.constraints.sequences.raise(transaction, values), () => changed)
               : this.#unchanged(transaction, key, stamp, decoded, true),
         ),
       (error) => {
         if (!(error instanceof ConstraintError)) throw error;
-        return this.tools.refusedByDatabase(transaction, error, decoded, key);
+        return this.constraints.refusedByDatabase(transaction, error, decoded, key);
       },
     );
   }
 
   /**
    * Keeps a relation to a hidden entity as it is, if the body contains what a read shows of it:
-   * null, or the foreign key that is stored.
-   * @param values of the body; those of such relations are removed
+   * null, or the foreign key that is stored. The values of such relations are removed.
    */
-  keepHidden(
-    transaction: Transaction,
-    key: string | number,
-    body: Body,
-    values: Map<string, StoredValue>,
-  ): Pending<void> {
-    const { toRestricted } = this.tools.relations;
+  keepHidden(transaction: Transaction, key: string | number, decoded: Decoded): Pending<void> {
+    const { toRestricted } = this.constraints.relations;
     // Most changes contain no relation, and continue at once.
-    return toRestricted.some(({ foreignKey }) => values.has(foreignKey))
-      ? this.#keepAllHidden(transaction, key, body, values)
+    return toRestricted.some(({ foreignKey }) => decoded.values.has(foreignKey))
+      ? this.#keepAllHidden(transaction, key, decoded)
       : undefined;
   }
 
   async #keepAllHidden(
     transaction: Transaction,
     key: string | number,
-    body: Body,
-    values: Map<string, StoredValue>,
+    { values, nullRelations }: Decoded,
   ): Promise<void> {
-    const { relations } = this.tools;
+    const { relations } = this.constraints;
     for (const relation of relations.toRestricted) {
       const foreignKey = this.dataclass.foreignKey(relation);
       const value = values.get(foreignKey.name);
-      const isNull = value === null && !Object.hasOwn(body, foreignKey.name);
+      const isNull = value === null && nullRelations.has(foreignKey.name);
       const isKey = value !== null && foreignKey.exposed !== false;
       if (value === undefined || !(isNull || isKey)) continue;
       const stored = await this.#stored(transaction, key, foreignKey);
@@ -169,7 +157,7 @@ export class EntityUpdater {
     key: string | number,
     values: ReadonlyMap<string, StoredValue>,
   ): Promise<boolean> {
-    const { relations } = this.tools;
+    const { relations } = this.constraints;
     for (const relation of relations.toRestricted) {
       const foreignKey = this.dataclass.foreignKey(relation);
       const value = values.get(foreignKey.name);
@@ -194,7 +182,7 @@ export class EntityUpdater {
     isRight: boolean,
     statement = this.#lockedStamp,
   ): Promise<{ readonly isChange: false } | Refusal> {
-    const { refusals } = this.tools;
+    const { refusals } = this.constraints;
     const current = await this.#stampBy(statement, transaction, key);
     if (current === undefined) return refusals.unknownKey(key);
     if (current !== stamp) return refusals.stampChanged(key, stamp, current);
@@ -203,7 +191,7 @@ export class EntityUpdater {
     const problems = [...decoded.problems, ...readOnly.map(({ problem }) => problem)];
     const status = readOnly.reduce((all, { status: each }) => graver(all, each), decoded.status);
     const { values } = decoded;
-    const faults = await this.tools.faults(transaction, { problems, status, values }, key);
+    const faults = await this.constraints.faults(transaction, { problems, status, values }, key);
     const isFaulty = problems.length + faults.missing.length + faults.taken.length > 0;
     return isFaulty ? refusals.faulty(faults, key) : { isChange: false };
   }

@@ -21,7 +21,7 @@ export interface ComparisonNode {
 
 /**
  * A comparison with an attribute that class code computes, after class code was asked what it
- * means. The parser does not make it: `settledFilter` replaces the comparison by it.
+ * means. The parser does not make it: `resolvedFilter` replaces the comparison by it.
  */
 export interface ComputedNode {
   readonly kind: 'computed';

@@ -1,4 +1,4 @@
-import { type CallSlot, Slot, type SqlValue } from '../dialect/statement.js';
+import { Slot, type SqlValue } from '../dialect/statement.js';
 import type { ComparisonInput } from '../protocol/comparison-value.js';
 import type { PlaceholderValue } from './ast.js';
 
@@ -20,27 +20,21 @@ export type Convert = (input: FilterInput) => SqlValue | undefined;
 
 /** The values that a filter's statement binds: the input of each one, and its conversion. */
 export class FilterSlots {
-  readonly #byPurpose = new Map<string, Slot | CallSlot>();
+  readonly #byPurpose = new Map<string, Slot>();
   readonly #sources: { readonly input: number; readonly convert: Convert }[] = [];
-  readonly #slotAt: (index: number) => Slot | CallSlot;
 
-  /**
-   * @param first the position of the filter's first value in the statement's list of values, or a
-   * function that returns the value
-   */
-  constructor(first: number | ((index: number) => CallSlot)) {
-    this.#slotAt = typeof first === 'number' ? (index) => new Slot(first + index) : first;
-  }
+  /** @param first the position of the filter's first value in the statement's list of values */
+  constructor(private readonly first: number) {}
 
   /**
    * The slot for an input and a purpose; the same one each time, because a statement may contain a
    * filter twice.
    */
-  take(input: number, purpose: string, convert: Convert): Slot | CallSlot {
+  take(input: number, purpose: string, convert: Convert): Slot {
     const name = `${input} ${purpose}`;
     const known = this.#byPurpose.get(name);
     if (known !== undefined) return known;
-    const slot = this.#slotAt(this.#sources.length);
+    const slot = new Slot(this.first + this.#sources.length);
     this.#sources.push({ input, convert });
     this.#byPurpose.set(name, slot);
     return slot;

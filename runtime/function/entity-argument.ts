@@ -5,8 +5,7 @@ import type { EntityObject } from '../class/types.js';
 import type { Pending } from '../dialect/pending.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';
-import { decodeReceived, keyOf } from '../entity/decode.js';
-import type { Body, Decoded } from '../entity/decoded.js';
+import { type Body, decodeBody, type Decoded, keyOf } from '../entity/decode.js';
 import { EventFailure } from '../entity/lifecycle.js';
 import type { RelatedEntityDefinition } from '../protocol/definition.js';
 import {
@@ -74,7 +73,7 @@ export async function applyTo(
   at: Place,
 ): Promise<void> {
   const state = stateOf(entity);
-  const received = decodeReceived(
+  const received = decodeBody(
     dataclass,
     await context.applyUploads(dataclass, json),
     state.isNew || state.key === null ? undefined : { key: state.key, fold: context.fold },

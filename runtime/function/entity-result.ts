@@ -161,7 +161,7 @@ function membersOf(answer: JsonAnswer): Record<string, unknown> {
   return JSON.parse(textOf(answer)) as Record<string, unknown>;
 }
 
-type Members = Record<string, unknown>;
+type JsonMembers = Record<string, unknown>;
 
 /** What is needed to write an entity object. */
 interface MemoryForm {
@@ -176,7 +176,7 @@ interface MemoryForm {
  * are a to-many relation and an image or BLOB of an entity without a URI, and what only the
  * database computes.
  */
-function entityInMemory(entity: object, form: MemoryForm): Members {
+function entityInMemory(entity: object, form: MemoryForm): JsonMembers {
   const state = stateOf(entity);
   const { key } = state;
   const members: [string, unknown][] = [
@@ -194,7 +194,7 @@ function entityInMemory(entity: object, form: MemoryForm): Members {
  * Replaces stored values by those that were set in an entity object and not saved.
  * @param read the entity as it was read
  */
-function withChanges(read: Members, entity: object, form: MemoryForm): Members {
+function withChanges(read: JsonMembers, entity: object, form: MemoryForm): JsonMembers {
   const state = stateOf(entity);
   const members = { ...read };
   for (const { attribute } of form.projection.fields) {

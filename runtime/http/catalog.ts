@@ -9,7 +9,7 @@ import type {
 import { methodNotAllowed, refuse } from '../protocol/errors.js';
 import { shortened } from '../protocol/names.js';
 import { refuseForms } from '../query/answer-form.js';
-import { missingDataclass } from './not-found.js';
+import { missingDataclass } from './errors.js';
 import { readingParameters } from './reading-parameters.js';
 import { sendJson } from './reply.js';
 import type { Settings } from './settings.js';
@@ -287,7 +287,7 @@ function valueType(type: string, dateOnly: true | undefined): object {
 }
 
 /** The functions of a server that belong to no dataclass. */
-interface ServerFunctions {
+export interface ServerFunctions {
   readonly datastore: readonly FunctionDefinition[];
   readonly singletons: readonly {
     readonly name: string;

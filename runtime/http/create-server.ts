@@ -7,15 +7,15 @@ import fastify, {
   LogController,
 } from 'fastify';
 import { pino } from 'pino';
-import { type ReadQuotas, readServerQuotas } from '../access/server-quotas.js';
+import { type ReadQuotas, readServerQuotas } from '../access/quotas.js';
 import { type Environment, setting } from '../protocol/environment.js';
 import { type Origins, originsFrom } from './cross-site.js';
 import {
   type ErrorHandler,
   errorHandler,
   type ErrorLog,
-  errorTeller,
-  type ErrorTeller,
+  errorReporter,
+  type ErrorReporter,
 } from './errors.js';
 import { http } from './node-http.js';
 import { processesOfServer } from './one-of-several.js';
@@ -48,7 +48,7 @@ export interface ServerSetup {
   readonly origins: Origins;
   readonly quotas: ReadQuotas;
   readonly log: ServerLog;
-  readonly tellError: ErrorTeller;
+  readonly reportError: ErrorReporter;
   readonly answerError: ErrorHandler;
   /** How many processes of this machine serve; this one is one of them. */
   readonly processes: number;
@@ -92,8 +92,8 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
   // small read.
   const ownLog = options.logger === undefined ? pino({ level }, pino.destination(2)) : undefined;
   const loggerInstance: FastifyBaseLogger | undefined = ownLog;
-  const tellError = errorTeller(ownLog);
-  const answerError = errorHandler(tellError);
+  const reportError = errorReporter(ownLog);
+  const answerError = errorHandler(reportError);
   const gate: RequestGate = new RequestGate(load, {
     log: () => log,
     origins,
@@ -139,12 +139,13 @@ export function createServer(settings: Settings, options: AppOptions): FastifyIn
     origins,
     quotas,
     log,
-    tellError,
+    reportError,
     answerError,
     processes: processesOfServer(),
     closeAtEnd: (close) => opened.push(close),
   };
   app.decorate('setup', setup);
+  app.register(gate.underPressure(load.maxWait));
   app.get('/health', (_request, reply) => sendJson(reply, '{"ok":true}'));
   prepareOwnRoutes(app);
   options.extend?.(app);

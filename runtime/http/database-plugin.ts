@@ -43,7 +43,7 @@ export const database = fastifyPlugin<DatabaseOptions>(
 );
 
 /** How a database is opened, and what may be done to it then. */
-interface Opening extends DatabaseOptions {
+interface OpeningOptions extends DatabaseOptions {
   readonly accentInsensitive: boolean;
   readonly queryTimeout: number | null;
   readonly environment: Environment;
@@ -55,7 +55,7 @@ interface Opening extends DatabaseOptions {
 }
 
 /** @throws Error that says why, when it cannot be opened or is none that the server takes */
-async function openDatabase(opening: Opening): Promise<Database> {
+async function openDatabase(opening: OpeningOptions): Promise<Database> {
   const { chosen, textFold, hasVectors, data } = chosenFor(opening);
   const { vectors } = chosen;
   if (hasVectors && vectors === undefined) {
@@ -69,14 +69,14 @@ async function openDatabase(opening: Opening): Promise<Database> {
   return { ...opened, dialect: { ...opened.dialect, vectors } };
 }
 
-interface Chosen {
+interface ChosenOptions {
   readonly chosen: ChosenDatabase;
   readonly textFold: Fold;
   readonly hasVectors: boolean;
   readonly data: DataOptions;
 }
 
-function chosenFor(opening: Opening): Chosen {
+function chosenFor(opening: OpeningOptions): ChosenOptions {
   const { definitions, databases, environment, databaseUrl, migrations, trial } = opening;
   const inEnvironment = setting(environment, 'DATABASE_URL', '');
   const given = databaseUrl ?? (inEnvironment === '' ? undefined : inEnvironment);
@@ -123,7 +123,7 @@ async function open(
     : { ...opened, executor: observedExecutor(opened.executor, onStatement) };
 }
 
-interface MigrateOptions extends DatabaseOptions {
+interface MigrateCommandOptions extends DatabaseOptions {
   readonly settings: Settings;
 }
 
@@ -169,11 +169,11 @@ function migrateCommand(): MigrateCommand {
  * Prints what it does; with `--plan`, what migrations would do; with `--try`, what it does to a copy. An error is told on stderr,
  * and the process ends with 1, or with 2 where the command line is wrong.
  */
-export async function migrate({ settings, ...options }: MigrateOptions): Promise<void> {
+export async function migrate({ settings, ...options }: MigrateCommandOptions): Promise<void> {
   const log = (words: string): void => {
     process.stdout.write(`${words}\n`);
   };
-  const opening: Opening = {
+  const opening: OpeningOptions = {
     ...options,
     accentInsensitive: settings.accentInsensitive,
     queryTimeout: null,
@@ -207,20 +207,20 @@ export async function migrate({ settings, ...options }: MigrateOptions): Promise
   }
 }
 
-async function planMigrations(opening: Opening): Promise<void> {
+async function planMigrations(opening: OpeningOptions): Promise<void> {
   const { chosen, textFold, data } = chosenFor(opening);
   const lines = await chosen.driver.plan(chosen.url, chosen.schema, textFold, data);
   for (const line of lines) opening.log(line);
   if (lines.length === 0) opening.log('All steps of the migrations have run.');
 }
 
-async function runMigrations(opening: Opening): Promise<void> {
+async function runMigrations(opening: OpeningOptions): Promise<void> {
   const { executor, added = [] } = await openDatabase(opening);
   for (const each of added) opening.log(`In the database, ${each}.`);
   await executor.close();
 }
 
-async function tryMigrations(opening: Opening, target: string): Promise<void> {
+async function tryMigrations(opening: OpeningOptions, target: string): Promise<void> {
   const { log } = opening;
   const { chosen, textFold: fold } = chosenFor(opening);
   const { url, words } = await chosen.driver.copy(chosen.url, target, { fold, log });

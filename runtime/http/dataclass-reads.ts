@@ -1,10 +1,11 @@
 import type { FastifyReply } from 'fastify';
-import type { SetAsker } from '../entity-set/entity-set-store.js';
-import { setAskerOf } from '../access/session.js';
+import type { SetRequester } from '../entity-set/entity-set-store.js';
+import type { RequestScope } from '../access/request-scope.js';
+import { setRequesterOf } from '../access/session.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';
 import type { PendingAnswer } from '../dialect/executor.js';
-import { type Pending, whenThere } from '../dialect/pending.js';
+import type { Pending } from '../dialect/pending.js';
 import type { RelatedEntitiesDefinition, StorageDefinition } from '../protocol/definition.js';
 import { refuse } from '../protocol/errors.js';
 import { decodeKey, readKeyClause, readLookup } from '../protocol/key.js';
@@ -31,17 +32,15 @@ import { LockService } from './lock-service.js';
 import { type DataclassMedia, requireMedia } from './served-media.js';
 import { missingEntity, sendAnswer } from './reply.js';
 import type { DataclassRequest, ServiceContext } from './service-context.js';
-import { whenSettled } from '../query/computed-requests.js';
+import { whenResolved } from '../query/computed-requests.js';
 import { explainedAnswer } from '../query/query-plan.js';
 import { preparePage } from '../query/read-page.js';
-import type { ReadingContext } from '../query/reading-context.js';
 
 /**
  * Answers reads of one dataclass, its entities and their sets; its members are registered as
  * Fastify handlers.
  */
 export class DataclassReads {
-  readonly #selections: SelectionReader;
   readonly #entities: EntityReader;
   readonly #sets: EntitySetService;
   readonly #aggregates: AggregateReader;
@@ -52,7 +51,6 @@ export class DataclassReads {
 
   constructor(context: ServiceContext, dataclass: Dataclass) {
     this.#dataclass = dataclass;
-    this.#selections = new SelectionReader(context, dataclass);
     this.#entities = new EntityReader(context, dataclass);
     this.#sets = new EntitySetService(context, context.sets, dataclass);
     this.#aggregates = new AggregateReader(context);
@@ -60,7 +58,11 @@ export class DataclassReads {
   }
 
   /** `GET /<dataClass>` and `GET /<dataClass>/<attributes>` */
-  readonly readCollection = (request: DataclassRequest, reply: FastifyReply): void => {
+  readonly readCollection = (
+    request: DataclassRequest,
+    reply: FastifyReply,
+    scope: RequestScope,
+  ): void => {
     requirePermission(this.#dataclass, 'read');
     const parameters = readingParameters(request, ['entityset']);
     const { attributes } = request.params;
@@ -77,15 +79,22 @@ export class DataclassReads {
     }
     const answer =
       parameters.method === 'entityset'
-        ? whenThere(this.#asker(request, reply), (asker) =>
-            this.#sets.create(this.#all(parameters), parameters, attributes, asker),
+        ? this.#sets.create(
+            this.#all(parameters),
+            parameters,
+            attributes,
+            setRequesterOf(scope.session),
           )
-        : this.#selections.read(parameters, attributes);
+        : this.#page(this.#all(parameters), parameters, attributes);
     this.#send(reply, answer);
   };
 
   /** `GET /<dataClass>(<key>)`, and the same followed by attributes or by one relation */
-  readonly readEntity = (request: DataclassRequest, reply: FastifyReply): void => {
+  readonly readEntity = (
+    request: DataclassRequest,
+    reply: FastifyReply,
+    scope: RequestScope,
+  ): void => {
     requirePermission(this.#dataclass, 'read');
     const parameters = readingParameters(request, ['entityset', 'subentityset'], true);
     refuseSetParameters(parameters);
@@ -95,7 +104,7 @@ export class DataclassReads {
     const value = decodeKey(key.type, text);
     if (value === undefined) throw missingEntity(name);
     if (parameters.lock !== undefined) {
-      this.#send(reply, this.#lock(request, reply, value, parameters));
+      this.#send(reply, this.#lock(request, scope, value, parameters));
       return;
     }
     if (aggregationOf(parameters) !== undefined) {
@@ -104,10 +113,10 @@ export class DataclassReads {
       return;
     }
     if (parameters.method !== undefined) {
-      this.#send(reply, this.#relatedSet(request, reply, value, parameters));
+      this.#send(reply, this.#relatedSet(request, scope, value, parameters));
       return;
     }
-    const media = askedMedia(this.#dataclass, attributes, parameters);
+    const media = requestedMedia(this.#dataclass, attributes, parameters);
     if (media !== undefined) {
       refuseForms(parameters, this.#context.options, 'one entity');
       this.#sendMedia(request, reply, media, value, parameters);
@@ -118,7 +127,7 @@ export class DataclassReads {
       refuseForms(parameters, this.#context.options, 'one entity');
       this.#send(reply, this.#entities.read(key, value, parameters, attributes));
     } else {
-      this.#send(reply, this.#selections.readRelated(relation, value, parameters));
+      this.#send(reply, this.#related(relation, value, parameters));
     }
   };
 
@@ -140,22 +149,26 @@ export class DataclassReads {
   };
 
   /** `/<dataClass>/$entityset/<id>` and `/<dataClass>/<attributes>/$entityset/<id>` */
-  readonly readEntitySet = (request: DataclassRequest, reply: FastifyReply): void => {
+  readonly readEntitySet = (
+    request: DataclassRequest,
+    reply: FastifyReply,
+    scope: RequestScope,
+  ): void => {
     requirePermission(this.#dataclass, 'read');
     // Old clients repeat the method that made a set when they request its pages (protocol P9.17).
     const parameters = readingParameters(request, ['entityset', 'subentityset', 'release']);
     const { set = '', attributes } = request.params;
-    const answer = whenThere(this.#asker(request, reply), (asker) =>
+    const requester = setRequesterOf(scope.session);
+    const answer =
       parameters.method === 'release'
-        ? this.#sets.release(set, asker)
-        : this.#sets.read(set, attributes, parameters, asker),
-    );
+        ? this.#sets.release(set, requester)
+        : this.#sets.read(set, attributes, parameters, requester);
     this.#send(reply, answer);
   };
 
   /** The keys that a set holds and that match the request's filter. */
-  keysOfSet(set: string, parameters: Parameters, asker: SetAsker): Pending<KeyList> {
-    return this.#sets.keys(set, parameters, asker);
+  keysOfSet(set: string, parameters: Parameters, requester: SetRequester): Pending<KeyList> {
+    return this.#sets.keys(set, parameters, requester);
   }
 
   /** Reads and sets the bytes of images and BLOBs. */
@@ -164,14 +177,10 @@ export class DataclassReads {
     return (this.#media ??= requireMedia(media).of(database, this.#dataclass));
   }
 
-  #asker(request: DataclassRequest, reply: FastifyReply): Pending<SetAsker> {
-    return whenThere(this.#context.sessions.of(request, reply), setAskerOf);
-  }
-
   /** `$lock=true|false` of one entity, by GET and POST (protocol P12.1). */
   async #lock(
     request: DataclassRequest,
-    reply: FastifyReply,
+    { session }: RequestScope,
     key: string | number,
     parameters: Parameters,
   ): Promise<string> {
@@ -182,7 +191,6 @@ export class DataclassReads {
     // A lock protects what its holder wants to change.
     requirePermission(this.#dataclass, 'update');
     refuseCrossSite(request);
-    const session = await this.#context.sessions.of(request, reply);
     return this.#locks.answer(session, key, lock === true);
   }
 
@@ -196,10 +204,39 @@ export class DataclassReads {
     return selectionRequest(filters, this.#dataclass, { kind: 'all' }, null, parameters);
   }
 
+  /** A page of entities, in the form that the request wants. */
+  #page(
+    request: SelectionRequest,
+    parameters: Parameters,
+    attributes: string | undefined,
+  ): PendingAnswer {
+    const context = this.#context;
+    const name = answerForm(parameters, context.options);
+    const form = pageForms[name](context, request.dataclass, parameters, attributes);
+    const answer = whenResolved(context, request, (resolved) =>
+      preparePage(context, resolved, parameters, form).read(),
+    );
+    return name === 'collection' ? explainedAnswer(context, request, parameters, answer) : answer;
+  }
+
+  /**
+   * The entities to which a to-many relation of one entity leads; no answer if the entity does not
+   * exist.
+   */
+  #related(
+    relation: RelatedEntitiesDefinition,
+    key: string | number,
+    parameters: Parameters,
+  ): PendingAnswer {
+    const request = relatedRequest(this.#context, this.#dataclass, relation, key, parameters);
+    const expand = beyondRelation(relation.name, parameters.expand);
+    return this.#page(request, { ...parameters, expand }, undefined);
+  }
+
   /** A set of the entities to which a to-many relation of one entity leads (protocol P9.2). */
   #relatedSet(
     request: DataclassRequest,
-    reply: FastifyReply,
+    { session }: RequestScope,
     key: string | number,
     parameters: Parameters,
   ): PendingAnswer {
@@ -216,9 +253,8 @@ export class DataclassReads {
     const orderOrigin = { parameter: '$subOrderby', start: 0 } as const;
     const selection = parameters.subOrderby === undefined ? read : { ...read, orderOrigin };
     const related = { dataclass: this.#dataclass.name, key, relation: name };
-    return whenThere(this.#asker(request, reply), (asker) =>
-      this.#setsOf(selection.dataclass).create(selection, texts, undefined, asker, related),
-    );
+    const sets = this.#setsOf(selection.dataclass);
+    return sets.create(selection, texts, undefined, setRequesterOf(session), related);
   }
 
   #setsOf(dataclass: Dataclass): EntitySetService {
@@ -263,7 +299,7 @@ export class DataclassReads {
  * The image or BLOB whose bytes a read requests: named in the path and by `$expand`, a BLOB with
  * `$binary=true` too. Otherwise the entity is the answer.
  */
-function askedMedia(
+function requestedMedia(
   dataclass: Dataclass,
   attributes: string | undefined,
   { expand, binary }: Parameters,
@@ -272,51 +308,8 @@ function askedMedia(
   const name = attributes.trim();
   const attribute = dataclass.exposedAttributes.get(name);
   if (attribute?.kind !== 'storage') return undefined;
-  const isAsked = attribute.type === 'image' || (attribute.type === 'blob' && binary);
-  return isAsked && expand.trim() === name ? attribute : undefined;
-}
-
-/** Answers reads of the entities of one dataclass, in the form that each request wants. */
-class SelectionReader {
-  constructor(
-    private readonly context: ReadingContext,
-    private readonly dataclass: Dataclass,
-  ) {}
-
-  /** @param attributes the list in the path */
-  read(parameters: Parameters, attributes: string | undefined): PendingAnswer {
-    const { filters } = this.context;
-    const request = selectionRequest(filters, this.dataclass, { kind: 'all' }, null, parameters);
-    return this.#answer(request, parameters, attributes);
-  }
-
-  /**
-   * The entities to which a to-many relation of one entity leads; no answer if the entity does not
-   * exist.
-   */
-  readRelated(
-    relation: RelatedEntitiesDefinition,
-    key: string | number,
-    parameters: Parameters,
-  ): PendingAnswer {
-    const request = relatedRequest(this.context, this.dataclass, relation, key, parameters);
-    const expand = beyondRelation(relation.name, parameters.expand);
-    return this.#answer(request, { ...parameters, expand }, undefined);
-  }
-
-  #answer(
-    request: SelectionRequest,
-    parameters: Parameters,
-    attributes: string | undefined,
-  ): PendingAnswer {
-    const { context } = this;
-    const name = answerForm(parameters, context.options);
-    const form = pageForms[name](context, request.dataclass, parameters, attributes);
-    const answer = whenSettled(context, request, (settled) =>
-      preparePage(context, settled, parameters, form).read(),
-    );
-    return name === 'collection' ? explainedAnswer(context, request, parameters, answer) : answer;
-  }
+  const isRequested = attribute.type === 'image' || (attribute.type === 'blob' && binary);
+  return isRequested && expand.trim() === name ? attribute : undefined;
 }
 
 /**

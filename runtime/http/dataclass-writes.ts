@@ -1,9 +1,10 @@
 import type { FastifyReply } from 'fastify';
-import { setAskerOf } from '../access/session.js';
+import type { RequestScope } from '../access/request-scope.js';
+import { setRequesterOf } from '../access/session.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
-import { refuse } from '../protocol/errors.js';
+import { refuse, type RequestError } from '../protocol/errors.js';
 import { decodeKey, readKeyClause } from '../protocol/key.js';
 import type { Parameters } from '../query/parameters.js';
 import { unknownAttribute } from '../query/projection.js';
@@ -14,9 +15,12 @@ import { readRawPict } from '../protocol/image-types.js';
 import { parametersOf, refusedMethod, refuseLock } from './reading-parameters.js';
 import { bodyTooLarge } from './receive-body.js';
 import { type Sent, sendWhenThere, missingEntity } from './reply.js';
-import type { AddressKey } from './write-body.js';
-import type { WriteCaller, WriteMode } from './body-saving.js';
-import { WriteService } from './write-service.js';
+import {
+  type AddressKey,
+  type WriteCaller,
+  type WriteMode,
+  WriteService,
+} from './write-service.js';
 import type { DataclassReads } from './dataclass-reads.js';
 import type { DataclassRequest, ServiceContext } from './service-context.js';
 
@@ -41,7 +45,11 @@ export class DataclassWrites {
   }
 
   /** `POST /<dataClass>?$method=update`, `validate`, `delete`, `entityset` */
-  readonly writeCollection = (request: DataclassRequest, reply: FastifyReply): Sent => {
+  readonly writeCollection = (
+    request: DataclassRequest,
+    reply: FastifyReply,
+    scope: RequestScope,
+  ): Sent => {
     const parameters = parametersOf(request, 'write');
     refuseLock(parameters);
     const { method } = parameters;
@@ -52,31 +60,36 @@ export class DataclassWrites {
       );
     }
     if (method === 'entityset') {
-      this.reads.readCollection(request, reply);
+      this.reads.readCollection(request, reply, scope);
       return undefined;
     }
-    if (method !== 'delete') return this.#write(request, reply, method, parameters);
+    if (method !== 'delete') return this.#write(request, reply, scope, method, parameters);
     requirePermission(this.dataclass, 'drop');
-    const answer = this.#asCaller(request, reply, ({ session }) =>
+    const answer = this.#asCaller(request, scope, ({ session }) =>
       this.#deletions.deleteMatching(parameters, session),
     );
     return sendWhenThere(reply, answer);
   };
 
   /** `POST /<dataClass>(<key>)`, with or without `$method=update`; `validate`, `delete` */
-  readonly writeEntity = (request: DataclassRequest, reply: FastifyReply): Sent => {
+  readonly writeEntity = (
+    request: DataclassRequest,
+    reply: FastifyReply,
+    scope: RequestScope,
+  ): Sent => {
     const parameters = parametersOf(request, 'write');
     if (parameters.lock !== undefined) {
       if (parameters.method !== undefined) refuseLock(parameters);
-      this.reads.readEntity(request, reply);
+      this.reads.readEntity(request, reply, scope);
       return undefined;
     }
     const { method = 'update' } = parameters;
     const { text } = readKeyClause(request.params.key ?? '');
-    if (method !== 'delete') return this.#write(request, reply, method, parameters, { text });
+    if (method !== 'delete')
+      return this.#write(request, reply, scope, method, parameters, { text });
     requirePermission(this.dataclass, 'drop');
     const key = decodeKey(this.dataclass.key.type, text);
-    const answer = this.#asCaller(request, reply, ({ session }) =>
+    const answer = this.#asCaller(request, scope, ({ session }) =>
       this.#deletions.deleteByKey(key, parameters, session),
     );
     return sendWhenThere(reply, answer);
@@ -86,23 +99,31 @@ export class DataclassWrites {
    * `POST` to make a set of what a GET reads, to set an image with `$rawPict`, or to a function:
    * this model has none that can be called.
    */
-  readonly writeAttributes = (request: DataclassRequest, reply: FastifyReply): Sent => {
+  readonly writeAttributes = (
+    request: DataclassRequest,
+    reply: FastifyReply,
+    scope: RequestScope,
+  ): Sent => {
     const given = parametersOf(request, 'read');
     refuseLock(given);
     const { method, rawPict } = given;
     const { key, attributes = '' } = request.params;
     if (method === undefined && key !== undefined && readRawPict(rawPict)) {
-      return this.#writeImage(request, reply, key, attributes.trim());
+      return this.#writeImage(request, reply, scope, key, attributes.trim());
     }
     refuseLongBody(request, this.context.limits.bodySize);
     if (method === undefined) throw unknownAttribute(this.dataclass, attributes, 'path');
     if (method !== 'entityset' && method !== 'subentityset') throw refusedMethod(method, 'POST');
-    if (key === undefined) this.reads.readCollection(request, reply);
-    else this.reads.readEntity(request, reply);
+    if (key === undefined) this.reads.readCollection(request, reply, scope);
+    else this.reads.readEntity(request, reply, scope);
     return undefined;
   };
 
-  readonly writeEntitySet = (request: DataclassRequest, reply: FastifyReply): Sent => {
+  readonly writeEntitySet = (
+    request: DataclassRequest,
+    reply: FastifyReply,
+    scope: RequestScope,
+  ): Sent => {
     const { method } = parametersOf(request, 'read');
     if (method === undefined) {
       throw refuse(
@@ -112,26 +133,25 @@ export class DataclassWrites {
     }
     if (method === 'update' || method === 'validate') throw refusedMethod(method, 'POST');
     if (method !== 'delete') {
-      this.reads.readEntitySet(request, reply);
+      this.reads.readEntitySet(request, reply, scope);
       return undefined;
     }
     requirePermission(this.dataclass, 'drop');
     const parameters = parametersOf(request, 'write');
     const { set = '' } = request.params;
     refuseLock(parameters);
-    const answer = whenThere(this.context.sessions.of(request, reply), (found) => {
-      const asker = setAskerOf(found);
-      const find = (): Pending<KeyList> => this.reads.keysOfSet(set, parameters, asker);
-      return this.#asCaller(request, reply, ({ session }) =>
-        this.#deletions.deleteMembers(parameters, find, session),
-      );
-    });
+    const requester = setRequesterOf(scope.session);
+    const find = (): Pending<KeyList> => this.reads.keysOfSet(set, parameters, requester);
+    const answer = this.#asCaller(request, scope, ({ session }) =>
+      this.#deletions.deleteMembers(parameters, find, session),
+    );
     return sendWhenThere(reply, answer);
   };
 
   #write(
     request: DataclassRequest,
     reply: FastifyReply,
+    scope: RequestScope,
     method: string,
     parameters: Parameters,
     address?: AddressKey,
@@ -152,13 +172,19 @@ export class DataclassWrites {
     const asked = { mode: writeMode(method, parameters), attributes, expand };
     const { body, headers } = request;
     const type = headers['content-type'];
-    const answer = this.#asCaller(request, reply, (caller) =>
+    const answer = this.#asCaller(request, scope, (caller) =>
       this.#writing.write(asked, body, type, caller, address),
     );
     return sendWhenThere(reply, answer);
   }
 
-  #writeImage(request: DataclassRequest, reply: FastifyReply, clause: string, name: string): Sent {
+  #writeImage(
+    request: DataclassRequest,
+    reply: FastifyReply,
+    scope: RequestScope,
+    clause: string,
+    name: string,
+  ): Sent {
     const parameters = parametersOf(request, 'write');
     requirePermission(this.dataclass, 'update');
     refuseForms(parameters, this.context.options, 'an image');
@@ -170,7 +196,7 @@ export class DataclassWrites {
     const key = decodeKey(this.dataclass.key.type, readKeyClause(clause).text);
     if (key === undefined) throw missingEntity(this.dataclass.name);
     const { body } = request;
-    const answer = this.#asCaller(request, reply, (caller) =>
+    const answer = this.#asCaller(request, scope, (caller) =>
       this.reads.bytes.write(attribute, key, body, (entity) =>
         this.#writing.writeEntity(entity, caller),
       ),
@@ -186,25 +212,18 @@ export class DataclassWrites {
     return (this.#madeDeletions ??= new DeleteService(this.context, this.dataclass));
   }
 
-  /** Makes a change for the request's session, which class code that runs inside knows. */
+  /** Makes a change for the request's session. */
   #asCaller<T>(
     request: DataclassRequest,
-    reply: FastifyReply,
+    scope: RequestScope,
     work: (caller: WriteCaller) => Pending<T>,
   ): Pending<T> {
-    const { sessions, calls, tellError } = this.context;
-    return whenThere(sessions.of(request, reply), (session) => {
-      const caller = { session: session.id, tell: (error: Error) => tellError(error, request) };
-      if (calls === undefined) return work(caller);
-      const { session: current, restrictions } = calls.current();
-      const run = (): Pending<T> =>
-        current === session
-          ? work(caller)
-          : calls.run({ session, restrictions }, () => work(caller));
-      // Restrictions that most changes need are resolved before the change blocks the database;
-      // others when they are needed.
-      return whenThere(restrictions?.askAhead(this.#restricted), run);
-    });
+    const { restrictions, reportError } = this.context;
+    const tell = (error: Error): RequestError => reportError(error, request);
+    const caller = { session: scope.session.id, tell };
+    // Restrictions that most changes need are resolved before the change blocks the database;
+    // others when they are needed.
+    return whenThere(restrictions?.resolveAhead(scope, this.#restricted), () => work(caller));
   }
 }
 

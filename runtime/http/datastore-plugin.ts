@@ -1,21 +1,25 @@
-import type { FastifyInstance, FastifyReply, FastifyRequest } from 'fastify';
+import type { FastifyInstance } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
-import type { Call } from '../access/call.js';
+import type { RequestScopes } from '../access/request-scope.js';
+import { ScopeExecutor } from '../access/scope-executor.js';
 import type { Session } from '../access/session.js';
 import type { ClassHost } from '../class/class-host.js';
-import { ambientDatabase, type ClassParts, createClassHost } from '../class/make-class-host.js';
+import { type ClassData, createClassHost } from '../class/make-class-host.js';
 import type { ClassRegistry, DataclassClasses } from '../class/registry.js';
 import { linkDataclasses } from '../dataclass/dataclasses.js';
+import { SetDefinitions } from '../entity-set/set-definitions.js';
+import { FilterParser } from '../filter/prepared-filter.js';
 import type { DataclassDefinition } from '../protocol/definition.js';
-import type { Pending } from '../dialect/pending.js';
-import { emptyPlans } from '../query/reading-context.js';
-import { Catalog, allFunctions, serverFunctions } from './catalog.js';
-import { type DataclassHandlers, dataclassService } from './dataclass-handlers.js';
-import { requireClassCode, type ServedClasses } from './served-classes.js';
+import { allFunctions, serverFunctions } from './catalog.js';
+import {
+  type CodeHooks,
+  type ModelView,
+  permissionsOf,
+  requireClassCode,
+  type ServedClasses,
+} from './optional-plugins.js';
 import { requireMedia, type ServedMedia } from './served-media.js';
-import { permissionsOf, type Restricting, type ServedViews } from './served-permissions.js';
-import type { ServiceContext } from './service-context.js';
-import { serviceContexts } from './service-contexts.js';
+import { ServedModel } from './served-model.js';
 import { DataclassObject } from '../class/dataclass.js';
 import { Datastore } from '../class/datastore.js';
 import { Entity } from '../class/entity.js';
@@ -28,32 +32,27 @@ declare module 'fastify' {
   }
 }
 
-/** What is needed to serve functions. */
-export interface FunctionParts {
-  readonly host: ClassHost;
-  readonly registry: ClassRegistry;
-  readonly definitions: readonly DataclassDefinition[];
-  /** Of a model without roles. */
-  readonly context: ServiceContext;
-  /** Of one with roles. */
-  readonly viewed?: ServedViews;
+/** The model as each session sees it. */
+export interface ServedModels {
+  /** As the server's own code sees it. */
+  readonly whole: ServedModel;
+  /** As a session sees it, with the privileges that it holds now. */
+  readonly visible: { of(session: Session): ServedModel };
 }
 
 /** What is needed to answer requests. */
 interface Services {
-  /** Of the whole model. */
-  readonly context: ServiceContext;
-  /** The handlers of a dataclass, each with what its session may see. */
-  readonly handlersOf: (dataclass: string) => DataclassHandlers;
-  readonly catalogOf: (request: FastifyRequest, reply: FastifyReply) => Pending<Catalog>;
-  /** Calls functions; none without class code. */
-  readonly functions: FunctionParts | undefined;
+  readonly models: ServedModels;
+  /** Whether sessions may see less than the whole model. */
+  readonly isLimited: boolean;
+  /** Whether class code may run inside requests that read, and inside those that write. */
+  readonly runsIn: ServedClasses['runsIn'];
+  /** None without class code. */
+  readonly classes: { readonly host: ClassHost; readonly registry: ClassRegistry } | undefined;
   /** None for a model without images and BLOBs. */
   readonly media: ServedMedia | undefined;
-  /** A call of a session, which resolves what the session may see. */
-  readonly callOf: (session: Session) => Call;
   /** The datastore for code of requests only; made when it is first used. */
-  readonly callersDatastore: () => object;
+  readonly requestDatastore: () => object;
 }
 
 /** Makes `app.datastore`, which reads and writes entities within what their session may see. */
@@ -70,97 +69,107 @@ export const datastore = fastifyPlugin(
   { name: 'drs-datastore', dependencies: ['drs-sessions'] },
 );
 
+/** Bytes of the statements of each kind that one view keeps; there may be many views. */
+const planBytes = 2 * 1024 * 1024;
+
+interface ServedData extends ClassData {
+  readonly models: ServedModels;
+}
+
 function openServices(app: FastifyInstance): Services {
-  const { setup, definitions, sessions, stores, calls } = app;
-  const { settings, limits, tellError } = setup;
+  const { setup, definitions, scopes, stores, database } = app;
+  const { settings, limits, reportError } = setup;
   const code = app.hasPlugin('drs-class-code') ? app.classCode : undefined;
   if (code === undefined) requireClassCode(definitions);
-  const database = code?.database ?? app.database;
   const media = app.hasPlugin('drs-media') ? app.media : undefined;
   if (hasMedia(definitions)) requireMedia(media);
-  const shared = { settings, limits, stores, media, sessions, calls, tellError };
-  const contextOf = serviceContexts({
-    ...shared,
-    database,
-    code,
-    hostOf: () => host,
-  });
-  const context = contextOf(linkDataclasses(definitions), emptyPlans());
   const permissions = permissionsOf(app);
-  const ofHosts = {
-    locks: stores.locks,
-    seenBy: permissions && ((call: Call) => viewed.contextOf(call)),
-    lifecycle: code?.lifecycle,
-    completing: code?.computed?.completing,
-    tellFailure: (err: Error) => {
-      setup.log.error({ err });
-    },
+  const { pageSize } = limits;
+  const { dateOnlyFormat, reportFormat } = settings;
+  const reading = {
+    options: { pageSize, dateOnlyFormat, reportFormat },
+    filters: new FilterParser(limits, settings),
   };
-  const host: ClassHost | undefined =
-    code === undefined
-      ? undefined
-      : openHost(app, { ...ofHosts, context, calls, registry: code.registry });
-  // A server without class code does not pay for a datastore that nobody uses.
-  const plainParts = once(() => {
-    const plain = serviceContexts({
-      ...shared,
-      database: ambientDatabase(database, calls),
-      code: undefined,
-      hostOf: () => undefined,
-    });
-    const own = plain(linkDataclasses(definitions), emptyPlans());
-    return { ...ofHosts, context: own, calls, registry: plainClasses(definitions) };
-  });
-  if (host === undefined) {
-    const plainHost = once(() => openHost(app, plainParts()));
-    app.decorate('datastore', { getter: () => plainHost().datastore });
-  } else app.decorate('datastore', host.datastore);
-  const callersDatastore = once(() => {
-    const parts =
-      code === undefined ? plainParts() : { ...ofHosts, context, registry: code.registry };
-    return openHost(app, { ...parts, calls: calls.ofRequests(), isSecond: true }).datastore;
-  });
-  const ofServer = serverFunctions(code?.registry);
-  const catalog = { settings, uniqueId: database.uniqueId, functions: ofServer };
-  const functions =
-    host === undefined || code === undefined
-      ? undefined
-      : { host, registry: code.registry, definitions, context };
-  const inCalls = (handlers: DataclassHandlers): DataclassHandlers =>
-    code?.computed?.inCalls(handlers, calls, (...given) => sessions.of(...given)) ?? handlers;
-  if (permissions === undefined) {
-    const whole = new Catalog({ ...catalog, definitions });
+  const functions = serverFunctions(code?.registry);
+  const shared = { ...reading, settings, limits, stores, media, reportError, functions };
+  const whole = wholeView(definitions);
+  const modelsOn = (hooks: Omit<CodeHooks, 'executor'>): ServedModels => {
+    const setDefinitions = new SetDefinitions(hooks.database);
+    const parts = { ...shared, ...hooks, setDefinitions };
+    const model = new ServedModel(parts, whole);
+    const views = permissions?.byView(
+      definitions,
+      allFunctions(functions),
+      (view) => new ServedModel(parts, view, planBytes),
+    );
+    return { whole: model, visible: views ?? { of: () => model } };
+  };
+  const dataOn = (hooks: CodeHooks): ServedData => {
+    const models = modelsOn(hooks);
     return {
-      context,
-      handlersOf: (name) => inCalls(dataclassService(context, name)),
-      catalogOf: () => whole,
-      functions,
-      media,
-      callOf: (session) => ({ session }),
-      callersDatastore,
+      models,
+      context: models.whole.context,
+      executor: hooks.executor,
+      lifecycle: hooks.lifecycle,
+      visibleTo: permissions && ((session) => models.visible.of(session).context),
     };
-  }
-  const viewed = permissions.viewed({
-    definitions,
-    functions: allFunctions(ofServer),
-    sessionOf: (request, reply) => sessions.of(request, reply),
-    makeContext: contextOf,
-    restricting: host === undefined ? undefined : restrictingBy(host, code),
+  };
+  const registry = once(() => code?.registry ?? plainClasses(definitions));
+  const hostOf = (
+    hostScopes: RequestScopes,
+    dataOf: (host: ClassHost) => ServedData,
+  ): { readonly host: ClassHost; readonly data: ServedData } => {
+    const logFailure = (err: Error): void => {
+      setup.log.error({ err });
+    };
+    const parts = { registry: registry(), scopes: hostScopes, locks: stores.locks, logFailure };
+    const opened = createClassHost(parts, dataOf);
+    setup.closeAtEnd(() => opened.host.afterCommit.end());
+    return opened;
+  };
+  const opened = once(() =>
+    hostOf(scopes, (host) => {
+      const model = { ...reading, database, dataclasses: whole.dataclasses };
+      return dataOn(code?.hooksOf(host, model) ?? plainHooks(app));
+    }),
+  );
+  // A server without class code does not pay for a datastore that nobody uses.
+  if (code === undefined) app.decorate('datastore', { getter: () => opened().host.datastore });
+  else app.decorate('datastore', opened().host.datastore);
+  const requestDatastore = once(() => {
+    const { data } = opened();
+    const { host } = hostOf(scopes.ofRequests(), (own) => ({
+      ...data,
+      lifecycle: code?.lifecycleOf(own),
+    }));
+    return host.datastore;
   });
   return {
-    context,
-    handlersOf: (name) => inCalls(viewed.handlers(name)),
-    catalogOf: (request, reply) => viewed.catalogOf(request, reply, catalog),
-    functions: functions === undefined ? undefined : { ...functions, viewed },
+    models: code === undefined ? modelsOn({ ...noHooks, database }) : opened().data.models,
+    isLimited: permissions !== undefined,
+    runsIn: code?.runsIn ?? { reads: false, writes: false },
+    classes: code && { host: opened().host, registry: code.registry },
     media,
-    callOf: (session) => viewed.callOf(session),
-    callersDatastore,
+    requestDatastore,
   };
 }
 
-function restrictingBy(host: ClassHost, code: ServedClasses | undefined): Restricting | undefined {
-  const restricting = code?.restricting;
-  return restricting && { calls: host.calls, restrictions: restricting.by(host) };
+/** The model without limits. */
+function wholeView(definitions: readonly DataclassDefinition[]): ModelView {
+  return {
+    dataclasses: linkDataclasses(definitions),
+    catalog: definitions,
+    lists: () => true,
+    requireExecution: () => undefined,
+  };
+}
+
+const noHooks = { lifecycle: undefined, computed: undefined, restrictions: undefined };
+
+/** For the datastore of a server without class code. */
+function plainHooks({ database, scopes }: FastifyInstance): CodeHooks {
+  const executor = new ScopeExecutor(database.executor, scopes);
+  return { ...noHooks, executor, database: { ...database, executor } };
 }
 
 function hasMedia(definitions: readonly DataclassDefinition[]): boolean {
@@ -174,13 +183,6 @@ function hasMedia(definitions: readonly DataclassDefinition[]): boolean {
 function once<T extends object>(make: () => T): () => T {
   let made: T | undefined;
   return () => (made ??= make());
-}
-
-/** Makes the objects of class code. */
-function openHost(app: FastifyInstance, parts: ClassParts): ClassHost {
-  const host = createClassHost(parts);
-  app.setup.closeAtEnd(() => host.afterCommit.end());
-  return host;
 }
 
 /**

@@ -14,7 +14,7 @@ import { failureOf } from '../class/failure.js';
 import { refuse } from '../protocol/errors.js';
 import { nowText } from '../protocol/dates.js';
 import type { SelectionPlan } from '../query/collection.js';
-import { whenSettled } from '../query/computed-requests.js';
+import { whenResolved } from '../query/computed-requests.js';
 import type { Parameters } from '../query/parameters.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import {
@@ -61,7 +61,7 @@ export class DeleteService {
   ) {
     const { dialect } = context.database;
     this.#deleter = new EntityDeleter(dialect, context.dataclasses.values(), dataclass, {
-      lifecycle: context.lifecycle(),
+      lifecycle: context.lifecycle,
       locks: context.locks,
     });
     this.#chooseByKey = chooseByKey(dialect, dataclass);
@@ -127,10 +127,10 @@ export class DeleteService {
   }
 
   async #deleteSelection(
-    unsettled: SelectionRequest,
+    unresolved: SelectionRequest,
     session: string | undefined,
   ): Promise<DeletionAnswer> {
-    const request = await whenSettled(this.context, unsettled, (settled) => settled);
+    const request = await whenResolved(this.context, unresolved, (resolved) => resolved);
     if (request.orderBy !== undefined) throw noOrder('An order in $filter');
     const { plans } = this.context;
     const { plan, values } = planFor(

@@ -3,7 +3,7 @@ import type { PendingAnswer } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import { and, except, intersect, type KeyList, or } from '../entity-set/key-list.js';
 import { type EntitySets, expressionOf, missingSet, notFound } from '../entity-set/entity-sets.js';
-import type { EntitySet, SetAsker } from '../entity-set/entity-set-store.js';
+import type { EntitySet, SetRequester } from '../entity-set/entity-set-store.js';
 import { membersRequest, narrowed } from '../entity-set/narrow.js';
 import type { SetDefinition } from '../entity-set/set-definitions.js';
 import { refuse } from '../protocol/errors.js';
@@ -43,7 +43,7 @@ export class EntitySetService {
     request: SelectionRequest,
     parameters: Parameters,
     attributes: string | undefined,
-    asker: SetAsker,
+    requester: SetRequester,
     related?: SetDefinition['related'],
   ): PendingAnswer {
     answerForm(parameters, this.context.options);
@@ -60,7 +60,7 @@ export class EntitySetService {
               request.orderBy !== undefined,
               parameters,
               attributes,
-              asker,
+              requester,
               definition,
             ),
           ),
@@ -72,7 +72,7 @@ export class EntitySetService {
     id: string,
     attributes: string | undefined,
     parameters: Parameters,
-    asker: SetAsker,
+    requester: SetRequester,
   ): PendingAnswer {
     const { logicOperator, otherCollection } = parameters;
     if (logicOperator === undefined && otherCollection !== undefined) {
@@ -81,33 +81,36 @@ export class EntitySetService {
         '$otherCollection needs $logicOperator=AND, OR, EXCEPT or INTERSECT.',
       );
     }
-    return whenThere(this.#find(id, parameters, asker), (set) =>
+    return whenThere(this.#find(id, parameters, requester), (set) =>
       logicOperator === undefined
-        ? this.#answer(set.keys, set.isSorted, attributes, parameters, asker)
-        : this.#combined(set, attributes, parameters, asker),
+        ? this.#answer(set.keys, set.isSorted, attributes, parameters, requester)
+        : this.#combined(set, attributes, parameters, requester),
     );
   }
 
   /** The keys that a set holds and that match the request's filter. */
-  keys(id: string, parameters: Parameters, asker: SetAsker): Pending<KeyList> {
-    return whenThere(this.#find(id, parameters, asker), (set) =>
+  keys(id: string, parameters: Parameters, requester: SetRequester): Pending<KeyList> {
+    return whenThere(this.#find(id, parameters, requester), (set) =>
       this.#narrowed(set.keys, parameters),
     );
   }
 
   /** @throws RequestError 404 with 1802 */
-  release(id: string, asker: SetAsker): Pending<string> {
-    return whenThere(this.sets.release(this.dataclass, asker, id.toUpperCase()), (isReleased) => {
-      if (!isReleased) throw missingSet(id);
-      return '{"ok":true}';
-    });
+  release(id: string, requester: SetRequester): Pending<string> {
+    return whenThere(
+      this.sets.release(this.dataclass, requester, id.toUpperCase()),
+      (isReleased) => {
+        if (!isReleased) throw missingSet(id);
+        return '{"ok":true}';
+      },
+    );
   }
 
-  #find(id: string, parameters: Parameters, asker: SetAsker): Pending<EntitySet> {
+  #find(id: string, parameters: Parameters, requester: SetRequester): Pending<EntitySet> {
     // The lifetime in a request that makes a new set is that of the new one.
     const own =
       parameters.method === 'entityset' ? { ...parameters, timeout: undefined } : parameters;
-    return this.sets.find(this.dataclass, asker, id.toUpperCase(), own);
+    return this.sets.find(this.dataclass, requester, id.toUpperCase(), own);
   }
 
   #narrowed(keys: KeyList, parameters: Parameters): Pending<KeyList> {
@@ -119,7 +122,7 @@ export class EntitySetService {
     isSorted: boolean,
     attributes: string | undefined,
     parameters: Parameters,
-    asker: SetAsker,
+    requester: SetRequester,
   ): PendingAnswer {
     if (aggregationOf(parameters) !== undefined) {
       const members = membersRequest(this.context, this.dataclass, keys, parameters);
@@ -138,7 +141,7 @@ export class EntitySetService {
             isSorted || this.#isOrdered(parameters),
             parameters,
             attributes,
-            asker,
+            requester,
             undefined,
           )
         : this.#page(form, rest, attributes, parameters);
@@ -184,13 +187,20 @@ export class EntitySetService {
     isSorted: boolean,
     parameters: Parameters,
     attributes: string | undefined,
-    asker: SetAsker,
+    requester: SetRequester,
     definition: SetDefinition | undefined,
   ): PendingAnswer {
     const { context, dataclass } = this;
     const form = collectionForm(context, dataclass, parameters, attributes, 'newSet');
     const read = this.#prepared(keys, parameters, form);
-    const made = this.sets.create(dataclass, asker, keys, isSorted, parameters.timeout, definition);
+    const made = this.sets.create(
+      dataclass,
+      requester,
+      keys,
+      isSorted,
+      parameters.timeout,
+      definition,
+    );
     return whenThere(made, ({ id }) => read(setUri(dataclass, id)));
   }
 
@@ -199,13 +209,13 @@ export class EntitySetService {
     set: EntitySet,
     attributes: string | undefined,
     parameters: Parameters,
-    asker: SetAsker,
+    requester: SetRequester,
   ): PendingAnswer {
     const operator = operatorOf(parameters.logicOperator ?? '');
-    return whenThere(this.#other(parameters.otherCollection, asker), (other) => {
+    return whenThere(this.#other(parameters.otherCollection, requester), (other) => {
       if (operator === 'INTERSECT') return this.#intersect(set.keys, other.keys, parameters);
       const keys = operations[operator](set.keys, other.keys);
-      return this.#answer(keys, set.isSorted, attributes, parameters, asker);
+      return this.#answer(keys, set.isSorted, attributes, parameters, requester);
     });
   }
 
@@ -219,14 +229,14 @@ export class EntitySetService {
     return whenThere(common, ({ length }) => String(length > 0));
   }
 
-  #other(id: string | undefined, asker: SetAsker): Pending<EntitySet> {
+  #other(id: string | undefined, requester: SetRequester): Pending<EntitySet> {
     if (id === undefined || id === '') {
       throw refuse(
         'otherCollectionMissing',
         '$logicOperator needs $otherCollection=<entitySetID>.',
       );
     }
-    return whenThere(this.sets.lookUp(this.dataclass, asker, id.toUpperCase()), (other) => {
+    return whenThere(this.sets.lookUp(this.dataclass, requester, id.toUpperCase()), (other) => {
       if (other !== undefined) return other;
       throw refuse('otherCollectionWrong', `$otherCollection: ${notFound(id)}`);
     });
@@ -244,11 +254,12 @@ function refuseBesideIntersect(parameters: Parameters, options: ReadingContext['
 
 const operations = { AND: and, OR: or, EXCEPT: except } as const;
 
-type Operator = keyof typeof operations | 'INTERSECT';
+type SetOperator = keyof typeof operations | 'INTERSECT';
 
-function operatorOf(text: string): Operator {
+function operatorOf(text: string): SetOperator {
   const operator = text.toUpperCase();
-  if (Object.hasOwn(operations, operator) || operator === 'INTERSECT') return operator as Operator;
+  if (Object.hasOwn(operations, operator) || operator === 'INTERSECT')
+    return operator as SetOperator;
   throw refuse(
     'logicOperator',
     `$logicOperator must be AND, OR, EXCEPT or INTERSECT, not "${shortened(text)}".`,

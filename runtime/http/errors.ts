@@ -14,8 +14,10 @@ import {
   RequestError,
   PermissionError,
   refuseBusy,
+  methodNotAllowed,
 } from '../protocol/errors.js';
 import { sendError } from './reply.js';
+import { shortened } from '../protocol/names.js';
 
 /** Errors that Fastify meets before a handler runs, by their status. */
 const transportErrors: Readonly<Record<number, ErrorName>> = {
@@ -38,13 +40,13 @@ export type ErrorHandler = (
 ) => FastifyReply;
 
 /** Turns any error into the answer that the client gets. */
-export type ErrorTeller = (error: FastifyError | Error, request: FastifyRequest) => RequestError;
+export type ErrorReporter = (error: FastifyError | Error, request: FastifyRequest) => RequestError;
 
 /**
  * Logs errors that are not the client's fault; their answer contains only the ID of the request.
  * @param log the request's own, if left out
  */
-export function errorTeller(log?: ErrorLog): ErrorTeller {
+export function errorReporter(log?: ErrorLog): ErrorReporter {
   return (thrown, request) => {
     const reqId = request.id;
     // For instance an error of a stream that a function has returned.
@@ -66,8 +68,8 @@ export function errorTeller(log?: ErrorLog): ErrorTeller {
 }
 
 /** Answers every error of a request with an `__ERROR` body. */
-export function errorHandler(tell: ErrorTeller): ErrorHandler {
-  return (error, request, reply) => sendError(reply, tell(error, request));
+export function errorHandler(report: ErrorReporter): ErrorHandler {
+  return (error, request, reply) => sendError(reply, report(error, request));
 }
 
 function asRequestError(
@@ -99,4 +101,56 @@ function asRequestError(
   }
   log(error);
   return refuse('internal', `An error of the server. It is logged under the request ${requestId}.`);
+}
+
+const allowedMethods = new Set(['GET', 'HEAD', 'POST']);
+
+/**
+ * Answers requests for which there is no route.
+ * @param served names of the dataclasses that have routes
+ */
+export function answerNotFound(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  served: ReadonlySet<string>,
+): FastifyReply {
+  const { method, raw } = request;
+  if (!allowedMethods.has(method)) {
+    const message = `${method} is not served: read with GET, change with POST.`;
+    return sendError(reply, methodNotAllowed(message, 'GET, HEAD, POST'));
+  }
+  if (hasStrayAmpersand(raw.url ?? '')) return sendError(reply, strayAmpersand());
+  const dataclass = dataclassIn(raw.url ?? '');
+  return sendError(
+    reply,
+    dataclass === undefined || served.has(dataclass)
+      ? refuse('notFound', 'Nothing is at this address.')
+      : missingDataclass(dataclass),
+  );
+}
+
+/**
+ * The name in the place of a dataclass in a URL. Fastify has refused URLs that cannot be decoded.
+ */
+function dataclassIn(url: string): string | undefined {
+  const name = /^[^?#]*?\/rest\/([^/(:?#]+)/.exec(url)?.[1];
+  return name === undefined || name.startsWith('$') ? undefined : decodeURIComponent(name);
+}
+
+/** 404 with 1800, in the same words for what does not exist and for what is not exposed. */
+export function missingDataclass(name: string): RequestError {
+  return refuse('notFound', `The "${shortened(name)}" dataclass cannot be found.`);
+}
+
+/** Whether there are parameters in the path of an address: `/rest/Employee&$top=1`. */
+function hasStrayAmpersand(url: string): boolean {
+  const [path = ''] = url.split('?', 1);
+  return path.startsWith('/rest/') && path.includes('&$');
+}
+
+/** The same error whether or not the intended address exists. */
+function strayAmpersand(): RequestError {
+  const message =
+    'The address has an ampersand before its first parameter, where a question mark belongs: /rest/Employee?$top=1&$skip=2.';
+  return refuse('ampersand', message);
 }

@@ -1,6 +1,7 @@
 import type { FastifyReply, FastifyRequest } from 'fastify';
-import type { Call } from '../access/call.js';
-import { type Session, setAskerOf } from '../access/session.js';
+import { PromotedSession } from '../access/promoted-session.js';
+import type { RequestScope } from '../access/request-scope.js';
+import { type Session, setRequesterOf } from '../access/session.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { decodeArguments } from '../function/arguments.js';
 import { failureOf, FunctionFailedError } from '../class/failure.js';
@@ -10,14 +11,21 @@ import type {
   DataclassDefinition,
   FunctionType,
 } from '../protocol/definition.js';
-import { type FunctionAnswer, functionAnswer } from './function-answer.js';
-import { argumentMakers, classKinds, requestOf, refuseObject } from './function-classes.js';
+import {
+  type FunctionAnswer,
+  functionAnswer,
+  argumentMakers,
+  classKinds,
+  requestOf,
+  refuseObject,
+} from './function-values.js';
 import { type FunctionRequest, readFunctionRequest } from './function-parameters.js';
 import { sendJson } from './reply.js';
 import type { ClassHost } from '../class/class-host.js';
 import type { ClassRegistry } from '../class/registry.js';
 import type { Pending } from '../dialect/pending.js';
 import type { Singletons } from '../function/singletons.js';
+import type { ServedModels } from './datastore-plugin.js';
 import type { ServiceContext } from './service-context.js';
 import type { Media } from '../class/types.js';
 import { contentTypeOf, imageType } from '../protocol/image-types.js';
@@ -29,7 +37,7 @@ import { ReadableStream } from 'node:stream/web';
 import type { MessageBody, OutgoingMessage } from '../class/outgoing-message.js';
 import { plainValue } from '../function/plain-value.js';
 /** A request that calls a function. */
-export type CallRequest = FastifyRequest<{
+type CallRequest = FastifyRequest<{
   Params: { readonly key?: string; readonly set?: string };
 }>;
 
@@ -37,21 +45,19 @@ export type CallRequest = FastifyRequest<{
 export type CallHandler = (request: CallRequest, reply: FastifyReply) => Promise<FastifyReply>;
 
 /** The parts of one call of a function. */
-export interface Calling {
+interface Calling {
   readonly request: CallRequest;
-  readonly asked: FunctionRequest;
-  readonly session: Session;
-  /** The call of the session, without the privileges that the function is promoted by. */
-  readonly own: Call;
-  /** The call in which the function's code runs. */
-  readonly call: Call;
-  readonly seen: SeenModel;
-  /** The same with the privileges that the function is promoted by. */
-  readonly promoted: SeenModel;
+  readonly sent: FunctionRequest;
+  /** The scope of the request, without the privileges that the function is promoted by. */
+  readonly own: RequestScope;
+  /** What the requester sees. */
+  readonly visible: ServiceContext;
+  /** The scope in which the function's code runs. */
+  readonly scope: RequestScope;
 }
 
 /** A function that clients may call, and its object. */
-export interface Callable {
+interface Callable {
   readonly definition: FunctionDefinition;
   /** The function with its class, as `Company.hire`. */
   readonly shown: string;
@@ -68,68 +74,70 @@ export class FunctionCalls {
 
   handler(callable: Callable): CallHandler {
     return async (request, reply) => {
+      const { models, host, isLimited } = this.context;
+      const { scopes } = host;
       const session = await this.context.sessionOf(request, reply);
-      const own = this.context.callOf(session);
-      const seen = this.context.seenBy(own);
+      const own = scopes.of(session);
+      const { context: visible, view } = models.visible.of(session);
       const { definition, shown } = callable;
-      seen.requireExecution(definition, shown);
-      const asked = readFunctionRequest(request, definition, seen.context.options);
-      checkOutput(seen.context, definition.returns, asked.output);
-      const acting = seen.actingOf(session, definition);
-      const call = acting === session ? own : this.context.callOf(acting);
-      const promoted = this.context.seenBy(call);
-      return this.context.host.calls.run(call, () =>
-        this.#call(callable, { request, asked, session, own, call, seen, promoted }, reply),
+      view.requireExecution(definition, shown);
+      const sent = readFunctionRequest(request, definition, visible.options);
+      checkOutput(visible, definition.returns, sent.output);
+      const { promote } = definition;
+      const scope =
+        promote === undefined || !isLimited
+          ? own
+          : scopes.of(new PromotedSession(session, promote));
+      return scopes.run(scope, () =>
+        this.#call(callable, { request, sent, own, visible, scope }, reply),
       );
     };
   }
 
   async #call(callable: Callable, calling: Calling, reply: FastifyReply): Promise<FastifyReply> {
     const { definition, shown } = callable;
-    const { asked, session, request, own, call } = calling;
-    const { host } = this.context;
-    const { context } = calling.seen;
-    const { privileges, userName } = session;
-    const makers = argumentMakers(host, context, session);
+    const { sent, request, own, scope, visible } = calling;
+    const { host, models } = this.context;
+    const { scopes } = host;
+    const makers = argumentMakers(host, visible, own.session);
     const result = await callable.with(calling, async (target) => {
       // What the client names is read with the privileges of its session.
-      const given = await host.calls.with(own, () =>
-        decodeArguments(definition, asked.sent, makers),
-      );
+      const given = await scopes.with(own, () => decodeArguments(definition, sent.args, makers));
       return run(target, definition.name, given, shown);
     });
     // The function may have given its session other privileges, or another user.
-    const isSame = session.privileges === privileges && session.userName === userName;
-    const now = isSame ? own : this.context.callOf(session);
-    const seen = this.context.seenBy(now);
-    const answer = await host.calls.with(now, () =>
-      this.#answer(callable, result, { ...calling, seen }),
+    const now = scopes.renewed(own);
+    const { context } = models.visible.of(now.session);
+    const answer = await scopes.with(now, () =>
+      this.#answer(callable, result, sent.output, now.session, context),
     );
     if (answer.kind === 'json') return sendJson(reply, answer.json);
     if (answer.kind === 'media') return sendMedia(reply, answer.media);
     return sendMessage(request, reply, answer.message, {
       tell: (error) => {
-        seen.context.tellError(new FunctionFailedError(shown, error), request);
+        context.reportError(new FunctionFailedError(shown, error), request);
       },
-      within: (read) => host.calls.run(call, read),
+      within: (read) => scopes.run(scope, read),
     });
   }
 
   async #answer(
     { definition, shown }: Callable,
     result: unknown,
-    { asked, session, seen }: Calling,
+    output: Parameters,
+    session: Session,
+    context: ServiceContext,
   ): Promise<FunctionAnswer> {
     const { host } = this.context;
     const answering = {
-      context: seen.context,
-      asker: setAskerOf(session),
+      context,
+      requester: setRequesterOf(session),
       kinds: classKinds,
       requestOf: (selection: object, dataclass: Dataclass) => requestOf(host, selection, dataclass),
     };
     try {
       const sorted = resultOf(definition.returns, result, classKinds);
-      return await functionAnswer(answering, sorted, asked.output);
+      return await functionAnswer(answering, sorted, output);
     } catch (error) {
       if (!(error instanceof ResultError)) throw error;
       throw new FunctionFailedError(
@@ -156,29 +164,16 @@ async function run(
   }
 }
 
-/** The model as a session sees it. */
-export interface SeenModel {
-  readonly context: ServiceContext;
-  /**
-   * Refuses a call for which the session has no privilege.
-   * @param shown the function with its class, as `Company.hire`
-   * @throws RequestError 401 or 403 with 1561
-   */
-  requireExecution(definition: FunctionDefinition, shown: string): void;
-  /** The session that a function's code runs with. */
-  actingOf(session: Session, definition: FunctionDefinition): Session;
-}
-
 /** What is needed to call functions of all classes. */
 export interface FunctionContext {
   readonly host: ClassHost;
   readonly definitions: readonly DataclassDefinition[];
   readonly registry: ClassRegistry;
   readonly singletons: Singletons;
+  readonly models: ServedModels;
+  /** Whether sessions may see less than the whole model. */
+  readonly isLimited: boolean;
   readonly sessionOf: (request: FastifyRequest, reply: FastifyReply) => Pending<Session>;
-  /** A call of a session, which resolves what the session may see. */
-  readonly callOf: (session: Session) => Call;
-  readonly seenBy: (call: Call) => SeenModel;
 }
 
 /** Bytes must not run script in a browser in the name of this server. */

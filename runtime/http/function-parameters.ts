@@ -11,7 +11,7 @@ import { readingParameters, refusedMethod, refuseSetParameters } from './reading
 
 /** What a request contains in addition to the name of a function. */
 export interface FunctionRequest {
-  readonly sent: readonly unknown[];
+  readonly args: readonly unknown[];
   /** Selects the entities of a selection function. */
   readonly input: Pick<Parameters, 'filter' | 'params' | 'orderby'>;
   /** How entities that the function returns are answered. */
@@ -47,7 +47,7 @@ export function readFunctionRequest(
   }
   const body: unknown = isGet ? params : readJson(request.body, request.headers['content-type']);
   return {
-    sent: argumentList(body),
+    args: argumentList(body),
     input: { filter, params: isGet ? undefined : params, orderby },
     output: { ...parameters, filter: undefined, params: undefined, orderby: undefined },
   };

@@ -1,26 +1,30 @@
-import { setAskerOf } from '../access/session.js';
+import type { FastifyInstance } from 'fastify';
+import { fastifyPlugin } from 'fastify-plugin';
+import { setRequesterOf } from '../access/session.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import { requirePermission } from '../dataclass/permissions.js';
 import type { FunctionDefinition } from '../protocol/definition.js';
 import { protocolError, RequestError, refuse } from '../protocol/errors.js';
 import { decodeKey, readKeyClause } from '../protocol/key.js';
-import {
-  type CallHandler,
-  FunctionCalls,
-  type FunctionContext,
-  type SeenModel,
-} from './function-call.js';
+import { type CallHandler, FunctionCalls, type FunctionContext } from './function-call.js';
 import { missingEntity } from './reply.js';
 import { sql } from 'kysely';
-import type { Call } from '../access/call.js';
+import type { RequestScope } from '../access/request-scope.js';
 import type { DataclassCode } from '../class/class-host.js';
-import { allOf, asked, filtered, ordered, type SelectionNode } from '../class/selection-node.js';
+import {
+  allOf,
+  requested,
+  filtered,
+  ordered,
+  type SelectionNode,
+} from '../class/selection-node.js';
 import { From } from '../dataclass/source.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
-import type { SetAsker } from '../entity-set/entity-set-store.js';
+import type { SetRequester } from '../entity-set/entity-set-store.js';
+import { Singletons } from '../function/singletons.js';
 import { always } from '../filter/context.js';
 import { FilterSlots } from '../filter/slots.js';
-import { whenSettled } from '../query/computed-requests.js';
+import { whenResolved } from '../query/computed-requests.js';
 import type { OrderItem } from '../query/order-by.js';
 import { orderSql } from '../query/order-sql.js';
 import { firstFilterSlot, queryContext, selectionCondition } from '../query/selection.js';
@@ -36,13 +40,51 @@ import {
   shapeName,
 } from '../query/selection-request.js';
 import type { ServiceContext } from './service-context.js';
-import { selectionOf } from './function-classes.js';
+import { selectionOf } from './function-values.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
     /** Makes handlers for the routes of functions; only if the model has class code. */
     readonly functions: FunctionService;
   }
+}
+
+/** Makes `app.functions`, from which the routes of functions are made. */
+export const functions = fastifyPlugin(
+  (app, _options, done) => {
+    app.decorate('functions', openFunctions(app));
+    done();
+  },
+  { name: 'drs-functions', dependencies: ['drs-protocol'] },
+);
+
+function openFunctions({ services, sessions, definitions }: FastifyInstance): FunctionService {
+  const { models, isLimited, classes } = services;
+  if (classes === undefined) throw new Error('The classes of the model are not given.');
+  const { host, registry } = classes;
+  const { datastore, scopes } = host;
+  const state = { datastore, session: () => scopes.current().session };
+  const singletons = new Singletons(registry.singletons, state, {
+    // They belong to nobody, or to their session: the first caller makes no difference.
+    asServer: (make) => scopes.asServer(make),
+    inSession: (make) => scopes.with({ isServer: true }, make),
+    onSessionEnd: (listener) => {
+      sessions.sessions.onEnd(listener);
+    },
+    onSessionMove: (listener) => {
+      sessions.sessions.onMove(listener);
+    },
+  });
+  const sessionOf: FunctionContext['sessionOf'] = (request, reply) => sessions.of(request, reply);
+  return new FunctionService({
+    host,
+    definitions,
+    registry,
+    singletons,
+    models,
+    isLimited,
+    sessionOf,
+  });
 }
 
 /**
@@ -82,13 +124,12 @@ export class FunctionService {
     return this.#calls.handler({
       definition: this.#definition(dataclass, name, 'selection'),
       shown: `${dataclass}Selection.${name}`,
-      with: async ({ request, asked, session, own, seen, promoted }, work) => {
-        requireRead(promoted, dataclass);
-        const input = { ...asked.input, set: request.params.set };
-        const asker = setAskerOf(session);
+      with: async ({ request, sent, own, visible, scope }, work) => {
+        this.#requireRead(scope, dataclass);
+        const input = { ...sent.input, set: request.params.set };
         const { host } = this.context;
-        const selection = await host.calls.with(own, () =>
-          inputSelection(host.codeOf(dataclass), seen.context, own, input, asker),
+        const selection = await host.scopes.with(own, () =>
+          inputSelection(host.codeOf(dataclass), visible, own, input),
         );
         return work(selection);
       },
@@ -100,9 +141,9 @@ export class FunctionService {
     return this.#calls.handler({
       definition: this.#definition(dataclass, name, 'entity'),
       shown: `${dataclass}Entity.${name}`,
-      with: async ({ request, promoted }, work) => {
+      with: async ({ request, scope }, work) => {
         const { text } = readKeyClause(request.params.key ?? '');
-        return work(await this.#entity(requireRead(promoted, dataclass), text));
+        return work(await this.#entity(this.#requireRead(scope, dataclass), text));
       },
     });
   }
@@ -115,7 +156,7 @@ export class FunctionService {
     return this.#calls.handler({
       definition: found(known.functions, name, singleton),
       shown: `${singleton}.${name}`,
-      with: ({ session }, work) => singletons.run(singleton, session, work),
+      with: ({ own }, work) => singletons.run(singleton, own.session, work),
     });
   }
 
@@ -136,6 +177,17 @@ export class FunctionService {
     return entity;
   }
 
+  /**
+   * The dataclass of a function that is called on its entities.
+   * @throws RequestError 401 or 403 if these may not be read
+   */
+  #requireRead({ session }: RequestScope, name: string): Dataclass {
+    const dataclass = this.context.models.visible.of(session).context.dataclasses.get(name);
+    if (dataclass === undefined) throw new Error(`There is no dataclass ${name}.`);
+    requirePermission(dataclass, 'read');
+    return dataclass;
+  }
+
   #definition(
     dataclass: string,
     name: string,
@@ -145,17 +197,6 @@ export class FunctionService {
     const ofLevel = definition?.functions?.filter((each) => each.level === level) ?? [];
     return found(ofLevel, name, dataclass);
   }
-}
-
-/**
- * The dataclass of a function that is called on its entities.
- * @throws RequestError 401 or 403 if these may not be read
- */
-function requireRead({ context }: SeenModel, name: string): Dataclass {
-  const dataclass = context.dataclasses.get(name);
-  if (dataclass === undefined) throw new Error(`There is no dataclass ${name}.`);
-  requirePermission(dataclass, 'read');
-  return dataclass;
 }
 
 function found(
@@ -180,15 +221,14 @@ interface Input extends Pick<Parameters, 'filter' | 'params' | 'orderby'> {
  * unlike those of class code: their errors are reported here, before class code runs. They become
  * part of the statements by which the function's code reads. Without them, the caller has checked
  * that the dataclass may be read.
- * @param own call of the requester's session
+ * @param own of the requester
  * @throws RequestError for a wrong filter or order, 404 with 1802 for an unknown set
  */
 function inputSelection(
   code: DataclassCode,
   context: ServiceContext,
-  own: Call,
+  own: RequestScope,
   input: Input,
-  asker: SetAsker,
 ): Pending<object> {
   const { filter, orderby, set } = input;
   if (set === undefined && filter === undefined && orderby === undefined) {
@@ -199,21 +239,23 @@ function inputSelection(
   requirePermission(dataclass, 'read');
   if (!dataclass.exposed) throw refuse('notFound', `There is no dataclass "${dataclass.name}".`);
   if (set !== undefined) {
-    return membersOf(code, context, input, asker).then((keys) => selectionOf(code, keys));
+    return membersOf(code, context, input, setRequesterOf(own.session)).then((keys) =>
+      selectionOf(code, keys),
+    );
   }
   const request = selectionRequest(context.filters, dataclass, { kind: 'all' }, null, input);
-  return whenSettled(context, request, (settled) => {
+  return whenResolved(context, request, (resolved) => {
     // An error of class code for attributes that it computes is reported to the client once.
-    if (settled !== request) {
-      return whenThere(keysOf(context, settled), (keys) => selectionOf(code, keys));
+    if (resolved !== request) {
+      return whenThere(keysOf(context, resolved), (keys) => selectionOf(code, keys));
     }
     checkRequest(context, request);
-    const { calls } = code.host;
+    const { host } = code;
+    const { scopes } = host;
     return code.selections.of(
-      asked(chosenBy(code, request), {
-        seesTheSame: () =>
-          code.host.seen() === context && calls.current().restrictions === own.restrictions,
-        keys: () => calls.runWithin(own, () => keysOf(context, request)),
+      requested(chosenBy(code, request), {
+        seesTheSame: () => host.visible() === context && scopes.current().rows === own.rows,
+        keys: () => scopes.runWithin(own, () => keysOf(context, request)),
       }),
     );
   });
@@ -257,11 +299,11 @@ async function membersOf(
   { dataclass: { name } }: DataclassCode,
   context: ServiceContext,
   { set = '', filter, params, orderby }: Input,
-  asker: SetAsker,
+  requester: SetRequester,
 ): Promise<KeyList> {
   const dataclass = context.dataclasses.get(name);
   if (dataclass === undefined) throw missingSet(set);
   const texts = { ...readParameters({}, 'read'), filter, params, orderby };
-  const { keys } = await context.sets.find(dataclass, asker, set.toUpperCase(), texts);
+  const { keys } = await context.sets.find(dataclass, requester, set.toUpperCase(), texts);
   return narrowed(context, dataclass, keys, texts);
 }

@@ -18,27 +18,21 @@ interface Holder {
 export class HeldAnswers {
   readonly #holders = new Map<Socket, Holder>();
   #bytes = 0;
-  #cut = 0;
 
   /**
    * @param most bytes of all of them
    * @param patience milliseconds without a byte read
+   * @param cut called for each connection that is cut to make room
    */
   constructor(
     private readonly most: number,
     private readonly patience: number,
+    private readonly cut: () => void,
   ) {}
 
   /** Bytes that are held now. */
   get bytes(): number {
     return this.#bytes;
-  }
-
-  /** @returns how many connections were cut to make room since the last call */
-  takeCut(): number {
-    const cut = this.#cut;
-    this.#cut = 0;
-    return cut;
   }
 
   /**
@@ -89,13 +83,13 @@ export class HeldAnswers {
     for (const [socket, holder] of this.#holders) {
       if (this.#bytes <= this.most) return;
       this.#take(socket, holder, holder.bytes);
-      this.#cut += 1;
       socket.destroy();
+      this.cut();
     }
   }
 }
 
-type Done = (error: Error | null | undefined) => void;
+type WriteDone = (error: Error | null | undefined) => void;
 
 /**
  * The class of a server's answers, each of which reports that its client reads slower than it is
@@ -107,7 +101,7 @@ export function watchedResponse(
 ): typeof ServerResponse<IncomingMessage> {
   return class WatchedResponse extends http.ServerResponse {
     override write(chunk: unknown, encoding?: unknown, done?: unknown): boolean {
-      const isTaken = super.write(chunk, encoding as BufferEncoding, done as Done);
+      const isTaken = super.write(chunk, encoding as BufferEncoding, done as WriteDone);
       if (!isTaken) held.watch(this.req.socket);
       return isTaken;
     }

@@ -30,7 +30,7 @@ export async function listen(build: BuildServer): Promise<Listening> {
     host: setting(process.env, 'HOST', '127.0.0.1'),
   });
   const stop = stopOnSignal(app);
-  tellRejections();
+  reportRejections();
   mapStacks();
   const { address, family, port: taken } = app.server.address() as AddressInfo;
   const host = family === 'IPv6' ? `[${address}]` : address;
@@ -61,16 +61,16 @@ async function listening(
  * Class code may start something, and not await it. If that fails there is no request to answer:
  * the error is logged, and the server continues, where Node would end the process.
  */
-function tellRejections(): void {
+function reportRejections(): void {
   const log = pino(pino.destination(2));
   process.on('unhandledRejection', (reason) => {
-    const told = 'A promise that no code awaits was rejected: an await is missing.';
+    const message = 'A promise that no code awaits was rejected: an await is missing.';
     try {
       const err = reason instanceof Error ? reason : new Error(inspect(reason));
-      log.error({ err }, told);
+      log.error({ err }, message);
     } catch {
       // What code throws may throw again when it is inspected.
-      log.error(told);
+      log.error(message);
     }
   });
 }

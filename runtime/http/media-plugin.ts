@@ -1,13 +1,42 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyReply, FastifyRequest, FastifyPluginCallback } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
-import { AppliedUploads, uploadedBytes } from '../media/apply-uploads.js';
-import { whenThere } from '../dialect/pending.js';
+import { UploadApplier, uploadedBytes } from '../media/apply-uploads.js';
 import { DatabaseUploadStore } from '../media/database-uploads.js';
 import { removeLeftovers, UploadFolder } from '../media/upload-folder.js';
-import { FileUploadStore, type UploadStore } from '../media/upload-store.js';
-import { MediaService } from './media-service.js';
-import type { ServedMedia } from './served-media.js';
-import { uploadRoutes } from './upload-service.js';
+import {
+  FileUploadStore,
+  noImage,
+  tooLarge,
+  type UploadLimits,
+  type UploadOptions,
+  type UploadStore,
+} from '../media/upload-store.js';
+import type { ServedMedia, DataclassMedia } from './served-media.js';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { Database } from '../dialect/database.js';
+import { type Pending, whenThere } from '../dialect/pending.js';
+import type { Body } from '../entity/decode.js';
+import { convertImage, readImageFormat, type TargetFormat } from '../media/convert.js';
+import { contentTypeOf, imageType, type ImageType, readRawPict } from '../protocol/image-types.js';
+import { MediaReader, type MediaVersion, namesTag, readRange } from '../media/media-reader.js';
+import type { StorageDefinition } from '../protocol/definition.js';
+import {
+  errorCodes,
+  protocolError,
+  refuse,
+  RequestError,
+  refuseBusy,
+  methodNotAllowed,
+} from '../protocol/errors.js';
+import type { Parameters } from '../query/parameters.js';
+import type { IncomingMessage } from 'node:http';
+import { network } from '../access/quotas.js';
+import type { RequestSession } from '../access/request-session.js';
+import { setRequesterOf } from '../access/session.js';
+import { firstFile, isMultipart } from '../media/multipart.js';
+import { parametersOf } from './reading-parameters.js';
+import { sendJson } from './reply.js';
+import type { RequestSessions } from './request-sessions.js';
 
 /** Makes `app.media`: uploads, and reads and writes of images and BLOBs. */
 export const media = fastifyPlugin(
@@ -31,7 +60,7 @@ export const media = fastifyPlugin(
             const loaded = typeof id === 'string' ? own.load([id]) : undefined;
             return whenThere(loaded, () => uploadedBytes(id, type, own));
           },
-          forEntities: (dataclass) => new AppliedUploads(dataclass, own, limits.uploadSpace),
+          forEntities: (dataclass) => new UploadApplier(dataclass, own, limits.uploadSpace),
         };
       },
     };
@@ -58,4 +87,262 @@ async function openUploads({ setup, stores, sessions }: FastifyInstance): Promis
     files.move(from, to);
   });
   return files;
+}
+
+/** An image or BLOB as it is sent. */
+interface Content {
+  readonly bytes: Uint8Array;
+  /** `undefined` for a BLOB, and for bytes that are no image. */
+  readonly type: ImageType | undefined;
+}
+
+/** What the client requests. */
+interface RequestedBytes {
+  readonly attribute: StorageDefinition;
+  readonly key: string | number;
+  readonly format: TargetFormat | 'best';
+}
+
+/** How often an entity is read again that changes between two statements. */
+const mostTries = 3;
+
+/** Stored bytes must not run script in a browser in the name of this server. */
+const harmless = {
+  'x-content-type-options': 'nosniff',
+  'content-security-policy': "sandbox; default-src 'none'",
+} as const;
+
+/** Answers reads of the bytes of images and BLOBs of one dataclass (protocol P10.1, P10.2). */
+class MediaService implements DataclassMedia {
+  readonly #reader: MediaReader;
+
+  constructor(
+    database: Database,
+    private readonly dataclass: Dataclass,
+  ) {
+    this.#reader = new MediaReader(database, dataclass);
+  }
+
+  /** `GET /<dataClass>(<key>)/<attribute>` for the bytes of an image or BLOB. */
+  async read(
+    request: FastifyRequest,
+    reply: FastifyReply,
+    attribute: StorageDefinition,
+    key: string | number,
+    parameters: Parameters,
+  ): Promise<FastifyReply> {
+    const format = attribute.type === 'image' ? readImageFormat(parameters.imageformat) : 'best';
+    const wanted = { attribute, key, format };
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      const version = await this.#reader.version(attribute, key);
+      if (version === undefined) throw this.#missing();
+      const headers = {
+        ...harmless,
+        etag: `"${version.tag}-${format}"`,
+        'cache-control':
+          parameters.version === String(version.stamp) ? 'private, max-age=31536000' : 'no-cache',
+      };
+      if (namesTag(request.headers['if-none-match'], headers.etag)) {
+        return reply.code(304).headers(headers).send();
+      }
+      // No bytes have no type.
+      if (version.isNull) return reply.headers(headers).send();
+      const content = await this.#content(wanted, version);
+      if (content !== undefined) return sendContent(request, reply.headers(headers), content);
+    }
+    throw changedAgain();
+  }
+
+  /**
+   * `POST /<dataClass>(<key>)/<image>?$rawPict=true`: sets an image in one step (protocol P10.5).
+   * No stamp is sent, so the last image stays.
+   * @throws RequestError 400 with 1824 if the body is no image
+   */
+  async write<Answer extends { readonly status: number }>(
+    attribute: StorageDefinition,
+    key: string | number,
+    body: unknown,
+    save: (entity: Body) => Pending<Answer>,
+  ): Promise<Answer> {
+    if (!(body instanceof Uint8Array) || imageType(body) === undefined) throw noImage();
+    for (let tries = 0; tries < mostTries; tries += 1) {
+      const version = await this.#reader.version(attribute, key);
+      if (version === undefined) throw this.#missing();
+      const entity = { __KEY: key, __STAMP: version.stamp, [attribute.name]: body };
+      const answer = await save(entity);
+      if (answer.status !== errorCodes.stampChanged.status) return answer;
+    }
+    throw changedAgain();
+  }
+
+  /** @returns `undefined` if the entity was changed in between */
+  async #content(
+    { attribute, key, format }: RequestedBytes,
+    { stamp }: MediaVersion,
+  ): Promise<Content | undefined> {
+    const bytes = await this.#reader.bytes(attribute, key, stamp);
+    if (bytes === undefined) return undefined;
+    const type = attribute.type === 'image' ? imageType(bytes) : undefined;
+    if (format === 'best' || format === type) return { bytes, type };
+    const converted = await convertImage(bytes, type, format);
+    return { bytes: converted ?? Buffer.alloc(0), type: format };
+  }
+
+  #missing(): RequestError {
+    const { name } = this.dataclass;
+    return refuse('entityMissing', `The entity cannot be found in the "${name}" dataclass.`);
+  }
+}
+
+function changedAgain(): RequestError {
+  return refuseBusy('The entity is being changed again and again.');
+}
+
+function sendContent(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { bytes, type }: Content,
+): FastifyReply {
+  const { method, headers } = request;
+  if (bytes.length === 0) return reply.send();
+  const etag = reply.getHeader('etag');
+  const isSame = headers['if-range'] === undefined || headers['if-range'] === etag;
+  const range = method === 'GET' && isSame ? readRange(headers.range, bytes.length) : undefined;
+  if (range === 'unsatisfiable') throw unsatisfiable(reply, bytes.length);
+  reply.header('content-type', contentTypeOf(type)).header('accept-ranges', 'bytes');
+  // An SVG is a document with scripts; a page of its own offers to save it.
+  if (type === undefined || type === 'svg') reply.header('content-disposition', 'attachment');
+  if (range === undefined) return reply.send(bytes);
+  const { start, end } = range;
+  return reply
+    .code(206)
+    .header('content-range', `bytes ${start}-${end - 1}/${bytes.length}`)
+    .send(bytes.subarray(start, end));
+}
+
+function unsatisfiable(reply: FastifyReply, length: number): RequestError {
+  reply.removeHeader('etag');
+  const message = `The range lies outside of the ${length} bytes.`;
+  return new RequestError(416, [protocolError('rangeNotSatisfiable', message)], {
+    'content-range': `bytes */${length}`,
+  });
+}
+
+/** Bytes of a form in addition to its first file. */
+const formSpace = 1024 * 1024;
+/** How long a client may go on sending after it got its answer. */
+const graceMilliseconds = 2000;
+
+const meaningful: ReadonlySet<string> = new Set(['rawPict', 'binary', 'timeout', 'version']);
+
+/**
+ * `POST /rest/$upload` (protocol P10.3). The body goes to disk as it arrives, and is never in
+ * memory as a whole.
+ */
+function uploadRoutes(context: UploadContext): FastifyPluginCallback {
+  return (app, _options, done) => {
+    app.removeAllContentTypeParsers();
+    app.addContentTypeParser('*', (_request, payload, parsed) => {
+      parsed(null, payload);
+    });
+    app.post('/rest/$upload', (request, reply) => receive(request, reply, context));
+    app.get('/rest/$upload', () => {
+      throw methodNotAllowed('Files are uploaded with POST.', 'POST');
+    });
+    done();
+  };
+}
+
+interface UploadContext {
+  readonly uploads: UploadStore;
+  readonly limits: UploadLimits;
+  readonly sessions: RequestSessions;
+  /** Whether anybody can log in: guests leave a part of the space to users. */
+  readonly hasUsers: boolean;
+}
+
+async function receive(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  context: UploadContext,
+): Promise<FastifyReply> {
+  let id: string | undefined;
+  try {
+    id = await stored(request, reply, context);
+  } catch (error) {
+    const { destroyed, complete } = request.raw;
+    if (!destroyed || complete) throw error;
+  } finally {
+    endBody(request.raw);
+  }
+  if (id !== undefined) return sendJson(reply, JSON.stringify({ ID: id }));
+  // Nobody is there to get an answer.
+  reply.hijack();
+  return reply;
+}
+
+async function stored(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  { uploads, limits, sessions, hasUsers }: UploadContext,
+): Promise<string> {
+  const options = uploadOptions(parametersOf(request, 'write'));
+  const { 'content-type': contentType, 'content-length': declared } = request.headers;
+  const isForm = isMultipart(contentType);
+  const most = limits.uploadSize + (isForm ? formSpace : 0);
+  if (Number(declared) > most) throw tooLarge(limits.uploadSize);
+  const chunks = limited(request, most, limits.uploadSize);
+  const session = await sessions.of(request, reply);
+  const file = isForm ? firstFile(chunks, contentType) : chunks;
+  const sender = senderOf(session, hasUsers);
+  const length = declared === undefined ? undefined : Math.min(Number(declared), limits.uploadSize);
+  return uploads.receive(file, { ...options, sender, length }, () => session.keep());
+}
+
+/** A user has one share in all sessions, and so have the guests of one address. */
+function senderOf(session: RequestSession, hasUsers: boolean): string {
+  const { keeper } = setRequesterOf(session);
+  if (keeper !== undefined) return keeper;
+  return `${hasUsers ? 'guest' : 'client'} ${network(session.origin.address)}`;
+}
+
+function uploadOptions(parameters: Parameters): UploadOptions {
+  for (const name of Object.keys(parameters) as (keyof Parameters)[]) {
+    const value = parameters[name];
+    if (value === undefined || value === false || meaningful.has(name)) continue;
+    const shown = name === 'top' ? '$top or $limit' : `$${name}`;
+    throw refuse('methodNotApplicable', `${shown} does not apply to $upload.`);
+  }
+  const { rawPict, binary, timeout } = parameters;
+  const mustBeImage = readRawPict(rawPict);
+  if (mustBeImage && binary) {
+    throw refuse('malformedUrl', 'An upload is sent with $rawPict or with $binary=true, not both.');
+  }
+  return { mustBeImage, timeout };
+}
+
+/** @param size what the message names */
+async function* limited(
+  { body }: FastifyRequest,
+  most: number,
+  size: number,
+): AsyncGenerator<Uint8Array, void> {
+  if (body === undefined || body === null) return;
+  const chunks = (body as IncomingMessage).iterator({ destroyOnReturn: false });
+  let length = 0;
+  for await (const chunk of chunks as AsyncIterable<Uint8Array>) {
+    length += chunk.length;
+    if (length > most) throw tooLarge(size);
+    yield chunk;
+  }
+}
+
+/** Lets a client that still sends read its answer, but not send for ever. */
+function endBody(body: IncomingMessage): void {
+  if (body.complete || body.destroyed) return;
+  const timer = setTimeout(() => body.destroy(), graceMilliseconds).unref();
+  body.once('end', () => {
+    clearTimeout(timer);
+  });
+  body.resume();
 }

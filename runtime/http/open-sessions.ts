@@ -1,19 +1,16 @@
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { fastifyPlugin } from 'fastify-plugin';
-import { Calls } from '../access/call.js';
+import { RequestScopes } from '../access/request-scope.js';
 import { undeclaredPrivileges, systemSession } from '../access/grants.js';
-import { Promotions } from '../access/promotions.js';
-import { hasRates, type QuotaValues, type Rates } from '../access/quota-values.js';
-import type { ReadQuotas } from '../access/server-quotas.js';
+import { hasRates, type QuotaValues, type Rates, type ReadQuotas } from '../access/quotas.js';
 import type { BearerTokens, LoginAttempts } from '../access/login-module.js';
 import type { PrivilegeTable, Session } from '../access/session.js';
 import { type SessionLimits, Sessions } from '../access/sessions.js';
 import { registerDirectory } from './directory-service.js';
 import { decorateOwnRequests } from './own-routes.js';
-import { RequestSessions, settleSession } from './request-sessions.js';
+import { RequestSessions, cookieName, synchronizeSession } from './request-sessions.js';
 import { databaseStores, memoryStores, type ServerStores, stateKind } from './server-stores.js';
-import { cookieName } from './session-cookie.js';
-import { permissionsOf, type ServedPermissions } from './served-permissions.js';
+import { permissionsOf, type ServedPermissions } from './optional-plugins.js';
 import type { Settings } from './settings.js';
 import type { RequestSession } from '../access/request-session.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
@@ -21,8 +18,8 @@ import { protocolError, RequestError } from '../protocol/errors.js';
 
 declare module 'fastify' {
   interface FastifyInstance {
-    /** The sessions for which code runs. */
-    readonly calls: Calls;
+    /** On whose behalf code runs. */
+    readonly scopes: RequestScopes;
     /** Finds the session of a request. */
     readonly sessions: RequestSessions;
     /** What the server remembers about its clients. */
@@ -42,7 +39,7 @@ declare module 'fastify' {
 /** Remembers clients: who they are, by a cookie or a bearer token, and their entity sets, locks, uploads and quotas. */
 export const sessions = fastifyPlugin(
   async (app) => {
-    const { setup, database } = app;
+    const { setup, database, definitions } = app;
     const { settings, limits, quotas } = setup;
     const permissions = permissionsOf(app);
     const { processes, environment } = setup;
@@ -58,18 +55,19 @@ export const sessions = fastifyPlugin(
         'The model has no roles: everything is allowed to everyone who can reach this.',
       );
     }
-    const calls = new Calls({ session: systemSession(), isServer: true });
+    const isRestricted = definitions.some(({ restrict }) => restrict === true);
+    const scopes = new RequestScopes({ session: systemSession(), isServer: true }, isRestricted);
     const found = openSessions({
       name: settings.name,
       limits,
       stores,
       privileges: permissions?.privileges ?? undeclaredPrivileges,
-      logins: permissions?.loginsOf(stores, calls),
+      logins: permissions?.loginsOf(stores, scopes),
       tokens: permissions?.tokens,
       quotas,
-      calls,
+      scopes,
     });
-    app.decorate('calls', calls);
+    app.decorate('scopes', scopes);
     app.decorate('sessions', found);
     app.decorate('stores', stores);
     decorateOwnRequests(app);
@@ -91,19 +89,19 @@ interface SessionParts {
   readonly logins: LoginAttempts | undefined;
   readonly tokens: BearerTokens | undefined;
   readonly quotas: ReadQuotas;
-  readonly calls: Calls;
+  readonly scopes: RequestScopes;
 }
 
 /** The sessions of a server. */
 export function openSessions(parts: SessionParts): RequestSessions {
-  const { name, limits, stores, privileges, logins, tokens, quotas, calls } = parts;
+  const { name, limits, stores, privileges, logins, tokens, quotas, scopes } = parts;
   const found = new Sessions(
     stores.sessions,
     stores.clock,
     limits,
     privileges,
     quotas.ofSession,
-    new Promotions(calls, privileges),
+    scopes,
   );
   return new RequestSessions(found, cookieName(name), logins, tokens);
 }
@@ -125,15 +123,15 @@ export function guardSessions(
   const hasQuotas = hasRates(quotas.ofServer) || hasRates(quotas.ofSession);
   if (hasQuotas || hasCode)
     registerQuotas(app, found, { quotas: quotas.ofServer, rates: stores.rates });
-  if (stores.sessions.isShared) settleSessions(app, found);
+  if (stores.sessions.isShared) synchronizeSessions(app, found);
   requireLogin?.(app, found);
   registerDirectory(app, found);
 }
 
 /** If several servers have the sessions, an answer is sent only after its session is stored. */
-function settleSessions(app: FastifyInstance, found: RequestSessions): void {
-  app.addHook('onSend', function drsSettleSession(request, _reply, payload, done) {
-    settleSession(found.known(request), payload, done);
+function synchronizeSessions(app: FastifyInstance, found: RequestSessions): void {
+  app.addHook('onSend', function drsSynchronizeSession(request, _reply, payload, done) {
+    synchronizeSession(found.known(request), payload, done);
   });
 }
 

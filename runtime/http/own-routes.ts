@@ -16,8 +16,9 @@ import { whenThere } from '../dialect/pending.js';
 import { failureOf, SaveError } from '../class/failure.js';
 import { PermissionError } from '../protocol/errors.js';
 import { refuseCrossSite } from './cross-site.js';
+import type { RequestScope } from '../access/request-scope.js';
 import type { Session } from '../access/session.js';
-import { settleSession } from './request-sessions.js';
+import { synchronizeSession } from './request-sessions.js';
 
 /**
  * Identifies the requester before the hooks of a route that the user adds, and runs its handler
@@ -31,15 +32,15 @@ export function prepareOwnRoutes(app: FastifyInstance): void {
     const { handler, errorHandler } = route;
     route.onRequest = [findSession, ...[route.onRequest ?? []].flat()];
     // In between the body is read, whose events belong to no request.
-    route.preValidation = [enterCall, ...[route.preValidation ?? []].flat()];
-    route.onSend = [...[route.onSend ?? []].flat(), drsSettleSession];
+    route.preValidation = [enterScope, ...[route.preValidation ?? []].flat()];
+    route.onSend = [...[route.onSend ?? []].flat(), drsSynchronizeSession];
     route.handler = function (request, reply) {
-      return inCall(request, reply, () => handler.call(this, request, reply));
+      return inScope(request, reply, () => handler.call(this, request, reply));
     };
     route.errorHandler = function (error, request, reply) {
-      const told = asAnswer(request, error) as FastifyError;
-      if (errorHandler === undefined) void reply.send(told);
-      else errorHandler.call(this, told, request, reply);
+      const answered = asAnswer(request, error) as FastifyError;
+      if (errorHandler === undefined) void reply.send(answered);
+      else errorHandler.call(this, answered, request, reply);
     };
   });
 }
@@ -55,7 +56,7 @@ export function decorateOwnRequests(app: FastifyInstance): void {
     getter(this: FastifyRequest) {
       // A request with an invalid token must not read anybody's data.
       sessionOf(this);
-      return this.server.services.callersDatastore();
+      return this.server.services.requestDatastore();
     },
   });
 }
@@ -82,12 +83,12 @@ function sessionOf(request: FastifyRequest): Session {
 const findSession: onRequestHookHandler = (request, reply, done) => {
   const failed = (error: unknown): void => {
     (request as Failed)[failure] = error;
-    enterCall(request, reply, done);
+    enterScope(request, reply, done);
   };
   try {
     if (request.method !== 'GET' && request.method !== 'HEAD') refuseCrossSite(request);
     const found = whenThere(request.server.sessions.of(request, reply), () => {
-      enterCall(request, reply, done);
+      enterScope(request, reply, done);
     });
     if (found instanceof Promise) found.catch(failed);
   } catch (error) {
@@ -96,20 +97,34 @@ const findSession: onRequestHookHandler = (request, reply, done) => {
 };
 
 /** The rest of the request, including hooks, runs with the requester's privileges. */
-const enterCall = (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
-  inCall(request, reply, done);
+const enterScope = (request: FastifyRequest, reply: FastifyReply, done: () => void): void => {
+  inScope(request, reply, done);
 };
 
 /** An answer is sent only after all servers know the changes of its session. */
-const drsSettleSession: onSendHookHandler = (request, _reply, payload, done) => {
+const drsSynchronizeSession: onSendHookHandler = (request, _reply, payload, done) => {
   const { stores, sessions } = request.server;
-  settleSession(stores.sessions.isShared ? sessions.known(request) : undefined, payload, done);
+  synchronizeSession(stores.sessions.isShared ? sessions.known(request) : undefined, payload, done);
 };
 
-function inCall(request: FastifyRequest, reply: FastifyReply, work: () => unknown): unknown {
-  const { calls, services, sessions } = request.server;
+/** Where a request keeps its scope: its hooks and its handler share what `restrict` returned. */
+const entered = Symbol('scope');
+
+interface Entered {
+  [entered]?: RequestScope;
+}
+
+function inScope(
+  request: FastifyRequest & Entered,
+  reply: FastifyReply,
+  work: () => unknown,
+): unknown {
+  const { scopes, sessions } = request.server;
   const session = sessions.known(request) ?? sessions.guest(request, reply);
-  return calls.run(services.callOf(session), work);
+  const before = request[entered];
+  const scope = before === undefined ? scopes.of(session) : scopes.renewed(before);
+  request[entered] = scope;
+  return scopes.run(scope, work);
 }
 
 /**
@@ -117,14 +132,14 @@ function inCall(request: FastifyRequest, reply: FastifyReply, work: () => unknow
  * requester may not know.
  */
 function asAnswer(request: FastifyRequest, error: unknown): unknown {
-  const { tellError } = request.server.setup;
+  const { reportError } = request.server.setup;
   if (error instanceof PermissionError || error instanceof SaveError) {
-    return tellError(failureOf('A route', error), request);
+    return reportError(failureOf('A route', error), request);
   }
   const isKnown =
     error instanceof ConflictError ||
     error instanceof DatabaseUnavailableError ||
     error instanceof QueryTimeoutError ||
     error instanceof UnusableValueError;
-  return isKnown ? tellError(error, request) : error;
+  return isKnown ? reportError(error, request) : error;
 }

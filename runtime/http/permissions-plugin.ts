@@ -1,15 +1,13 @@
 import { fastifyPlugin } from 'fastify-plugin';
-import type { Calls } from '../access/call.js';
 import type { LoginModule } from '../access/login-module.js';
-import { type LoginFailures, memoryLoginFailures } from '../permissions/failures.js';
-import { Logins } from '../permissions/logins.js';
-import { DeclaredPrivileges } from '../permissions/privileges.js';
+import type { RequestScopes } from '../access/request-scope.js';
 import { DatabaseFailures } from '../permissions/database-failures.js';
+import { type LoginFailures, Logins, memoryLoginFailures } from '../permissions/logins.js';
+import { DeclaredPrivileges } from '../permissions/privileges.js';
 import { Tokens } from '../permissions/tokens.js';
 import { Views } from '../permissions/views.js';
-import type { LoginStores, ServedPermissions } from './served-permissions.js';
+import type { LoginStores, ServedPermissions } from './optional-plugins.js';
 import { tokenSettings } from './settings.js';
-import { ViewedServices } from './viewed-services.js';
 import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { whenThere } from '../dialect/pending.js';
 import { refuse } from '../protocol/errors.js';
@@ -33,11 +31,10 @@ export const permissions = fastifyPlugin<PermissionsOptions>(
     const served: ServedPermissions = {
       privileges: roles === undefined ? undefined : new DeclaredPrivileges(roles),
       tokens,
-      loginsOf: (stores, calls) =>
-        login === undefined ? undefined : openLogins(login, stores, calls),
+      loginsOf: (stores, scopes) =>
+        login === undefined ? undefined : openLogins(login, stores, scopes),
       requireLogin: roles?.forceLogin === true ? requireLogin : undefined,
-      viewed: ({ definitions, functions, sessionOf, makeContext, restricting }) =>
-        new ViewedServices(new Views(definitions, functions), sessionOf, makeContext, restricting),
+      byView: (definitions, functions, make) => new Views(definitions, functions, make),
     };
     app.decorate('permissions', served);
   },
@@ -48,10 +45,10 @@ export const permissions = fastifyPlugin<PermissionsOptions>(
 export function openLogins(
   { login }: LoginModule,
   { clock, state }: LoginStores,
-  calls: Calls,
+  scopes: RequestScopes,
 ): Logins {
   const asServer: LoginModule['login'] = (user, password) =>
-    calls.asServerWithin(() => login(user, password));
+    scopes.asServerWithin(() => login(user, password));
   return new Logins({ login: asServer }, openFailures(clock, state));
 }
 

@@ -4,7 +4,7 @@ import { refuse, type RequestError, refuseBusy } from '../protocol/errors.js';
 import type { IncomingMessage, ServerResponse } from 'node:http';
 import { whenClosed } from './node-http.js';
 
-type Done = (error: Error | null, body?: Buffer) => void;
+type BodyDone = (error: Error | null, body?: Buffer) => void;
 
 /**
  * Reads the body of a request as bytes. It may be as large as its route allows, and all bodies together as large as they may be.
@@ -14,7 +14,7 @@ export function receiveBody(
   request: FastifyRequest,
   payload: Readable,
   usual: number,
-  done: Done,
+  done: BodyDone,
 ): void {
   const isTooLarge = (bytes: number): boolean =>
     bytes > usual && bytes > request.routeOptions.bodyLimit;
@@ -90,7 +90,7 @@ export class BodyMemory {
     const { 'content-length': declared, 'transfer-encoding': encoding } = request.headers;
     if (encoding === undefined && Number(declared ?? 0) <= notCounted) return;
     const counted = new CountedBody((bytes) => this.#take(bytes));
-    (request as Counted)[ofRequest] = counted;
+    (request as CountedRequest)[ofRequest] = counted;
     const end = (): void => {
       this.#bytes -= counted.end();
       forget();
@@ -108,7 +108,7 @@ export class BodyMemory {
 
 const ofRequest = Symbol('body');
 
-interface Counted {
+interface CountedRequest {
   [ofRequest]?: CountedBody;
 }
 
@@ -140,5 +140,5 @@ class CountedBody {
 
 /** The counted body of a request; none where it is small, or came by no connection. */
 export function countedBody(request: IncomingMessage): CountedBody | undefined {
-  return (request as Counted)[ofRequest];
+  return (request as CountedRequest)[ofRequest];
 }

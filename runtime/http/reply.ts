@@ -59,16 +59,6 @@ export function sendWhenThere(reply: FastifyReply, pending: Pending<StatusAndJso
   return undefined;
 }
 
-/** Lets the answer be sent by something that may still have to be found. */
-export function sentBy<T>(reply: FastifyReply, found: Pending<T>, send: (found: T) => Sent): Sent {
-  if (!(found instanceof Promise)) return send(found);
-  return found.then(async (sender) => {
-    await send(sender);
-    // Fastify waits for it: a read sends its answer later.
-    return reply;
-  });
-}
-
 function sendNow(reply: FastifyReply, { status, json }: StatusAndJson): FastifyReply {
   return sendJson(reply.code(status), json);
 }

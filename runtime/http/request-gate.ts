@@ -9,7 +9,9 @@ import { SpentBytes } from './spent-bytes.js';
 import { WaitingRequests } from './waiting-requests.js';
 import { type Environment, setting } from '../protocol/environment.js';
 import type { Limits } from './settings.js';
-import type { FastifyServerFactory } from 'fastify';
+import { fastifyUnderPressure } from '@fastify/under-pressure';
+import type { FastifyPluginAsync, FastifyServerFactory } from 'fastify';
+import { fastifyPlugin } from 'fastify-plugin';
 import { http } from './node-http.js';
 
 /** The log of refusals: what was refused, and how often since the last entry. */
@@ -28,20 +30,21 @@ export interface GateOptions {
 /** Milliseconds between two log entries: refusals come in large numbers. */
 const tellEvery = 10_000;
 
+/** Load does not change whether the server lives. */
+const health = '/health';
+
 /**
- * Comes before everything else that a server does for a request, and refuses what it cannot take
- * now, with 503 and `Retry-After`. The check costs a look at the clock. `/health` is always
- * admitted, because load does not change whether the server lives.
+ * Comes before everything else that a server does for a request, and refuses what it has no room
+ * for, with 503 and `Retry-After`: bodies and waiting requests, which Node and Fastify do not limit
+ * together. `/health` is always admitted.
  */
 export class RequestGate {
   readonly held: HeldAnswers;
   readonly spent: SpentBytes;
   readonly #bodies: BodyMemory;
   readonly #waiting: WaitingRequests;
-  readonly #turn: TurnWatch;
-  readonly #interval: number;
-  #timer: NodeJS.Timeout | undefined;
   #refused = 0;
+  #cut = 0;
   #told = -tellEvery;
 
   readonly #log: GateOptions['log'];
@@ -51,21 +54,21 @@ export class RequestGate {
     this.#log = log;
     this.#origins = origins;
     this.spent = new SpentBytes(isSendHooked);
-    const { maxWait, maxConnections, transferMemory, requestTimeout } = settings;
-    this.held = new HeldAnswers(transferMemory, requestTimeout * 1000);
+    const { maxConnections, transferMemory, requestTimeout } = settings;
+    this.held = new HeldAnswers(transferMemory, requestTimeout * 1000, () => {
+      this.#cut += 1;
+      this.#tell();
+    });
     this.#bodies = new BodyMemory(transferMemory);
     // As many as there would be if every client waited for its answer.
     this.#waiting = new WaitingRequests(maxConnections);
-    this.#turn = new TurnWatch(maxWait);
-    this.#interval = Math.max(1, Math.floor(maxWait / 4));
   }
 
   /** Whether a request is admitted; one that is not is answered here. */
   admits(request: IncomingMessage, response: ServerResponse): boolean {
     // The rest of a connection that was cut meanwhile.
     if (request.socket.destroyed) return false;
-    const isTaken = this.#isInTime() && this.#waiting.hasRoom(request, response);
-    if (!isTaken && request.url !== '/health') {
+    if (request.url !== health && !this.#waiting.hasRoom(request, response)) {
       this.#refuse(request, response, crowded);
       return false;
     }
@@ -88,57 +91,61 @@ export class RequestGate {
     if (!response.writableEnded) this.#waiting.add(request, response);
   }
 
-  /** Call it when the server begins to listen. */
-  open(): void {
-    this.#turn.begin(performance.now());
-    this.#timer ??= setInterval(() => {
-      this.#turn.begin(performance.now());
-      this.#tell();
-    }, this.#interval).unref();
-  }
-
-  close(): void {
-    clearInterval(this.#timer);
-    this.#timer = undefined;
-  }
-
-  /** Without a listening socket, the code that injects the requests has its own loop. */
-  #isInTime(): boolean {
-    return this.#timer === undefined || this.#turn.takes(performance.now());
+  /**
+   * A plugin that refuses requests while the event loop is late, however long each of them takes.
+   * @param maxWait milliseconds that it may be late on average
+   */
+  underPressure(maxWait: number): FastifyPluginAsync {
+    return fastifyPlugin(async (app) => {
+      await app.register(fastifyUnderPressure, {
+        maxEventLoopDelay: maxWait,
+        pressureHandler: (request, reply) => {
+          if (request.url === health) return;
+          this.#count();
+          const headers = { ...crowded.headers, ...this.#origins?.headersFor(request.headers) };
+          void reply.code(crowded.status).headers(headers).send(crowded.json);
+        },
+      });
+    });
   }
 
   #refuse(
     request: IncomingMessage,
     response: ServerResponse,
-    { status, headers, json }: Refusal,
+    { status, headers, json }: WrittenRefusal,
   ): void {
-    this.#refused += 1;
+    this.#count();
     const origin = this.#origins?.headersFor(request.headers);
     response.writeHead(status, { ...headers, ...origin }).end(json);
   }
 
+  #count(): void {
+    this.#refused += 1;
+    this.#tell();
+  }
+
+  /** What comes soon after an entry is told by the next one. */
   #tell(): void {
     const now = performance.now();
     if (now - this.#told < tellEvery) return;
-    const refused = this.#refused;
-    const cut = this.held.takeCut();
-    if (refused === 0 && cut === 0) return;
+    const [refused, cut] = [this.#refused, this.#cut];
     this.#told = now;
     this.#refused = 0;
+    this.#cut = 0;
     const text =
       'The server has more to do than it can: requests were refused, or slow clients cut.';
     this.#log().warn({ refused, cut }, text);
   }
 }
 
-interface Refusal {
+interface WrittenRefusal {
   readonly status: number;
   readonly headers: Readonly<Record<string, string | number>>;
   readonly json: string;
 }
 
 /** Written once: a refusal must cost next to nothing. */
-function prepared(message: string): Refusal {
+function prepared(message: string): WrittenRefusal {
   const error = refuseBusy(message);
   const json = errorJson(error);
   const headers = { ...errorHeaders(error), 'content-length': Buffer.byteLength(json) };
@@ -148,57 +155,9 @@ function prepared(message: string): Refusal {
 const crowded = prepared('More requests have come at once than the server can answer.');
 const bodiesFull = prepared(noRoom);
 
-/**
- * The largest part of the work before a request that counts for the slowest request of a turn: a
- * slow one alone is no load.
- */
-const mostOfOne = 1 / 10;
-
-/**
- * Measures how long requests wait that arrive together. This process has one thread: what arrived
- * while it worked is handled one after the other in one turn of its event loop, so the last one
- * waits for all the others. How long they take is known without measuring each: the time between
- * two of them is the work of the first.
- */
-export class TurnWatch {
-  readonly #mostOfOne: number;
-  #last = 0;
-  #spent = 0;
-  #slowest = 0;
-
-  /** @param most milliseconds of work that may come before a request */
-  constructor(private readonly most: number) {
-    this.#mostOfOne = most * mostOfOne;
-  }
-
-  /**
-   * Call it when a request's turn comes.
-   * @param now milliseconds
-   * @returns whether to admit it, by the work that was done for those before it
-   */
-  takes(now: number): boolean {
-    const since = now - this.#last;
-    this.#last = now;
-    this.#spent += since;
-    if (since > this.#slowest) this.#slowest = since;
-    const excess = this.#slowest - this.#mostOfOne;
-    return this.#spent - (excess > 0 ? excess : 0) <= this.most;
-  }
-
-  /**
-   * Call it from a timer: no timer runs before a turn has ended.
-   * @param now milliseconds
-   */
-  begin(now: number): void {
-    this.#last = now;
-    this.#spent = 0;
-    this.#slowest = 0;
-  }
-}
-
 /** How much a server does at once, and how long it waits for its clients. */
 export interface LoadSettings {
-  /** Milliseconds of work that may come before a request in its turn; those behind are refused. */
+  /** Milliseconds by which the event loop may be late on average; then requests are refused. */
   readonly maxWait: number;
   readonly maxConnections: number;
   /**
@@ -297,12 +256,6 @@ export function gatedServers(
       },
     );
     server.maxConnections = maxConnections;
-    server.on('listening', () => {
-      gate.open();
-    });
-    server.on('close', () => {
-      gate.close();
-    });
     return server;
   };
 }

@@ -5,7 +5,6 @@ import type { Origin } from '../access/session.js';
 import type { SessionRecord } from '../access/session-store.js';
 import type { Sessions } from '../access/sessions.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
-import { readCookie, setCookie, withdrawCookie } from './session-cookie.js';
 import { ownText } from '../protocol/own-text.js';
 
 /** The part of a `User-Agent` that is shown to those who meet a lock. */
@@ -27,13 +26,13 @@ export class RequestSessions {
   readonly #carrying = new WeakMap<SessionRecord, readonly WeakRef<CookieCarrier>[]>();
 
   /**
-   * @param name of the cookie
+   * @param cookie its name
    * @param logins `undefined` if nobody can log in
    * @param tokens `undefined` if bearer tokens are not accepted
    */
   constructor(
     readonly sessions: Sessions,
-    private readonly name: string,
+    readonly cookie: string,
     private readonly logins: LoginAttempts | undefined,
     private readonly tokens: BearerTokens | undefined,
   ) {}
@@ -53,7 +52,7 @@ export class RequestSessions {
         this.#made(request, reply, record),
       );
     }
-    const token = cookie === undefined ? undefined : readCookie(cookie, this.name);
+    const token = cookie === undefined ? undefined : readCookie(cookie, this.cookie);
     if (token === undefined) return this.#made(request, reply, undefined);
     return whenThere(this.sessions.find(token), (record) => this.#made(request, reply, record));
   }
@@ -92,13 +91,19 @@ export class RequestSessions {
     // Two parts of one request may have waited for the store.
     const known = this.known(request);
     if (known !== undefined) return known;
-    const carrier = new CookieCarrier(request, reply, this.name, (carried, replaced) => {
-      if (replaced !== undefined) this.#withdraw(replaced);
-      this.#carryAll(carrier, carried);
-    });
+    const carrier = new CookieCarrier(request, reply, this);
     const session = new RequestSession(this.sessions, carrier, this.logins, record);
     (request as Known)[own] = session;
     return session;
+  }
+
+  /**
+   * Sends the token of a session with an answer.
+   * @param replaced the session that it replaces
+   */
+  carry(carrier: CookieCarrier, record: SessionRecord, replaced?: SessionRecord): void {
+    if (replaced !== undefined) this.#withdraw(replaced);
+    this.#carryAll(carrier, record);
   }
 
   /**
@@ -127,7 +132,7 @@ export class RequestSessions {
  * Stores the session of a request before its answer is sent; an error replaces the answer.
  * @param done of a hook of `onSend`
  */
-export function settleSession(
+export function synchronizeSession(
   session: RequestSession | undefined,
   payload: unknown,
   done: (error?: Error | null, payload?: unknown) => void,
@@ -136,7 +141,7 @@ export function settleSession(
     done(error instanceof Error ? error : new Error(String(error)));
   };
   try {
-    const settled = session?.settle();
+    const settled = session?.synchronize();
     if (settled instanceof Promise) {
       settled.then(() => {
         done(null, payload);
@@ -158,8 +163,7 @@ class CookieCarrier implements Carrier {
   constructor(
     private readonly request: FastifyRequest,
     private readonly reply: FastifyReply,
-    private readonly name: string,
-    private readonly carryAll: (record: SessionRecord, replaced?: SessionRecord) => void,
+    private readonly sessions: RequestSessions,
   ) {}
 
   get origin(): Origin {
@@ -173,10 +177,10 @@ class CookieCarrier implements Carrier {
   carry(record: SessionRecord | undefined, replaced?: SessionRecord): void {
     this.#carried = record;
     if (record === undefined) this.put(undefined);
-    else this.carryAll(record, replaced);
+    else this.sessions.carry(this, record, replaced);
   }
 
-  settle(isStored: boolean): void {
+  synchronize(isStored: boolean): void {
     const carried = this.#carried;
     if (carried === undefined) return;
     const isOpening = isStored && !carried.hasEnded && carried.token !== '';
@@ -191,11 +195,11 @@ class CookieCarrier implements Carrier {
    * it expires.
    */
   put(token: string | undefined): void {
-    if (!this.isSent) setCookie(this.request, this.reply, this.name, token);
+    if (!this.isSent) setCookie(this.request, this.reply, this.sessions.cookie, token);
   }
 
   withdraw(): void {
-    if (!this.isSent) withdrawCookie(this.reply, this.name);
+    if (!this.isSent) withdrawCookie(this.reply, this.sessions.cookie);
   }
 }
 
@@ -206,4 +210,80 @@ function originOf({ ip, socket, headers }: FastifyRequest): Origin {
     address: ownText(ip),
     userAgent: ownText(userAgent.slice(0, longestUserAgent)),
   };
+}
+
+/**
+ * `DRSID_<name>` (`access.md#sessions`); the name of a datastore consists of letters, digits, `_`
+ * and `-`.
+ */
+export function cookieName(datastore: string): string {
+  return `DRSID_${datastore}`;
+}
+
+/**
+ * The value of a name in a `Cookie` header: 32 hexadecimal digits, or nothing that could be a
+ * session's.
+ * @returns the first of several
+ */
+export function readCookie(header: string, name: string): string | undefined {
+  for (let at = header.indexOf(name); at >= 0; at = header.indexOf(name, at + 1)) {
+    if (!isStart(header, at)) continue;
+    const value = at + name.length + 1;
+    if (header.charCodeAt(value - 1) !== 0x3d) continue;
+    const end = value + tokenLength;
+    if (end === header.length || header.charCodeAt(end) === 0x3b) {
+      const plain = header.slice(value, end);
+      if (isToken.test(plain)) return plain;
+    }
+    const [token] = /^"?([0-9A-F]{32})"?[ \t]*(?:;|$)/.exec(header.slice(value, value + 40)) ?? [];
+    if (token !== undefined) return token.replace(/[^0-9A-F]/g, '');
+  }
+  return undefined;
+}
+
+const tokenLength = 32;
+const isToken = /^[0-9A-F]{32}$/;
+
+/** Cookies follow a semicolon and blanks. */
+function isStart(header: string, at: number): boolean {
+  let before = at - 1;
+  while (before >= 0 && (header[before] === ' ' || header[before] === '\t')) before -= 1;
+  return before < 0 || header[before] === ';';
+}
+
+/**
+ * Puts a session's cookie on an answer, in place of one that it already has (`access.md#sessions`).
+ * @param token `undefined` to make the client forget the cookie
+ */
+function setCookie(
+  request: FastifyRequest,
+  reply: FastifyReply,
+  name: string,
+  token: string | undefined,
+): void {
+  const others = otherCookies(reply, name);
+  const life = token === undefined ? '; Max-Age=0' : '';
+  const secure = isSecure(request) ? '; Secure' : '';
+  const cookie = `${name}=${token ?? ''}; Path=/; HttpOnly; SameSite=Lax${secure}${life}`;
+  reply.removeHeader('set-cookie');
+  reply.header('set-cookie', others.length === 0 ? cookie : [...others, cookie]);
+}
+
+/** Removes a session's cookie from an answer: the client keeps the one that it has. */
+function withdrawCookie(reply: FastifyReply, name: string): void {
+  const others = otherCookies(reply, name);
+  reply.removeHeader('set-cookie');
+  if (others.length > 0) reply.header('set-cookie', others);
+}
+
+function otherCookies(reply: FastifyReply, name: string): string[] {
+  const cookies = [reply.getHeader('set-cookie') ?? []].flat().map(String);
+  return cookies.filter((cookie) => !cookie.startsWith(`${name}=`));
+}
+
+/** A proxy that ends TLS sets this header; a client that pretends to be one only hurts itself. */
+function isSecure({ protocol, headers }: FastifyRequest): boolean {
+  const forwarded = headers['x-forwarded-proto'];
+  const first = (Array.isArray(forwarded) ? forwarded[0] : forwarded)?.split(',')[0];
+  return protocol === 'https' || first?.trim().toLowerCase() === 'https';
 }

@@ -2,18 +2,19 @@ import type { FastifyReply, FastifyRequest, FastifyInstance, onRequestHookHandle
 import { fastifyPlugin } from 'fastify-plugin';
 import { registerCatalog } from './catalog.js';
 import { allowOrigins, refuseCrossSite } from './cross-site.js';
-import { lazyRoutes } from './dataclass-handlers.js';
-import { answerNotFound } from './not-found.js';
+import { dataclassRoutes } from './dataclass-routes.js';
+import { answerNotFound } from './errors.js';
 import { guardSessions } from './open-sessions.js';
-import { permissionsOf } from './served-permissions.js';
+import { permissionsOf } from './optional-plugins.js';
 import type { RequestSession } from '../access/request-session.js';
 import type { SessionRecord } from '../access/session-store.js';
 import type { EntitySetStore, ListedSet } from '../entity-set/entity-set-store.js';
 import { readingParameters, parametersOf } from './reading-parameters.js';
 import { sendJson, getAndPost } from './reply.js';
 import type { RequestSessions } from './request-sessions.js';
-import { setAskerOf } from '../access/session.js';
+import { setRequesterOf } from '../access/session.js';
 import type { EntitySets } from '../entity-set/entity-sets.js';
+import { whenThere } from '../dialect/pending.js';
 import { methodNotAllowed, refuse } from '../protocol/errors.js';
 import { readJson } from './body.js';
 import type { IncomingHttpHeaders } from 'node:http';
@@ -37,7 +38,7 @@ export const protocol = fastifyPlugin(
         throw new Error(`The model exposes no dataclass ${name}.`);
       }
       served.add(name);
-      return lazyRoutes(() => services.handlersOf(name), nothing, imageBodyLimit);
+      return dataclassRoutes(app, name, nothing, imageBodyLimit);
     });
     app.setChildLoggerFactory((logger) => logger);
     // Before everything that may refuse a request, so that a page can read the reason.
@@ -47,12 +48,17 @@ export const protocol = fastifyPlugin(
     guardSessions(app, sessions, {
       stores,
       quotas,
-      hasCode: services.functions !== undefined,
+      hasCode: services.classes !== undefined,
       requireLogin: permissionsOf(app)?.requireLogin,
     });
     registerInfo(app, sessions, stores.sets, limits);
-    registerRelease(app, services.context.sets, sessions);
-    registerCatalog(app, settings, services.catalogOf);
+    registerRelease(app, services.models.whole.context.sets, sessions);
+    registerCatalog(app, settings, (request, reply) =>
+      whenThere(
+        sessions.of(request, reply),
+        (session) => services.models.visible.of(session).catalog,
+      ),
+    );
     if (services.media !== undefined) app.register(services.media.routes);
     // Only an instance with a prefix has its own not-found handler.
     app.register(
@@ -138,8 +144,8 @@ function registerRelease(app: FastifyInstance, sets: EntitySets, sessions: Reque
     if (!Array.isArray(ids) || !ids.every((id) => typeof id === 'string')) {
       throw refuse('badBody', 'The body must be a list of entity set IDs: ["7D20F1…","0C9A33…"].');
     }
-    const asker = setAskerOf(await sessions.of(request, reply));
-    for (const id of ids) await sets.release(undefined, asker, id.toUpperCase());
+    const requester = setRequesterOf(await sessions.of(request, reply));
+    for (const id of ids) await sets.release(undefined, requester, id.toUpperCase());
     return sendJson(reply, '{"ok":true}');
   });
   app.get('/rest/$entityset/$release', () => {

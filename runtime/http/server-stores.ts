@@ -1,6 +1,6 @@
 import { type LockTable, MemoryLockTable } from '../access/locks.js';
 import { MemorySessionStore } from '../access/memory-session-store.js';
-import { type Rates, RateWindows } from '../access/quota-values.js';
+import { type Rates, RateWindows } from '../access/quotas.js';
 import type { SessionStore } from '../access/session-store.js';
 import type { Database } from '../dialect/database.js';
 import type { Pending } from '../dialect/pending.js';

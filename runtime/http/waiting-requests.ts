@@ -7,7 +7,7 @@ const mostBehind = 100;
 
 const behind = Symbol('behind');
 
-interface Counted {
+interface CountedBehind {
   [behind]?: number;
 }
 
@@ -34,7 +34,7 @@ export class WaitingRequests {
   /** Whether one more may wait. */
   hasRoom({ socket }: IncomingMessage, response: ServerResponse): boolean {
     if (this.#count >= this.most) return false;
-    return !isBehind(response) || ((socket as Counted)[behind] ?? 0) < mostBehind;
+    return !isBehind(response) || ((socket as CountedBehind)[behind] ?? 0) < mostBehind;
   }
 
   /** Call it if a request was not answered at once. */
@@ -44,9 +44,9 @@ export class WaitingRequests {
     else response.on('close', this.#end);
   }
 
-  #addBehind(socket: Socket & Counted, response: ServerResponse): void {
+  #addBehind(socket: Socket & CountedBehind, response: ServerResponse): void {
     socket[behind] = (socket[behind] ?? 0) + 1;
-    (response as Counted)[behind] = 1;
+    (response as CountedBehind)[behind] = 1;
     let hasEnded = false;
     const end = (): void => {
       if (hasEnded) return;
@@ -64,8 +64,8 @@ export class WaitingRequests {
  * Whether later requests of the same connection wait; some may be earlier than this answer's own.
  */
 export function isFollowed(response: ServerResponse): boolean {
-  const { [behind]: all = 0 } = response.req.socket as Counted;
-  const { [behind]: own = 0 } = response as Counted;
+  const { [behind]: all = 0 } = response.req.socket as CountedBehind;
+  const { [behind]: own = 0 } = response as CountedBehind;
   return all > own;
 }
 

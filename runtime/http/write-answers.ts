@@ -2,7 +2,7 @@ import { type Dataclass, unrestricted } from '../dataclass/dataclasses.js';
 import type { JsonAnswer } from '../dialect/executor.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
-import type { Body } from '../entity/decoded.js';
+import type { Body } from '../entity/decode.js';
 import { entityStatuses, type Refusal } from '../entity/refusals.js';
 import type { SaveResult } from '../entity/surroundings.js';
 import { protocolError, refuse } from '../protocol/errors.js';

@@ -1,30 +1,30 @@
-import { sql } from 'kysely';
+import { setImmediate } from 'node:timers/promises';
 import type { LockTable } from '../access/locks.js';
+import { failureOf } from '../class/failure.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
 import type { Dialect } from '../dialect/dialect.js';
 import { type Executor, type Transaction, againAfterConflict } from '../dialect/executor.js';
 import { caught, type Pending, whenThere } from '../dialect/pending.js';
-import { Slot, type Statement } from '../dialect/statement.js';
-import type { Body } from '../entity/decoded.js';
-import type { Lifecycle, SaveOptions, SaveResult } from '../entity/surroundings.js';
-import { keyOf } from '../entity/decode.js';
+import { type Body, keyOf } from '../entity/decode.js';
 import { Pace } from '../entity/pace.js';
-import { EntitySaver } from '../entity/save.js';
-import { isDenialStatus } from '../protocol/errors.js';
-import type { StorageDefinition } from '../protocol/definition.js';
+import { EntitySaver, type SentEntity } from '../entity/save.js';
+import type { Lifecycle, SaveOptions, SaveResult } from '../entity/surroundings.js';
 import { nowText } from '../protocol/dates.js';
+import type { StorageDefinition } from '../protocol/definition.js';
+import { isDenialStatus, refuse, type RequestError, RestError } from '../protocol/errors.js';
+import type { Fold } from '../protocol/fold.js';
 import type { StoredValue } from '../protocol/values.js';
 import type { ReadingContext } from '../query/reading-context.js';
-import { BodySaving, type Entry, type WriteCaller, type WriteMode } from './body-saving.js';
+import { readJson } from './body.js';
 import type { AppliedUploads, ServedMedia } from './served-media.js';
 import {
   type AnsweredAttributes,
   AnswerLength,
+  asNew,
   asSent,
   ListedErrors,
   WriteAnswers,
 } from './write-answers.js';
-import { type AddressKey, type BodyEntities, readEntities } from './write-body.js';
 
 /** What the services of all dataclasses share when they write. */
 export interface WriteContext extends ReadingContext {
@@ -35,8 +35,30 @@ export interface WriteContext extends ReadingContext {
   /** None for a model without images and BLOBs. */
   readonly media: ServedMedia | undefined;
   readonly locks: LockTable;
-  /** Runs events; called when the first entity is written, because class code exists by then. */
-  readonly lifecycle: () => Lifecycle | undefined;
+  /** Runs events, if there are some. */
+  readonly lifecycle: Lifecycle | undefined;
+}
+
+/**
+ * What is done with the entities of a body: each is saved if possible; all are saved, or none; they
+ * are checked; the answer shows what they would become. The last two save nothing.
+ */
+export type WriteMode = 'update' | 'atomic' | 'validate' | 'refresh';
+
+/** Who writes. */
+export interface WriteCaller {
+  /** ID of the session; `undefined` for a guest without state. */
+  readonly session: string | undefined;
+  /** The error that the client gets if an event of one entity of a list throws. */
+  readonly tell: (error: Error) => RequestError;
+}
+
+/** The result of one entity of a body. */
+interface Entry {
+  readonly body: Body;
+  readonly result: SaveResult;
+  /** Of a saved entity, if the answer shows it; of a refused one, if nothing is undone. */
+  readonly json: string | undefined;
 }
 
 /** What a request contains in addition to its body. */
@@ -44,8 +66,16 @@ interface AskedWrite extends AnsweredAttributes {
   readonly mode: WriteMode;
 }
 
+/** The text of the key that an address contains. */
+export interface AddressKey {
+  readonly text: string;
+}
+
 /** The entities of a body, and how they are answered. */
-interface SentBody extends BodyEntities {
+interface SentBody {
+  readonly entities: readonly SentEntity[];
+  /** Whether the body is a list, be it of one entity. */
+  readonly isList: boolean;
   readonly answers: WriteAnswers;
 }
 
@@ -67,7 +97,6 @@ class Undone extends Error {
 export class WriteService {
   readonly #saver: EntitySaver;
   readonly #answers: WriteAnswers;
-  readonly #raiseGlobalStamp: Statement;
 
   constructor(
     private readonly context: WriteContext,
@@ -75,13 +104,10 @@ export class WriteService {
   ) {
     const { dialect } = context.database;
     this.#saver = new EntitySaver(dialect, dataclass, context.plans.entities, {
-      lifecycle: context.lifecycle(),
+      lifecycle: context.lifecycle,
       locks: context.locks,
     });
     this.#answers = new WriteAnswers(context, dataclass);
-    this.#raiseGlobalStamp = dialect.compile(
-      sql`update "__datastore" set "value" = "value" + ${dialect.integer(sql`${new Slot(0)}`)} where "name" = 'globalStamp'`,
-    );
   }
 
   /**
@@ -101,16 +127,44 @@ export class WriteService {
   ): Pending<WriteAnswer> {
     const { mode } = asked;
     const answers = this.#answering(asked);
-    const { entities, isList } = readEntities(rawBody, contentType, {
-      dataclass: this.dataclass,
-      fold: this.context.database.dialect.foldText,
-      batchSize: this.context.limits.batchSize,
-      addressKey,
-    });
-    const sent = { entities, isList, answers };
+    const read = this.#read(rawBody, contentType, addressKey);
+    const sent: SentBody = {
+      entities: [read].flat().map((body) => this.#saver.sent(body)),
+      isList: Array.isArray(read),
+      answers,
+    };
     return mode === 'validate' && !this.#runsCode(sent)
       ? this.#validated(sent, caller)
       : this.#attempted(sent, mode, caller);
+  }
+
+  /**
+   * Reads the entities of a body, or refuses the body as a whole before anything of it is stored.
+   * @throws RequestError 400 for what is no entity and for a key that is not the address's (1806),
+   * 413 for too many entities
+   */
+  #read(
+    rawBody: unknown,
+    contentType: string | undefined,
+    addressKey: AddressKey | undefined,
+  ): Body | readonly Body[] {
+    const { batchSize } = this.context.limits;
+    const body = readJson(rawBody, contentType);
+    if (Array.isArray(body) && body.length > batchSize) {
+      throw refuse(
+        'tooLarge',
+        `The body has ${body.length} entities; at most ${batchSize} are taken.`,
+      );
+    }
+    if (Array.isArray(body) ? !body.every(isEntity) : !isEntity(body)) {
+      throw refuse('badBody', 'The body must be an entity as a JSON object, or a list of such.');
+    }
+    if (addressKey === undefined) return body as Body | readonly Body[];
+    if (Array.isArray(body)) {
+      throw refuse('badBody', 'The address names one entity: the body must be a JSON object.');
+    }
+    const { foldText } = this.context.database.dialect;
+    return withKey(body as Body, addressKey.text, this.dataclass, foldText);
   }
 
   #attempted(sent: SentBody, mode: WriteMode, caller: WriteCaller): Pending<WriteAnswer> {
@@ -129,7 +183,7 @@ export class WriteService {
    */
   async #validated(sent: SentBody, caller: WriteCaller): Promise<WriteAnswer> {
     const uploads = this.#uploadsFor(caller);
-    await uploads?.load(sent.entities);
+    await uploads?.load(sent.entities.map(({ body }) => body));
     const reads = readsOnly(this.context.database.executor);
     const options = { ...validation(caller), isOnlyRead: true };
     const checked = new CheckedList(this.context.database.dialect, this.dataclass);
@@ -137,10 +191,10 @@ export class WriteService {
     const entries: Entry[] = [];
     const pace = new Pace();
     try {
-      for (const body of sent.entities) {
+      for (const { body, address } of sent.entities) {
         const rest = pace.keep();
         if (rest !== undefined) await rest;
-        const applied = uploads?.applied(body) ?? body;
+        const applied = { body: uploads?.applied(body) ?? body, address };
         let result = await this.#saver.save(reads, applied, options);
         checked.add(applied, result);
         if (this.#isTried(result)) result = await this.#tried(applied, caller);
@@ -162,13 +216,13 @@ export class WriteService {
   }
 
   /** Stores one entity and undoes it; others can change something between two of these. */
-  async #tried(body: Body, caller: WriteCaller): Promise<SaveResult> {
+  async #tried(sent: SentEntity, caller: WriteCaller): Promise<SaveResult> {
     const { executor } = this.context.database;
     try {
       await againAfterConflict(() =>
         executor.write((transaction) =>
-          whenThere(this.#saver.save(transaction, body, validation(caller)), (result) => {
-            throw new Undone([{ body, result, json: undefined }]);
+          whenThere(this.#saver.save(transaction, sent, validation(caller)), (result) => {
+            throw new Undone([{ body: sent.body, result, json: undefined }]);
           }),
         ),
       );
@@ -185,8 +239,8 @@ export class WriteService {
 
   /** Saves one entity that does not come as JSON, as `$method=update` does. */
   writeEntity(entity: Body, caller: WriteCaller): Pending<WriteAnswer> {
-    const sent = { entities: [entity], isList: false, answers: this.#answers };
-    return this.#stored(sent, 'update', caller);
+    const entities = [this.#saver.sent(entity)];
+    return this.#attempted({ entities, isList: false, answers: this.#answers }, 'update', caller);
   }
 
   /** @throws RequestError 400 for attributes that cannot be answered, before anything is stored */
@@ -201,12 +255,11 @@ export class WriteService {
     const { executor } = this.context.database;
     const write = (): Pending<readonly Entry[]> => {
       const uploads = this.#uploadsFor(caller);
-      const tools = { saver: this.#saver, answers: sent.answers, uploads };
       const saved = (): Pending<readonly Entry[]> =>
         caught(
           () =>
             executor.write((transaction) =>
-              this.#save(new BodySaving(tools, transaction, mode, caller, sent.isList), sent),
+              new BodySaving(this.#saver, uploads, transaction, mode, caller, sent).saveAll(),
             ),
           (error) => {
             uploads?.giveBackAll();
@@ -214,7 +267,7 @@ export class WriteService {
           },
         );
       if (uploads === undefined) return saved();
-      return whenThere(uploads.load(sent.entities), () =>
+      return whenThere(uploads.load(sent.entities.map(({ body }) => body)), () =>
         whenThere(saved(), (entries) => whenThere(uploads.settle(), () => entries)),
       );
     };
@@ -223,23 +276,7 @@ export class WriteService {
   }
 
   #runsCode({ entities }: SentBody): boolean {
-    return this.#saver.mayRunCode && entities.some((each) => this.#saver.runsCode(each));
-  }
-
-  /** @throws Undone if nothing of it is to be stored */
-  #save(saving: BodySaving, { entities }: SentBody): Pending<readonly Entry[]> {
-    const { transaction } = saving;
-    const [first] = entities;
-    const saved =
-      entities.length === 1 && first !== undefined
-        ? saving.save(first)
-        : whenThere(this.#saver.lock(transaction, entities), () => saveAll(saving, entities));
-    return whenThere(saved, () => {
-      const { entries, isUndone, saves } = saving;
-      if (isUndone) throw new Undone(entries);
-      if (saves === 0) return entries;
-      return whenThere(transaction.run(this.#raiseGlobalStamp, [saves]), () => entries);
-    });
+    return this.#saver.mayRunCode && entities.some(({ body }) => this.#saver.runsCode(body));
   }
 
   #answer(
@@ -284,14 +321,144 @@ export class WriteService {
   }
 }
 
-async function saveAll(saving: BodySaving, entities: readonly Body[]): Promise<void> {
-  const pace = new Pace();
-  for (const body of entities) {
-    const rest = pace.keep();
-    if (rest !== undefined) await rest;
-    const saved = saving.save(body);
-    if (saved instanceof Promise) await saved;
+function isEntity(json: unknown): json is Body {
+  return typeof json === 'object' && json !== null && !Array.isArray(json);
+}
+
+/** The key of the address completes a body without one (protocol P7.2). */
+function withKey(entity: Body, text: string, dataclass: Dataclass, fold: Fold): Body {
+  const { __KEY: sent = null } = entity;
+  if (sent === null) return { ...entity, __KEY: text };
+  if (comparable(keyOf(dataclass, sent), fold) !== comparable(keyOf(dataclass, text), fold)) {
+    throw refuse('malformedUrl', 'The __KEY of the body is not the key in the address.');
   }
+  return entity;
+}
+
+function comparable(key: string | number | undefined, fold: Fold): string | number | undefined {
+  return typeof key === 'string' ? fold(key) : key;
+}
+
+/**
+ * Saves the entities of one body, one after the other, in one transaction. What can be done
+ * synchronously is: a promise for each step would cost a small change a sixth of its time.
+ */
+class BodySaving {
+  readonly #entries: Entry[] = [];
+  /** Whether nothing of it is kept. */
+  #isUndone: boolean;
+  readonly #isAlone: boolean;
+  readonly #length = new AnswerLength();
+  readonly #errors = new ListedErrors();
+  readonly #options: SaveOptions;
+
+  /** @param uploads none for a model without images and BLOBs */
+  constructor(
+    private readonly saver: EntitySaver,
+    private readonly uploads: AppliedUploads | undefined,
+    private readonly transaction: Transaction,
+    private readonly mode: WriteMode,
+    private readonly caller: WriteCaller,
+    private readonly sent: SentBody,
+  ) {
+    this.#isUndone = mode === 'validate' || mode === 'refresh';
+    this.#isAlone = sent.entities.length === 1;
+    this.#options = {
+      timestamp: nowText(),
+      isKept: mode !== 'refresh',
+      isValidation: mode === 'validate',
+      isAlone: this.#isAlone,
+      session: caller.session,
+    };
+  }
+
+  /**
+   * @throws Undone if nothing of it is to be stored, and what an event threw if the entity stands
+   * alone
+   */
+  saveAll(): Pending<readonly Entry[]> {
+    const { entities } = this.sent;
+    const [first] = entities;
+    const saved =
+      this.#isAlone && first !== undefined
+        ? this.#save(first)
+        : whenThere(this.saver.lock(this.transaction, entities), () => this.#saveList());
+    return whenThere(saved, () => {
+      const entries = this.#entries;
+      if (this.#isUndone) throw new Undone(entries);
+      const changes = entries.filter(({ result }) => isChange(result)).length;
+      if (changes > 0) this.transaction.raiseStamp(changes);
+      return entries;
+    });
+  }
+
+  async #saveList(): Promise<void> {
+    const pace = new Pace();
+    for (const entity of this.sent.entities) {
+      const rest = pace.keep();
+      if (rest !== undefined) await rest;
+      const saved = this.#save(entity);
+      if (saved instanceof Promise) await saved;
+    }
+  }
+
+  #save(entity: SentEntity): Pending<void> {
+    const { uploads } = this;
+    if (uploads === undefined) return this.#saveApplied(entity, entity);
+    const { body, address } = entity;
+    const taken = uploads.bytes;
+    const applied = { body: uploads.applied(body), address };
+    // Large values take long.
+    return uploads.bytes > taken
+      ? setImmediate().then(() => this.#saveApplied(entity, applied))
+      : this.#saveApplied(entity, applied);
+  }
+
+  #saveApplied({ body }: SentEntity, applied: SentEntity): Pending<void> {
+    return whenThere(this.saver.save(this.transaction, applied, this.#options), (saved) => {
+      const result = this.#errors.shortened(this.#told(saved));
+      if (!isChange(result)) this.uploads?.giveBackLast();
+      this.#isUndone ||= 'problems' in result && (this.mode === 'atomic' || this.#isAlone);
+      const isTold = !this.#isUndone || this.mode === 'refresh';
+      return whenThere(isTold ? this.#jsonNow(body, result) : undefined, (json) => {
+        this.#entries.push({
+          body,
+          result,
+          json: json === undefined ? json : this.#length.add(json),
+        });
+      });
+    });
+  }
+
+  /** What has to be read of an entity before its transaction ends. */
+  #jsonNow(body: Body, result: SaveResult): Pending<string | undefined> {
+    const { answers } = this.sent;
+    if ('problems' in result) {
+      // What the database holds is known only after everything else is undone.
+      return this.mode === 'update' ? answers.refused(this.transaction, result) : undefined;
+    }
+    const saved = answers.saved(this.transaction, result.key);
+    const isNew = this.mode === 'refresh' && result.outcome === 'created';
+    return isNew ? whenThere(saved, (json) => asNew(answers.dataclass, json, body)) : saved;
+  }
+
+  /**
+   * An error of an event ends the request if the entity stands alone, and is the entity's result in
+   * a list.
+   */
+  #told(result: SaveResult): SaveResult {
+    if (!('problems' in result) || result.failure === undefined) return result;
+    const error = failureOf(result.failure.shown, result.failure.thrown);
+    const { refusals } = this.saver;
+    if (!this.sent.isList) throw error instanceof RestError ? refusals.visibleError(error) : error;
+    const { errors, status } = this.caller.tell(error);
+    return { ...result, problems: errors.map((each) => refusals.visible(each)), status };
+  }
+}
+
+/** Whether the entity was created or changed. */
+function isChange(result: SaveResult): boolean {
+  return !('problems' in result) && result.outcome !== 'unchanged';
 }
 
 /**
@@ -322,15 +489,17 @@ function validated(entries: readonly Entry[]): WriteAnswer {
 
 function validation({ session }: WriteCaller): SaveOptions {
   const timestamp = nowText();
-  return { timestamp, isKept: true, isValidation: true, writer: 'client', session };
+  return { timestamp, isKept: true, isValidation: true, isAlone: true, session };
 }
 
 /** Replaces a transaction if nothing is stored. */
 function readsOnly(executor: Executor): Transaction {
+  const refuse = (): never => {
+    throw new Error('A read cannot store anything.');
+  };
   return {
-    run: () => {
-      throw new Error('A read cannot store anything.');
-    },
+    run: refuse,
+    raiseStamp: refuse,
     value: (statement, values) => executor.value(statement, values),
     read: (statement, values) => executor.read(statement, values),
     rows: (statement, values) => executor.rows(statement, values),
@@ -377,12 +546,12 @@ class CheckedList {
     return !this.#isConnected && !this.#isRestricted;
   }
 
-  add({ __KEY: sentKey }: Body, result: SaveResult): void {
+  add({ address }: SentEntity, result: SaveResult): void {
     this.#count += 1;
     if (!('problems' in result)) this.#passed += 1;
     else if (result.isOfOthers === true) this.#isConnected = true;
     const { key } = this.dataclass;
-    const own = new Set([this.#nameOf(key, keyOf(this.dataclass, sentKey))]);
+    const own = new Set([this.#nameOf(key, 'problems' in address ? undefined : address.key)]);
     for (const each of this.#unique) own.add(this.#nameOf(each, result.values?.get(each.name)));
     for (const each of own) {
       if (each === undefined) continue;

@@ -5,7 +5,7 @@ import { refuse } from '../protocol/errors.js';
 import { UnusableUpload } from '../protocol/values.js';
 import type { Upload, Uploads } from './upload-store.js';
 
-type Body = Readonly<Record<string, unknown>>;
+type UploadBody = Readonly<Record<string, unknown>>;
 
 const found = new WeakMap<Dataclass, readonly StorageDefinition[]>();
 
@@ -37,7 +37,7 @@ function giveBack(taken: Taken): void {
 }
 
 /** The uploads that the entities of one request use. */
-export class AppliedUploads {
+export class UploadApplier {
   #bytes = 0;
   /** What the last body used, and what all have used. */
   #last: Taken[] = [];
@@ -62,7 +62,7 @@ export class AppliedUploads {
   }
 
   /** Reads what bodies name, which takes time if it is in the database. */
-  load(bodies: readonly Body[]): Pending<void> {
+  load(bodies: readonly UploadBody[]): Pending<void> {
     if (this.#attributes.length === 0) return undefined;
     const ids = bodies.flatMap((body) =>
       this.#attributes.flatMap(({ name }) => {
@@ -84,7 +84,7 @@ export class AppliedUploads {
    * are stored
    * @throws RequestError 413 if the request would store too many bytes
    */
-  applied(body: Body): Body {
+  applied(body: UploadBody): UploadBody {
     let applied: Record<string, unknown> | undefined;
     this.#last = [];
     for (const { name, type } of this.#attributes) {
@@ -133,7 +133,7 @@ export class AppliedUploads {
 }
 
 /** The value of `ID` in the value of an attribute; `undefined` if it names no upload. */
-function idIn(body: Body, name: string): unknown {
+function idIn(body: UploadBody, name: string): unknown {
   const json = Object.hasOwn(body, name) ? body[name] : undefined;
   if (typeof json !== 'object' || json === null || !Object.hasOwn(json, 'ID')) return undefined;
   return (json as { readonly ID: unknown }).ID ?? null;

@@ -15,14 +15,14 @@ export interface MediaVersion {
   readonly isNull: boolean;
 }
 
-interface Plans {
+interface MediaPlans {
   readonly version: Statement;
   readonly bytes: Statement;
 }
 
 /** Reads images and BLOBs of one dataclass, one at a time; nothing else reads their bytes. */
 export class MediaReader {
-  readonly #plans = new Map<StorageDefinition, Plans>();
+  readonly #plans = new Map<StorageDefinition, MediaPlans>();
 
   constructor(
     private readonly database: Database,
@@ -63,7 +63,7 @@ export class MediaReader {
     return isText ? this.database.dialect.foldText(String(key)) : key;
   }
 
-  #planned(attribute: StorageDefinition): Plans {
+  #planned(attribute: StorageDefinition): MediaPlans {
     let plans = this.#plans.get(attribute);
     if (plans === undefined) {
       plans = this.#plan(attribute);
@@ -72,7 +72,7 @@ export class MediaReader {
     return plans;
   }
 
-  #plan(attribute: StorageDefinition): Plans {
+  #plan(attribute: StorageDefinition): MediaPlans {
     const { dialect } = this.database;
     const from = new From(new Aliases(), this.dataclass, 'table');
     const bytes = column(from.root, attribute.column);

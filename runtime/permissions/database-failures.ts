@@ -7,7 +7,7 @@ import {
   memoryMilliseconds,
   mostRemembered,
   slowdowns,
-} from './failures.js';
+} from './logins.js';
 
 /** Waits double up to this power of two, which is longer than the longest wait. */
 const mostDoublings = 10;

@@ -1,9 +1,11 @@
 import { DatabaseUnavailableError } from '../dialect/executor.js';
 import { protocolError, RequestError } from '../protocol/errors.js';
-import type { Attempt, LoginFailures } from './failures.js';
 import type { Login, LoginAttempts, LoginModule } from '../access/login-module.js';
-import { network } from '../access/quota-values.js';
+import { network } from '../access/quotas.js';
 import { foldName, type Grant } from '../access/session.js';
+import type { Pending } from '../dialect/pending.js';
+import type { Clock } from '../entity-set/clock.js';
+import { ownText } from '../protocol/own-text.js';
 
 /** The longest user name and password, which bounds the time to hash them. */
 const longestText = 1024;
@@ -72,4 +74,140 @@ function tooMany(seconds: number): RequestError {
   return new RequestError(429, [protocolError('quotaExceeded', message)], {
     'retry-after': String(seconds),
   });
+}
+
+/** From when, and by how much, attempts with a name or from an address are slowed down. */
+interface Slowdown {
+  /** Failures in a row without a wait. */
+  readonly free: number;
+  /** Seconds; the first wait is one second, and each further failure doubles it. */
+  readonly longest: number;
+}
+
+interface Failures {
+  count: number;
+  /** No attempt is allowed before this time, in milliseconds. */
+  until: number;
+  /** Forgotten then. */
+  expires: number;
+}
+
+/** How long failures are remembered. */
+export const memoryMilliseconds = 3_600_000;
+
+/** Counts failures by name, in bounded memory: the oldest failures are forgotten first. */
+class FailureCounts {
+  readonly #failures = new Map<string, Failures>();
+
+  /** @param most names that are remembered */
+  constructor(
+    private readonly clock: Clock,
+    private readonly slowdown: Slowdown,
+    private readonly most: number,
+  ) {}
+
+  /** Seconds until the next attempt is allowed; 0 if it is allowed now. */
+  wait(name: string): number {
+    const failures = this.#alive(name);
+    return failures === undefined
+      ? 0
+      : Math.max(0, Math.ceil((failures.until - this.clock.now()) / 1000));
+  }
+
+  begin(name: string): void {
+    const now = this.clock.now();
+    const count = (this.#alive(name)?.count ?? 0) + 1;
+    const seconds = waitAfter(this.slowdown, count);
+    this.#failures.delete(name);
+    this.#failures.set(ownText(name), {
+      count,
+      until: now + seconds * 1000,
+      expires: now + memoryMilliseconds,
+    });
+    if (this.#failures.size <= this.most) return;
+    for (const oldest of this.#failures.keys()) {
+      this.#failures.delete(oldest);
+      return;
+    }
+  }
+
+  /** Uncounts an attempt that did not fail. */
+  takeBack(name: string): void {
+    const failures = this.#failures.get(name);
+    if (failures === undefined) return;
+    failures.count -= 1;
+    if (failures.count <= 0) this.#failures.delete(name);
+    else if (failures.count <= this.slowdown.free) failures.until = 0;
+  }
+
+  clear(name: string): void {
+    this.#failures.delete(name);
+  }
+
+  #alive(name: string): Failures | undefined {
+    const failures = this.#failures.get(name);
+    if (failures === undefined || failures.expires > this.clock.now()) return failures;
+    this.#failures.delete(name);
+    return undefined;
+  }
+}
+
+/** Seconds to wait after that many failures in a row. */
+function waitAfter({ free, longest }: Slowdown, count: number): number {
+  return count <= free ? 0 : Math.min(longest, 2 ** Math.min(count - free - 1, 30));
+}
+
+/** Names, and addresses, whose failures are remembered. */
+export const mostRemembered = 10_000;
+
+/** A user waits less than an address: otherwise anyone could lock a user out. */
+export const slowdowns = {
+  user: { free: 5, longest: 60 },
+  address: { free: 20, longest: 900 },
+} as const satisfies Record<string, Slowdown>;
+
+/** Who tries to log in. */
+export interface Attempt {
+  readonly user: string;
+  readonly address: string;
+}
+
+/** Failed logins, by user and by address. */
+export interface LoginFailures {
+  /**
+   * Counts an attempt as failed before its outcome is known, so that simultaneous attempts do not
+   * avoid the wait.
+   * @returns 0, or the seconds to wait, and then nothing is counted
+   */
+  begin(attempt: Attempt): Pending<number>;
+  /** Uncounts an attempt that did not fail: an error of the server. */
+  takeBack(attempt: Attempt): Pending<void>;
+  /**
+   * Forgets all failures of a user who is in. A login to one's own account must not clear those of
+   * an address that tries other accounts.
+   */
+  succeeded(attempt: Attempt): Pending<void>;
+}
+
+/** Failures that this process remembers. */
+export function memoryLoginFailures(clock: Clock): LoginFailures {
+  const users = new FailureCounts(clock, slowdowns.user, mostRemembered);
+  const addresses = new FailureCounts(clock, slowdowns.address, mostRemembered);
+  return {
+    begin: ({ user, address }) => {
+      const wait = Math.max(users.wait(user), addresses.wait(address));
+      if (wait > 0) return wait;
+      users.begin(user);
+      addresses.begin(address);
+      return 0;
+    },
+    takeBack: ({ user, address }) => {
+      users.takeBack(user);
+      addresses.takeBack(address);
+    },
+    succeeded: ({ user, address }) => {
+      users.clear(user);
+      addresses.takeBack(address);
+    },
+  };
 }

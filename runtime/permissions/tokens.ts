@@ -8,16 +8,16 @@ import type {
   TokenSettings,
 } from '../access/login-module.js';
 
-type Key = KeyObject | ((...parts: never[]) => unknown);
+type TokenKey = KeyObject | ((...parts: never[]) => unknown);
 
 /** The part of the package jose that is used. */
 interface Jose {
   jwtVerify(
     token: string,
-    key: Key,
+    key: TokenKey,
     options: object,
   ): Promise<{ readonly payload: TokenClaims & { readonly exp?: number } }>;
-  createRemoteJWKSet(url: URL): Key;
+  createRemoteJWKSet(url: URL): TokenKey;
 }
 
 /** In a variable, so that a server without users needs no such package. */
@@ -46,7 +46,7 @@ const asymmetric = [
  */
 export class Tokens implements BearerTokens {
   readonly #jose: Jose;
-  readonly #key: Key;
+  readonly #key: TokenKey;
   readonly #options: object;
 
   private constructor(

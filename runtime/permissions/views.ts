@@ -72,10 +72,10 @@ export class View {
   }
 }
 
-interface LastView {
+interface LastView<T> {
   readonly privileges: PrivilegeSet;
   readonly isGuest: boolean;
-  readonly view: View;
+  readonly made: T;
 }
 
 /**
@@ -83,61 +83,66 @@ interface LastView {
  */
 const maxViews = 64;
 
-/** The views of a model; the most recently used ones are kept. */
-export class Views {
+/**
+ * The views of a model, each with what is made of it; the most recently used ones are kept.
+ * @typeParam T made of each view
+ */
+export class Views<T> {
   /** What is open to everybody. */
-  readonly guest: View;
+  readonly #guest: T;
   readonly #definitions: readonly DataclassDefinition[];
+  readonly #make: (view: View) => T;
   /** Folded names of the privileges that open something; the others make no difference. */
   readonly #relevant: readonly string[];
-  readonly #kept = new Map<string, View>();
+  readonly #kept = new Map<string, T>();
   /**
    * The relevant privileges of each set of privileges, as one text. These sets are replaced and
    * never changed, and guests and users may share them.
    */
   readonly #names = new WeakMap<PrivilegeSet, string>();
   /** The view of the previous request: the next one often has the same. */
-  #last: LastView | undefined;
+  #last: LastView<T> | undefined;
 
   /** @param functions of the datastore and of singletons */
   constructor(
     definitions: readonly DataclassDefinition[],
-    functions: readonly FunctionDefinition[] = [],
+    functions: readonly FunctionDefinition[],
+    make: (view: View) => T,
   ) {
     this.#definitions = definitions.map(withReaders);
+    this.#make = make;
     const names = openings(this.#definitions, functions).flat().map(foldName);
     this.#relevant = [...new Set(names)].sort();
-    this.guest = new View(this.#definitions, new Set(), 401);
+    this.#guest = make(new View(this.#definitions, new Set(), 401));
   }
 
-  of({ isGuest, privileges }: Viewer): View {
+  of({ isGuest, privileges }: Viewer): T {
     // The code of a function may hold more privileges than the guest who calls it.
-    if (isGuest && privileges.size === 0) return this.guest;
+    if (isGuest && privileges.size === 0) return this.#guest;
     const last = this.#last;
-    if (last?.privileges === privileges && last.isGuest === isGuest) return last.view;
+    if (last?.privileges === privileges && last.isGuest === isGuest) return last.made;
     let held = this.#names.get(privileges);
     if (held === undefined) {
       held = JSON.stringify(this.#heldOf(privileges));
       this.#names.set(privileges, held);
     }
     const name = `${isGuest ? 'guest' : 'user'} ${held}`;
-    const view = this.#kept.get(name) ?? this.#made(privileges, isGuest ? 401 : 403);
+    const made = this.#kept.get(name) ?? this.#makeFor(privileges, isGuest ? 401 : 403);
     // Moves the view to the end: the most recently used views come last.
     this.#kept.delete(name);
-    this.#kept.set(name, view);
-    this.#last = { privileges, isGuest, view };
-    return view;
+    this.#kept.set(name, made);
+    this.#last = { privileges, isGuest, made };
+    return made;
   }
 
   #heldOf(privileges: PrivilegeSet): string[] {
     return this.#relevant.filter((each) => privileges.has(each));
   }
 
-  #made(privileges: PrivilegeSet, status: DenialStatus): View {
+  #makeFor(privileges: PrivilegeSet, status: DenialStatus): T {
     const [oldest] = this.#kept.keys();
     if (oldest !== undefined && this.#kept.size >= maxViews) this.#kept.delete(oldest);
-    const held = new Set(this.#heldOf(privileges));
-    return new View(this.#definitions, held, status);
+    return this.#make(new View(this.#definitions, new Set(this.#heldOf(privileges)), status));
   }
 }
 

@@ -8,7 +8,7 @@ import { type ReadingContext, pageTop } from './reading-context.js';
 import { relatedRequest, type SelectionRequest, planFor, shapeName } from './selection-request.js';
 import { type Aggregation, notApplicable, valuePath } from './value-path.js';
 import { planCompute, checkAggregate, computeKeyword } from './compute.js';
-import { whenSettled } from './computed-requests.js';
+import { whenResolved } from './computed-requests.js';
 import { planDistinct } from './distinct.js';
 
 /** The path of `$compute` or `$distinct` behind a relation, and the relation. */
@@ -130,8 +130,8 @@ class ComputeReader {
    * @throws RequestError for a wrong path or keyword
    */
   read(request: SelectionRequest, path: string, keyword: string, name?: string): PendingAnswer {
-    return whenSettled(this.context, request, (settled) =>
-      this.#read(settled, path, keyword, name),
+    return whenResolved(this.context, request, (resolved) =>
+      this.#read(resolved, path, keyword, name),
     );
   }
 
@@ -164,7 +164,7 @@ class DistinctReader {
     path: string,
     paging: Pick<Parameters, 'skip' | 'top'>,
   ): PendingAnswer {
-    return whenSettled(this.context, request, (settled) => this.#read(settled, path, paging));
+    return whenResolved(this.context, request, (resolved) => this.#read(resolved, path, paging));
   }
 
   #read(

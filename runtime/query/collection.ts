@@ -1,25 +1,16 @@
 import { sql } from 'kysely';
-import { From } from '../dataclass/source.js';
 import type { Dialect, JsonPart } from '../dialect/dialect.js';
 import type { Statement } from '../dialect/statement.js';
 import { FilterSlots } from '../filter/slots.js';
 import { compileAnswer } from './computed-places.js';
 import type { AnswerOptions } from './context.js';
+import { countedStatement, countingOf, countQuery } from './counting.js';
 import { entityText, protocolForm } from './entity-json.js';
 import { page } from './page.js';
 import { dataclassOf, markedPage, pageRows, type PageSource } from './page-rows.js';
 import type { Projection } from './projection.js';
 import { mostRelated } from './related-count.js';
-import {
-  chosenEntities,
-  countSlot,
-  firstFilterSlot,
-  ifBaseExists,
-  queryContext,
-  type Selection,
-  setSlot,
-  skipSlot,
-} from './selection.js';
+import { firstFilterSlot, queryContext, type Selection, setSlot, skipSlot } from './selection.js';
 
 /** A statement over a selection, and the values of its filter. */
 export interface SelectionPlan {
@@ -32,7 +23,7 @@ export interface SelectionPlan {
 /** What a collection is read from, which decides the fields before the entities (protocol P3.9). */
 export type CollectionKind = 'selection' | 'set' | 'newSet';
 
-/** Writes the statement that answers a page as the JSON of the answer, expansions included; the count is bound. */
+/** Writes the statement that answers a page as the JSON of the answer, expansions included. */
 export function planCollection(
   dialect: Dialect,
   options: AnswerOptions,
@@ -46,13 +37,14 @@ export function planCollection(
   const head: JsonPart[] = ['{'];
   if (kind === 'newSet') head.push('"__ENTITYSET":', dialect.jsonText(sql`${setSlot}`), ',');
   if (kind !== 'selection') head.push(`"__DATACLASS":${name},`);
+  const { prefix, count, columns } = countingOf(context, source, filterSlots);
   const { json, from } = page(context, {
     head: [
       ...head,
       `"__entityModel":${name},"__GlobalStamp":`,
-      context.globalStamp,
+      context.dialect.globalStamp,
       ',"__COUNT":',
-      dialect.integer(sql`${countSlot}`),
+      count,
       ',',
     ],
     rows: pageRows(context, source, filterSlots, (rowFrom, root) =>
@@ -62,7 +54,7 @@ export function planCollection(
   });
   return {
     statement: markedPage(
-      compileAnswer(context, sql`select ${dialect.asBytes(json)} ${from}`),
+      compileAnswer(context, sql`${prefix}select ${dialect.asBytes(json)}${columns} ${from}`),
       source,
     ),
     filterSlots,
@@ -81,17 +73,22 @@ export function planCount(
 ): SelectionPlan {
   const context = queryContext(dialect, options);
   const filterSlots = new FilterSlots(firstFilterSlot);
-  const from = new From(context.aliases, selection.dataclass, 'table');
-  const { query, condition } = chosenEntities(context, from, selection, filterSlots);
-  const count = selection.dataclass.queries.count(from.complete(query, condition));
-  const { base } = selection;
-  return {
-    statement: dialect.compile(
-      base.kind === 'related'
-        ? sql`select ${ifBaseExists(context, selection, sql`${count}`)}`
-        : count,
-    ),
-    filterSlots,
-    mostRelated: 0,
-  };
+  const statement = dialect.compile(countQuery(context, selection, filterSlots));
+  return { statement, filterSlots, mostRelated: 0 };
+}
+
+/**
+ * Writes the statement that returns the number of a selection's entities and the version of the data
+ * that it is true of: the bound number, if the bound version is still the present one.
+ */
+export function planKnownCount(
+  dialect: Dialect,
+  tablesVersion: NonNullable<Dialect['tablesVersion']>,
+  options: AnswerOptions,
+  selection: Selection,
+): SelectionPlan {
+  const context = queryContext(dialect, options);
+  const filterSlots = new FilterSlots(firstFilterSlot);
+  const statement = countedStatement(context, tablesVersion, selection, filterSlots);
+  return { statement: dialect.compile(statement), filterSlots, mostRelated: 0 };
 }

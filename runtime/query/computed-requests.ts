@@ -7,14 +7,14 @@ export interface ComputedRequests {
    * @returns the request itself if it names no such attribute
    * @throws RequestError 400 for an attribute without the needed accessor
    */
-  settle<R extends SelectionRequest>(request: R): Pending<R>;
+  resolve<R extends SelectionRequest>(request: R): Pending<R>;
 }
 
 /** Continues with a request that class code has resolved. */
-export function whenSettled<R extends SelectionRequest, T>(
+export function whenResolved<R extends SelectionRequest, T>(
   { computed }: { readonly computed?: ComputedRequests | undefined },
   request: R,
   next: (request: R) => Pending<T>,
 ): Pending<T> {
-  return computed === undefined ? next(request) : whenThere(computed.settle(request), next);
+  return computed === undefined ? next(request) : whenThere(computed.resolve(request), next);
 }

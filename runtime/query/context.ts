@@ -1,5 +1,5 @@
 import type { Aliases } from '../dataclass/source.js';
-import type { Dialect, Sql } from '../dialect/dialect.js';
+import type { Dialect } from '../dialect/dialect.js';
 import type { Similarities } from '../filter/similarities.js';
 import type { ComputedPlaces } from './computed-places.js';
 
@@ -17,8 +17,6 @@ export interface QueryContext {
   readonly dialect: Dialect;
   readonly aliases: Aliases;
   readonly options: AnswerOptions;
-  /** The datastore's counter of changes, `__GlobalStamp` (protocol P4.3). */
-  readonly globalStamp: Sql;
   readonly similarities: Similarities;
   /** The places of the answer for values of class code. */
   readonly computed: ComputedPlaces;

@@ -79,7 +79,7 @@ export const protocolForm: EntityForm = {
       '{"__ENTITYSET":"',
       ...relationUri(context, source, relation, ownerKey),
       '","__GlobalStamp":',
-      context.globalStamp,
+      context.dialect.globalStamp,
       ',"__COUNT":',
       relatedCount(context, source, relation, ownerKey),
       ',',

@@ -1,6 +1,6 @@
 import type { JsonAnswer, PendingAnswer } from '../dialect/executor.js';
 import type { Parameters } from './parameters.js';
-import { whenSettled } from './computed-requests.js';
+import { whenResolved } from './computed-requests.js';
 import {
   type PlanStep,
   planTree,
@@ -40,12 +40,12 @@ export function explainedAnswer(
 
 async function withExplanation(
   context: ReadingContext,
-  unsettled: SelectionRequest,
+  unresolved: SelectionRequest,
   { queryplan, querypath }: Asked,
   answer: PendingAnswer,
 ): Promise<JsonAnswer | undefined> {
   const collection = await answer;
-  const request = await whenSettled(context, unsettled, (settled) => settled);
+  const request = await whenResolved(context, unresolved, (resolved) => resolved);
   if (collection === undefined) return undefined;
   const { dataclass, filter } = request;
   const tree = filter === undefined ? undefined : planTree(dataclass, filter.filter);

@@ -3,7 +3,7 @@ import type { PendingAnswer } from '../dialect/executor.js';
 import { whenThere } from '../dialect/pending.js';
 import type { SqlValue, Statement } from '../dialect/statement.js';
 import { type SelectionPlan, type CollectionKind, planCollection } from './collection.js';
-import { whenSettled } from './computed-requests.js';
+import { whenResolved } from './computed-requests.js';
 import type { Counted } from './counts.js';
 import type { PageSource } from './page-rows.js';
 import type { Parameters } from './parameters.js';
@@ -43,8 +43,8 @@ export function readPage(
   paging: Paging,
   form: PageForm,
 ): PendingAnswer {
-  return whenSettled(context, request, (settled) =>
-    preparePage(context, settled, paging, form).read(),
+  return whenResolved(context, request, (resolved) =>
+    preparePage(context, resolved, paging, form).read(),
   );
 }
 
@@ -63,6 +63,7 @@ export class PreparedPage {
     const { statement, values, counted } = this;
     const { database, counts } = this.context;
     if (counted === undefined) return database.executor.read(statement, values);
+    if (counted.isInPage) return counts.readPage(counted, statement, values);
     return whenThere(counts.number(counted), (count) => {
       if (count === undefined) return undefined;
       const own = [...values];

@@ -111,7 +111,8 @@ export interface FixedValues {
 
 export const countPosition = 3;
 export const setPosition = 4;
-export const firstFilterPosition = 5;
+export const versionPosition = 5;
+export const firstFilterPosition = 6;
 
 /**
  * The plan for a request and its values; written once for all requests of one name.
@@ -134,7 +135,7 @@ export function planFor(
     plans.set(fullName, plan);
     return plan;
   };
-  const values: SqlValue[] = [request.baseValue, skip, top, count, set];
+  const values: SqlValue[] = [request.baseValue, skip, top, count, set, null];
   const plan = find([]);
   const mismatched = plan.filterSlots.fill(inputs.inputs, values);
   if (mismatched.length === 0) return { plan, values };

@@ -76,14 +76,15 @@ export const topSlot = new Slot(2);
 export const countSlot = new Slot(3);
 /** The address of the entity set that the request made. */
 export const setSlot = new Slot(4);
-export const firstFilterSlot = 5;
+/** The version of the data at which `countSlot` was the number; null if the statement has to count. */
+export const versionSlot = new Slot(5);
+export const firstFilterSlot = 6;
 
 export function queryContext(dialect: Dialect, options: AnswerOptions): QueryContext {
   return {
     dialect,
     aliases: new Aliases(),
     options,
-    globalStamp: sql`(select "value" from "__datastore" where "name" = 'globalStamp')`,
     similarities: new Similarities(),
     computed: new ComputedPlaces(),
   };

@@ -5,11 +5,12 @@ import type { Dialect, JsonPart, Sql } from '../dialect/dialect.js';
 import { FilterSlots } from '../filter/slots.js';
 import { compileAnswer } from '../query/computed-places.js';
 import type { SelectionPlan } from '../query/collection.js';
+import { countingOf } from '../query/counting.js';
 import type { ComputedDefinition, StorageType } from '../protocol/definition.js';
 import type { AnswerOptions, QueryContext } from '../query/context.js';
 import { valueOfJoined, computedJson } from '../query/entity-json.js';
 import { markedPage, pageRows, type PageSource } from '../query/page-rows.js';
-import { countSlot, firstFilterSlot, queryContext, skipSlot } from '../query/selection.js';
+import { firstFilterSlot, queryContext, skipSlot } from '../query/selection.js';
 import { valueJson } from '../query/value-json.js';
 import { type ReportColumn, reportColumns } from './columns.js';
 import type { Dataclass } from '../dataclass/dataclasses.js';
@@ -19,10 +20,7 @@ import type { PageForm } from '../query/read-page.js';
 import type { ReadingContext } from '../query/reading-context.js';
 import { shapeName } from '../query/selection-request.js';
 
-/**
- * Writes the statement that answers a page as a report (protocol P6.1); the number of all entities
- * is bound.
- */
+/** Writes the statement that answers a page as a report (protocol P6.1). */
 export function planReport(
   dialect: Dialect,
   options: AnswerOptions,
@@ -39,10 +37,11 @@ export function planReport(
     (from, root) => row(context, from, root, columns),
     `{"values":[${columns.map(() => 'null').join()}]}`,
   );
+  const { prefix, count, columns: more } = countingOf(context, source, filterSlots);
   const alias = context.aliases.next();
   const json = dialect.concat([
     '{"__COUNT":',
-    dialect.integer(sql`${countSlot}`),
+    count,
     ',"__FIRST":',
     dialect.integer(sql`${skipSlot}`),
     `,"schema":${JSON.stringify(reportSchema(columns))},"rows":[`,
@@ -51,7 +50,10 @@ export function planReport(
   ]);
   return {
     statement: markedPage(
-      compileAnswer(context, sql`select ${dialect.asBytes(json)} from ${rows} as ${sql.id(alias)}`),
+      compileAnswer(
+        context,
+        sql`${prefix}select ${dialect.asBytes(json)}${more} from ${rows} as ${sql.id(alias)}`,
+      ),
       source,
     ),
     filterSlots,

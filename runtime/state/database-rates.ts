@@ -5,7 +5,7 @@ import {
   type RateName,
   type Rates,
   rateWindows,
-} from '../access/quota-values.js';
+} from '../access/quotas.js';
 import { BoundedCache } from '../dialect/bounded-cache.js';
 import { type Pending, whenThere } from '../dialect/pending.js';
 import type { StateDatabase } from '../dialect/state-database.js';

@@ -1,6 +1,6 @@
 import { createHash } from 'node:crypto';
 import { isGuest, noPrivileges } from '../access/grants.js';
-import { hasRates, network, type QuotaValues } from '../access/quota-values.js';
+import { hasRates, network, type QuotaValues } from '../access/quotas.js';
 import type { PrivilegeSet } from '../access/session.js';
 import {
   addressFull,

@@ -1,7 +1,7 @@
-import Database from 'better-sqlite3';
 import { capRequest } from './cap/cap-requests.js';
 import { compareCounts } from './cap/compare-counts.js';
 import { compareAnswers, type Contestant } from './compare.js';
+import { employeesBelow } from './databases.js';
 import type { Random } from './data/random.js';
 import { leastCpu } from './least-cpu.js';
 import { type LoadSettings, measure } from './measure.js';
@@ -91,7 +91,7 @@ export async function contextOf(
   ground: Ground,
 ): Promise<RequestContext> {
   const prepared = await request.prepare?.(server, ground.rows);
-  return { ...prepared, rows: ground.rows, key: keysOf(ground) };
+  return { ...prepared, rows: ground.rows, key: await keysOf(ground) };
 }
 
 /** A round measures each server once; each round begins with another one. */
@@ -116,13 +116,8 @@ async function inTurn(
 }
 
 /** Any employee; where some are hidden, one of those that are seen. */
-function keysOf({ variant, rows, filled }: Ground): RequestContext['key'] {
+async function keysOf({ variant, rows, filled }: Ground): Promise<RequestContext['key']> {
   if (variant !== 'restrict') return (random: Random) => 1 + random.below(rows);
-  const database = new Database(filled, { readonly: true });
-  const seen = database
-    .prepare<[], number>('select "ID" from "Employee" where "score" < 900')
-    .pluck()
-    .all();
-  database.close();
+  const seen = await employeesBelow(filled, 900);
   return (random: Random) => random.pick(seen);
 }

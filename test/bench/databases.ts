@@ -2,9 +2,68 @@ import { createHash } from 'node:crypto';
 import { copyFileSync, existsSync, mkdirSync, renameSync, rmSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
-import { dataVersion, fillDatabase } from './data/fill.js';
+import { Client } from 'pg';
+import { dataVersion, fillDatabase, fillPostgres } from './data/fill.js';
+import type { DatabaseKind } from './options.js';
+import { BenchPostgres } from './postgres.js';
 import { work } from './places.js';
 import { Server } from './server.js';
+
+/** Filled databases of one kind. */
+export interface Databases {
+  readonly kind: DatabaseKind;
+  /**
+   * A database with the schema that a generated server makes, filled with so many employees. Nobody may write to it: `copy`
+   * gives one of your own.
+   */
+  readonly filled: (script: string, rows: number) => Promise<string>;
+  /** A copy to be written to, which is gone when this process ends or asks for the same name again. */
+  readonly copy: (filled: string, name: string) => Promise<string>;
+  readonly close: () => Promise<void>;
+}
+
+/** SQLite's files, or a PostgreSQL that is started. */
+export async function openDatabases(kind: DatabaseKind): Promise<Databases> {
+  return kind === 'sqlite' ? sqliteDatabases : postgresDatabases(await BenchPostgres.start());
+}
+
+export const sqliteDatabases: Databases = {
+  kind: 'sqlite',
+  filled: filledDatabase,
+  copy: (filled, name) => Promise.resolve(copyDatabase(filled, name)),
+  close: () => Promise.resolve(),
+};
+
+export function postgresDatabases(postgres: BenchPostgres): Databases {
+  return {
+    kind: 'postgres',
+    filled: async (script, rows) => {
+      const filled = await postgres.create(`filled_${rows}`);
+      const server = await Server.start({ name: 'fresh', script, database: filled });
+      await server.stop();
+      await fillPostgres(filled, rows);
+      return filled;
+    },
+    copy: (filled, name) => postgres.create(`copy_${name}`, filled),
+    close: () => postgres.remove(),
+  };
+}
+
+/** The employees of a filled database below a score. */
+export async function employeesBelow(filled: string, score: number): Promise<readonly number[]> {
+  const text = `select "ID" from "Employee" where "score" < ${score} order by "ID"`;
+  if (filled.includes('://')) {
+    const client = new Client({ connectionString: filled });
+    await client.connect();
+    const { rows } = await client.query<{ ID: string }>(text);
+    await client.end();
+    return rows.map(({ ID }) => Number(ID));
+  }
+  const database = new Database(filled, { readonly: true });
+  const found = database.prepare<[], number>(text).pluck().all();
+  database.close();
+  return found;
+}
 
 const folder = join(work, 'data');
 const copies = new Set<string>();

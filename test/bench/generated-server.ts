@@ -3,6 +3,7 @@ import { dirname, join, resolve } from 'node:path';
 import { run } from './command.js';
 import { copyDatabase, filledDatabase } from './databases.js';
 import { beTheOnlyOne } from './only-one.js';
+import type { DatabaseKind } from './options.js';
 import { compiler, compilerPath, root, typescript, work } from './places.js';
 import { type Place, Server } from './server.js';
 import { type VariantName, variants } from './variants.js';
@@ -12,15 +13,21 @@ import { type VariantName, variants } from './variants.js';
  * @param before a built checkout of another version, whose server is compiled in `.tmp/bench/before-<variant>`
  * @returns what Node has to run
  */
-export function compileServer(name: VariantName, before?: string): string {
+export function compileServer(
+  name: VariantName,
+  before?: string,
+  database: DatabaseKind = 'sqlite',
+): string {
   beTheOnlyOne();
   const variant = variants[name];
-  const project = join(work, before === undefined ? name : `before-${name}`);
+  const own = database === 'sqlite' ? name : `${database}-${name}`;
+  const project = join(work, before === undefined ? own : `before-${own}`);
   const model = `${project}.yaml`;
   rmSync(project, { recursive: true, force: true });
   mkdirSync(work, { recursive: true });
   const text = readFileSync(join(root, 'test/bench/model.yaml'), 'utf8');
-  writeFileSync(model, text + variant.model);
+  const of = text.replace('\nname: bench\n', `\nname: bench\ndatabase: ${database}\n`);
+  writeFileSync(model, of + variant.model);
   const program = before === undefined ? compiler : resolve(before, compilerPath);
   run(process.execPath, [program, model, '-o', project], { cwd: root });
   for (const [path, content] of Object.entries(variant.files)) {

@@ -4,7 +4,8 @@ import { figure } from './table.js';
 
 /** A run of the bench as a table for README.md. Pairs of figures are those of the generated server and of the yardstick. */
 export function markdown(result: Result & { readonly picture: string }): string {
-  const { node, rounds, seconds, results, picture } = result;
+  const { database, node, rounds, seconds, results, picture } = result;
+  const on = database === 'postgres' ? 'PostgreSQL, ' : '';
   const hasCap = results.some(({ servers }) => servers['cap'] !== undefined);
   const head = [
     'request',
@@ -19,7 +20,7 @@ export function markdown(result: Result & { readonly picture: string }): string 
   ];
   return [
     '',
-    `Node ${node.replace(/^v/, '')}, ${rounds} rounds of ${seconds} s (R9 to R12: ${2 * seconds} s):`,
+    `${on}Node ${node.replace(/^v/, '')}, ${rounds} rounds of ${seconds} s (R9 to R12: ${2 * seconds} s):`,
     '',
     line(head),
     line(head.map((_, index) => (index === 0 ? '---' : '---:'))),

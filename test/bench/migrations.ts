@@ -14,12 +14,11 @@ import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs';
 import { join } from 'node:path';
 import Database from 'better-sqlite3';
 import { buildSync } from 'esbuild';
-import { Client } from 'pg';
-import { tsImport } from 'tsx/esm/api';
 import { run } from './command.js';
 import { beTheOnlyOne } from './only-one.js';
 import { readOptions } from './options.js';
 import { compiler, root, work } from './places.js';
+import { runOn, startPostgres } from './postgres.js';
 import { aligned } from './table.js';
 
 interface Change {
@@ -239,53 +238,23 @@ function sqlitePlace(): Place {
   return { name: 'SQLite', url: `sqlite:${file}`, fill, remove };
 }
 
-interface TestServer {
-  readonly url: (database: string) => string;
-  readonly remove: () => Promise<void>;
-}
-
-/** PostgreSQL as the tests start it; their code is not compiled with the bench. */
 async function postgresPlace(): Promise<Place> {
   const given = process.env['POSTGRES_TEST_URL'];
   const started = given === undefined ? await startPostgres() : undefined;
   const database = `drs_gen_bench_${randomBytes(4).toString('hex')}`;
   const server = given ?? started?.url('postgres') ?? '';
-  await query(server, `create database "${database}" template template0`);
+  await runOn(server, [`create database "${database}" template template0`]);
   const own = new URL(server);
   own.pathname = `/${database}`;
   const fill = async (count: number): Promise<void> => {
-    await query(own.href, `${insertInto} select ${values} from generate_series(1, ${count}) n`);
-    await query(own.href, 'vacuum analyze');
+    await runOn(own.href, [
+      `${insertInto} select ${values} from generate_series(1, ${count}) n`,
+      'vacuum analyze',
+    ]);
   };
   const remove = async (): Promise<void> => {
     if (started !== undefined) await started.remove();
-    else await query(server, `drop database "${database}" with (force)`);
+    else await runOn(server, [`drop database "${database}" with (force)`]);
   };
   return { name: 'PostgreSQL', url: own.href, fill, remove };
-}
-
-async function startPostgres(): Promise<TestServer> {
-  const load = async (file: string): Promise<unknown> =>
-    tsImport(join(root, 'test/support/postgres', file), import.meta.url);
-  const { installedPostgres } = (await load('binaries.ts')) as {
-    readonly installedPostgres: () => string | undefined;
-  };
-  const installed = installedPostgres();
-  if (installed === undefined) {
-    throw new Error('npm has no PostgreSQL for this platform; set POSTGRES_TEST_URL.');
-  }
-  const { PostgresServer } = (await load('server.ts')) as {
-    readonly PostgresServer: { readonly create: (installed: string) => Promise<TestServer> };
-  };
-  return PostgresServer.create(installed);
-}
-
-async function query(url: string, sql: string): Promise<void> {
-  const client = new Client({ connectionString: url });
-  await client.connect();
-  try {
-    await client.query(sql);
-  } finally {
-    await client.end();
-  }
 }

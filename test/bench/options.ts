@@ -1,7 +1,10 @@
 import { parseArgs } from 'node:util';
 import { type BenchRequest, requests } from './requests.js';
 
+export type DatabaseKind = 'sqlite' | 'postgres';
+
 export interface Options {
+  readonly database: DatabaseKind;
   readonly rounds: number;
   /** Length of one measurement. */
   readonly seconds: number;
@@ -27,6 +30,7 @@ export function readOptions(args: readonly string[]): Options {
   const { values } = parseArgs({
     args: [...args],
     options: {
+      database: { type: 'string', default: 'sqlite' },
       rounds: { type: 'string', default: '5' },
       seconds: { type: 'string', default: '3' },
       scale: { type: 'string' },
@@ -36,7 +40,12 @@ export function readOptions(args: readonly string[]): Options {
       cap: { type: 'boolean', default: false },
     },
   });
+  const database = databaseOf(values.database);
+  if (values.cap && database !== 'sqlite') {
+    throw new Error('--cap measures SAP CAP on SQLite; leave out --database.');
+  }
   return {
+    database,
     rounds: positive('rounds', values.rounds),
     seconds: positive('seconds', values.seconds),
     rows: values.scale === undefined ? undefined : rowsOf(values.scale),
@@ -45,6 +54,11 @@ export function readOptions(args: readonly string[]): Options {
     before: values.before,
     cap: values.cap,
   };
+}
+
+function databaseOf(name: string): DatabaseKind {
+  if (name === 'sqlite' || name === 'postgres') return name;
+  throw new Error(`--database is ${name}; it must be sqlite or postgres.`);
 }
 
 function positive(option: string, text: string): number {

@@ -2,7 +2,7 @@ import { cpSync, mkdirSync, rmSync, writeFileSync } from 'node:fs';
 import { dirname, join, relative } from 'node:path';
 import { PreparedCap } from './cap/prepare-cap.js';
 import { run } from './command.js';
-import { copyDatabase, filledDatabase } from './databases.js';
+import { type Databases, sqliteDatabases } from './databases.js';
 import { compileServer } from './generated-server.js';
 import { root, work } from './places.js';
 import type { ServerFiles } from './server.js';
@@ -23,6 +23,7 @@ export class Preparation {
   readonly #folder: string;
   readonly #major: string | undefined;
   readonly #before: string | undefined;
+  readonly #databases: Databases;
   readonly #scripts = new Map<string, string>();
   readonly #filled = new Map<string, string>();
 
@@ -30,9 +31,10 @@ export class Preparation {
    * @param major installs that version of Node and the packages that go with it
    * @param before see `compileServer`
    */
-  constructor(major: string | undefined, before?: string) {
+  constructor(major: string | undefined, before?: string, databases = sqliteDatabases) {
     this.#major = major;
     this.#before = before;
+    this.#databases = databases;
     this.#folder = major === undefined ? work : join(work, `node${major}`);
     this.node = major === undefined ? process.execPath : installNode(this.#folder, major);
   }
@@ -47,13 +49,14 @@ export class Preparation {
   async field(variant: VariantName, rows: number): Promise<Field> {
     const script = this.#script(variant);
     const name = `${variant} ${rows}`;
-    const filled = this.#filled.get(name) ?? (await filledDatabase(script, rows));
+    const filled = this.#filled.get(name) ?? (await this.#databases.filled(script, rows));
     this.#filled.set(name, filled);
     const yardstick = (kind: string): Field['servers'][number] => ({
       name: kind,
       script: this.placed(join(work, `dist/yardstick/${kind}.js`)),
       args: [variant],
     });
+    const yardsticks = this.#databases.kind === 'sqlite' ? ['sql-json', 'raw-rows'] : ['postgres'];
     const generated = { name: 'generated', script: this.placed(script) };
     const before =
       this.#before === undefined
@@ -63,13 +66,22 @@ export class Preparation {
       variant,
       rows,
       filled,
-      servers: [generated, yardstick('sql-json'), yardstick('raw-rows'), ...before],
+      servers: [generated, ...yardsticks.map(yardstick), ...before],
     };
+  }
+
+  /** The servers with copies of the database, which nobody has written to yet. */
+  async withDatabases({ filled, servers }: Field): Promise<ServerFiles[]> {
+    const all: ServerFiles[] = [];
+    for (const each of servers) {
+      all.push({ ...each, database: await this.#databases.copy(filled, each.name) });
+    }
+    return all;
   }
 
   #script(variant: VariantName, before?: string): string {
     const name = before === undefined ? variant : `before-${variant}`;
-    const script = this.#scripts.get(name) ?? compileServer(variant, before);
+    const script = this.#scripts.get(name) ?? compileServer(variant, before, this.#databases.kind);
     this.#scripts.set(name, script);
     return script;
   }
@@ -86,11 +98,6 @@ export class Preparation {
     cpSync(join(work, compiled), copy, { recursive: true });
     return join(this.#folder, relative(work, script));
   }
-}
-
-/** The servers with copies of the database, which nobody has written to yet. */
-export function withDatabases({ filled, servers }: Field): ServerFiles[] {
-  return servers.map((each) => ({ ...each, database: copyDatabase(filled, each.name) }));
 }
 
 /** @returns the binary */

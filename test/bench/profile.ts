@@ -1,7 +1,7 @@
 /**
  * Shows where the generated server and the yardsticks spend their processor time under one kind of request.
  *
- *   npm run bench:profile -- --only R7 [--seconds 5] [--scale 100k] [--node 24]
+ *   npm run bench:profile -- --only R7 [--database postgres] [--seconds 5] [--scale 100k] [--node 24]
  *
  * How to read the tables: microseconds a request that a function itself takes, without those that it calls; what is native
  * (SQLite, sockets) stands with the place that calls it. The profiles are kept in `.tmp/bench/profiles` for Chrome's tools.
@@ -12,10 +12,11 @@ import { pathToFileURL } from 'node:url';
 import { contextOf } from './contest.js';
 import { chooseCores } from './cores.js';
 import { seededRandom } from './data/random.js';
+import { openDatabases } from './databases.js';
 import { measure } from './measure.js';
 import { readOptions } from './options.js';
 import { work } from './places.js';
-import { type Field, Preparation, withDatabases } from './prepare.js';
+import { type Field, Preparation } from './prepare.js';
 import type { BenchRequest } from './requests.js';
 import { selfTimes } from './self-times.js';
 import { Server, type ServerFiles } from './server.js';
@@ -27,13 +28,16 @@ const folder = join(work, 'profiles');
 const hook = pathToFileURL(join(import.meta.dirname, 'profiler.js')).href;
 const options = readOptions(process.argv.slice(2));
 const cores = chooseCores();
-const preparation = new Preparation(options.node);
+const databases = await openDatabases(options.database);
+const preparation = new Preparation(options.node, undefined, databases);
 const load = { seconds: options.seconds, random: seededRandom(7), cores: cores?.load ?? [] };
 mkdirSync(folder, { recursive: true });
 for (const request of options.requests) {
   const field = await preparation.field(request.variant, options.rows ?? request.rows);
-  for (const files of withDatabases(field)) await profile(request, field, files);
+  const servers = await preparation.withDatabases(field);
+  for (const files of servers) await profile(request, field, files);
 }
+await databases.close();
 
 async function profile(request: BenchRequest, field: Field, files: ServerFiles): Promise<void> {
   const file = join(folder, `${request.name}-${files.name}.cpuprofile`);

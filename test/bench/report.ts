@@ -37,14 +37,15 @@ export interface Summary {
   readonly before: { readonly ratio: Ratio; readonly cpuRatio: number | undefined } | undefined;
 }
 
-const yardsticks = ['sql-json', 'raw-rows'] as const;
+const yardsticks = ['sql-json', 'raw-rows', 'postgres'] as const;
 
 export function summarize({ request, rows, samples, leastCpu }: Measured): Summary {
   const of = (server: string): readonly Sample[] => samples[server] ?? [];
-  const yardstick = best(yardsticks, (name) =>
+  const measured = yardsticks.filter((name) => samples[name] !== undefined);
+  const yardstick = best(measured, (name) =>
     median(of(name).map(({ requestsPerSecond }) => requestsPerSecond)),
   );
-  const byHand = yardsticks.map((name) => leastCpu?.[name] ?? Number.NaN);
+  const byHand = measured.map((name) => leastCpu?.[name] ?? Number.NaN);
   return {
     request: request.name,
     title: request.title,
@@ -84,8 +85,8 @@ function ratioOf(generated: readonly Sample[], byHand: readonly Sample[]): Ratio
   };
 }
 
-function best<T>([first, ...others]: readonly [T, ...T[]], worth: (one: T) => number): T {
-  return others.reduce((found, each) => (worth(each) > worth(found) ? each : found), first);
+function best<T>(all: readonly T[], worth: (one: T) => number): T {
+  return all.reduce((found, each) => (worth(each) > worth(found) ? each : found));
 }
 
 function medianSample(samples: readonly Sample[]): Figures {

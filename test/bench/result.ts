@@ -7,6 +7,7 @@ import {
   writeFileSync,
 } from 'node:fs';
 import { join } from 'node:path';
+import type { DatabaseKind } from './options.js';
 import { root, work } from './places.js';
 import { plot } from './plot.js';
 import type { Summary } from './report.js';
@@ -14,6 +15,8 @@ import { requests } from './requests.js';
 
 /** What a run of the bench measured, as it is kept. */
 export interface Result {
+  /** SQLite when absent. */
+  readonly database?: DatabaseKind;
   /** Version of Node that the servers ran on. */
   readonly node: string;
   readonly rounds: number;
@@ -32,7 +35,8 @@ const kept = 'test/bench/results';
 export function saveResult(result: Result): void {
   mkdirSync(measured, { recursive: true });
   const major = /\d+/.exec(result.node)?.[0] ?? '';
-  const name = join(measured, `node${major}`);
+  const kind = result.database === 'postgres' ? '-postgres' : '';
+  const name = join(measured, `node${major}${kind}`);
   const whole = { ...result, results: inOrder([...result.results, ...earlier(name, result)]) };
   writeFileSync(`${name}.json`, `${JSON.stringify(whole, undefined, 2)}\n`);
   writeFileSync(`${name}.svg`, plot(whole));
@@ -53,7 +57,7 @@ function inOrder(summaries: readonly Summary[]): readonly Summary[] {
   return [...summaries].sort((a, b) => place(a) - place(b) || a.rows - b.rows);
 }
 
-/** Copies all results to where they are committed; those on the newest Node come first. */
+/** Copies all results to where they are committed; those on SQLite and the newest Node come first. */
 export function keepResults(): readonly (Result & { readonly picture: string })[] {
   if (!existsSync(measured)) return [];
   mkdirSync(join(root, kept), { recursive: true });
@@ -61,9 +65,13 @@ export function keepResults(): readonly (Result & { readonly picture: string })[
   for (const file of files) copyFileSync(join(measured, file), join(root, kept, file));
   return files
     .filter((file) => file.endsWith('.json'))
-    .sort((a, b) => (a < b ? 1 : -1))
+    .sort((a, b) => Number(isPostgres(a)) - Number(isPostgres(b)) || (a < b ? 1 : -1))
     .map((file) => ({
       ...(JSON.parse(readFileSync(join(measured, file), 'utf8')) as Result),
       picture: `results/${file.replace('.json', '.svg')}`,
     }));
+}
+
+function isPostgres(file: string): boolean {
+  return file.includes('-postgres');
 }

@@ -2,7 +2,7 @@
  * Measures the server that is generated for `model.yaml` against two that were written by hand for it (`yardstick/`), on the
  * same data, after making sure that all of them give the same answers.
  *
- *   npm run bench -- [--only R1,R10] [--scale 10k|100k|1m] [--rounds 5] [--seconds 3] [--node 24] [--before <folder>] [--cap]
+ *   npm run bench -- [--database postgres] [--only R1,R10] [--scale 10k|100k|1m] [--rounds 5] [--seconds 3] [--node 24] [--before <folder>] [--cap]
  *
  * How to read the table: for each kind of request (`requests.ts`) and server, medians over the rounds: requests a second, the
  * time that half of the requests and 99 of 100 stay below, the server's processor time for a request, and its memory. The star
@@ -15,6 +15,8 @@
  * `--before` measures the server that another checkout generates, which `npm run build` was run in; `before` is the generated
  * server by that one: in requests a second, and in processor time.
  *
+ * `--database postgres` measures on PostgreSQL, against one server that was written by hand with `pg`.
+ *
  * `--cap` measures SAP CAP as well, with the nearest equal of each request that has one; it is installed into `.tmp/bench/cap`.
  * What was measured is kept in `.tmp/bench/results`, also as a picture; `npm run bench:table` writes it into README.md of this folder.
  */
@@ -22,8 +24,9 @@ import { capRequest } from './cap/cap-requests.js';
 import { contest } from './contest.js';
 import { chooseCores } from './cores.js';
 import { seededRandom } from './data/random.js';
+import { openDatabases } from './databases.js';
 import { type Options, readOptions } from './options.js';
-import { Preparation, withDatabases } from './prepare.js';
+import { Preparation } from './prepare.js';
 import { type Summary, summarize } from './report.js';
 import { saveResult } from './result.js';
 import { table } from './table.js';
@@ -42,7 +45,9 @@ try {
 async function bench(options: Options): Promise<readonly Summary[]> {
   const { rounds, seconds, requests } = options;
   const cores = chooseCores();
-  const preparation = new Preparation(options.node, options.before);
+  const { database } = options;
+  const databases = await openDatabases(database);
+  const preparation = new Preparation(options.node, options.before, databases);
   const cap = options.cap ? preparation.cap() : undefined;
   const settings = {
     rounds,
@@ -55,9 +60,16 @@ async function bench(options: Options): Promise<readonly Summary[]> {
     console.error(`> ${request.name}, ${rows} employees: ${request.title}`);
     const field = await preparation.field(request.variant, rows);
     const peer = capRequest(request) && cap?.server(field.filled);
-    const measured = await contest(withDatabases(field), peer, request, field, settings);
+    const measured = await contest(
+      await preparation.withDatabases(field),
+      peer,
+      request,
+      field,
+      settings,
+    );
     results.push(summarize(measured));
-    saveResult({ node: options.node ?? process.version, rounds, seconds, results });
+    saveResult({ database, node: options.node ?? process.version, rounds, seconds, results });
   }
+  await databases.close();
   return results;
 }

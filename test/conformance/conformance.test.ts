@@ -2,7 +2,6 @@ import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it, vi } from 'vitest';
 import { fixedEvents } from '../support/fixed-events.js';
 import { functionServer } from '../support/function-server.js';
-import { isOnPostgres } from '../support/server.js';
 import { ask } from './ask.js';
 import { changeableServer, filledServer, moment } from './fixture.js';
 import type { Row } from './row.js';
@@ -94,8 +93,8 @@ describe('reads', () => {
   }
 });
 
-/** Where a server costs more to start, those share one that change nothing. */
-const sharing = isOnPostgres ? rows.filter((row) => !isRead(row) && isRefused(row)) : [];
+/** Those that change nothing share a server. */
+const sharing = rows.filter((row) => !isRead(row) && isRefused(row));
 
 function isRefused({ expect: { status = 200 }, then = [] }: Row): boolean {
   const changes = then.filter(([{ method }, { status: next = 200 }]) => {
@@ -104,7 +103,7 @@ function isRefused({ expect: { status = 200 }, then = [] }: Row): boolean {
   return status >= 400 && changes.length === 0;
 }
 
-describe.runIf(isOnPostgres)('refused changes', () => {
+describe('refused changes', () => {
   let app: FastifyInstance;
   let close: () => Promise<void>;
 

@@ -4,7 +4,8 @@ import { setTimeout } from 'node:timers/promises';
 import Database from 'better-sqlite3';
 import { afterEach, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import { Random } from '../property/model/random.js';
-import { packageRoot } from '../support/server.js';
+import { describePostgres, postgresDatabase } from '../support/postgres.js';
+import { modelOf, packageRoot } from '../support/server.js';
 import { Client, ServerGone } from './support/client.js';
 import { Contender, SharedCounter } from './support/contended.js';
 import { Counters } from './support/counters.js';
@@ -19,7 +20,7 @@ import { Trees } from './support/trees.js';
 import { Drawn, type Worker } from './support/worker.js';
 
 /** `DURABILITY_KILLS=500` looks further than the ordinary run. */
-const kills = Number(process.env['DURABILITY_KILLS'] ?? 20);
+const kills = Number(process.env['DURABILITY_KILLS'] ?? 12);
 /** `DURABILITY_SEED=<number>` makes the same choices again; the moments of the kills differ all the same. */
 const seed = Number(process.env['DURABILITY_SEED'] ?? Date.now() % 1_000_000);
 
@@ -157,6 +158,44 @@ describe('kills while the schema is created', () => {
       await kill(server);
       for (const name of readdirSync(folder)) rmSync(join(folder, name), { recursive: true });
     }
+  });
+});
+
+describePostgres('kills of a server on PostgreSQL', () => {
+  it('leave a __GlobalStamp that counts what is stored, and never falls', async () => {
+    const { url, drop } = await postgresDatabase();
+    const served = compiledProgram({ ...modelOf(durabilityModel), databases: ['postgres'] });
+    const environment = { DATABASE_URL: url };
+    let seen = 0;
+    const look = async (client: Client): Promise<number> => {
+      const { __COUNT: count, __GlobalStamp: stamp } = await client.all('Counter', 'ID > 0');
+      expect(stamp).toBeGreaterThanOrEqual(seen);
+      seen = stamp;
+      return count;
+    };
+    for (let round = 0; round < 5; round += 1) {
+      const server = await start(served, { folder, environment });
+      const client = new Client(server.origin);
+      expect(await look(client)).toBe(seen);
+      let acknowledged = 0;
+      const writer = async (): Promise<void> => {
+        for (;;) {
+          await new Client(server.origin).post('/rest/Counter?$method=update', { owner: 'x' });
+          acknowledged += 1;
+        }
+      };
+      const gone = Promise.all(
+        Array.from({ length: 8 }, () => expect(writer()).rejects.toThrow(ServerGone)),
+      );
+      while (acknowledged < 40) await look(client);
+      await kill(server);
+      await gone;
+    }
+    const last = await start(served, { folder, environment });
+    expect(await look(new Client(last.origin))).toBe(seen);
+    expect(seen).toBeGreaterThanOrEqual(5 * 40);
+    await kill(last);
+    await drop();
   });
 });
 

@@ -11,12 +11,13 @@ import {
   stringLiteral,
   width,
 } from '../../generator/emit/layout.js';
+import { anyCharacter } from '../support/any-character.js';
 
 const options = { parser: 'typescript', printWidth: 100, singleQuote: true } as const;
 
 /** Text that every reader of TypeScript takes for something. */
 const text = fc.oneof(
-  fc.string({ unit: 'binary', maxLength: 130, size: 'max' }),
+  fc.string({ unit: anyCharacter, maxLength: 130, size: 'max' }),
   fc.string({ maxLength: 130, size: 'max' }),
   fc.string({ maxLength: 20 }),
   fc

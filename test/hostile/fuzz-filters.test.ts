@@ -8,6 +8,7 @@ import { parseOrderBy } from '../../runtime/query/order-by.js';
 import { modelFile } from '../support/model-file.js';
 import { create, serverOf } from '../support/server.js';
 import { expectServed } from './served.js';
+import { anyCharacter } from '../support/any-character.js';
 
 const filterLength = 16_384;
 
@@ -128,7 +129,7 @@ describe('any text is a filter or is refused', () => {
   it.each([
     ['of tokens', soup, 8_000],
     ['that was a filter', mutated, 8_000],
-    ['of any characters', fc.string({ unit: 'binary', maxLength: 60 }), 3_000],
+    ['of any characters', fc.string({ unit: anyCharacter, maxLength: 60 }), 3_000],
   ] as const)('%s', (_, texts, numRuns) => {
     fc.assert(fc.property(texts, params, expectReadOrRefused), { numRuns });
   });
@@ -277,7 +278,7 @@ describe('a server', () => {
       ' ',
     ),
     fc.constantFrom('\u0000', '\n', '😀', '\u2028', '\uffff', 'a"."b', "a');--", '__proto__', '0'),
-    fc.string({ unit: 'binary', minLength: 1, maxLength: 8 }),
+    fc.string({ unit: anyCharacter, minLength: 1, maxLength: 8 }),
   );
   const step = fc
     .tuple(property, fc.constantFrom('', '', '', '[]', '[a]', '{2}'))

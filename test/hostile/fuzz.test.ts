@@ -4,6 +4,7 @@ import { afterAll, beforeAll, expect, it } from 'vitest';
 import { modelFile } from '../support/model-file.js';
 import { create, serverOf } from '../support/server.js';
 import { expectServed } from './served.js';
+import { anyCharacter } from '../support/any-character.js';
 
 const model = modelFile('staff');
 let app: FastifyInstance;
@@ -97,7 +98,7 @@ const word = fc.constantFrom(
 const text = fc.oneof(
   fc.array(word, { maxLength: 12 }).map((each) => each.join('')),
   fc.array(word, { maxLength: 12 }).map((each) => each.join(' ')),
-  fc.string({ unit: 'binary', maxLength: 40 }),
+  fc.string({ unit: anyCharacter, maxLength: 40 }),
 );
 const encoded = fc.oneof(
   text.map((each) => encode(each)),

@@ -17,11 +17,21 @@ afterEach(async () => {
   await app.close();
 });
 
+/** Milliseconds in which a request to `/spin` keeps the server from doing anything else. */
+const spin = 100;
+
 async function listen(
   environment: Record<string, string>,
   logger: AppOptions['logger'] = false,
 ): Promise<void> {
-  app = await serverOf(modelFile('staff'), { environment, logger });
+  const extend = (server: FastifyInstance): void => {
+    server.get('/spin', () => {
+      const end = performance.now() + spin;
+      while (performance.now() < end);
+      return 'done';
+    });
+  };
+  app = await serverOf(modelFile('staff'), { environment, logger, extend });
   await create(app, 'Company', [{ name: 'first' }]);
   await app.listen({ port: 0, host: '127.0.0.1' });
   ({ port } = app.server.address() as AddressInfo);
@@ -50,68 +60,56 @@ async function until(status: number, ask: () => Promise<RawAnswer | undefined>):
   }
 }
 
-describe('more requests at once than the server can answer', () => {
-  const crowd = 600;
+describe('requests while the server is late', () => {
   const target = '/rest/Company?$top=1';
+  // A busy machine is late by itself, though not by as much.
+  const MAX_WAIT = String(spin / 2);
 
-  it('are refused at once, and the server goes on', async () => {
-    await listen({ MAX_WAIT: '5' });
+  /** Keeps the server busy until it refuses a request. */
+  async function refused(text: string): Promise<{ client: RawClient; answer: RawAnswer }> {
     const client = await open();
-    client.send(getText(target).repeat(crowd));
-    const statuses: number[] = [];
-    for (let index = 0; index < crowd; index += 1) {
-      const answer = await client.next();
-      statuses.push(answer?.status ?? 0);
-      if (answer?.status !== 200) expectBusy(answer);
+    const busy = await open();
+    for (;;) {
+      await busy.ask(getText('/spin'));
+      const answer = await client.ask(text);
+      if (answer?.status === 503) return { client, answer };
     }
-    expect(statuses[0]).toBe(200);
-    expect(new Set(statuses)).toEqual(new Set([200, 503]));
+  }
+
+  it('are refused at once, until it is in time again', async () => {
+    await listen({ MAX_WAIT });
+    const { client, answer } = await refused(getText(target));
+    expectBusy(answer);
+    expectBusy(await client.ask(getText('/spin')));
+    expect((await client.ask(getText('/health')))?.status).toBe(200);
     await until(200, () => client.ask(getText(target)));
     await until(200, async () => (await open()).ask(getText(target)));
   });
 
   it('are refused with a body as well, and the next request of the connection is read', async () => {
-    await listen({ MAX_WAIT: '5' });
-    const client = await open();
-    const body = JSON.stringify([{ name: 'x'.repeat(100) }]);
-    client.send(postText('/rest/Company?$method=update', body).repeat(crowd));
-    let refused = 0;
-    for (let index = 0; index < crowd; index += 1) {
-      const answer = await client.next();
-      if (answer?.status !== 503) continue;
-      expectBusy(answer);
-      refused += 1;
-    }
-    expect(refused).toBeGreaterThan(0);
+    await listen({ MAX_WAIT });
+    const body = JSON.stringify([{ name: 'x'.repeat(100_000) }]);
+    const { client, answer } = await refused(postText('/rest/Company?$method=update', body));
+    expectBusy(answer);
     await until(200, () => client.ask(getText(target)));
   });
 
-  it('leave the question whether the server lives', async () => {
-    await listen({ MAX_WAIT: '1' });
-    const client = await open();
-    client.send((getText(target) + getText('/health')).repeat(crowd));
-    const statuses: number[] = [];
-    for (let index = 0; index < crowd; index += 1) {
-      statuses.push((await client.next())?.status ?? 0);
-      expect(await client.next()).toMatchObject({ status: 200, body: '{"ok":true}' });
-    }
-    expect(statuses).toContain(503);
+  it('may be read by pages of other origins that may read answers', async () => {
+    await listen({ MAX_WAIT, ORIGINS: 'https://pages.example' });
+    const text = getText(target).replace('Host', 'Origin: https://pages.example\r\nHost');
+    const { answer } = await refused(text);
+    expect(answer.headers).toMatch(/^access-control-allow-origin: https:\/\/pages\.example$/im);
   });
 
   it('are told in the log, all together', async () => {
     const lines: string[] = [];
     const stream = { write: (line: string) => lines.push(line) };
-    await listen({ MAX_WAIT: '1' }, { level: 'warn', stream });
-    const client = await open();
-    client.send(getText(target).repeat(crowd));
-    for (let index = 0; index < crowd; index += 1) await client.next();
-    const told = (): string[] => lines.filter((line) => line.includes('more to do'));
-    while (told().length === 0) await setImmediate();
-    client.send(getText(target).repeat(crowd));
-    for (let index = 0; index < crowd; index += 1) await client.next();
-    expect(told()).toHaveLength(1);
-    const { refused } = JSON.parse(told()[0] ?? '') as { refused: number };
-    expect(refused).toBeGreaterThan(0);
+    await listen({ MAX_WAIT }, { level: 'warn', stream });
+    const { client } = await refused(getText(target));
+    for (let count = 0; count < 9; count += 1) await client.ask(getText(target));
+    const told = lines.filter((line) => line.includes('more to do'));
+    expect(told).toHaveLength(1);
+    expect(JSON.parse(told[0] ?? '')).toMatchObject({ refused: 1, cut: 0 });
   });
 });
 

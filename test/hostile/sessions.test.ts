@@ -1,7 +1,7 @@
 import fc from 'fast-check';
 import type { FastifyInstance } from 'fastify';
 import { afterAll, beforeAll, describe, expect, it } from 'vitest';
-import { cookieName, readCookie } from '../../runtime/http/session-cookie.js';
+import { cookieName, readCookie } from '../../runtime/http/request-sessions.js';
 import { Client } from '../support/cookies.js';
 import { loggedIn, rolesServerOf } from '../support/roles-server.js';
 

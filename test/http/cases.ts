@@ -185,14 +185,15 @@ export const readCases: readonly Case[] = [
   ...reads('catalog', { dataclass: '$catalog/Company', 'text key': '$catalog/Note' }, 0),
 ];
 
+/** The counter of changes is raised with the commit, which is not listed either. */
 export const writeCases: readonly Case[] = [
   ...writes('create', {
-    one: ['Company', { name: 'New', city: 'Rome' }, 3],
-    several: ['Company', [{ name: 'New' }, { name: 'Newer' }, { name: 'Newest' }], 7],
-    related: ['Employee', { ID: employee(9), lastName: 'Nine', employer: 1, boss: employee(1) }, 3],
-    'text key': ['Note', { code: 'C', about: employee(1), parent: 'B' }, 4],
-    'own key': ['Company', { __KEY: '70', name: 'Own' }, 4],
-    'some refused': ['Company', [{ name: 'New' }, { name: 'bolt' }, { city: 'x' }], 5],
+    one: ['Company', { name: 'New', city: 'Rome' }, 2],
+    several: ['Company', [{ name: 'New' }, { name: 'Newer' }, { name: 'Newest' }], 6],
+    related: ['Employee', { ID: employee(9), lastName: 'Nine', employer: 1, boss: employee(1) }, 2],
+    'text key': ['Note', { code: 'C', about: employee(1), parent: 'B' }, 3],
+    'own key': ['Company', { __KEY: '70', name: 'Own' }, 3],
+    'some refused': ['Company', [{ name: 'New' }, { name: 'bolt' }, { city: 'x' }], 4],
     refused: ['Company', { rank: 'x', headcount: 1.5 }, 0],
     'not unique': ['Company', { name: 'BOLT' }, 2],
     'existing key': ['Company', { __KEY: '1', name: 'Own' }, 2],
@@ -200,19 +201,19 @@ export const writeCases: readonly Case[] = [
     nothing: ['Company', [], 0],
   }),
   ...writes('update', {
-    one: ['Company', { ...first, city: 'Rome' }, 3],
-    'key in the address': ['Company(1)', { __STAMP: 1, city: 'Rome' }, 3],
-    related: ['Employee', { __KEY: employee(2), __STAMP: 1, employer: 2, boss: null }, 3],
-    'text key': ['Note', { __KEY: 'B', __STAMP: 1, code: 'B', parent: 'B' }, 4],
-    vector: ['Company', { ...first, embedding: [0, 3, 4] }, 3],
-    mixed: ['Company', [{ ...first, city: 'Rome' }, { name: 'New' }], 5],
+    one: ['Company', { ...first, city: 'Rome' }, 2],
+    'key in the address': ['Company(1)', { __STAMP: 1, city: 'Rome' }, 2],
+    related: ['Employee', { __KEY: employee(2), __STAMP: 1, employer: 2, boss: null }, 2],
+    'text key': ['Note', { __KEY: 'B', __STAMP: 1, code: 'B', parent: 'B' }, 3],
+    vector: ['Company', { ...first, embedding: [0, 3, 4] }, 2],
+    mixed: ['Company', [{ ...first, city: 'Rome' }, { name: 'New' }], 4],
     'same shape': [
       'Company',
       [
         { ...first, city: 'Rome' },
         { __KEY: '2', __STAMP: 1, city: 'Rome' },
       ],
-      5,
+      4,
     ],
     unchanged: ['Company', { ...first, name: 'Ärger', rating: 3 }, 4],
     stale: ['Company', { ...first, __STAMP: 2, city: 'Rome' }, 3],

@@ -21,7 +21,7 @@ import {
 import { Random } from './model/random.js';
 
 /** `PROPERTY_ROLES=200` looks further than the ordinary run; `PROPERTY_SEED=<counterexample>` runs one file again. */
-const files = Number(process.env['PROPERTY_ROLES'] ?? 6);
+const files = Number(process.env['PROPERTY_ROLES'] ?? 3);
 const onlySeed = process.env['PROPERTY_SEED'];
 const sessionsPerFile = 4;
 

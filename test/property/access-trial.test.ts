@@ -11,7 +11,7 @@ import { Random } from './model/random.js';
 import { yamlOf } from './model/yaml.js';
 
 /** `PROPERTY_ACCESS=100` looks further than the ordinary run; `PROPERTY_SEED=<counterexample>` runs one model again. */
-const models = Number(process.env['PROPERTY_ACCESS'] ?? 3);
+const models = Number(process.env['PROPERTY_ACCESS'] ?? 2);
 const onlySeed = process.env['PROPERTY_SEED'];
 
 const functions = `

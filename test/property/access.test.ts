@@ -64,7 +64,7 @@ describe('roles, resolved and read one by one', () => {
           compare(resolved, file, randomGrant(random, file));
         }
       }),
-      { numRuns: 400 },
+      { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 150) },
     );
   });
 });

@@ -18,7 +18,7 @@ import { globalStamp, read, wanted, write } from './deletion/tables.js';
 import { Random } from './model/random.js';
 
 /** `PROPERTY_MODELS=1000` looks further than the ordinary run. */
-const models = Number(process.env['PROPERTY_MODELS'] ?? 10);
+const models = Number(process.env['PROPERTY_MODELS'] ?? 7);
 const graphsPerModel = 20;
 
 vi.useFakeTimers({ toFake: ['Date'] });

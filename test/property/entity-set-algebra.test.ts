@@ -28,7 +28,9 @@ describe.each(keyKinds)('lists of $name keys', ({ type, key }) => {
   const holds = (
     law: (one: readonly Key[], other: readonly Key[], third: readonly Key[]) => void,
   ): void => {
-    fc.assert(fc.property(keys, keys, keys, law), { numRuns: 300 });
+    fc.assert(fc.property(keys, keys, keys, law), {
+      numRuns: Number(process.env['PROPERTY_RUNS'] ?? 100),
+    });
   };
 
   it('give what lists of values would, in their order', () => {

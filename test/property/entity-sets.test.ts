@@ -245,7 +245,7 @@ describe('entity sets, compared with lists in memory', () => {
           await app.close();
         }
       }),
-      { numRuns: Number(process.env['PROPERTY_MODELS'] ?? 40) },
+      { numRuns: Number(process.env['PROPERTY_MODELS'] ?? 20) },
     );
   });
 

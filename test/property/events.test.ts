@@ -222,6 +222,6 @@ it('random events leave what a model in memory says', async () => {
         });
       }
     }),
-    { numRuns: 150 },
+    { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 60) },
   );
 });

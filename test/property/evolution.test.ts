@@ -7,7 +7,7 @@ import { parseModel, serializeModel } from '../../generator/model/serialize.js';
 import { Random } from './model/random.js';
 import { randomModel } from './model/random-model.js';
 
-const runs = { numRuns: Number(process.env['PROPERTY_EVOLUTION'] ?? 200) };
+const runs = { numRuns: Number(process.env['PROPERTY_EVOLUTION'] ?? 100) };
 const seeds = fc.noShrink(fc.integer());
 
 function modelOf(seed: number): Model {

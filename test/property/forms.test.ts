@@ -13,7 +13,7 @@ import { randomModel } from './model/random-model.js';
 import { addressOf, type ReadRequest } from './requests/request.js';
 import { requests } from './requests/random-request.js';
 
-const models = Number(process.env['PROPERTY_MODELS'] ?? 4);
+const models = Number(process.env['PROPERTY_MODELS'] ?? 2);
 const requestsPerModel = Number(process.env['PROPERTY_REQUESTS'] ?? 50);
 
 interface Collection {

@@ -5,7 +5,7 @@ import { restrictedClient, restrictedServer } from '../runtime/access/restricted
 import type { Client } from '../support/cookies.js';
 
 /** `PROPERTY_RUNS=200` looks further than the ordinary run. */
-const runs = Number(process.env['PROPERTY_RUNS'] ?? 10);
+const runs = Number(process.env['PROPERTY_RUNS'] ?? 5);
 
 interface Person {
   readonly ID: number;

@@ -24,7 +24,7 @@ import { addressOf, expectedAnswer, type ReadRequest } from './requests/request.
 import { type Restrictions, SeenStore } from './restricted/seen-store.js';
 
 /** `PROPERTY_MODELS=200` looks further than the ordinary run; `PROPERTY_SEED=<counterexample>` runs one model again. */
-const models = Number(process.env['PROPERTY_MODELS'] ?? 6);
+const models = Number(process.env['PROPERTY_MODELS'] ?? 3);
 const requestsPerSession = Number(process.env['PROPERTY_REQUESTS'] ?? 40);
 const sessionsPerModel = 5;
 const onlySeed = process.env['PROPERTY_SEED'];

@@ -20,7 +20,7 @@ import {
 import { staffs } from './selections/staff.js';
 import { type Tree, trees } from './selections/tree.js';
 
-const datastores = Number(process.env['PROPERTY_MODELS'] ?? 12);
+const datastores = Number(process.env['PROPERTY_MODELS'] ?? 6);
 const treesPerDatastore = 60;
 
 /** The selections of trees; a tree that stands in another one twice is one selection there. */

@@ -26,7 +26,7 @@ import { aggregates } from './requests/random-aggregate.js';
 import { requests } from './requests/random-request.js';
 
 /** `PROPERTY_MODELS=1000` and `PROPERTY_REQUESTS=1000` look further than the ordinary run. */
-const models = Number(process.env['PROPERTY_MODELS'] ?? 12);
+const models = Number(process.env['PROPERTY_MODELS'] ?? 6);
 const requestsPerModel = Number(process.env['PROPERTY_REQUESTS'] ?? 200);
 /** `PROPERTY_SEED=<counterexample>` runs one model again. */
 const onlySeed = process.env['PROPERTY_SEED'];

@@ -6,7 +6,7 @@ import { folded, foldedWithoutAccents } from './memory/comparison.js';
 import { isPropertyAsWanted, type Positive } from './memory/held.js';
 import type { TextRules } from './memory/text-match.js';
 
-const runs = Number(process.env['PROPERTY_TEXTS'] ?? 600);
+const runs = Number(process.env['PROPERTY_TEXTS'] ?? 300);
 
 /** Characters that are letters, stand beside them, belong to them, or mean something in a pattern. */
 const pieces = [

@@ -190,7 +190,7 @@ describe.each(places)('transactions at the same time, on a database in a %s', (p
           await Promise.all(scripts.map((each) => run.script(each)));
           await run.check();
         }),
-        { numRuns: 150 },
+        { numRuns: Number(process.env['PROPERTY_RUNS'] ?? 50) },
       );
     } finally {
       await server.close();

@@ -35,5 +35,5 @@ export function selectionOfKeys(code: DataclassCode, keys: KeyList): object {
  */
 export function requestOfSelection(selection: object, dataclass?: Dataclass): SelectionRequest {
   const state = selectionOf(selection);
-  return treeRequest(state.code.host.seen(), nodeOf(state), dataclass);
+  return treeRequest(state.code.host.visible(), nodeOf(state), dataclass);
 }

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs';
 import { join } from 'node:path';
 import { fileURLToPath } from 'node:url';
 import type { FastifyInstance } from 'fastify';
@@ -27,13 +28,23 @@ export const packageRoot = fileURLToPath(new URL('../..', import.meta.url));
 /** `TEST_DATABASE=postgres` has the servers of tests run on PostgreSQL, but for those that name a database themselves. */
 export const isOnPostgres = process.env['TEST_DATABASE'] === 'postgres';
 
-/** Checks the text of a model that must be right. */
+const models = new Map<string, Model>();
+
+/** Checks the text of a model that must be right; the same model for the same text. */
 export function modelOf(text: string): Model {
+  const known = models.get(text);
+  if (known !== undefined) return known;
   const input = { file: 'model.yaml', text, readBeside: () => undefined };
   const { value, problems } = checkModel(input);
-  if (value !== undefined) return value;
+  if (value !== undefined) {
+    models.set(text, value);
+    return value;
+  }
   throw new Error(problems.map((each) => `${each.path} ${each.code}: ${each.message}`).join('\n'));
 }
+
+/** By model, and what else the files of a server depend on. */
+const writtenServers = new WeakMap<Model, Map<string, string>>();
 
 /**
  * Writes the server of a model below the repository, so that it finds the repository's own packages.
@@ -45,6 +56,22 @@ export function writeServer(
   model: Model,
   written: Readonly<Record<string, string>> = {},
   runtimeFolder = builtRuntime(),
+): string {
+  const ofModel = writtenServers.get(model) ?? new Map<string, string>();
+  writtenServers.set(model, ofModel);
+  const key = JSON.stringify([written, runtimeFolder]);
+  const known = ofModel.get(key);
+  // Tests of random models remove their servers.
+  if (known !== undefined && existsSync(known)) return known;
+  const folder = newServer(model, written, runtimeFolder);
+  ofModel.set(key, folder);
+  return folder;
+}
+
+function newServer(
+  model: Model,
+  written: Readonly<Record<string, string>>,
+  runtimeFolder: string,
 ): string {
   const databases: Model['databases'] = isOnPostgres ? ['postgres', 'sqlite'] : model.databases;
   const migrations = Object.keys(written).flatMap(

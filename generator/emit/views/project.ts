@@ -15,6 +15,7 @@ export function packageView({ model }: EmitContext): object {
       ...texts.flatMap(({ packages }) => packages(model)),
       // Loaded where ORIGINS, or the model, names some.
       '"@fastify/cors": "^11.4.0"',
+      '"@fastify/under-pressure": "^9.2.0"',
       '"fastify": "^5.12.8"',
       '"fastify-plugin": "^6.0.0"',
       '"kysely": "^0.28.18 || ^0.29.9"',

@@ -33,10 +33,7 @@ const idleInTransactionMilliseconds = 120_000;
  * Session settings that fix the text format of values, whatever the database, the user or the URL set.
  * @param schema searched for names, in addition to PostgreSQL's own schema and this session's temporary tables
  */
-function sessionSettings(
-  schema: string,
-  queryTimeout: number | null,
-): readonly (readonly [string, string])[] {
+function sessionSettings(schema: string, queryTimeout: number | null): [string, string][] {
   return [
     ['search_path', `"${schema.replaceAll('"', '""')}", pg_temp`],
     ['standard_conforming_strings', 'on'],
@@ -56,13 +53,18 @@ function sessionSettings(
   ];
 }
 
-/** Applies the settings to a session in one statement. */
+/**
+ * Applies the settings to a session in one statement.
+ * @param isReadOnly whether what runs outside of a transaction only reads
+ */
 export async function prepareSession(
   client: ClientBase,
   schema: string,
   queryTimeout: number | null,
+  isReadOnly = false,
 ): Promise<void> {
   const settings = sessionSettings(schema, queryTimeout);
+  settings.push(['default_transaction_read_only', isReadOnly ? 'on' : 'off']);
   const calls = settings.map(
     (_, index) => `set_config($${index * 2 + 1}, $${index * 2 + 2}, false)`,
   );
@@ -94,11 +96,13 @@ export class Connections {
     this.#pool = new Pool({
       ...clientOptions(url),
       max: size,
+      // Statements are sent without waiting for the answers of those before them.
+      pipeline: true,
       idleTimeoutMillis: idleMilliseconds,
       verify: (client, done) => {
         // A connection that breaks in use fails its statement; without a listener, the event would end the process.
         client.on('error', nothing);
-        prepareSession(client, schema, queryTimeout).then(() => {
+        prepareSession(client, schema, queryTimeout, true).then(() => {
           done();
         }, done);
       },

@@ -1,16 +1,86 @@
-import type { PoolClient } from 'pg';
+import type { PoolClient, QueryArrayConfig, QueryArrayResult } from 'pg';
 import { bind, type SqlValue, type Statement } from '../statement.js';
-import type { Rows, RunResult, Table } from '../executor.js';
-import { Ask, type RawAnswer, type Step } from './ask.js';
+import { type RunResult, type Table, TooComplexError, UnusableValueError } from '../executor.js';
 import { endsConnection } from './errors.js';
-import { PreparedStatements, type SeenTexts } from './prepared-statements.js';
-import { readerOf } from './wire-values.js';
+import { readerOf, toWire } from './wire-values.js';
 
-const preparedOf = new WeakMap<PoolClient, PreparedStatements>();
+/** One statement with its values. */
+export interface Step {
+  readonly text: string;
+  readonly values: readonly SqlValue[];
+}
+
+export type Answer = QueryArrayResult<SqlValue[]>;
+
+/** Texts that ran once, over all connections; beyond this number, the older generation is dropped. */
+const mostSeen = 4_096;
+
+/**
+ * Remembers texts over all connections. Only a text that runs a second time is prepared, because clients can send
+ * filters of ever new shapes.
+ */
+export class SeenTexts {
+  #young = new Set<string>();
+  #old = new Set<string>();
+
+  /** Whether a text was requested before. */
+  has(text: string): boolean {
+    if (this.#young.has(text)) return true;
+    const isKnown = this.#old.has(text);
+    if (this.#young.size * 2 >= mostSeen) {
+      this.#old = this.#young;
+      this.#young = new Set();
+    }
+    this.#young.add(text);
+    return isKnown;
+  }
+}
+
+/** Per connection: a prepared statement needs about ten kilobytes in the database's process, more if it is long. */
+const mostPrepared = 256;
+const mostCharacters = 1024 * 1024;
+
+/**
+ * The names of the statements that one connection keeps prepared. pg prepares a statement with a name when it runs first,
+ * and cannot forget one: a connection that is full of others than it needs is replaced.
+ */
+class PreparedNames {
+  readonly #names = new Map<string, string>();
+  #characters = 0;
+  #missed = 0;
+
+  constructor(private readonly seen: SeenTexts) {}
+
+  of(text: string): string | undefined {
+    const known = this.#names.get(text);
+    if (known !== undefined) return known;
+    if (!this.seen.has(text) || text.length * 8 > mostCharacters) return undefined;
+    if (this.#names.size >= mostPrepared || this.#characters + text.length > mostCharacters) {
+      this.#missed += 1;
+      return undefined;
+    }
+    const name = `s${this.#names.size + 1}`;
+    this.#names.set(text, name);
+    this.#characters += text.length;
+    return name;
+  }
+
+  /** Whether other statements have run as often as it would take to prepare them on a new connection. */
+  get isOutdated(): boolean {
+    return this.#missed >= mostPrepared;
+  }
+}
+
+/** The wire protocol counts values with 16 bits. */
+const mostValues = 65_535;
+
+const isCopy = /^(?:\s|--.*\n|\/\*(?:[^*]|\*(?!\/))*\*\/)*copy\b/i;
+
+const namesOf = new WeakMap<PoolClient, PreparedNames>();
 
 /** A connection for one user until it is released. */
 export class PostgresConnection {
-  readonly #statements: PreparedStatements;
+  readonly #names: PreparedNames;
   #isBroken = false;
   #isReleased = false;
 
@@ -18,41 +88,76 @@ export class PostgresConnection {
     private readonly client: PoolClient,
     seen: SeenTexts,
   ) {
-    let statements = preparedOf.get(client);
-    if (statements === undefined) {
-      statements = new PreparedStatements(seen);
-      preparedOf.set(client, statements);
+    let names = namesOf.get(client);
+    if (names === undefined) {
+      names = new PreparedNames(seen);
+      namesOf.set(client, names);
     }
-    this.#statements = statements;
+    this.#names = names;
   }
 
   /**
-   * Sends statements together and stops at the first failure. Not callable while other statements run.
-   * @param main position of the statement whose result is wanted
-   * @throws Error of pg; `failed` gets the number of statements that succeeded
+   * Sends statements without waiting for answers in between. PostgreSQL runs each of them, also after a failure: in a
+   * transaction, those after it fail too. Not callable while other statements run.
+   * @returns the answer of the statement at the position `main`
+   * @throws Error of the first statement that fails; `failed` gets how many succeeded before
    */
-  run(steps: readonly Step[], main: number, failed?: (done: number) => void): Promise<RawAnswer> {
-    return new Promise((resolve, reject) => {
-      const ask = new Ask(steps, main, this.#statements, (error, answer) => {
-        if (answer !== undefined) {
-          resolve(answer);
-          return;
-        }
-        const reason = error ?? new Error('The database gave no answer.');
-        if (endsConnection(reason)) this.#isBroken = true;
-        failed?.(ask.done);
-        reject(reason);
-      });
-      this.client.query(ask);
-    });
+  async run(
+    steps: readonly Step[],
+    main: number,
+    failed?: (done: number) => void,
+  ): Promise<Answer> {
+    const queries = steps.map((step) => this.#queryOf(step));
+    const outcomes = await Promise.allSettled(
+      queries.map((query) => this.client.query<SqlValue[]>(query)),
+    );
+    const done = outcomes.findIndex(({ status }) => status === 'rejected');
+    const failure = outcomes[done];
+    if (failure?.status === 'rejected') {
+      const error = failure.reason as Error;
+      if (endsConnection(error)) this.#isBroken = true;
+      failed?.(done);
+      throw error;
+    }
+    const answer = outcomes[main];
+    if (answer?.status !== 'fulfilled') throw new Error('No statement was sent.');
+    return answer.value;
   }
 
   /** Returns the connection to the pool; closes it if it is broken or its state is unknown. */
   release(isKept = true): void {
     if (this.#isReleased) return;
     this.#isReleased = true;
-    this.client.release(this.#isBroken || !isKept);
+    this.client.release(this.#isBroken || !isKept || this.#names.isOutdated);
   }
+
+  /** @throws TooComplexError, UnusableValueError for a statement that cannot be sent */
+  #queryOf({ text, values }: Step): ExtendedQuery {
+    if (values.length > mostValues) {
+      throw new TooComplexError(`A statement takes ${mostValues} values at most.`, undefined);
+    }
+    // PostgreSQL would treat the text as ended there.
+    if (text.includes('\0')) {
+      throw new UnusableValueError('A statement holds the character U+0000.', undefined);
+    }
+    // It waits for rows, or sends some, in a form of its own.
+    if (isCopy.test(text))
+      throw new Error('COPY is not possible here: it needs a client of its own.');
+    const name = this.#names.of(text);
+    return {
+      text,
+      values: values.map(toWire),
+      ...(name === undefined ? {} : { name }),
+      rowMode: 'array',
+      types: { getTypeParser: readerOf },
+      queryMode: 'extended',
+    };
+  }
+}
+
+/** The declared types lack this option of pg: a text is one statement, also where it has no values. */
+interface ExtendedQuery extends QueryArrayConfig {
+  readonly queryMode: 'extended';
 }
 
 export function stepOf(statement: Statement, values: readonly SqlValue[]): Step {
@@ -64,32 +169,17 @@ export function plainStep(text: string): Step {
 }
 
 /** The first column of the first row; may be `null`. */
-export function firstValue({ columns, rows }: RawAnswer): SqlValue | undefined {
-  const raw = rows[0]?.[0];
-  const column = columns[0];
-  if (raw === undefined || raw === null || column === undefined) return raw;
-  const read = readerOf(column);
-  return read === undefined ? raw : read(raw);
+export function firstValue({ rows }: Answer): SqlValue | undefined {
+  return rows[0]?.[0];
 }
 
-export function allRows({ columns, rows }: RawAnswer): Rows {
-  const readers = columns.map(readerOf);
-  return rows.map((row) =>
-    row.map((raw, index) => {
-      const read = readers[index];
-      return raw === null || read === undefined ? raw : read(raw);
-    }),
-  );
-}
-
-export function tableOf(answer: RawAnswer): Table {
-  const columns = answer.columns.map(({ name }) => name);
-  if (columns.length > 0) return { columns, rows: allRows(answer) };
+export function tableOf(answer: Answer): Table {
+  const columns = answer.fields.map(({ name }) => name);
+  if (columns.length > 0) return { columns, rows: answer.rows };
   return { columns, rows: [], result: resultOf(answer) };
 }
 
 /** A statement that generates a key returns it. */
-export function resultOf(answer: RawAnswer): RunResult {
-  const changes = Number(/ (\d+)$/.exec(answer.tag)?.[1] ?? 0);
-  return { changes, insertedKey: Number(firstValue(answer) ?? 0) };
+export function resultOf(answer: Answer): RunResult {
+  return { changes: answer.rowCount ?? 0, insertedKey: Number(firstValue(answer) ?? 0) };
 }

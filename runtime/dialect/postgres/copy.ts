@@ -3,6 +3,7 @@ import { MigrationError } from '../schema/migration.js';
 import { quoted } from '../table-definition.js';
 import { foldOf } from './derived-columns.js';
 import { followText } from './schema-steps.js';
+import { createTouchTrigger, touchFunction } from './table-versions.js';
 
 /** Names that PostgreSQL accepts without quotes, also in a URL. */
 const plainName = /^(?!pg_)[a-z_][a-z0-9_]{0,62}$/;
@@ -58,7 +59,7 @@ from pg_index x join pg_class i on i.oid = x.indexrelid join pg_class t on t.oid
 where ${copiedTables} and x.indisvalid and not exists (select from pg_constraint k where k.conindid = i.oid)
 order by i.relname`;
 
-const triggers = `select t.relname as "table", g.tgname as "name", p.proname like 'drs\\_follow\\_%' as "isOurs"
+const triggers = `select t.relname as "table", g.tgname as "name", p.proname as "function"
 from pg_trigger g join pg_class t on t.oid = g.tgrelid join pg_proc p on p.oid = g.tgfoid
 where ${copiedTables} and not g.tgisinternal order by 1, 2`;
 
@@ -123,14 +124,14 @@ class Copying {
     const keys = await this.#read<{ sql: string }>(constraints);
     const orders = await this.#read<{ sql: string }>(indexes);
     const drawn = await this.#read<Record<'table' | 'column' | 'sequence', string>>(sequences);
-    const kept = await this.#read<{ table: string; name: string; isOurs: boolean }>(triggers);
+    const kept = await this.#read<Record<'table' | 'name' | 'function', string>>(triggers);
     const left = await this.#read<{ name: string }>(others);
     const megabytes = list.reduce((sum, { bytes }) => sum + Number(bytes), 0) / 1e6;
     log(`${list.length} tables with ${megabytes.toFixed(1)} MB are being copied.`);
 
     // Functions that this server replaces when it starts.
     await this.#look(`${this.#target}, pg_temp`);
-    await this.#all(copy.functions);
+    await this.#all([...copy.functions, touchFunction]);
     // Types and operators of others may be in the same schema as the tables.
     await this.#look(`${this.#target}, ${this.#source}, pg_temp`);
     await this.#all(
@@ -146,14 +147,16 @@ class Copying {
       );
     }
     await this.#look(`${this.#target}, pg_temp`);
-    const isFollower = ({ name, isOurs }: (typeof kept)[number]): boolean =>
-      isOurs && foldOf(name) !== undefined;
+    const isFollower = (each: (typeof kept)[number]): boolean =>
+      each.function.startsWith('drs_follow_') && foldOf(each.name) !== undefined;
+    const isTouching = (each: (typeof kept)[number]): boolean => each.function === 'drs_touch';
     await this.#all(kept.filter(isFollower).map(({ table, name }) => followText(table, name)));
+    await this.#all(kept.filter(isTouching).map(({ table }) => createTouchTrigger(table)));
     await this.#all(list.map(({ name }) => `analyze ${quoted(name)}`));
 
     const seconds = ((performance.now() - start) / 1000).toFixed(3);
     log(`The schema ${this.#source} is copied to ${this.#target}: ${rows} rows, ${seconds} s.`);
-    const foreign = kept.filter((each) => !isFollower(each));
+    const foreign = kept.filter((each) => !isFollower(each) && !isTouching(each));
     const missing = [
       ...left.map(({ name }) => name),
       ...foreign.map(({ table, name }) => `trigger ${quoted(name)} on ${quoted(table)}`),

@@ -11,6 +11,7 @@ import type { AnyTables } from '../../protocol/queries.js';
 import { compileWith, type KyselyParts } from '../compile.js';
 import type { Dialect, OrderTerm, Sql, Operator, JsonPart } from '../dialect.js';
 import type { ValueType } from '../value-type.js';
+import { tablesVersion } from './table-versions.js';
 import type { ByKind, JsonAccess, JsonElements, JsonPlace } from '../json-access.js';
 
 /** A document is a text that holds JSON; a statement casts its texts to numbers or booleans. */
@@ -162,11 +163,13 @@ const written: Omit<Dialect, 'fold' | 'foldText'> = {
   plainKey: (key, type) => sql`cast(${key} as ${sqlTypes[type]})`,
   lockRows: (alias, key, lock) =>
     sql` order by ${key} for ${lock === 'delete' ? sql`update` : sql`no key update`} of ${sql.id(alias)}`,
+  globalStamp: sql`(select cast(sum("value") as bigint) from "__datastore" where "name" like 'globalStamp%')`,
   insertedKey: (value, table, column) =>
     sql`drs_key(${value}, pg_get_serial_sequence(${sql.lit(quoted(table))}, ${sql.lit(column)}))`,
   returnsKey: true,
   deferForeignKeys: sql`set constraints all deferred`,
   checkForeignKeys: sql`set constraints all immediate`,
+  tablesVersion,
 };
 
 /**

@@ -10,25 +10,23 @@ import {
 import { type Pending, settledWithin } from '../pending.js';
 import type { SqlValue, Statement } from '../statement.js';
 import { WriterLine } from '../writer-line.js';
-import type { RawAnswer, Step } from './ask.js';
 import type { Connections } from './connect.js';
 import {
-  allRows,
+  type Answer,
   firstValue,
   plainStep,
   PostgresConnection,
+  SeenTexts,
+  type Step,
   stepOf,
   tableOf,
 } from './connection.js';
 import { type ErrorFacts, translateError } from './errors.js';
-import { SeenTexts } from './prepared-statements.js';
 import { PostgresTransaction } from './transaction.js';
 import { DatabaseError } from 'pg';
 
 /** How long closing waits for open transactions: class code in one may never end. */
 const defaultGraceMilliseconds = 5_000;
-
-const snapshot = plainStep('select pg_current_snapshot()::text');
 
 interface ExecutorOptions extends ErrorFacts {
   /** Maximum number of connections, at least 2. */
@@ -45,8 +43,6 @@ export class PostgresExecutor implements Executor {
   readonly #open = new Set<PostgresConnection>();
   readonly #writes = new Set<Promise<unknown>>();
   #isClosed = false;
-  #snapshot = '';
-  #version = 0;
 
   constructor(
     private readonly connections: Connections,
@@ -66,7 +62,7 @@ export class PostgresExecutor implements Executor {
   }
 
   async rows(statement: Statement, values: readonly SqlValue[]): Promise<Rows> {
-    return allRows(await this.#ask(stepOf(statement, values)));
+    return (await this.#ask(stepOf(statement, values))).rows;
   }
 
   table(statement: Statement, values: readonly SqlValue[]): Promise<Table> {
@@ -79,17 +75,8 @@ export class PostgresExecutor implements Executor {
     return this.#using((connection) => explained(connection, stepOf(statement, values)));
   }
 
-  /**
-   * Uses PostgreSQL's snapshot of visible transactions. Its text changes whenever a transaction that wrote has
-   * ended, in any process, and never repeats.
-   */
-  async dataVersion(): Promise<number> {
-    const seen = firstValue(await this.#ask(snapshot));
-    if (seen !== this.#snapshot) {
-      this.#snapshot = String(seen);
-      this.#version += 1;
-    }
-    return this.#version;
+  dataVersion(): undefined {
+    return undefined;
   }
 
   async write<T>(work: (transaction: Transaction) => Pending<T>): Promise<T> {
@@ -129,20 +116,12 @@ export class PostgresExecutor implements Executor {
     }
   }
 
-  /** Runs steps that need nothing of a transaction around them, in one packet. */
+  /** Runs steps that need nothing of a transaction around them, without waiting in between. */
   async steps(steps: readonly Step[], main: number): Promise<Rows> {
-    return this.#using(async (connection) => {
-      try {
-        return allRows(await connection.run(steps, main));
-      } catch (error) {
-        // The connection is in the transaction that the steps began.
-        if (steps.length > 1) await connection.run([rollback], 0).catch(() => undefined);
-        throw error;
-      }
-    });
+    return this.#using(async (connection) => (await connection.run(steps, main)).rows);
   }
 
-  #ask(step: Step): Promise<RawAnswer> {
+  #ask(step: Step): Promise<Answer> {
     return this.#using((connection) => connection.run([step], 0));
   }
 
@@ -207,7 +186,7 @@ async function explained(
   const [{ Plan: root }] = JSON.parse(String(firstValue(answer))) as [{ readonly Plan: PlanNode }];
   const indexes = JSON.stringify(allNodes(root).flatMap((node) => node['Index Name'] ?? []));
   const found = await connection.run([{ text: indexColumns, values: [indexes] }], 0);
-  const columns = allRows(found).map(([index, isPrimary, name, shown]) => ({
+  const columns = found.rows.map(([index, isPrimary, name, shown]) => ({
     index: String(index),
     isPrimary: isPrimary === 1,
     name: String(name),
@@ -254,26 +233,18 @@ const rollback = plainStep('rollback');
 const changesSomething = '25006';
 
 /** Runs statements in a read-only transaction that keeps no setting, and returns the result of the last one. */
-async function readOnly(
-  connection: PostgresConnection,
-  steps: readonly Step[],
-): Promise<RawAnswer> {
-  try {
-    return await connection.run([begin, ...steps, rollback], steps.length);
-  } catch (error) {
-    await connection.run([rollback], 0);
-    throw error;
-  }
+function readOnly(connection: PostgresConnection, steps: readonly Step[]): Promise<Answer> {
+  return connection.run([begin, ...steps, rollback], steps.length);
 }
 
 /**
  * Runs a statement that the runtime did not write. It must not change anything, not even through a function.
  * @throws Error for a statement that may change something
  */
-async function readTable(connection: PostgresConnection, step: Step): Promise<RawAnswer> {
+async function readTable(connection: PostgresConnection, step: Step): Promise<Answer> {
   try {
     const answer = await readOnly(connection, [step]);
-    if (answer.columns.length > 0) return answer;
+    if (answer.fields.length > 0) return answer;
   } catch (error) {
     if (!(error instanceof DatabaseError) || error.code !== changesSomething) throw error;
   }

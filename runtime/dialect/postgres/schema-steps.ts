@@ -1,9 +1,11 @@
 import { createHash } from 'node:crypto';
 import type { SchemaChange } from '../schema/changes.js';
+import { isOurs } from '../schema/rules.js';
 import type { ColumnShape, ForeignKeyShape, IndexShape, SchemaShape } from '../schema/shape.js';
 import { quoted, readTableDefinition } from '../table-definition.js';
 import type { SchemaCatalog, CatalogTable, Constraint } from './catalog.js';
 import { foldOf } from './derived-columns.js';
+import { createTouchTrigger, touchTrigger } from './table-versions.js';
 
 /**
  * Statements that are sent together as one transaction. A step holds its locks briefly, leaves a schema that
@@ -83,9 +85,21 @@ export function schemaSteps(
       })),
       ...stepsIn(order),
       ...actual.tables.flatMap((each) => followedTexts(each, wanted)),
+      ...untouchedTables(actual, wanted.shape).map((table) => ({
+        tables: [table],
+        sql: createTouchTrigger(table),
+      })),
     ],
     after: stepsIn(orderAfterFilling),
   };
+}
+
+/** Present tables of dataclasses that lack the trigger which raises their version. */
+export function untouchedTables(actual: SchemaCatalog, wanted: SchemaShape): readonly string[] {
+  const used = new Set(wanted.tables.filter(isOurs).map(({ name }) => name));
+  return actual.tables
+    .filter(({ name, triggers }) => used.has(name) && !triggers.includes(touchTrigger))
+    .map(({ name }) => name);
 }
 
 /** Invalid indexes, and invalid constraints that no change is about to validate under the same name. */
@@ -170,7 +184,7 @@ function stepsOf(
   });
   switch (change.kind) {
     case 'addTable':
-      return [{ tables: [table], sql: newTable(table, wanted), isNew: true }];
+      return [{ tables: [table], sql: newTableSteps(table, wanted), isNew: true }];
     case 'addColumn': {
       const { tables, sql } = alter(`ADD COLUMN ${columnText(table, change.column, wanted)}`);
       const columns = found?.columns ?? [];
@@ -219,6 +233,11 @@ function stepsOf(
     case 'unusedTable':
       throw new Error(`A start does not make the change "${change.kind}" of table "${table}".`);
   }
+}
+
+function newTableSteps(table: string, wanted: Wanted): string {
+  const isModel = wanted.shape.tables.some((each) => each.name === table && isOurs(each));
+  return [newTable(table, wanted), ...(isModel ? [createTouchTrigger(table)] : [])].join(';\n');
 }
 
 /** Creates a table and its indexes before anybody sees it. */

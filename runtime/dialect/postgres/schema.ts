@@ -45,8 +45,10 @@ import {
   newTable,
   schemaSteps,
   type SchemaStep,
+  untouchedTables,
   wantedOf,
 } from './schema-steps.js';
+import { createTouchTrigger, touchFunction, touchTrigger, versionTable } from './table-versions.js';
 
 export interface WantedSchema {
   /** The model's tables and indexes, one SQL statement each. */
@@ -84,6 +86,7 @@ const ownTables: readonly string[] = [
   "time" text collate "C" not null,
   "changes" text collate "C" not null
 )`,
+  versionTable,
   ...dataTables,
 ];
 
@@ -122,7 +125,7 @@ export async function prepareSchema(
 
 /** Identifies the model: servers of one model have the same hash. */
 export function hashOf({ statements, functions }: WantedSchema): string {
-  return schemaHash([...ownTables, ...statements, ...functions]);
+  return schemaHash([...ownTables, ...statements, ...functions, touchFunction]);
 }
 
 /** The schema that the model wants, in the form of PostgreSQL's catalog. */
@@ -136,6 +139,7 @@ export function wantedCatalog(
 
 class SchemaStart {
   readonly #statements: readonly string[];
+  readonly #functions: readonly string[];
   readonly #hash: string;
   readonly #lockWait: LockWait;
   readonly #migration: MigrateOptions;
@@ -148,6 +152,7 @@ class SchemaStart {
     private readonly wanted: WantedSchema,
   ) {
     this.#statements = [...ownTables, ...wanted.statements];
+    this.#functions = [...wanted.functions, touchFunction];
     this.#lockWait = wanted.lockWait ?? defaultLockWait;
     this.#migration = wanted.migration ?? usualMigration;
     this.#hash = versionHash(hashOf(wanted), this.#migration.migrations);
@@ -193,7 +198,7 @@ class SchemaStart {
     const missing = await this.#undone(async () => {
       const expected = await this.#expected();
       const functions = await readFunctions(this.client, this.name);
-      return [...missingIn(actual, expected), ...missingFunctions(actual.functions, functions)];
+      return [...missingParts(actual, expected), ...missingFunctions(actual.functions, functions)];
     });
     const { mode } = this.#migration;
     const isKnown = mode === 'off' || journal.some(({ hash }) => hash === this.#hash);
@@ -205,7 +210,7 @@ class SchemaStart {
 
   /** @throws SchemaMismatchError if a newer server removed something that this one needs */
   #requireUsable(actual: SchemaCatalog, expected: SchemaCatalog, newer: JournalEntry): void {
-    const differences = missingIn(actual, expected).map((what) => ({ what }));
+    const differences = missingParts(actual, expected).map((what) => ({ what }));
     if (differences.length > 0) {
       throw new SchemaMismatchError({ differences, advice: olderAdvice(newer) });
     }
@@ -223,10 +228,12 @@ class SchemaStart {
 
   /** One transaction and one round trip. */
   async #create(): Promise<readonly string[]> {
-    const { functions, statements } = this.wanted;
+    const { statements } = this.wanted;
     await this.client.query('begin');
     try {
-      await this.#runAll([...ownTables, ...functions, ...statements]);
+      const tables = [...wantedOf({ tables: [] }, statements).tables.keys()];
+      const touching = tables.map(createTouchTrigger);
+      await this.#runAll([...ownTables, ...this.#functions, ...statements, ...touching]);
       await this.client.query(
         `insert into "__datastore" ("name", "value", "text") values ('globalStamp', 0, null), ('uniqueID', null, $1)`,
         [newUuid()],
@@ -244,7 +251,7 @@ class SchemaStart {
   async #undone<T>(work: () => Promise<T>): Promise<T> {
     await this.client.query('begin');
     try {
-      await this.#runAll(this.wanted.functions);
+      await this.#runAll(this.#functions);
       return await work();
     } finally {
       await this.client.query('rollback');
@@ -305,7 +312,7 @@ class SchemaStart {
    * @returns what was filled, in words
    */
   async #adapt(before: SchemaCatalog, expected: SchemaCatalog): Promise<readonly string[]> {
-    await this.#runAll(this.wanted.functions);
+    await this.#runAll(this.#functions);
     const wanted = wantedOf(expected, this.#statements);
     const filled: string[] = [];
     let actual = before;
@@ -435,6 +442,15 @@ class SchemaStart {
     const hash = createHash('sha256');
     return hash.update(JSON.stringify([this.#hash, present])).digest('hex');
   }
+}
+
+function missingParts(actual: SchemaCatalog, expected: SchemaCatalog): readonly string[] {
+  return [
+    ...missingIn(actual, expected),
+    ...untouchedTables(actual, expected).map(
+      (table) => `table "${table}": trigger "${touchTrigger}" is missing`,
+    ),
+  ];
 }
 
 /** @param wanted functions, each with the hash of its body */

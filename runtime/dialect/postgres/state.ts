@@ -8,13 +8,18 @@ import {
   type StateStatement,
 } from '../state-database.js';
 import { Slot } from '../statement.js';
-import type { Step } from './ask.js';
+import type { Step } from './connection.js';
 
-/** Runs steps on a connection of the pool, in one packet, and returns the rows of one of them. */
+/**
+ * Runs steps on a connection of the pool without waiting in between, and returns the rows of one of
+ * them.
+ */
 export type RunSteps = (steps: readonly Step[], main: number) => Promise<Rows>;
 
-const begin: Step = { text: 'begin isolation level read committed', values: [] };
+/** What runs outside of a transaction only reads, see `connect.ts`. */
+const begin: Step = { text: 'begin isolation level read committed read write', values: [] };
 const commit: Step = { text: 'commit', values: [] };
+const isRead = /^\s*select\b/;
 
 /**
  * The state of all servers that use one schema of a database, in a schema of its own. Every name is
@@ -38,7 +43,7 @@ export class PostgresState implements StateDatabase {
     const steps = statements.map(([text, ...values]) => ({ text: this.#text(text), values }));
     const [first] = steps;
     const asked =
-      steps.length === 1 && first !== undefined
+      steps.length === 1 && first !== undefined && isRead.test(first.text)
         ? { steps: [first], main: 0 }
         : { steps: [begin, ...steps, commit], main: steps.length };
     try {

@@ -6,25 +6,42 @@ import {
   type Table,
   type Transaction,
 } from '../executor.js';
+import type { Pending } from '../pending.js';
 import type { SqlValue, Statement } from '../statement.js';
-import type { RawAnswer } from './ask.js';
 import {
-  allRows,
+  type Answer,
   firstValue,
   plainStep,
   type PostgresConnection,
   resultOf,
+  type Step,
   stepOf,
   tableOf,
 } from './connection.js';
 import { type ErrorFacts, translateChangeError, translateError } from './errors.js';
 
-const begin = plainStep('begin isolation level read committed');
+/** What runs outside of a transaction only reads, see `connect.ts`: nothing is written where this fails. */
+const begin = plainStep('begin isolation level read committed read write');
 const guard = plainStep('savepoint "statement"');
 const pass = plainStep('release savepoint "statement"');
 const goBack = plainStep('rollback to savepoint "statement"');
 const commit = plainStep('commit');
 const rollback = plainStep('rollback');
+
+/**
+ * The counter of changes is the sum of several rows, because a row stays locked until its transaction has ended. A
+ * transaction takes a row that nobody has locked, or makes one: there are as many as transactions have ended at once.
+ */
+function raisingStamp(changes: number): Step {
+  return {
+    text: `with "free" as (
+        select "name" from "__datastore" where "name" like 'globalStamp%' limit 1 for no key update skip locked)
+      insert into "__datastore" ("name", "value")
+        values (coalesce((select "name" from "free"), 'globalStamp ' || pg_current_xact_id()), $1)
+      on conflict ("name") do update set "value" = "__datastore"."value" + excluded."value"`,
+    values: [changes],
+  };
+}
 
 /** Savepoint statements of class code could hide or end an enclosing savepoint. */
 const ofSavepoints = /^\s*(?:savepoint|release|rollback)\b/i;
@@ -32,18 +49,24 @@ const ofSavepoints = /^\s*(?:savepoint|release|rollback)\b/i;
 type Translate = (error: Error, facts: ErrorFacts) => Error;
 
 /**
- * One transaction on a connection, begun with its first statement. PostgreSQL aborts a transaction after an error,
- * so each statement runs in a savepoint, which is sent together with it.
+ * One transaction on a connection, begun with its first statement. PostgreSQL aborts a transaction after an error. So
+ * each statement runs in a savepoint, which is sent together with it; after an error in the first one, the
+ * transaction begins again.
  */
 export class PostgresTransaction implements Transaction {
   #state: 'new' | 'open' | 'lost' | 'ended' = 'new';
   /** Resolves when the last statement requested so far has ended; never rejects. */
   #line: Promise<unknown> = Promise.resolve();
+  #changes = 0;
 
   constructor(
     private readonly connection: PostgresConnection,
     private readonly facts: ErrorFacts,
   ) {}
+
+  raiseStamp(changes: number): void {
+    this.#changes += changes;
+  }
 
   async run(statement: Statement, values: readonly SqlValue[]): Promise<RunResult> {
     return resultOf(await this.#ask(statement, values, translateChangeError));
@@ -59,7 +82,7 @@ export class PostgresTransaction implements Transaction {
   }
 
   async rows(statement: Statement, values: readonly SqlValue[]): Promise<Rows> {
-    return allRows(await this.#ask(statement, values));
+    return (await this.#ask(statement, values)).rows;
   }
 
   async table(statement: Statement, values: readonly SqlValue[]): Promise<Table> {
@@ -72,13 +95,21 @@ export class PostgresTransaction implements Transaction {
    */
   commit(): Promise<void> {
     return this.#next(async () => {
-      const state = this.#state;
+      if (this.#state === 'lost') throw lostError();
+      const isOpen = this.#state === 'open';
       this.#state = 'ended';
-      if (state === 'lost') throw lostError();
-      if (state !== 'open') return;
-      const { tag } = await this.#run([commit], 0, translateError);
+      if (!isOpen) return;
+      const before = this.#changes === 0 ? [] : [raisingStamp(this.#changes)];
+      const { command } = await this.#run(
+        [...before, commit],
+        before.length,
+        translateError,
+        (done) => {
+          if (done === undefined || done < before.length) this.#state = 'lost';
+        },
+      );
       // PostgreSQL turns a commit after an error into a rollback.
-      if (tag !== 'COMMIT') throw lostError();
+      if (command !== 'COMMIT') throw lostError();
     });
   }
 
@@ -104,49 +135,53 @@ export class PostgresTransaction implements Transaction {
     statement: Statement,
     values: readonly SqlValue[],
     translate: Translate = translateError,
-  ): Promise<RawAnswer> {
+  ): Promise<Answer> {
     return this.#next(async () => {
       if (this.#state === 'ended' || this.#state === 'lost') throw lostError();
       const step = stepOf(statement, values);
-      const before = this.#state === 'new' ? [begin] : [];
-      this.#state = 'open';
-      if (ofSavepoints.test(statement.sql)) {
-        return this.#run([...before, step], before.length, translate);
+      if (this.#state === 'new') {
+        this.#state = 'open';
+        return this.#run([begin, step], 1, translate, async (done) => {
+          if (done !== undefined) await this.#recover(done, rollback);
+          if (this.#state === 'open') this.#state = 'new';
+        });
       }
-      const main = before.length + 1;
-      return this.#run([...before, guard, step, pass], main, translate, (done) =>
-        this.#recover(done, main),
-      );
+      if (ofSavepoints.test(statement.sql)) return this.#run([step], 0, translate);
+      return this.#run([guard, step, pass], 1, translate, async (done) => {
+        if (done !== undefined) await this.#recover(done, goBack, pass);
+      });
     });
   }
 
-  /** Restores the state before the statement, unless an earlier one of the batch failed. */
-  async #recover(done: number, main: number): Promise<void> {
-    if (done < main) {
+  /** Restores the state before the second statement of a batch, unless the first one failed. */
+  async #recover(done: number, ...steps: readonly Step[]): Promise<void> {
+    if (done === 0) {
       this.#state = 'lost';
       return;
     }
     try {
-      await this.connection.run([goBack, pass], 0);
+      await this.connection.run(steps, 0);
     } catch {
       this.#state = 'lost';
     }
   }
 
+  /** @param recover gets how many statements succeeded; nothing if none was sent */
   async #run(
-    steps: Parameters<PostgresConnection['run']>[0],
+    steps: readonly Step[],
     main: number,
     translate: Translate,
-    recover?: (done: number) => Promise<void>,
-  ): Promise<RawAnswer> {
-    let done = 0;
+    recover?: (done: number | undefined) => Pending<void>,
+  ): Promise<Answer> {
+    let done: number | undefined;
     try {
       return await this.connection.run(steps, main, (number) => {
         done = number;
       });
     } catch (error) {
       await recover?.(done);
-      throw translate(error as Error, this.facts);
+      const reason = translate(error as Error, this.facts);
+      throw done !== undefined && steps[done] === begin ? notBegun(reason) : reason;
     }
   }
 
@@ -156,6 +191,12 @@ export class PostgresTransaction implements Transaction {
     this.#line = result.then(nothing, nothing);
     return result;
   }
+}
+
+/** For example where the database is a standby: nothing has happened, and later it may be another one. */
+function notBegun(error: Error): Error {
+  if (error instanceof DatabaseUnavailableError) return error;
+  return new DatabaseUnavailableError('the database begins no transaction', error);
 }
 
 function lostError(): DatabaseUnavailableError {

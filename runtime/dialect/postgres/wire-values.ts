@@ -1,6 +1,5 @@
 import { UnusableValueError } from '../executor.js';
 import type { SqlValue } from '../statement.js';
-import type { Column } from './prepared-statements.js';
 
 /** A value as it is sent: a text, which PostgreSQL parses by the expected type, or bytes. */
 export type WireValue = string | Buffer | null;
@@ -21,6 +20,8 @@ export function toWire(value: SqlValue): WireValue {
 
 type Read = (text: string) => SqlValue;
 
+const unread: Read = (text) => text;
+
 /** By type number of PostgreSQL's catalog. Values of other types stay texts. */
 const readers: ReadonlyMap<number, Read> = new Map<number, Read>([
   // boolean
@@ -38,9 +39,9 @@ const readers: ReadonlyMap<number, Read> = new Map<number, Read>([
   [1700, (text) => (/^-?\d+$/.test(text) ? exact(text) : Number(text))],
 ]);
 
-/** The reader for the values of a column. */
-export function readerOf({ dataTypeID }: Column): Read | undefined {
-  return readers.get(dataTypeID);
+/** The reader for the values of a column, by the number of its type. */
+export function readerOf(type: number): Read {
+  return readers.get(type) ?? unread;
 }
 
 /** An integer as a number if that is exact, otherwise as a bigint. */

@@ -175,6 +175,7 @@ const written: Omit<Dialect, 'foldText'> = {
   soughtKey: (key) => sql`+${key}`,
   plainKey: (key) => sql`+${key}`,
   // SQLite generates a missing key, and the driver returns it.
+  globalStamp: sql`(select "value" from "__datastore" where "name" = 'globalStamp')`,
   insertedKey: (value) => value,
   returnsKey: false,
   deferForeignKeys: sql`pragma defer_foreign_keys = on`,

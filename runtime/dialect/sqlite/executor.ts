@@ -129,6 +129,7 @@ export class SqliteExecutor implements Executor {
 
   #committed<T>(result: T): T {
     this.#transaction.check();
+    this.#transaction.storeStamp();
     this.#commit.run();
     this.#commits += 1;
     // Before the next transaction begins, for which the waiting reads would have to wait, too.

@@ -12,12 +12,16 @@ import { bind, type SqlValue, type Statement } from '../statement.js';
 import { translateChangeError, translateError } from './errors.js';
 import type { StatementCache } from './statement-cache.js';
 
+const raiseStamp = `update "__datastore" set "value" = "value" + cast(? as integer) where "name" = 'globalStamp'`;
+
 /** Runs the statements of the open transaction of a connection; there is one at a time. */
 export class SqliteTransaction implements Transaction {
   /** Whether the transaction may have ended: only then does it ask SQLite, which costs a tenth of a statement. */
   #mayHaveEnded = false;
   /** Set while the changes of a statement that exceeded its time limit have not been rolled back. */
   #overdue: QueryTimeoutError | undefined;
+
+  #changes = 0;
 
   /** @param longest milliseconds that a statement may run */
   constructor(
@@ -30,6 +34,7 @@ export class SqliteTransaction implements Transaction {
   begin(): void {
     this.#mayHaveEnded = false;
     this.#overdue = undefined;
+    this.#changes = 0;
   }
 
   /** To be called when the database is closed. */
@@ -48,6 +53,15 @@ export class SqliteTransaction implements Transaction {
     if (!this.#mayHaveEnded || this.database.inTransaction) return;
     const reason = 'the database has given up the transaction, or is closed';
     throw new DatabaseUnavailableError(reason, undefined);
+  }
+
+  raiseStamp(changes: number): void {
+    this.#changes += changes;
+  }
+
+  /** To be called before the commit. */
+  storeStamp(): void {
+    if (this.#changes > 0) this.statements.get(raiseStamp).run(this.#changes);
   }
 
   run(statement: Statement, values: readonly SqlValue[]): RunResult {

@@ -1,4 +1,5 @@
 import Database from 'better-sqlite3';
+import { Client } from 'pg';
 import { seededRandom } from './random.js';
 import { companyCount, companyRow, employeeRow, type Row } from './rows.js';
 
@@ -21,6 +22,41 @@ export function fillDatabase(file: string, employeeCount: number): void {
   // One file without a log beside it, so that a copy of it is the whole database.
   database.pragma('wal_checkpoint(TRUNCATE)');
   database.close();
+}
+
+/** The same in PostgreSQL. */
+export async function fillPostgres(url: string, employeeCount: number): Promise<void> {
+  const random = seededRandom(20_240_229);
+  const client = new Client({ connectionString: url });
+  await client.connect();
+  await client.query('begin');
+  await sendRows(client, 'Company', companyCount, (id) => companyRow(id, random));
+  await sendRows(client, 'Employee', employeeCount, (id) => employeeRow(id, random));
+  await client.query(`update "__datastore" set "value" = $1 where "name" = 'globalStamp'`, [
+    companyCount + employeeCount,
+  ]);
+  await client.query('commit');
+  await client.query('vacuum analyze');
+  await client.end();
+}
+
+const rowsOfStatement = 5_000;
+
+async function sendRows(
+  client: Client,
+  table: string,
+  count: number,
+  row: (id: number) => Row,
+): Promise<void> {
+  for (let first = 1; first <= count; first += rowsOfStatement) {
+    const size = Math.min(rowsOfStatement, count - first + 1);
+    const rows = Array.from({ length: size }, (_, index) => row(first + index));
+    await client.query(
+      `insert into "${table}" select * from json_populate_recordset(null::"${table}", $1)`,
+      [JSON.stringify(rows)],
+    );
+  }
+  await client.query(`select setval(pg_get_serial_sequence('"${table}"', 'ID'), $1)`, [count]);
 }
 
 function insertRows(

@@ -8,7 +8,7 @@ export type Sent = Readonly<Record<string, unknown>>;
 type Value = string | number | null;
 
 /** Attribute names and their columns, in the order of the statements. */
-const columns: Readonly<Record<string, string>> = {
+export const columns: Readonly<Record<string, string>> = {
   firstName: 'firstName',
   lastName: 'lastName',
   email: 'email',
@@ -22,7 +22,7 @@ const columns: Readonly<Record<string, string>> = {
   employer: 'employerID',
   manager: 'managerID',
 };
-const names = Object.keys(columns);
+export const names = Object.keys(columns);
 const folded = new Set(['lastName', 'email', 'city']);
 const loneSurrogate = /\p{Surrogate}/u;
 const dates = new Set(['birthDate', 'hiredAt']);
@@ -114,7 +114,7 @@ function withFolded(name: string, value: Value): Value[] {
   return [value, typeof value === 'string' ? value.normalize('NFC').toLowerCase() : null];
 }
 
-function valueOf(name: string, json: unknown): Value {
+export function valueOf(name: string, json: unknown): Value {
   if (json === null) return null;
   if (name === 'active' && typeof json === 'boolean') return json ? 1 : 0;
   if (numbers.has(name) && typeof json === 'number' && Number.isFinite(json)) return json;

@@ -1,5 +1,6 @@
 import fc from 'fast-check';
 import type { Attribute, JsonValue, StorageType } from '../../../generator/model/model.js';
+import { anyCharacter } from '../../support/any-character.js';
 
 /** Pieces whose case, order, composition or escaping is not plain. */
 const awkwardPieces = [
@@ -88,7 +89,7 @@ const awkwardTexts = [
 export const texts: fc.Arbitrary<string> = fc.oneof(
   { weight: 4, arbitrary: fc.string({ unit: fc.constantFrom(...awkwardPieces), maxLength: 3 }) },
   { weight: 3, arbitrary: fc.constantFrom(...awkwardTexts) },
-  { weight: 1, arbitrary: fc.string({ unit: 'binary', maxLength: 6 }) },
+  { weight: 1, arbitrary: fc.string({ unit: anyCharacter, maxLength: 6 }) },
 );
 
 const largest = Number.MAX_SAFE_INTEGER;

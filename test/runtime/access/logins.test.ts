@@ -1,6 +1,5 @@
 import { afterEach, beforeEach, describe, expect, it } from 'vitest';
-import { memoryLoginFailures } from '../../../runtime/permissions/failures.js';
-import { Logins } from '../../../runtime/permissions/logins.js';
+import { Logins, memoryLoginFailures } from '../../../runtime/permissions/logins.js';
 import type { LoginModule } from '../../../runtime/access/login-module.js';
 import { hashPassword, isPassword } from '../../../runtime/access/password.js';
 import { Client } from '../../support/cookies.js';

@@ -1,5 +1,5 @@
 import { afterEach, describe, expect, it } from 'vitest';
-import { readServerQuotas } from '../../../runtime/access/server-quotas.js';
+import { readServerQuotas } from '../../../runtime/access/quotas.js';
 import { Client } from '../../support/cookies.js';
 import { type SessionServer, sessionServer } from './session-server.js';
 

@@ -1,4 +1,4 @@
-import type { FastifyInstance } from 'fastify';
+import type { FastifyInstance, FastifyRequest } from 'fastify';
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from 'vitest';
 import type { Client } from '../../support/cookies.js';
 import { loggedIn, rolesServerOf } from '../../support/roles-server.js';
@@ -52,21 +52,30 @@ interface Probe {
   asked: string[];
   /** Name of the dataclass whose `restrict` fails. */
   failing: string;
+  /** Name of the dataclass whose `restrict` waits until {@link release} is called. */
+  waiting: string;
+  release: () => void;
   counted: unknown[];
 }
-const probe: Probe = { asked: [], failing: '', counted: [] };
+const quiet = { failing: '', waiting: '', release: () => undefined };
+const probe: Probe = { asked: [], counted: [], ...quiet };
 Object.assign(globalThis, { probeOfClinic: probe });
 
 const restrictOf = (name: string, filter: string): string => `
   async restrict(session: Session): Promise<Restriction> {
     probeOfClinic.asked.push('${name}');
     await Promise.resolve();
+    if (probeOfClinic.waiting === '${name}') {
+      await new Promise<void>((resolve) => (probeOfClinic.release = resolve));
+    }
     if (probeOfClinic.failing === '${name}') throw new Error('LDAP is down');
     return session.hasPrivilege('doctor') ? null : { filter: 'name = :1', values: ['${filter}'] };
   }`;
 
 const declared = `
-declare const probeOfClinic: { asked: string[]; failing: string; counted: unknown[] };`;
+declare const probeOfClinic: {
+  asked: string[]; failing: string; waiting: string; release: () => void; counted: unknown[];
+};`;
 
 const classes = {
   'src/classes/Ward.ts': `
@@ -111,6 +120,27 @@ export class Clock extends ClockBase {
 }`,
 };
 
+interface Selections {
+  all(): { count(): Promise<number> };
+}
+
+/** A route whose hook and handler read the same dataclass; `?grant=` gives privileges in between. */
+function addOwnRoute(app: FastifyInstance): void {
+  const patients = (request: FastifyRequest): Promise<number> =>
+    (request as unknown as { ds: { Patient: Selections } }).ds.Patient.all().count();
+  app.get<{ Querystring: { grant?: string } }>(
+    '/own',
+    {
+      preHandler: async (request) => {
+        const { grant } = request.query;
+        await patients(request);
+        if (grant !== undefined) request.session.setPrivileges(grant);
+      },
+    },
+    (request) => patients(request),
+  );
+}
+
 interface Rows {
   new: (values: Readonly<Record<string, unknown>>) => { save(): Promise<void> };
 }
@@ -120,7 +150,7 @@ describe('restrict', () => {
   let client: Client;
 
   beforeAll(async () => {
-    app = await rolesServerOf(model, {}, classes);
+    app = await rolesServerOf(model, { extend: addOwnRoute }, classes);
     client = await loggedIn(app, {});
     const { datastore } = app as unknown as { datastore: Readonly<Record<string, Rows>> };
     const make = async (name: string, values: object): Promise<void> =>
@@ -133,7 +163,7 @@ describe('restrict', () => {
     await make('Tool', { name: 'saw' });
   });
   beforeEach(() => {
-    Object.assign(probe, { asked: [], failing: '', counted: [] });
+    Object.assign(probe, { asked: [], counted: [], ...quiet });
   });
   afterAll(() => app.close());
 
@@ -200,6 +230,31 @@ describe('restrict', () => {
       expect([...new Set(probe.asked)].sort()).toEqual(asked);
       expect(probe.asked.length, 'once each').toBe(asked.length);
     }
+  });
+
+  it.each(reading)(
+    'that waits holds up %s only where it reads the dataclass',
+    async (url, asked) => {
+      for (const waiting of ['Ward', 'Patient']) {
+        Object.assign(probe, { waiting, release: quiet.release });
+        const answer = client.get(url);
+        if (asked.includes(waiting)) {
+          await expect.poll(() => probe.release).not.toBe(quiet.release);
+          expect((await client.get('/rest/Tool')).statusCode).toBe(200);
+          probe.release();
+        }
+        expect((await answer).statusCode).toBe(200);
+      }
+    },
+  );
+
+  it('is asked once for the hooks and the handler of an own route, and again for other privileges', async () => {
+    expect((await client.get('/own')).body).toBe('1');
+    expect(probe.asked).toEqual(['Patient']);
+    const other = await loggedIn(app, {});
+    probe.asked = [];
+    expect((await other.get('/own?grant=doctor')).body).toBe('2');
+    expect(probe.asked).toEqual(['Patient', 'Patient']);
   });
 
   it('is asked again for code that is promoted, and by what the session held for the rest', async () => {

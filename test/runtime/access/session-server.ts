@@ -1,17 +1,20 @@
 import { inspect } from 'node:util';
 import fastify, { type FastifyInstance, type FastifyReply } from 'fastify';
-import { Calls } from '../../../runtime/access/call.js';
+import { RequestScopes } from '../../../runtime/access/request-scope.js';
 import type { LoginModule, TokenSettings } from '../../../runtime/access/login-module.js';
-import { readServerQuotas, type ServerQuotas } from '../../../runtime/access/server-quotas.js';
 import type { RequestSession } from '../../../runtime/access/request-session.js';
 import type { SessionLimits } from '../../../runtime/access/sessions.js';
 import { systemSession } from '../../../runtime/access/grants.js';
 import { DeclaredPrivileges } from '../../../runtime/permissions/privileges.js';
 import { Tokens } from '../../../runtime/permissions/tokens.js';
 import { Origins } from '../../../runtime/http/cross-site.js';
-import { errorHandler, errorTeller } from '../../../runtime/http/errors.js';
+import { errorHandler, errorReporter } from '../../../runtime/http/errors.js';
 import { MemorySessionStore } from '../../../runtime/access/memory-session-store.js';
-import { RateWindows } from '../../../runtime/access/quota-values.js';
+import {
+  RateWindows,
+  readServerQuotas,
+  type ServerQuotas,
+} from '../../../runtime/access/quotas.js';
 import { guardSessions, openSessions } from '../../../runtime/http/open-sessions.js';
 import { openLogins, requireLogin } from '../../../runtime/http/permissions-plugin.js';
 import type { RequestSessions } from '../../../runtime/http/request-sessions.js';
@@ -63,7 +66,7 @@ export async function sessionServer(options: Options = {}): Promise<SessionServe
   });
   app.setErrorHandler(
     errorHandler(
-      errorTeller({
+      errorReporter({
         error: (what) => {
           logged.push(inspect(what));
         },
@@ -81,7 +84,7 @@ export async function sessionServer(options: Options = {}): Promise<SessionServe
   };
   const declared = options.roles ?? roles;
   const quotas = readServerQuotas(JSON.stringify(options.quotas ?? {}), 'QUOTAS');
-  const calls = new Calls({ session: systemSession(), isServer: true });
+  const scopes = new RequestScopes({ session: systemSession(), isServer: true });
   const login: LoginModule['login'] =
     options.login ??
     ((user, password) =>
@@ -99,7 +102,7 @@ export async function sessionServer(options: Options = {}): Promise<SessionServe
     },
     stores,
     privileges: new DeclaredPrivileges(declared),
-    logins: openLogins({ login }, { clock, state: undefined }, calls),
+    logins: openLogins({ login }, { clock, state: undefined }, scopes),
     tokens: await Tokens.open(
       { key: '', keysUrl: '', issuer: '', audience: '', ...options.tokens },
       {
@@ -107,7 +110,7 @@ export async function sessionServer(options: Options = {}): Promise<SessionServe
         loginWithToken: ({ sub }) => (sub === 'mia' ? { userName: sub, roles: 'the boss' } : null),
       },
     ),
-    calls,
+    scopes,
   });
   guardSessions(app, sessions, {
     stores,

@@ -46,6 +46,14 @@ function user(...privileges: readonly string[]): {
 
 const guest = { isGuest: true, privileges: new Set<string>() };
 
+/** The views of a model themselves. */
+function viewsOf(
+  definitions: readonly DataclassDefinition[],
+  functions: readonly FunctionDefinition[] = [],
+): Views<View> {
+  return new Views(definitions, functions, (view) => view);
+}
+
 function shownOf(view: View, name: string): string[] {
   return [...(view.dataclasses.get(name)?.exposedAttributes.keys() ?? [])];
 }
@@ -57,26 +65,26 @@ describe('views', () => {
   ];
 
   it('answer guests and users otherwise, though they share what they hold', () => {
-    const views = new Views(definitions);
+    const views = viewsOf(definitions);
     const privileges = new Set(['c']);
     expect(views.of({ isGuest: true, privileges }).status).toBe(401);
     expect(views.of({ isGuest: false, privileges }).status).toBe(403);
   });
 
   it('are shared by sessions whose privileges open the same', () => {
-    const views = new Views(definitions);
+    const views = viewsOf(definitions);
     expect(views.of(user('a'))).toBe(views.of(user('a', 'unrelated')));
     expect(views.of(user('a'))).not.toBe(views.of(user('b')));
-    expect(views.of(guest)).toBe(views.guest);
+    expect(views.of(guest)).toBe(views.of(guest));
     // Both see the same, and are told another status.
-    expect(views.of(user())).not.toBe(views.guest);
+    expect(views.of(user())).not.toBe(views.of(guest));
     expect(views.of(user()).status).toBe(403);
-    expect(views.guest.status).toBe(401);
+    expect(views.of(guest).status).toBe(401);
   });
 
   it('leave out what may not be read', () => {
-    const views = new Views(definitions);
-    expect(shownOf(views.guest, 'Tree')).toEqual([]);
+    const views = viewsOf(definitions);
+    expect(shownOf(views.of(guest), 'Tree')).toEqual([]);
     expect(shownOf(views.of(user('a')), 'Tree')).toEqual(['ID', 'other', 'otherID']);
     expect(shownOf(views.of(user('b')), 'Tree')).toEqual(['ID', 'note', 'other', 'otherID']);
     expect(views.of(user('b', 'c')).dataclasses.get('Tree')?.permissions).toBeUndefined();
@@ -89,7 +97,7 @@ describe('views', () => {
 
   it('are kept in a bounded number, those used last', () => {
     const many = Array.from({ length: 100 }, (_, index) => `p${index}`);
-    const views = new Views([dataclass('Tree', { read: many })]);
+    const views = viewsOf([dataclass('Tree', { read: many })]);
     const first = views.of(user('p0'));
     const second = views.of(user('p1'));
     for (const name of many.slice(2, 64)) views.of(user(name));
@@ -107,7 +115,7 @@ describe('views', () => {
         each.name === 'other' ? { ...each, access: { update: ['a'] } } : each,
       ),
     };
-    const { permissions } = new Views([closed, other]).guest.dataclasses.get('Tree') ?? {};
+    const { permissions } = viewsOf([closed, other]).of(guest).dataclasses.get('Tree') ?? {};
     expect(permissions?.notUpdated).toEqual(new Set(['other', 'otherID']));
   });
 
@@ -117,7 +125,7 @@ describe('views', () => {
       dataclass('Other', { read: ['a'] }),
       dataclass('Plain'),
     ];
-    const { catalog } = new Views(described).guest;
+    const { catalog } = viewsOf(described).of(guest);
     expect(catalog.map((each) => each.name)).toEqual(['Tree', 'Plain']);
     const names = catalog[0]?.attributes.filter((each) => each.exposed !== false);
     expect(names?.map((each) => each.name)).toEqual(['ID', 'other', 'otherID']);
@@ -128,8 +136,9 @@ describe('views', () => {
   it('list what may be called in a dataclass that may not be read', () => {
     const hire = { name: 'hire', params: [], returns: 'void', access: ['guest'] } as const;
     const withFunction = (rest: Pick<FunctionDefinition, 'level' | 'promote' | 'access'>) =>
-      new Views([{ ...dataclass('Tree', { read: ['a'] }), functions: [{ ...hire, ...rest }] }])
-        .guest.catalog;
+      viewsOf([{ ...dataclass('Tree', { read: ['a'] }), functions: [{ ...hire, ...rest }] }]).of(
+        guest,
+      ).catalog;
     const [listed] = withFunction({ level: 'dataclass' });
     expect(listed?.functions?.map(({ name }) => name)).toEqual(['hire']);
     expect(listed?.attributes.every(({ exposed }) => exposed === false)).toBe(true);
@@ -146,19 +155,19 @@ describe('views', () => {
       returns: 'void',
       access: ['boss'],
     };
-    const views = new Views([dataclass('Other')], [hire]);
+    const views = viewsOf([dataclass('Other')], [hire]);
     const refusal = expect.objectContaining({
       errors: [expect.objectContaining({ errCode: 1561 })],
     }) as Error;
     expect(() => {
-      views.guest.requireExecution(hire, 'Other.hire');
+      views.of(guest).requireExecution(hire, 'Other.hire');
     }).toThrow(refusal);
     expect(() => {
       views.of(user('boss')).requireExecution(hire, 'Other.hire');
     }).not.toThrow();
     expect(views.of(user('boss')).lists(hire)).toBe(true);
-    expect(views.guest.lists(hire)).toBe(false);
-    expect(views.guest.lists({ ...hire, describe: ['guest'] })).toBe(true);
+    expect(views.of(guest).lists(hire)).toBe(false);
+    expect(views.of(guest).lists({ ...hire, describe: ['guest'] })).toBe(true);
   });
 });
 

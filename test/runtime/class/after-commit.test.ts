@@ -1,6 +1,6 @@
 import { setTimeout } from 'node:timers/promises';
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { type Call, Calls } from '../../../runtime/access/call.js';
+import { type RequestScope, RequestScopes } from '../../../runtime/access/request-scope.js';
 import { systemSession } from '../../../runtime/access/grants.js';
 import { AfterCommit } from '../../../runtime/class/after-commit.js';
 import type { Transaction } from '../../../runtime/dialect/executor.js';
@@ -23,19 +23,19 @@ const tell = (what: string) => (): void => {
 const soon = (): Promise<unknown> => setTimeout(20);
 
 it('work after a commit has the session of the code that asked, and neither its transaction nor its events', async () => {
-  const calls = new Calls({ session: systemSession(), isServer: true });
-  const after = new AfterCommit(calls, (error) => {
+  const scopes = new RequestScopes({ session: systemSession(), isServer: true });
+  const after = new AfterCommit(scopes, (error) => {
     throw error;
   });
   const session = systemSession();
-  const scope = new TransactionScope({} as Transaction);
-  const seen: Call[] = [];
-  calls.run({ session, scope, nesting: { depth: 2, tree: {} } }, () => {
-    after.run(() => seen.push(calls.current()));
+  const transaction = new TransactionScope({} as Transaction);
+  const seen: RequestScope[] = [];
+  scopes.run({ session, transaction, nesting: { depth: 2, tree: {} } }, () => {
+    after.run(() => seen.push(scopes.current()));
   });
-  scope.settle(true);
+  transaction.reportOutcome(true);
   await soon();
-  expect(seen).toEqual([{ session, restrictions: undefined }]);
+  expect(seen).toEqual([{ session }]);
   expect(seen[0]?.session).toBe(session);
 });
 

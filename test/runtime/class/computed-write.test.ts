@@ -154,7 +154,7 @@ describe('a save without a setter', () => {
     server.sql.length = 0;
     await update({ __KEY: code, __STAMP: 1, salary: 3 });
     const own = server.sql.filter((text) => !/^select/i.test(text));
-    expect(own).toHaveLength(2);
+    expect(own).toHaveLength(1);
     expect(server.sql.join('\n')).not.toContain('savepoint');
   });
 });

@@ -573,3 +573,59 @@ it('reads of other requests do not see what an event has stored so far', async (
   expect(await saving).toMatchObject({ status: 200 });
   expect((await stored('Log')).length).toBe(1);
 });
+
+describe('the statements of a save with events', () => {
+  /** The statements of some work, each by its first word. */
+  async function statements(work: () => Promise<unknown>): Promise<readonly string[]> {
+    server.sql.length = 0;
+    await work();
+    return server.sql.map((text) => (/^[a-z]+/i.exec(text)?.[0] ?? '').toLowerCase());
+  }
+
+  const events = {
+    validateSave: () => undefined,
+    saving: () => undefined,
+    afterSave: () => undefined,
+  };
+
+  it('of one entity: are those of the save, and a read before and behind it', async () => {
+    const { __KEY } = await made({ name: 'first' });
+    server.handlers.Company = events;
+    await save({ __KEY, __STAMP: 1, name: 'warm' });
+    expect(await statements(() => save({ __KEY, __STAMP: 2, name: 'second' }))).toEqual([
+      'select',
+      'update',
+      'select',
+      'select',
+    ]);
+    expect(await statements(() => save({ name: 'third' }))).toEqual(['insert', 'select', 'select']);
+  });
+
+  it('of a list: have a savepoint for each entity', async () => {
+    const { __KEY } = await made({ name: 'first' });
+    server.handlers.Company = events;
+    const list = [{ __KEY, __STAMP: 1, name: 'second' }, { name: 'third' }];
+    expect(await statements(() => save(list))).toEqual([
+      ...['savepoint', 'select', 'update', 'select', 'release', 'select'],
+      ...['savepoint', 'insert', 'select', 'release', 'select'],
+    ]);
+  });
+
+  it('of class code: have a savepoint where the transaction is older', async () => {
+    server.handlers.Company = events;
+    const company = server.ds.Company.new({ name: 'first' });
+    expect(await statements(() => company.save())).toEqual(['insert', 'select']);
+    company['name'] = 'second';
+    expect(await statements(() => company.save())).toEqual(['select', 'update', 'select']);
+    company['name'] = 'third';
+    expect(await statements(() => server.ds.transaction(() => company.save()))).toEqual([
+      ...['savepoint', 'select', 'update', 'select', 'release'],
+    ]);
+  });
+
+  it('of one entity without events: are the change and the answer', async () => {
+    const { __KEY } = (await post('Log?$method=update', { text: 'first' })).json;
+    const body = { __KEY, __STAMP: 1, text: 'second' };
+    expect(await statements(() => post('Log?$method=update', body))).toEqual(['update', 'select']);
+  });
+});

@@ -25,6 +25,7 @@ function noted(fails: (sql: string) => boolean = () => false): {
     read: note(undefined),
     rows: note([]),
     table: note({ columns: [], rows: [] }),
+    raiseStamp: () => undefined,
   };
   return { transaction, statements };
 }
@@ -72,11 +73,11 @@ describe('a scope of a transaction', () => {
     const tell = (name: string) => (isKept: boolean) => {
       told.push(`${name} ${isKept ? 'kept' : 'undone'}`);
     };
-    scope.whenSettled(tell('outer'));
+    scope.onOutcome(tell('outer'));
     const failing = scope.run(async (part) => {
-      part.whenSettled(tell('failing'));
+      part.onOutcome(tell('failing'));
       await part.run((inner) => {
-        inner.whenSettled(tell('failing inner'));
+        inner.onOutcome(tell('failing inner'));
         return Promise.resolve();
       });
       throw new Error('refused');
@@ -84,11 +85,11 @@ describe('a scope of a transaction', () => {
     await expect(failing).rejects.toThrow('refused');
     expect(told).toEqual(['failing inner undone', 'failing undone']);
     await scope.run((part) => {
-      part.whenSettled(tell('part'));
+      part.onOutcome(tell('part'));
       return Promise.resolve();
     });
     expect(told).toHaveLength(2);
-    scope.settle(true);
+    scope.reportOutcome(true);
     expect(told.slice(2)).toEqual(['outer kept', 'part kept']);
   });
 

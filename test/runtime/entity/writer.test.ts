@@ -1,7 +1,8 @@
 import { describe, expect, it } from 'vitest';
 import { linkDataclasses, type Dataclass } from '../../../runtime/dataclass/dataclasses.js';
-import { decodeChanges, decodeNewEntity } from '../../../runtime/entity/decode.js';
+import { decodeBody, type Decoded, decodeStored } from '../../../runtime/entity/decode.js';
 import { fold } from '../../../runtime/protocol/fold.js';
+import type { StoredValue } from '../../../runtime/protocol/values.js';
 import { noQueries } from '../../support/no-queries.js';
 
 const dataclass = linkDataclasses([
@@ -27,36 +28,39 @@ const dataclass = linkDataclasses([
   },
 ]).get('Thing') as Dataclass;
 
+const values = { fixed: 'x', hidden: 3 };
+const own = new Map<string, StoredValue>(Object.entries(values));
+const existing = { key: 1, fold };
+
+function codes({ problems }: Decoded): readonly number[] {
+  return problems.map(({ errCode }) => errCode);
+}
+
 describe('class code writes what no client can', () => {
-  it.each(['client', 'code'] as const)('in a new entity: %s', (writer) => {
-    const { values, problems } = decodeNewEntity(
-      dataclass,
-      { ID: 1, fixed: 'x', hidden: 3 },
-      { writer },
-    );
-    const codes = problems.map(({ errCode }) => errCode);
-    expect(codes).toEqual(writer === 'code' ? [] : [1569, 1500]);
-    if (writer === 'code')
-      expect([...values]).toEqual([
-        ['ID', 1],
-        ['fixed', 'x'],
-        ['hidden', 3],
-      ]);
+  it('in a new entity', () => {
+    expect(codes(decodeBody(dataclass, { ID: 1, ...values }, undefined).checked())).toEqual([
+      1569, 1500,
+    ]);
+    const given = new Map([['ID', 1], ...own]);
+    const decoded = decodeStored(dataclass, given, undefined, new Set()).checked();
+    expect(codes(decoded)).toEqual([]);
+    expect([...decoded.values]).toEqual([...given]);
   });
 
-  it.each(['client', 'code'] as const)('in a change: %s', (writer) => {
-    const body = { fixed: 'x', hidden: 3 };
-    const { values, readOnly, problems } = decodeChanges(dataclass, body, 1, fold, { writer });
-    const isCode = writer === 'code';
-    expect(problems.map(({ errCode }) => errCode)).toEqual(isCode ? [] : [1500]);
-    expect([...readOnly]).toEqual(isCode ? [] : [['fixed', 'x']]);
-    expect(values.get('fixed')).toBe(isCode ? 'x' : undefined);
+  it('in a change', () => {
+    const sent = decodeBody(dataclass, values, existing).checked();
+    expect(codes(sent)).toEqual([1500]);
+    expect([...sent.readOnly]).toEqual([['fixed', 'x']]);
+    expect(sent.values.get('fixed')).toBe(undefined);
+    const decoded = decodeStored(dataclass, own, existing, new Set()).checked();
+    expect(codes(decoded)).toEqual([]);
+    expect([...decoded.readOnly]).toEqual([]);
+    expect([...decoded.values]).toEqual([...own]);
   });
 
   it('but keeps every rule, and the key', () => {
-    const { problems } = decodeChanges(dataclass, { ID: 2, hidden: -1 }, 1, fold, {
-      writer: 'code',
-    });
-    expect(problems.map(({ errCode }) => errCode)).toEqual([1569, 1569]);
+    const given = new Map(Object.entries({ ID: 2, hidden: -1 }));
+    const decoded = decodeStored(dataclass, given, existing, new Set()).checked();
+    expect(codes(decoded)).toEqual([1569, 1569]);
   });
 });

@@ -16,6 +16,7 @@ import {
 import { pathFromParam } from '../../../runtime/filter/path.js';
 import { printFilter, shapeOf } from '../../../runtime/filter/print.js';
 import { bareTree } from './bare-tree.js';
+import { anyCharacter } from '../../support/any-character.js';
 
 const limits: SyntaxLimits = {
   filterLength: 1_000_000,
@@ -185,7 +186,7 @@ const quotedTexts = fc
   .string({
     unit: fc.oneof(
       fc.constantFrom("'", '"', '\\', ' AND ', '\u2028', '\0'),
-      fc.string({ unit: 'binary', minLength: 1, maxLength: 1 }),
+      fc.string({ unit: anyCharacter, minLength: 1, maxLength: 1 }),
     ),
   })
   .filter((text) => !/\p{Surrogate}/u.test(text));

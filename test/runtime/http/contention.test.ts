@@ -5,6 +5,7 @@ import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, it } from
 import { actClass, actFunctions, actNamed, type ActingDatastore } from '../../support/acts.js';
 import { describePostgres, postgresDatabase, type TestDatabase } from '../../support/postgres.js';
 import { create, modelOf, serverOf } from '../../support/server.js';
+import { Gate } from '../class/gate.js';
 
 const text = `
 drs: 1
@@ -205,6 +206,92 @@ describePostgres('requests that meet on PostgreSQL', () => {
     const body = { __KEY: 1, __STAMP: 1, value: 3 };
     expect(await ask('Item?$method=validate', body)).toMatchObject({ status: 200 });
     expect(await ask('Item?$method=validate', [body])).toMatchObject({ status: 200 });
+  });
+
+  describe('that change different entities', () => {
+    async function globalStamp(): Promise<unknown> {
+      const answer = await app.inject('/rest/Item?$top=0');
+      return answer.json<Record<string, unknown>>()['__GlobalStamp'];
+    }
+
+    it('$method=update: does not wait for class code that has saved another entity', async () => {
+      await create(app, 'Item', items);
+      const before = Number(await globalStamp());
+      const gate = new Gate();
+      const transaction = act((ds) =>
+        ds.transaction(async () => {
+          for (const key of [2, 1]) {
+            const item = await ds.Item.get(key);
+            item.value = key;
+            await item.save();
+            if (key === 2) await gate.pass();
+          }
+          return null;
+        }),
+      );
+      await gate.reached;
+      expect((await save('Item', { __KEY: 3, __STAMP: 1, value: 3 })).status).toBe(200);
+      expect((await save('Item', { ID: 7 })).status).toBe(200);
+      expect((await drop('Item(4)')).status).toBe(200);
+      expect(await globalStamp()).toBe(before + 3);
+      gate.open();
+      expect((await transaction).status).toBe(200);
+      expect(await globalStamp()).toBe(before + 5);
+      expect((await stored('Item')).map(({ __STAMP }) => __STAMP)).toEqual(Array.from('222111'));
+    });
+
+    it('$method=update: does not wait for transactions of other servers that are being committed', async () => {
+      await create(app, 'Item', items);
+      const before = Number(await globalStamp());
+      await hold('update "__datastore" set "value" = "value" + 1 where "value" is not null');
+      const answers = await Promise.all(
+        items.map(({ ID }) => save('Item', { __KEY: ID, __STAMP: 1, value: ID })),
+      );
+      expect(new Set(statuses(answers))).toEqual(new Set([200]));
+      expect(await globalStamp()).toBe(before + items.length);
+      const rows = `select count(*)::integer as "count" from "__datastore" where "name" like 'globalStamp%'`;
+      const counted = async (): Promise<unknown> => (await other.query(rows)).rows[0];
+      await letGo();
+      const { count } = (await counted()) as { readonly count: number };
+      expect(count).toBeLessThanOrEqual(2 * (items.length + 1));
+      for (const { ID } of items) await save('Item', { __KEY: ID, __STAMP: 2, value: -ID });
+      // Nobody else held one.
+      expect(await counted()).toEqual({ count });
+    });
+
+    it('__GlobalStamp: goes on from the number of a database that another server has written', async () => {
+      await other.query(`update "__datastore" set "value" = 0 where "name" like 'globalStamp %'`);
+      await other.query(`update "__datastore" set "value" = 41 where "name" = 'globalStamp'`);
+      expect(await globalStamp()).toBe(41);
+      await create(app, 'Item', items);
+      expect(await globalStamp()).toBe(41 + items.length);
+    });
+
+    it('__GlobalStamp: counts nothing that is rolled back, and what class code saves', async () => {
+      await create(app, 'Item', items);
+      const before = Number(await globalStamp());
+      const saved = async (ds: Classes, key: number): Promise<void> => {
+        const item = await ds.Item.get(key);
+        item.value += 1;
+        await item.save();
+      };
+      const answer = await act((ds) =>
+        ds.transaction(async () => {
+          await saved(ds, 1);
+          const failing = ds.transaction(async () => {
+            await saved(ds, 2);
+            throw new Error('given up');
+          });
+          await failing.catch(() => undefined);
+          await ds.transaction(() => saved(ds, 3));
+          return null;
+        }),
+      );
+      expect(answer.status).toBe(200);
+      expect(await globalStamp()).toBe(before + 2);
+      expect((await save('Item', [{ ID: 8 }, { ID: 1 }], '&$atomic=true')).status).toBe(409);
+      expect(await globalStamp()).toBe(before + 2);
+    });
   });
 
   describe('that delete', () => {

@@ -14,7 +14,7 @@ async function serve(
   isHooked = (): boolean => false,
 ): Promise<(number: number) => Promise<Buffer>> {
   const spent = new SpentBytes(isHooked);
-  const held = new HeldAnswers(2 ** 30, 60_000);
+  const held = new HeldAnswers(2 ** 30, 60_000, () => undefined);
   server = createServer({ ServerResponse: watchedResponse(held, spent) }, (request, response) => {
     answer(response, Number(request.url?.slice(1)));
   });

@@ -37,11 +37,19 @@ export class PostgresServer {
     private readonly password: string,
     private readonly port: number,
     private readonly mostConnections: number,
+    private readonly further: readonly string[],
     private readonly watchdog: ChildProcess,
   ) {}
 
-  /** @param installed folder of PostgreSQL's programs */
-  static async create(installed: string, mostConnections = 300): Promise<PostgresServer> {
+  /**
+   * @param installed folder of PostgreSQL's programs
+   * @param further settings, which win over those of the tests
+   */
+  static async create(
+    installed: string,
+    mostConnections = 300,
+    further: readonly string[] = [],
+  ): Promise<PostgresServer> {
     const folder = mkdtempSync(join(place(), 'drs-gen-postgres-'));
     const watching = spawn(process.execPath, [watchdog, folder], {
       stdio: ['pipe', 'ignore', 'inherit'],
@@ -70,6 +78,7 @@ export class PostgresServer {
       password,
       await freePort(),
       mostConnections,
+      further,
       watching,
     );
     await server.start();
@@ -88,6 +97,7 @@ export class PostgresServer {
       `max_connections=${this.mostConnections}`,
       'listen_addresses=127.0.0.1',
       'unix_socket_directories=',
+      ...this.further,
     ];
     const started = spawn(
       program(join(this.folder, 'programs'), 'postgres'),

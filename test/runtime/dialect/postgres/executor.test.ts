@@ -1,5 +1,6 @@
 import { randomBytes } from 'node:crypto';
-import { afterAll, afterEach, beforeAll, beforeEach, expect, it } from 'vitest';
+import { Client } from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
 import {
   ConstraintError,
   DatabaseUnavailableError,
@@ -16,6 +17,8 @@ const all = statement(
   'select "a", "b" as "x", "b" as "x" from "t" where "a" >= $1 order by "a"',
   new Slot(0),
 );
+type Send = (this: Client, config: { readonly text: string }) => Promise<unknown>;
+
 const count = statement('select count(*) from "t"');
 
 describePostgres('an executor of a PostgreSQL', () => {
@@ -53,6 +56,25 @@ describePostgres('an executor of a PostgreSQL', () => {
     expect(await executor.value(all, [3])).toBeUndefined();
     expect(await executor.read(statement('select "b" from "t" where "a" = 2'), [])).toBeUndefined();
     expect(await executor.rows(all, [3])).toEqual([]);
+  });
+
+  it('runs the first statement of a transaction without a savepoint, and continues if it fails', async () => {
+    const isOfTransaction = statement(
+      `select "xmin"::text = pg_current_xact_id()::xid::text from "t" where "a" = 3`,
+    );
+    for (const fails of [false, true]) {
+      await executor.write(async (transaction) => {
+        if (fails) {
+          await expect(transaction.run(insert, [1, 'again'])).rejects.toThrow(ConstraintError);
+        }
+        await transaction.run(insert, [3, 'three']);
+        expect(await transaction.value(isOfTransaction, [])).toBe(1);
+        await expect(transaction.run(insert, [3, 'again'])).rejects.toThrow(ConstraintError);
+        expect(await transaction.value(count, [])).toBe(3);
+        await run(transaction, 'delete from "t" where "a" = 3');
+      });
+      expect(await executor.value(count, [])).toBe(2);
+    }
   });
 
   it('reads each type of value as it is', async () => {
@@ -213,23 +235,6 @@ describePostgres('an executor of a PostgreSQL', () => {
     expect(settings).toEqual([['UTC', '"public", pg_temp', 'on', 'UTF8', 'read committed']]);
   });
 
-  it('tells another version when a transaction has changed something, and only then', async () => {
-    let before: number | undefined;
-    // Transactions of other databases count as well, and other tests run some meanwhile.
-    const isSame = async (): Promise<boolean> => {
-      before = await executor.dataVersion();
-      await executor.value(count, []);
-      await executor.write((transaction) => transaction.value(count, []));
-      return (await executor.dataVersion()) === before;
-    };
-    await expect.poll(isSame).toBe(true);
-    const other = (await opened.open()).executor;
-    await other.write((transaction) => transaction.run(insert, [9, 'other']));
-    expect(await executor.value(count, [])).toBe(3);
-    expect(await executor.dataVersion()).not.toBe(before);
-    await other.close();
-  });
-
   it('stops what takes too long, and goes on', async () => {
     const { executor: limited } = await opened.open({ queryTimeout: 2_000 });
     const slow = statement('select pg_sleep(60)');
@@ -259,6 +264,75 @@ describePostgres('an executor of a PostgreSQL', () => {
     );
     executor = (await opened.open()).executor;
     expect(await executor.value(count, [])).toBe(2);
+  });
+
+  it('sends a statement together with those around it', async () => {
+    const flights: string[][] = [];
+    let waiting = 0;
+    const clients = Client.prototype as unknown as { query: Send };
+    const send = clients.query;
+    const query = vi.spyOn(clients, 'query').mockImplementation(function (this: Client, config) {
+      if (waiting === 0) flights.push([]);
+      flights.at(-1)?.push(config.text.split(' ', 2).join(' '));
+      waiting += 1;
+      return send.call(this, config).finally(() => {
+        waiting -= 1;
+      });
+    });
+    try {
+      await executor.write(async (transaction) => {
+        await transaction.run(insert, [3, 'three']);
+        await expect(transaction.run(insert, [3, 'again'])).rejects.toBeInstanceOf(ConstraintError);
+        await transaction.value(count, []);
+      });
+      await executor.value(count, []);
+      await executor.explain(count, []);
+    } finally {
+      query.mockRestore();
+    }
+    const guarded = ['savepoint "statement"', 'insert into', 'release savepoint'];
+    expect(flights).toEqual([
+      ['begin isolation', ...guarded],
+      guarded,
+      ['rollback to', 'release savepoint'],
+      ['savepoint "statement"', 'select count(*)', 'release savepoint'],
+      ['commit'],
+      ['select count(*)'],
+      ['begin read', 'set local', 'explain (format', 'rollback'],
+      ['select i.relname,'],
+    ]);
+  });
+
+  it('writes nothing outside of a transaction', async () => {
+    const outside = statement(`insert into "t" values (3, 'three') returning "a"`);
+    await expect(executor.value(outside, [])).rejects.toBeInstanceOf(DatabaseUnavailableError);
+    expect(await executor.value(count, [])).toBe(2);
+  });
+
+  it('refuses COPY, and goes on', async () => {
+    for (const copy of ['copy "t" from stdin', '-- all\n/* of * it */ COPY "t" TO stdout']) {
+      await expect(executor.rows(statement(copy), [])).rejects.toThrow('COPY');
+      await executor.write(async (transaction) => {
+        await expect(run(transaction, copy)).rejects.toThrow('COPY');
+        expect(await transaction.value(count, [])).toBe(2);
+        await expect(run(transaction, copy)).rejects.toThrow('COPY');
+      });
+    }
+    expect(await executor.value(count, [])).toBe(2);
+  });
+
+  it('prepares what runs now, whatever ran before', async () => {
+    const { executor: single } = await opened.open({ size: 2 });
+    for (const turn of ['first', 'second']) {
+      for (let round = 0; round < 3; round += 1) {
+        for (let each = 0; each < 300; each += 1) {
+          await single.value(statement(`select '${turn}', ${each}`), []);
+        }
+      }
+    }
+    const names = `select count(*) from pg_prepared_statements where statement like 'select ''second%'`;
+    expect(await single.value(statement(names), [])).toBeGreaterThan(100);
+    await single.close();
   });
 
   it('keeps few statements prepared, whatever clients ask for', async () => {

@@ -99,6 +99,22 @@ describePostgres('the schema of a PostgreSQL', () => {
     await start();
   });
 
+  it('gets the triggers that tell of changes, where a table lacks them', async () => {
+    const touching = (): Promise<readonly unknown[]> =>
+      query(`select tgrelid::regclass::text as "table" from pg_trigger where tgname = '__touch'
+        and tgrelid = '"Item"'::regclass`);
+    await start();
+    expect(await touching()).toHaveLength(1);
+    await query('drop trigger "__touch" on "Item"');
+    const off = openConnections(
+      { url: database.url, size: 2, queryTimeout: null },
+      { statements: schema, functions, migration: { mode: 'off', keep: new Set() } },
+    );
+    await expect(off).rejects.toThrow('table "Item": trigger "__touch" is missing');
+    await start();
+    expect(await touching()).toHaveLength(1);
+  });
+
   it('stands where the URL says', async () => {
     await query('create schema "an other"');
     const options = encodeURIComponent('-c search_path="an\\ other"');

@@ -1,7 +1,8 @@
 import { afterEach, beforeEach, describe, expect, it, vi } from 'vitest';
-import { AmbientExecutor } from '../../../runtime/access/ambient-executor.js';
-import { Calls } from '../../../runtime/access/call.js';
+import { RequestScopes } from '../../../runtime/access/request-scope.js';
+import { ScopeExecutor } from '../../../runtime/access/scope-executor.js';
 import { systemSession } from '../../../runtime/access/grants.js';
+import type { Executor } from '../../../runtime/dialect/executor.js';
 import { openDatabase } from '../../../runtime/dialect/sqlite/open-database.js';
 import type { SqlValue, Statement } from '../../../runtime/dialect/statement.js';
 import { TransactionEndedError } from '../../../runtime/dialect/transaction-scope.js';
@@ -18,14 +19,16 @@ function insert(value: number): Statement {
 
 const countRows = statement('select count(*) from "t"');
 
-let calls: Calls;
-let executor: AmbientExecutor;
+let scopes: RequestScopes;
+let stored: Executor;
+let executor: ScopeExecutor;
 
 beforeEach(async () => {
   const schema = ['create table "t" ("a" integer primary key)'];
   const database = await openDatabase('sqlite::memory:', schema, fold);
-  calls = new Calls({ session: systemSession() });
-  executor = new AmbientExecutor(database.executor, calls);
+  scopes = new RequestScopes({ session: systemSession() });
+  stored = database.executor;
+  executor = new ScopeExecutor(stored, scopes);
 });
 
 afterEach(async () => {
@@ -79,12 +82,12 @@ describe('an executor that knows its caller', () => {
       told.push(isKept);
     };
     await executor.writeIn((scope) => {
-      scope.whenSettled(note);
+      scope.onOutcome(note);
       told.push('runs');
       return Promise.resolve();
     });
     const failed = executor.writeIn((scope) => {
-      scope.whenSettled(note);
+      scope.onOutcome(note);
       return Promise.reject(new Error('undone'));
     });
     await expect(failed).rejects.toThrow('undone');
@@ -92,7 +95,7 @@ describe('an executor that knows its caller', () => {
   });
 
   it('ends a transaction whose code does nothing with it for too long', async () => {
-    const impatient = new AmbientExecutor(executor, calls, 100);
+    const impatient = new ScopeExecutor(executor, scopes, { longestIdle: 100 });
     const gate = new Gate();
     let late: Promise<unknown> | undefined;
     const stuck = impatient.write(async (transaction) => {
@@ -111,7 +114,7 @@ describe('an executor that knows its caller', () => {
   });
 
   it('does not end one whose code goes on', async () => {
-    const impatient = new AmbientExecutor(executor, calls, 100);
+    const impatient = new ScopeExecutor(executor, scopes, { longestIdle: 100 });
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     try {
       await impatient.write(async (transaction) => {
@@ -127,10 +130,10 @@ describe('an executor that knows its caller', () => {
   });
 
   it('needs no scope where no class code runs within what is written', async () => {
-    executor.runsCode = false;
-    const scopes: unknown[] = [];
+    executor = new ScopeExecutor(stored, scopes, { runsCode: false });
+    const depths: unknown[] = [];
     const note = (): void => {
-      scopes.push(calls.current().scope?.depth);
+      depths.push(scopes.current().transaction?.depth);
     };
     const written = executor.write((transaction) => {
       note();
@@ -147,7 +150,7 @@ describe('an executor that knows its caller', () => {
       await expect(part).rejects.toThrow('refused');
       expect(await executor.value(countRows, [])).toBe(0);
     });
-    expect(scopes).toEqual([undefined, 1]);
+    expect(depths).toEqual([undefined, 1]);
   });
 
   it('lets a call that begins inside a transaction have nothing of it', async () => {
@@ -156,7 +159,7 @@ describe('an executor that knows its caller', () => {
     let late: Promise<unknown> | undefined;
     await executor.write(async (transaction) => {
       await transaction.run(insert(1), []);
-      other = calls.run({ session: systemSession() }, () =>
+      other = scopes.run({ session: systemSession() }, () =>
         executor.write((own) => own.value(countRows, [])),
       );
       late = gate.reached.then(() => executor.value(countRows, []));
@@ -164,6 +167,6 @@ describe('an executor that knows its caller', () => {
     expect(await other).toBe(1);
     void gate.pass();
     await expect(late).rejects.toBeInstanceOf(TransactionEndedError);
-    expect(calls.current().scope).toBeUndefined();
+    expect(scopes.current().transaction).toBeUndefined();
   });
 });

@@ -6,7 +6,7 @@ import { type OrderItem, maxOrderItems, parseOrderBy } from '../query/order-by.j
 import { orderOf, requestName, type SelectionRequest } from '../query/selection-request.js';
 import type { ClassHost } from '../class/class-host.js';
 import { ComputedAccessors, checked, type Said } from './computed-accessors.js';
-import { ComputedFilters, type SettledFilter } from './computed-filters.js';
+import { ComputedFilters, type ResolvedFilter } from './computed-filters.js';
 import type { SelectionFilterNode, OrderedNode, SelectionNode } from '../class/selection-node.js';
 import { NodeTree, treeRequest } from '../class/selection-tree.js';
 import { From } from '../dataclass/source.js';
@@ -16,36 +16,39 @@ import { refuse } from '../protocol/errors.js';
 import type { AnswerOptions } from '../query/context.js';
 import { orderTerms } from '../query/order-sql.js';
 import { queryContext } from '../query/selection.js';
+import type { ReadingContext } from '../query/reading-context.js';
 
 /**
  * Resolves a request's filters and orders through class code, including those of a selection of
  * class code.
  */
-export class SettledRequests implements ComputedRequests {
+export class RequestResolver implements ComputedRequests {
   readonly #filters: ComputedFilters;
   readonly #orders: ComputedOrders;
 
-  constructor(host: ClassHost) {
-    const { filters, options, database } = host.context;
+  constructor(
+    host: ClassHost,
+    { filters, options, database }: Pick<ReadingContext, 'filters' | 'options' | 'database'>,
+  ) {
     const accessors = new ComputedAccessors(host);
     this.#filters = new ComputedFilters(accessors, filters, database.dialect);
     this.#orders = new ComputedOrders(accessors, database.dialect, options);
   }
 
-  settle<R extends SelectionRequest>(request: R): Pending<R> {
+  resolve<R extends SelectionRequest>(request: R): Pending<R> {
     const { base, dataclass } = request;
     if (base.kind === 'tree' && base.tree instanceof NodeTree) {
-      return this.#settledTree(request, base.tree) as Pending<R>;
+      return this.#resolvedTree(request, base.tree) as Pending<R>;
     }
     const filter =
       request.filter === undefined
         ? undefined
-        : this.#filters.settle(dataclass, request.filter, request.inputs, 'exposed');
+        : this.#filters.resolve(dataclass, request.filter, request.inputs, 'exposed');
     if (filter !== undefined) {
-      return this.#settledRequest(request, filter, this.#orderBeside(request));
+      return this.#resolvedRequest(request, filter, this.#orderBeside(request));
     }
-    const order = this.#orders.settle(dataclass, orderOf(request), 'exposed');
-    return order === undefined ? request : this.#settledRequest(request, undefined, order);
+    const order = this.#orders.resolve(dataclass, orderOf(request), 'exposed');
+    return order === undefined ? request : this.#resolvedRequest(request, undefined, order);
   }
 
   /**
@@ -53,33 +56,33 @@ export class SettledRequests implements ComputedRequests {
    * fail too.
    */
   async #orderBeside(request: SelectionRequest): Promise<readonly OrderItem[] | undefined> {
-    return this.#orders.settle(request.dataclass, orderOf(request), 'exposed');
+    return this.#orders.resolve(request.dataclass, orderOf(request), 'exposed');
   }
 
-  async #settledRequest<R extends SelectionRequest>(
+  async #resolvedRequest<R extends SelectionRequest>(
     request: R,
-    filter: Pending<SettledFilter> | undefined,
+    filter: Pending<ResolvedFilter> | undefined,
     order: Pending<readonly OrderItem[] | undefined>,
   ): Promise<R> {
     // Both queries run by now: the first failure is the answer, and the other one is awaited too.
-    const [settled, items] = await Promise.all([filter, order]);
+    const [resolved, items] = await Promise.all([filter, order]);
     const { dataclass, base } = request;
     return {
       ...request,
-      ...(settled === undefined
+      ...(resolved === undefined
         ? {}
-        : { ...settled, name: requestName(dataclass, base, settled.filter, settled.inputs) }),
+        : { ...resolved, name: requestName(dataclass, base, resolved.filter, resolved.inputs) }),
       ...(items === undefined ? {} : { order: items, orderBy: orderName(items) }),
     };
   }
 
-  async #settledTree(
+  async #resolvedTree(
     request: SelectionRequest,
     { model, root }: NodeTree,
   ): Promise<SelectionRequest> {
-    const settled = await this.#node(root, new Map());
-    if (settled === root) return request;
-    return treeRequest(model, settled, request.dataclass);
+    const resolved = await this.#node(root, new Map());
+    if (resolved === root) return request;
+    return treeRequest(model, resolved, request.dataclass);
   }
 
   /**
@@ -92,12 +95,12 @@ export class SettledRequests implements ComputedRequests {
   ): Promise<SelectionNode> {
     const done = known.get(node);
     if (done !== undefined) return done;
-    const settled = await this.#settledNode(node, known);
-    known.set(node, settled);
-    return settled;
+    const resolved = await this.#resolvedNode(node, known);
+    known.set(node, resolved);
+    return resolved;
   }
 
-  async #settledNode(
+  async #resolvedNode(
     node: SelectionNode,
     known: Map<SelectionNode, SelectionNode>,
   ): Promise<SelectionNode> {
@@ -106,7 +109,7 @@ export class SettledRequests implements ComputedRequests {
       case 'entity':
       case 'keys':
       // It names nothing that class code computes.
-      case 'asked':
+      case 'requested':
         return node;
       case 'filter':
         return this.#filterNode(node, await this.#node(node.of, known));
@@ -129,11 +132,11 @@ export class SettledRequests implements ComputedRequests {
 
   async #filterNode(node: SelectionFilterNode, of: SelectionNode): Promise<SelectionNode> {
     const { dataclass } = node;
-    const settled = await this.#filters.settle(dataclass, node.filter, node.inputs, codeNames);
+    const resolved = await this.#filters.resolve(dataclass, node.filter, node.inputs, codeNames);
     const items = await this.#items(dataclass, node.items);
-    if (settled === undefined && items === undefined)
+    if (resolved === undefined && items === undefined)
       return of === node.of ? node : { ...node, of };
-    const { filter, inputs } = settled ?? node;
+    const { filter, inputs } = resolved ?? node;
     const orderBy =
       items === undefined || filter.orderBy === undefined
         ? filter.orderBy
@@ -151,7 +154,7 @@ export class SettledRequests implements ComputedRequests {
     dataclass: Dataclass,
     items: readonly OrderItem[],
   ): Promise<readonly OrderItem[] | undefined> {
-    return this.#orders.settle(dataclass, items, codeNames);
+    return this.#orders.resolve(dataclass, items, codeNames);
   }
 }
 
@@ -159,7 +162,7 @@ export class SettledRequests implements ComputedRequests {
 const codeNames: NameScope = 'all';
 
 /** An item whose attribute class code computes. */
-interface Computed {
+interface ComputedItem {
   readonly attribute: ComputedDefinition;
   /** The dataclass that has the attribute. */
   readonly owner: Dataclass;
@@ -185,39 +188,39 @@ class ComputedOrders {
    * @throws RequestError 400 for an order that becomes too long, AccessorFailedError for wrong
    * orders
    */
-  settle(
+  resolve(
     dataclass: Dataclass,
     items: readonly OrderItem[],
     names: NameScope,
   ): Pending<readonly OrderItem[]> | undefined {
     const isAny = items.some((each) => computedOf(dataclass, each, names) !== undefined);
-    return isAny ? this.#settled(dataclass, items, names, 0) : undefined;
+    return isAny ? this.#resolved(dataclass, items, names, 0) : undefined;
   }
 
-  async #settled(
+  async #resolved(
     dataclass: Dataclass,
     items: readonly OrderItem[],
     names: NameScope,
     depth: number,
   ): Promise<readonly OrderItem[]> {
-    const settled = new Map<string, OrderItem>();
+    const resolved = new Map<string, OrderItem>();
     for (const item of items) {
       const computed = computedOf(dataclass, item, names);
       const own = computed === undefined ? [item] : await this.#ask(computed, item, depth);
       for (const each of own) {
         const name = each.path.join('.');
-        if (!settled.has(name)) settled.set(name, each);
+        if (!resolved.has(name)) resolved.set(name, each);
       }
-      if (settled.size > maxOrderItems) {
+      if (resolved.size > maxOrderItems) {
         const problem = `an order names at most ${maxOrderItems} attributes`;
         throw refuse('orderBy', `${item.place}: ${problem}, with those of class code.`);
       }
     }
-    return [...settled.values()];
+    return [...resolved.values()];
   }
 
   async #ask(
-    { attribute, owner, relations }: Computed,
+    { attribute, owner, relations }: ComputedItem,
     { descending, place }: OrderItem,
     depth: number,
   ): Promise<readonly OrderItem[]> {
@@ -229,11 +232,11 @@ class ComputedOrders {
       }
       return parseOrderBy(text);
     });
-    const settled = await this.#inside(said, () =>
-      this.#settled(owner, items, 'granted', depth + 1),
+    const resolved = await this.#inside(said, () =>
+      this.#resolved(owner, items, 'granted', depth + 1),
     );
-    checked(said, () => this.#tryOut(owner, settled));
-    return settled.map((each) => ({
+    checked(said, () => this.#tryOut(owner, resolved));
+    return resolved.map((each) => ({
       path: [...relations, ...each.path],
       descending: each.descending,
       place,
@@ -275,7 +278,7 @@ function computedOf(
   dataclass: Dataclass,
   { path, names: own }: OrderItem,
   names: NameScope,
-): Computed | undefined {
+): ComputedItem | undefined {
   const resolved = resolvePath(dataclass, path, own ?? names);
   if ('kind' in resolved || resolved.end.kind !== 'computed') return undefined;
   const { relations, end: attribute, properties } = resolved;

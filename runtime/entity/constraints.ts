@@ -1,7 +1,7 @@
 import { type Dataclass, unrestricted } from '../dataclass/dataclasses.js';
 import type { Dialect } from '../dialect/dialect.js';
 import type { ConstraintError, Transaction } from '../dialect/executor.js';
-import type { Decoded } from './decoded.js';
+import type { Decoded } from './decode.js';
 import { type Faults, type Refusal, Refusals } from './refusals.js';
 import { sql } from 'kysely';
 import { Aliases, From, selecting, keyColumn } from '../dataclass/source.js';
@@ -12,8 +12,11 @@ import type { StoredValue } from '../protocol/values.js';
 import { comparableColumn } from '../dataclass/comparable.js';
 import { queryOf } from '../protocol/queries.js';
 
-/** What creations and changes of entities of one dataclass share. */
-export class SaveTools {
+/**
+ * What the values of an entity need from other rows: related entities, numbers of sequences, unique
+ * values that are free.
+ */
+export class Constraints {
   readonly relations: RelatedKeys;
   readonly sequences: Sequences;
   readonly refusals: Refusals;

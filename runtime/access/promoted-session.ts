@@ -1,56 +1,13 @@
-import type { Pending } from '../dialect/pending.js';
-import type { Call, Calls } from './call.js';
-import { listOf, holds } from './grants.js';
 import {
   foldName,
-  type PrivilegeTable,
-  type Session,
   type Grant,
   type Origin,
   type PrivilegeSet,
+  type Session,
   type SessionQuotas,
   type SessionStorage,
 } from './session.js';
-
-/**
- * Runs class code with more privileges than its session holds
- * (`access.md#privileges-of-class-code`).
- */
-export class Promotions {
-  constructor(
-    private readonly calls: Calls,
-    private readonly table: PrivilegeTable,
-  ) {}
-
-  /**
-   * The calling code keeps what it already holds, by another promotion too.
-   * @param asking the session of code that belongs to no call
-   * @throws Error for a privilege that is not declared
-   */
-  run<T>(
-    privileges: string | readonly string[],
-    work: () => Pending<T>,
-    asking: Session,
-  ): Pending<T> {
-    const names = listOf(privileges).filter((name) => foldName(name) !== 'guest');
-    for (const name of names) {
-      if (this.table.resolve([name], []).size > 0) continue;
-      throw new Error(`Code is promoted by privileges of the model, and it has no "${name}".`);
-    }
-    const { isOutside } = this.calls;
-    const { session: own, isServer } = isOutside ? call(asking) : this.calls.current();
-    const session = new PromotedSession(own, [...this.table.resolve(names, [])]);
-    // `restrict` may check the privileges of the session.
-    const restrictions = isServer === true ? undefined : this.calls.restrictions?.of(session);
-    return isOutside
-      ? this.calls.run({ session, restrictions }, work)
-      : this.calls.with({ session, restrictions }, work);
-  }
-}
-
-function call(session: Session): Call {
-  return { session };
-}
+import { holds } from './grants.js';
 
 /**
  * A session whose code holds additional privileges for one call of a function, or for a part of it
@@ -127,5 +84,33 @@ export class PromotedSession implements Session {
 
   keep(): string {
     return this.#session.keep();
+  }
+}
+
+/**
+ * A session that keeps its privileges, for code that runs later than its result has to hold.
+ */
+export class SessionSnapshot extends PromotedSession {
+  readonly #kept: Pick<Session, 'userName' | 'isGuest' | 'privileges'>;
+
+  constructor(session: Session, kept: Pick<Session, 'userName' | 'isGuest' | 'privileges'>) {
+    super(session, []);
+    this.#kept = kept;
+  }
+
+  override get userName(): string {
+    return this.#kept.userName;
+  }
+
+  override get isGuest(): boolean {
+    return this.#kept.isGuest;
+  }
+
+  override get privileges(): PrivilegeSet {
+    return this.#kept.privileges;
+  }
+
+  override hasPrivilege(name: string): boolean {
+    return holds(this.privileges, name);
   }
 }

@@ -1,19 +1,12 @@
-import type { FastifyReply } from 'fastify';
+import type { FastifyInstance, FastifyReply } from 'fastify';
+import type { RequestScope } from '../access/request-scope.js';
+import type { Session } from '../access/session.js';
 import type { Opening } from '../protocol/definition.js';
-import { DataclassReads } from './dataclass-reads.js';
-import { DataclassWrites } from './dataclass-writes.js';
-import type { DataclassRequest, ServiceContext } from './service-context.js';
-
-/** Answers the requests to one dataclass. */
-export type DataclassHandlers = Pick<
-  DataclassReads,
-  'readCollection' | 'readEntity' | 'readByValue' | 'readEntitySet'
-> &
-  Pick<DataclassWrites, 'writeCollection' | 'writeEntity' | 'writeAttributes' | 'writeEntitySet'>;
+import type { DataclassReads } from './dataclass-reads.js';
+import type { DataclassWrites } from './dataclass-writes.js';
+import type { DataclassRequest } from './service-context.js';
 
 type Handler = (request: DataclassRequest, reply: FastifyReply) => unknown;
-/** The same, for Fastify, which takes any result. */
-type Handlers = Readonly<Record<keyof DataclassHandlers, Handler>>;
 
 /** The emitted plugin registers the routes of a dataclass with these options and handlers. */
 export interface DataclassRoutes {
@@ -54,45 +47,78 @@ declare module 'fastify' {
   }
 }
 
+type ScopedHandler = (
+  request: DataclassRequest,
+  reply: FastifyReply,
+  scope: RequestScope,
+) => unknown;
+
 /**
- * Handlers that make their service at the first request: most dataclasses of a large model are
- * requested late or never.
+ * The handlers of a dataclass. Each request gets its scope here, and is answered by the services of
+ * the dataclass as its session sees it.
  * @param nothing answers if there is nothing at the address
+ * @param imageBodyLimit see {@link DataclassRoutes}
  */
-export function lazyRoutes(
-  make: () => DataclassHandlers,
+export function dataclassRoutes(
+  { sessions, scopes, services }: FastifyInstance,
+  name: string,
   nothing: Handler,
   imageBodyLimit: number,
 ): DataclassRoutes {
-  let made: Handlers | undefined;
-  const service = (): Handlers => (made ??= make());
+  const { models, runsIn } = services;
+  const scoped =
+    (isInScope: boolean, answer: (session: Session) => ScopedHandler): Handler =>
+    (request, reply) => {
+      const run = (session: Session): unknown => {
+        const scope = scopes.of(session);
+        const handler = answer(session);
+        return isInScope
+          ? scopes.run(scope, handler, request, reply, scope)
+          : handler(request, reply, scope);
+      };
+      const session = sessions.of(request, reply);
+      // At once if the session is known at once.
+      if (!(session instanceof Promise)) return run(session);
+      return session.then(async (found) => {
+        await run(found);
+        // Fastify waits for it: a read sends its answer later.
+        return reply;
+      });
+    };
+  const read = (choose: (reads: DataclassReads) => ScopedHandler): Handler =>
+    scoped(runsIn.reads, (session) => choose(models.visible.of(session).of(name).reads));
+  const write = (choose: (writes: DataclassWrites) => ScopedHandler): Handler =>
+    scoped(runsIn.writes, (session) => choose(models.visible.of(session).of(name).writes));
+  const readCollection = read((reads) => reads.readCollection);
+  const readByValue = read((reads) => reads.readByValue);
   const below =
-    (collection: (service: Handlers) => Handler, set: typeof collection): Handler =>
+    (collection: Handler, set: Handler): Handler =>
     (request, reply) => {
       const params = paramsBelow(wildcardParts(request, '/'), request.method);
       if (params === undefined) return nothing(request, reply);
       request.params = params;
-      return (params.set === undefined ? collection : set)(service())(request, reply);
+      return (params.set === undefined ? collection : set)(request, reply);
     };
+  const writeAttributes = write((writes) => writes.writeAttributes);
   return {
-    readCollection: (request, reply) => service().readCollection(request, reply),
-    writeCollection: (request, reply) => service().writeCollection(request, reply),
-    readEntity: (request, reply) => service().readEntity(request, reply),
-    writeEntity: (request, reply) => service().writeEntity(request, reply),
-    writeAttributes: (request, reply) => service().writeAttributes(request, reply),
+    readCollection,
+    writeCollection: write((writes) => writes.writeCollection),
+    readEntity: read((reads) => reads.readEntity),
+    writeEntity: write((writes) => writes.writeEntity),
+    writeAttributes,
     readByValue: (request, reply) => {
       const [lookup = '', attributes, more] = wildcardParts(request, ':');
       if (lookup === '' || attributes === '' || more !== undefined) return nothing(request, reply);
       request.params = { lookup, ...(attributes === undefined ? {} : { attributes }) };
-      return service().readByValue(request, reply);
+      return readByValue(request, reply);
     },
     readBelow: below(
-      (each) => each.readCollection,
-      (each) => each.readEntitySet,
+      readCollection,
+      read((reads) => reads.readEntitySet),
     ),
     writeBelow: below(
-      (each) => each.writeAttributes,
-      (each) => each.writeEntitySet,
+      writeAttributes,
+      write((writes) => writes.writeEntitySet),
     ),
     imageBodyLimit,
   };
@@ -132,24 +158,4 @@ function wildcardParts({ params, raw }: DataclassRequest, mark: '/' | ':'): read
     .slice(path.indexOf(mark) + 1, end)
     .split('/')
     .map(decodeURIComponent);
-}
-
-/** The Fastify handlers of one dataclass. */
-export function dataclassService(context: ServiceContext, name: string): DataclassHandlers {
-  const dataclass = context.dataclasses.get(name);
-  if (dataclass === undefined) throw new Error(`There is no dataclass ${name}.`);
-  const reads = new DataclassReads(context, dataclass);
-  const { readCollection, readEntity, readByValue, readEntitySet } = reads;
-  const writes = new DataclassWrites(context, dataclass, reads);
-  const { writeCollection, writeEntity, writeAttributes, writeEntitySet } = writes;
-  return {
-    readCollection,
-    readEntity,
-    readByValue,
-    readEntitySet,
-    writeCollection,
-    writeEntity,
-    writeAttributes,
-    writeEntitySet,
-  };
 }

@@ -1,0 +1,203 @@
+import { AsyncLocalStorage } from 'node:async_hooks';
+import type { Sql } from '../dialect/dialect.js';
+import { caught, type Pending } from '../dialect/pending.js';
+import type { SqlValue } from '../dialect/statement.js';
+import type { TransactionScope } from '../dialect/transaction-scope.js';
+import { PromotedSession, SessionSnapshot } from './promoted-session.js';
+import type { PrivilegeSet, Session } from './session.js';
+
+/**
+ * One request, or one task of the server: who asks, which rows they may see, in which transaction.
+ * It is made once, at the entrance of a request, and never changes; parts of the request that need
+ * another session or a transaction run in a copy. Which dataclasses and attributes are visible
+ * follows from the privileges that the session holds.
+ */
+export interface RequestScope {
+  readonly session: Session;
+  /** Set for code of the server itself: it reads and writes everything, whatever its session may. */
+  readonly isServer?: true;
+  /** None where every row is visible: in the server's own scope, and without any `restrict`. */
+  readonly rows?: VisibleRows | undefined;
+  /** The innermost open transaction of this code; other code never sees it. */
+  readonly transaction?: TransactionScope | undefined;
+  /** Set inside a save or a deletion whose events run. */
+  readonly nesting?: Nesting | undefined;
+}
+
+/** Nested saves and deletions with events. */
+export interface Nesting {
+  /** 1 for the outermost. */
+  readonly depth: number;
+  /** Shared by all inside the same outermost one: once there were too many, all of them fail. */
+  readonly tree: { failure?: Error };
+}
+
+/** What `restrict` of one dataclass returned to one scope, as SQL. */
+export interface ResolvedRestriction {
+  /** The same for restrictions that differ only in values. */
+  readonly id: string;
+  /**
+   * Writes the condition that an entity is visible; none if all are. It adds no table to the
+   * statement around it.
+   * @param alias the table's name there
+   * @param first the position of its first value in the statement's list of values
+   */
+  readonly condition: ((alias: string, first: number) => Sql) | undefined;
+  /** The values that the condition binds. */
+  readonly values: readonly SqlValue[];
+}
+
+/**
+ * Which rows of the dataclasses with `restrict` one scope may see. `restrict` runs when the first
+ * statement reads its dataclass, and once: its answer, or its failure, holds for the whole scope.
+ */
+export class VisibleRows {
+  /** What the session was when the scope began: `restrict` may run later. */
+  readonly #userName: string;
+  readonly #privileges: PrivilegeSet;
+  readonly #isGuest: boolean;
+  #resolved: Map<string, Pending<ResolvedRestriction>> | undefined;
+
+  constructor(private readonly session: Session) {
+    this.#userName = session.userName;
+    this.#privileges = session.privileges;
+    this.#isGuest = session.isGuest;
+  }
+
+  /** Whether the session still has its privileges and its user. */
+  get isCurrent(): boolean {
+    const { privileges, userName } = this.session;
+    return privileges === this.#privileges && userName === this.#userName;
+  }
+
+  /** @param resolve runs `restrict` of the dataclass */
+  of(
+    dataclass: string,
+    resolve: (dataclass: string, session: Session) => Pending<ResolvedRestriction>,
+  ): Pending<ResolvedRestriction> {
+    const all = (this.#resolved ??= new Map<string, Pending<ResolvedRestriction>>());
+    const known = all.get(dataclass);
+    if (known !== undefined) return known;
+    const session = new SessionSnapshot(this.session, {
+      userName: this.#userName,
+      privileges: this.#privileges,
+      isGuest: this.#isGuest,
+    });
+    const resolving = caught(
+      () => resolve(dataclass, session),
+      (error) => Promise.reject(error as Error),
+    );
+    all.set(dataclass, resolving);
+    if (resolving instanceof Promise) {
+      resolving.then(
+        (restriction) => all.set(dataclass, restriction),
+        // The statement that needs it reports the error.
+        () => undefined,
+      );
+    }
+    return resolving;
+  }
+}
+
+/**
+ * The scopes of one server. Code belongs to the scope in which it was started: what it awaits, and
+ * what it starts without awaiting, runs in it; other requests never do.
+ */
+export class RequestScopes {
+  readonly #storage: AsyncLocalStorage<RequestScope>;
+
+  /**
+   * @param server the scope of code outside of any request: it may do everything
+   * @param isRestricted whether a dataclass of the model has `restrict`
+   */
+  constructor(
+    protected readonly server: RequestScope,
+    private readonly isRestricted = false,
+    storage = new AsyncLocalStorage<RequestScope>(),
+  ) {
+    this.#storage = storage;
+  }
+
+  /**
+   * The same scopes for code of requests only: outside of any scope it is refused, instead of
+   * running as the server.
+   */
+  ofRequests(): RequestScopes {
+    return new ScopesOfRequests(this.server, this.isRestricted, this.#storage);
+  }
+
+  /** A new scope of a session, with the privileges that the session holds now. */
+  of(session: Session): RequestScope {
+    return this.isRestricted ? { session, rows: new VisibleRows(session) } : { session };
+  }
+
+  /** The same scope, unless its session was given other privileges or another user meanwhile. */
+  renewed(scope: RequestScope): RequestScope {
+    return scope.rows?.isCurrent === false ? this.of(scope.session) : scope;
+  }
+
+  /** The scope of the calling code; outside of any, the server's own. */
+  current(): RequestScope {
+    return this.#storage.getStore() ?? this.outside();
+  }
+
+  /** Runs code in a scope, without anything of the scope around it. */
+  run<A extends readonly unknown[], T>(
+    scope: RequestScope,
+    work: (...given: A) => T,
+    ...given: A
+  ): T {
+    return this.#storage.run(scope, work, ...given);
+  }
+
+  /** Runs code with some of the current scope's properties replaced. */
+  with<T>(changes: Partial<RequestScope>, work: () => T): T {
+    return this.#storage.run({ ...this.current(), ...changes }, work);
+  }
+
+  /**
+   * Runs code in another scope as a part of what the current one does, which waits for it: in its
+   * transaction, if there is one. Code outside of that would wait for its own caller.
+   */
+  runWithin<T>(scope: RequestScope, work: () => T): T {
+    const { transaction, nesting } = this.current();
+    return this.#storage.run({ ...scope, transaction, nesting }, work);
+  }
+
+  /** Runs code as the server itself, which may do everything. */
+  asServer<T>(work: () => T): T {
+    return this.#storage.run(this.server, work);
+  }
+
+  /** The same as a part of what the current scope does: see {@link runWithin}. */
+  asServerWithin<T>(work: () => T): T {
+    // Outside of any scope it is the server's own code already.
+    return this.#storage.getStore() === undefined ? work() : this.runWithin(this.server, work);
+  }
+
+  /**
+   * Runs code of the current scope with more privileges; it keeps those that it already holds.
+   * @param requester the session of code that belongs to no scope
+   */
+  promoted<T>(added: readonly string[], work: () => T, requester: Session): T {
+    const scope = this.#storage.getStore() ?? { session: requester };
+    const session = new PromotedSession(scope.session, added);
+    // `restrict` may check the privileges of the session.
+    const rows = scope.isServer === true ? undefined : this.of(session).rows;
+    return this.#storage.run({ ...scope, session, rows }, work);
+  }
+
+  /** The scope of code that belongs to none. */
+  protected outside(): RequestScope {
+    return this.server;
+  }
+}
+
+/** Code that has lost its async context must not do everything. */
+class ScopesOfRequests extends RequestScopes {
+  protected override outside(): never {
+    throw new Error(
+      'request.ds is used where its request is unknown: outside of the handler of a route, or in a callback that has lost the async context of its request. Use it in the handler, and wrap such a callback with AsyncResource.bind().',
+    );
+  }
+}

@@ -1,0 +1,140 @@
+import type { Executor, Transaction } from '../dialect/executor.js';
+import type { Pending } from '../dialect/pending.js';
+import type { SqlValue, Statement } from '../dialect/statement.js';
+import {
+  type BindTransaction,
+  runToEnd,
+  TransactionScope,
+  unlessIdle,
+} from '../dialect/transaction-scope.js';
+import type { RequestScopes } from './request-scope.js';
+
+/**
+ * Other writers wait as long as a transaction runs: one whose code never ends must not block them
+ * for ever.
+ */
+const defaultLongestIdle = 60_000;
+
+/** A transaction was rolled back because its code did nothing with it for too long. */
+export class TransactionIdleError extends Error {
+  constructor(milliseconds: number) {
+    super(
+      `The transaction was rolled back: its code ran no statement for ${milliseconds / 1000} seconds, while others waited for it.`,
+    );
+  }
+}
+
+/** Reads inside the transaction of the calling code, if there is one; else what is committed. */
+export type Reads = Pick<Executor, 'read' | 'value' | 'rows' | 'table'>;
+
+/** Completes statements with what the current scope may see; see `class-code/restrictions.ts`. */
+export interface StatementRestrictions {
+  readonly reads: (executor: Reads & Pick<Executor, 'explain'>) => typeof executor;
+  readonly transaction: BindTransaction;
+}
+
+interface ScopeExecutorOptions {
+  /** Whether class code may run inside {@link ScopeExecutor.write}, and so needs its transaction. */
+  readonly runsCode?: boolean;
+  /** None if nothing is restricted. */
+  readonly restrictions?: StatementRestrictions | undefined;
+  /** Milliseconds that a transaction may run without a statement. */
+  readonly longestIdle?: number;
+}
+
+/**
+ * An executor for a server with class code: statements of code inside a transaction take part in
+ * it. A write inside waits for nobody else, and is undone alone if it fails.
+ */
+export class ScopeExecutor implements Executor {
+  readonly #outside: Reads & Pick<Executor, 'explain'>;
+  readonly #bound: BindTransaction | undefined;
+  readonly #runsCode: boolean;
+  readonly #longestIdle: number;
+  /** Uncommitted data has versions of its own, each of which is used once. */
+  #uncommitted = 0;
+
+  constructor(
+    private readonly executor: Executor,
+    private readonly scopes: RequestScopes,
+    { runsCode = true, restrictions, longestIdle = defaultLongestIdle }: ScopeExecutorOptions = {},
+  ) {
+    this.#outside = restrictions?.reads(executor) ?? executor;
+    this.#bound = restrictions?.transaction;
+    this.#runsCode = runsCode;
+    this.#longestIdle = longestIdle;
+  }
+
+  read(statement: Statement, values: readonly SqlValue[]): ReturnType<Executor['read']> {
+    return this.#reads().read(statement, values);
+  }
+
+  value(statement: Statement, values: readonly SqlValue[]): ReturnType<Executor['value']> {
+    return this.#reads().value(statement, values);
+  }
+
+  rows(statement: Statement, values: readonly SqlValue[]): ReturnType<Executor['rows']> {
+    return this.#reads().rows(statement, values);
+  }
+
+  table(statement: Statement, values: readonly SqlValue[]): ReturnType<Executor['table']> {
+    return this.#reads().table(statement, values);
+  }
+
+  explain(statement: Statement, values: readonly SqlValue[]): ReturnType<Executor['explain']> {
+    // With only one connection, it would wait for the transaction that waits for it.
+    if (this.scopes.current().transaction === undefined)
+      return this.#outside.explain(statement, values);
+    throw new Error('explain is not available inside a transaction.');
+  }
+
+  dataVersion(): number | undefined {
+    if (this.scopes.current().transaction === undefined) return this.executor.dataVersion();
+    this.#uncommitted -= 1;
+    return this.#uncommitted;
+  }
+
+  write<T>(work: (transaction: Transaction) => Pending<T>): Pending<T> {
+    // Only the work itself uses the transaction: it needs no scope.
+    if (!this.#runsCode && this.scopes.current().transaction === undefined)
+      return this.executor.write(work);
+    return this.writeIn(async ({ transaction }) => work(transaction));
+  }
+
+  /** The same for work whose code joins the transaction. */
+  writeIn<T>(work: (transaction: TransactionScope) => Promise<T>): Promise<T> {
+    const joined = (transaction: TransactionScope): Promise<T> =>
+      this.scopes.with({ transaction }, () => work(transaction));
+    const { transaction } = this.scopes.current();
+    return transaction === undefined ? this.#open(joined) : transaction.run(joined);
+  }
+
+  close(): Promise<void> {
+    return this.executor.close();
+  }
+
+  #reads(): Reads {
+    return this.scopes.current().transaction?.transaction ?? this.#outside;
+  }
+
+  async #open<T>(work: (transaction: TransactionScope) => Promise<T>): Promise<T> {
+    let begun: TransactionScope | undefined;
+    let isKept = false;
+    // Class code that does not await a save may continue to set what belongs to it.
+    await Promise.resolve();
+    try {
+      const result = await this.executor.write((transaction) => {
+        const opened = new TransactionScope(transaction, undefined, this.#bound);
+        begun = opened;
+        return unlessIdle(runToEnd(opened, work), opened.clock, this.#longestIdle, () => {
+          opened.close();
+          return new TransactionIdleError(this.#longestIdle);
+        });
+      });
+      isKept = true;
+      return result;
+    } finally {
+      begun?.reportOutcome(isKept);
+    }
+  }
+}

@@ -1,0 +1,269 @@
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { SetRequester } from '../entity-set/entity-set-store.js';
+import {
+  entityAnswer,
+  entityDataclass,
+  entityMembers,
+  readableDataclass,
+} from '../function/entity-result.js';
+import type { OutgoingMessage } from '../class/outgoing-message.js';
+import { plainValue } from '../function/plain-value.js';
+import { type ClassKinds, type Result, ResultError } from '../function/result.js';
+import type { Media } from '../class/types.js';
+import type { JsonAnswer } from '../dialect/executor.js';
+import { type Pending, whenThere } from '../dialect/pending.js';
+import { type Parameters, readParameters } from '../query/parameters.js';
+import { readPage, collectionForm } from '../query/read-page.js';
+import type { SelectionRequest } from '../query/selection-request.js';
+import type { ServiceContext } from './service-context.js';
+import { EntitySetService } from './entity-set-service.js';
+import { noSelection } from './function-parameters.js';
+import { type Session, setRequesterOf } from '../access/session.js';
+import type { ClassHost, DataclassCode } from '../class/class-host.js';
+import { MediaHandle } from '../class/media-handle.js';
+import { RelatedEntityHandle } from '../class/related-entity.js';
+import { readableNode } from '../class/readable.js';
+import { listed } from '../class/selection-node.js';
+import {
+  findSelection,
+  nodeOf,
+  selectionOf as stateOfSelection,
+} from '../class/selection-state.js';
+import { treeRequest } from '../class/selection-tree.js';
+import type { KeyList } from '../entity-set/key-list.js';
+import type { ArgumentMakers } from '../function/arguments.js';
+import {
+  entityArgument,
+  type EntityArgumentContext,
+  selectionArgument,
+} from '../function/entity-argument.js';
+import { type AppliedUploads, requireMedia, type SessionUploads } from './served-media.js';
+import { contentTypeOf, imageType } from '../protocol/image-types.js';
+
+/** What the answer to a call of a function is. */
+export type FunctionAnswer =
+  | { readonly kind: 'json'; readonly json: JsonAnswer }
+  | { readonly kind: 'message'; readonly message: OutgoingMessage }
+  | { readonly kind: 'media'; readonly media: Uint8Array | Media };
+
+/** What is needed to write results. */
+interface AnswerContext {
+  /** As the session sees the model. */
+  readonly context: ServiceContext;
+  readonly requester: SetRequester;
+  readonly kinds: ClassKinds;
+  /** Turns a selection object into a request for a page of it. */
+  readonly requestOf: (selection: object, dataclass: Dataclass) => Pending<SelectionRequest>;
+}
+
+/**
+ * Writes what a function returned (protocol P11.15 to P11.17): an entity as a read answers it, a
+ * selection as a page or as a new set, anything else behind `result`.
+ * @throws ResultError for what cannot be sent; RequestError for wrong lists of attributes, and for
+ * what the session may not read
+ */
+export async function functionAnswer(
+  answering: AnswerContext,
+  result: Result,
+  parameters: Parameters,
+): Promise<FunctionAnswer> {
+  const { kind } = result;
+  if (kind !== 'selection' && parameters.method !== undefined) throw noSelection();
+  switch (kind) {
+    case 'message':
+    case 'media':
+      return result;
+    case 'entity': {
+      const json = await entityAnswer(answering.context, result.entity, parameters);
+      return { kind: 'json', json };
+    }
+    case 'selection':
+      return { kind: 'json', json: await selectionAnswer(answering, result, parameters) };
+    case 'value':
+      return { kind: 'json', json: await valueAnswer(answering, result.value, parameters) };
+  }
+}
+
+async function selectionAnswer(
+  { context, requester, requestOf }: AnswerContext,
+  { selection, dataclass: name }: { readonly selection: object; readonly dataclass: string },
+  parameters: Parameters,
+): Promise<JsonAnswer> {
+  const dataclass = readableDataclass(context, name);
+  const request = await requestOf(selection, dataclass);
+  const answer = await (parameters.method === 'entityset'
+    ? new EntitySetService(context, context.sets, dataclass).create(
+        request,
+        parameters,
+        undefined,
+        requester,
+      )
+    : readPage(
+        context,
+        request,
+        parameters,
+        collectionForm(context, dataclass, parameters, undefined),
+      ));
+  if (answer === undefined) throw new ResultError('it is a selection that cannot be read');
+  return answer;
+}
+
+/** Entities inside are written as a collection holds them, selections as a page. */
+async function valueAnswer(
+  answering: AnswerContext,
+  value: unknown,
+  parameters: Parameters,
+): Promise<string> {
+  const entities = new Set<object>();
+  const selections = new Map<object, string>();
+  const note = (each: object): unknown => {
+    if (entityDataclass(each) !== undefined) {
+      entities.add(each);
+      return true;
+    }
+    const dataclass = answering.kinds.selectionOf(each);
+    if (dataclass === undefined) {
+      refuseHandle(each);
+      return undefined;
+    }
+    selections.set(each, dataclass);
+    return true;
+  };
+  const plain = plainValue(value, note);
+  if (entities.size === 0 && selections.size === 0) return JSON.stringify({ result: plain });
+  const written = new Map<object, unknown>(
+    await entityMembers(answering.context, entities, parameters),
+  );
+  for (const [selection, dataclass] of selections) {
+    const page = await selectionAnswer(answering, { selection, dataclass }, parameters);
+    written.set(selection, JSON.parse(Buffer.from(page).toString('utf8')));
+  }
+  return JSON.stringify({ result: plainValue(value, (each) => written.get(each)) });
+}
+
+export const classKinds: ClassKinds = {
+  entityOf: entityDataclass,
+  selectionOf: (value) =>
+    typeof value === 'object' && value !== null
+      ? findSelection(value)?.code.dataclass.name
+      : undefined,
+  isMedia: (value) => value instanceof MediaHandle || value instanceof GivenMedia,
+};
+
+/**
+ * Refuses objects of class code that have no JSON, for `plainValue`.
+ * @throws ResultError
+ */
+function refuseHandle(value: object): void {
+  if (classKinds.isMedia(value)) {
+    throw new ResultError('it holds an image or BLOB: return it alone, or what its read() gives');
+  }
+  if (value instanceof RelatedEntityHandle) {
+    throw new ResultError('it holds a relation: use its key, or what its get() gives');
+  }
+}
+
+/** The same if entities are not read. */
+export function refuseObject(value: object): void {
+  if (classKinds.entityOf(value) !== undefined) {
+    throw new ResultError('it holds an entity: use its toObject()');
+  }
+  if (classKinds.selectionOf(value) !== undefined) {
+    throw new ResultError('it holds an entity selection: use what its toArray() gives');
+  }
+  refuseHandle(value);
+}
+
+/** The entities of a list of keys, in its order. */
+export function selectionOf({ dataclass, selections }: DataclassCode, keys: KeyList): object {
+  return selections.of(listed(dataclass, keys));
+}
+
+/**
+ * Turns a selection object into a request for a page of it.
+ * @param dataclass as the session sees it
+ */
+export function requestOf(
+  host: ClassHost,
+  selection: object,
+  dataclass: Dataclass,
+): Pending<SelectionRequest> {
+  const node = readableNode(nodeOf(stateOfSelection(selection)));
+  return whenThere(node, (readable) => treeRequest(host.visible(), readable, dataclass));
+}
+
+/** Makes the arguments of one call. */
+export function argumentMakers(
+  host: ClassHost,
+  context: ServiceContext,
+  session: Session,
+): ArgumentMakers {
+  const { dataclasses, database, media } = context;
+  const making = {
+    codeOf: (name: string) => host.codeOf(name),
+    dataclasses,
+    fold: database.dialect.foldText,
+    applyUploads: ofUploads(media?.uploadsOf(session.id)),
+    membersOf: async (dataclass: Dataclass, set: string) => {
+      const requester = setRequesterOf(session);
+      const found = context.sets.find(dataclass, requester, set.toUpperCase(), noParameters);
+      return (await found).keys;
+    },
+  };
+  return {
+    entity: (name, json, at) => entityArgument(making, name, json, at),
+    selection: (name, json, at) => selectionArgument(making, name, json, at),
+    media: (type, { ID: id }, at) => {
+      const found = requireMedia(media).uploadsOf(session.id).bytesOf(id, type);
+      return whenThere(found, (bytes) => {
+        if (bytes instanceof Uint8Array) return new GivenMedia(bytes, type === 'image');
+        throw at.refusal(bytes.message);
+      });
+    },
+  };
+}
+
+const noParameters = readParameters({}, 'read');
+
+/** The limit of bytes of uploads applies to a request, whatever entities take them. */
+function ofUploads(uploads: SessionUploads | undefined): EntityArgumentContext['applyUploads'] {
+  if (uploads === undefined) return (_dataclass, body) => body;
+  const taken = new Map<string, AppliedUploads>();
+  return (dataclass, body) => {
+    const known = taken.get(dataclass.name);
+    const applying = known ?? uploads.forEntities(dataclass);
+    taken.set(dataclass.name, applying);
+    return whenThere(applying.load([body]), () => {
+      const applied = applying.applied(body);
+      return whenThere(applying.settle(), () => applied);
+    });
+  };
+}
+
+/** An image or BLOB that a client sent as an argument: an upload whose bytes are read. */
+class GivenMedia implements Media {
+  readonly #bytes: Uint8Array;
+  readonly #isImage: boolean;
+
+  constructor(bytes: Uint8Array, isImage: boolean) {
+    this.#bytes = bytes;
+    this.#isImage = isImage;
+  }
+
+  get size(): number {
+    return this.#bytes.length;
+  }
+
+  get contentType(): Promise<string> {
+    return Promise.resolve(contentTypeOf(this.#isImage ? imageType(this.#bytes) : undefined));
+  }
+
+  read(): Promise<Uint8Array> {
+    return Promise.resolve(this.#bytes);
+  }
+
+  /** @throws TypeError always: it belongs to no entity */
+  set(): never {
+    throw new TypeError('An argument belongs to no entity: set its bytes in an attribute of one.');
+  }
+}

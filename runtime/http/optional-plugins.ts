@@ -1,0 +1,154 @@
+import type { FastifyInstance } from 'fastify';
+import type { BearerTokens, LoginAttempts } from '../access/login-module.js';
+import type { RequestScope, RequestScopes } from '../access/request-scope.js';
+import type { ScopeExecutor } from '../access/scope-executor.js';
+import type { PrivilegeTable, Session } from '../access/session.js';
+import type { ClassHost } from '../class/class-host.js';
+import type { ClassRegistry } from '../class/registry.js';
+import type { Dataclass } from '../dataclass/dataclasses.js';
+import type { Database } from '../dialect/database.js';
+import type { Pending } from '../dialect/pending.js';
+import type { SqlValue, Statement } from '../dialect/statement.js';
+import type { Lifecycle } from '../entity/surroundings.js';
+import type { DataclassDefinition, FunctionDefinition } from '../protocol/definition.js';
+import type { ComputedRequests } from '../query/computed-requests.js';
+import type { ReadingContext } from '../query/reading-context.js';
+import type { RequestSessions } from './request-sessions.js';
+import type { ServerStores } from './server-stores.js';
+import { tokenSettings } from './settings.js';
+
+// Servers whose model needs no such plugin do not contain its code, so everything else knows it
+// only by these types.
+
+declare module 'fastify' {
+  interface FastifyInstance {
+    /** Only where the model has roles, or dataclasses that restrict sessions. */
+    readonly permissions: ServedPermissions;
+    /** Only where the model has class code. */
+    readonly classCode: ServedClasses;
+  }
+}
+
+/**
+ * What `#runtime/permissions` adds to a server whose sessions have different rights: logins, bearer
+ * tokens, privileges and views of the model.
+ */
+export interface ServedPermissions {
+  /** The declarations of the model; none for a model without roles. */
+  readonly privileges: PrivilegeTable | undefined;
+  /** None if bearer tokens are not accepted. */
+  readonly tokens: BearerTokens | undefined;
+  /** None if nobody can log in. */
+  loginsOf(stores: LoginStores, scopes: RequestScopes): LoginAttempts | undefined;
+  /** Refuses guests below `/rest`; none if they may do something there. */
+  readonly requireLogin: ((app: FastifyInstance, sessions: RequestSessions) => void) | undefined;
+  /**
+   * Makes one object for each view of the model, and finds the one of a session.
+   * @param functions of the datastore and of singletons
+   */
+  byView<T>(
+    definitions: readonly DataclassDefinition[],
+    functions: readonly FunctionDefinition[],
+    make: (view: ModelView) => T,
+  ): { of(session: Session): T };
+}
+
+export type LoginStores = Pick<ServerStores, 'clock' | 'state'>;
+
+/** What some sessions see of the model, and may call. */
+export interface ModelView {
+  readonly dataclasses: ReadonlyMap<string, Dataclass>;
+  /** The dataclasses of the catalog, in the order of the model. */
+  readonly catalog: readonly DataclassDefinition[];
+  /** Whether the catalog lists a function of the datastore or of a singleton. */
+  lists(definition: FunctionDefinition): boolean;
+  /**
+   * Refuses a call of a function for which the session has no privilege.
+   * @param shown the function as a client calls it, such as `Company.hire`
+   * @throws RequestError 401 or 403 with 1561
+   */
+  requireExecution(definition: FunctionDefinition, shown: string): void;
+}
+
+/**
+ * What limits the sessions of a server; `undefined` if all of them may do everything.
+ * @throws Error if `app.ts` registers no permissions and the model needs them, or a login is
+ * required without them
+ */
+export function permissionsOf(app: FastifyInstance): ServedPermissions | undefined {
+  if (app.hasPlugin('drs-permissions')) return app.permissions;
+  const { settings, options, environment } = app.setup;
+  const isLimited =
+    settings.roles !== undefined ||
+    !settings.isOpen ||
+    app.definitions.some((each) => each.restrict);
+  if (isLimited) {
+    throw new Error(
+      'The model has roles, or dataclasses that restrict sessions: register the plugin permissions of #runtime/permissions before sessions.',
+    );
+  }
+  if (options.login !== undefined) {
+    throw new Error('The model has no roles, so there is no login: remove the option login.');
+  }
+  const { key, keysUrl } = tokenSettings(environment);
+  if (key !== '' || keysUrl !== '') {
+    throw new Error(
+      'TOKEN_KEY or TOKEN_KEYS_URL is set, but the model has no roles, so there is no login.',
+    );
+  }
+  return undefined;
+}
+
+/**
+ * What `#runtime/class` adds to a server whose model has class code: it runs the users' events and
+ * accessors, and asks their classes what sessions may see.
+ */
+export interface ServedClasses {
+  readonly registry: ClassRegistry;
+  /** Whether class code may run inside requests that read, and inside those that write. */
+  readonly runsIn: { readonly reads: boolean; readonly writes: boolean };
+  /** Runs events and setters; none if the model declares none. */
+  lifecycleOf(host: ClassHost): Lifecycle | undefined;
+  /** @param model the whole model, on the database without class code */
+  hooksOf(host: ClassHost, model: ClassCodeModel): CodeHooks;
+}
+
+interface ClassCodeModel extends Pick<ReadingContext, 'database' | 'options' | 'filters'> {
+  readonly dataclasses: ReadonlyMap<string, Dataclass>;
+}
+
+/** Where class code takes part in reads and writes. */
+export interface CodeHooks {
+  /** The server's database, which takes part in the transaction of the calling code. */
+  readonly executor: ScopeExecutor;
+  /** The same with the values of getters in its answers. */
+  readonly database: Database;
+  readonly lifecycle: Lifecycle | undefined;
+  /** None if class code computes no attributes. */
+  readonly computed: ComputedRequests | undefined;
+  /** None if no dataclass has `restrict`. */
+  readonly restrictions: ServedRestrictions | undefined;
+}
+
+/** What `restrict` of the users' dataclass classes returns to the scopes of requests. */
+export interface ServedRestrictions {
+  /** What restricts a statement in the current scope, by which its answer can be cached. */
+  keyOf(statement: Statement): Pending<readonly SqlValue[]>;
+  /**
+   * Resolves the restrictions of dataclasses that statements will read, before a transaction blocks
+   * others; errors are reported by those statements.
+   */
+  resolveAhead(scope: RequestScope, dataclasses: readonly string[]): Pending<void>;
+}
+
+/** @throws Error if `app.ts` registers no class code, and the model needs it */
+export function requireClassCode(definitions: readonly DataclassDefinition[]): void {
+  const needs = definitions.some(
+    ({ restrict, events = [], attributes }) =>
+      restrict === true || events.length > 0 || attributes.some(({ kind }) => kind === 'computed'),
+  );
+  if (!needs) return;
+  throw new Error(
+    'The model has class code: register the plugin classCode of #runtime/class before datastore.',
+  );
+}

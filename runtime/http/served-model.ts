@@ -1,0 +1,89 @@
+import type { Database } from '../dialect/database.js';
+import type { Statement } from '../dialect/statement.js';
+import { EntitySets } from '../entity-set/entity-sets.js';
+import type { SetDefinitions } from '../entity-set/set-definitions.js';
+import { Counts } from '../query/counts.js';
+import { emptyPlans, type ReadingContext } from '../query/reading-context.js';
+import { Catalog, listedFunctions, type ServerFunctions } from './catalog.js';
+import { DataclassReads } from './dataclass-reads.js';
+import { DataclassWrites } from './dataclass-writes.js';
+import type { ErrorReporter } from './errors.js';
+import type { CodeHooks, ModelView } from './optional-plugins.js';
+import type { ServedMedia } from './served-media.js';
+import type { ServerStores } from './server-stores.js';
+import type { ServiceContext } from './service-context.js';
+import type { Limits, Settings } from './settings.js';
+
+/** What models are made from. */
+interface ModelParts
+  extends
+    Pick<ReadingContext, 'options' | 'filters'>,
+    Pick<CodeHooks, 'lifecycle' | 'computed' | 'restrictions'> {
+  readonly settings: Settings;
+  readonly limits: Limits;
+  readonly database: Database;
+  readonly stores: Pick<ServerStores, 'sets' | 'locks'>;
+  readonly setDefinitions: SetDefinitions;
+  /** None for a model without images and BLOBs. */
+  readonly media: ServedMedia | undefined;
+  readonly reportError: ErrorReporter;
+  /** Of the datastore and of singletons. */
+  readonly functions: ServerFunctions;
+}
+
+/** Answers the requests to one dataclass. */
+interface DataclassServices {
+  readonly reads: DataclassReads;
+  readonly writes: DataclassWrites;
+}
+
+/**
+ * The model as some sessions see it, and what answers their requests: each part is made when it is
+ * first needed.
+ */
+export class ServedModel {
+  readonly context: ServiceContext;
+  readonly #services = new Map<string, DataclassServices>();
+  #catalog: Catalog | undefined;
+
+  /** @param planBytes of the statements of each kind that are kept */
+  constructor(
+    private readonly parts: ModelParts,
+    readonly view: ModelView,
+    planBytes?: number,
+  ) {
+    const { stores, setDefinitions, ...shared } = parts;
+    const { database, options, limits, restrictions } = shared;
+    const { dataclasses } = view;
+    const plans = emptyPlans(planBytes);
+    const restrictedBy = restrictions && ((statement: Statement) => restrictions.keyOf(statement));
+    const counts = new Counts(database, options, plans.selections, restrictedBy);
+    const reading = { ...shared, plans, counts };
+    const sets = new EntitySets(reading, dataclasses, stores.sets, setDefinitions, limits);
+    this.context = { ...reading, dataclasses, sets, locks: stores.locks };
+  }
+
+  /** The services of a dataclass. */
+  of(dataclass: string): DataclassServices {
+    let services = this.#services.get(dataclass);
+    if (services === undefined) {
+      const found = this.context.dataclasses.get(dataclass);
+      if (found === undefined) throw new Error(`There is no dataclass ${dataclass}.`);
+      const reads = new DataclassReads(this.context, found);
+      services = { reads, writes: new DataclassWrites(this.context, found, reads) };
+      this.#services.set(dataclass, services);
+    }
+    return services;
+  }
+
+  get catalog(): Catalog {
+    const { view, parts } = this;
+    const { settings, database } = parts;
+    return (this.#catalog ??= new Catalog({
+      settings,
+      uniqueId: database.uniqueId,
+      definitions: view.catalog,
+      functions: listedFunctions(parts.functions, (each) => view.lists(each)),
+    }));
+  }
+}

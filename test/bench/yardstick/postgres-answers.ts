@@ -1,0 +1,243 @@
+import type { Pool } from 'pg';
+import type { MaxScore } from './conditions.js';
+import {
+  companyColumns,
+  employeeColumns,
+  employeesWhere,
+  orders,
+  savedColumns,
+  staffOf,
+} from './postgres-text.js';
+import type { Filter, Order, PageQuery } from './query.js';
+
+/** JSON as it is sent; nothing for what is not there or not understood. */
+export type PostgresAnswer = string | undefined;
+
+/** Runs a statement that is written once, and that each connection prepares once by its name. */
+export type Ask = (
+  name: string,
+  write: () => string,
+  values: readonly unknown[],
+) => Promise<readonly (readonly unknown[])[]>;
+
+export function askOf(pool: Pool): Ask {
+  const texts = new Map<string, string>();
+  return async (name, write, values) => {
+    let text = texts.get(name);
+    if (text === undefined) texts.set(name, (text = write()));
+    const { rows } = await pool.query<unknown[]>({
+      name,
+      text,
+      values: [...values],
+      rowMode: 'array',
+    });
+    return rows;
+  };
+}
+
+/**
+ * What this process knows without asking, since nobody else writes: the global stamp, and numbers of employees and companies
+ * until one of them is saved.
+ */
+export class Known {
+  #counts = new Map<string, number>();
+
+  constructor(public globalStamp: number) {}
+
+  changed(count: number): void {
+    this.globalStamp += count;
+    this.#counts = new Map();
+  }
+
+  /** A page that has to be counted counts in the same statement. */
+  count(name: string): number | undefined {
+    return this.#counts.get(name);
+  }
+
+  /** @param stamp when the database was asked: a save since then may be missing in the count */
+  keep(name: string, count: number, stamp: number): void {
+    if (stamp === this.globalStamp) this.#counts.set(name, count);
+  }
+}
+
+/** A page of an entity set. */
+export interface SetPage {
+  readonly keys: Uint32Array;
+  /** Of the whole set. */
+  readonly count: number;
+  readonly first: number;
+  /** What the answer begins with. */
+  readonly head: string;
+}
+
+/** Reads what may be seen below a score. */
+export class PostgresAnswers {
+  constructor(
+    private readonly ask: Ask,
+    private readonly known: Known,
+    private readonly maxScore: MaxScore,
+  ) {}
+
+  async employee(key: number): Promise<PostgresAnswer> {
+    const [row] = await this.ask(
+      `one ${String(this.maxScore)}`,
+      () => this.#one(`'Employee' as "__entityModel"`),
+      [key],
+    );
+    return row?.[0] as PostgresAnswer;
+  }
+
+  /** As the answer to a save. */
+  async saved(key: number): Promise<PostgresAnswer> {
+    const write = (): string => this.#one(savedColumns);
+    const [row] = await this.ask(`saved ${String(this.maxScore)}`, write, [key]);
+    return row?.[0] as PostgresAnswer;
+  }
+
+  #one(first: string): string {
+    const { maxScore } = this;
+    const where = employeesWhere(undefined, maxScore, 'e."ID" = $1');
+    const columns = `${first}, ${employeeColumns({ maxScore })}`;
+    return `select row_to_json(r)::text from (select ${columns} from "Employee" e ${where}) r`;
+  }
+
+  employees({ skip, top, filter, order, expand }: PageQuery): Promise<string> {
+    const { maxScore } = this;
+    const rows = (): string => {
+      const [limit, offset] = filter === undefined ? ['$1', '$2'] : ['$2', '$3'];
+      const columns = employeeColumns({ maxScore, isEmployerExpanded: expand === 'employer' });
+      const page = `order by ${orders[order]} limit ${limit} offset ${offset}`;
+      const where = employeesWhere(filter?.by, maxScore);
+      if (order === 'ID') return `select ${columns} from "Employee" e ${where} ${page}`;
+      // Keys first, so that only rows of the page are sorted and read whole.
+      return `select ${columns} from (select e."ID" as k from "Employee" e ${where} ${page}) s
+        join "Employee" e on e."ID" = s.k order by ${orders[order]}`;
+    };
+    return this.#page('Employee', skip, {
+      name: `${String(maxScore)} ${order} ${filter?.by ?? ''} ${expand ?? ''}`,
+      counted: `${String(maxScore)} ${filter?.by ?? ''} ${filter?.value ?? ''}`,
+      rows,
+      count: () => `select count(*) from "Employee" e ${employeesWhere(filter?.by, maxScore)}`,
+      values: [...boundTo(filter), top, skip],
+    });
+  }
+
+  companies({ skip, top, expand }: PageQuery): Promise<string> {
+    const { maxScore } = this;
+    const rows = (): string => {
+      const isManagerExpanded = expand === 'staff.manager.employer';
+      const columns =
+        expand === undefined
+          ? companyColumns()
+          : companyColumns(staffOf(employeeColumns({ maxScore, isManagerExpanded }), maxScore));
+      return `select ${columns} from "Company" c order by c."ID" limit $1 offset $2`;
+    };
+    return this.#page('Company', skip, {
+      name: `companies ${String(maxScore)} ${expand ?? ''}`,
+      counted: 'Company',
+      rows,
+      count: () => 'select count(*) from "Company"',
+      values: [top, skip, ...(expand === undefined ? [] : [this.known.globalStamp])],
+    });
+  }
+
+  async members({ keys, count, first, head }: SetPage): Promise<string> {
+    const [row] = await this.ask(
+      'members',
+      () => `select count(*)::int, coalesce(json_agg(s.j order by s.n), '[]')::text from (
+        select k.n, case when e."ID" is null then '{"__STAMP":0}'::json
+          else (select row_to_json(r) from (select ${employeeColumns({ maxScore: this.maxScore })}) r) end as j
+        from unnest($1::bigint[]) with ordinality k (id, n) left join "Employee" e on e."ID" = k.id) s`,
+      [[...keys]],
+    );
+    const [sent, list] = row as [number, string];
+    return `{${head}"__entityModel":"Employee",${this.#envelope(count, sent, first, list)}`;
+  }
+
+  async salaries(): Promise<string> {
+    const [row] = await this.ask(
+      `salaries ${String(this.maxScore)}`,
+      () => `select json_build_object('salary', json_build_object('count', count(e."salary"), 'sum', sum(e."salary"),
+        'average', sum(e."salary") / count(e."salary"), 'min', min(e."salary"), 'max', max(e."salary")))::text
+        from "Employee" e ${employeesWhere(undefined, this.maxScore)}`,
+      [],
+    );
+    return String(row?.[0]);
+  }
+
+  /** The keys of employees, separated by commas. */
+  async keys(filter: Filter | undefined, order: Order): Promise<string | null> {
+    const [row] = await this.ask(
+      `keys ${order} ${filter?.by ?? ''}`,
+      () => `select string_agg(s.k::text, ',') from (
+        select e."ID" as k from "Employee" e ${employeesWhere(filter?.by, this.maxScore)} order by ${orders[order]}) s`,
+      boundTo(filter),
+    );
+    return row?.[0] as string | null;
+  }
+
+  async payroll(filter: Filter): Promise<unknown> {
+    const write = (): string =>
+      `select sum(e."salary") from "Employee" e ${employeesWhere(filter.by, undefined)}`;
+    const [row] = await this.ask(`payroll ${filter.by}`, write, boundTo(filter));
+    return row?.[0] ?? 0;
+  }
+
+  async salaryList(filter: Filter, count: unknown): Promise<unknown> {
+    if (!Number.isSafeInteger(count)) throw new TypeError('count is no integer.');
+    const rows = await this.ask(
+      `salaryList ${filter.by}`,
+      () => `select e."firstName", e."lastName", e."salary" from "Employee" e ${employeesWhere(filter.by, undefined)}
+        order by ${orders.lastName} limit $2`,
+      [filter.value, count],
+    );
+    return rows.map(([firstName, lastName, salary]) => ({
+      name: `${textOf(firstName)} ${textOf(lastName)}`,
+      monthly: salary === null ? null : Math.round(Number(salary) / 12),
+    }));
+  }
+
+  /** One statement: it counts only where the number is not known. */
+  async #page(
+    dataclass: string,
+    skip: number,
+    { name, counted, rows, count, values }: PageStatement,
+  ): Promise<string> {
+    const { known } = this;
+    const stamp = known.globalStamp;
+    const knownCount = known.count(counted);
+    const select = `count(*)::int, coalesce(json_agg(r), '[]')::text`;
+    const [row] =
+      knownCount === undefined
+        ? await this.ask(
+            `counted ${name}`,
+            () => `select ${select}, (${count()})::int from (${rows()}) r`,
+            values,
+          )
+        : await this.ask(name, () => `select ${select} from (${rows()}) r`, values);
+    const [sent, list, found = 0] = row as [number, string, number?];
+    if (knownCount === undefined) known.keep(counted, found, stamp);
+    return `{"__entityModel":"${dataclass}",${this.#envelope(knownCount ?? found, sent, skip, list)}`;
+  }
+
+  #envelope(count: number, sent: number, first: number, list: string): string {
+    return `"__GlobalStamp":${this.known.globalStamp},"__COUNT":${count},"__SENT":${sent},"__FIRST":${first},"__ENTITIES":${list}}`;
+  }
+}
+
+interface PageStatement {
+  readonly name: string;
+  /** Of what is counted, the values of its filter included. */
+  readonly counted: string;
+  readonly rows: () => string;
+  readonly count: () => string;
+  readonly values: readonly unknown[];
+}
+
+function boundTo(filter: Filter | undefined): readonly unknown[] {
+  return filter === undefined ? [] : [filter.value];
+}
+
+function textOf(value: unknown): string {
+  return typeof value === 'string' ? value : '';
+}

@@ -1,0 +1,273 @@
+import type { FastifyInstance } from 'fastify';
+import { Client } from 'pg';
+import { afterAll, afterEach, beforeAll, beforeEach, expect, it, vi } from 'vitest';
+import { seededRandom } from '../../bench/data/random.js';
+import { describePostgres, postgresDatabase, type TestDatabase } from '../../support/postgres.js';
+import { modelOf, serverOf } from '../../support/server.js';
+
+const model = `drs: 1
+name: counts
+dataclasses:
+  Plot:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      name: { type: string, indexed: true }
+      trees: { to: Tree, many: true, inverse: plot }
+  Tree:
+    restrict: true
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+      species: { type: string, indexed: true }
+      plot: { to: Plot, foreignKey: plotID }
+      plotID: integer
+  Other:
+    attributes:
+      ID: { type: integer, key: true, generated: sequence }
+`;
+
+/** Trees of a hidden plot are hidden. */
+const classes = {
+  'src/classes/Tree.ts': `import { TreeBase, type Restriction } from '../generated/api.js';
+export class Tree extends TreeBase {
+  restrict(): Restriction {
+    return { filter: 'plot is null or plot.name != hidden' };
+  }
+}
+`,
+};
+
+const instant = `'2020-01-01T00:00:00.000Z'`;
+const plot = (name: string): string =>
+  `insert into "Plot" ("name", "__folded_name", "__TIMESTAMP") values ('${name}', '${name}', ${instant})`;
+const tree = (species: string, plotID: number | 'null' = 'null'): string =>
+  `insert into "Tree" ("species", "__folded_species", "plotID", "__TIMESTAMP") values ('${species}', '${species}', ${plotID}, ${instant})`;
+const other = `insert into "Other" ("__TIMESTAMP") values (${instant})`;
+
+describePostgres('the number of entities of a selection, on PostgreSQL', () => {
+  let database: TestDatabase;
+  let app: FastifyInstance;
+  const clients: Client[] = [];
+  let foreign: Client;
+
+  beforeAll(async () => {
+    database = await postgresDatabase();
+    app = await serverOf(
+      { ...modelOf(model), databases: ['postgres'] },
+      { databaseUrl: database.url },
+      classes,
+    );
+  });
+  afterAll(async () => {
+    await app.close();
+    await database.drop();
+  });
+  beforeEach(async () => {
+    foreign = await connected();
+    await foreign.query('truncate "Plot", "Tree", "Other" restart identity');
+    for (const each of [plot('a'), plot('b'), tree('oak', 1), tree('elm')])
+      await foreign.query(each);
+  });
+  afterEach(async () => {
+    await Promise.all(clients.splice(0).map((client) => client.end()));
+  });
+
+  async function connected(): Promise<Client> {
+    const client = new Client({ connectionString: database.url });
+    clients.push(client);
+    await client.connect();
+    // Whoever waits for a lock fails.
+    await client.query(`set lock_timeout = '2s'`);
+    return client;
+  }
+
+  async function read(
+    path: string,
+  ): Promise<{ readonly __COUNT: number; readonly __SENT: number }> {
+    const response = await app.inject(`/rest/${path}`);
+    expect(response.statusCode).toBe(200);
+    return response.json();
+  }
+
+  async function count(path: string): Promise<number> {
+    return (await read(path)).__COUNT;
+  }
+
+  /** Changes rows so that no trigger tells of it: whoever counts finds out. */
+  async function secretly(statement: string): Promise<void> {
+    await foreign.query('set session_replication_role = replica');
+    await foreign.query(statement);
+    await foreign.query('set session_replication_role = origin');
+  }
+
+  /** How often a request sends statements and waits for their answer. */
+  async function roundTrips(path: string): Promise<number> {
+    const query = vi.spyOn(Client.prototype, 'query');
+    try {
+      await read(path);
+      return query.mock.calls.length;
+    } finally {
+      query.mockRestore();
+    }
+  }
+
+  it('costs one round trip with the page, whether it is known or not', async () => {
+    // The first one may open a connection.
+    await read('Plot');
+    for (const path of [
+      'Plot?$filter=name=a&$top=1',
+      'Plot(1)/trees?$expand=trees',
+      'Plot?$format=looker&$top=1',
+      'Tree?$filter=species=oak&$top=1',
+    ]) {
+      expect([path, await roundTrips(path)]).toEqual([path, 1]);
+      expect([path, await roundTrips(path)]).toEqual([path, 1]);
+      await foreign.query(plot('c'));
+      await foreign.query(tree('ash', 1));
+      expect([path, await roundTrips(path)]).toEqual([path, 1]);
+    }
+  });
+
+  it('is remembered while others write elsewhere', async () => {
+    const neighbour = await postgresDatabase();
+    const stranger = new Client({ connectionString: neighbour.url });
+    await stranger.connect();
+    await stranger.query('create table "x" ("y" integer)');
+    const paths = ['Plot', 'Plot?$filter=name=a', 'Plot?$format=looker', 'Plot?$expand=trees'];
+    const before = await Promise.all(paths.map(count));
+    expect(before).toEqual([2, 1, 2, 2]);
+    await secretly(plot('a'));
+    await foreign.query(other);
+    await foreign.query(tree('oak', 1));
+    await stranger.query('insert into "x" values (1)');
+    expect(await Promise.all(paths.map(count))).toEqual(before);
+    await foreign.query(`delete from "Plot" where "name" = 'b'`);
+    expect(await Promise.all(paths.map(count))).toEqual([2, 2, 2, 2]);
+    await stranger.end();
+    await neighbour.drop();
+  });
+
+  it('follows all that others can do to a table', async () => {
+    const own = await connected();
+    await own.query('create role "guest" nologin');
+    await own.query('grant all on "Tree" to "guest"');
+    await own.query('grant all on all sequences in schema public to "guest"');
+    const insert = tree('fir').replace('"Tree"', 'public."Tree"');
+    const steps: readonly (readonly [string, number])[] = [
+      [tree('fir'), 1],
+      [
+        `update "Tree" set "species" = 'fir', "__folded_species" = 'fir' where "species" = 'elm'`,
+        2,
+      ],
+      [`delete from "Tree" where "ID" = (select max("ID") from "Tree" where "species" = 'fir')`, 1],
+      [`begin; ${tree('fir')}; ${tree('fir')}; commit`, 3],
+      [`begin; ${tree('fir')}; rollback`, 3],
+      [`begin; savepoint "s"; ${tree('fir')}; rollback to "s"; ${tree('fir')}; commit`, 4],
+      [`begin; ${tree('fir')}; savepoint "s"; ${tree('fir')}; rollback to "s"; commit`, 5],
+      [`begin isolation level repeatable read; ${tree('fir')}; commit`, 6],
+      [`begin isolation level serializable; ${tree('fir')}; ${tree('fir')}; commit`, 8],
+      [`with "x" as (${tree('fir')} returning "ID") select * from "x"`, 9],
+      [`set role "guest"; ${tree('fir')}; reset role`, 10],
+      [`set search_path = pg_catalog; ${insert}; reset search_path`, 11],
+      [`${tree('fir', 2)}; ${tree('fir', 2)}`, 13],
+      // A foreign key of somebody's own takes them along.
+      [
+        'alter table "Tree" add constraint "own" foreign key ("plotID") references "Plot" ("ID") on delete cascade, drop constraint "Tree_plotID_fkey"',
+        13,
+      ],
+      [`delete from "Plot" where "name" = 'b'`, 11],
+      [
+        `insert into "Tree" ("ID", "species", "__folded_species", "__TIMESTAMP") values (1000, 'fir', 'fir', ${instant}) on conflict do nothing`,
+        12,
+      ],
+      [
+        `merge into "Tree" t using (values (1000)) v (id) on t."ID" = v.id when matched then delete`,
+        11,
+      ],
+      ['truncate "Tree"', 0],
+    ];
+    for (const [statement, expected] of steps) {
+      await own.query(statement);
+      expect([statement, await count('Tree?$filter=species=fir')]).toEqual([statement, expected]);
+    }
+    await own.query('drop owned by "guest"');
+    await own.query('drop role "guest"');
+  });
+
+  it('follows a transaction that began before the number was remembered', async () => {
+    const [first, second] = [await connected(), await connected()];
+    await first.query('begin');
+    await first.query(tree('yew'));
+    expect(await count('Tree?$filter=species=yew')).toBe(0);
+    await second.query('begin');
+    // Nobody waits for the first one.
+    await second.query(tree('yew'));
+    await foreign.query(tree('yew'));
+    expect(await count('Tree?$filter=species=yew')).toBe(1);
+    await second.query('commit');
+    expect(await count('Tree?$filter=species=yew')).toBe(2);
+    await first.query('commit');
+    expect(await count('Tree?$filter=species=yew')).toBe(3);
+  });
+
+  it('does not let transactions that write two tables in opposite order wait for each other', async () => {
+    const [first, second] = [await connected(), await connected()];
+    await first.query(`begin; ${other}`);
+    await second.query(`begin; ${plot('c')}`);
+    await first.query(plot('d'));
+    await second.query(other);
+    await first.query('commit');
+    await second.query('commit');
+    expect([await count('Plot'), await count('Other')]).toEqual([4, 2]);
+  });
+
+  it('follows a change of the entities by which others are hidden', async () => {
+    expect(await count('Tree')).toBe(2);
+    await foreign.query(`update "Plot" set "name" = 'hidden', "__folded_name" = 'hidden'`);
+    expect(await count('Tree')).toBe(1);
+  });
+
+  it('keeps few slots, whatever isolation level writers have', async () => {
+    const slots = async (): Promise<number> => {
+      const { rows } = await foreign.query<{ count: string }>(
+        `select count(*) from "__version" where "table" = 'Other'`,
+      );
+      return Number(rows[0]?.count);
+    };
+    for (let turn = 0; turn < 300; turn += 1) {
+      await foreign.query(`begin isolation level repeatable read; ${other}; commit`);
+    }
+    expect(await count('Other')).toBe(300);
+    await foreign.query(other);
+    expect(await slots()).toBe(1);
+    expect(await count('Other')).toBe(301);
+    for (let turn = 0; turn < 10; turn += 1) await foreign.query(other);
+    expect(await slots()).toBe(1);
+  });
+
+  it('is that of the page beside writers that begin, commit and roll back at random', async () => {
+    let isOver = false;
+    const writing = Array.from({ length: 4 }, async (_, seed) => {
+      const client = await connected();
+      const random = seededRandom(seed + 1);
+      while (!isOver) {
+        const level = random.pick(['read committed', 'repeatable read']);
+        await client.query(`begin isolation level ${level}`);
+        for (let step = random.below(3); step >= 0; step -= 1) {
+          await client.query(random.pick([tree('ivy'), tree('oak'), plot('ivy'), other]));
+        }
+        await client.query(random.below(4) === 0 ? 'rollback' : 'commit');
+      }
+    });
+    const seen = new Set<number>();
+    const paths = ['Tree?$filter=species=ivy&$top=100000', 'Plot?$filter=name=ivy&$top=100000'];
+    for (let turn = 0; turn < 150; turn += 1) {
+      for (const page of await Promise.all([...paths, ...paths].map(read))) {
+        expect(page.__COUNT).toBe(page.__SENT);
+        seen.add(page.__COUNT);
+      }
+    }
+    isOver = true;
+    await Promise.all(writing);
+    expect(seen.size).toBeGreaterThan(10);
+  });
+});
