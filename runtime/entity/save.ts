@@ -219,9 +219,7 @@ export class EntitySaver {
   }
 
   #comparable(key: string | number): string | number {
-    return typeof key === 'string' && this.dataclass.key.type === 'string'
-      ? this.#fold(key)
-      : key;
+    return typeof key === 'string' && this.dataclass.key.type === 'string' ? this.#fold(key) : key;
   }
 
   #change(

@@ -78,10 +78,7 @@ function servedClasses(
 }
 
 /** Singletons of sessions cannot be shared by several processes. */
-function unsharedSingletons(
-  { singletons }: ClassRegistry,
-  processes: number,
-): Error | undefined {
+function unsharedSingletons({ singletons }: ClassRegistry, processes: number): Error | undefined {
   const ofSessions = Object.entries(singletons)
     .filter(([, { scope }]) => scope === 'session')
     .map(([name]) => name);

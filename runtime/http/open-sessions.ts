@@ -212,9 +212,7 @@ function count(
   if (first === undefined) return undefined;
   const { quotas, rates } = first;
   return whenThere(rates.count(quotas, 'inBytes', received, now), () =>
-    whenThere(rates.count(quotas, 'outBytes', sent, now), () =>
-      count(others, received, sent, now),
-    ),
+    whenThere(rates.count(quotas, 'outBytes', sent, now), () => count(others, received, sent, now)),
   );
 }
 

@@ -215,7 +215,11 @@ class LoadedUploads implements Uploads {
     return whenThere(this.state.run([this.sql.find, name, this.session]), (rows) => {
       const [row] = rows;
       if (row !== undefined) {
-        const [type, space, written] = row as unknown as readonly [ImageType | null, number, number];
+        const [type, space, written] = row as unknown as readonly [
+          ImageType | null,
+          number,
+          number,
+        ];
         const content = Buffer.concat(
           rows.flatMap(([, , , part]) => (part instanceof Uint8Array ? [part] : [])),
         );

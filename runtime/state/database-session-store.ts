@@ -135,12 +135,13 @@ export class DatabaseSessionStore implements SessionStore {
   #used(session: DatabaseSession, [refreshed, expires, now]: Times): Pending<SessionRecord> {
     session.expires = expires;
     if (now - refreshed < grainOf(session.idleTimeout)) return session;
-    return whenThere(this.state.run([this.#sql.use, session.id], [this.#sql.times, session.id]), ([
-      row,
-    ]) => {
-      if (row !== undefined) session.expires = Number(row[0]);
-      return session;
-    });
+    return whenThere(
+      this.state.run([this.#sql.use, session.id], [this.#sql.times, session.id]),
+      ([row]) => {
+        if (row !== undefined) session.expires = Number(row[0]);
+        return session;
+      },
+    );
   }
 
   begin(given: NewSession, room?: SessionRoom): DatabaseSession {

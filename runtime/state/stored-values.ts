@@ -166,19 +166,12 @@ function textOf(name: string, value: unknown): string {
 
 /** @param above the objects that contain the value */
 function requireJson(value: unknown, above: readonly object[]): void {
-  switch (typeof value) {
-    case 'string':
-    case 'boolean':
-      return;
-    case 'number':
-      if (Number.isFinite(value)) return;
-      throw new TypeError(`${value} is no number of JSON.`);
-    case 'object':
-      break;
-    default:
-      throw new TypeError(`JSON has no ${typeof value}.`);
+  if (value === null || typeof value === 'string' || typeof value === 'boolean') return;
+  if (typeof value === 'number') {
+    if (Number.isFinite(value)) return;
+    throw new TypeError(`${value} is no number of JSON.`);
   }
-  if (value === null) return;
+  if (typeof value !== 'object') throw new TypeError(`JSON has no ${typeof value}.`);
   if (above.includes(value)) throw new TypeError('it contains itself.');
   const within = [...above, value];
   if (Array.isArray(value)) {

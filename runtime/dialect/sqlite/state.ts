@@ -51,13 +51,15 @@ export class SqliteState implements StateDatabase {
       database.pragma(`journal_size_limit = ${mostLogBytes}`);
       database.pragma('foreign_keys = ON');
       const made = database;
-      made.transaction(() => {
-        requireVersion(Number(made.pragma('user_version', { simple: true })), schema, path);
-        for (const each of schema.statements({ bytes: 'blob', unlogged: '' })) {
-          made.exec(unqualified(each));
-        }
-        made.pragma(`user_version = ${schema.version}`);
-      }).immediate();
+      made
+        .transaction(() => {
+          requireVersion(Number(made.pragma('user_version', { simple: true })), schema, path);
+          for (const each of schema.statements({ bytes: 'blob', unlogged: '' })) {
+            made.exec(unqualified(each));
+          }
+          made.pragma(`user_version = ${schema.version}`);
+        })
+        .immediate();
       return new SqliteState(made, path);
     } catch (error) {
       database?.close();

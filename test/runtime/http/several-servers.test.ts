@@ -28,7 +28,9 @@ describeDatabases('Two servers with one database', ({ driver, create }) => {
     await database.drop();
   });
 
-  async function open(environment: Readonly<Record<string, string>> = {}): Promise<FastifyInstance> {
+  async function open(
+    environment: Readonly<Record<string, string>> = {},
+  ): Promise<FastifyInstance> {
     const app = await serverOf(
       { ...modelOf(severalModel), databases: [driver] },
       {
@@ -74,7 +76,11 @@ describeDatabases('Two servers with one database', ({ driver, create }) => {
     const refused = await bob.post('/rest/Item?$method=update', change('bob'));
     expect(refused.body).toContain('"status":3');
     expect((await bob.post('/rest/Item(1)?$method=delete')).body).toContain('"ok":false');
-    const uploaded = await one.send({ method: 'POST', url: '/rest/$upload?$rawPict=true', payload: png });
+    const uploaded = await one.send({
+      method: 'POST',
+      url: '/rest/$upload?$rawPict=true',
+      payload: png,
+    });
     const { ID } = uploaded.json<{ ID: string }>();
     const photo = [{ __KEY: '1', __STAMP: 1, photo: { ID } }];
     const stored = await other.post('/rest/Item?$method=update', photo);
@@ -159,7 +165,10 @@ describeDatabases('Two servers with one database', ({ driver, create }) => {
       let written = 0;
       while (!isOver) {
         const stamp = await stampOf(client);
-        const answer = await client.post('/rest/Item?$method=update', change(`${user} ${written}`, stamp));
+        const answer = await client.post(
+          '/rest/Item?$method=update',
+          change(`${user} ${written}`, stamp),
+        );
         expect(answer.statusCode).toBe(200);
         if (!answer.body.includes('__ERROR')) written += 1;
       }

@@ -56,7 +56,10 @@ async function postgres(): Promise<SharedState> {
 }
 
 /** `describe` for the state on each kind of database. */
-export function describeState(name: string, tests: (make: () => Promise<SharedState>) => void): void {
+export function describeState(
+  name: string,
+  tests: (make: () => Promise<SharedState>) => void,
+): void {
   describe(`${name}, on SQLite`, () => {
     tests(sqlite);
   });

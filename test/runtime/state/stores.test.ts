@@ -2,10 +2,10 @@ import { afterEach, beforeEach, describe, expect, it } from 'vitest';
 import { TooManyLocksError } from '../../../runtime/access/locks.js';
 import type { NewSession, SessionRecord } from '../../../runtime/access/session-store.js';
 import { keysOf, type Key, type KeyType } from '../../../runtime/entity-set/key-list.js';
-import { type EntitySet, EntitySetTooLargeError } from '../../../runtime/entity-set/entity-set-store.js';
+import { EntitySetTooLargeError } from '../../../runtime/entity-set/entity-set-store.js';
 import { DatabaseUploadStore } from '../../../runtime/media/database-uploads.js';
 import { DatabaseFailures } from '../../../runtime/permissions/database-failures.js';
-import { RequestError } from '../../../runtime/protocol/errors.js';
+import type { RequestError } from '../../../runtime/protocol/errors.js';
 import { fold } from '../../../runtime/protocol/fold.js';
 import { DatabaseLockTable } from '../../../runtime/state/database-lock-table.js';
 import { QuotaTable } from '../../../runtime/state/database-rates.js';
@@ -120,7 +120,9 @@ describeState('The state of two servers', (make) => {
       expect(await other.sessions.find(record.token)).toBeUndefined();
       await one.sessions.flush(record, false);
       expect(await other.sessions.find(record.token)).toBeDefined();
-      expect(JSON.stringify(await raw('select * from drs_state.session'))).not.toContain(record.token);
+      expect(JSON.stringify(await raw('select * from drs_state.session'))).not.toContain(
+        record.token,
+      );
     });
 
     it('open by their newest token alone; of two renewals at once the first one wins', async () => {
@@ -203,7 +205,7 @@ describeState('The state of two servers', (make) => {
       await one.locks.lock('Item', 1, { session: visitor.id, origin: undefined });
       const keys = keysOf('integer', [1, 2]);
       const set = { dataclass: 'Item', keys, timeout: 60, isSorted: false };
-      const mine = (await one.sets.create({ ...set, owner: visitor.id })) as EntitySet;
+      const mine = await one.sets.create({ ...set, owner: visitor.id });
       const moved: string[] = [];
       one.sessions.onMove((from, to) => moved.push(from, to));
       const user = one.sessions.replace(visitor, sessionOf(), undefined);
@@ -218,7 +220,9 @@ describeState('The state of two servers', (make) => {
       expect(await other.sessions.find(visitor.token)).toBeUndefined();
       expect(await other.locks.holderOf('Item', 1)).toMatchObject({ session: user.id });
       expect(await other.sets.countOf(user.id)).toBe(1);
-      expect(await other.sets.access(mine.id, { session: user.id, dataclass: 'Item' })).toBeDefined();
+      expect(
+        await other.sets.access(mine.id, { session: user.id, dataclass: 'Item' }),
+      ).toBeDefined();
     });
 
     it('end after their idle time, with all that belongs to them, and each use prolongs it', async () => {
@@ -267,7 +271,9 @@ describeState('The state of two servers', (make) => {
         session: mia.id,
         origin,
       });
-      expect(await other.locks.refusal('Item', 'strasse', bob.id)).toMatchObject({ session: mia.id });
+      expect(await other.locks.refusal('Item', 'strasse', bob.id)).toMatchObject({
+        session: mia.id,
+      });
       expect(await other.locks.refusal('Item', 'strasse', mia.id)).toBeUndefined();
       expect(await other.locks.lock('Item', 1, ofBob)).toBe(true);
       expect(await other.locks.lock('Item', '1', ofMia)).toBe(true);
@@ -292,7 +298,7 @@ describeState('The state of two servers', (make) => {
     it('have one holder, whoever asks at once', async () => {
       const sessions = await Promise.all(Array.from({ length: 8 }, () => begun()));
       const given = await Promise.all(
-        sessions.map(({ id }, at) =>
+        sessions.map(async ({ id }, at) =>
           (at % 2 === 0 ? one : other).locks.lock('Item', 1, { session: id, origin: undefined }),
         ),
       );
@@ -362,7 +368,10 @@ describeState('The state of two servers', (make) => {
       const { id: owner } = await begun();
       const claim = { session: owner, dataclass: 'Part' };
       const create = async (of: string | undefined, length: number): Promise<string> => {
-        const keys = keysOf('integer', Array.from({ length }, (_, at) => at));
+        const keys = keysOf(
+          'integer',
+          Array.from({ length }, (_, at) => at),
+        );
         const set = { dataclass: 'Part', keys, owner: of, timeout: 60, isSorted: false };
         const { id } = await one.sets.create(set);
         await age(one.state, 1000);
@@ -403,10 +412,9 @@ describeState('The state of two servers', (make) => {
       expect(admitted).toBe(250);
       const rows = await raw("select used from drs_state.quota where owner = 'server'");
       expect(rows).toHaveLength(1);
-      expect(await Promise.all(rates.map((each) => each.admit({ nbRequestsPerMin: 300 })))).toEqual([
-        undefined,
-        undefined,
-      ]);
+      expect(
+        await Promise.all(rates.map(async (each) => each.admit({ nbRequestsPerMin: 300 }))),
+      ).toEqual([undefined, undefined]);
     });
 
     it('count bytes that exceed what was drawn, and requests that come at once', async () => {
@@ -418,7 +426,7 @@ describeState('The state of two servers', (make) => {
       expect(await rates[1]?.admit(quotas)).toBeGreaterThan(3000);
       const requests = { nbRequestsPerMin: 5 };
       const results = await Promise.all(
-        Array.from({ length: 20 }, (_, at) => rates[at % 2]?.admit(requests)),
+        Array.from({ length: 20 }, async (_, at) => rates[at % 2]?.admit(requests)),
       );
       expect(results.filter((each) => each === undefined).length).toBeLessThanOrEqual(4);
     });
@@ -469,11 +477,7 @@ describeState('The state of two servers', (make) => {
       owner: string,
       sender = 'user:mia',
     ): Promise<string> =>
-      uploads.receive(
-        chunks(size),
-        { timeout: undefined, mustBeImage: true, sender },
-        () => owner,
-      );
+      uploads.receive(chunks(size), { timeout: undefined, mustBeImage: true, sender }, () => owner);
 
     it('come in parts, belong to a session, and are used so often by both', async () => {
       const { id: owner } = await begun();
@@ -512,7 +516,9 @@ describeState('The state of two servers', (make) => {
       expect(Number(headers['retry-after'])).toBeLessThanOrEqual(121);
       expect(await raw('select id from drs_state.upload')).toHaveLength(1);
       await receive(one, 2_500_000, owner, 'guest a');
-      expect(await receive(other, 2_500_000, owner, 'guest b').catch((e: unknown) => e)).toMatchObject({
+      expect(
+        await receive(other, 2_500_000, owner, 'guest b').catch((e: unknown) => e),
+      ).toMatchObject({
         status: 429,
       });
       expect(await receive(other, 3_000_001, owner, 'x').catch((e: unknown) => e)).toMatchObject({
