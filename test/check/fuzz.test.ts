@@ -48,13 +48,13 @@ function check(text: string | Uint8Array): void {
   }
 }
 
-describe('checks never throw', () => {
-  it('over texts', () => {
+describe('A check never throws', () => {
+  it('for any text', () => {
     fc.assert(fc.property(fc.string({ unit: 'binary' }), check));
     fc.assert(fc.property(fc.uint8Array({ maxLength: 200 }), check));
   });
 
-  it('over trees that look like models', () => {
+  it('for trees that look like models', () => {
     const word = fc.constantFrom(...words);
     const scalar = fc.oneof(word, fc.boolean(), fc.integer(), fc.double(), fc.constant(null));
     const { tree } = fc.letrec((tie) => ({
@@ -82,7 +82,7 @@ describe('checks never throw', () => {
     );
   });
 
-  it('over the complete example with a word replaced, a line lost or characters changed', () => {
+  it('for the complete example with a word replaced, a line removed or characters changed', () => {
     const lines = complete.split('\n');
     const replaced = fc
       .tuple(fc.nat(lines.length - 1), fc.nat(10), fc.constantFrom(...words))

@@ -16,7 +16,7 @@ function membersOf(prototype: object): string[] {
   return Object.getOwnPropertyNames(prototype).sort();
 }
 
-describe('names that models cannot use are those of the members of the base classes', () => {
+describe('The names that models cannot use are the members of the base classes:', () => {
   it.each([
     ['entity', Entity.prototype, entityMembers],
     ['selection', EntitySelection.prototype, selectionMembers],

@@ -41,7 +41,7 @@ const short = `From the last model to this one (drs-gen diff server model.yaml s
           if it was renamed, write renamedFrom: a0
 `;
 
-it('drs-gen tells what a changed model means before it writes', async () => {
+it('drs-gen reports what a changed model means before it writes', async () => {
   const world = await changedWorld(attributes(1), '      b: string\n');
   for (const option of ['--check', '--dry-run', '']) {
     const { code, err } = await world.run(`model.yaml -o server ${option}`);
@@ -53,13 +53,13 @@ it('drs-gen tells what a changed model means before it writes', async () => {
   expect(err).toBe('server: 2 unchanged\n');
 });
 
-it('drs-gen says nothing of changes that nobody notices', async () => {
+it('drs-gen reports no changes that have no effect', async () => {
   const world = await changedWorld(attributes(1), attributes(2));
   const { err } = await world.run('model.yaml -o server');
   expect(err).toBe('server: 2 updated\n');
 });
 
-it('drs-gen tells of the ten changes that matter most', async () => {
+it('drs-gen reports the ten most important changes', async () => {
   const world = await changedWorld(attributes(30), '      b: { type: string, mandatory: true }\n');
   const { err } = await world.run('model.yaml -o server');
   const lines = err.split('\n').filter((line) => /^ {2}\S/.test(line));
@@ -68,7 +68,7 @@ it('drs-gen tells of the ten changes that matter most', async () => {
   expect(lines[10]).toMatch(/^ {2}… and \d+ more$/);
 });
 
-it('drs-gen --json has the lists of drs-gen diff --json', async () => {
+it('drs-gen --json contains the lists of drs-gen diff --json', async () => {
   const world = await changedWorld(attributes(1), '      b: string\n');
   const diff = JSON.parse((await world.run('diff server model.yaml --json')).out) as object;
   const { code, out, err } = await world.run('model.yaml -o server --check --json');
@@ -80,7 +80,7 @@ it('drs-gen --json has the lists of drs-gen diff --json', async () => {
   expect(settled).not.toHaveProperty('changes');
 });
 
-it('drs-gen says why it cannot compare the model with the last one', async () => {
+it('drs-gen reports why it cannot compare the model with the previous one', async () => {
   const world = await changedWorld(attributes(1), attributes(2));
   world.disk.put('/home/server/.drs-gen/model.lock.json', '{ "drs": 7 }');
   const { code, err } = await world.run('model.yaml -o server --force');

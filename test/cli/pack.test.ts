@@ -90,8 +90,8 @@ beforeAll(async () => {
 });
 afterAll(() => rm(temporary, { recursive: true, force: true }));
 
-describe('the package', () => {
-  it('carries what it needs and no more', async () => {
+describe('The npm package', () => {
+  it('contains what it needs and no more', async () => {
     const root = join(folder, 'node_modules', 'drs-gen');
     expect((await readdir(root)).sort()).toEqual(
       expect.arrayContaining(['dist', 'package.json', 'templates']),
@@ -117,7 +117,7 @@ describe('the package', () => {
     expect((await mustWork(drsGen('--version'))).out).toBe(`${version}\n`);
   });
 
-  it('makes a first model, whose schema works offline, and a server from it', async () => {
+  it('creates a first model, whose schema works offline, and a server from it', async () => {
     await mustWork(drsGen('init', 'shop'));
     const schema: unknown = JSON.parse(
       await readFile(join(folder, 'shop', 'model.schema.json'), 'utf8'),
@@ -150,7 +150,7 @@ describe('the package', () => {
     expect(files.sort()).toEqual(others.sort());
   });
 
-  it('names the place of an error', async () => {
+  it('reports the place of an error', async () => {
     await writeFile(join(folder, 'bad.yaml'), 'drs: 1\nname: bad\ndataclasses: 7\n');
     const { code, err } = await drsGen('bad.yaml', '-o', 'bad');
     expect(code).toBe(1);
@@ -158,7 +158,7 @@ describe('the package', () => {
     expect(await readdir(folder)).not.toContain('bad');
   });
 
-  it('leaves a whole server or none when it is interrupted', async () => {
+  it('leaves a complete server or none when it is interrupted', async () => {
     const main = join(copy, 'dist', 'generator', 'cli', 'main.js');
     await writeFile(join(folder, 'model.yaml'), await readFile(join(folder, 'shop/model.yaml')));
     const whole = (await readdir(join(folder, 'shop', 'other'), { recursive: true })).length;

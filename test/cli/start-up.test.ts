@@ -16,7 +16,7 @@ async function loadedAtStart(url: URL, seen = new Set<string>()): Promise<Readon
   return seen;
 }
 
-it('loads no stage of the generator and no heavy package before it is needed', async () => {
+it('A start of drs-gen loads no stage of the generator and no large package before it is needed', async () => {
   const loaded = [
     ...(await loadedAtStart(new URL('../../generator/cli/main.ts', import.meta.url))),
   ];

@@ -279,7 +279,7 @@ const model = (): Model =>
     ].join('\n'),
   );
 
-describePostgres('an expression', () => {
+describePostgres('An expression', () => {
   const sqlite = new Database(':memory:');
   let place: TestDatabase;
   let client: Client;

@@ -32,8 +32,8 @@ const act: fc.Arbitrary<Act> = fc.oneof(
   fc.record({ does: fc.constant('delete' as const), path }),
 );
 
-describe('any sequence of runs, crashes and edits', () => {
-  it('loses no edit, and ends with what was asked for or with a conflict', async () => {
+describe('Any sequence of runs, crashes and edits', () => {
+  it('loses no edit, and ends with the requested files or with a conflict', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(act, { maxLength: 12 }), files, async (acts, last) => {
         const disk = memoryDisk();

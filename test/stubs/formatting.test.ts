@@ -47,7 +47,7 @@ const file = fc
     return windows ? text.replaceAll('\n', '\r\n') : text;
   });
 
-it('adds to classes of any format, and takes nothing away', async () => {
+it('An addition to a class of any format removes nothing', async () => {
   await fc.assert(
     fc.asyncProperty(file, async (text) => {
       // Members that lack a semicolon may run into each other.

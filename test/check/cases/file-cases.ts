@@ -61,7 +61,7 @@ export const fileCases: readonly ProblemCase[] = [
     expected: [{ code: 'yaml/unquoted-list', at: 'a' }],
   },
   {
-    name: 'what follows from a slip is not told',
+    name: 'errors that follow from a typing error are not reported',
     yaml: 'a: "<<a>>\\q"\nb: <<b>>}\nc: { d: 1 }\n e: "\n',
     expected: [
       { code: 'yaml/escape', at: 'a' },
