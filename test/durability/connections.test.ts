@@ -72,7 +72,7 @@ async function untilServed(port: number, count: number): Promise<void> {
   }
 }
 
-it('10,000 open connections are served, again and again, and closed by a stop', async () => {
+it('10,000 open connections are all served repeatedly, and closed by a stop', async () => {
   const server = await scratch.start({ environment });
   const clients = await openAll(Number(new URL(server.origin).port), wanted);
   const all = new Array<number>(wanted).fill(200);
@@ -84,7 +84,7 @@ it('10,000 open connections are served, again and again, and closed by a stop', 
   expect(await server.ended).toMatchObject({ code: 0, stderr: '' });
 });
 
-it('more connections than the system lets a server have wait, and are served when others close', async () => {
+it('Connections beyond the limit of the system wait, and are served when others close', async () => {
   const server = await scratch.start({
     wrapper: ['sh', '-c', 'ulimit -n 400 && exec "$@"', 'sh'],
     environment,

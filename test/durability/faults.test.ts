@@ -46,8 +46,8 @@ async function stop(server: ServerProcess): Promise<void> {
   expect(await server.ended).toMatchObject({ code: 0 });
 }
 
-describe('a database that another process has locked', () => {
-  it('is waited for, while reads go on; then changes are refused until it is free', async () => {
+describe('A database that another process has locked', () => {
+  it('makes changes wait while reads continue; then changes are refused until it is free', async () => {
     const client = new Client((await scratch.start()).origin);
     saved(await create(client, 1));
     const other = new Database(scratch.file);
@@ -75,12 +75,12 @@ describe('a database that another process has locked', () => {
   });
 });
 
-describe('a file that is taken away while the server runs', () => {
+describe('A database file that is removed while the server runs', () => {
   /** Longer than the server goes without looking. */
   const noticed = 200;
 
   it.each(['data.sqlite', 'data.sqlite-wal'])(
-    'stops changes and no reads until it is back (%s)',
+    'fails changes and no reads until it is back (%s)',
     async (name) => {
       const server = await scratch.start();
       const client = new Client(server.origin);
@@ -102,7 +102,7 @@ describe('a file that is taken away while the server runs', () => {
     },
   );
 
-  it('stops changes for good when another one has its place', async () => {
+  it('fails changes until the server is restarted when another file replaces it', async () => {
     const server = await scratch.start();
     const client = new Client(server.origin);
     saved(await create(client, 1));
@@ -115,7 +115,7 @@ describe('a file that is taken away while the server runs', () => {
     await stop(server);
   });
 
-  it('stops changes when it was deleted: none is acknowledged and lost', async () => {
+  it('fails changes when it was deleted: none is acknowledged and lost', async () => {
     const server = await scratch.start();
     const client = new Client(server.origin);
     saved(await create(client, 1));
@@ -127,8 +127,8 @@ describe('a file that is taken away while the server runs', () => {
   });
 });
 
-describe('a damaged file', () => {
-  it('stops the start, and stays as it is', async () => {
+describe('A damaged database file', () => {
+  it('stops the start, and is not changed', async () => {
     const content = 'This is a letter, and no database. '.repeat(300);
     writeFileSync(scratch.file, content);
     const { code, stderr } = await scratch.launch().ended;
@@ -137,7 +137,7 @@ describe('a damaged file', () => {
     expect(readFileSync(scratch.file, 'utf8')).toBe(content);
   });
 
-  it('stops the start when it was cut off', async () => {
+  it('stops the start when it was truncated', async () => {
     const server = await scratch.start();
     await stop(server);
     truncateSync(scratch.file, 6_000);
@@ -146,7 +146,7 @@ describe('a damaged file', () => {
     expect(stderr).toMatch(/^Cannot open the database \.\/data\.sqlite: .*malformed.*\n$/);
   });
 
-  it('is told for what cannot be read, and the rest is served', async () => {
+  it('fails the requests that read the damaged part, and the rest is served', async () => {
     const server = await scratch.start();
     const client = new Client(server.origin);
     saved(await create(client, 1));
@@ -191,7 +191,7 @@ function canStart(): boolean {
   return stderr.includes('PORT is "none"');
 }
 
-describe('what may not be written', () => {
+describe('A file or folder without write permission', () => {
   it.for<readonly [string, () => void]>([
     [
       'the file',

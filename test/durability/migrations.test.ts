@@ -162,7 +162,7 @@ dataclasses:
     );
   };
 
-  it('is killed before each statement of convert and drop, and values are converted once', async () => {
+  it('converts values once, although it is killed before each statement of convert and drop', async () => {
     await serving(older, async (app) => {
       await filled(app);
     });
@@ -199,7 +199,7 @@ dataclasses:
     await expect(rows('"fax"')).rejects.toThrow(/fax/);
   });
 
-  it('is killed in the middle of a conversion, which has happened not at all then', async () => {
+  it('changes nothing when it is killed in the middle of a conversion', async () => {
     await serving(older, async (app) => {
       await filled(app);
     });
@@ -297,7 +297,7 @@ const met = async (): Promise<void> => {
   while (readFileSync(list).length < ${processes}) await setTimeout(5);
 };`;
 
-  it('fills each row once where two servers and the command start at the same time', async () => {
+  it('fills each row once when two servers and the command start at the same time', async () => {
     await serving(amounts, async (app) => {
       await filledAmounts(app);
     });
@@ -322,7 +322,7 @@ const met = async (): Promise<void> => {
     expect(await done()).toBe(3);
   });
 
-  it('waits for another one that fills, however long that takes', async () => {
+  it('waits for another one that fills rows, however long that takes', async () => {
     await serving(amounts, async (app) => {
       await filledAmounts(app);
     });
@@ -363,7 +363,7 @@ const paused = async (row: { ID: number }): Promise<void> => {
       });
     });
 
-  it('keeps a server with MIGRATE=check from listening until the command has done it', async () => {
+  it('keeps a server with MIGRATE=check from listening until the command has applied it', async () => {
     await serving(older, async (app) => {
       await filled(app);
     });
@@ -404,7 +404,7 @@ const paused = async (row: { ID: number }): Promise<void> => {
     }
   });
 
-  it('keeps a server with MIGRATE=off from starting until it is done', async () => {
+  it('keeps a server with MIGRATE=off from starting until it is applied', async () => {
     await serving(older, async (app) => {
       await filled(app);
     });

@@ -55,7 +55,7 @@ function send(origin: string, value: number): Sent {
   return { request: sent, value, answer };
 }
 
-it('1000 changes wait behind a slow one; more are refused at once, and reads go on', async () => {
+it('1000 changes wait behind a slow one; more are refused at once, and reads continue', async () => {
   const server = await scratch.start({ environment: { MAX_WAIT: '2147483647' } });
   const client = new Client(server.origin);
   const slow = new Database(scratch.file);

@@ -83,8 +83,8 @@ async function raise(client: Client, body: object): Promise<readonly [number, un
   return [response.status, await response.json()];
 }
 
-describe('The guide to routes of the user', () => {
-  it('has code of files alone, which compiles in the server of the example', async () => {
+describe('The guide to your own routes', () => {
+  it('has only code of whole files, which compiles in the server of the example', async () => {
     expect(blocks.length).toBeGreaterThan(6);
     for (const { language, path } of blocks) {
       expect([language, path]).toEqual([
@@ -102,7 +102,7 @@ describe('The guide to routes of the user', () => {
     expect(typeErrors(typed)).toEqual([]);
   });
 
-  it('adds a route for those who manage the staff', async () => {
+  it('adds a route for users with the privilege to manage the staff', async () => {
     expect(await hr.get('/payroll/1')).toMatchObject({
       status: 200,
       body: { company: 'Blue', total: 300 },
@@ -123,7 +123,7 @@ describe('The guide to routes of the user', () => {
     expect((await hr.get('/payroll/1')).body).toMatchObject({ total: 330 });
   });
 
-  it('logs routes and times, and tells all routes', async () => {
+  it('logs routes and times, and lists all routes', async () => {
     await hr.get('/rest/Company(1)');
     await expect.poll(server.stdout).toMatch(/^GET \/rest\/Company\(:key 200 \d+\.\d ms$/m);
     expect(server.stdout()).toContain('payroll/');

@@ -27,7 +27,7 @@ afterEach(async () => {
   await scratch.remove();
 });
 
-it('a loss of power takes the last changes back, and only whole ones', async () => {
+it('A loss of power undoes only the last changes, each of them completely', async () => {
   const server = await scratch.start();
   const client = new Client(server.origin);
   for (let tag = 1; tag <= batches; tag += 1) {

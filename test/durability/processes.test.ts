@@ -78,13 +78,13 @@ const stateFolders = (): readonly string[] =>
 const currentUser = async (client: Client): Promise<unknown> =>
   (resultOf(await client.get('/$directory/currentUser')) as { userName: string } | null)?.userName;
 
-describe('two processes', () => {
-  it('tell their address once, when both of them listen', async () => {
+describe('Two processes', () => {
+  it('print their address once, when both of them listen', async () => {
     await begin();
     expect(new Set([await one.process(), await other.process()]).size).toBe(2);
   });
 
-  it('page, combine and release entity sets that either has made', async () => {
+  it('page, combine and release entity sets that either has created', async () => {
     await begin();
     await createItems(50);
     const low = await setOf(one, 'ID <= 30');
@@ -98,7 +98,7 @@ describe('two processes', () => {
     expect((await one.get(`/Item/$entityset/${high}`)).status).toBe(200);
   });
 
-  it('keep the ID of a kept definition for its owner, by whichever process others name it', async () => {
+  it('keep the ID of a stored definition for its owner, in whichever process another session names it', async () => {
     await begin();
     await createItems(4);
     await logIn(one);
@@ -114,7 +114,7 @@ describe('two processes', () => {
     expect(countOf(await one.get(set))).toBe(1);
   });
 
-  it('know a user whom either has let in, until one of them lets the user out', async () => {
+  it('know a user who has logged in at either, until the user logs out at one of them', async () => {
     await begin();
     await logIn(one);
     share();
@@ -129,7 +129,7 @@ describe('two processes', () => {
     expect((await one.get(`/Item/$entityset/${set}`)).status).toBe(404);
   });
 
-  it('open a session by its newest cookie alone', async () => {
+  it('accept only the newest cookie of a session', async () => {
     await begin();
     await logIn(one);
     share();
@@ -141,7 +141,7 @@ describe('two processes', () => {
     expect(await currentUser(one)).toBe('mia');
   });
 
-  it('keep what class code stores for a session, also what it changes where it lies', async () => {
+  it('keep what class code stores for a session, including changes inside a stored object', async () => {
     await begin();
     await one.post('/$catalog/remember', ['list', 'a']);
     share();
@@ -170,7 +170,7 @@ describe('two processes', () => {
     expect((await other.post('/Item?$method=update', change)).text).toContain('"name":"changed"');
   });
 
-  it('take uploads that either has received, and count their space together', async () => {
+  it('accept uploads that either has received, and count their space together', async () => {
     await begin({ UPLOAD_SPACE: '8192' });
     await createItems(1);
     await logIn(one);
@@ -200,7 +200,7 @@ describe('two processes', () => {
     expect(statuses).toEqual([200, 200, 200, 200, 429, 429]);
   });
 
-  it('count requests of all for the quota of the server', async () => {
+  it('count the requests of all clients for the quota of the server', async () => {
     // Each process is looked for by some of them.
     await begin({ QUOTAS: '{"nbRequestsPerHour":200}' });
     const answered = { one: 0, other: 0 };
@@ -209,7 +209,7 @@ describe('two processes', () => {
     expect(answered.one).toBeLessThan(200);
   });
 
-  it('slow logins down that fail by one of them', async () => {
+  it('delay logins after failures at either of them', async () => {
     await begin();
     const statuses: number[] = [];
     // Each wait is twice as long as the one before: where the first was over already, another is not.
@@ -222,7 +222,7 @@ describe('two processes', () => {
     expect(statuses.slice(0, -1)).toEqual(statuses.slice(0, -1).fill(401));
   });
 
-  it('keep together as many sessions as the server may have', async () => {
+  it('hold together as many sessions as the limit of the server', async () => {
     await begin({ MAX_SESSIONS: '2' });
     await logIn(one, 'mia');
     await logIn(other, 'bob');
@@ -234,8 +234,8 @@ describe('two processes', () => {
   });
 });
 
-describe('a process that dies', () => {
-  it('is started anew, and nothing of its clients is lost', async () => {
+describe('A process that dies', () => {
+  it('is restarted, and its clients lose nothing', async () => {
     await begin();
     await createItems(20);
     await logIn(one);
@@ -279,7 +279,7 @@ describe('a process that dies', () => {
     for (const client of [...again, ...others, stranger]) client.close();
   });
 
-  it('may be all of them: what they remember outlives them', async () => {
+  it('loses no shared state, even if all processes die', async () => {
     await begin();
     await logIn(one);
     const { cookie } = one;
@@ -296,11 +296,11 @@ describe('a process that dies', () => {
   });
 });
 
-describe('what processes share', () => {
+describe('The state that processes share', () => {
   it.each([
     ['all of it', 'uploads', 'state-1.sqlite'],
     ['its database', 'state-1.sqlite'],
-  ])('is rebuilt for all of them when somebody has removed %s', async (_what, ...removed) => {
+  ])('is rebuilt for all of them when %s was removed', async (_what, ...removed) => {
     await begin();
     const before = [await one.process(), await other.process()];
     const [shared = ''] = stateFolders();
@@ -326,8 +326,8 @@ describe('what processes share', () => {
   });
 });
 
-describe('the end', () => {
-  it('comes with SIGTERM when all requests are answered, and leaves nothing behind', async () => {
+describe('The end of a server with several processes', () => {
+  it('comes after SIGTERM when all requests are answered, and leaves nothing behind', async () => {
     await begin();
     await createItems(1);
     const clients = Array.from({ length: 10 }, () => new Client(server.origin));
@@ -348,7 +348,7 @@ describe('the end', () => {
     expect(stateFolders()).toEqual([]);
   });
 
-  it('comes at once to processes that start', async () => {
+  it('comes at once for processes that are starting', async () => {
     await begin();
     const path = join(folder, 'locked.sqlite');
     const database = new Database(path);
@@ -375,7 +375,7 @@ describe('the end', () => {
     expect(await server.ended).toMatchObject({ code: 0, signal: null });
   });
 
-  it('comes to a process that reads as early as it may', async () => {
+  it('comes for a reader process that is disconnected while it starts', async () => {
     await begin();
     const settings = { file: join(folder, 'data.sqlite'), isFoldedWithoutAccents: false };
     const script = join(dirname(program), '../../runtime/reader-process.js');
@@ -388,7 +388,7 @@ describe('the end', () => {
     expect(await ended).toEqual([0, null]);
   });
 
-  it('comes to all of them when the first one is killed', async () => {
+  it('comes for all of them when the first one is killed', async () => {
     await begin();
     const processes = [await one.process(), await other.process()];
     await kill(server);
@@ -406,7 +406,7 @@ describe('the end', () => {
   });
 });
 
-describe('a start that fails', () => {
+describe('A start that fails', () => {
   beforeEach(async () => {
     await begin();
   });
@@ -415,14 +415,14 @@ describe('a start that fails', () => {
     ['a number of processes that is none', { PROCESSES: 'many' }, 'PROCESSES is "many"'],
     ['a database in memory', { DATABASE_URL: 'sqlite::memory:' }, 'a database in memory'],
     ['a variable that is wrong', { PAGE_SIZE: '-1' }, 'PAGE_SIZE is "-1"'],
-  ])('by %s ends with an error', async (_what, environment, message) => {
+  ])('because of %s ends with an error', async (_what, environment, message) => {
     const { ended } = launch(program, { folder, environment: { PROCESSES: '2', ...environment } });
     const { code, stderr } = await ended;
     expect(code).toBe(1);
     expect(stderr).toContain(message);
   });
 
-  it('as a worker of somebody else’s cluster ends with an error', async () => {
+  it('because the server is a worker of another cluster ends with an error', async () => {
     const outer = join(folder, 'outer.mjs');
     writeFileSync(
       outer,
@@ -435,7 +435,7 @@ describe('a start that fails', () => {
     expect(stderr).toContain('PROCESSES is 2, and this process is a worker of a cluster');
   });
 
-  it('by a port that is taken ends with an error', async () => {
+  it('because the port is in use ends with an error', async () => {
     const taken = createServer().listen(0, '127.0.0.1');
     await new Promise((resolve) => taken.once('listening', resolve));
     const { port } = taken.address() as { readonly port: number };

@@ -135,8 +135,8 @@ function errorOf(answer: { readonly body: unknown }): ErrorItem | undefined {
 /** Processes are looked at in `/proc`. */
 const onLinux = describe.skipIf(process.platform !== 'linux');
 
-onLinux('a read that takes long', () => {
-  it('stops nobody else', async () => {
+onLinux('A long read', () => {
+  it('does not delay other requests', async () => {
     const server = await scratch.start();
     const client = new Client(server.origin);
     const order: string[] = [];
@@ -161,7 +161,7 @@ onLinux('a read that takes long', () => {
     expect(order).toEqual([...new Array<string>(200).fill('one'), 'scan', 'change', 'gone']);
   });
 
-  it('sees what the same client has changed before', async () => {
+  it('sees what the same client changed before it', async () => {
     const server = await scratch.start();
     const client = new Client(server.origin);
     for (let round = 1; round <= 20; round += 1) {
@@ -172,7 +172,7 @@ onLinux('a read that takes long', () => {
     expect(readersOf(server)).not.toEqual([]);
   });
 
-  it('is answered beside a hundred others', async () => {
+  it('is answered while a hundred others run', async () => {
     const server = await scratch.start();
     const scans = Array.from({ length: 100 }, (_, index) =>
       askedWhile(
@@ -186,7 +186,7 @@ onLinux('a read that takes long', () => {
     }
   });
 
-  it('is refused where too many wait, and the server goes on', async () => {
+  it('is refused when too many wait, and the server continues to work', async () => {
     const server = await scratch.start({ environment: { READERS: '1' } });
     const long = new AbortController();
     void fetch(server.origin + longScan, { signal: long.signal }).catch(() => undefined);
@@ -213,7 +213,7 @@ onLinux('a read that takes long', () => {
     expect((await new Client(server.origin).get(shortScan)).body.__COUNT).toBe(found);
   });
 
-  it('ends when its client has gone', async () => {
+  it('ends when its client disconnects', async () => {
     const server = await scratch.start();
     const gone = new AbortController();
     const asked = fetch(server.origin + longScan, { signal: gone.signal });
@@ -226,7 +226,7 @@ onLinux('a read that takes long', () => {
 });
 
 onLinux('queryTimeout', () => {
-  it('stops a statement, and nothing else', async () => {
+  it('stops only its own statement', async () => {
     const server = await scratch.start({ environment: { QUERY_TIMEOUT: '1500' } });
     const client = new Client(server.origin);
     expect((await askedWhile(504, client, shortScan)).body.__COUNT).toBe(found);
@@ -253,7 +253,7 @@ onLinux('queryTimeout', () => {
     database.close();
   });
 
-  it('is refused for a database in memory, where nothing can be stopped', async () => {
+  it('cannot be set for a database in memory, where no statement can be stopped', async () => {
     const { ended } = scratch.launch({
       environment: { QUERY_TIMEOUT: '1500', DATABASE_URL: 'sqlite::memory:' },
     });
@@ -264,8 +264,8 @@ onLinux('queryTimeout', () => {
   });
 });
 
-onLinux('a process that reads', () => {
-  it('is asked again when it ends in the middle', async () => {
+onLinux('A reader process', () => {
+  it('is replaced when it ends in the middle of a read, which is repeated', async () => {
     const server = await scratch.start();
     const client = new Client(server.origin);
     const asked = client.get(middleScan);
@@ -273,7 +273,7 @@ onLinux('a process that reads', () => {
     expect(await asked.then(({ status, body }) => [status, body.__COUNT])).toEqual([200, 0]);
   });
 
-  it('is not asked a third time, and the server goes on', async () => {
+  it('is not tried a third time, and the server continues to work', async () => {
     const server = await scratch.start();
     const client = new Client(server.origin);
     const asked = client.get(longScan);
@@ -287,7 +287,7 @@ onLinux('a process that reads', () => {
     expect((await client.get(shortScan)).body.__COUNT).toBe(found);
   });
 
-  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('does not mind %s', async (signal) => {
+  it.each(['SIGINT', 'SIGTERM', 'SIGHUP'] as const)('ignores %s', async (signal) => {
     const server = await scratch.start();
     const client = new Client(server.origin);
     await client.get(shortScan);
@@ -297,7 +297,7 @@ onLinux('a process that reads', () => {
     expect(readersOf(server)).toEqual(before);
   });
 
-  it('does not outlive a server that is killed', async () => {
+  it('ends when its server is killed', async () => {
     const server = await scratch.start();
     void new Client(server.origin).get(longScan).catch(() => undefined);
     const reader = await busyReader(server);
@@ -306,7 +306,7 @@ onLinux('a process that reads', () => {
     await until(() => isGone(reader));
   });
 
-  it('ends with a server that is told to stop, which answers first', async () => {
+  it('ends with a server that receives SIGTERM, which answers first', async () => {
     const server = await scratch.start();
     const client = new Client(server.origin);
     const answers: Promise<Collection>[] = [];
@@ -324,7 +324,7 @@ onLinux('a process that reads', () => {
     for (const reader of readers) await until(() => isGone(reader));
   });
 
-  it('ends with a server that is told to stop while it runs for long', async () => {
+  it('ends with a server that receives SIGTERM during a long read', async () => {
     const server = await scratch.start();
     const asked = fetch(server.origin + longScan);
     asked.catch(() => undefined);
@@ -335,7 +335,7 @@ onLinux('a process that reads', () => {
     await until(() => isGone(reader));
   });
 
-  it('keeps nothing of what was stored out of the file of a server that is told to stop', async () => {
+  it('leaves every change in the database file of a server that receives SIGTERM', async () => {
     const server = await scratch.start();
     const client = new Client(server.origin);
     await client.get(shortScan);

@@ -92,8 +92,8 @@ function logBytes(): number {
   }
 }
 
-describe('a start that makes a table anew', () => {
-  it('leaves the old table or the new one when it is killed at any moment, and the next one finishes', async () => {
+describe('A start that rebuilds a table', () => {
+  it('leaves the old table or the new one when it is killed at any moment, and the next start finishes', async () => {
     const before = content();
     let old = 0;
     for (let round = 0; round < 6; round += 1) {
@@ -126,7 +126,7 @@ describe('a start that makes a table anew', () => {
     expect(content().definition).toContain('<= 200');
   }, 600_000);
 
-  it('leaves the old table where the disk is full meanwhile', async () => {
+  it('leaves the old table when the disk is full', async () => {
     const before = content();
     // No file may grow beyond that, for any user.
     const wrapper = ['prlimit', '--fsize=2000000:unlimited'];
@@ -142,7 +142,7 @@ describe('a start that makes a table anew', () => {
     expect(content().definition).toContain('<= 200');
   }, 300_000);
 
-  it('is refused before it begins where the disk has no room', async () => {
+  it('is refused before it begins when the disk has too little room', async () => {
     const wrapper = [
       'unshare',
       '--user',

@@ -33,9 +33,12 @@ it.each([
   [{ SQLITE_SYNCHRONOUS: '' }, 1],
   [{ SQLITE_SYNCHRONOUS: 'normal' }, 1],
   [{ SQLITE_SYNCHRONOUS: 'full' }, 2],
-] as const)('%j decides when a change waits for the disk', async (environment, level) => {
-  expect(await synchronous(environment)).toEqual([[{ synchronous: level }]]);
-});
+] as const)(
+  'SQLITE_SYNCHRONOUS=%j decides when a change waits for the disk',
+  async (environment, level) => {
+    expect(await synchronous(environment)).toEqual([[{ synchronous: level }]]);
+  },
+);
 
 it.each(['off', 'FULL', '2', ' full'])('SQLITE_SYNCHRONOUS=%j stops the start', async (value) => {
   const environment = { SQLITE_SYNCHRONOUS: value };

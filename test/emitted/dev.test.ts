@@ -158,7 +158,7 @@ describe('npm run dev', () => {
     [1, {}],
     [2, { PROCESSES: '2' }],
   ])(
-    'starts a server of %i process(es) anew when files change, after the one before has ended',
+    'restarts a server of %i process(es) when files change, after the previous one has ended',
     async (processes, environment) => {
       server = new DevelopedServer(environment);
       await server.untilItSays('one');
@@ -172,7 +172,7 @@ describe('npm run dev', () => {
     },
   );
 
-  it('serves what a run of drs-gen has written, many files at once', async () => {
+  it('serves what a run of drs-gen has written, also many files at once', async () => {
     server = new DevelopedServer({});
     await server.untilItSays('one');
     expect(await server.get('More39')).toMatchObject({ status: 404 });
@@ -184,7 +184,7 @@ describe('npm run dev', () => {
     await server.untilItSays('one');
   });
 
-  it('logs the lines of the TypeScript that threw', async () => {
+  it('logs the lines of the TypeScript sources that threw', async () => {
     server = new DevelopedServer({});
     await server.untilItSays('one');
     expect(await server.get('Item/fail')).toMatchObject({ status: 500 });

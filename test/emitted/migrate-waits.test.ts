@@ -69,7 +69,7 @@ export const migration: Migration = {
       });
     });
 
-  it.skipIf(isSqlite)('waits for transactions that hold its rows for long', async () => {
+  it.skipIf(isSqlite)('waits for transactions that lock its rows for long', async () => {
     await fill(600);
     const other = new Client({ connectionString: database.url });
     await other.connect();

@@ -61,7 +61,7 @@ describe.each([
   { name: 'complete', model: () => modelOf(on('sqlite')) },
   { name: 'complete, on PostgreSQL', model: () => modelOf(on('postgres')) },
   { name: 'complete, on both databases', model: () => modelOf(on('[sqlite, postgres]')) },
-])('the server of the model $name', ({ model }) => {
+])('The server of the model $name', ({ model }) => {
   let folder: string;
   /** Without the runtime, which is compiled. */
   let files: readonly string[];
@@ -75,12 +75,12 @@ describe.each([
     expect(typeErrors(folder)).toEqual([]);
   });
 
-  it('has a runtime whose types are right by themselves', () => {
+  it('has a runtime whose types compile on their own', () => {
     const errors = typeErrors(folder, { skipLibCheck: false }, (file) => file.includes('runtime'));
     expect(errors).toEqual([]);
   });
 
-  it('is formatted', async () => {
+  it('is formatted as prettier would', async () => {
     const wrong: string[] = [];
     const texts = files.filter((file) => formatted.has(extname(file)));
     expect(texts.length).toBeGreaterThan(10);
@@ -93,7 +93,7 @@ describe.each([
     expect(wrong).toEqual([]);
   });
 
-  it('passes the linter, with nothing switched off', async () => {
+  it('passes the linter, with no rule disabled', async () => {
     expect(await lintProblems(folder, ['src/**/*.ts', 'test/**/*.ts'])).toEqual([]);
     for (const file of files) {
       expect(readFileSync(file, 'utf8'), file).not.toMatch(
@@ -102,7 +102,7 @@ describe.each([
     }
   });
 
-  it('has nothing of the generator', () => {
+  it('contains nothing of the generator', () => {
     for (const file of files.filter((each) => each.includes('/src/'))) {
       expect(readFileSync(file, 'utf8'), file).not.toMatch(/from '(?:drs-gen|\.\.\/.*generator\/)/);
     }

@@ -24,7 +24,7 @@ async function statementsOf(dataclasses: number): Promise<string[]> {
   return statements;
 }
 
-it('A start runs no statement for a dataclass that nobody asks for', async () => {
+it('A start runs no statement for a dataclass that nobody requests', async () => {
   const [few, many] = [await statementsOf(3), await statementsOf(60)];
   expect(many.length).toBe(few.length);
 });
