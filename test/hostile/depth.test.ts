@@ -63,7 +63,7 @@ describe.each(Object.keys(doors))('JSON in %s', (door) => {
     }
   });
 
-  it('is read up to that, and refused for what it is', async () => {
+  it('is read up to that depth, and refused for its content', async () => {
     for (const nested of Object.values(nestings)) {
       const response = await ask(nested(490));
       expect(response.statusCode).toBeLessThan(500);
@@ -72,7 +72,7 @@ describe.each(Object.keys(doors))('JSON in %s', (door) => {
   });
 });
 
-it('brackets within texts are no levels', async () => {
+it('Brackets within texts do not count as levels', async () => {
   const text = '["\\{'.repeat(1000);
   const response = await post('Company/echo', JSON.stringify([text]));
   expect(response.json()).toEqual({ result: text });

@@ -124,7 +124,7 @@ const params = fc.oneof(
   fc.dictionary(fc.constantFrom('name', 'a', '__proto__', 'x'), fc.oneof(path, fc.jsonValue())),
 ) as fc.Arbitrary<FilterParams | undefined>;
 
-describe('any text is a filter or is refused', () => {
+describe('Any text is parsed as a filter or refused:', () => {
   it.each([
     ['of tokens', soup, 8_000],
     ['that was a filter', mutated, 8_000],
@@ -133,7 +133,7 @@ describe('any text is a filter or is refused', () => {
     fc.assert(fc.property(texts, params, expectReadOrRefused), { numRuns });
   });
 
-  it('every beginning and every end of a filter', () => {
+  it('every prefix and every suffix of a filter', () => {
     for (const text of valid) {
       for (let at = 0; at <= text.length; at += 1) {
         expectReadOrRefused(text.slice(0, at), ['a', 1, 'b', []]);
@@ -166,7 +166,7 @@ const repeated = [
   ],
 ];
 
-describe('a filter as long as the limit', () => {
+describe('A filter as long as the limit', () => {
   const slowest = { milliseconds: 0, text: '' };
   afterAll(() => {
     const { milliseconds, text } = slowest;
@@ -189,7 +189,7 @@ describe('a filter as long as the limit', () => {
     return refusal;
   }
 
-  it.each(repeated)('of %j', (piece) => {
+  it.each(repeated)('is served or refused: %j', (piece) => {
     for (const start of starts) {
       for (const end of ['', ']', ')', "'", '=1']) {
         const count = Math.floor((filterLength - start.length - end.length) / piece.length);
@@ -200,13 +200,13 @@ describe('a filter as long as the limit', () => {
     }
   });
 
-  it('and one character longer', () => {
+  it('is refused when it is one character longer', () => {
     const text = `a='${'x'.repeat(filterLength - 4)}'`;
     expect(read(text)).toBeUndefined();
     expect(measured(`${text} `)?.message).toContain('must not be longer than 16384 characters');
   });
 
-  it('a path in a parameter, too', () => {
+  it('is served or refused when a path is in a parameter', () => {
     for (const piece of [...repeated, 'abc']) {
       for (const end of ['', 'a', '[]', '{2}']) {
         const long = piece.repeat(Math.floor(60_000 / piece.length)) + end;
@@ -217,7 +217,7 @@ describe('a filter as long as the limit', () => {
   });
 });
 
-describe('a server', () => {
+describe('A server', () => {
   let app: FastifyInstance;
   const model = modelFile('staff');
 
@@ -241,7 +241,7 @@ describe('a server', () => {
     return response.statusCode;
   }
 
-  it('serves or refuses any of them', async () => {
+  it('serves or refuses any of these filters', async () => {
     await fc.assert(
       fc.asyncProperty(fc.oneof(soup, mutated), params, async (filter, values) => {
         await ask(filter, values ?? []);

@@ -133,7 +133,7 @@ const address = fc
   )
   .map((each) => `/rest/${each}`.replace(/[^\x21-\x7e]/g, (one) => encode(one)));
 
-it('any address is served or refused', async () => {
+it('Any address is served or refused', async () => {
   await fc.assert(
     fc.asyncProperty(
       fc.constantFrom('GET', 'POST', 'HEAD', 'PUT'),
@@ -151,7 +151,7 @@ it('any address is served or refused', async () => {
 });
 
 it.each(['$filter', '$orderby', '$attributes', '$expand', '$params', '$top'])(
-  'any text of %s is served or refused',
+  'Any text of %s is served or refused',
   async (name) => {
     await fc.assert(
       fc.asyncProperty(dataclass, text, async (from, value) => {
@@ -185,7 +185,7 @@ const { filter } = fc.letrec<{ filter: string }>((tie) => ({
   ),
 }));
 
-it('any filter of the right form is served or refused, with any values', async () => {
+it('Any well-formed filter is served or refused, with any values', async () => {
   const statuses = new Set<number>();
   await fc.assert(
     fc.asyncProperty(

@@ -129,7 +129,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-describe('a text key comes back by every address that names it', () => {
+describe('A text key is found by every address that names it:', () => {
   it.each(hostileKeys.map((key) => [JSON.stringify(key).slice(0, 60), key]))(
     '%s',
     async (_, key) => {
@@ -166,7 +166,7 @@ describe('a text key comes back by every address that names it', () => {
   });
 });
 
-it('text keys that differ in case or normal form alone are one key', async () => {
+it('Text keys that differ only in case or normal form are the same key', async () => {
   expect(await make('Ünïque')).toBeDefined();
   expect(await make('üNÏQUE')).toBeUndefined();
   expect(await make('Ünïque'.normalize('NFD'))).toBeUndefined();

@@ -50,11 +50,11 @@ async function until(status: number, ask: () => Promise<RawAnswer | undefined>):
   }
 }
 
-describe('more requests at once than the server can answer', () => {
+describe('More requests at once than the server can answer', () => {
   const crowd = 600;
   const target = '/rest/Company?$top=1';
 
-  it('are refused at once, and the server goes on', async () => {
+  it('are refused at once, and the server continues to work', async () => {
     await listen({ MAX_WAIT: '5' });
     const client = await open();
     client.send(getText(target).repeat(crowd));
@@ -70,7 +70,7 @@ describe('more requests at once than the server can answer', () => {
     await until(200, async () => (await open()).ask(getText(target)));
   });
 
-  it('are refused with a body as well, and the next request of the connection is read', async () => {
+  it('are also refused when they have a body, and the next request of the connection is read', async () => {
     await listen({ MAX_WAIT: '5' });
     const client = await open();
     const body = JSON.stringify([{ name: 'x'.repeat(100) }]);
@@ -86,7 +86,7 @@ describe('more requests at once than the server can answer', () => {
     await until(200, () => client.ask(getText(target)));
   });
 
-  it('leave the question whether the server lives', async () => {
+  it('do not keep /health from answering', async () => {
     await listen({ MAX_WAIT: '1' });
     const client = await open();
     client.send((getText(target) + getText('/health')).repeat(crowd));
@@ -98,7 +98,7 @@ describe('more requests at once than the server can answer', () => {
     expect(statuses).toContain(503);
   });
 
-  it('are told in the log, all together', async () => {
+  it('are logged together', async () => {
     const lines: string[] = [];
     const stream = { write: (line: string) => lines.push(line) };
     await listen({ MAX_WAIT: '1' }, { level: 'warn', stream });
@@ -115,7 +115,7 @@ describe('more requests at once than the server can answer', () => {
   });
 });
 
-describe('bodies', () => {
+describe('Bodies', () => {
   const sizes = { BODY_SIZE: '40000', UPLOAD_SIZE: '40000', TRANSFER_MEMORY: '40000' };
   const update = '/rest/Company?$method=update';
   const body = JSON.stringify({ __KEY: '1', __STAMP: 99, city: '' }).padEnd(30_000);
@@ -125,7 +125,7 @@ describe('bodies', () => {
     return (await open()).send(postText(update, body).slice(0, -1));
   }
 
-  it('that come all at once are refused when there is no room, until there is', async () => {
+  it('that arrive at the same time are refused while there is no room', async () => {
     await listen(sizes);
     const first = await begin();
     const second = await open();
@@ -140,7 +140,7 @@ describe('bodies', () => {
   });
 
   it.each(['PUT', 'PATCH', 'DELETE', 'OPTIONS'])(
-    'of %s, which has no route, take the same room',
+    'of %s, which has no route, count towards the same room',
     async (method) => {
       await listen(sizes);
       const text = postText('/rest/Company', body).replace('POST', method);
@@ -153,7 +153,7 @@ describe('bodies', () => {
     },
   );
 
-  it('without a length are refused when they have come so far', async () => {
+  it('without a length are refused when they reach the limit', async () => {
     await listen(sizes);
     const first = await begin();
     const second = await open();
@@ -169,7 +169,7 @@ describe('bodies', () => {
     await until(409, () => fourth.ask(head + end));
   });
 
-  it('that never end leave their room when their connection closes', async () => {
+  it('that never end give up their room when their connection closes', async () => {
     await listen(sizes);
     for (let round = 0; round < 3; round += 1) {
       const first = await begin();
@@ -180,7 +180,7 @@ describe('bodies', () => {
     }
   });
 
-  it('have exactly the size that they may have, or are too large', async () => {
+  it('are accepted up to exactly the limit of size', async () => {
     await listen(sizes);
     const client = await open();
     expect((await client.ask(postText(update, body.padEnd(40_000))))?.status).toBe(409);
@@ -190,13 +190,13 @@ describe('bodies', () => {
   });
 });
 
-describe('clients that do not end', () => {
+describe('Clients that do not end', () => {
   it.each([
     ['sends nothing', ''],
     ['sends half an address', 'GET /rest/Comp'],
     ['sends half its headers', 'GET /rest/Company HTTP/1.1\r\nHost: x\r\nX-A: b'],
     ['sends half its body', postText('/rest/Company?$method=update', '{"name":"x"}').slice(0, -1)],
-  ])('one that %s is told so, and its connection closed', async (_, text) => {
+  ])('get an error and a closed connection: one that %s', async (_, text) => {
     await listen({ REQUEST_TIMEOUT: '1' });
     const slow = (await open()).send(text);
     const answer = await slow.next();
@@ -207,7 +207,7 @@ describe('clients that do not end', () => {
     await until(200, async () => (await open()).ask(getText('/rest/Company')));
   });
 
-  it('one that sends byte by byte has no more time', async () => {
+  it('have no more time when they send byte by byte', async () => {
     await listen({ REQUEST_TIMEOUT: '1' });
     const slow = (await open()).send('GET /rest/Company HTTP/1.1\r\nHost: x\r\n');
     const dripping = setInterval(() => {
@@ -217,7 +217,7 @@ describe('clients that do not end', () => {
     clearInterval(dripping);
   });
 
-  it('a connection that waits for its next request is closed at last', async () => {
+  it('have their idle connections closed', async () => {
     await listen({ KEEP_ALIVE_TIMEOUT: '1' });
     const idle = await open();
     expect((await idle.ask(getText('/rest/Company')))?.status).toBe(200);
@@ -225,7 +225,7 @@ describe('clients that do not end', () => {
   });
 });
 
-it('connections beyond MAX_CONNECTIONS are closed, until one of the others is', async () => {
+it('Connections beyond MAX_CONNECTIONS are closed until another one closes', async () => {
   await listen({ MAX_CONNECTIONS: '3' });
   const first = [await open(), await open(), await open()];
   for (const client of first) {

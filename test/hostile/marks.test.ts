@@ -34,11 +34,11 @@ dataclasses:
       word: { type: string, key: true }
 `;
 
-describe('marks that are piled up, on SQLite', () => {
+describe('Long runs of combining marks, on SQLite', () => {
   told(undefined);
 });
 
-describePostgres('marks that are piled up, on PostgreSQL', () => {
+describePostgres('Long runs of combining marks, on PostgreSQL', () => {
   told(postgresDatabase);
 });
 
@@ -74,13 +74,13 @@ function told(makeDatabase: (() => Promise<TestDatabase>) | undefined): void {
     return most;
   };
 
-  it('in a name of a privilege are not looked at', async () => {
+  it('in the name of a privilege are not normalized', async () => {
     const response = await post('$directory/currentUserBelongsTo', [hostile, twins]);
     expect(response.json()).toEqual({ result: false });
     expect(normalize).not.toHaveBeenCalled();
   });
 
-  it('in values are kept, found again, and never sorted more than 30 at a time', async () => {
+  it('in values are stored, found again, and never sorted more than 30 at a time', async () => {
     for (const text of [hostile, twins]) {
       // An index of PostgreSQL holds no longer texts.
       const indexed = text.slice(0, 1000);
@@ -104,7 +104,7 @@ function told(makeDatabase: (() => Promise<TestDatabase>) | undefined): void {
     expect(normalize).toHaveBeenCalled();
   });
 
-  it('in keys are told apart and found again', async () => {
+  it('in keys are distinguished and found again', async () => {
     await create(app, 'Word', [{ word: short }, { word: `${short}\u0316` }]);
     const again = await post('Word?$method=update', { word: short.toUpperCase() });
     expect(again.statusCode).toBe(409);

@@ -131,8 +131,8 @@ async function seenByGuest(app: FastifyInstance): Promise<readonly unknown[]> {
   return [...answers, statusCode];
 }
 
-describeDatabases('A table whose name statements use for something else', (databases) => {
-  it('is filtered, locked and deleted from as one of another name', async () => {
+describeDatabases('A table with a name that statements use for something else', (databases) => {
+  it('is filtered, locked and deleted from like any other', async () => {
     const plain = await withServer(databases, open('Plain'), {}, seen);
     expect(plain).toEqual([['1', '2'], ['3'], ['1', '3'], ['3'], [200, 423], ['2', '3']]);
     for (const name of names) {
@@ -140,7 +140,7 @@ describeDatabases('A table whose name statements use for something else', (datab
     }
   });
 
-  it('is restricted as one of another name', async () => {
+  it('is restricted like any other', async () => {
     const files = { 'src/classes/Node.ts': restriction };
     const plain = await withServer(databases, restricted('Plain'), files, seenByGuest);
     expect(JSON.stringify(plain[0])).toContain('\\"__COUNT\\":2,');

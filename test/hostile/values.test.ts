@@ -65,7 +65,7 @@ async function read(url: string): Promise<unknown> {
   return response.json();
 }
 
-it('every value comes back as it was sent, by every read', async () => {
+it('Every value is returned as it was sent, by every read', async () => {
   await fc.assert(
     fc.asyncProperty(thing, async (sent) => {
       const { at, ...rest } = sent;
@@ -95,7 +95,7 @@ it('every value comes back as it was sent, by every read', async () => {
   );
 });
 
-it('every comparable value finds its entity', async () => {
+it('Every comparable value finds its entity', async () => {
   await fc.assert(
     fc.asyncProperty(thing, async (sent) => {
       const [made] = await create(app, 'Thing', [sent]);
@@ -114,7 +114,7 @@ it('every comparable value finds its entity', async () => {
   );
 });
 
-it('a computed number may be beyond what JSON has', async () => {
+it('A computed number beyond the range of JSON is answered', async () => {
   const [made] = await create(app, 'Thing', [
     { real: 1.7e308, firmReal: 0, firmText: '', firmThing: {} },
   ]);
