@@ -61,7 +61,7 @@ function isRead(row: Row): boolean {
   return row.request.method !== 'POST';
 }
 
-it('names each row once', () => {
+it('Each row has an ID of its own', () => {
   const ids = [
     ...rows,
     ...functionRows,
@@ -73,7 +73,7 @@ it('names each row once', () => {
   expect(ids.filter((id, index) => ids.indexOf(id) !== index)).toEqual([]);
 });
 
-describe('reads', () => {
+describe('A read', () => {
   let app: FastifyInstance;
   let close: () => Promise<void>;
 
@@ -104,7 +104,7 @@ function isRefused({ expect: { status = 200 }, then = [] }: Row): boolean {
   return status >= 400 && changes.length === 0;
 }
 
-describe.runIf(isOnPostgres)('refused changes', () => {
+describe.runIf(isOnPostgres)('A refused change', () => {
   let app: FastifyInstance;
   let close: () => Promise<void>;
 
@@ -119,7 +119,7 @@ describe.runIf(isOnPostgres)('refused changes', () => {
   });
 });
 
-describe('changes, each on data of its own', () => {
+describe('A change on fresh data', () => {
   it.each(rows.filter((row) => !isRead(row) && !sharing.includes(row)))(
     '$id: $says',
     async ({ request, expect: expected, then = [] }) => {
@@ -134,7 +134,7 @@ describe('changes, each on data of its own', () => {
   );
 });
 
-describe('functions, each call on data of its own', () => {
+describe('A function call on fresh data', () => {
   it.each(functionRows)('$id: $says', async ({ request, expect: expected, then = [] }) => {
     const app = await functionServer();
     try {
@@ -146,7 +146,7 @@ describe('functions, each call on data of its own', () => {
   });
 });
 
-describe('events, each request on data of its own', () => {
+describe('A request to a server with events', () => {
   it.each(eventRows)('$id: $says', async ({ request, expect: expected, then = [] }) => {
     const { app, close } = await fixedEvents();
     try {
@@ -158,7 +158,7 @@ describe('events, each request on data of its own', () => {
   });
 });
 
-describe('attributes with accessors, each request on data of its own', () => {
+describe('A request to a server whose attributes have accessors', () => {
   it.each(computedRows)('$id: $says', async ({ request, expect: expected, then = [] }) => {
     const app = await filledComputedServer();
     try {
@@ -170,7 +170,7 @@ describe('attributes with accessors, each request on data of its own', () => {
   });
 });
 
-describe('access, each request on data of its own', () => {
+describe('A request to a server with roles', () => {
   it.each(accessRows)('$id: $says', async (row) => {
     const app = await accessServer();
     try {
@@ -184,7 +184,7 @@ describe('access, each request on data of its own', () => {
   });
 });
 
-describe('restrict, each request on data of its own', () => {
+describe('A request to a server whose dataclasses have restrict', () => {
   it.each(restrictRows)('$id: $says', async ({ request, expect: expected, then = [] }) => {
     const { app, headers } = await restrictServer();
     try {

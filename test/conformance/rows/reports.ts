@@ -541,7 +541,7 @@ export const reportRows: readonly Row[] = [
   ...rows('set', sets),
   {
     id: 'report: a change',
-    says: 'the answer to a change is no report, and nothing is changed',
+    says: 'a change cannot be answered as a report, and changes nothing',
     request: post('/rest/Company?$method=update&$format=looker', { name: 'New' }),
     expect: refused(400, 1806),
     // A change that was refused left everything as it was.
