@@ -35,9 +35,9 @@ interface Code {
   readonly new: (values: object) => Entity;
 }
 
-describe('class code of a server with roles, compared with a naive reading of them', () => {
+describe('Class code of a server with roles, compared with a simple evaluation of the roles,', () => {
   it(
-    'does what its caller may, and with promotions what they add',
+    'can do what its caller may do, and with promotions what they add',
     { timeout: 3_600_000 },
     async () => {
       const seeds = onlySeed === undefined ? fc.integer() : fc.constant(Number(onlySeed));

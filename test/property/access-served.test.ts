@@ -25,8 +25,8 @@ const files = Number(process.env['PROPERTY_ROLES'] ?? 6);
 const onlySeed = process.env['PROPERTY_SEED'];
 const sessionsPerFile = 4;
 
-describe('a server with roles, compared with a naive reading of them', () => {
-  it('shows what may be read, and nothing of the rest', { timeout: 3_600_000 }, async () => {
+describe('A server with roles, compared with a simple evaluation of the roles,', () => {
+  it('shows only what may be read', { timeout: 3_600_000 }, async () => {
     const seeds = onlySeed === undefined ? fc.integer() : fc.constant(Number(onlySeed));
     await fc.assert(fc.asyncProperty(fc.noShrink(seeds), tryOneFile), {
       numRuns: onlySeed === undefined ? files : 1,

@@ -23,7 +23,7 @@ const graphsPerModel = 20;
 
 vi.useFakeTimers({ toFake: ['Date'] });
 
-describe('deletion, compared with an evaluation in memory', () => {
+describe('A deletion, compared with an evaluation in memory,', () => {
   it(
     'leaves the same entities, or is refused for the same ones',
     { timeout: 3_600_000 },

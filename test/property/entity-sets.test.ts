@@ -232,8 +232,8 @@ async function release(world: World, at: number): Promise<void> {
   world.sets.splice(world.sets.indexOf(set), 1);
 }
 
-describe('entity sets, compared with lists in memory', () => {
-  it('hold what they should, whatever happens', async () => {
+describe('Entity sets, compared with lists in memory,', () => {
+  it('have the same members, whatever happens', async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(steps, { minLength: 5, maxLength: 40 }), async (sequence) => {
         const app = await serverOf(model);
@@ -249,7 +249,7 @@ describe('entity sets, compared with lists in memory', () => {
     );
   });
 
-  it('are narrowed by the whole dataclass where they are large', async () => {
+  it('are filtered over the whole dataclass when they are large', async () => {
     const app = await serverOf(model);
     try {
       const world = new World(app);

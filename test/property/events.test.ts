@@ -188,7 +188,7 @@ async function stored(dataclass: string, attribute: string): Promise<readonly st
   return (await client.stored(dataclass)).map((each) => String(each[attribute])).sort();
 }
 
-it('random events leave what a model in memory says', async () => {
+it('Random events leave the data that a model in memory predicts', async () => {
   await fc.assert(
     fc.asyncProperty(worlds, steps, async (world, requests) => {
       await client.empty();

@@ -133,7 +133,7 @@ function scans({ steps }: Plan): readonly string[] {
   return steps.filter((each) => each.startsWith('SCAN'));
 }
 
-describe('an index finds', () => {
+describe('An index finds', () => {
   it.each([
     ['a text', "/rest/Person?$filter=city = 'TOWN 7'"],
     ['the beginning of a text', "/rest/Person?$filter=city begin 'town 1'"],
@@ -164,13 +164,13 @@ describe('an index finds', () => {
     expect(scans(plan)).toStrictEqual([]);
   });
 
-  it('an alternative of two', async () => {
+  it('the entities of an OR of two conditions', async () => {
     const plan = await planOf("/rest/Person?$filter=city = 'town 7' OR email = 'p7@example.org'");
     expect(scans(plan)).toStrictEqual([]);
   });
 });
 
-describe('an index gives the order', () => {
+describe('An index gives the order', () => {
   it.each([
     ['keys', '/rest/Person?$top=10'],
     ['text keys', '/rest/Company?$top=10'],
@@ -191,13 +191,13 @@ describe('an index gives the order', () => {
     expect(plan.sorts).toStrictEqual([]);
   });
 
-  it('of a text backwards, but for its ties', async () => {
+  it('of a text backwards, except for ties', async () => {
     const plan = await planOf('/rest/Person?$top=10&$orderby=city desc');
     expect(plan.sorts).toStrictEqual(['USE TEMP B-TREE FOR LAST TERM OF ORDER BY']);
   });
 });
 
-describe('an index gives', () => {
+describe('An index gives', () => {
   it.each([
     ['the different numbers', '/rest/Person/score?$distinct=true'],
     ['the first different numbers', '/rest/Person/score?$distinct=true&$top=3'],

@@ -52,8 +52,8 @@ const hiddenBossRepeated: [number, Act][] = [
   [1, { kind: 'update', who: 4, isStale: false, salary: undefined, boss: 2 }],
 ];
 
-describe.each([false, true])('writes of sessions that see less, with events: %s', (hasEvents) => {
-  it('change what they see, and nothing else', { timeout: 600_000 }, async () => {
+describe.each([false, true])('Writes of restricted sessions, with events: %s', (hasEvents) => {
+  it('change only what the sessions see', { timeout: 600_000 }, async () => {
     const property = fc.asyncProperty(turns, async (list) => {
       const app = await restrictedServer({}, hasEvents);
       try {

@@ -38,9 +38,9 @@ Object.assign(globalThis, { restrictionsOfTests: returned });
 const share = { sqlite: 1, postgres: 1 / 3 } as const;
 
 describeDatabases(
-  'a server that restricts, compared with one that has nothing else',
+  'A server with restrict, compared with one that has only the visible entities,',
   (databases) => {
-    it('answers every read alike', { timeout: 3_600_000 }, async () => {
+    it('answers every read in the same way', { timeout: 3_600_000 }, async () => {
       const seeds = onlySeed === undefined ? fc.integer() : fc.constant(Number(onlySeed));
       hidden = 0;
       const compare = (seed: number): Promise<void> => compareOneModel(databases, seed);

@@ -39,7 +39,7 @@ afterAll(async () => {
 
 const outcomes = { created: 0, changed: 0, unchanged: 0, refused: 0 };
 
-it('saves do what an evaluation in memory does', { timeout: 3_600_000 }, async () => {
+it('Saves have the results of an evaluation in memory', { timeout: 3_600_000 }, async () => {
   await fc.assert(
     fc.asyncProperty(fc.noShrink(fc.integer()), async (seed) => {
       database.exec(`delete from "Member"; delete from sqlite_sequence`);

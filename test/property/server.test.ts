@@ -34,8 +34,8 @@ const onlySeed = process.env['PROPERTY_SEED'];
 /** Of a kind of database: that of a server costs more to make. */
 const share = { sqlite: 1, postgres: 1 / 3 } as const;
 
-describeDatabases('a generated server, compared with a model of it in memory', (databases) => {
-  it('answers every read alike', { timeout: 3_600_000 }, async () => {
+describeDatabases('A generated server, compared with an evaluation in memory,', (databases) => {
+  it('answers every read in the same way', { timeout: 3_600_000 }, async () => {
     const seeds = onlySeed === undefined ? fc.integer() : fc.constant(Number(onlySeed));
     const compare = (seed: number): Promise<void> => compareOneModel(databases, seed);
     await fc.assert(fc.asyncProperty(fc.noShrink(seeds), compare), {

@@ -29,7 +29,7 @@ const models = [
   { accentInsensitive: true, wildcard: true },
 ];
 
-describe.each(models)('comparisons of texts with %o', ({ accentInsensitive, wildcard }) => {
+describe.each(models)('Comparisons of texts with %o', ({ accentInsensitive, wildcard }) => {
   const rules: TextRules = { fold: accentInsensitive ? foldedWithoutAccents : folded, wildcard };
   let app: FastifyInstance;
   beforeAll(async () => {

@@ -178,8 +178,8 @@ async function survive(work: Promise<void>, fails: boolean): Promise<void> {
   }
 }
 
-describe.each(places)('transactions at the same time, on a database in a %s', (place) => {
-  it('are as if one ran after the other', async () => {
+describe.each(places)('Transactions at the same time, on a database in a %s,', (place) => {
+  it('have the result of running one after the other', async () => {
     const server = await staffServer(place);
     const { ds } = server;
     try {
