@@ -26,9 +26,9 @@ function excerptOf({ text }: Block): { readonly file: string; readonly code: str
   return { file: comment.replace('// ', ''), code: lines.join('\n') };
 }
 
-describe('an excerpt', () => {
+describe('An excerpt', () => {
   it.each(excerpts.map((block) => [placeOf(block), block] as const))(
-    'stands in its file: %s',
+    'exists in its file: %s',
     (_place, block) => {
       const { file, code } = excerptOf(block);
       expect(code.trim().length).toBeGreaterThan(20);
@@ -36,7 +36,7 @@ describe('an excerpt', () => {
     },
   );
 
-  it('shows the README what is emitted', () => {
+  it('in the README shows emitted code', () => {
     const shown = excerpts.filter(({ path }) => path === 'README.md').map(excerptOf);
     expect(shown.map(({ file }) => file)).toEqual(
       expect.arrayContaining([

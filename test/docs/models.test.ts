@@ -61,15 +61,15 @@ function problemsOf(text: string): readonly string[] {
     .map(({ code, path, message }) => `${path} ${code}: ${message}`);
 }
 
-describe('a model of a guide', () => {
+describe('A model in a guide', () => {
   it.each(blocksOf('yaml').map((block) => [placeOf(block), block] as const))(
-    'is right: %s',
+    'has no problems: %s',
     (_place, block) => {
       expect(problemsOf(wholeModel(block))).toEqual([]);
     },
   );
 
-  it('is found wrong when an attribute leads nowhere', () => {
+  it('is reported when an attribute names no dataclass', () => {
     const text = 'owner: { to: Employe }\n';
     const block = { path: guide, line: 1, language: 'yaml', words: ['attributes'], text };
     expect(problemsOf(wholeModel(block))).toEqual([
@@ -147,7 +147,7 @@ function resolved(schema: JsonSchema): JsonSchema {
   return name === undefined ? schema : (modelSchema.definitions[name] ?? schema);
 }
 
-describe('the guide of the model file', () => {
+describe('The guide of the model file', () => {
   const { definitions, ...top } = modelSchema;
   const keys = [
     ...new Set(
@@ -164,7 +164,7 @@ describe('the guide of the model file', () => {
     expect(keys.filter((key) => !isNamed(key))).toEqual([]);
   });
 
-  it('has an example of every key at each place that it may stand at', () => {
+  it('has an example of every key in each place that allows it', () => {
     const known = placesOf(modelSchema, 'model');
     const shownPlaces = blocksOf('yaml', guide).flatMap((block) =>
       placesIn(parse(wholeModel(block)), modelSchema, 'model'),
@@ -189,7 +189,7 @@ describe('the guide of the model file', () => {
   });
 });
 
-describe('the guide of databases', () => {
+describe('The guide of databases', () => {
   const text = readDocument('runtime/docs/databases.md');
   const [, list = ''] = /- the functions ([\s\S]*?)\.\n/.exec(text) ?? [];
   const functions = [...list.matchAll(/`(\w+)`/g)].map(([, name = '']) => name);
@@ -227,7 +227,7 @@ dataclasses:
     expect(calls.some((call) => isPortable(name, call))).toBe(true);
   });
 
-  it('does not list others', () => {
+  it('lists no function that fails on PostgreSQL', () => {
     expect(functions.length).toBeGreaterThan(30);
     expect(calls.some((call) => isPortable('printf', call))).toBe(false);
   });

@@ -212,7 +212,7 @@ describe('The cookbook', () => {
     expect((await clerk.get('/rest/Account')).status).toBe(404);
   });
 
-  it('lets customers in by tokens, and shows them their own orders', async () => {
+  it('lets customers log in by tokens, and shows them their own orders', async () => {
     const ada = { email: 'ada@example.com', email_verified: true };
     expect(await withToken('/rest/Order', ada)).toMatchObject({
       status: 200,
@@ -244,7 +244,7 @@ describe('The cookbook', () => {
     expect(await clerk.post(all, ['broken'])).toMatchObject({ status: 503 });
   });
 
-  it('imports a CSV file whole, or nothing of it', async () => {
+  it('imports a whole CSV file, or nothing of it', async () => {
     const send = async (body: string, cookie = clerk.cookie ?? '', type = 'text/csv') => {
       const headers = { 'content-type': type, cookie };
       const init = { method: 'POST', headers, body };
@@ -289,7 +289,7 @@ describe('The cookbook', () => {
     expect((await auditor.post(`/rest/AuditEntry(${entry})`, change)).status).not.toBe(200);
   });
 
-  it('hides a customer who is removed, and keeps the row', async () => {
+  it('hides a removed customer, and keeps the row', async () => {
     expect(
       await clerk.post('/rest/Customer(3)', { __STAMP: 1, removedAt: '2030-01-01' }),
     ).toMatchObject({ status: 422 });
@@ -304,7 +304,7 @@ describe('The cookbook', () => {
     expect((await clerk.get('/rest/Customer(2)')).status).toBe(200);
   });
 
-  it('sends a picture as a page does', async () => {
+  it('sends a picture as a web page does', async () => {
     const { setPicture } = (await importFrom(sources, 'src/web/set-picture')) as {
       setPicture: (customer: object, picture: Blob) => Promise<void>;
     };
@@ -314,7 +314,7 @@ describe('The cookbook', () => {
     await expect(inBrowser(() => setPicture(body, new Blob([pixel])))).rejects.toThrow(/stamp/);
   });
 
-  it('reads all pages, also when entities come and go meanwhile', async () => {
+  it('reads all pages, even if entities are created and deleted meanwhile', async () => {
     const many = Array.from({ length: 750 }, (_, index) => ({
       name: `P${String(index)}`,
       euros: 1,
@@ -344,7 +344,7 @@ describe('The cookbook', () => {
     expect(names).toEqual(many.map(({ name }) => name).filter((name) => name !== 'P700'));
   });
 
-  it('applies a change again when another one was faster', async () => {
+  it('repeats a change when another one was faster', async () => {
     const { changeEntity } = (await importFrom(sources, 'src/web/change-entity')) as {
       changeEntity: (url: string, change: (entity: { euros: number }) => object) => Promise<void>;
     };
@@ -360,7 +360,7 @@ describe('The cookbook', () => {
     expect((await clerk.get('/rest/Order(3)')).body).toMatchObject({ euros: 323 });
   });
 
-  it('serves pages behind a proxy that ends TLS', async () => {
+  it('serves web pages behind a proxy that terminates TLS', async () => {
     const log = async (headers: Readonly<Record<string, string>>) => {
       const body = '["admin","secret"]';
       const url = `${server.origin}/rest/$directory/login`;
@@ -371,13 +371,13 @@ describe('The cookbook', () => {
     expect((await log({ origin: 'https://other.example.com' })).status).toBe(403);
   });
 
-  it('runs scripts beside the server, any number of times', async () => {
+  it('runs scripts next to the server, any number of times', async () => {
     await runScript('seed', [], { MIGRATE: 'check' });
     const { body } = await clerk.get('/rest/Product?$filter="name=Lamp"');
     expect(body.__ENTITIES).toMatchObject([{ euros: 49 }]);
   });
 
-  it('backs up the database of a server that runs', async () => {
+  it('backs up the database of a running server', async () => {
     await runScript('backup', ['data.sqlite', 'backup.sqlite']);
     const restored = join(folder, 'restored');
     mkdirSync(restored);

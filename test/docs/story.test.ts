@@ -137,7 +137,7 @@ async function tell(told: Reader, block: Block): Promise<void> {
   }
 }
 
-it('the story of one model over five versions happens as the guide tells it', async () => {
+it('The example of one model over five versions works as the guide describes it', async () => {
   expect(blocks.filter(({ language }) => language === 'yaml')).toHaveLength(5);
   project = await Project.create();
   reader = new Reader(project);
