@@ -45,12 +45,12 @@ async function answerOf(app: FastifyInstance, url: string): Promise<string> {
   return `${statusCode} ${String(headers['content-type'])} ${body.replaceAll(drawn, '')}`;
 }
 
-describe('an answer of another process is the same', () => {
+describe('An answer of a reader process is the same', () => {
   it.each(readCases)('$topic: $name', async ({ url }) => {
     expect(await answerOf(away.app, url)).toBe(expected.get(url));
   });
 
-  it('and most reads were such', () => {
+  it('and most reads ran in such a process', () => {
     expect(reads()).toBeGreaterThan(readCases.length);
   });
 });

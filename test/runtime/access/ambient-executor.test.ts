@@ -32,8 +32,8 @@ afterEach(async () => {
   await executor.close();
 });
 
-describe('an executor that knows its caller', () => {
-  it('has everything that is asked for in a transaction take part in it', async () => {
+describe('An executor that knows its caller', () => {
+  it('runs everything that starts inside a transaction as a part of it', async () => {
     await executor.write(async (transaction) => {
       await transaction.run(insert(1), []);
       // A database in memory has one connection: each of these would wait for this transaction to end.
@@ -53,7 +53,7 @@ describe('an executor that knows its caller', () => {
     expect(await executor.value(countRows, [])).toBe(2);
   });
 
-  it('tells each time another version of what is not stored', async () => {
+  it('reports another version for each uncommitted change', async () => {
     const outside = await executor.dataVersion();
     expect(await executor.dataVersion()).toBe(outside);
     const seen = new Set([outside]);
@@ -65,7 +65,7 @@ describe('an executor that knows its caller', () => {
     expect(seen).not.toContain(await executor.dataVersion());
   });
 
-  it('does not wait for itself to be told how a statement would run', async () => {
+  it('does not wait for its own transaction to explain a statement', async () => {
     expect(await executor.explain(countRows, [])).toHaveLength(1);
     await executor.write(() => {
       expect(() => executor.explain(countRows, [])).toThrow('inside a transaction');
@@ -73,7 +73,7 @@ describe('an executor that knows its caller', () => {
     });
   });
 
-  it('tells what became of a transaction when that is certain', async () => {
+  it('reports the outcome of a transaction when it is certain', async () => {
     const told: (string | boolean)[] = [];
     const note = (isKept: boolean): void => {
       told.push(isKept);
@@ -91,7 +91,7 @@ describe('an executor that knows its caller', () => {
     expect(told).toEqual(['runs', true, false]);
   });
 
-  it('ends a transaction whose code does nothing with it for too long', async () => {
+  it('ends a transaction that its code does not use for too long', async () => {
     const impatient = new AmbientExecutor(executor, calls, 100);
     const gate = new Gate();
     let late: Promise<unknown> | undefined;
@@ -110,7 +110,7 @@ describe('an executor that knows its caller', () => {
     await expect(late).rejects.toBeInstanceOf(TransactionEndedError);
   });
 
-  it('does not end one whose code goes on', async () => {
+  it('does not end one that its code still uses', async () => {
     const impatient = new AmbientExecutor(executor, calls, 100);
     vi.useFakeTimers({ toFake: ['setTimeout', 'clearTimeout', 'performance'] });
     try {
@@ -126,7 +126,7 @@ describe('an executor that knows its caller', () => {
     expect(await executor.value(countRows, [])).toBe(0);
   });
 
-  it('needs no scope where no class code runs within what is written', async () => {
+  it('needs no scope when no class code runs inside the writes', async () => {
     executor.runsCode = false;
     const scopes: unknown[] = [];
     const note = (): void => {
@@ -150,7 +150,7 @@ describe('an executor that knows its caller', () => {
     expect(scopes).toEqual([undefined, 1]);
   });
 
-  it('lets a call that begins inside a transaction have nothing of it', async () => {
+  it('keeps a call that begins inside a transaction out of it', async () => {
     const gate = new Gate();
     let other: unknown;
     let late: Promise<unknown> | undefined;

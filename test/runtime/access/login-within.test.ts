@@ -47,7 +47,7 @@ afterEach(async () => {
   await app.close();
 });
 
-it('login in a transaction of its caller reads and writes as a part of that, as the server', async () => {
+it('A login inside a transaction reads and writes as a part of it, with the rights of the server', async () => {
   const seen: number[] = [];
   app = await serverOf(
     model,

@@ -45,7 +45,7 @@ async function knownAddress(environment: Record<string, string>): Promise<unknow
     .__STATUS.lockInfo.IPAddr;
 }
 
-it('what a proxy says of its client is believed where proxies are trusted, and nowhere else', async () => {
+it('The forwarded headers of a proxy are used only if proxies are trusted', async () => {
   expect(await knownAddress({})).toBe('127.0.0.1');
   expect(await knownAddress({ TRUST_PROXY: 'loopback' })).toBe('198.51.100.7');
   expect(await knownAddress({ TRUST_PROXY: '1' })).toBe('198.51.100.7');

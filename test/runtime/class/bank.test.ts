@@ -84,8 +84,8 @@ export class Account extends AccountBase {
 const accounts = 5;
 const each = 100;
 
-describe.each(['file', 'memory'])('a bank on a database in a %s', (place) => {
-  it('has the same money at any time', async () => {
+describe.each(['file', 'memory'])('A bank on a database in a %s', (place) => {
+  it('has the same total at any time', async () => {
     const folder = mkdtempSync(join(tmpdir(), 'drs-bank-'));
     const databaseUrl =
       place === 'file' ? `sqlite:${join(folder, 'data.sqlite')}` : 'sqlite::memory:';

@@ -5,7 +5,7 @@ import { createStaff, type ServedSelections, serveSelections } from './selection
 
 const million = 1_000_000;
 
-describe('a selection of a million entities', () => {
+describe('A selection of a million entities', () => {
   let served: ServedSelections;
 
   beforeAll(async () => {
@@ -23,7 +23,7 @@ describe('a selection of a million entities', () => {
     served.statements.length = 0;
   });
 
-  it('is counted and computed with by the database alone', async () => {
+  it('is counted and aggregated only by the database', async () => {
     const { Company, Employee } = served.ds;
     expect(await Employee.all().count()).toBe(million);
     expect(await Employee.query('salary < 7').count()).toBe(million - 5);
@@ -42,7 +42,7 @@ describe('a selection of a million entities', () => {
     }
   });
 
-  it('is read by a long list of keys in time', async () => {
+  it('is read by a long list of keys quickly', async () => {
     const { Employee } = served.ds;
     // Looking through the list for each entity would take minutes.
     const keys = await selectionKeys(Employee.query('salary = 2').orderBy('ID desc'));
@@ -52,7 +52,7 @@ describe('a selection of a million entities', () => {
     expect((await listed.query("lastName = 'name 9'").first())?.ID).toBe(994_009);
   });
 
-  it('is gone through in pieces, which are read when they are wanted', async () => {
+  it('is iterated in batches, which are read on demand', async () => {
     const { Employee } = served.ds;
     let seen = 0;
     for await (const employee of Employee.query('salary = 1')) {
@@ -67,7 +67,7 @@ describe('a selection of a million entities', () => {
   });
 });
 
-describe('going through a selection', () => {
+describe('An iteration over a selection', () => {
   let served: ServedSelections;
 
   beforeEach(async () => {
@@ -89,7 +89,7 @@ describe('going through a selection', () => {
     expect(served.statements).toHaveLength(1);
   });
 
-  it('goes through what belonged to it at the beginning, whatever is changed', async () => {
+  it('visits the entities of its beginning, whatever changes', async () => {
     const { Employee } = served.ds;
     const fives = Employee.query('salary = 5').orderBy('salary, ID desc');
     const seen: number[] = [];
@@ -108,7 +108,7 @@ describe('going through a selection', () => {
     expect(await fives.count()).toBe(1200 - 3 - 12);
   });
 
-  it('sees what its transaction did', async () => {
+  it('sees the changes of its transaction', async () => {
     const { ds } = served;
     const outside = ds.Employee.query("lastName = 'new'");
     const counted = ds.transaction(async () => {
@@ -126,7 +126,7 @@ describe('going through a selection', () => {
   });
 });
 
-describe('dropping a selection', () => {
+describe('The deletion of a selection', () => {
   let served: ServedSelections;
 
   beforeEach(async () => {
@@ -135,7 +135,7 @@ describe('dropping a selection', () => {
   });
   afterEach(() => served.app.close());
 
-  it('deletes its entities and what the model says, and tells how many', async () => {
+  it('deletes its entities and those that the model adds, and returns the number', async () => {
     const { ds } = served;
     expect(await ds.Employee.query('salary < 250').drop()).toBe(2);
     expect(await ds.Employee.all().distinct('lastName')).toEqual(['cole', 'Dunn', 'Ende']);
@@ -165,7 +165,7 @@ describe('dropping a selection', () => {
     expect(await ds.Employee.all().count()).toBe(5);
   });
 
-  it('deletes what a list in memory holds', async () => {
+  it('deletes the entities of a selection in memory', async () => {
     const { ds } = served;
     const list = ds.Employee.newSelection();
     for await (const each of ds.Employee.query('salary > 250')) list.add(each);

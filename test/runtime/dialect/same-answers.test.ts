@@ -71,7 +71,7 @@ const text = (value: string | null): Sql => sql`cast(${value} as text)`;
 const number = (value: number | null): Sql => sql`cast(${value} as double precision)`;
 const integer = (value: number): Sql => sql`cast(${value} as bigint)`;
 
-describePostgres('what both dialects write', () => {
+describePostgres('The SQL of both dialects', () => {
   let created: TestDatabase;
   let client: Client;
   let both: { readonly sqlite: Sqlite; readonly postgres: Postgres };
@@ -108,15 +108,15 @@ describePostgres('what both dialects write', () => {
   describe.each([
     ['with accents', fold],
     ['without accents', foldWithoutAccents],
-  ])('texts %s', (_, foldText) => {
-    it('are folded as JavaScript does it', async () => {
+  ])('for texts %s', (_, foldText) => {
+    it('folds them as JavaScript does', async () => {
       const own = { sqlite: new Sqlite(foldText), postgres: new Postgres(client, foldText) };
       await always(texts, async (value) => {
         expect(await answer((dialect) => dialect.fold(text(value)), own)).toBe(foldText(value));
       });
     });
 
-    it('have every character folded so', async () => {
+    it('folds every character like that', async () => {
       const points: number[] = [];
       for (let point = 1; point < 0x1_f000; point += 1) {
         if (point < 0xd800 || point > 0xdfff) points.push(point);
@@ -146,7 +146,7 @@ describePostgres('what both dialects write', () => {
     });
   });
 
-  it('writes a text as JSON that says the same', async () => {
+  it('writes a text as equal JSON', async () => {
     await always(fc.option(texts), async (value) => {
       const parsed = (json: Value): unknown => JSON.parse(String(json));
       const json = await answer((dialect) => dialect.jsonText(text(value)), both, parsed);
@@ -154,7 +154,7 @@ describePostgres('what both dialects write', () => {
     });
   });
 
-  it('writes numbers as JSON that says the same', async () => {
+  it('writes numbers as equal JSON', async () => {
     const finite = numbers.filter(Number.isFinite).map((value) => value + 0);
     await always(fc.option(finite), async (value) => {
       const parsed = (json: Value): unknown => JSON.parse(String(json));
@@ -168,7 +168,7 @@ describePostgres('what both dialects write', () => {
     });
   });
 
-  it('writes what is no finite number as null', async () => {
+  it('writes a number that is not finite as null', async () => {
     for (const value of [Infinity, -Infinity]) {
       expect(await answer((dialect) => dialect.jsonIfNumber(number(value)))).toBe('null');
       expect(await answer((dialect) => dialect.jsonReal(number(value)))).toBe('null');
@@ -192,7 +192,7 @@ describePostgres('what both dialects write', () => {
     expect(await answer(write(null))).toBe('null');
   });
 
-  it('joins pieces to one text, however many', async () => {
+  it('joins any number of pieces to one text', async () => {
     const parts = Array.from({ length: 1000 }, (_, index) => [`${index}:`, text(String(index))]);
     const whole = await answer((dialect) => dialect.concat(parts.flat()));
     expect(whole).toBe(parts.map((_, index) => `${index}:${index}`).join(''));
@@ -261,7 +261,7 @@ describePostgres('what both dialects write', () => {
     });
   });
 
-  it('finds a word behind many places where it is none', async () => {
+  it('finds a word after many places where it is only a part of one', async () => {
     for (const [given, expected] of [
       [`${'xab '.repeat(50)}ab`, 1],
       [`${'xab'.repeat(50)}ab`, 0],
@@ -315,7 +315,7 @@ describePostgres('what both dialects write', () => {
     });
   });
 
-  it('looks into documents', async () => {
+  it('reads properties of documents', async () => {
     const names = fc.array(fc.constantFrom('a', 'b', '0', 'length', '', '"', 'é', '$.a'), {
       minLength: 1,
       maxLength: 3,
@@ -336,7 +336,7 @@ describePostgres('what both dialects write', () => {
     });
   });
 
-  it('knows the length and the elements of an array', async () => {
+  it('reads the length and the elements of an array', async () => {
     const list = JSON.stringify({ a: [1, 'x', null, [2], { b: true }], b: { length: 'own' } });
     const length = (...names: readonly string[]): Promise<Value> =>
       answer((dialect) => {

@@ -124,7 +124,7 @@ describeDatabases('A database of a smaller model', (databases) => {
   const isSqlite = databases.driver === 'sqlite';
   const kind: Kind = { ...databases, ...(isSqlite ? sqlite : postgres) };
 
-  it('becomes that of the larger one and back, with its rows', async () => {
+  it('becomes that of a larger model and back, with its rows', async () => {
     const property = fc.asyncProperty(fc.noShrink(fc.integer()), (seed) => growOne(kind, seed));
     await fc.assert(property, { numRuns: isSqlite ? models : Math.ceil(models / 3) });
   }, 3_600_000);

@@ -103,7 +103,7 @@ const steps = fc.oneof(
 );
 type Step = typeof steps extends fc.Arbitrary<infer S> ? S : never;
 
-it('the store answers every sequence of requests as a plain list of sets would', () => {
+it('The store answers every sequence of requests like a plain list of sets', () => {
   fc.assert(
     fc.property(fc.array(steps, { maxLength: 60, size: 'max' }), (sequence) => {
       const clock = new FakeClock();

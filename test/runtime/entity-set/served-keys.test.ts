@@ -52,7 +52,7 @@ async function get(url: string): Promise<Collection> {
   return (await app.inject(url)).json();
 }
 
-it('every number is a key that a set finds again', async () => {
+it('Every number is a key that an entity set finds again', async () => {
   const created = await get('/rest/Weight?$method=entityset');
   const uri = String(created.__ENTITYSET);
   const sorted = [...keys].sort((one, other) => one - other);

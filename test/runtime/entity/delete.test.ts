@@ -78,8 +78,8 @@ const staff = `
       boss: { to: Person, onDelete: cascade }
 `;
 
-describe('a deletion of many', () => {
-  it('takes a number of statements that does not grow with the entities', async () => {
+describe('A deletion of many entities', () => {
+  it('runs a number of statements that does not grow with the entities', async () => {
     const server = await serve(staff);
     await create(server, 'Company', [{ n: 0 }]);
     expect(await remove('Company?$filter=n=0')).toEqual(done);
@@ -98,7 +98,7 @@ describe('a deletion of many', () => {
     ]);
   });
 
-  it('lets reads be answered meanwhile, which see nothing of it', async () => {
+  it('lets reads be answered meanwhile, which do not see it', async () => {
     const server = await serve(staff);
     await create(server, 'Company', [{ n: 1 }, { n: 2 }]);
     const counting =
@@ -125,7 +125,7 @@ describe('a deletion of many', () => {
     expect([...statuses].filter((status) => status !== 404)).toEqual([200]);
   });
 
-  it('changes nothing when one of them is held back', async () => {
+  it('changes nothing when one of them is refused', async () => {
     const server = await serve(staff);
     await create(
       server,
@@ -145,7 +145,7 @@ describe('a deletion of many', () => {
     expect(rows('select "ID" from "Company"')).toEqual([{ ID: 2500 }]);
   });
 
-  it('finds what refers by indexes', async () => {
+  it('finds references by indexes', async () => {
     await serve(`
   A: { attributes: { ID: { type: integer, key: true } } }
   T: { attributes: { ID: { type: string, key: true }, a: { to: A, onDelete: cascade }, up: { to: T, onDelete: cascade } } }
@@ -178,7 +178,7 @@ describe('a deletion of many', () => {
   });
 });
 
-describe('a cascade', () => {
+describe('A cascade', () => {
   it('follows a chain of any length, and a ring', async () => {
     const server = await serve(`
   Link: { attributes: { ID: { type: integer, key: true }, next: { to: Link, onDelete: cascade } } }
@@ -197,7 +197,7 @@ describe('a cascade', () => {
     expect(value(stamp)).toBe(2 * length);
   });
 
-  it('goes through more relations than one statement can follow', async () => {
+  it('follows more relations than one statement can follow', async () => {
     const last = 249;
     const many = Array.from(
       { length: last + 1 },
@@ -244,7 +244,7 @@ ${many.join('')}`);
   });
 });
 
-describe('an entity that loses a relation', () => {
+describe('An entity that loses a relation', () => {
   it('keeps its other relations, and is saved once', async () => {
     const server = await serve(`
   Word: { attributes: { ID: { type: string, key: true } } }
@@ -291,7 +291,7 @@ describe('an entity that loses a relation', () => {
     expect(value(stamp)).toBe(6);
   });
 
-  it('forbids the deletion when a computed attribute fails without it', async () => {
+  it('forbids the deletion if a computed attribute fails without the relation', async () => {
     const server = await serve(`
   A: { attributes: { ID: { type: integer, key: true } } }
   B:
@@ -309,7 +309,7 @@ describe('an entity that loses a relation', () => {
   });
 });
 
-describe('what holds a deletion back', () => {
+describe('What prevents a deletion', () => {
   const secrets = `
   Shown: { attributes: { ID: { type: integer, key: true }, n: integer } }
   Secret:
@@ -344,7 +344,7 @@ describe('what holds a deletion back', () => {
     expect(value('select count(*) from "Shown"')).toBe(3);
   });
 
-  it('is named with a few keys only', async () => {
+  it('is named with only a few keys', async () => {
     const server = await serve(`
   A: { attributes: { ID: { type: integer, key: true } } }
   B: { attributes: { ID: { type: string, key: true }, a: { to: A, mandatory: true } } }
@@ -364,7 +364,7 @@ describe('what holds a deletion back', () => {
     expect((await remove('A(1)')).messages[0]?.length).toBeLessThan(250);
   });
 
-  it('may be something that the model knows nothing of', async () => {
+  it('may be a constraint that is not in the model', async () => {
     const server = await serve(`
   A: { attributes: { ID: { type: integer, key: true }, b: { to: B, onDelete: cascade } } }
   B: { attributes: { ID: { type: integer, key: true }, a: { to: A, onDelete: cascade } } }
@@ -385,7 +385,7 @@ describe('what holds a deletion back', () => {
   });
 });
 
-it('tables and columns may have the names that the statements use', async () => {
+it('Tables and columns may have the names that the statements use', async () => {
   const key = (name: string, type: string): string =>
     `${name}: { type: ${type}, key: true, column: key }`;
   const server = await serve(`

@@ -27,7 +27,7 @@ const dataclass = linkDataclasses([
   },
 ]).get('Thing') as Dataclass;
 
-describe('class code writes what no client can', () => {
+describe('Class code writes what no client can write', () => {
   it.each(['client', 'code'] as const)('in a new entity: %s', (writer) => {
     const { values, problems } = decodeNewEntity(
       dataclass,
@@ -53,7 +53,7 @@ describe('class code writes what no client can', () => {
     expect(values.get('fixed')).toBe(isCode ? 'x' : undefined);
   });
 
-  it('but keeps every rule, and the key', () => {
+  it('but must keep every rule, and the key', () => {
     const { problems } = decodeChanges(dataclass, { ID: 2, hidden: -1 }, 1, fold, {
       writer: 'code',
     });

@@ -79,7 +79,7 @@ async function searches(filter: string, params: unknown[], order = ''): Promise<
   });
 }
 
-describe('an index finds', () => {
+describe('An index finds', () => {
   it.each([
     ['texts of a list', 'city in :1', [['town 7', 'town 8']]],
     ['texts that are null', 'city = null', []],
@@ -100,7 +100,7 @@ describe('an index finds', () => {
   });
 });
 
-it('a list of texts is looked up with the folded column alone', async () => {
+it('A list of texts is looked up only in the column of folded text', async () => {
   const [first] = await searches('city in :1', [['town 7']]);
   expect(first).toMatch(/^SEARCH Person USING (?:COVERING )?INDEX .*\(__folded_city=\?\)$/);
 });

@@ -57,7 +57,7 @@ function closed(client: Socket): Promise<unknown> {
   return new Promise((resolve) => client.once('close', resolve));
 }
 
-describe('answers that nobody reads', () => {
+describe('Answers that nobody reads', () => {
   it('are counted until they are read', async () => {
     let answered = 0;
     await listen((response) => {
@@ -85,7 +85,7 @@ describe('answers that nobody reads', () => {
     expect(held.bytes).toBeGreaterThan(2 * text.length);
   });
 
-  it('are no more than there may be: the connection that has not read for longest is cut', async () => {
+  it('are limited: the connection that has not read for the longest time is cut', async () => {
     let answered = 0;
     await listen((response) => {
       response.end(large);
@@ -111,7 +111,7 @@ describe('answers that nobody reads', () => {
     await until(() => held.bytes === 0);
   });
 
-  it('are no more for one connection that asks for many at once', async () => {
+  it('are limited for one connection that requests many at once', async () => {
     let answered = 0;
     await listen((response) => {
       response.end(large);
@@ -152,7 +152,7 @@ describe('answers that nobody reads', () => {
   });
 });
 
-it('an answer that the system takes at once is not counted', async () => {
+it('An answer that the system accepts at once is not counted', async () => {
   const seen: number[] = [];
   await listen((response) => {
     response.end('short');

@@ -123,7 +123,7 @@ export class Clock extends ClockBase {
 }`,
 };
 
-describe('the log', () => {
+describe('The log', () => {
   const lines: string[] = [];
   let app: FastifyInstance;
   let client: Client;
@@ -153,11 +153,14 @@ describe('the log', () => {
       .join('\n');
   }
 
-  it.each(Object.keys(ways))('names the line of class code that is denied: %s', async (way) => {
-    const { statusCode, body } = await client.post('/rest/Person/run', [way]);
-    expect(statusCode, body).toBe(403);
-    expect(await stacks()).toMatch(/src\/classes\/(?:ways|Person)\.[jt]s:\d+:\d+/);
-  });
+  it.each(Object.keys(ways))(
+    'names the line of class code whose action is denied: %s',
+    async (way) => {
+      const { statusCode, body } = await client.post('/rest/Person/run', [way]);
+      expect(statusCode, body).toBe(403);
+      expect(await stacks()).toMatch(/src\/classes\/(?:ways|Person)\.[jt]s:\d+:\d+/);
+    },
+  );
 
   it.each(Object.keys(mistakes))('names the line of a mistake: %s', async (way) => {
     expect((await client.post('/rest/Person/run', [way])).statusCode).toBe(500);

@@ -106,8 +106,8 @@ const bearer = (): Promise<string> =>
     .setExpirationTime('1h')
     .sign(new TextEncoder().encode(secret));
 
-describe('a page of an origin that ORIGINS lists', () => {
-  it('gets an answer to its preflight at every address, also where a login is required', async () => {
+describe('A page of an origin that ORIGINS lists', () => {
+  it('gets an answer to its preflight request at every address, even if a login is required', async () => {
     await openClosed({ ORIGINS: `${front}, ${sibling}` });
     for (const url of addresses) {
       const { statusCode, headers, body } = await preflight(url, front);
@@ -123,7 +123,7 @@ describe('a page of an origin that ORIGINS lists', () => {
     }
   });
 
-  it('reads, writes, calls functions and logs in', async () => {
+  it('can read, write, call functions and log in', async () => {
     await open({ ORIGINS: front });
     const made = await send('POST', '/rest/Company?$method=update', front, { body: { name: 'A' } });
     expect(made.statusCode, made.body).toBe(200);
@@ -138,7 +138,7 @@ describe('a page of an origin that ORIGINS lists', () => {
     }
   });
 
-  it('of the same site keeps a session by its cookie', async () => {
+  it('of the same site has a session by its cookie', async () => {
     await openClosed({ ORIGINS: sibling });
     const sameSite = { 'sec-fetch-site': 'same-site' };
     const sent = { body: ['mia', 'edit'], headers: sameSite };
@@ -160,7 +160,7 @@ describe('a page of an origin that ORIGINS lists', () => {
     expect(out.json()).toEqual({ result: true });
   });
 
-  it('is told why a request is refused', async () => {
+  it('can read why a request is refused', async () => {
     await openClosed({
       ORIGINS: front,
       BODY_SIZE: '1000',
@@ -192,7 +192,7 @@ describe('a page of an origin that ORIGINS lists', () => {
     expect(last?.headers['access-control-allow-origin']).toBe(front);
   });
 
-  it('is told when the server is too busy', async () => {
+  it('can read that the server is too busy', async () => {
     await open({
       ORIGINS: front,
       BODY_SIZE: '100000',
@@ -217,7 +217,7 @@ describe('a page of an origin that ORIGINS lists', () => {
   });
 });
 
-describe('a page of another origin', () => {
+describe('A page of another origin', () => {
   it.each([{}, { ORIGINS: front }])('gets no permission, with %j', async (environment) => {
     await open(environment);
     for (const url of addresses) {
@@ -240,7 +240,7 @@ describe('a page of another origin', () => {
     expect(read.headers['access-control-allow-origin']).toBeUndefined();
   });
 
-  it('is refused a change with a cookie, even beside a token', async () => {
+  it('cannot make a change with a cookie, not even together with a token', async () => {
     await openClosed({ ORIGINS: front });
     const authorization = `Bearer ${await bearer()}`;
     const url = '/rest/Company?$method=update';
@@ -254,8 +254,8 @@ describe('a page of another origin', () => {
   });
 });
 
-describe('origins', () => {
-  it('of the model serve, and those of the environment take their place', async () => {
+describe('Origins', () => {
+  it('of the model are used unless the environment replaces them', async () => {
     const model = dataclasses.replace('name: staff', `name: staff\norigins: ['${front}']`);
     const files = { 'src/classes/Company.ts': hello };
     for (const [environment, allowed] of [
@@ -287,7 +287,7 @@ describe('origins', () => {
     'app.example.com',
     'null',
     `${front},`,
-  ])('that are none stop the start: %s', async (ORIGINS) => {
+  ])('that are invalid stop the start: %s', async (ORIGINS) => {
     await open();
     await expect(rolesServerOf(closed, { environment: { ORIGINS } })).rejects.toThrow(
       /^ORIGINS holds ".*"; it must be origins/,

@@ -52,8 +52,8 @@ async function wait(count: number): Promise<void> {
   while (waiting.length < count) await setImmediate();
 }
 
-describe('requests that a client sends without waiting for answers', () => {
-  it('wait up to a number, and their answers come in order', async () => {
+describe('Requests that a client sends without waiting for answers', () => {
+  it('wait up to a limit, and their answers come in order', async () => {
     await listen(10_000);
     const client = await open();
     client.send(getText('/later').repeat(behind + 50));
@@ -82,7 +82,7 @@ describe('requests that a client sends without waiting for answers', () => {
   });
 });
 
-it('requests of all connections wait up to a number; the others, but for /health, are refused', async () => {
+it('Requests of all connections wait up to a limit; further ones, except for /health, are refused', async () => {
   await listen(150);
   for (let index = 0; index < 10; index += 1) {
     (await open()).send(getText('/later').repeat(15));
@@ -95,7 +95,7 @@ it('requests of all connections wait up to a number; the others, but for /health
   while ((await other.ask(getText('/now')))?.status !== 200) await setImmediate();
 });
 
-it('a gate of a server that does not listen takes requests however many there have been', async () => {
+it('The gate of a server that does not listen accepts any number of requests', async () => {
   await listen(10_000);
   const load = { maxWait: 20, maxConnections: 10, transferMemory: 1_000_000 };
   const times = { requestTimeout: 60, keepAliveTimeout: 60 };

@@ -10,13 +10,13 @@ function takenOf(watch: TurnWatch, count: number, work: number, start = 0): numb
   return taken;
 }
 
-describe('what may lie before a request', () => {
-  it('is the work of those that came at once', () => {
+describe('The waiting time before a request', () => {
+  it('is the work of the requests that arrived at the same time', () => {
     expect(takenOf(new TurnWatch(1000), 500, 10)).toBe(101);
     expect(takenOf(new TurnWatch(1000), 90, 10)).toBe(90);
   });
 
-  it('begins anew with each turn', () => {
+  it('starts anew with each turn of the event loop', () => {
     const watch = new TurnWatch(1000);
     takenOf(watch, 500, 10);
     expect(watch.takes(5000)).toBe(false);
@@ -25,19 +25,19 @@ describe('what may lie before a request', () => {
     expect(takenOf(watch, 500, 10, 5020)).toBe(99);
   });
 
-  it('is not more for a request that is slow alone', () => {
+  it('is not longer for a single slow request', () => {
     const watch = new TurnWatch(1000);
     expect(watch.takes(0)).toBe(true);
     expect(watch.takes(60_000)).toBe(true);
     expect(takenOf(watch, 50, 1, 60_001)).toBe(50);
   });
 
-  it('is too much behind a second slow one', () => {
+  it('is too long after a second slow request', () => {
     expect(takenOf(new TurnWatch(1000), 50, 60_000)).toBe(2);
     expect(takenOf(new TurnWatch(1000), 50, 400)).toBe(4);
   });
 
-  it('is not the time in which nothing came', () => {
+  it('does not include idle time', () => {
     const watch = new TurnWatch(1000);
     watch.begin(60_000);
     expect(watch.takes(60_010)).toBe(true);

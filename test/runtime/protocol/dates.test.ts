@@ -69,7 +69,7 @@ describe('instantFromText', () => {
     expect(dayFromText(text)).toBeUndefined();
   });
 
-  it('agrees with the language', () => {
+  it('agrees with the Date of JavaScript', () => {
     const years = { min: new Date(-62_167_219_200_000), max: new Date(253_402_300_799_999) };
     fc.assert(
       fc.property(fc.date({ ...years, noInvalidDate: true }), (date) => {

@@ -24,7 +24,7 @@ describe('TextSearch', () => {
     );
   });
 
-  it('goes on behind what is not accepted, overlapping places included', () => {
+  it('continues after a match that is not accepted, including overlapping ones', () => {
     fc.assert(
       fc.property(letters, pieces, (text, piece) => {
         const expected: number[] = [];
@@ -81,7 +81,7 @@ describe('WordSearch', () => {
   });
 });
 
-it('takes time linear in the text, whatever is looked for', () => {
+it('A search does work that is linear in the text, whatever the pattern', () => {
   const text = 'a'.repeat(1_000_000);
   const piece = `${'a'.repeat(20_000)}b`;
   const before = process.cpuUsage();

@@ -46,11 +46,11 @@ it.each([
   ['parent.extra.v desc', '16,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15'],
   ['parentExtra.v desc', '16,1,2,3,4,5,6,7,8,9,10,11,12,13,14,15'],
   ['extra.nothing.at.all', '1,2,3,4,5,6,7,8,9,10,11,12,13,14,15,16'],
-])('orders by %s', async (orderby, keys) => {
+])('A property of an object orders entities: %s', async (orderby, keys) => {
   expect(await ordered(orderby)).toBe(keys);
 });
 
-it('pages do not overlap', async () => {
+it('Pages in the order of a property do not overlap', async () => {
   const pages: string[] = [];
   for (let skip = 0; skip < 16; skip += 5) {
     const url = `/rest/Item?$top=5&$skip=${skip}&$attributes=ID&$orderby=extra.v`;

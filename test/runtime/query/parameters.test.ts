@@ -15,7 +15,7 @@ function read(query: Record<string, unknown>): Parameters {
 }
 
 describe('readParameters: values', () => {
-  it('answers one frozen object when there is nothing to read', () => {
+  it('returns one frozen object when there is nothing to read', () => {
     expect(Object.values(none).every((value) => value === undefined || value === false)).toBe(true);
     expect(read({})).toBe(none);
     expect(read({})).toBe(readParameters(Object.create(null) as Record<string, unknown>, 'write'));

@@ -62,7 +62,7 @@ function setOf({ length, owner, maker, ...rest }: Given): NewEntitySet {
   return { ...rest, owner, maker: owner ?? maker, keys: keysOf('integer', keys) };
 }
 
-it('two processes answer every sequence of requests as one would that has all of them', () => {
+it('Two processes answer every sequence of requests like one process', () => {
   fc.assert(
     fc.property(
       fc.array(fc.tuple(steps, fc.nat(1)), { maxLength: 50, size: 'max' }),
@@ -183,26 +183,23 @@ const ofEachKind: readonly (readonly [KeyType, readonly Key[]])[] = [
   ['string', []],
 ];
 
-it.each(ofEachKind)(
-  'keys of type %s go from one process to the other as they are',
-  (type, keys) => {
-    const [one, other] = two.sharings.map((each) => new SharedEntitySetStore(each, 10_000, 2)) as [
-      EntitySetStore,
-      SharedEntitySetStore,
-    ];
-    const list = keysOf(type, keys);
-    const set = { dataclass: 'Part', keys: list, owner: undefined, timeout: 60, isSorted: false };
-    const { id } = one.create(set) as EntitySet;
-    const found = other.access(id, { session: undefined, dataclass: 'Part' });
-    expect([...(found?.keys ?? [])]).toEqual([...list]);
-    expect(found?.keys.page(0, 10)).toBe(list.page(0, 10));
-    expect(found?.keys.byteLength).toBe(list.byteLength);
-    void one.close();
-    other.close();
-  },
-);
+it.each(ofEachKind)('Keys of type %s are the same in both processes', (type, keys) => {
+  const [one, other] = two.sharings.map((each) => new SharedEntitySetStore(each, 10_000, 2)) as [
+    EntitySetStore,
+    SharedEntitySetStore,
+  ];
+  const list = keysOf(type, keys);
+  const set = { dataclass: 'Part', keys: list, owner: undefined, timeout: 60, isSorted: false };
+  const { id } = one.create(set) as EntitySet;
+  const found = other.access(id, { session: undefined, dataclass: 'Part' });
+  expect([...(found?.keys ?? [])]).toEqual([...list]);
+  expect(found?.keys.page(0, 10)).toBe(list.page(0, 10));
+  expect(found?.keys.byteLength).toBe(list.byteLength);
+  void one.close();
+  other.close();
+});
 
-it('a list that several sets hold counts once, and is there until the last of them is gone', () => {
+it('A list that several sets share counts once, and exists until the last of them is removed', () => {
   const stores = two.sharings.map((each) => new SharedEntitySetStore(each, 10_000, 2));
   const [one, other] = stores as [SharedEntitySetStore, SharedEntitySetStore];
   const claim = { session: undefined, dataclass: 'Part' };

@@ -20,7 +20,7 @@ const numbers = fc
   .map(([digits, power]) => digits * 2 ** (power / 2) * 2 ** (power / 2))
   .filter((each) => each !== 0 && Number.isFinite(each));
 
-describePostgres('an operation of doubles that PostgreSQL would refuse', () => {
+describePostgres('An operation on doubles that PostgreSQL would refuse', () => {
   let opened: Awaited<ReturnType<typeof database>>;
   let executor: Executor;
 
@@ -43,7 +43,7 @@ describePostgres('an operation of doubles that PostgreSQL would refuse', () => {
     }
   }
 
-  it('has the result that a processor gives it', async () => {
+  it('has the result of IEEE 754', async () => {
     await compared([
       [smallest, 0.5],
       [smallest, 0.5000000000000001],
@@ -68,7 +68,7 @@ describePostgres('an operation of doubles that PostgreSQL would refuse', () => {
     ]);
   });
 
-  it('of any two numbers', async () => {
+  it('has that result for any two numbers', async () => {
     const pairs = fc.array(fc.tuple(numbers, numbers), { minLength: 50, maxLength: 50 });
     await fc.assert(fc.asyncProperty(fc.noShrink(pairs), compared), { numRuns: 20 });
   });

@@ -18,7 +18,7 @@ const all = statement(
 );
 const count = statement('select count(*) from "t"');
 
-describePostgres('an executor of a PostgreSQL', () => {
+describePostgres('An executor of PostgreSQL', () => {
   let opened: Awaited<ReturnType<typeof database>>;
   let executor: Executor;
 
@@ -40,7 +40,7 @@ describePostgres('an executor of a PostgreSQL', () => {
   });
   afterEach(() => executor.close());
 
-  it('gives rows, and their columns', async () => {
+  it('returns rows and their columns', async () => {
     expect(await executor.rows(all, [1])).toEqual([
       [1, 'one', 'one'],
       [2, null, null],
@@ -55,7 +55,7 @@ describePostgres('an executor of a PostgreSQL', () => {
     expect(await executor.rows(all, [3])).toEqual([]);
   });
 
-  it('reads each type of value as it is', async () => {
+  it('reads each type of value', async () => {
     const { rows } = await executor.table(
       statement(
         `select true, false, 7::smallint, 8::integer, 9007199254740991::bigint, 9007199254740993::bigint, 1.5::real, 0.1::double precision, 'Infinity'::double precision, 3::numeric, 3.25::numeric, 12345678901234567890::numeric, '\\x00ff'::bytea, '{"a": 1}'::json, 'ä€😀', ''`,
@@ -68,7 +68,7 @@ describePostgres('an executor of a PostgreSQL', () => {
     ]);
   });
 
-  it('binds each type of value as it is', async () => {
+  it('binds each type of value', async () => {
     const bound = statement(
       'select $1::text, $2::bigint, $3::double precision, $4::bytea, $5::integer',
       ...['a\'"\\\n€', 9007199254740993n, 1e300, new Uint8Array([0, 1, 255]), null],
@@ -80,7 +80,7 @@ describePostgres('an executor of a PostgreSQL', () => {
     }
   });
 
-  it('tells what a change did', async () => {
+  it('reports the result of a change', async () => {
     await executor.write(async (transaction) => {
       expect(await run(transaction, 'update "t" set "b" = \'x\' where "a" > 5')).toMatchObject({
         changes: 0,
@@ -103,7 +103,7 @@ describePostgres('an executor of a PostgreSQL', () => {
     expect(await executor.value(count, [])).toBe(1);
   });
 
-  it('reads with what reads alone', async () => {
+  it('runs only reads with its reading methods', async () => {
     const changing = statement('with "c" as (update "t" set "b" = null returning 1) table "c"');
     await expect(executor.table(changing, [])).rejects.toThrow('needs a transaction');
     await expect(executor.table(statement('delete from "t"'), [])).rejects.toThrow(
@@ -116,7 +116,7 @@ describePostgres('an executor of a PostgreSQL', () => {
     expect(await executor.value(statement('select count("b") from "t"'), [])).toBe(1);
   });
 
-  it('tells which constraint a change would break, and the transaction goes on', async () => {
+  it('reports which constraint a change would break, and the transaction continues', async () => {
     const refused: readonly (readonly [string, ConstraintError['kind'], string?])[] = [
       [`insert into "t" values (1, 'two')`, 'unique', 't.a'],
       [`insert into "t" values (7, 'one')`, 'unique', 't.b'],
@@ -137,7 +137,7 @@ describePostgres('an executor of a PostgreSQL', () => {
     expect(await executor.value(count, [])).toBe(3);
   });
 
-  it('tells which constraint the end of a transaction would break, and stores nothing of it', async () => {
+  it('reports which constraint a commit would break, and stores nothing of the transaction', async () => {
     const write = executor.write(async (transaction) => {
       await run(transaction, 'set constraints all deferred');
       await run(transaction, 'insert into "u" ("t") values (50)');
@@ -147,7 +147,7 @@ describePostgres('an executor of a PostgreSQL', () => {
     expect(await executor.value(count, [])).toBe(2);
   });
 
-  it('stores nothing of what throws', async () => {
+  it('stores nothing of a transaction that throws', async () => {
     const write = executor.write(async (transaction) => {
       await transaction.run(insert, [3, 'lost']);
       throw new Error('refused');
@@ -156,7 +156,7 @@ describePostgres('an executor of a PostgreSQL', () => {
     expect(await executor.value(count, [])).toBe(2);
   });
 
-  it('goes back to savepoints, after errors too', async () => {
+  it('rolls back to savepoints, also after errors', async () => {
     await executor.write(async (transaction) => {
       await run(transaction, 'savepoint "part 1"');
       await transaction.run(insert, [3, 'lost']);
@@ -170,7 +170,7 @@ describePostgres('an executor of a PostgreSQL', () => {
     expect(await executor.rows(all, [3])).toEqual([[4, 'kept', 'kept']]);
   });
 
-  it('takes statements that are asked for at once', async () => {
+  it('accepts statements at the same time', async () => {
     await executor.write(async (transaction) => {
       const asked = [3, 4, 3, 5].map(async (key) => transaction.run(insert, [key, null]));
       const settled = await Promise.allSettled(asked);
@@ -203,7 +203,7 @@ describePostgres('an executor of a PostgreSQL', () => {
     expect(await executor.value(number, [1])).toBe(2);
   });
 
-  it('gives each session the settings that statements count on', async () => {
+  it('gives each session the settings that statements rely on', async () => {
     const settings = await executor.rows(
       statement(
         `select current_setting('timezone'), current_setting('search_path'), current_setting('standard_conforming_strings'), current_setting('client_encoding'), current_setting('transaction_isolation')`,
@@ -213,7 +213,7 @@ describePostgres('an executor of a PostgreSQL', () => {
     expect(settings).toEqual([['UTC', '"public", pg_temp', 'on', 'UTF8', 'read committed']]);
   });
 
-  it('tells another version when a transaction has changed something, and only then', async () => {
+  it('reports another version only when a transaction has changed something', async () => {
     let before: number | undefined;
     // Transactions of other databases count as well, and other tests run some meanwhile.
     const isSame = async (): Promise<boolean> => {
@@ -230,7 +230,7 @@ describePostgres('an executor of a PostgreSQL', () => {
     await other.close();
   });
 
-  it('stops what takes too long, and goes on', async () => {
+  it('stops a statement that takes too long, and continues to work', async () => {
     const { executor: limited } = await opened.open({ queryTimeout: 2_000 });
     const slow = statement('select pg_sleep(60)');
     await expect(limited.value(slow, [])).rejects.toBeInstanceOf(QueryTimeoutError);
@@ -243,7 +243,7 @@ describePostgres('an executor of a PostgreSQL', () => {
     await limited.close();
   });
 
-  it('refuses what comes behind its end, and what a transaction does behind its own', async () => {
+  it('refuses statements after its end, and those of a transaction after the end of that', async () => {
     let late: Promise<unknown> | undefined;
     await executor.write((transaction) => {
       late = new Promise((resolve) => setTimeout(resolve, 20)).then(() =>
@@ -261,7 +261,7 @@ describePostgres('an executor of a PostgreSQL', () => {
     expect(await executor.value(count, [])).toBe(2);
   });
 
-  it('keeps few statements prepared, whatever clients ask for', async () => {
+  it('keeps few statements prepared, whatever clients request', async () => {
     const { executor: single } = await opened.open({ size: 2 });
     const names = statement('select count(*) from pg_prepared_statements');
     for (let each = 0; each < 700; each += 1) {

@@ -14,7 +14,7 @@ const table = (column: string): string => `CREATE TABLE "Track" (
 )`;
 const index = `CREATE INDEX "__Track.title" ON "Track" ("__folded_title" NULLS FIRST, "ID")`;
 
-describePostgres('what a new index needs on PostgreSQL', () => {
+describePostgres('The column of a new index on PostgreSQL', () => {
   it('is filled without reading the whole table for each transaction', async () => {
     const { url, drop } = await postgresDatabase();
     const client = new Client({ connectionString: url });

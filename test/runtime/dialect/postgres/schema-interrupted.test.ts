@@ -65,7 +65,7 @@ const newer = [
 /** Where a change begins that is not undone: behind the comparison. */
 const changing = /^(?:alter|create|drop|update|commit|with "entry")/i;
 
-describePostgres('a start on PostgreSQL that is interrupted', () => {
+describePostgres('A start on PostgreSQL that is interrupted', () => {
   const copies = postgresCopies(async (url) => {
     await start(former, url);
     await run(
@@ -159,7 +159,7 @@ describePostgres('a start on PostgreSQL that is interrupted', () => {
     ),
   });
 
-  it('goes on where it was, and the former server runs meanwhile', async () => {
+  it('continues where it was, while the former server runs', async () => {
     await start(newer);
     const whole = await rules();
     let steps = 0;
@@ -182,7 +182,7 @@ describePostgres('a start on PostgreSQL that is interrupted', () => {
     expect(steps).toBeGreaterThan(40);
   });
 
-  it('leaves an index half built behind kill -9, which is built again', async () => {
+  it('leaves an invalid index after kill -9, which the next start builds again', async () => {
     const indexed = [...former, 'CREATE INDEX "__Track.fax" ON "Track" ("fax", "ID")'];
     const other = new Client({ connectionString: database.url });
     await other.connect();

@@ -26,7 +26,7 @@ const impatient: LockWait = { timeoutMilliseconds: 50, attempts: 3, pauseMillise
 /** Until the test ends. */
 const patient: LockWait = { timeoutMilliseconds: 50, attempts: 10_000, pauseMilliseconds: 10 };
 
-describePostgres('a start on PostgreSQL while its tables are in use', () => {
+describePostgres('A start on PostgreSQL while its tables are in use', () => {
   let database: TestDatabase;
   let clients: Client[];
 
@@ -93,7 +93,7 @@ describePostgres('a start on PostgreSQL while its tables are in use', () => {
     };
   }
 
-  it('gives up a table that stays locked, says by whom, and lets others write', async () => {
+  it('stops waiting for a table that stays locked, reports who locks it, and lets others write', async () => {
     const report = await connected('report of the month');
     await report.query('begin');
     await report.query('select count(*) from "Track"');
@@ -128,7 +128,7 @@ describePostgres('a start on PostgreSQL while its tables are in use', () => {
     expect(await start(newer)).toEqual([]);
   });
 
-  it('builds an index while others write, and waits for those who began before', async () => {
+  it('builds an index while others write, and waits for transactions that began before', async () => {
     const report = await connected('report');
     await report.query('begin isolation level repeatable read');
     await report.query('select 1 from "__datastore"');
@@ -160,7 +160,7 @@ describePostgres('a start on PostgreSQL while its tables are in use', () => {
     expect(await waiting).toEqual([]);
   });
 
-  it('says what an index waits for in vain', async () => {
+  it('reports which transaction an index waits for', async () => {
     const report = await connected('report of the year');
     await report.query('begin isolation level repeatable read');
     await report.query('select 1 from "__datastore"');
@@ -176,7 +176,7 @@ describePostgres('a start on PostgreSQL while its tables are in use', () => {
     ).toEqual([]);
   });
 
-  it('says before it writes a table anew that others wait until it has ended', async () => {
+  it('warns before it rewrites a table that others must wait', async () => {
     const computed = (factor: number): string =>
       track(`"twice" bigint GENERATED ALWAYS AS ("ID" * ${factor}) STORED`);
     for (const factor of [2, 3]) {
@@ -190,7 +190,7 @@ describePostgres('a start on PostgreSQL while its tables are in use', () => {
     }
   });
 
-  it('says what others have written meanwhile that breaks a rule, and leaves them in peace', async () => {
+  it('reports rows of others that break a new rule, and does not disturb them', async () => {
     const mandatory = [track().replace('"C"', '"C" NOT NULL')];
     const other = await connected('other');
     await other.query('begin');

@@ -27,7 +27,7 @@ const schema = [
   'create unique index "Owner.code" on "Owner" ("code")',
 ];
 
-describePostgres('the schema of a PostgreSQL', () => {
+describePostgres('The schema on PostgreSQL', () => {
   let database: TestDatabase;
 
   beforeEach(async () => {
@@ -81,7 +81,7 @@ describePostgres('the schema of a PostgreSQL', () => {
     return (error as SchemaMismatchError).differences;
   }
 
-  it('is made once, whoever starts at the same time', async () => {
+  it('is created once, however many servers start at the same time', async () => {
     const ids = await Promise.all(Array.from({ length: 8 }, () => start()));
     expect(new Set(ids).size).toBe(1);
     expect(ids[0]).toMatch(/^[0-9A-F]{32}$/);
@@ -91,7 +91,7 @@ describePostgres('the schema of a PostgreSQL', () => {
     ).toEqual([{ value: 0 }]);
   });
 
-  it('is made as a whole or not at all', async () => {
+  it('is created completely or not at all', async () => {
     await expect(start([...schema, 'create table "Item" ("x" integer)'])).rejects.toThrow(
       'already exists',
     );
@@ -99,7 +99,7 @@ describePostgres('the schema of a PostgreSQL', () => {
     await start();
   });
 
-  it('stands where the URL says', async () => {
+  it('is created in the schema that the URL names', async () => {
     await query('create schema "an other"');
     const options = encodeURIComponent('-c search_path="an\\ other"');
     const url = `${database.url}?options=${options}`;
@@ -109,7 +109,7 @@ describePostgres('the schema of a PostgreSQL', () => {
     expect(await start()).not.toBe(id);
   });
 
-  describe('still matches', () => {
+  describe('still matches after a harmless change:', () => {
     it.each([
       ['with rows', `insert into "Item" ("name", "size") values ('a', 3); analyze`],
       ['with a table of somebody else', 'create table other (x integer)'],
@@ -133,7 +133,7 @@ describePostgres('the schema of a PostgreSQL', () => {
     });
   });
 
-  describe('is mended when somebody has changed it by hand', () => {
+  describe('is repaired after a change by hand:', () => {
     it.each([
       ['a missing column', 'alter table "Owner" rename "code" to "label"'],
       [
@@ -173,7 +173,7 @@ describePostgres('the schema of a PostgreSQL', () => {
     });
   });
 
-  describe('is refused with every difference, and left as it is', () => {
+  describe('is refused with every difference, and not changed:', () => {
     it.each([
       [
         'a type',
@@ -204,7 +204,7 @@ describePostgres('the schema of a PostgreSQL', () => {
       expect(await differences()).toEqual(found);
     });
 
-    it('tables of somebody else, and no server made ours', async () => {
+    it('tables that no server created', async () => {
       await query('create table "Item" ("ID" integer); create table notes (a text)');
       const found = (await differences()).join('\n');
       expect(found).toMatch(/table "__datastore" is missing/);
@@ -213,7 +213,7 @@ describePostgres('the schema of a PostgreSQL', () => {
     });
   });
 
-  describe('cannot be opened, and is told why', () => {
+  describe('cannot be opened, which is reported with the reason:', () => {
     it.each([
       [
         'no server',
@@ -227,7 +227,7 @@ describePostgres('the schema of a PostgreSQL', () => {
       expect(error.message).not.toContain('secret');
     });
 
-    it('no such database, and a wrong password', async () => {
+    it('a missing database, and a wrong password', async () => {
       const other = new URL(database.url);
       other.pathname = '/no_such_database';
       await expect(start(schema, other.href)).rejects.toThrow(
