@@ -7,7 +7,7 @@ import { typedRuntime } from '../support/built-runtime.js';
 import { modelOf, packageRoot, writeServer } from '../support/server.js';
 import { writeFiles } from '../support/written-server.js';
 
-/** What users write; a line that must not compile has `@ts-expect-error` above it. */
+/** Code as users write it; a line that must not compile has `@ts-expect-error` above it. */
 const filled = join(packageRoot, 'test/types/filled');
 const model = readFileSync(join(packageRoot, 'test/check/models/complete.yaml'), 'utf8');
 const folder = join(packageRoot, '.tmp', `class-api-${String(process.pid)}`);
