@@ -12,9 +12,9 @@ import { plot } from './plot.js';
 import type { Summary } from './report.js';
 import { requests } from './requests.js';
 
-/** What a run of the bench measured, as it is kept. */
+/** The stored result of a run of the bench. */
 export interface Result {
-  /** Version of Node that the servers ran on. */
+  /** Version of Node of the servers. */
   readonly node: string;
   readonly rounds: number;
   /** Length of one measurement. */
@@ -26,8 +26,8 @@ const measured = join(work, 'results');
 const kept = 'test/bench/results';
 
 /**
- * Keeps a result until the next one on the same Node, as JSON and as a picture. Kinds of requests that the next one did not
- * measure stay as they are, if those were measured alike.
+ * Stores a result as JSON and as a picture until the next run on the same version of Node. Results
+ * of requests that the next run does not measure stay, if the measurements are comparable.
  */
 export function saveResult(result: Result): void {
   mkdirSync(measured, { recursive: true });
@@ -53,7 +53,7 @@ function inOrder(summaries: readonly Summary[]): readonly Summary[] {
   return [...summaries].sort((a, b) => place(a) - place(b) || a.rows - b.rows);
 }
 
-/** Copies all results to where they are committed; those on the newest Node come first. */
+/** Copies all results to the committed folder, with the newest version of Node first. */
 export function keepResults(): readonly (Result & { readonly picture: string })[] {
   if (!existsSync(measured)) return [];
   mkdirSync(join(root, kept), { recursive: true });
