@@ -40,7 +40,7 @@ const startText = { applied: 'applied', rows: 'if rows comply', plan: 'refused' 
 //    lost    refused         model.yaml:14:7  Company.size was a string and is an integer: …
 //            write …
 //  Clients
-//    breaks  model.yaml:12:5  Company.fax is gone.
+//    breaks  model.yaml:12:5  Company.fax was removed.
 /** All that differs; nothing where nothing does. */
 export function renderComparison(comparison: Comparison, locate: Locate, colors: Colors): string {
   const blocks = lists.flatMap((list) => {
@@ -67,7 +67,7 @@ const mostLines = 10;
 
 //  From the last model to this one:
 //    lost    Data: Company.size was a string and is an integer: …
-//    breaks  Clients: Company.fax is gone.
+//    breaks  Clients: Company.fax was removed.
 //    … and 12 more
 /** The changes that somebody should know of, in a few lines; nothing where there is none. */
 export function renderShort(comparison: Comparison, more: string, colors: Colors): string {

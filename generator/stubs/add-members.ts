@@ -50,7 +50,7 @@ export function addMembers(
   const text = withInsertions(file.text, [...imports.insertions, ...insertions]);
   const { syntaxError } = parse(file.path, text);
   if (syntaxError !== undefined) {
-    throw new Error(`What was added to ${file.path} is no TypeScript: ${syntaxError.message}`);
+    throw new Error(`What was added to ${file.path} is not TypeScript: ${syntaxError.message}`);
   }
   return text;
 }

@@ -145,12 +145,12 @@ const rows: readonly Row[] = [
     ['data fine column-filled applied', 'clients fine added'],
   ],
   [
-    'an attribute that is gone',
+    'an attribute that was removed',
     [['      total: number\n', '']],
     ['data look column-unused applied', 'clients breaks removed'],
   ],
   [
-    'an attribute that nobody sees and that is gone',
+    'a hidden attribute that was removed',
     [['      hidden: { type: string, exposed: false }\n', '']],
     ['data look column-unused applied'],
   ],
@@ -420,7 +420,7 @@ const rows: readonly Row[] = [
     ['clients breaks closed', 'clients breaks closed', 'clients look opened'],
   ],
   [
-    'roles and privileges that are gone',
+    'roles and privileges that were removed',
     [
       ['roles: [{ role: clerk, privileges: [edit] }]', 'roles: []'],
       ['{ privilege: view }, { privilege: edit, includes: [view] }', '{ privilege: view }'],
@@ -522,7 +522,7 @@ describe('drs-gen diff', () => {
     const found = await diffOf(edited(['total: number', 'amount: number']), older);
     expect(found.data.find(({ code }) => code === 'attribute-maybe-renamed')).toMatchObject({
       message: expect.stringMatching(
-        /^Order\.amount is new, and Order\.sum of the same type is gone/,
+        /^Order\.amount is new, and Order\.sum of the same type was removed/,
       ) as unknown,
       help: 'if it was renamed, write renamedFrom: [total, sum]',
     });
@@ -559,7 +559,7 @@ describe('drs-gen diff', () => {
       'clients breaks narrower',
     ]);
     expect(found.data.map(({ message }) => message)).toContain(
-      'Order.sum is kept in the column total, and the model wants it in sum: a migration has to rename the column.',
+      'Order.sum is stored in the column total, and the model names sum: a migration has to rename the column.',
     );
   });
 

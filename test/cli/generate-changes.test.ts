@@ -35,9 +35,9 @@ async function changedWorld(older: string, newer: string): Promise<FakeWorld> {
 }
 
 const short = `From the last model to this one (drs-gen diff server model.yaml shows all):
-  breaks  Clients: Item.a0 is gone.
-  look    Data: Item.a0 is gone: its column a0 stays with all values, and nothing uses it.
-  look    Data: Item.b is new, and Item.a0 of the same type is gone: as it stands, the values stay behind.
+  breaks  Clients: Item.a0 was removed.
+  look    Data: Item.a0 was removed: its column a0 stays with all values, unused.
+  look    Data: Item.b is new, and Item.a0 of the same type was removed: without renamedFrom, the values stay in the old column.
           if it was renamed, write renamedFrom: a0
 `;
 

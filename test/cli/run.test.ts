@@ -39,7 +39,7 @@ describe('drs-gen --help', () => {
       Commands:
         check [options] <model>     show every problem of a model; write nothing
         diff [options] <old> <new>  show what a newer model means for data, clients and class code
-        init [options] [dir]        write a first model.yaml, with its schema beside it for the editor
+        init [options] [dir]        write a first model.yaml, with its schema next to it for the editor
         inspect [options] <model>   show what the generator understands of a model
         migrate [options] <model>   write a migration for what a changed model does to data, and generate
                                     the server
@@ -94,7 +94,7 @@ it('drs-gen --version prints the version', async () => {
 
 describe('A wrong command line', () => {
   it.each([
-    ['model.yaml', 'error: Say where the server goes: drs-gen model.yaml -o server\n'],
+    ['model.yaml', 'error: Name the folder of the server: drs-gen model.yaml -o server\n'],
     ['-o server', 'error: Name a model file; drs-gen --help shows how.\n'],
     ['model.yaml -o', "error: option '-o, --output <dir>' argument missing\n"],
     ['model.yaml -o server --chek', "error: unknown option '--chek'\n(Did you mean --check?)\n"],
@@ -220,7 +220,7 @@ describe('drs-gen init', () => {
     expect(await world.run('init My-Shop!')).toEqual({
       code: 0,
       out: '',
-      err: "Wrote My-Shop!/model.yaml, and model.schema.json beside it for your editor.\nNext: drs-gen 'My-Shop!/model.yaml' -o 'My-Shop!/server'\n",
+      err: "Wrote My-Shop!/model.yaml, and model.schema.json next to it for your editor.\nNext: drs-gen 'My-Shop!/model.yaml' -o 'My-Shop!/server'\n",
     });
     const tree = world.disk.tree('/home/My-Shop!');
     expect(tree['model.yaml']).toMatch(

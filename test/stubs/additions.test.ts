@@ -164,7 +164,7 @@ export class CompanyEntity extends CompanyEntityBase {
     const files = { [path]: `export class CompanyEntity extends (null as never) {}` };
     // What is behind an expression cannot be seen.
     expect(told(await review(before, files))).toEqual([
-      'stub/not-added server/src/classes/CompanyEntity.ts:1 CompanyEntity lacks hire, unless the class that it extends has it, which cannot be seen. Nothing is added.',
+      'stub/not-added server/src/classes/CompanyEntity.ts:1 CompanyEntity lacks hire, unless it inherits it from a class that drs-gen cannot read. Nothing is added.',
     ]);
     const plan = await review(before, {
       [path]: `import { CompanyEntityBase } from '../generated/api.js';\nexport class CompanyEntity extends CompanyEntityBase {}\n`,

@@ -118,8 +118,8 @@ describe('A member that the model no longer declares', () => {
     const plan = await review(companyModel({ entity: 'g: {}' }), files, before);
     expect(plan.edits).toEqual([]);
     expect(told(plan)).toEqual([
-      'stub/unused-class server/src/classes/Company.ts:3 The model asks for nothing in the class Company any more, so the server does not use it.',
-      'stub/removed server/src/classes/CompanyEntity.ts:4 The model does not ask for CompanyEntity.f any more. It stays, as a method of your own.',
+      'stub/unused-class server/src/classes/Company.ts:3 The model no longer declares anything in the class Company, so the server does not use it.',
+      'stub/removed server/src/classes/CompanyEntity.ts:4 The model no longer declares CompanyEntity.f. It stays as a method of your own.',
     ]);
   });
 
