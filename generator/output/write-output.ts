@@ -67,7 +67,7 @@ async function planUnlocked(
   try {
     return await planNow(request, host);
   } catch (error) {
-    // A listed file is gone already.
+    // A listed file does not exist any longer.
     if (errorCode(error) === 'ENOENT') return undefined;
     throw error;
   }

@@ -67,7 +67,7 @@ interface AddedImports {
   readonly insertions: readonly Insertion[];
 }
 
-/** Imports the names that a file lacks, beside its other imports of the same module. */
+/** Imports missing names, together with the other imports of the same module. */
 function insertImports(
   file: UserFile,
   names: Pick<NamesInFile, 'local' | 'taken'>,

@@ -13,7 +13,7 @@ import { always } from '../filter/context.js';
 import type { CallRestriction, CallRestrictions } from '../access/call.js';
 
 /**
- * A statement with the restrictions of a call, whose values are bound behind those of the request.
+ * A statement with the restrictions of a call, whose values are bound after those of the request.
  */
 interface Prepared {
   readonly statement: Statement;
@@ -26,11 +26,11 @@ interface Prepared {
 const maxBytes = 16 * 1024 * 1024;
 
 /**
- * Runs statements that read dataclasses with `restrict`: asks what the call may see, and writes it
- * into the statements. So only reads of a dataclass ask its class, and nothing reads the dataclass
- * without its restriction.
+ * Runs statements that read dataclasses with `restrict`: resolves the restrictions of the call, and
+ * writes them into the statements. So `restrict` runs only when its dataclass is read, and nothing
+ * reads the dataclass without it.
  * @param restrictionsOf returns the restrictions of the running call; a statement that needs them
- * fails outside of a call
+ *   fails outside of a call
  */
 export class CallValueBinder {
   readonly #numbers = new WeakMap<Statement, number>();
@@ -124,7 +124,7 @@ export class CallValueBinder {
 }
 
 /**
- * Continues when the classes have answered; a long read that begins then can be cancelled like
+ * Continues when `restrict` has returned; a long read that begins then can be cancelled like
  * others.
  */
 function whenAsked<T>(

@@ -29,8 +29,8 @@ import { shapeOf } from '../filter/print.js';
 interface Asked {
   count: number;
   /**
-   * The refusal of a filter that asks too much; the client's filter is too long then, and the
-   * client learns so.
+   * The refusal of a filter that calls class code too often; it is reported to the client as too
+   * long.
    */
   refusal?: Error;
 }

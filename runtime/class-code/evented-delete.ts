@@ -97,8 +97,7 @@ export class EventedDeleter implements EventedDeletion {
 
   async #remove(deletion: Deletion, entities: DroppedEntities): Promise<void> {
     try {
-      // If the deletion fails, it is undone before the events run, so that they find what they were
-      // asked about.
+      // If the deletion fails, it is undone before the events run, so that they find the entities.
       await this.lifecycle.within((transaction: Transaction) =>
         removeListed({ ...deletion, transaction }),
       );

@@ -34,8 +34,8 @@ export type AskedFilter = {
 export type AskRestriction = (dataclass: string, session: Session) => Pending<AskedFilter>;
 
 /**
- * The restrictions of one call. A class is asked when the first statement runs that reads its
- * dataclass, and once: its answer, or its failure, holds for the whole call.
+ * The restrictions of one call. `restrict` of a dataclass runs once, when the first statement that
+ * reads the dataclass runs: its result, or its failure, applies to the whole call.
  */
 class AskedRestrictions implements CallRestrictions {
   readonly #asked = new Map<string, Pending<CallRestriction>>();
@@ -54,7 +54,7 @@ class AskedRestrictions implements CallRestrictions {
     if (asked instanceof Promise) {
       asked.then(
         (restriction) => this.#asked.set(dataclass, restriction),
-        // The caller that asked gets the error.
+        // The caller who awaits it gets the error.
         () => undefined,
       );
     }
@@ -204,10 +204,7 @@ class WrittenRestriction implements Restriction {
   }
 }
 
-/**
- * A session that keeps its privileges, for questions that are asked later than the answer has to
- * hold.
- */
+/** A session that keeps its present privileges, for a `restrict` that runs later. */
 class SessionSnapshot extends PromotedSession {
   readonly #userName: string;
   readonly #isGuest: boolean;

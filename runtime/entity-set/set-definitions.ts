@@ -10,7 +10,7 @@ import type { FilterParser } from '../filter/prepared-filter.js';
 import type { AttributeDefinition } from '../protocol/definition.js';
 import { parseOrderBy } from '../query/order-by.js';
 
-/** What an entity set is made from again after it is gone (protocol P9.10). */
+/** The definition from which an entity set is recreated after its end (protocol P9.10). */
 export interface SetDefinition {
   readonly filter?: string;
   readonly params?: FilterParams;

@@ -20,8 +20,8 @@ export interface ComparisonNode {
 }
 
 /**
- * A comparison with an attribute that class code computes, after class code was asked what it
- * means. The parser does not make it: `settledFilter` replaces the comparison by it.
+ * A comparison with an attribute that class code computes, after class code has returned its
+ * filter. The parser does not make it: `settledFilter` replaces the comparison by it.
  */
 export interface ComputedNode {
   readonly kind: 'computed';

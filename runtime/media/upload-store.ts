@@ -27,7 +27,7 @@ export interface UploadLimits {
 export interface Upload {
   /** `undefined` if it is no image. */
   readonly type: ImageType | undefined;
-  /** @returns its bytes; `undefined` if its file is gone */
+  /** @returns its bytes; `undefined` if its file does not exist any longer */
   read(): Uint8Array | undefined;
   /**
    * Counts bytes of it that an entity uses; a negative number if the entity was not stored.

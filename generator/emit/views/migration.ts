@@ -4,7 +4,7 @@ import { identifiers } from '../identifiers.js';
 import { type Literal, literal, propertyName, RawCode, stringLiteral, width } from '../layout.js';
 import type { EmitContext } from '../context.js';
 
-/** Between which models, told by what their data look like. */
+/** The models before and after, identified by the form of their data. */
 export interface MigrationSpan {
   readonly from: string;
   readonly to: string;
