@@ -114,7 +114,7 @@ export class CallValueBinder {
     const prepared = prepare(
       restricted.write(({ dataclass, alias }) => {
         const restriction = asked[restricted.dataclasses.indexOf(dataclass)];
-        if (restriction === undefined) throw new Error(`${dataclass} was not asked.`);
+        if (restriction === undefined) throw new Error(`${dataclass} has no resolved restriction.`);
         return restriction.written?.condition(alias) ?? always;
       }),
     );

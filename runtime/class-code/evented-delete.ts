@@ -91,7 +91,7 @@ export class EventedDeleter implements EventedDeletion {
       if (!(await entities.ask('dropping'))) return;
     }
     const [{ name }] = this.reach.dataclasses as readonly [Dataclass];
-    const text = `Events of a deletion of "${name}" add entities to it again and again: ${most} times by now.`;
+    const text = `Events of a deletion of "${name}" repeatedly add entities to it: ${most} times so far.`;
     throw new EventFailure(`A deletion of ${name}`, new Error(text));
   }
 

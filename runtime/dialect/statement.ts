@@ -81,7 +81,7 @@ export function bind(statement: Statement, values: readonly SqlValue[]): SqlValu
     if (binding instanceof Slot) bound[i] = values[binding.index] as SqlValue;
     else if (binding instanceof CallSlot) throw new Error('A value of the call is missing.');
     else if (binding instanceof RestrictionSlot) {
-      throw new Error(`It was not asked which entities of ${binding.dataclass} may be seen.`);
+      throw new Error(`The restriction of ${binding.dataclass} was not resolved.`);
     } else bound[i] = binding;
   }
   return bound;

@@ -595,7 +595,7 @@ describeBoth('A server whose model needs more than a start changes', () => {
         .replace('[firm, club]', '[firm]')
         .replace('label:', 'mood: { type: string }\n      label:'),
     );
-    expect(message).toMatch(/"city" is mandatory[^]*"kind"[^]*does itself[^]*"mood" is added/);
+    expect(message).toMatch(/"city" is mandatory[^]*"kind"[^]*makes these changes itself[^]*"mood" is added/);
   });
 });
 

@@ -261,7 +261,7 @@ describe('A start that would break rows or lose data is refused, and adds nothin
     expect(message).toContain(
       'table "Track": "title" must be unique, and 2 rows have a value that another row has, too',
     );
-    expect(message).toMatch(/The server does itself[^]*table "Review" is added/);
+    expect(message).toMatch(/the server makes these changes itself[^]*table "Review" is added/);
     expect(read(/SELECT .*;/.exec(message)?.[0] ?? '')).toEqual([['a', 2]]);
   });
 

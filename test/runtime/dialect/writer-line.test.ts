@@ -11,7 +11,7 @@ function slow(): { readonly work: () => Promise<void>; readonly end: () => void 
 }
 
 function refused(reason: string): object {
-  const message = `${reason} Nothing of this one was done.`;
+  const message = `${reason} This one was not made.`;
   return { status: 503, headers: { 'retry-after': '1' }, errors: [{ errCode: 1836, message }] };
 }
 
