@@ -28,7 +28,7 @@ const words = [
 
 const isPublishedShape = new Ajv({ strict: false }).compile(modelSchema);
 
-/** Holds a text against what every answer of the checks promises. */
+/** Checks a text, and that the answer keeps what every answer promises. */
 function check(text: string | Uint8Array): void {
   const readBeside = (path: string): string | undefined =>
     path === 'Company' ? complete : undefined;
@@ -36,7 +36,7 @@ function check(text: string | Uint8Array): void {
   const { problems, value, sources } = checkModel(input);
   const hasErrors = problems.some(({ severity }) => severity === 'error');
   expect(value === undefined).toBe(hasErrors);
-  // What an editor would underline is never let through.
+  // An error that an editor would underline is always reported.
   if (value !== undefined) expect(isPublishedShape(parse(String(text)))).toBe(true);
   for (const { code, origin, message } of problems) {
     expect(messages).toHaveProperty([code]);

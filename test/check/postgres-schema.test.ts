@@ -32,7 +32,7 @@ async function run(statement: string): Promise<readonly unknown[]> {
   }
 }
 
-/** Other names in the place of those that are too long for PostgreSQL. */
+/** Shorter names instead of those that are too long for PostgreSQL. */
 function shortened(text: string): string {
   const names: string[] = [];
   return text.replaceAll(/[\p{L}\p{N}_]+/gu, (name) => {
@@ -61,7 +61,7 @@ describePostgres('the schema for PostgreSQL of a model that is sound', () => {
     for (const { table } of sound.dataclasses) {
       expect(await run(`select * from "${table.replaceAll('"', '""')}"`)).toEqual([]);
     }
-    // Whoever removes the stamp has the schema compared as a whole.
+    // Without the stamp, the whole schema is compared.
     await run(`delete from "__datastore" where "name" = 'schema'`);
     await open(sound);
   });

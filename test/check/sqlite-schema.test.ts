@@ -31,7 +31,7 @@ function modelOf(text: string): Model {
   return sound;
 }
 
-/** Makes the tables, and lets the database read every expression and check of them. */
+/** Creates the tables, and makes the database parse every expression and check in them. */
 function make(sound: Model): void {
   for (const statement of sqliteSchema(sound)) {
     expect(() => database.exec(statement), statement).not.toThrow();

@@ -11,12 +11,12 @@ const after = companyModel({
   entity: 'hire: { params: { at: date }, returns: number }, fire: { returns: number }',
 });
 
-/** A world in memory with the real compiler, whose server was generated once. */
+/** A world in memory with the real compiler and a generated server. */
 async function generated(): Promise<FakeWorld> {
   const world = fakeWorld({
     compiler: {
       check: (input) => lazyCompiler.check(input),
-      // The runtime is large, and no part of this.
+      // The runtime is large, and not part of this test.
       emit: async (model, input) =>
         (
           await lazyCompiler.emit(model, { ...input, packageRoot, runtimeFolder: builtRuntime() })
@@ -165,7 +165,7 @@ describe('drs-gen with classes of the user', () => {
 
 const classes = 'home/server/src/classes/';
 
-/** Moves a file of class code as an editor does, which mends its import too. */
+/** Moves a file of class code like an editor, which also updates its import. */
 async function move(world: FakeWorld, to: string): Promise<void> {
   const depth = '../'.repeat(to.split('/').length);
   const moved = (text(world) ?? '').replace('../generated/', `${depth}generated/`);

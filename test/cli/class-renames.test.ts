@@ -18,7 +18,7 @@ afterAll(() => {
   for (const project of projects) project.delete();
 });
 
-/** The server of a model, with files of the user's. */
+/** The server of a model, with files of the user. */
 async function projectOf(
   model: string,
   files: Readonly<Record<string, string>> = {},
@@ -145,7 +145,7 @@ export class Employee extends EmployeeBase {
 }
 `;
 
-/** What was told of users' files, each with the word that stands at its place now. */
+/** The reports about users' files, each with the word that is now at its place. */
 function told(project: Project, { err }: Printed): readonly string[] {
   return [...err.matchAll(/^server\/(\S+):(\d+):(\d+) {2}\w+ {2}(stub\/\S+)$/gm)].map(
     ([, path = '', line, column, code]) => {

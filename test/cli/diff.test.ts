@@ -84,7 +84,7 @@ function worldWith(older: string, newer: string): FakeWorld {
   return world;
 }
 
-/** What `--json` prints, once it was compared with the text. */
+/** The output of `--json`, after a comparison with the text. */
 async function diffOf(newer: string, older = base): Promise<DiffJson> {
   const world = worldWith(older, newer);
   const json = await world.run('diff old.yaml new.yaml --json');
@@ -96,7 +96,7 @@ async function diffOf(newer: string, older = base): Promise<DiffJson> {
   expect(lines.length).toBe(all.length);
   for (const [index, { severity, message, line, column, help }] of all.entries()) {
     expect(lines[index]).toContain(`  ${severity} `);
-    // What stood at the top and is gone has no place.
+    // A removed key of the top level has no place.
     const place = line === null ? '' : `new.yaml:${String(line)}:${String(column)}  `;
     expect(lines[index]).toContain(`  ${place}${message}`);
     if (help !== null) expect(out).toContain(`\n          ${help}\n`);
@@ -532,7 +532,7 @@ describe('drs-gen diff', () => {
     expect(dataclass.data.find(({ code }) => code === 'dataclass-maybe-renamed')).toMatchObject({
       help: 'if Customer was renamed, write renamedFrom: Customer',
     });
-    // The newest name alone says nothing of the column.
+    // The newest name alone does not tell the column.
     const chain = await diffOf(
       edited(['total: number', 'amount: { type: number, renamedFrom: sum }']),
       older,

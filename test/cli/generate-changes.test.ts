@@ -14,7 +14,10 @@ dataclasses:
       ID: { type: integer, key: true }
 ${lines}`;
 
-/** A world whose folder `server` was generated from a model, and whose model file holds another one now. */
+/**
+ * A world whose folder `server` was generated from one model, and whose model file now contains
+ * another one.
+ */
 async function changedWorld(older: string, newer: string): Promise<FakeWorld> {
   const world = fakeWorld({
     compiler: {
@@ -48,7 +51,7 @@ it('drs-gen reports what a changed model means before it writes', async () => {
     expect([option, code]).toEqual([option, option === '--check' ? 1 : 0]);
     expect(err.startsWith(short), err).toBe(true);
   }
-  // What was told once is done.
+  // Each change is reported once.
   const { err } = await world.run('model.yaml -o server');
   expect(err).toBe('server: 2 unchanged\n');
 });

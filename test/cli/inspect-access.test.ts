@@ -172,7 +172,7 @@ roles:
   ]);
 });
 
-/** The table of an emitted access test. */
+/** The table in an emitted access test. */
 interface Table {
   readonly holders: readonly { readonly name: string }[];
   readonly access: {
@@ -231,13 +231,13 @@ it.each(['guarded', 'access'])(
     const shown = access.flatMap(
       ({ guest, role, privilege, resource, allowed }): [string, string][] => {
         const key = `${guest ?? role ?? privilege ?? ''} ${resource}`;
-        // The test leaves out privileges that give the same as a holder before them.
+        // The test omits privileges that grant the same as an earlier holder.
         if (!expected.has(key)) return [];
         return [[key, allowed.map((each) => each.charAt(each === 'execute' ? 1 : 0)).join('')]];
       },
     );
     const found = new Map(shown);
-    // Without forceLogin, users who are granted nothing are guests; of what is not exposed nothing is shown.
+    // Without forceLogin, users without grants are guests; hidden parts are not shown.
     const wanted = [...expected].filter(
       ([key, cell]) => !key.startsWith('user ') && (found.has(key) || cell !== ''),
     );

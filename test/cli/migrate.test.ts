@@ -50,7 +50,7 @@ const read = (path: string): string => project.read(path);
 
 it('drs-gen migrate writes a migration once, which compiles with the server and then belongs to the user', async () => {
   expect(await generate(before)).toMatchObject({ code: 0 });
-  // A run in between does not lose what the data still have.
+  // A run in between does not lose the names that the data still has.
   expect(await generate(after)).toMatchObject({ code: 0 });
   expect(await migrate(after)).toMatchObject({ code: 0 });
   expect(migrations()).toEqual(['0001-convert-founded.ts']);
@@ -182,7 +182,7 @@ it('drs-gen migrate reports the steps that a start does, and the drops that can 
   expect(err).toMatch(
     /\nNext: cd server && npm run build && npm start\nLater, .*: node dist\/src\/migrate\.js\n$/,
   );
-  // What nothing uses stays where it is, and is no reason for a migration.
+  // Unused parts stay, and are no reason for a migration.
   expect((await generate(modelOf(''))).err).not.toMatch(/migration/);
 });
 
@@ -200,7 +200,7 @@ it('drs-gen writes no server that looks for values in the wrong column', async (
   await generate(renamed);
   const lock = read('.drs-gen/model.lock.json');
   const tidy = renamed.replace(', renamedFrom: fax', '').replace('    renamedFrom: Old\n', '');
-  // Another attribute would even have the values.
+  // Another attribute would get the values.
   const taken = tidy.replace('note: string', 'note: string\n      fax: string');
   for (const model of [tidy, taken]) {
     const refused = await generate(model);

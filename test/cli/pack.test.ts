@@ -20,7 +20,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 const repository = fileURLToPath(new URL('../..', import.meta.url));
 const execute = promisify(execFile);
 
-/** Test runners and npx ask for colours on behalf of what they start. */
+/** Test runners and npx enable colours in the processes that they start. */
 const environment = { ...process.env, NO_COLOR: '1' };
 
 interface Finished {
@@ -29,9 +29,9 @@ interface Finished {
   readonly err: string;
 }
 
-/** Everything happens in here. */
+/** All files of the test are in this folder. */
 let temporary = '';
-/** A copy of the repository: packing builds, and other tests may be using what was built. */
+/** A copy of the repository, because packing builds, and other tests may use the built files. */
 let copy = '';
 /** A user's folder. */
 let folder = '';
@@ -81,7 +81,8 @@ beforeAll(async () => {
   await mustWork(start(copy, 'npm', 'pack', '--loglevel=error', '--pack-destination', folder));
   const [tarball = ''] = await readdir(folder);
   await writeFile(join(folder, 'package.json'), '{ "private": true }');
-  // Compiling better-sqlite3 takes a minute; the one of this repository is compiled. Newer ones bring theirs with them.
+  // Compiling better-sqlite3 takes a minute, so the compiled one of this repository is used. Newer
+  // versions contain their binary.
   await mustWork(start(folder, 'npm', 'install', '--ignore-scripts', ...quiet, `./${tarball}`));
   const addition = join('node_modules', 'better-sqlite3', 'build');
   if (!existsSync(join(repository, addition))) return;
@@ -143,7 +144,8 @@ describe('The npm package', () => {
     const second = await mustWork(drsGen('shop/model.yaml', '-o', 'shop/server'));
     expect(second.err).not.toMatch(/created|updated|deleted/);
     await mustWork(drsGen('shop/model.yaml', '-o', 'shop/server', '--check'));
-    // npm leaves out some files and renames others: what is packed must emit what the sources emit.
+    // npm omits some files and renames others: the packed version must emit the same as the
+    // sources.
     const main = join(copy, 'dist', 'generator', 'cli', 'main.js');
     await mustWork(start(folder, process.execPath, main, 'shop/model.yaml', '-o', 'shop/other'));
     const others = await readdir(join(folder, 'shop', 'other'), { recursive: true });
@@ -171,7 +173,7 @@ describe('The npm package', () => {
       const exit = new Promise((resolve) => child.once('exit', resolve));
       await new Promise((resolve) => setTimeout(resolve, 150 + round * 20));
       child.kill(round % 2 === 0 ? 'SIGINT' : 'SIGTERM');
-      // Before it writes, a signal ends it at once; afterwards there is nothing left to stop.
+      // Before it writes, a signal ends it at once; afterwards there is nothing to stop.
       expect([null, 0, 130, 143]).toContain(await exit);
       expect([0, whole]).toContain(await countIn(target));
     }

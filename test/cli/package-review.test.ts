@@ -26,12 +26,12 @@ function packages(world: FakeWorld): Packages {
   return JSON.parse(world.disk.tree('')[path.slice(1)] ?? '') as Packages;
 }
 
-/** A world in memory with a server on SQLite that was generated once. */
+/** A world in memory with a generated server on SQLite. */
 async function generated(): Promise<FakeWorld> {
   const world = fakeWorld({
     compiler: {
       check: (input) => lazyCompiler.check(input),
-      // The runtime is large, and no part of this.
+      // The runtime is large, and not part of this test.
       emit: async (checked, input) =>
         (
           await lazyCompiler.emit(checked, { ...input, packageRoot, runtimeFolder: builtRuntime() })

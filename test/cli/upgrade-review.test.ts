@@ -19,10 +19,10 @@ roles:
   roles: []
 `;
 
-/** What npm adds, as drs-gen says. */
+/** The dependencies that npm adds according to drs-gen. */
 const developmentPackage = '    "tsx": "^4.23.15",\n';
 
-/** What the earlier version wrote, and what stands there now; each file as its parts that differ. */
+/** The texts of the earlier version and the present ones: for each file the parts that differ. */
 const changes: Readonly<Record<string, readonly (readonly [before: string, now: string])[]>> = {
   'package.json': [
     [
@@ -48,7 +48,10 @@ const changes: Readonly<Record<string, readonly (readonly [before: string, now: 
   'src/create-user.ts': [["'./runtime/protocol/nearest-name.js'", "'#runtime/access'"]],
 };
 
-/** A server that an earlier version has written: with the sources of the runtime, and files of the user's that name them. */
+/**
+ * A server of an earlier version, with the sources of the runtime, and files of the user that
+ * import them.
+ */
 async function earlierServer(): Promise<FakeWorld> {
   const world = fakeWorld({
     compiler: {

@@ -94,7 +94,7 @@ describe('A read', () => {
   }
 });
 
-/** Where a server costs more to start, those share one that change nothing. */
+/** If a server is expensive to start, requests that change nothing share one. */
 const sharing = isOnPostgres ? rows.filter((row) => !isRead(row) && isRefused(row)) : [];
 
 function isRefused({ expect: { status = 200 }, then = [] }: Row): boolean {

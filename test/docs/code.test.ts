@@ -14,13 +14,13 @@ afterAll(() => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** Those of the cookbook belong to a server of their own: `recipes.test.ts`. */
+/** The blocks of the cookbook belong to another server: `recipes.test.ts`. */
 const blocks = blocksOf('ts').filter(({ path }) => path !== 'runtime/docs/cookbook.md');
-/** `// examples/staff/server/…` begins what a file of the example holds. */
+/** A block that begins with `// examples/staff/server/…` is an excerpt of that file. */
 const excerpts = blocks.filter(({ text }) => text.startsWith('// examples/'));
 const programs = blocks.filter((block) => !excerpts.includes(block));
 
-/** The file of the example that a block is from, and what the block shows of it. */
+/** The file of the example that a block is from, and the excerpt. */
 function excerptOf({ text }: Block): { readonly file: string; readonly code: string } {
   const [comment = '', ...lines] = text.split('\n');
   return { file: comment.replace('// ', ''), code: lines.join('\n') };
@@ -47,10 +47,10 @@ describe('An excerpt', () => {
   });
 });
 
-/** What the body of a method imports from `api.ts`. */
+/** The imports of a method body from `api.ts`. */
 const names = ['OutgoingMessage', 'RestError'];
 
-/** Where a block says that it belongs, or what imports what is generated as `src/main.ts` does. */
+/** The path that a block names, or the block that imports generated code like `src/main.ts`. */
 function fileOf({ text }: Block): string | undefined {
   const named = /^\/\/ ((?:src|test)\/\S+\.ts)\n/.exec(text)?.[1];
   return named ?? (text.includes("'./generated/") ? 'src/main.ts' : undefined);

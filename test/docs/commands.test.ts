@@ -12,7 +12,7 @@ function exampleWorld(): FakeWorld {
   const world = fakeWorld({
     compiler: {
       ...lazyCompiler,
-      // The runtime is large, and no part of this.
+      // The runtime is large, and not part of this test.
       emit: async (model, input) =>
         (
           await lazyCompiler.emit(model, { ...input, packageRoot, runtimeFolder: builtRuntime() })

@@ -4,7 +4,7 @@ import { describe, expect, it } from 'vitest';
 import { packageRoot } from '../support/server.js';
 import { documents, readDocument } from './guides.js';
 
-/** The address of a heading on its page, as GitHub makes it. */
+/** The anchor of a heading, as GitHub creates it. */
 function anchorOf(heading: string): string {
   return heading
     .toLowerCase()
@@ -24,7 +24,7 @@ function withoutBlocks(document: string): string {
   return document.replaceAll(/^```[\s\S]*?^```$/gm, '');
 }
 
-/** Links of a document that lead nowhere. */
+/** Broken links of a document. */
 function brokenLinks(path: string): readonly string[] {
   const links = withoutBlocks(readDocument(path)).matchAll(/\]\(([^)\s]+)\)/g);
   return [...links].flatMap(([, link = '']) => (isBroken(path, link) ? [link] : []));
@@ -140,7 +140,7 @@ describe('A rule that comments and tests cite', () => {
     });
   }
 
-  /** Citations of rules and headings that do not exist, and of documents that no checkout has. */
+  /** Citations of rules, headings and documents that do not exist. */
   function wrongCitations(text: string): readonly string[] {
     return [
       ...[...text.matchAll(/\bP\d+\.\d+\b/g)].filter(([cited]) => !numbers.includes(cited)),
@@ -161,7 +161,7 @@ describe('A rule that comments and tests cite', () => {
     return anchor === undefined || anchorsOf(path).includes(anchor);
   }
 
-  /** The comments of a file as one line; of a conformance row the titles too. */
+  /** The comments of a file as one line; for conformance rows also the titles. */
   function citingText(path: string): string {
     const text = readDocument(path);
     if (path.startsWith('test/conformance/')) return text;

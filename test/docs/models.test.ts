@@ -78,7 +78,7 @@ describe('A model in a guide', () => {
   });
 });
 
-/** The keys of a schema: each behind the definition, and the keys within that, which it belongs to. */
+/** The keys of a schema: each after its definition and the keys that contain it. */
 function placesOf(
   schema: JsonSchema,
   path: string,
@@ -123,7 +123,7 @@ function placesIn(value: unknown, schema: JsonSchema, path: string): readonly st
   });
 }
 
-/** Whether a value is of one of several kinds, as its keys tell. */
+/** Whether a value is of one of several kinds, judged by its keys. */
 function isFitting(value: unknown, schema: JsonSchema): boolean {
   const { anyOf, type, enum: values, properties = {}, required = [] } = resolved(schema);
   if (anyOf !== undefined) return anyOf.some((each) => isFitting(value, each));
@@ -139,7 +139,7 @@ function isFitting(value: unknown, schema: JsonSchema): boolean {
   );
 }
 
-/** What no value is. */
+/** No value has this form. */
 const nothing = Symbol('nothing');
 
 function resolved(schema: JsonSchema): JsonSchema {
@@ -176,7 +176,7 @@ describe('The guide of the model file', () => {
       'roles.privileges[].id',
       'roles.roles[].id',
     ];
-    // `many: false` says what holds without it.
+    // `many: false` is the default.
     expect(without.sort()).toEqual([...meaningless, 'toOneAttribute.many']);
   });
 

@@ -22,17 +22,17 @@ import { blocksOf } from './guides.js';
 const cookbook = 'runtime/docs/cookbook.md';
 const [modelText = ''] = blocksOf('yaml', cookbook).map(({ text }) => text);
 
-/** The files that the recipes are made of, by the path that the first line of each names. */
+/** The files of the recipes, by the path in the first line of each. */
 const written = Object.fromEntries(
   blocksOf('ts', cookbook).map(({ text, line }) => {
     const path = /^\/\/ ((?:src|web)\/[\w/-]+\.ts)\n/.exec(text)?.[1];
     if (path === undefined) throw new Error(`${cookbook}:${String(line)} names no file.`);
-    // What runs in browsers is compiled with the rest.
+    // Code for browsers is compiled with the rest.
     return [path.replace(/^web\//, 'src/web/'), text];
   }),
 );
 
-/** Makes an account that may read the audit trail. */
+/** Creates an account that may read the audit trail. */
 const addAuditor = `
   import { hashPassword } from '#runtime/access';
   import { buildApp } from '../generated/app.js';
@@ -61,10 +61,10 @@ function token(claims: Readonly<Record<string, unknown>>): Promise<string> {
     .sign(keys.privateKey);
 }
 
-/** Mails that were sent, each from its headers to its text. */
+/** The sent mails, each with headers and text. */
 const mails: string[] = [];
 
-/** As much of a mail server as a client needs that has nothing to hide. */
+/** A minimal mail server, without TLS and login. */
 const mailServer = createTcpServer((socket) => {
   let mail: string | undefined;
   socket.write('220 mail.example.com\r\n');
@@ -168,12 +168,12 @@ afterAll(async () => {
   rmSync(folder, { recursive: true, force: true });
 });
 
-/** What a page of the server's own site would do, as somebody who is logged in. */
+/** The requests of a page of the same site, by a user who is logged in. */
 async function inBrowser<T>(work: () => Promise<T>): Promise<T> {
   const { fetch } = globalThis;
   vi.stubGlobal('fetch', (url: string, init: RequestInit = {}) => {
     const headers = { cookie: clerk.cookie ?? '', origin: server.origin };
-    // The client of the test writes whole addresses.
+    // The client of the test uses absolute URLs.
     const address = url.startsWith('/') ? server.origin + url : url;
     return fetch(address, { ...init, headers });
   });

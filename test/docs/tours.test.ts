@@ -10,7 +10,7 @@ import { blocksOf, documents, placeOf, readDocument, shown, type Block } from '.
 const example = join(packageRoot, 'examples/staff');
 const base = 'http://127.0.0.1:8080';
 
-/** The users that `npm run example` makes. */
+/** The users that `npm run example` creates. */
 const login: LoginModule = {
   login: (user, password) => {
     const granted = { mia: { roles: ['HR'] }, tom: { privileges: ['viewStaff'] } }[user];

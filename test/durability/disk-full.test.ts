@@ -26,7 +26,7 @@ afterEach(async () => {
 const megabyte = 1024 * 1024;
 const filler = 'x'.repeat(50_000);
 
-/** Something that keeps a server from writing more than some megabytes, for as long as wanted. */
+/** A limit that prevents a server from writing more than some megabytes, until it is removed. */
 interface Shortage {
   readonly wrapper: readonly string[];
   begin(server: ServerProcess): void;
@@ -34,7 +34,7 @@ interface Shortage {
   readonly reason: RegExp;
 }
 
-/** No file may grow: works for every user. */
+/** No file may grow. This works for every user. */
 const fileLimit: Shortage = {
   wrapper: [],
   begin: ({ child }) => {
@@ -46,7 +46,7 @@ const fileLimit: Shortage = {
   reason: /The data cannot be reached now: the database cannot be read or written\./,
 };
 
-/** A small disk of the server's own, in a namespace of its own, which some systems let no user make. */
+/** A small disk in a separate namespace, which some systems allow no user to create. */
 const smallDisk: Shortage = {
   wrapper: [
     'unshare',

@@ -76,7 +76,7 @@ describe('A database that another process has locked', () => {
 });
 
 describe('A database file that is removed while the server runs', () => {
-  /** Longer than the server goes without looking. */
+  /** Longer than the interval in which the server checks the file. */
   const noticed = 200;
 
   it.each(['data.sqlite', 'data.sqlite-wal'])(
@@ -91,7 +91,7 @@ describe('A database file that is removed while the server runs', () => {
       for (let each = 0; each < 5; each += 1) {
         expectUnavailable(await create(client, 2), /was moved, deleted or replaced\.$/);
         const read = count(client);
-        // One that was slow before may go to another process, which none is started for now.
+        // A read that was slow before may be offloaded, and no process can be started now.
         if (each === 0) expect(await read).toBe(1);
         else expect(String(await read.catch(String))).toMatch(/^1$|: 503 .*was moved, deleted/);
       }
@@ -177,10 +177,10 @@ function damage(table: string): void {
   }
 }
 
-/** Permissions bind no superuser: the server runs as a user without rights then. */
+/** Permissions do not apply to root, so the server runs as a user without rights then. */
 const user = process.getuid?.() === 0 ? { uid: 65_534 } : {};
 
-/** That user may not reach this folder at all. */
+/** That user may have no access to this folder at all. */
 function canStart(): boolean {
   const { uid } = user;
   const { stderr } = spawnSync(process.execPath, [program], {
@@ -208,7 +208,7 @@ describe('A file or folder without write permission', () => {
     [
       'the file beside it',
       () => {
-        // What a server left that was killed.
+        // The files that a killed server left.
         writeFileSync(`${scratch.file}-wal`, Buffer.alloc(100));
         chmodSync(`${scratch.file}-wal`, 0o444);
       },

@@ -18,7 +18,7 @@ import { Sets } from './support/sets.js';
 import { Trees } from './support/trees.js';
 import { Drawn, type Worker } from './support/worker.js';
 
-/** `DURABILITY_KILLS=500` looks further than the ordinary run. */
+/** `DURABILITY_KILLS=500` tests more than the ordinary run. */
 const kills = Number(process.env['DURABILITY_KILLS'] ?? 20);
 /** `DURABILITY_SEED=<number>` makes the same choices again; the moments of the kills differ all the same. */
 const seed = Number(process.env['DURABILITY_SEED'] ?? Date.now() % 1_000_000);
@@ -63,7 +63,7 @@ class Load {
     ];
   }
 
-  /** Lets everybody work until the server is gone. */
+  /** Lets all clients work until the server has ended. */
   async run(client: Client, random: Random): Promise<void> {
     await Promise.all(
       this.#workers.map((worker) =>
@@ -72,7 +72,7 @@ class Load {
     );
   }
 
-  /** Ends at some moment while steps are made: early ones are the server's first, and slow. */
+  /** Ends at a random time during the steps. Early steps are the first of the server, and slow. */
   async progress(random: Random): Promise<void> {
     const wanted = this.steps + random.int(0, 250);
     const latest = performance.now() + 5_000;
@@ -129,7 +129,7 @@ describe(`${kills} kills in the middle of load (DURABILITY_SEED=${seed})`, () =>
     last.child.kill('SIGTERM');
     expect(await last.ended).toMatchObject({ code: 0, stderr: '' });
     expect(readdirSync(folder)).toEqual(['data.sqlite']);
-    // Somebody must have worked for this to say anything.
+    // Without any steps the test would prove nothing.
     expect(load.steps).toBeGreaterThan(kills * 12);
     console.info(`${kills} kills, ${load.steps} steps`);
   });

@@ -18,7 +18,7 @@ import { serve } from '#runtime/http';
 import { buildApp } from './generated/app.js';
 `;
 
-/** How \`main.ts\` may start a server; the first is what an earlier drs-gen has written. */
+/** Ways in which \`main.ts\` starts a server; the first is that of an earlier drs-gen. */
 const mains = {
   'buildApp itself': 'await serve(buildApp);',
   'a function': `await serve((options) => {

@@ -20,12 +20,12 @@ import { kill, type ServerProcess, start } from './support/server-process.js';
 const guide = readFileSync(join(packageRoot, 'runtime/docs/own-routes.md'), 'utf8');
 const example = join(packageRoot, 'examples/staff');
 
-/** The blocks of code, by the file that the first line of each names. */
+/** The blocks of code, by the file in the first line of each. */
 const blocks = [...guide.matchAll(/```(\w*)\n(?:\/\/ (\S+)\n)?([\s\S]*?)```/g)].map(
   ([, language, path, code = '']) => ({ language, path, code }),
 );
 
-/** Anybody logs in, with the privileges that are the password. */
+/** Every login succeeds, with the privileges in the password. */
 const login = `export function login(userName: string, privileges: string) {
   return { userName, privileges };
 }

@@ -35,7 +35,7 @@ beforeEach(() => {
 afterEach(async () => {
   one.close();
   other.close();
-  // Its processes end with the first one.
+  // Its processes end with the parent process.
   await kill(server);
   rmSync(folder, { recursive: true, force: true, maxRetries: 10, retryDelay: 200 });
 });
@@ -48,7 +48,7 @@ async function begin(environment: Readonly<Record<string, string>> = {}): Promis
   other = second;
 }
 
-/** The other process is asked with the same cookie. */
+/** The other process gets a request with the same cookie. */
 function share(): void {
   other.cookie = one.cookie;
 }
@@ -71,7 +71,7 @@ async function logIn(client: Client, user = 'mia'): Promise<void> {
   expect((await client.post('/$directory/login', [user, 'right'])).status).toBe(200);
 }
 
-/** Of the servers that run, or were killed. */
+/** State folders of servers that run, or were killed. */
 const stateFolders = (): readonly string[] =>
   readdirSync(folder).filter((name) => name.startsWith('drs-'));
 
@@ -150,7 +150,7 @@ describe('Two processes', () => {
     await other.post('/$catalog/remember', ['another', 'd']);
     const recalled = await one.post('/$catalog/recall', ['list']);
     expect(resultOf(recalled)).toEqual(['a', 'b', 'c']);
-    // A guest who becomes a user takes it along.
+    // A guest who becomes a user keeps it.
     await logIn(other);
     one.cookie = other.cookie;
     expect(resultOf(await one.post('/$catalog/recall', ['another']))).toEqual(['d']);
@@ -201,7 +201,7 @@ describe('Two processes', () => {
   });
 
   it('count the requests of all clients for the quota of the server', async () => {
-    // Each process is looked for by some of them.
+    // Some of them look for each process.
     await begin({ QUOTAS: '{"nbRequestsPerHour":200}' });
     const answered = { one: 0, other: 0 };
     while ((await one.get('/Item')).status === 200) answered.one += 1;
@@ -212,7 +212,8 @@ describe('Two processes', () => {
   it('delay logins after failures at either of them', async () => {
     await begin();
     const statuses: number[] = [];
-    // Each wait is twice as long as the one before: where the first was over already, another is not.
+    // Each delay is twice as long as the one before: if the first is over already, a later one is
+    // not.
     while (statuses.at(-1) !== 429 && statuses.length < 12) {
       const client = statuses.length % 2 === 0 ? one : other;
       statuses.push((await client.post('/$directory/login', ['mia', 'wrong'])).status);
@@ -262,7 +263,8 @@ describe('A process that dies', () => {
     isOver = true;
     for (const failures of await Promise.all(load)) {
       expect(failures.filter((each) => !(each instanceof Error))).toEqual([]);
-      // One request was on its way; a connection may be handed to the dead process as long as its end is not known.
+      // One request was pending; a connection may be passed to the dead process until its end is
+      // noticed.
       expect(failures.length).toBeLessThanOrEqual(3);
     }
     for (const client of again) {
@@ -353,7 +355,7 @@ describe('The end of a server with several processes', () => {
     const path = join(folder, 'locked.sqlite');
     const database = new Database(path);
     database.pragma('journal_mode = WAL');
-    // The first process waits until it may make the schema.
+    // The first process waits until it may create the schema.
     database.exec('begin immediate');
     const environment = { PROCESSES: '2', DATABASE_URL: `sqlite:${path}` };
     const starting = launch(program, { folder, environment });
@@ -369,7 +371,7 @@ describe('The end of a server with several processes', () => {
   it('is not delayed by a process that ends by itself', async () => {
     await begin();
     process.kill(await one.process(), 'SIGKILL');
-    // One that nobody has noticed yet would count as one that could not stop.
+    // A death that is not noticed yet would count as a process that could not stop.
     while (!server.stderr().includes('has ended (SIGKILL)')) await setTimeout(5);
     server.child.kill('SIGTERM');
     expect(await server.ended).toMatchObject({ code: 0, signal: null });
@@ -400,7 +402,7 @@ describe('The end of a server with several processes', () => {
       }
     };
     while (processes.some(isRunning)) await setTimeout(20);
-    // A server that starts later clears their folder away.
+    // A server that starts later removes their folder.
     await begin();
     expect(stateFolders()).toHaveLength(1);
   });

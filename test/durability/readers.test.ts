@@ -16,7 +16,7 @@ import { Scratch } from './support/scratch.js';
 import type { ServerProcess } from './support/server-process.js';
 
 const rows = 200_000;
-/** Of the fillers: those that a scan finds. */
+/** The number of fillers that a scan finds. */
 const found = 2_000;
 
 let program: string;
@@ -47,10 +47,13 @@ beforeEach(() => {
 });
 afterEach(() => scratch.remove());
 
-/** Goes through all rows, for some tens of milliseconds. */
+/** Scans all rows, for some tens of milliseconds. */
 const shortScan = query({ $filter: 'filler = "filler 7"', $top: '1' });
 
-/** Looks in each row for as many texts as a filter may have; many seconds on any machine. */
+/**
+ * Searches each row for the maximum number of texts in a filter, which takes many seconds on any
+ * machine.
+ */
 const longScan = scanOf(500);
 
 /** Some seconds. */
@@ -65,7 +68,7 @@ function query(parameters: Readonly<Record<string, string>>): string {
   return `/rest/Part?${new URLSearchParams(parameters).toString()}`;
 }
 
-/** Processes that a server has started and that are still there. */
+/** The child processes of a server that still run. */
 function readersOf({ child }: Pick<ServerProcess, 'child'>): readonly number[] {
   return processes()
     .filter(({ parent }) => parent === child.pid)
@@ -75,7 +78,7 @@ function readersOf({ child }: Pick<ServerProcess, 'child'>): readonly number[] {
 interface Process {
   readonly id: number;
   readonly parent: number;
-  /** Of the processor, in hundredths of a second. */
+  /** Processor time in hundredths of a second. */
   readonly used: number;
 }
 
@@ -104,7 +107,7 @@ async function until<T>(look: () => T | undefined): Promise<T> {
   }
 }
 
-/** A reader that runs a statement: a process that only starts takes less. */
+/** A reader that runs a statement: a process that only starts uses less time. */
 function busyReader(server: ServerProcess): Promise<number> {
   return until(
     () => processes().find(({ parent, used }) => parent === server.child.pid && used > 60)?.id,
@@ -115,7 +118,7 @@ function isGone(id: number): true | undefined {
   return existsSync(`/proc/${id}`) && processes().some((each) => each.id === id) ? undefined : true;
 }
 
-/** Asks again while a slow machine keeps the server from answering in time. */
+/** Retries while a slow machine prevents the server from answering in time. */
 async function askedWhile(
   status: number,
   client: Client,
@@ -132,7 +135,7 @@ function errorOf(answer: { readonly body: unknown }): ErrorItem | undefined {
   return (answer.body as { readonly __ERROR?: readonly ErrorItem[] }).__ERROR?.[0];
 }
 
-/** Processes are looked at in `/proc`. */
+/** Processes are observed in `/proc`. */
 const onLinux = describe.skipIf(process.platform !== 'linux');
 
 onLinux('A long read', () => {
@@ -193,10 +196,10 @@ onLinux('A long read', () => {
     await busyReader(server);
     const gone = new AbortController();
     const scans = Array.from({ length: 600 }, (_, index) =>
-      // Most go away when one is refused.
+      // Most clients disconnect when one is refused.
       fetch(server.origin + shortScan, index % 20 === 0 ? {} : { signal: gone.signal }),
     );
-    // The reader has other things to do: whoever is answered at all is refused.
+    // The reader is busy, so every answer is a refusal.
     const refused = await Promise.race(scans);
     expect(refused.status).toBe(503);
     expect(refused.headers.get('retry-after')).toBe('1');

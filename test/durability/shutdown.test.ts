@@ -92,7 +92,7 @@ describe('SIGTERM', () => {
       let text = '';
       socket.on('data', (chunk: Buffer) => (text += chunk.toString()));
       const closed = new Promise((resolve) => socket.once('close', resolve));
-      // Two of one kind that come at once are one for the system.
+      // The system merges two signals of one kind that arrive at the same time.
       server.child.kill('SIGINT');
       server.child.kill('SIGTERM');
       await untilItStops();
@@ -133,7 +133,7 @@ describe('SIGTERM', () => {
     server.child.kill('SIGTERM');
     await untilItStops();
     expect(server.child.exitCode).toBe(null);
-    // At once after the first one it would be the same wish.
+    // Immediately after the first one it would count as the same signal.
     const again = setInterval(() => server.child.kill(signal), 50);
     await server.ended;
     clearInterval(again);
@@ -142,7 +142,7 @@ describe('SIGTERM', () => {
   });
 });
 
-/** A request whose body does not come to its end. */
+/** A request whose body is never completed. */
 function halfRequest(): Promise<Socket> {
   return sending(
     'POST /rest/Counter?$method=update HTTP/1.1\r\nHost: x\r\nContent-Length: 100\r\n\r\n{',
@@ -167,7 +167,7 @@ async function sending(text: string): Promise<Socket> {
   return socket;
 }
 
-/** Ends when the server has heard that it is to stop: it takes no more connections then. */
+/** Resolves when the server has noticed the signal and accepts no more connections. */
 async function untilItStops(): Promise<void> {
   for (;;) {
     const socket = connected();
@@ -185,7 +185,7 @@ async function untilItStops(): Promise<void> {
   }
 }
 
-/** Creates a counter; `undefined` when the server takes no more requests. */
+/** Creates a counter; `undefined` if the server accepts no more requests. */
 function post(
   agent: Agent | undefined,
   value: number,

@@ -14,7 +14,7 @@ afterEach(async () => {
   await scratch.remove();
 });
 
-/** What SQLite says of each connection that is told when to wait for the disk. */
+/** The `synchronous` setting that SQLite reports for each connection. */
 async function synchronous(environment: Readonly<Record<string, string>>): Promise<unknown> {
   const asked = vi.spyOn(Database.prototype, 'pragma');
   const databaseUrl = `sqlite:${scratch.file}`;

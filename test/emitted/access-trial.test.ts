@@ -49,7 +49,7 @@ export class EmployeeEntity extends EmployeeEntityBase {
 `,
 };
 
-/** A check that a server may have lost, as a text of its runtime and what takes its place. */
+/** A check that is removed from a server: a text of its runtime and the replacement. */
 const faults: readonly (readonly [what: string, file: string, text: string, instead: string])[] = [
   [
     'attributes are read without their privileges',
@@ -144,7 +144,7 @@ describe('The access test of a server', () => {
   });
 });
 
-/** Customers that are hidden from some, and tracks whose events read what not everybody may read. */
+/** Customers that are hidden from some users, and tracks whose events read restricted data. */
 const shop = modelOf(`
 drs: 1
 name: shop
@@ -181,7 +181,7 @@ roles:
       - { applyTo: Line, type: dataclass, read: [manage] }
 `);
 
-/** @param filter of the customers that those see who do not manage */
+/** @param filter filter of the customers that are visible without the privilege to manage */
 function restricted(filter: string): Readonly<Record<string, string>> {
   return {
     'src/classes/Customer.ts': `

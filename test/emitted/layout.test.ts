@@ -14,7 +14,7 @@ import {
 
 const options = { parser: 'typescript', printWidth: 100, singleQuote: true } as const;
 
-/** Text that every reader of TypeScript takes for something. */
+/** Text with characters that have a meaning in TypeScript. */
 const text = fc.oneof(
   fc.string({ unit: 'binary', maxLength: 130, size: 'max' }),
   fc.string({ maxLength: 130, size: 'max' }),
@@ -88,7 +88,7 @@ async function expectFormatted(code: string): Promise<void> {
   expect(code).toBe(await format(code, options));
 }
 
-/** What the code of a literal is worth when it runs. */
+/** The value of a literal when its code runs. */
 function evaluated(code: string): unknown {
   return runInNewContext(`(${code})`);
 }

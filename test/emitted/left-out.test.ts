@@ -16,7 +16,7 @@ roles:
 const restricting = plain.replace('  Company:\n', '  Company:\n    restrict: true\n');
 const withEvents = plain.replace('  Company:\n', '  Company:\n    events: [saving]\n');
 
-/** Shows companies of one city alone. */
+/** Shows only the companies of one city. */
 const Company = `import { CompanyBase } from '../generated/api.js';
 
 export class Company extends CompanyBase {

@@ -37,7 +37,7 @@ describeDatabases('migrate.js --try', (databases) => {
     rmSync(folder, { recursive: true });
   });
 
-  /** What `--try` gets, and the URL of the copy that it makes then. */
+  /** The argument of `--try`, and the URL of the copy. */
   const copyOf = (name: string): { readonly target: string; readonly url: string } => {
     const target = isSqlite ? join(folder, name) : name;
     if (isSqlite) return { target, url: `sqlite:${target}` };
@@ -150,7 +150,7 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
     file.close();
   };
 
-  /** Every row of the database, every sequence, and what the catalog says of it. */
+  /** Every row of the database, every sequence, and the catalog. */
   const all = (): Promise<unknown> =>
     isSqlite
       ? Promise.resolve(readFileSync(database.url.slice('sqlite:'.length)).toString('base64'))
@@ -197,7 +197,7 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
 
   it('applies all steps to a copy, reports rows, times and locks, and does not change the database', async () => {
     await serving(older, fill);
-    // Somebody else's server runs: that hinders nobody on a copy.
+    // A server of another model runs, which does not prevent a trial on a copy.
     const seen = new Date(Date.now() + 3_600_000).toISOString();
     await runSql(`insert into "__server" ("id", "hash", "seen") values ('x', 'y', '${seen}')`);
     const before = await all();
@@ -280,7 +280,7 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
     const text = (word: string): string =>
       modelWith(`      note: { type: string${word} }
       third: { computed: number, expression: "round(length(note) / 3.0, 1)" }`);
-    // Without the index, the column beside the text stays, and what keeps it.
+    // Without the index, the folded column and its trigger stay.
     await serving(text(', indexed: true'), async (app) => {
       await create(app, 'Company', [{ name: 'One' }]);
       await create(app, 'Person', [{ note: 'Ä', company: 1 }, { note: null }]);
@@ -340,7 +340,7 @@ export const migration: Migration = { from: '1', to: '2', steps: [${text}] };
       'Not copied, because no server created it: table theirs, view seen, trigger "noted" on "Person".',
     );
     await inPostgres(async (client) => {
-      // What somebody else's trigger does, it does not do for a copy.
+      // A trigger that no server created has no effect on a copy.
       expect((await client.query('select from public.theirs')).rowCount).toBe(0);
       const { rows } = await client.query<{ text: string }>(
         `select indexdef as "text" from pg_indexes where schemaname = 'partly' and indexname = 'own'`,

@@ -98,7 +98,7 @@ export const migration: Migration = {
     const app = await serverOf(model, { databaseUrl: database.url, environment: {} });
     try {
       await app.ready();
-      // How far the fill was when a change was acknowledged.
+      // The progress of the fill when a change was acknowledged.
       const positions = new Set<unknown>();
       const ending = new AbortController();
       const writing = (async () => {

@@ -113,7 +113,7 @@ ${others}`;
       }));
       await create(app, 'Person', [...many, { fullName: 'Zoe Zed', role: 'a' }]);
     });
-    // Without a migration the rows stand in the way.
+    // Without a migration the start is refused because of the rows.
     await expect(serving(newer)).rejects.toThrow(/lastName/);
     const steps = `{ kind: 'fill', table: 'Person', where: '"lastName" IS NULL', set: (row: { fullName: string }) => ({ lastName: row.fullName.split(' ')[1] ?? '' }) },
       { kind: 'fill', table: 'Person', where: "\\"role\\" = 'b'", set: { role: "'c'" } }`;
@@ -234,7 +234,7 @@ Migration 0001-first: drop table "Old": 1 row would be lost.
     const tooFew = await migrate(newer, steps(', atMost: 1', ''));
     expect(tooFew).toMatchObject({ code: 1 });
     expect(tooFew.err).toMatch(/2 values would be lost, and atMost allows 1/);
-    // The server of before runs until then.
+    // The former server runs until then.
     await serving(older, async (app) => {
       expect(await people(app)).toMatchObject([{ fax: '1' }, { fax: '2' }, { fax: null }]);
     });
@@ -242,7 +242,7 @@ Migration 0001-first: drop table "Old": 1 row would be lost.
     expect(await migrate(newer, written)).toMatchObject({ code: 0, err: '' });
     await expect(serving(older)).rejects.toThrow(/fax/);
     await serving(newer, undefined, written);
-    // One version later and back: what that one has looser stays so.
+    // One version later and back: the looser rules of the later version stay.
     const later = modelWith('      name: { type: string, enum: [Ann, Bob, Cid] }');
     const latest = modelWith('      name: { type: string, enum: [Ann, Bob, Cid, Dan] }');
     for (const each of [later, latest]) await serving(each, undefined, written);
@@ -349,7 +349,7 @@ Migration 0001-first: fill "Person": 1 row.
       },
       written,
     );
-    // What is in it now, nobody has allowed to be dropped.
+    // Nobody has allowed the present values to be dropped.
     expect(await migrate(personWith(''), written)).toMatchObject({ code: 0, err: '' });
     await serving(used, async (app) => {
       expect(await people(app)).toMatchObject([{ fax: '1' }]);
@@ -364,7 +364,7 @@ Migration 0001-first: fill "Person": 1 row.
       code: 0,
       err: '',
     });
-    // These columns have the types that the former ones had, and hold something else.
+    // These columns have the types of the former ones, and other values.
     const again = modelWith('      telefax: date\n      born: string\n      fax: string');
     await serving(again, createPeople({ born: 'x', fax: 'y' }), written);
     const other = modelWith('      telefax: string\n      born: string\n      fax: string');
@@ -509,7 +509,7 @@ Migration 0001-first: fill "Person": 1 row.
       const many = Array.from({ length: 1000 }, (_, index) => ({ amount: index }));
       for (let i = 0; i < 4; i += 1) await create(app, 'Person', many);
     });
-    // What adds would show a row that was filled twice.
+    // An addition would reveal a row that was filled twice.
     const slow = `{ kind: 'fill', table: 'Person', set: (row: { ID: number; amount: number }) => { if (row.ID % 500 === 1) console.log('batch'); return { amount: row.amount + 10000 }; } }`;
     const written = {
       [first]: migration(slow),

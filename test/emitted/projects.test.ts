@@ -22,7 +22,7 @@ function filesBelow(folder: string): string[] {
     .sort();
 }
 
-/** What typescript-eslint recommends where types are known, and what a strict reader asks for. */
+/** The type-checked recommendations of typescript-eslint, and some strict rules. */
 async function lintProblems(folder: string, sources: readonly string[]): Promise<string[]> {
   const eslint = new ESLint({
     cwd: folder,
@@ -63,7 +63,7 @@ describe.each([
   { name: 'complete, on both databases', model: () => modelOf(on('[sqlite, postgres]')) },
 ])('The server of the model $name', ({ model }) => {
   let folder: string;
-  /** Without the runtime, which is compiled. */
+  /** Without the runtime, which is compiled already. */
   let files: readonly string[];
 
   beforeAll(async () => {

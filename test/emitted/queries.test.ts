@@ -45,7 +45,7 @@ export class Note extends NoteBase {
 
 const queriesFile = 'src/generated/queries/Note.ts';
 
-/** A server whose queries were changed by hand; each text must be there. */
+/** A server whose queries are changed; each text must exist. */
 async function changedServer(
   changes: Readonly<Record<string, string>>,
   onStatement?: (sql: string) => void,
@@ -110,7 +110,7 @@ describe('A request without parameters', () => {
     return statements.join('\n');
   }
 
-  /** Everything but what is read of each entity. */
+  /** The statement without the columns of the entities. */
   function rest(query: BuiltQuery & { selectAll?(): BuiltQuery }): string {
     const { sql } = (query.selectAll?.() ?? query).compile();
     return sql.replace(/^select \* /, '');

@@ -28,7 +28,7 @@ dataclasses:
 const withVectors = `${model}      place: { type: vector, dimensions: 2 }
 `;
 
-/** It throws in its sixth line. */
+/** Its sixth line throws. */
 const failing = `import { ItemBase } from '../generated/api.js';
 
 export class Item extends ItemBase {

@@ -5,7 +5,10 @@ import { largeModel } from '../bench/large-model.js';
 import { importFrom } from '../support/compiled-server.js';
 import { modelOf, writeServer } from '../support/server.js';
 
-/** The statements that a server of so many dataclasses runs until the first of them was asked for. */
+/**
+ * The statements that a server with this many dataclasses runs up to the first request to one of
+ * them.
+ */
 async function statementsOf(dataclasses: number): Promise<string[]> {
   const folder = writeServer(modelOf(largeModel(dataclasses)));
   const { buildApp } = (await importFrom(folder, 'src/generated/app')) as {

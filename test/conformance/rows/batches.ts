@@ -53,7 +53,7 @@ export const batchRows: readonly Row[] = [
           { name: 'M' },
           { __STATUS: { status: 5, success: false }, __ERROR: [{ errCode: 1542 }] },
           { __STATUS: { status: 2 }, __KEY: '2', __STAMP: 1, city: 'Paris' },
-          // The first change has made the stamp of the second one stale; both are undone.
+          // The first change makes the stamp of the second one outdated; both are undone.
           { __STATUS: { status: 2 }, __KEY: '1', __STAMP: 1, city: 'Berlin' },
         ],
       },

@@ -1,7 +1,7 @@
 import { employee } from '../fixture.js';
 import { type Expectation, get, post, refused, type Row } from '../row.js';
 
-/** Nobody refers to her. */
+/** No entity refers to her. */
 const dee = `/rest/Employee(${employee(4)})`;
 const done: Expectation = { is: { result: true, __STATUS: { success: true } } };
 /** The answer to requests without the cookie of the lock's holder. */
