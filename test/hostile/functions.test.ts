@@ -14,7 +14,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Functions that throw nothing of their own, whatever they are given. */
+/** Functions that throw no errors themselves, whatever their arguments. */
 const calm = [
   '/rest/Company/fromCity',
   '/rest/Company/draft',
@@ -49,7 +49,7 @@ const object = fc.dictionary(
   json,
   { maxKeys: 6 },
 );
-/** What is nearly right. */
+/** Nearly correct arguments. */
 const entity = fc
   .tuple(
     fc.constantFrom('Company', 'Employee'),

@@ -11,7 +11,7 @@ import { expectServed } from './served.js';
 
 const filterLength = 16_384;
 
-/** Reads a filter as a request does, but for its SQL. Each call parses anew. */
+/** Reads a filter like a request, but without its SQL. Each call parses it again. */
 function read(text: string, params?: FilterParams): RequestError | undefined {
   const parser = new FilterParser({ filterLength, filterDepth: 64 }, { wildcard: true });
   try {
@@ -28,7 +28,7 @@ function read(text: string, params?: FilterParams): RequestError | undefined {
   }
 }
 
-/** A refusal tells the status, and a place in the filter. */
+/** A refusal has the status, and a place in the filter. */
 function expectRefusal({ status, message }: RequestError, text: string): void {
   expect(status).toBe(400);
   const [, character = '0'] = /^Character (\d+) of \$filter: [^]+\.$/.exec(message) ?? [];
@@ -98,7 +98,7 @@ const valid = [
   "(((a==1)))|NOT(NOT(b!==O'Reilly (and) sons))",
 ];
 
-/** A filter that was right, with pieces cut out, put in, swapped or repeated. */
+/** A valid filter with parts removed, inserted, swapped or repeated. */
 const mutated = fc
   .tuple(
     fc.constantFrom(...valid),
@@ -174,7 +174,7 @@ describe('A filter as long as the limit', () => {
     console.log(`slowest refusal: ${milliseconds.toFixed(2)} ms for ${shown}...`);
   });
 
-  /** The best of a few, since a pause of the machine says nothing about a filter. */
+  /** The minimum of a few runs, because a pause of the machine is not caused by the filter. */
   function measured(text: string): RequestError | undefined {
     let best = Infinity;
     let refusal: RequestError | undefined;

@@ -16,7 +16,7 @@ beforeAll(async () => {
 });
 afterAll(() => app.close());
 
-/** Percent-encoded; half of a surrogate pair becomes the character for what is none. */
+/** Percent-encoded; half of a surrogate pair becomes the replacement character. */
 function encode(part: string): string {
   return encodeURIComponent(Buffer.from(part).toString());
 }
@@ -93,7 +93,7 @@ const word = fc.constantFrom(
     ';',
   ],
 );
-/** Texts made of the words of the language, and of anything. */
+/** Texts of keywords of the language, and of any characters. */
 const text = fc.oneof(
   fc.array(word, { maxLength: 12 }).map((each) => each.join('')),
   fc.array(word, { maxLength: 12 }).map((each) => each.join(' ')),
@@ -119,7 +119,7 @@ const query = fc
   );
 const dataclass = fc.constantFrom(...model.dataclasses.map((each) => each.name));
 
-/** An address that the server may or may not have. */
+/** A random address, which may exist. */
 const address = fc
   .oneof(
     fc.tuple(dataclass, query).map((each) => each.join('')),
@@ -140,7 +140,7 @@ it('Any address is served or refused', async () => {
       address,
       async (method, url) => {
         const response = await app.inject({ method: method as 'GET', url });
-        // Dots lead out of the base, where Fastify answers.
+        // Dots lead out of the base path, where Fastify answers.
         const isBelow = new URL(url, 'http://host').pathname.startsWith('/rest');
         if (!isBelow) expect([400, 404]).toContain(response.statusCode);
         else if (method !== 'HEAD') expectServed(response, `${method} ${url}`);
@@ -164,7 +164,7 @@ it.each(['$filter', '$orderby', '$attributes', '$expand', '$params', '$top'])(
   120_000,
 );
 
-/** Filters that are right but for what their names and values are. */
+/** Well-formed filters with any names and values. */
 const path = fc
   .array(fc.constantFrom(...names), { minLength: 1, maxLength: 4 })
   .map((each) => each.join('.'));

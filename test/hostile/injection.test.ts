@@ -4,7 +4,7 @@ import { modelFile } from '../support/model-file.js';
 import { create, serverOf } from '../support/server.js';
 import { expectServed } from './served.js';
 
-/** Texts that would become SQL, JSON, a path or a pattern, were they put into one as they are. */
+/** Texts that would become SQL, JSON, a path or a pattern if they were inserted unescaped. */
 const payloads = [
   "' OR '1'='1",
   "' OR 1=1 --",

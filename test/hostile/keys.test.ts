@@ -16,7 +16,7 @@ dataclasses:
       previous: { to: Doc, many: true, inverse: next }
 `);
 
-/** Texts that a path, a quote, a parenthesis or an escape could swallow. */
+/** Texts with characters of paths, quotes, parentheses and escapes. */
 const hostileKeys = [
   ...Array.from('"\'()[]{}/\\?#%&=+;:,.@!*$~|<>^` '),
   ...[
@@ -87,7 +87,7 @@ async function ask<T>(url: string): Promise<T> {
   return response.json();
 }
 
-/** Creates a document that leads to itself; `undefined` when its key is taken. */
+/** Creates a document that is related to itself; `undefined` if its key exists already. */
 async function make(name: string): Promise<Doc | undefined> {
   const response = await app.inject({
     method: 'POST',
@@ -99,7 +99,7 @@ async function make(name: string): Promise<Doc | undefined> {
   return response.json();
 }
 
-/** Every way to an entity by its key. */
+/** Every address of an entity by its key. */
 async function follow(doc: Doc): Promise<void> {
   const { name, uri } = doc;
   expect(doc).toMatchObject({ __KEY: name, name, next: { __deferred: { uri, __KEY: name } } });

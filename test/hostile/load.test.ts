@@ -40,7 +40,7 @@ function expectBusy(answer: RawAnswer | undefined): void {
   expect(JSON.parse(answer?.body ?? '')).toMatchObject({ __ERROR: [{ errCode: 1836 }] });
 }
 
-/** Asks again and again, as clients do, until the answer is of that status. */
+/** Retries like a client until the answer has that status. */
 async function until(status: number, ask: () => Promise<RawAnswer | undefined>): Promise<void> {
   for (;;) {
     const answer = await ask();
@@ -120,7 +120,7 @@ describe('Bodies', () => {
   const update = '/rest/Company?$method=update';
   const body = JSON.stringify({ __KEY: '1', __STAMP: 99, city: '' }).padEnd(30_000);
 
-  /** Sends all of a body but its end. */
+  /** Sends a body without its end. */
   async function begin(): Promise<RawClient> {
     return (await open()).send(postText(update, body).slice(0, -1));
   }
@@ -131,7 +131,7 @@ describe('Bodies', () => {
     const second = await open();
     await until(503, () => second.ask(postText(update, body)));
     expectBusy(await second.ask(postText(update, body)));
-    // Small ones, and requests without, are taken all the same.
+    // Small bodies, and requests without a body, are still accepted.
     const small = JSON.stringify({ __KEY: '1', __STAMP: 99, city: '' });
     expect((await second.ask(postText(update, small)))?.status).toBe(409);
     expect((await second.ask(getText('/rest/Company')))?.status).toBe(200);
@@ -203,7 +203,7 @@ describe('Clients that do not end', () => {
     expect(answer?.status).toBe(408);
     expect(JSON.parse(answer?.body ?? '')).toHaveProperty('__ERROR');
     await slow.closed;
-    // A good one may be too slow as well.
+    // On a slow machine, a correct client may be too slow as well.
     await until(200, async () => (await open()).ask(getText('/rest/Company')));
   });
 

@@ -141,7 +141,7 @@ describe('Errors of one body', () => {
       expect([status, errors.length]).toEqual([method === 'validate' ? 200 : 400, 1000]);
       expect(errors.at(-3)?.message).toBe('49003 more errors are not listed.');
       expect(errors.at(-1)?.errCode).toBe(1534);
-      // A validation repeats what was sent.
+      // A validation returns what was sent.
       expect(size).toBeLessThan(1_000_000);
     },
   );

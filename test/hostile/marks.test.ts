@@ -63,7 +63,7 @@ function told(makeDatabase: (() => Promise<TestDatabase>) | undefined): void {
 
   const post = (url: string, body: unknown): Promise<Response> =>
     app.inject({ method: 'POST', url: `/rest/${url}`, payload: JSON.stringify(body) });
-  /** Marks that one call has to sort. */
+  /** The marks that one call has to sort. */
   const mostAtOnce = (): number => {
     let most = 0;
     for (const text of normalize.mock.contexts) {
@@ -82,7 +82,7 @@ function told(makeDatabase: (() => Promise<TestDatabase>) | undefined): void {
 
   it('in values are stored, found again, and never sorted more than 30 at a time', async () => {
     for (const text of [hostile, twins]) {
-      // An index of PostgreSQL holds no longer texts.
+      // An index of PostgreSQL cannot hold longer texts.
       const indexed = text.slice(0, 1000);
       const values = { plain: text, indexed, extra: { text, list: [text] } };
       const [made] = await create(app, 'Text', [values]);

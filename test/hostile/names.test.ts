@@ -8,7 +8,7 @@ import { create, serverOf } from '../support/server.js';
 const model = modelFile('names');
 type Json = Record<string, unknown>;
 
-/** A value that the attribute takes, and that no default is. */
+/** A value that the attribute accepts, and that is not a default. */
 function sample(attribute: StorageAttribute): unknown {
   if (attribute.enum !== undefined) return attribute.enum.at(-1);
   switch (attribute.type) {

@@ -57,7 +57,7 @@ interface Probe {
   readonly body?: string;
 }
 
-/** What a client sees: without what differs from one answer to the next, and from one server to another. */
+/** The part of an answer that is the same for each request and each server. */
 async function seen(
   server: FastifyInstance,
   { method = 'GET', url, body }: Probe,
@@ -74,7 +74,7 @@ async function seen(
   return { status: response.statusCode, headers, text };
 }
 
-/** Where a client could write the name of an attribute. */
+/** Places where a client can write the name of an attribute. */
 const places: readonly ((name: string) => Probe)[] = [
   (name) => ({ url: `/rest/Item/${name}` }),
   (name) => ({ url: `/rest/Item/name,${name}` }),

@@ -29,7 +29,7 @@ async function ask(filter: string, params: readonly unknown[]): Promise<Response
   return response;
 }
 
-/** Everything that a path in a parameter can hold; U+0000 is refused. */
+/** Everything that a path in a parameter can contain; U+0000 is refused. */
 const name = fc
   .string({ unit: 'binary', minLength: 1, maxLength: 8 })
   .filter((text) => !/[.[\]{}\0]/.test(text) && isWellFormed(text));

@@ -4,7 +4,7 @@ import { serverOf } from '../support/server.js';
 
 let app: FastifyInstance;
 
-/** Going through all ways to match what each of these is given would never end. */
+/** Backtracking over all possible matches of these texts would never end. */
 beforeAll(async () => {
   app = await serverOf(`
 drs: 1

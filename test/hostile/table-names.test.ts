@@ -5,7 +5,7 @@ import { describeDatabases, type TestDatabases } from '../support/databases.js';
 import { loggedIn, rolesServerOf } from '../support/roles-server.js';
 import { modelOf, serverOf } from '../support/server.js';
 
-/** Names that statements give to something else, and as many bytes as PostgreSQL has for one. */
+/** Names that statements use for other things, and one of the maximum length on PostgreSQL. */
 const names = ['pattern', 'item', 'listed', 'other', 'beside', 'ordered', 't1', 'N'.repeat(63)];
 
 const open = (table: string): string => `
@@ -75,7 +75,7 @@ async function withServer<T>(
   }
 }
 
-/** What clients see of a dataclass that is filtered, locked and deleted from. */
+/** The answers for a dataclass that is filtered, locked and deleted from. */
 async function seen(app: FastifyInstance): Promise<readonly unknown[]> {
   const [one, other] = [new Client(app), new Client(app)];
   const things = ['alpha', 'beta', 'gamma'].map((value, index) => ({ number: index + 1, value }));
@@ -107,7 +107,7 @@ async function seen(app: FastifyInstance): Promise<readonly unknown[]> {
   return answers;
 }
 
-/** What a guest sees of nodes that are restricted by their parents. */
+/** The answers to a guest for nodes that are restricted by their parents. */
 async function seenByGuest(app: FastifyInstance): Promise<readonly unknown[]> {
   const all = await loggedIn(app, { privileges: ['all'] });
   const nodes = [

@@ -32,7 +32,7 @@ async function started(...headers: readonly string[]): Promise<{
   const socket = connect(port, '127.0.0.1');
   let text = '';
   socket.on('data', (data) => (text += data.toString()));
-  // What the server closes while something is sent is an error of the socket.
+  // If the server closes the connection while data is sent, the socket reports an error.
   socket.on('error', () => undefined);
   await once(socket, 'connect');
   socket.write(`POST /rest/$upload HTTP/1.1\r\nHost: x\r\n${headers.join('\r\n')}\r\n\r\n`);
@@ -95,7 +95,7 @@ it.each([['Content-Length: 1000000000'], ['Transfer-Encoding: chunked']])(
 it('An upload that is too large leaves its connection usable after its end', async () => {
   const both = /^HTTP\/1\.1 413 [^]*HTTP\/1\.1 200 /;
   let text = '';
-  // Where the machine stalls, the end may come too late for the server.
+  // If the machine stalls, the end may arrive too late for the server.
   for (let attempt = 0; attempt < 5 && !both.test(text); attempt += 1) {
     const { socket, answer } = await started('Content-Length: 1000001');
     socket.write(Buffer.alloc(1_000_001));

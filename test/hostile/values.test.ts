@@ -38,7 +38,7 @@ const whole = fc.maxSafeInteger().map((each) => each + 0);
 const text = fc.string({ unit: 'binary' });
 const json = fc
   .oneof(fc.dictionary(text, fc.jsonValue({ stringUnit: 'binary' })), fc.array(fc.jsonValue()))
-  // A JSON text has no negative zero to give back.
+  // A JSON text cannot express negative zero.
   .map((each): unknown => JSON.parse(JSON.stringify(each)));
 const date = fc.date({
   min: new Date('0000-01-01T00:00:00.000Z'),

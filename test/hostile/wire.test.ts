@@ -4,7 +4,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest';
 import { modelFile } from '../support/model-file.js';
 import { create, serverOf } from '../support/server.js';
 
-/** What no well-behaved client sends, written to the socket byte by byte. */
+/** Requests that no well-behaved client sends, written to the socket as bytes. */
 let app: FastifyInstance;
 let port: number;
 

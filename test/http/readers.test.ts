@@ -18,7 +18,7 @@ let here: Filled;
 let away: Filled;
 let reads: () => number;
 
-/** What every server draws anew. */
+/** Values that differ between servers. */
 const drawn = /"(?:__UNIQID|uri)":"[^"]*"/g;
 
 beforeAll(async () => {
@@ -26,7 +26,7 @@ beforeAll(async () => {
   const answers = new Map<string, string>();
   for (const { url } of readCases) answers.set(url, await answerOf(here.app, url));
   expected = answers;
-  // The prototype belongs to both servers: the first one is not asked any more.
+  // Both servers share the prototype: the first one gets no more requests.
   const server = writeServer(modelFile('staff'));
   reads = await forceReaders(server);
   away = await filledServer();

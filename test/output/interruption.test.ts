@@ -75,7 +75,7 @@ async function treesOf(isFirst: boolean): Promise<Trees> {
   return { old, new: disk.tree(out), count: disk.changes.length };
 }
 
-/** The tree without what an interrupted run keeps for itself. */
+/** The tree without the records of an interrupted run. */
 function wholeTree(disk: MemoryDisk): Record<string, string> {
   const own = /^\.drs-gen\/(?:lock|journal|staging)/;
   return Object.fromEntries(Object.entries(disk.tree(out)).filter(([path]) => !own.test(path)));
@@ -135,7 +135,7 @@ describe.each([
       );
       const end = expectWhole(disk, trees, fault);
       if (end === 'old' && !isFirst) expect(failure).toBeInstanceOf(Error);
-      // Only a lock may stay behind, when the very change that made it failed.
+      // Only a lock may remain, if the change that created it failed.
       const left = Object.keys(disk.tree(out)).filter((path) => /journal|staging/.test(path));
       if (kind === 'error' && end === 'old') expect(left).toEqual([]);
     }

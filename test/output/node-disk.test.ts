@@ -117,7 +117,10 @@ async function textsIn(folder: string): Promise<string> {
   return texts.sort().join('|');
 }
 
-/** Compiles the output modules alone, with a script that writes both trees in turns until it is killed. */
+/**
+ * Compiles only the output modules, with a script that writes both trees alternately until it is
+ * killed.
+ */
 async function compiledWriter(): Promise<string> {
   const target = join(temporary, 'compiled');
   const source = fileURLToPath(new URL('../../generator', import.meta.url));

@@ -51,7 +51,7 @@ describe('Any sequence of runs, crashes and edits', () => {
   });
 });
 
-/** Edits are texts that no model asks for. */
+/** Edits are texts that no model generates. */
 async function perform(each: Act, disk: MemoryDisk, edits: Map<string, string>): Promise<void> {
   switch (each.does) {
     case 'run':

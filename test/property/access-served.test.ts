@@ -20,7 +20,10 @@ import {
 } from './access/served-model.js';
 import { Random } from './model/random.js';
 
-/** `PROPERTY_ROLES=200` looks further than the ordinary run; `PROPERTY_SEED=<counterexample>` runs one file again. */
+/**
+ * `PROPERTY_ROLES=200` tests more than the ordinary run; `PROPERTY_SEED=<counterexample>` runs one
+ * file again.
+ */
 const files = Number(process.env['PROPERTY_ROLES'] ?? 6);
 const onlySeed = process.env['PROPERTY_SEED'];
 const sessionsPerFile = 4;
@@ -74,7 +77,7 @@ class Trial {
   readonly #naive: NaiveRoles;
   readonly #held: ReadonlySet<string>;
   readonly #isGuest: boolean;
-  /** Attributes that may be read, relations to what may not be read left out. */
+  /** Readable attributes, without relations to unreadable dataclasses. */
   readonly #open: ReadonlyMap<string, ReadonlySet<string>>;
 
   constructor(
@@ -128,7 +131,7 @@ class Trial {
     return this.#open.get(dataclass) ?? new Set();
   }
 
-  /** A dataclass that may not be read says so, or has no address where nobody may read it. */
+  /** An unreadable dataclass is answered as such, or has no address if nobody may read it. */
   async #tryClosed(dataclass: string, key: string): Promise<void> {
     for (const probe of wideReads(dataclass, key, ['ID'])) {
       if (probe.url.startsWith('/rest/$catalog/$all')) continue;
@@ -153,7 +156,7 @@ class Trial {
     );
   }
 
-  /** All attributes of a dataclass that may not be read, behind a relation. */
+  /** All attributes of an unreadable dataclass, over a relation. */
   async #tryHidden(dataclass: string, places: readonly ((name: string) => Probe)[]): Promise<void> {
     for (const name of Object.keys(attributes[dataclass] ?? {})) {
       if (!this.#names(dataclass).has(name)) await this.#tryUnknown(name, places);
@@ -175,7 +178,7 @@ class Trial {
     }
   }
 
-  /** Texts that are stored in what may not be read stand in no answer. */
+  /** Texts in unreadable attributes are in no answer. */
   async #tryMarks(probes: readonly Probe[]): Promise<void> {
     for (const probe of probes) {
       const { body, statusCode } = await this.#ask(probe);

@@ -10,7 +10,10 @@ import { randomModel } from './model/random-model.js';
 import { Random } from './model/random.js';
 import { yamlOf } from './model/yaml.js';
 
-/** `PROPERTY_ACCESS=100` looks further than the ordinary run; `PROPERTY_SEED=<counterexample>` runs one model again. */
+/**
+ * `PROPERTY_ACCESS=100` tests more than the ordinary run; `PROPERTY_SEED=<counterexample>` runs one
+ * model again.
+ */
 const models = Number(process.env['PROPERTY_ACCESS'] ?? 3);
 const onlySeed = process.env['PROPERTY_SEED'];
 

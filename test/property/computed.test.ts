@@ -5,7 +5,10 @@ import { askedAgain } from '../support/asked-again.js';
 import { create, modelOf, serverOf } from '../support/server.js';
 import { Random } from './model/random.js';
 
-/** `PROPERTY_COMPUTED=100` looks further than the ordinary run; `PROPERTY_SEED=<counterexample>` runs one again. */
+/**
+ * `PROPERTY_COMPUTED=100` tests more than the ordinary run; `PROPERTY_SEED=<counterexample>` runs
+ * one again.
+ */
 const runs = Number(process.env['PROPERTY_COMPUTED'] ?? 4);
 const onlySeed = process.env['PROPERTY_SEED'];
 const requestsPerRun = 250;
@@ -14,7 +17,9 @@ interface Mirrored {
   readonly name: string;
   readonly type: string;
   readonly expression: string;
-  /** The body of its accessor `query`, where that does not hand the comparison on to the expression. */
+  /**
+   * The body of its accessor `query`, if that does not pass the comparison on to the expression.
+   */
   readonly query?: string;
   /** The same in the entity class. */
   readonly code: string;
@@ -37,7 +42,7 @@ const ofEmployee: readonly Mirrored[] = [
     name: 'isRich',
     type: 'boolean',
     expression: 'coalesce(salary, 0) > 100',
-    // Right for entities, and for those alone: one that is not there has no value.
+    // Correct only for existing entities: a missing one has no value.
     query: `
     const one = (each: unknown) =>
       each === null ? 'code = null' : each === true ? 'salary > 100' : 'not (salary > 100)';
@@ -201,7 +206,7 @@ class Trial {
     return `${path} ${this.random.pick(comparators)} ${value()}`;
   }
 
-  /** Now and then one of another type. */
+  /** Sometimes one of another type. */
   #value(path: string): string {
     if (this.random.int(0, 11) === 0) return this.random.pick(["'x'", '12', 'true']);
     if (path.endsWith('isRich')) return this.random.pick(['true', 'false']);

@@ -17,7 +17,7 @@ import {
 import { globalStamp, read, wanted, write } from './deletion/tables.js';
 import { Random } from './model/random.js';
 
-/** `PROPERTY_MODELS=1000` looks further than the ordinary run. */
+/** `PROPERTY_MODELS=1000` tests more than the ordinary run. */
 const models = Number(process.env['PROPERTY_MODELS'] ?? 10);
 const graphsPerModel = 20;
 
@@ -39,7 +39,7 @@ describe('A deletion, compared with an evaluation in memory,', () => {
         }),
         { numRuns: models },
       );
-      // Both happen, or the models are not what they are meant to be.
+      // Both must happen, otherwise the random models are unsuitable.
       expect(Math.min(refused, served)).toBeGreaterThan(0);
     },
   );

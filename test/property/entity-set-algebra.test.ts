@@ -14,7 +14,10 @@ import {
 import { keyKinds } from '../runtime/entity-set/key-kinds.js';
 
 describe.each(keyKinds)('Lists of $name keys', ({ type, key }) => {
-  /** In any order or ascending, of like or very different lengths, so that every way of searching is taken. */
+  /**
+   * In any order or ascending, with similar or very different lengths, so that every search
+   * algorithm is used.
+   */
   const keys = fc
     .tuple(
       fc.oneof(
@@ -95,7 +98,7 @@ describe.each(keyKinds)('Lists of $name keys', ({ type, key }) => {
 });
 
 describe('Many integers', () => {
-  /** Of a seed, so that a failure comes again. */
+  /** From a seed, so that a failure can be reproduced. */
   function drawn(seed: number, count: number, range: number, least: number): readonly number[] {
     let state = seed;
     const values = new Set<number>();
@@ -130,7 +133,8 @@ describe('Many integers', () => {
 });
 
 it.each<KeyType>(['string', 'uuid'])('Many keys of type %s are distinguished', (type) => {
-  // In no order, so that a table is used; of so many pairs about nine have the same hash of 32 bits.
+  // Unordered, so that a hash table is used; about nine of so many pairs have the same hash of 32
+  // bits.
   const keys = Array.from({ length: 400_000 }, (_, at) =>
     createHash('md5').update(String(at)).digest('hex').toUpperCase(),
   );

@@ -46,7 +46,7 @@ async function readBack(body: object): Promise<Record<string, unknown>> {
   return response.json();
 }
 
-/** What JSON makes of a value: -0 becomes 0, and nothing else changes. */
+/** The value after JSON: -0 becomes 0, and nothing else changes. */
 function throughJson(value: unknown): unknown {
   return JSON.parse(JSON.stringify(value));
 }

@@ -68,7 +68,7 @@ beforeAll(async () => {
   }));
   await create(app, 'Visit', visits);
   database = new Database(file);
-  // Plans need to know that there are such functions, not what they do.
+  // Plans need the names of these functions, but not their code.
   for (const name of ['drs_fold', 'drs_uri']) {
     database.function(name, { deterministic: true }, (text: unknown) => String(text));
   }
@@ -100,7 +100,7 @@ interface Plan {
   readonly sorts: readonly string[];
 }
 
-/** How SQLite runs what a read needs: a statement for the page, and perhaps one for the number of entities. */
+/** The plans of a read on SQLite: a statement for the page, and perhaps one for the count. */
 async function planOf(url: string): Promise<Plan> {
   statements = [];
   const response = await app.inject({ url: url.replaceAll(' ', '%20') });
@@ -211,7 +211,7 @@ describe('An index gives', () => {
   ])('%s', async (_, url) => {
     const { steps, sorts } = await planOf(url);
     expect(sorts).toStrictEqual([]);
-    // All of a table is read in the order of an index alone, or no more of it than its end.
+    // A whole table is read only in the order of an index, or only at one end.
     expect(steps.filter((each) => !each.includes('INDEX') && each.startsWith('SCAN'))).toEqual([]);
     expect(steps).not.toStrictEqual([]);
   });

@@ -1,7 +1,7 @@
 import { describe, expect, it } from 'vitest';
 import { create, serverOf } from '../support/server.js';
 
-/** What random models once found. */
+/** Bugs that random models have found. */
 describe('A column named true', () => {
   it('is not read as the truth value of a filter', async () => {
     const app = await serverOf(`

@@ -23,18 +23,21 @@ import { requests } from './requests/random-request.js';
 import { addressOf, expectedAnswer, type ReadRequest } from './requests/request.js';
 import { type Restrictions, SeenStore } from './restricted/seen-store.js';
 
-/** `PROPERTY_MODELS=200` looks further than the ordinary run; `PROPERTY_SEED=<counterexample>` runs one model again. */
+/**
+ * `PROPERTY_MODELS=200` tests more than the ordinary run; `PROPERTY_SEED=<counterexample>` runs one
+ * model again.
+ */
 const models = Number(process.env['PROPERTY_MODELS'] ?? 6);
 const requestsPerSession = Number(process.env['PROPERTY_REQUESTS'] ?? 40);
 const sessionsPerModel = 5;
 const onlySeed = process.env['PROPERTY_SEED'];
 
-/** What the emitted classes return, by the name of their dataclass. */
+/** The restrictions that the emitted classes return, by the name of their dataclass. */
 const returned: Record<string, unknown> = {};
 let hidden = 0;
 Object.assign(globalThis, { restrictionsOfTests: returned });
 
-/** Of a kind of database: that of a server costs more to make. */
+/** By database system: databases of PostgreSQL are more expensive to create. */
 const share = { sqlite: 1, postgres: 1 / 3 } as const;
 
 describeDatabases(
@@ -112,7 +115,7 @@ export class ${written.dataclass} extends ${base.dataclass} {
   );
 }
 
-/** Requests of one session, whose restrictions are drawn anew. */
+/** Requests of one session with new random restrictions. */
 async function compareSession(
   app: FastifyInstance,
   store: Store,

@@ -10,7 +10,7 @@ import { Random } from './model/random.js';
 import { randomBody } from './saves/bodies.js';
 import { type Body, groups, type Member, model, type Outcome, save } from './saves/memory.js';
 
-/** `PROPERTY_MODELS=1000` looks further than the ordinary run. */
+/** `PROPERTY_MODELS=1000` tests more than the ordinary run. */
 const sequences = Number(process.env['PROPERTY_MODELS'] ?? 25);
 const requestsPerSequence = 60;
 
@@ -47,7 +47,7 @@ it('Saves have the results of an evaluation in memory', { timeout: 3_600_000 }, 
     }),
     { numRuns: sequences },
   );
-  // Each happens often, or the bodies are not what they are meant to be.
+  // Each must happen often, otherwise the random bodies are unsuitable.
   const all = Object.values(outcomes).reduce((sum, count) => sum + count, 0);
   for (const count of Object.values(outcomes)) expect(count).toBeGreaterThan(all / 50);
 });
@@ -134,7 +134,7 @@ class Sequence {
     expect(answer.__STATUS, what).toMatchObject({ success: false, status });
     expect(sorted(answer), what).toEqual([...codes].sort());
     expect(answer['uri'], what).toBeUndefined();
-    // Of what an earlier entity of the same body did, nothing is left where the body is undone.
+    // If the body is rolled back, the effects of earlier entities of the body are undone, too.
     const current = existing === undefined ? undefined : this.#members.get(existing);
     if (mode === 'update') {
       expect(answer.__KEY, what).toBe(existing === undefined ? undefined : String(existing));

@@ -23,7 +23,7 @@ import { type Tree, trees } from './selections/tree.js';
 const datastores = Number(process.env['PROPERTY_MODELS'] ?? 12);
 const treesPerDatastore = 60;
 
-/** The selections of trees; a tree that stands in another one twice is one selection there. */
+/** The selections of trees; a tree that occurs twice in another one is one selection there. */
 class Built {
   readonly #employees = new Map<Tree, EmployeeSelection>();
   readonly #companies = new Map<Tree, CompanySelection>();
